@@ -1,6 +1,6 @@
 /**
- * Number of connections that an indexer opens, as Postgres counts them, and warnings of `check` about limits that are
- * too low.
+ * Counts the connections of an indexer in Postgres, and tests that `check` warns about connection limits that are too
+ * low.
  */
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -24,7 +24,7 @@ const most = mostConnections(loadConfig({}));
 describe('the table of docs/reference/connections.md', () => {
   const page = readFileSync(new URL('../../docs/reference/connections.md', import.meta.url), 'utf8');
 
-  it('has the numbers of the program', () => {
+  it('contains the same numbers as the code', () => {
     expect(page).toMatch(new RegExp(`\\| \\*\\*Total\\*\\* +\\| ${String(most.always)} `));
     expect(page).toMatch(new RegExp(`\\| \\*\\*Total with all jobs\\*\\* +\\| ${String(most.withJobs)} `));
   });
@@ -76,7 +76,7 @@ describe('an indexer with many clients', () => {
     expect(count.size).toBeLessThanOrEqual(4);
   });
 
-  it('causes a warning of check when its role may open fewer connections', async () => {
+  it('makes check print a warning if its role may open fewer connections', async () => {
     const role = `few_${randomBytes(4).toString('hex')}`;
     const url = new URL(database.url);
     url.username = role;
@@ -118,7 +118,7 @@ describe('check', () => {
 
   it.each([
     ['passes with enough connections', free, 'pass', 'the limit of all sessions of the server is 97'],
-    ['fails below what an indexer always needs', { ...free, role: 5 }, 'fail', 'the limit of this role is 5'],
+    ['fails with fewer than the minimum', { ...free, role: 5 }, 'fail', 'the limit of this role is 5'],
     ['warns below what background jobs need', { ...free, database: 15 }, 'warn', 'all sessions of this database'],
     ['warns when other programs have taken them', { ...free, others: 90 }, 'warn', '90 of 97 open now'],
   ])('%s', (_, limits, state, found) => {

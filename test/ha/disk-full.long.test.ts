@@ -1,4 +1,4 @@
-/** A full disk of Postgres, simulated by a tablespace on a small tmpfs. Needs root. */
+/** Simulates a full disk of Postgres with a tablespace on a small tmpfs. Requires root. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ import { needs } from '../support/skips/needs.ts';
 
 describe('a full disk', needs(noSmallDisk), () => {
   it(
-    'is waited for; after disk space is freed, the same rows are stored as without the fault',
+    'makes the indexer wait, and when space is freed it stores the same rows as without the fault',
     { timeout: 180_000 },
     async () => {
       const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-full-'));

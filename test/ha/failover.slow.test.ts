@@ -1,6 +1,6 @@
 /**
  * Two hosts in DATABASE_URL: a primary and a streaming standby, which is promoted when the primary crashes. The daemon
- * finds the server that accepts writes, and reads the updates again that the standby had not received.
+ * finds the server that accepts writes, and reads again the updates that the standby had not received.
  */
 import { describe, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
@@ -14,7 +14,7 @@ import { startServers } from './servers.ts';
 const startAt = Date.UTC(2026, 0, 5, 8) * 1000;
 
 describe('a database URL with two hosts', { timeout: 180_000 }, () => {
-  it('leads to the primary, and to the promoted standby after the primary has crashed', async () => {
+  it('connects to the primary, and to the promoted standby after the primary has crashed', async () => {
     await using servers = await startServers();
     const sandbox = await startSandbox({ seed: 8, now: () => startAt / 1000, limits: { checkpointIntervalMs: 50 } });
     const steps = new Steps(sandbox.ledger, 8);
@@ -34,7 +34,7 @@ describe('a database URL with two hosts', { timeout: 180_000 }, () => {
       await using indexer = await runIndexer({ ...env, DATABASE_URL: url });
       grow(200);
       await indexer.reaches(sandbox.ledger.ledgerEnd());
-      // From now on, commits are lost with the primary.
+      // Commits after this point are lost when the primary crashes.
       await query(servers.standby, 'select pg_wal_replay_pause()');
       grow(100);
       await indexer.reaches(sandbox.ledger.ledgerEnd());
@@ -42,7 +42,7 @@ describe('a database URL with two hosts', { timeout: 180_000 }, () => {
       await pause(200);
       const started = performance.now();
       await query(servers.standby, 'select pg_wal_replay_resume()');
-      // Without waiting, because a statement that waits for the end of the recovery can block the recovery.
+      // Does not wait, because a statement that waits for the end of the recovery can block the recovery.
       await query(servers.standby, 'select pg_promote(false)');
       grow(50);
       const end = sandbox.ledger.ledgerEnd();

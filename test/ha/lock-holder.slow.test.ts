@@ -1,4 +1,4 @@
-/** Any login role can acquire the writer lock, so the session that holds it is reported. */
+/** Any login role can acquire the writer lock. The indexer reports the session that holds it. */
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -41,7 +41,7 @@ async function holderOf(indexer: IndexerRun, role: string): Promise<Record<strin
   });
 }
 
-it('a session of another role with the writer lock is named in /status, /readyz, the log and by commands', async () => {
+it('a session of another role that holds the writer lock is named by /status, /readyz, the log and commands', async () => {
   const held = new Client({ connectionString: urlOf(consoleRole), application_name: 'a console' });
   // If the test fails, dropping the database ends the session.
   held.on('error', () => undefined);

@@ -1,4 +1,4 @@
-/** Two daemons on one stream, as in production: a writer and a standby, and the measurement of takeovers. */
+/** Starts two daemons on one stream, a writer and a standby, and measures takeovers. */
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { Steps } from '../../packages/ledger-sandbox/src/demo/traffic.ts';

@@ -1,4 +1,4 @@
-/** pgbouncer between the indexer and Postgres: rejected if it shares a session between clients, accepted otherwise. */
+/** The indexer rejects pgbouncer if it shares a session between clients, and accepts it otherwise. */
 import { describe, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import { openDatabase } from '../../src/store/connection/database.ts';
@@ -11,7 +11,7 @@ import { needs } from '../support/skips/needs.ts';
 async function lockThrough(mode: string, idle = 0): Promise<unknown> {
   await using created = await createTestDatabase();
   await using bouncer = await startBouncer(created.url, mode);
-  // Leaves idle server sessions in the pooler.
+  // These queries leave idle server sessions in the pooler.
   const busy = Array.from({ length: idle }, () => query(bouncer.url, 'select pg_sleep(0.2)'));
   await Promise.all(busy);
   const options = { url: bouncer.url, schema: 'ledger', statementTimeoutMs: 5_000, applicationName: 'test' };
@@ -42,7 +42,7 @@ describe('the writer lock behind pgbouncer', needs(noBouncer), () => {
     expect(await lockThrough('session')).toHaveProperty('release');
   });
 
-  it('makes check fail in transaction mode', { timeout: 180_000 }, async () => {
+  it('in transaction mode makes check fail', { timeout: 180_000 }, async () => {
     await using sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
     await using created = await createTestDatabase();
     await using bouncer = await startBouncer(created.url, 'transaction');

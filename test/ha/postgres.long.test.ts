@@ -1,4 +1,4 @@
-/** Faults of Postgres for a running daemon: read-only mode, no free connections, changed tables, changed passwords. */
+/** Postgres faults while a daemon runs: read-only mode, no free connections, changed tables, changed passwords. */
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -86,7 +86,7 @@ describe('a running daemon', () => {
     await query(database.url, `alter database ${name} set default_transaction_read_only = on`);
     await cut();
     await fails(indexer, 'backing_off', 'STORE_READ_ONLY');
-    // From another database, because this one is read-only.
+    // Uses another database, because this one is read-only.
     await query(process.env['TEST_POSTGRES_URL'] ?? '', `alter database ${name} reset default_transaction_read_only`);
     await cut();
     await goesOn(indexer);
@@ -103,7 +103,7 @@ describe('a running daemon', () => {
     await goesOn(indexer);
   });
 
-  it('retries a changed password slowly, and resumes after it is changed back', async () => {
+  it('retries at long intervals after its password was changed, and resumes after it is changed back', async () => {
     await using role = await ownRole();
     await using indexer = await run(role.url);
     await goesOn(indexer);
@@ -115,7 +115,7 @@ describe('a running daemon', () => {
     expect(indexer.log.join('\n')).not.toMatch(/first|second/);
   });
 
-  it('reads a changed password from the file of its URL', async () => {
+  it('reads a changed password from the file that contains its URL', async () => {
     await using role = await ownRole();
     const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-url-'));
     const file = join(folder, 'url');

@@ -1,5 +1,5 @@
 /**
- * Effects of an operator, a supervisor or the machine on one process: a stop request at any moment, and closed outputs.
+ * Signals and closed outputs of one process: stop requests at different moments, a closed pipe, and a port in use.
  */
 import { spawn } from 'node:child_process';
 import { createServer } from 'node:net';
@@ -100,7 +100,7 @@ describe('SIGTERM', () => {
 });
 
 describe('a process', () => {
-  it('continues and stops on request when the reader of its output has closed it', async () => {
+  it('continues when the reader of its output closes the pipe, and still stops on request', async () => {
     const port = await freePort();
     const env = {
       PATH: process.env['PATH'],

@@ -9,8 +9,8 @@ export interface Road extends AsyncDisposable {
   /** Stops forwarding on existing connections, in both directions. New connections are only served unless `closed`. */
   freeze(closed?: boolean): void;
   /**
-   * Freezes all traffic at the next message to the server that contains `text`, after forwarding the first `share` of
-   * the bytes that were sent together with it. Resolves after that.
+   * Freezes all traffic at the next message to the server that contains `text`. The first `share` of the bytes that
+   * were sent together with it is still forwarded. Resolves when traffic is frozen.
    */
   freezeAt(text: string, share: number): Promise<void>;
 }

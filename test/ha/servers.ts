@@ -23,7 +23,7 @@ export async function startServers(): Promise<Servers> {
   const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-failover-'));
   const [first, second] = [join(folder, 'first'), join(folder, 'second')];
   await (await startEmbeddedPostgres({ dataDir: first })).stop();
-  // A copy of the files of a stopped server is a base backup. Copying with Node would take six times the CPU time.
+  // The files of a stopped server are a base backup. Copying them with Node would take six times the CPU time.
   await promisify(execFile)('cp', ['-Rp', first, second]);
   await writeFile(join(second, 'cluster', 'standby.signal'), '');
   const primary = await startEmbeddedPostgres({ dataDir: first });

@@ -1,11 +1,11 @@
-/** A disk of a few megabytes. It is a tmpfs, which only root on Linux may mount. */
+/** Mounts a disk of a few megabytes. It is a tmpfs, so only root on Linux may mount it. */
 import { spawnSync } from 'node:child_process';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 export interface SmallDisk extends AsyncDisposable {
-  /** A folder that every user can access, including its parent folders. */
+  /** A folder that every user can access. Its parent folders are also accessible. */
   readonly folder: string;
   grow(megabytes: number): void;
 }

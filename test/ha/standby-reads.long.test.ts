@@ -96,8 +96,8 @@ interface Result {
 }
 
 /**
- * Runs the statement on both servers, in read-only transactions that are rolled back. So statements that fail on a
- * standby also fail on the primary, and session settings of a function (set_latest of pqs) are undone.
+ * Runs the statement on both servers, in read-only transactions that are rolled back. Therefore statements that fail
+ * on a standby also fail on the primary, and session settings (of set_latest in pqs) are undone.
  */
 async function sameAnswer(sql: string): Promise<string | readonly string[]> {
   const atOneTime = sql.replaceAll(/\bnow\(\)/g, `timestamptz '${now}'`);
@@ -138,7 +138,7 @@ it('primary and standby return the same rows for every view', async () => {
 });
 
 /**
- * The generated call uses the name of a template, but these functions need a choice or an interface and fail with a
+ * Functions that require a choice or an interface. The generated call passes a template name, so they fail with a
  * message.
  */
 const otherNames = new Set(['pqs.__choice_pks', 'pqs.exercises', 'pqs.lookup_exercises']);
@@ -194,7 +194,7 @@ it('primary and standby give the same output for commands that read', async () =
   }
 });
 
-it('primary and standby are equal to the ledger according to verify', async () => {
+it('verify finds no difference between the ledger and the primary or the standby', async () => {
   for (const url of [servers.primary, servers.standby]) {
     const [report, code] = await printed(
       url,
@@ -221,7 +221,7 @@ it('primary and standby give the same output for status and status --sizes', asy
   );
   expect(standby?.status).toEqual({ ...primary?.status, source: servers.standby });
   expect([primary?.sizes.server.standby, standby?.sizes.server.standby]).toEqual([false, true]);
-  // Pages that the primary has reserved are not in the write-ahead log, so its files may be larger.
+  // The primary reserves pages without logging this, so its files may be larger.
   const tablesOf = (sizes: SizeReport | undefined): unknown => sizes?.tables.map(({ table }) => table).toSorted();
   expect(tablesOf(standby?.sizes)).toEqual(tablesOf(primary?.sizes));
   expect(standby?.sizes.events).toBeGreaterThan(500);
@@ -234,7 +234,7 @@ it('a standby rejects grants and LISTEN, which need the primary', async () => {
   await expect(query(servers.standby, 'listen ledger_offset')).rejects.toMatchObject({ code: readOnly });
 });
 
-it('a standby waits for replay in wait_for_offset', async () => {
+it('wait_for_offset on a standby waits until the offset is replayed', async () => {
   const [{ checkpoint } = {}] = await query(servers.standby, 'select checkpoint::int from ledger.stream');
   const next = Number(checkpoint) + 1;
   const waiting = query(servers.standby, `select explore.wait_for_offset(${String(next)}) as reached`);
@@ -246,7 +246,7 @@ it('a standby waits for replay in wait_for_offset', async () => {
   expect(await waiting).toEqual([{ reached: String(next) }]);
 });
 
-it('a primary reports the progress of a standby only to members of pg_monitor', async () => {
+it('a primary reports the replay progress of a standby only to members of pg_monitor', async () => {
   const seen = `select application_name, pg_wal_lsn_diff(pg_current_wal_lsn(), replay_lsn)::float8 as bytes from pg_stat_replication`;
   await query(servers.primary, 'create role sees_nothing; create role monitors in role pg_monitor');
   expect(await queryAs('monitors', seen)).toEqual([

@@ -1,6 +1,6 @@
 /**
- * An offboarded party in the data of a participant. No event ends its contracts. They must not be active in any view,
- * and are reported as unhosted since an offset.
+ * A participant offboards a party. No event ends the contracts of the party. They must not be active in any view, and
+ * are reported as unhosted since an offset.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { accountTemplate } from '../../packages/ledger-sandbox/src/contracts/keyed-model.ts';
@@ -68,7 +68,7 @@ beforeAll(async () => {
   open('seeded and closed', guest, outsider);
   await world.index();
   // The participant reported the hosting before the seed, so the index has no record of it. The update about the keeper
-  // is repeated.
+  // is sent again.
   authorize(ledger, keeper, true);
   open('alone', guest, outsider);
   open('with the keeper', guest, keeper);
@@ -106,7 +106,7 @@ describe('contracts of an offboarded party', () => {
     }
   });
 
-  it('are counted separately, and not as active', async () => {
+  it('are not counted as active, but in a separate count', async () => {
     expect(
       await world.row(`select active::int, unhosted::int from explore.templates where entity_name = 'Account'`),
     ).toEqual({ active: 2, unhosted: 3 });
@@ -123,7 +123,7 @@ describe('contracts of an offboarded party', () => {
     expect(await indexer.status()).toMatchObject({ contractsUnhosted: 3 });
   });
 
-  it('do not make verify report a difference, and verify notes that they were not compared', async () => {
+  it('are not reported as a difference by verify, which notes that they were not compared', async () => {
     expect(await verified()).toEqual([
       { kind: 'invariants', outcome: 'equal', findings: [], note: undefined },
       { kind: 'acs', outcome: 'equal', findings: [], note: leftOut(3) },

@@ -1,5 +1,5 @@
 /**
- * A filter extension during which the process is killed, another process takes over, the job is paused, or history is
+ * Disturbs a filter extension: the process is killed, another process takes over, the job is paused, or history is
  * reset or redacted.
  */
 import { Client } from 'pg';
@@ -28,7 +28,7 @@ afterEach(async () => {
 
 const url = (): string => world.database.url;
 const end = (): number => world.sandbox.ledger.ledgerEnd();
-/** Small steps, so that each can be interrupted. */
+/** Makes the steps small, so that each of them can be interrupted. */
 const wider = { INDEXER_START: 'genesis', INDEXER_RETRY_MAX_DELAY: '300ms', INDEXER_BATCH_UPDATES: '2' };
 const previousOptions = (): Record<string, string> => ({ ...wider, LEDGER_PARTIES: some.join() });
 
@@ -121,7 +121,7 @@ it('a filter extension waits while it is paused, and continues when it is resume
   await expectComplete();
 });
 
-it('a filter extension keeps its additions when it is cancelled, reports them, and can be requested again', async () => {
+it('a cancelled filter extension keeps and reports the contracts that it added, and can be requested again', async () => {
   await using indexer = await world.run('ledger', previousOptions());
   await indexer.reaches(end());
   const release = await holdSteps();
@@ -161,7 +161,7 @@ it('a filter extension continues under the next writer', async () => {
   await expectComplete();
 });
 
-it('a filter extension does not restore contents redacted meanwhile, and starts again after a reset', async () => {
+it('a filter extension does not restore contents that are redacted while it runs, and restarts after a reset', async () => {
   await world.index('ledger', previousOptions());
   await holdSteps();
   const [found] = await (async () => {

@@ -1,6 +1,6 @@
 /**
- * Backfill of history for a wider filter while the process is killed at every step, the job is paused, or history is
- * reset.
+ * Disturbs the backfill of history for a wider filter: the process is killed at every step, the job is paused, or
+ * history is reset.
  */
 import { Client } from 'pg';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -16,7 +16,7 @@ let world: HistoryWorld;
 let client: Client;
 let previousOptions: Record<string, string>;
 beforeEach(async () => {
-  // More updates than one range contains, including the checkpoints between them.
+  // These are more updates than one range contains, including the checkpoints between them.
   world = await HistoryWorld.open(320);
   const some = world.sandbox.ledger.localParties().slice(-3);
   previousOptions = { ...wider, LEDGER_PARTIES: some.join() };
@@ -73,7 +73,7 @@ async function fallsBelow(offset: number): Promise<number> {
   });
 }
 
-it('the history of a wider filter is complete after kills at every step of a range and between ranges', async () => {
+it('the history of a wider filter is complete after kills at every step of a range, and between ranges', async () => {
   assertBuilt();
   await world.index('ledger', previousOptions);
   await world.command(slowly, 'ledger', wider);

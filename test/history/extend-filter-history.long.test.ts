@@ -22,7 +22,7 @@ const end = (): number => world.sandbox.ledger.ledgerEnd();
 const started = { INDEXER_START: 'genesis', INDEXER_RETRY_MAX_DELAY: '300ms' };
 const extend = 'filter extend --yes --with-history --rate 4000';
 
-/** Stored rows by position and content, without the columns in which a wider filter may have more data. */
+/** Stored rows by position and content. Omits the columns that may contain more data under a wider filter. */
 async function stored(): Promise<readonly string[]> {
   const rows = ['updates', 'contracts', 'exercises', 'reassignments', 'topology_events', 'interface_views'].map(
     (name) =>
@@ -58,7 +58,7 @@ async function redact(schemas: readonly string[]): Promise<readonly string[]> {
   return [id, String(offset)];
 }
 
-it('an extended filter has all rows of an indexer that began with it, including earlier ones', async () => {
+it('an extended filter stores all rows of an indexer that began with it, including rows from before the extension', async () => {
   const previousOptions = { ...started, LEDGER_PARTIES: some.join() };
   // A contract that only the wider filter includes is active on the same synchronizer twice. The first time spans two
   // ranges.

@@ -1,4 +1,4 @@
-/** Extends the filter of a running indexer, as an operator would. */
+/** Extends the filter of a running indexer with the command that operators use. */
 import { query } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
 import type { HistoryWorld } from './history-run.ts';

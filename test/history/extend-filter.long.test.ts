@@ -1,5 +1,5 @@
 /**
- * A filter extension while the indexer runs: active contracts and all later updates equal those of an indexer that
+ * Extends the filter while the indexer runs. Active contracts and all later updates must equal those of an indexer that
  * began with the wider filter.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -15,7 +15,7 @@ let world: HistoryWorld;
 let some: readonly string[];
 beforeEach(async () => {
   world = await HistoryWorld.open(120);
-  // The parties with most contracts, because the previous filter must include many.
+  // Chooses the parties with most contracts, so that the previous filter includes many contracts.
   some = world.sandbox.ledger.localParties().slice(0, 3);
 });
 afterEach(() => world.close());
@@ -69,7 +69,7 @@ async function extendsTo(from: Filter, to: Filter): Promise<number> {
 const witness = 'Eve::1220ee';
 
 /**
- * Adds a witness to a stored contract, as an update may have. Lists of active contracts do not contain such witnesses.
+ * Adds a witness to a stored contract. Updates may contain such witnesses, but lists of active contracts do not.
  */
 async function addWitness(): Promise<void> {
   await query(
@@ -123,7 +123,7 @@ function parts(): Promise<readonly Record<string, unknown>[]> {
 }
 
 describe('filter extend while an indexer runs', () => {
-  it('adds parties with the same active contracts and later updates as in an indexer that had them from the beginning', async () => {
+  it('adds parties, and stores the same active contracts and later updates as if it had begun with them', async () => {
     const [first = '', ...others] = some;
     const at = await extendsTo({ LEDGER_PARTIES: first }, { LEDGER_PARTIES: [first, ...others].join() });
     expect(await statuses()).toEqual(['complete', 'complete']);
@@ -154,7 +154,7 @@ describe('filter extend while an indexer runs', () => {
     ).not.toEqual([]);
   });
 
-  it('adds interfaces to a filter with templates: contracts of other templates are added with their views', async () => {
+  it('adds interfaces to a filter with templates, and stores contracts of other templates with their views', async () => {
     const named = { LEDGER_TEMPLATES: '#splice-amulet:Splice.Round:OpenMiningRound' };
     const at = await extendsTo(named, { ...named, LEDGER_INTERFACES: 'tokens' });
     expect(await statuses()).toEqual(['complete', 'complete']);
@@ -177,7 +177,7 @@ describe('filter extend while an indexer runs', () => {
     expect(await world.broken()).toEqual([]);
   });
 
-  it('waits for the views of interfaces, except of interfaces that the participant does not know', async () => {
+  it('waits for the views of all interfaces that the participant knows', async () => {
     await using indexer = await world.run('ledger', genesis);
     await indexer.reaches(end());
     const wider = { ...genesis, LEDGER_INTERFACES: 'tokens,#unknown:Main:Thing' };
@@ -292,7 +292,7 @@ describe('filter extend rejects', () => {
     expect(await query(url(), 'select from ledger.jobs')).toEqual([]);
   });
 
-  it('a list that lacks contracts that are active here: nothing is added, and the stream continues', async () => {
+  it('a list that lacks stored active contracts: it adds nothing, and the stream continues', async () => {
     const [first = ''] = some;
     await using indexer = await world.run('ledger', { ...genesis, LEDGER_PARTIES: first });
     await indexer.reaches(end());

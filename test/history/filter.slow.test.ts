@@ -1,6 +1,6 @@
 /**
- * A configured filter that differs from the filter in force is never accepted silently, and `filter accept` reports
- * what is missing from then on.
+ * The indexer never silently accepts a configured filter that differs from the filter in force. `filter accept` reports
+ * which data will be missing.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { filterDifference } from '../../src/cli/maintain/accept-filter.ts';
@@ -31,7 +31,7 @@ function ranges(): Promise<readonly Record<string, unknown>[]> {
 }
 
 describe('a changed filter', () => {
-  it('parks the indexer with the command that accepts it, and changes nothing', async () => {
+  it('parks the indexer, changes nothing, and the error names the command that accepts the filter', async () => {
     await world.index('ledger', parties(some));
     const before = await digestOf(world.database.url, 'ledger');
     const park = await world.parks('ledger', genesis);
@@ -41,7 +41,7 @@ describe('a changed filter', () => {
     expect(await digestOf(world.database.url, 'ledger')).toBe(before);
   });
 
-  it('takes effect from the checkpoint with filter accept, and coverage reports it', async () => {
+  it('takes effect at the checkpoint after filter accept, and coverage reports it', async () => {
     await world.index('ledger', parties(some));
     const checkpoint = await world.checkpoint();
     const output = await world.command('filter accept', 'ledger', genesis);
@@ -64,7 +64,7 @@ describe('a changed filter', () => {
     expect((await world.parks('ledger', parties(some))).code).toBe('FILTER_CHANGED');
   });
 
-  it('is complete at once with reseed, including active contracts', async () => {
+  it('is complete immediately after reseed, including active contracts', async () => {
     await world.index('ledger', parties(some));
     const before = (await world.active()).length;
     await world.command('reseed --yes', 'ledger', genesis);
@@ -74,7 +74,7 @@ describe('a changed filter', () => {
     expect(await world.active()).toEqual(await world.active('fresh'));
   });
 
-  it('that is narrower reports which contracts are no longer followed, and the last update still identifies the history', async () => {
+  it('that is narrower is accepted with a list of contracts no longer followed, and the last update still identifies the history', async () => {
     await world.index('ledger', genesis);
     const narrow = parties(some.slice(0, 1));
     const output = await world.command('filter accept --yes', 'ledger', narrow);
@@ -150,7 +150,7 @@ describe('a wrong filter at the first start', () => {
     expect(park.remedy).not.toContain('filter accept');
   });
 
-  it('that matches nothing parks the indexer with the difference, and reset --all helps, after which the indexer seeds', async () => {
+  it('that matches nothing parks the indexer with the difference, and after reset --all the indexer seeds', async () => {
     const nobody = { LEDGER_PARTIES: 'nobody::1220' };
     await world.index('ledger', nobody);
     const park = await world.parks('ledger', {});
@@ -168,7 +168,7 @@ describe('a wrong filter at the first start', () => {
 });
 
 describe('the command filter without an action', () => {
-  it('prints the filter in force and what the configured filter adds and leaves out, and changes nothing', async () => {
+  it('prints the filter in force and what the configured filter adds and removes, and changes nothing', async () => {
     await world.index('ledger', parties(some.slice(0, 2)));
     const before = await digestOf(world.database.url, 'ledger');
     const [first = '', second = '', third = ''] = some;
@@ -229,7 +229,7 @@ describe('the difference between two filters', () => {
     return [adds, removes];
   };
 
-  it('is wider, narrower or both', () => {
+  it('can be wider, narrower or both', () => {
     expect(changed({})).toEqual([false, false]);
     expect(changed({ parties: [] })).toEqual([true, false]);
     expect(changed({ parties: ['a', 'b', 'c'] })).toEqual([true, false]);

@@ -1,4 +1,4 @@
-/** Unusual but valid histories, and revoked rights: the stored rows are correct, and nothing is invented. */
+/** Unusual but valid histories, and revoked rights. The indexer must store correct rows and no additional ones. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { query } from '../support/database.ts';
 import { archived, exercised, text, transaction } from '../support/frames.ts';
@@ -15,7 +15,7 @@ afterEach(async () => {
 });
 
 describe('record times', () => {
-  it('may decrease between two synchronizers: order, resumption and the newest time per synchronizer stay correct', async () => {
+  it('may decrease between synchronizers, and order, resumption and the newest time per synchronizer stay correct', async () => {
     const { ledger } = world.sandbox;
     const [one, two] = ledger.synchronizers.map(({ id }) => id);
     ledger.lagSynchronizer(two ?? '', 3_600_000_000);
@@ -74,7 +74,7 @@ describe('revoked rights', () => {
     expect(await digestOf(world.database.url, 'ledger')).toBe(before);
   });
 
-  it('during a stream lead to a new stream at once, which then parks the indexer', async () => {
+  it('during a stream make the indexer open a new stream at once, and then park', async () => {
     await using indexer = await world.run();
     await indexer.reaches(world.sandbox.ledger.ledgerEnd());
     world.sandbox.faults.streamFailure = { path: '/v2/updates', failure: 'STALE_STREAM_AUTHORIZATION', times: 1 };

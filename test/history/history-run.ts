@@ -1,4 +1,4 @@
-/** An indexer, a sandbox, and the commands that resolve parks, used as an operator would. */
+/** Runs an indexer, a sandbox, and the commands with which operators resolve parks. */
 import { loadConfig } from '../../src/config/config.ts';
 import { filterCommand } from '../../src/cli/maintain/filter.ts';
 import { reseedCommand } from '../../src/cli/maintain/reseed.ts';
@@ -20,7 +20,7 @@ export interface Park {
   readonly remedy: string;
 }
 
-/** One sandbox and one database. Several schemas can be filled from it. */
+/** One sandbox and one database. The indexer can fill several schemas from the sandbox. */
 export class HistoryWorld {
   readonly sandbox: Sandbox;
   readonly database: TestDatabase;
@@ -51,7 +51,7 @@ export class HistoryWorld {
     return { LEDGER_URL: url, DATABASE_URL: this.database.url, POSTGRES_SCHEMA: schema, ...more };
   }
 
-  /** Adds updates to the ledger, which use, archive and reassign contracts of earlier ones. */
+  /** Adds updates to the ledger. They exercise, archive and reassign contracts of earlier updates. */
   grow(updates: number): void {
     for (let done = 0; done < updates; done += 1) {
       this.#microseconds += 40_000_000;

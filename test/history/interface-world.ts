@@ -1,6 +1,6 @@
 /**
- * Interfaces that the participant does not know at first, and a comparison of their stored views in two schemas, by
- * names.
+ * Interfaces that the participant does not know at first, and a comparison of their stored views in two schemas. Rows
+ * are compared with names instead of numbers.
  */
 import type { Ledger } from '../../packages/ledger-sandbox/src/ledger/ledger.ts';
 import { namedRow } from '../support/dictionary-names.ts';
@@ -55,7 +55,7 @@ async function storedRows(url: string, schema: string): Promise<readonly string[
       where table_schema = '${schema}' and table_name = any ('{${compared.join()}}') group by 1`,
   );
   const parts = tables.map(({ name, columns }) => {
-    // The batch in which an update arrived is not compared.
+    // The batch number of an update is not compared.
     const row = `(${namedRow(schema, String(name), columns as readonly string[])}) - 'batch_offset'`;
     return `select '${String(name)} ' || (${row})::text as row from ${schema}.${String(name)} t`;
   });

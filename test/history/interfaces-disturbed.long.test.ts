@@ -1,5 +1,5 @@
 /**
- * Backfill of interface views during which the process is killed, the merge is rejected, history is reset, or contents
+ * Disturbs the backfill of interface views: the process is killed, the merge is rejected, history is reset, or contents
  * are redacted.
  */
 import { randomBytes } from 'node:crypto';
@@ -120,7 +120,7 @@ async function schemaIsThere(): Promise<boolean> {
   return rows[0]?.there === true;
 }
 
-it('backfilled views are merged later if the merge is rejected, and the stream does not stop repeatedly for it', async () => {
+it('backfilled views are merged later if the merge is rejected, and the stream stops for the merge only once', async () => {
   await startedWithout();
   const release = await refuseMerges();
   await using indexer = await world.run('ledger', { ...tokens, INDEXER_RETRY_MAX_DELAY: '2s' });
@@ -143,7 +143,7 @@ it('backfilled views are merged later if the merge is rejected, and the stream d
   expect(await differingRows(url(), 'ledger', 'fresh')).toEqual([]);
 });
 
-it('backfilled views do not contain contents that were redacted meanwhile, or history that was reset', async () => {
+it('backfilled views contain no contents that were redacted during the backfill, and no history that was reset', async () => {
   await startedWithout();
   const release = await refuseMerges();
   {
@@ -180,7 +180,7 @@ it('backfilled views do not contain contents that were redacted meanwhile, or hi
   expect(await world.broken()).toEqual([]);
 });
 
-it('the backfill of views waits for a role that may do it, and the reason names the remedy', async () => {
+it('the backfill of views waits until its role has the required rights, and reports the remedy', async () => {
   await world.index('ledger', { INDEXER_START: 'genesis' });
   const prefix = `views_${randomBytes(4).toString('hex')}`;
   await runCommand(grantRolesCommand, ['--prefix', prefix], world.env());
@@ -222,7 +222,7 @@ it('the backfill of views waits for a role that may do it, and the reason names 
   }
 });
 
-it('views stay when the participant loses an interface, and the indexer waits for the interface again', async () => {
+it('stored views are kept when the participant loses an interface, and the indexer waits for the interface', async () => {
   await world.index('ledger', tokens);
   const learn = forgets(world.sandbox.ledger, 'AllocationRequest');
   world.grow(20);

@@ -1,6 +1,6 @@
 /**
- * Interfaces that are requested after the stream began. Their views are backfilled in the background, from the oldest
- * offset of the participant. They must then equal those of an indexer that requested them from the beginning.
+ * Interfaces that are requested after the stream began. A background job backfills their views from the oldest offset
+ * of the participant. The views must equal those of an indexer that requested the interfaces from the beginning.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { query } from '../support/database.ts';
@@ -51,7 +51,7 @@ describe('interfaces that are requested later', () => {
     expect(await queryValue(`select to_regnamespace('late_interfaces')::text`)).toBeNull();
   });
 
-  it('are complete from the pruned offset of the participant, and queries of earlier offsets fail instead of returning a part', async () => {
+  it('are complete from the pruned offset of the participant, and queries of earlier offsets fail', async () => {
     await world.index('ledger', { INDEXER_START: 'genesis' });
     const first = await world.checkpoint();
     world.grow(200);
@@ -81,7 +81,7 @@ describe('interfaces that are requested later', () => {
     );
   });
 
-  it('begin a range of partial coverage if templates are configured and other templates implement the interfaces', async () => {
+  it('begin a range of partial coverage if templates outside of the filter implement them', async () => {
     const named = { LEDGER_TEMPLATES: '#splice-amulet:Splice.Round:OpenMiningRound' };
     await world.index('ledger', named);
     await world.command('filter accept --yes', 'ledger', { ...named, ...tokens });
@@ -134,7 +134,7 @@ describe('interfaces that the participant does not know yet', () => {
     expect(await world.broken()).toEqual([]);
   });
 
-  it('do not change results for earlier offsets, however much the participant has pruned since', async () => {
+  it('do not change results for earlier offsets, even if the participant has pruned since', async () => {
     const v2 = 'HoldingV2:Holding';
     const learn = forgets(world.sandbox.ledger, v2);
     await using indexer = await world.run('ledger', fromGenesis);

@@ -1,4 +1,4 @@
-/** Background jobs: requested once, resumed where they stopped, paused and cancelled. */
+/** Background jobs can be requested once, paused, resumed where they stopped, and cancelled. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { jobsCommand } from '../../src/cli/maintain/jobs.ts';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
@@ -49,7 +49,7 @@ describe('a background job', () => {
     expect(await within((client) => getJob(client, 'filter-extend'))).toMatchObject({ request: { parties: ['c'] } });
   });
 
-  it('stops when it is paused: its process notices and overwrites nothing', async () => {
+  it('stops when it is paused, and its process does not overwrite the paused state', async () => {
     await within((client) => requestJob(client, 'rebuild', request));
     await within((client) => updateJob(client, 'rebuild', { step: 'following', done: 3, perSecond: 2 }));
     await within((client) => changeJob(client, 'rebuild', 'pause'));
@@ -61,7 +61,7 @@ describe('a background job', () => {
     expect(isDue(await within((client) => getJob(client, 'rebuild')))).toBe(true);
   });
 
-  it('is rejected when requested or resumed, while a job that it would undo is not finished', async () => {
+  it('cannot be requested or resumed while a job that it would undo is unfinished', async () => {
     await within((client) => requestJob(client, 'filter-extend', request));
     await within((client) => updateJob(client, 'filter-extend', { state: 'failed', problem: 'no room' }));
     await within((client) => requestJob(client, 'rebuild', request));

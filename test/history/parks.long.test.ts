@@ -1,6 +1,6 @@
 /**
- * Reactions of an indexer to a ledger that differs from the indexed one. It parks, names the command that resolves the
- * park, and neither adds nor deletes rows.
+ * An indexer meets a ledger that differs from the indexed ledger. It parks, names the command that resolves the park,
+ * and neither adds nor deletes rows.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { decide } from '../../src/pipeline/retry/retry.ts';
@@ -31,7 +31,7 @@ async function parksAfter(
 }
 
 describe('a participant that was reset', () => {
-  it('parks the indexer at once while it is empty, and the remedy names both solutions', async () => {
+  it('parks the indexer at once while the ledger is empty, and the remedy names both solutions', async () => {
     const park = await parksAfter(() => world.sandbox.ledger.reset());
     expect(park).toMatchObject({
       code: 'HISTORY_CHANGED',
@@ -47,7 +47,7 @@ describe('a participant that was reset', () => {
     expect(park.message).toContain('no stored update is the same');
   });
 
-  it('parks the indexer when it is past the checkpoint again', async () => {
+  it('parks the indexer when its ledger end is past the checkpoint again', async () => {
     const park = await parksAfter(() => world.startOver(400));
     expect(park.code).toBe('HISTORY_CHANGED');
     expect(park.remedy).toContain('ledger-indexer reset --all --yes');
@@ -55,7 +55,7 @@ describe('a participant that was reset', () => {
 });
 
 describe('another participant at the same URL', () => {
-  it('parks the indexer, which names both participants', async () => {
+  it('parks the indexer with an error that names both participants', async () => {
     const park = await parksAfter(() => {
       world.sandbox.ledger.participantId = 'participant2::1220bb';
     });
@@ -66,7 +66,7 @@ describe('another participant at the same URL', () => {
 });
 
 describe('a participant restored from a backup that reused stored offsets', () => {
-  it('parks the indexer with the command that rewinds to the newest common offset, which resolves the park', async () => {
+  it('parks the indexer, and the command in the error resolves the park by rewinding to the newest common offset', async () => {
     let common = 0;
     const park = await parksAfter(() => {
       const end = world.sandbox.ledger.ledgerEnd();
@@ -106,7 +106,7 @@ describe('a participant restored from a backup that reused stored offsets', () =
 });
 
 describe('pruning', () => {
-  it('parks an indexer that it overtakes during a stream, and earlier updates are kept', async () => {
+  it('past the checkpoint during a stream parks the indexer, and earlier updates are kept', async () => {
     const { ledger, faults } = world.sandbox;
     await world.index('whole', { INDEXER_START: 'genesis' });
     faults.prune = { path: '/v2/updates', afterFrames: 50, to: ledger.ledgerEnd() };
@@ -180,7 +180,7 @@ describe('a history of pruned updates, from a participant that does not return i
 });
 
 describe('a lagging replica', () => {
-  it('is waited for without a park, and is followed again when it has caught up', async () => {
+  it('makes the indexer wait without a park, and is followed again when it has caught up', async () => {
     await world.index('ledger', { INDEXER_START: 'genesis' });
     const checkpoint = await world.checkpoint();
     world.sandbox.ledger.lagBehind(20);

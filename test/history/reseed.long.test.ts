@@ -1,4 +1,4 @@
-/** A gap that cannot be filled: how `reseed` bridges it, what it reports, and when it must fail. */
+/** Tests how `reseed` bridges a gap that cannot be filled, what it reports, and when it must fail. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { query } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
@@ -40,7 +40,7 @@ async function countsHold(): Promise<void> {
 }
 
 describe('a gap from pruning past the checkpoint', () => {
-  it('parks the indexer with the command that bridges it, and changes nothing', async () => {
+  it('parks the indexer, changes nothing, and the error names the command that bridges the gap', async () => {
     const { checkpoint, end } = await fallBehind();
     const before = await digestOf(world.database.url, 'ledger');
     const park = await world.parks();
@@ -50,7 +50,7 @@ describe('a gap from pruning past the checkpoint', () => {
     expect(await digestOf(world.database.url, 'ledger')).toBe(before);
   });
 
-  it('is bridged by reseed: active contracts are correct, earlier history stays, and the gap is recorded', async () => {
+  it('is bridged by reseed, which records the gap, corrects active contracts and keeps earlier history', async () => {
     const { checkpoint, end } = await fallBehind();
     const before = await world.row(history(checkpoint));
     const plan = await world.command('reseed');
@@ -75,7 +75,7 @@ describe('a gap from pruning past the checkpoint', () => {
     expect(await world.row(`select to_regnamespace('ledger_reseed')::text as staging`)).toEqual({ staging: null });
   });
 
-  it('has contracts that ended in it, at its end at the latest', async () => {
+  it('contains the ends of contracts that are no longer active after it', async () => {
     const { checkpoint, end } = await fallBehind();
     await world.command('reseed --yes');
     const { ended, exact } = await world.row(
@@ -93,7 +93,7 @@ describe('a gap from pruning past the checkpoint', () => {
     expect(statuses).toEqual([{ status: 'ended' }]);
   });
 
-  it('is followed by later updates after the reseed, and active contracts stay correct', async () => {
+  it('is followed by later updates, and active contracts stay correct', async () => {
     await fallBehind();
     await world.command('reseed --yes');
     world.grow(60);
@@ -111,7 +111,7 @@ describe('a gap from pruning past the checkpoint', () => {
 });
 
 describe('the end of a gap', () => {
-  it('is the pruned offset, and every later update is followed', async () => {
+  it('is the pruned offset, and every later update is stored', async () => {
     const { checkpoint, end } = await fallBehind();
     await world.command('reseed --yes');
     await world.index();
@@ -134,7 +134,7 @@ describe('the end of a gap', () => {
     expect(await world.broken()).toEqual([]);
   });
 
-  it('does not exist when nothing was pruned past the checkpoint, and no update is omitted', async () => {
+  it('does not exist if nothing was pruned past the checkpoint, and every update is stored', async () => {
     const genesis = { INDEXER_START: 'genesis' };
     await world.index('ledger', genesis);
     const checkpoint = await world.checkpoint();
@@ -175,7 +175,7 @@ describe('an interrupted reseed', () => {
     expect(await world.active()).toEqual(await world.active('fresh'));
   });
 
-  it('starts with new tables if it stopped while they were created', async () => {
+  it('starts with new staging tables if it stopped while creating them', async () => {
     await fallBehind();
     await query(
       world.database.url,
@@ -255,7 +255,7 @@ describe('a history with other updates at the same offsets', () => {
 
   it('is detected by a contract at the position of another contract', async () => {
     await fallBehind();
-    // In rows that are otherwise not compared with the list of active contracts.
+    // These rows are otherwise not compared with the list of active contracts.
     await query(
       world.database.url,
       'update ledger.contracts set contract_id = set_byte(contract_id, 9, 255 - get_byte(contract_id, 9))',

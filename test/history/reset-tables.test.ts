@@ -87,8 +87,8 @@ const volatile: Readonly<Record<string, string>> = {
 };
 
 /**
- * Tables that are filled when packages are read, which no reset and no run waits for, or by `filter accept` and
- * `verify`.
+ * Tables that are filled when packages are read, or by `filter accept` and `verify`. A reset or a run does not wait for
+ * packages to be read.
  */
 const ofNoHistory = new Set([
   'packages',
@@ -108,7 +108,7 @@ const ofNoHistory = new Set([
 type Rows = readonly string[];
 type Tables = ReadonlyMap<string, Rows>;
 
-/** Each shape fills all tables except those of the other shape. This stream never switched participants. */
+/** Each shape fills all tables except the tables of the other shape. This stream never switched participants. */
 const shapes = [
   ['LEDGER_EFFECTS', ['archives', 'participants']],
   ['ACS_DELTA', ['exercises', 'choices', 'participants', 'redacted_exercises']],
@@ -178,7 +178,7 @@ describe.each(shapes)('reset --to with shape %s', (shape, empty) => {
     story.beforeTheSeed();
     for (const schema of ['long', 'short']) await index(schema);
     story.half('first');
-    // In the middle, because an indexer that is stopped at the end would never see the late update.
+    // Stops in the middle, because an indexer that is stopped at the end would never see the late update.
     story.late();
     world.grow(60);
     for (const schema of ['long', 'short']) await index(schema);
@@ -238,7 +238,7 @@ describe.each(shapes)('reset --to with shape %s', (shape, empty) => {
     });
   }
 
-  it('affects tables that all have a rule and rows', () => {
+  it('has a rule and test rows for every table', () => {
     expect([...before.keys()].sort()).toEqual(Object.keys(rules).sort());
     const left = [...before].filter(([, rows]) => rows.length === 0).map(([name]) => name);
     expect(left.sort()).toEqual([...empty].sort());
@@ -257,7 +257,7 @@ describe.each(shapes)('reset --to with shape %s', (shape, empty) => {
     expect(broken).toEqual([]);
   });
 
-  it('is undone by following the stream again', async () => {
+  it('is reverted when the stream is followed again', async () => {
     await index('long');
     const again = await tables('long');
     for (const [name, rows] of before) {
@@ -266,7 +266,7 @@ describe.each(shapes)('reset --to with shape %s', (shape, empty) => {
   });
 });
 
-/** Further history in addition to the traffic of the demo, each kind before and after the offset. */
+/** History in addition to the traffic of the demo. Each kind occurs before and after the offset. */
 class Story {
   readonly #world: HistoryWorld;
   readonly #open = new Map<string, string>();

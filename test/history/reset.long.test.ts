@@ -1,4 +1,4 @@
-/** `reset` leaves the rows of an indexer that stopped at the offset, verified by following the stream again. */
+/** `reset` leaves the same rows as an indexer that stopped at the offset. The tests then follow the stream again. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { query } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
@@ -15,7 +15,7 @@ afterEach(async () => {
 const genesis = { INDEXER_START: 'genesis' };
 
 describe('reset --to', () => {
-  it('yields the digest of an indexer that was never reset when the stream is followed again, from every offset', async () => {
+  it('to any offset yields, after following the stream again, the digest of an indexer that was never reset', async () => {
     await world.index('ledger', genesis);
     await world.index('never', genesis);
     const never = await digestOf(world.database.url, 'never');
@@ -30,7 +30,7 @@ describe('reset --to', () => {
     }
   });
 
-  it('leaves the rows of an indexer that stopped at the offset, except dictionaries', async () => {
+  it('leaves the same rows as an indexer that stopped at the offset, except in dictionaries', async () => {
     await world.index('short', genesis);
     const end = world.sandbox.ledger.ledgerEnd();
     world.grow(200);
@@ -58,7 +58,7 @@ describe('reset --to', () => {
     expect(await mark('ledger')).toEqual(await mark('short'));
   });
 
-  it('counts the rows and changes nothing without --yes', async () => {
+  it('without --yes counts the rows and changes nothing', async () => {
     await world.index();
     const seeded = await world.checkpoint();
     world.grow(50);
@@ -70,7 +70,7 @@ describe('reset --to', () => {
     expect(await digestOf(world.database.url, 'ledger')).toBe(before);
   });
 
-  it('names the updates that the participant has pruned and cannot send again, without --yes', async () => {
+  it('without --yes names the updates that the participant has pruned and cannot send again', async () => {
     await world.index('ledger', genesis);
     const end = await world.checkpoint();
     expect(await world.command('reset --to 5')).not.toContain('pruned');
@@ -106,7 +106,7 @@ describe('reset --to', () => {
 });
 
 describe('reset --all', () => {
-  it('counts every row to delete by table, without --yes', async () => {
+  it('without --yes counts the rows that it would delete, by table', async () => {
     await world.index('ledger', genesis);
     const rowsOf = async (): Promise<ReadonlyMap<string, number>> => {
       const tables = await query(

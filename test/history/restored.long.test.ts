@@ -1,7 +1,7 @@
 /**
- * A participant restored from a backup, whose ledger has no updates or other updates at the newest stored offsets. The
- * indexer parks and names the newest common offset, and a reset to it resolves the park. The indexer never continues
- * over a hole.
+ * A participant is restored from a backup. Its ledger has no updates, or other updates, at the newest stored offsets.
+ * The indexer parks and names the newest common offset, and a reset to it resolves the park. The indexer never skips
+ * missing updates.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { digestOf } from '../support/digest.ts';
@@ -110,7 +110,7 @@ describe('a participant restored from a backup', () => {
 });
 
 describe('a participant past the stored offsets', () => {
-  it('has the same history without an update at the checkpoint, because such a checkpoint identifies no history', async () => {
+  it('has the same history if neither side has an update at the checkpoint', async () => {
     world.sandbox.ledger.skipOffsets(40);
     await world.index('ledger', genesis);
     world.sandbox.ledger.skipOffsets(20);

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { Lifetime } from '../../src/indexer/lifetime.ts';
 
-it('Lifetime closes later resources first, one after the other', async () => {
+it('Lifetime closes resources one at a time, in reverse order', async () => {
   const lifetime = new Lifetime();
   const events: string[] = [];
   for (const name of ['database', 'server', 'pipeline']) {
@@ -28,7 +28,7 @@ it('Lifetime closes the remaining resources when one fails, and rejects with the
   expect(closed).toEqual(['database']);
 });
 
-it('Lifetime closes each resource once, and passes the remaining time', async () => {
+it('Lifetime closes each resource once, and passes it the remaining time', async () => {
   const lifetime = new Lifetime();
   const left: number[] = [];
   lifetime.own('it', (_opened, leftMs) => void left.push(leftMs));

@@ -1,4 +1,4 @@
-/** Exports to a bucket of a real S3 server write the same files as to a folder, also after a kill at any operation. */
+/** An export to a real S3 server writes the same files as an export to a folder, also after a kill at any operation. */
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -66,11 +66,11 @@ describe('export --to s3://…', needs(noBucketServer), () => {
     expect(await filesWith(path, 'SECRET-00c2')).toEqual([]);
     expect(await prune()).toMatchObject({ boundary: 9, exported: { offset: 10 } });
     expect(await toBucket('s3://first/some/lake')).toMatchObject({ files: 0 });
-    // Each commit of the log has the next free version, and overwrites no earlier commit.
+    // Each commit of the log uses the next free version and does not overwrite an earlier commit.
     expect(filesIn(path).filter((name) => name.startsWith('updates/_delta_log/')).length).toBe(3);
   });
 
-  it('uploads a large file as one object, and a commit of the log only if its version does not exist', async () => {
+  it('uploads a large file as one object, and uploads a log commit only if its version does not exist', async () => {
     const path = server.bucket('large');
     const lake = await openLake('s3://large', server.env);
     const file = await lake.begin();
@@ -91,7 +91,7 @@ describe('export --to s3://…', needs(noBucketServer), () => {
     const commit = 'updates/_delta_log/00000000000000000000.json';
     expect(await lake.writeIfAbsent(commit, 'one')).toBe(true);
     expect(await lake.writeIfAbsent(commit, 'two')).toBe(false);
-    // A repeated upload of the same bytes succeeds, as after a lost response.
+    // Uploading the same bytes again succeeds. This happens after a lost response.
     expect(await lake.writeIfAbsent(commit, 'one')).toBe(true);
     expect(await lake.read(commit)).toBe('one');
   });
@@ -139,7 +139,7 @@ describe('export --to s3://…', needs(noBucketServer), () => {
       await expect(run(exportCommand, ['--to', to], env), to).rejects.toMatchObject({ code: 'USAGE' });
   });
 
-  it('completes the same export after a kill between operations on objects', async () => {
+  it('yields the same export after a kill between two object operations', async () => {
     assertBuilt();
     const completePath = server.bucket('whole');
     const operations = await exportAll('s3://whole', database, 4, { env: server.env });
@@ -155,7 +155,7 @@ describe('export --to s3://…', needs(noBucketServer), () => {
     }
   }, 120_000);
 
-  it('removes redacted contents that remain only in the bucket', async () => {
+  it('removes redacted contents that exist only in the bucket', async () => {
     const path = join(server.bucket('pruned'), 'lake');
     await toBucket('s3://pruned/lake');
     await run(pruneCommand, ['--before', '9', '--exported', 's3://pruned/lake', '--yes']);

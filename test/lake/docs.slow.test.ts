@@ -24,7 +24,7 @@ const blocks = pages()
   .flatMap(blocksOf)
   .filter(({ language }) => language === 'duckdb');
 
-it('the page about the Parquet export has queries for DuckDB', () => {
+it('the page about the Parquet export contains DuckDB queries', () => {
   expect(blocks.length).toBeGreaterThanOrEqual(3);
 });
 

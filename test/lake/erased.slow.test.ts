@@ -1,6 +1,6 @@
 /**
- * Redaction of contents whose rows were already pruned from Postgres: no exported file has them afterwards, and all
- * other data stays unchanged.
+ * Redacts contents whose rows were already pruned from Postgres. Afterwards no exported file contains them, and all
+ * other data is unchanged.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -115,7 +115,7 @@ function loggedAndNamed(table: string): readonly [readonly string[], readonly st
   return [[...logged].map((path) => `${table}/${path}`).sort(), named.sort()];
 }
 
-it('a contract that only the export has is found there, and the next export removes its contents from the files', async () => {
+it('a contract that exists only in the export is found there, and the next export removes its contents from the files', async () => {
   const before = await rest();
   await expect(redact('contract', '00c1', '--yes')).rejects.toMatchObject({
     code: 'REDACTION_REFUSED',
@@ -135,7 +135,7 @@ it('a contract that only the export has is found there, and the next export remo
   );
   expect(row).toEqual({ redaction_id: done['redactionId'] });
 
-  // With exercises, there are more contents to redact. The second call finds none.
+  // With exercises, the first call finds more contents to redact. The second call finds none.
   expect(await redactInLake('contract', '00c1', '--with-exercises')).toMatchObject({ onlyInLake: 1 });
   expect((await redactInLake('contract', '00c1', '--with-exercises'))['redactionId']).toBeUndefined();
   expect(await exported()).toMatchObject({ rewritten: 2 });
@@ -152,7 +152,7 @@ it('a contract that only the export has is found there, and the next export remo
   expect(await exported()).toMatchObject({ files: 0 });
 });
 
-it('an exercise that only the export has is redacted without its contract', async () => {
+it('an exercise that exists only in the export is redacted, but its contract is not', async () => {
   const [exercise] = await duck(
     `select "offset" || ':' || node_id as at from read_parquet('${dir.path}/exercises/*.parquet') where contract_id = '00c2'`,
   );

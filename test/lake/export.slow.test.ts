@@ -1,6 +1,6 @@
 /**
- * Export of a realistic history: DuckDB reads the same rows from the files as Postgres has, in every table and at every
- * offset.
+ * Exports a realistic history. For every table and offset, DuckDB must read the rows from the files that Postgres
+ * returns.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -46,7 +46,7 @@ async function hashes(path: string): Promise<Readonly<Record<string, TableHash>>
 }
 
 describe('export', () => {
-  it('writes files from which DuckDB and hyparquet read the rows of Postgres', async () => {
+  it('writes files from which DuckDB and hyparquet read the same rows as Postgres returns', async () => {
     using dir = lakeDir();
     const result = await exportTo(dir.path, world.url, 'a');
     expect(result).toMatchObject({ until: end, rewritten: 0 });

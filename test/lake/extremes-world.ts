@@ -1,4 +1,4 @@
-/** Extreme values (largest, smallest, empty, unusual), stored with a typed view, for tests of Parquet readers. */
+/** Stores extreme values (largest, smallest, empty, unusual) and a typed view of them, for tests of Parquet readers. */
 import { expect } from 'vitest';
 import type { DamlType, PackageModel } from '../../src/daml/package-model.ts';
 import type { Database } from '../../src/store/connection/database.ts';

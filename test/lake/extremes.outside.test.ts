@@ -49,7 +49,7 @@ describe.each(engines)('%s reads extreme values from %s', (engine, form, modules
   const reason = lacksJars ? 'needs the jars of Delta Lake (LAKE_SPARK_JARS)' : `needs ${modules} (LAKE_PYTHON)`;
   const options = { timeout: 180_000, ...needs(isThere ? undefined : reason) };
 
-  it('that two exports wrote', options, () => {
+  it('in the files of two exports', options, () => {
     const args = [reader, engine, form === 'files' ? 'files' : 'delta', grown.path, typedTable(grown.path)];
     const text = execFileSync(python, args, {
       encoding: 'utf8',

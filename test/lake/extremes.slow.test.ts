@@ -47,7 +47,7 @@ it('DuckDB reads extreme values from the files', async () => {
   expect(contracts.every((row) => row['contract_key'] === null)).toBe(true);
 });
 
-it('extreme values stay the same in a file that is rewritten after a redaction', async () => {
+it('extreme values are unchanged in a file that is rewritten after a redaction', async () => {
   using dir = lakeDir();
   await exportTo(dir.path, schemas.url, 'ledger', '--views', 'typed.*');
   await prune(database, { offset: 4 }, { stop });

@@ -1,6 +1,6 @@
 /**
- * `export --follow` as it runs for months: new files as the stream advances, files with several row groups, and a stop
- * by a signal.
+ * A long-running `export --follow`: it writes new files as the stream advances, writes files with several row groups,
+ * and stops on a signal.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ import { archive, begun, create, write } from './small-history.ts';
 const schemas = schemasOfFile();
 
 /**
- * Waits until the export has reached the offset. The folder may not exist yet, because the other process creates it.
+ * Waits until the export has reached the offset. The exporting process creates the folder, so it may not exist yet.
  */
 async function reaches(path: string, offset: number): Promise<void> {
   await waitFor(`the lake reaches offset ${String(offset)}`, () => {

@@ -1,4 +1,4 @@
-/** An export folder that others can write to: the export reads, writes and removes nothing outside of it. */
+/** Other users can write to the export folder. The export must not read, write or remove files outside of it. */
 import {
   chmodSync,
   cpSync,
@@ -99,7 +99,7 @@ describe('a manifest', () => {
   });
 });
 
-describe('a symbolic link in an export folder, whose target stays unchanged,', () => {
+describe('a symbolic link in an export folder', () => {
   it.each(['.tmp', 'contracts', 'contracts/_delta_log', 'segments'])('is rejected as %s', async (name) => {
     using folders = world();
     const { lake, elsewhere } = folders;
@@ -118,7 +118,7 @@ describe('a symbolic link in an export folder, whose target stays unchanged,', (
   });
 });
 
-it('an error of the file system is reported as EXPORT_UNWRITABLE, not as a failure of Postgres', async () => {
+it('export reports an error of the file system as EXPORT_UNWRITABLE', async () => {
   using folders = world();
   const { lake } = folders;
   rmSync(join(lake, 'updates'), { recursive: true });

@@ -1,6 +1,6 @@
 /**
- * An export whose process is killed after an operation on its files, and the next export. `npm run bench:lake` kills
- * after each operation.
+ * Kills an export after some of its file operations, and runs the next export. `npm run bench:lake` kills after every
+ * operation.
  */
 import { expect, it } from 'vitest';
 import { decodeUpdate } from '../support/wire/decode.ts';

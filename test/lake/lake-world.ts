@@ -67,7 +67,7 @@ export function segmentsOf(
   return head.segments;
 }
 
-/** Paths of segments that only the previous head lists. */
+/** Paths of segments that are listed in the previous head but not in the current one. */
 export function previousSegmentsOf(path: string): readonly string[] {
   const head = JSON.parse(readFileSync(join(path, 'manifest.json'), 'utf8')) as {
     readonly previousSegments: readonly string[];

@@ -1,4 +1,4 @@
-/** Postgres has recent history, and an export has the pruned rows: together they are complete. */
+/** Postgres contains recent history and an export contains the pruned rows. Together they are complete. */
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
@@ -47,7 +47,7 @@ describe('prune --exported', () => {
     await world[Symbol.asyncDispose]();
   });
 
-  /** Prunes like an indexer with a retention of zero. */
+  /** Prunes as an indexer with a retention of zero does. */
   const keepNothing = async (): Promise<unknown> => {
     const options = { url: world.url, schema: 'a', statementTimeoutMs: 60_000, applicationName: 'test lake' };
     const database = openDatabase(options);
@@ -64,7 +64,7 @@ describe('prune --exported', () => {
     return rows.map(({ id }) => id);
   };
 
-  it('stops at the end of the export, and keeps history and active contracts complete', async () => {
+  it('stops at the end of the export, so that history and active contracts remain complete', async () => {
     using completeDir = lakeDir();
     using dir = lakeDir();
     const middle = Math.floor(end / 2);
@@ -89,7 +89,7 @@ describe('prune --exported', () => {
     expect(pruned).toMatchObject({ boundary: middle, finished: true });
     // Pruning by INDEXER_RETENTION has no access to the export folder, so only the hold limits it.
     expect(await keepNothing()).toMatchObject({ boundary: middle, heldBy: { name: 'lake', offset: middle } });
-    // Queries at pruned offsets read the export, other queries still read Postgres.
+    // Queries at pruned offsets must read the export. Other queries still read Postgres.
     for (const [offset, ids] of active) {
       expect(offset > middle ? await activeHere(offset) : await activeAt(dir.path, offset), String(offset)).toEqual(
         ids,
@@ -103,7 +103,7 @@ describe('prune --exported', () => {
         expectedHash,
       );
     }
-    // A table that is requested later begins where the remaining history begins, and the manifest has this offset.
+    // A table that is requested later begins at the start of the remaining history. The manifest contains this offset.
     const later = Object.entries(after.tables).filter(([name]) => name.startsWith('typed.harbor'));
     expect(later.length).toBeGreaterThan(0);
     for (const [name, { from }] of later) {
@@ -122,7 +122,7 @@ describe('prune --exported', () => {
 });
 
 describe('an export that differs from the database', () => {
-  it('limits pruning to the ranges before the first one that must be rewritten, until it is rewritten', async () => {
+  it('limits pruning to the ranges before the first outdated range, until that range is rewritten', async () => {
     using dir = lakeDir();
     const database = await begun(schemas, 'stale', updates());
     await exportInRanges(dir.path, schemas.url, 'stale', 9);

@@ -1,6 +1,6 @@
 /**
- * Changes to exported history: redactions, late updates, resets. The files of affected ranges are rewritten, the others
- * stay, and removed contents are in no file.
+ * Changes to exported history: redactions, late updates and resets. The next export rewrites only the files of affected
+ * ranges. No file contains removed contents.
  */
 import { describe, expect, it } from 'vitest';
 import { decodeUpdate } from '../support/wire/decode.ts';
@@ -19,7 +19,7 @@ const named = (files: readonly ManifestFile[]): readonly string[] =>
   files.flatMap(({ path }) => (path === null ? [] : [path]));
 
 describe('redacted contents', () => {
-  it('are in no file after the next export, which replaces only the files of their ranges', async () => {
+  it('are in no file after the next export, and only the files of their ranges are replaced', async () => {
     using dir = lakeDir();
     const database = await begun(schemas, 'redacted', updates());
     await exportInRanges(dir.path, schemas.url, 'redacted', 9);
@@ -47,7 +47,7 @@ describe('redacted contents', () => {
 });
 
 describe('an update out of order', () => {
-  it('is in the file of its range, and ends the contracts that it archives', async () => {
+  it('is exported to the file of its range, and the contracts that it archives are ended', async () => {
     using dir = lakeDir();
     const list = updates();
     const database = await schemas.migrated('late');

@@ -1,6 +1,6 @@
 /**
- * Nine updates, exported in ranges of three offsets. Their contents are easy to find, so that tests can search the
- * files for them.
+ * Nine updates, exported in ranges of three offsets. Each content is a unique text, so tests can search the files for
+ * it.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -53,7 +53,7 @@ export async function exportInRanges(
   return result;
 }
 
-/** Names of the files that contain a text, in their bytes or in the values of a Parquet file. */
+/** Names of the files that contain a text, either in their bytes or in the decoded values of a Parquet file. */
 export async function filesWith(path: string, text: string): Promise<readonly string[]> {
   const found: string[] = [];
   for (const name of filesIn(path)) {

@@ -1,4 +1,4 @@
-/** Exports from a real streaming standby, and exports by reader roles. */
+/** Exports from a streaming standby, and exports by reader roles. */
 import { expect, it } from 'vitest';
 import { grantReader } from '../../src/store/roles/reader-role.ts';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
@@ -63,7 +63,7 @@ function as(role: string): string {
   return url.href;
 }
 
-it('a role that may read all parties can export, and a role that is limited to some parties is rejected', async () => {
+it('export accepts a role that may read all parties, and rejects a role that is limited to some parties', async () => {
   const database = await schemas.migrated('ledger');
   await write(database);
   const suffix = String(process.pid);

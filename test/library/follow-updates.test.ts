@@ -1,4 +1,4 @@
-/** The library against a faulty ledger: every update once and in order, an end on request, errors with a code. */
+/** With a faulty ledger, the library returns every update once and in order, ends on request and reports errors. */
 import { describe, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
@@ -33,7 +33,7 @@ async function followed(options: FollowOptions, until: number): Promise<readonly
 }
 
 describe('followUpdates', () => {
-  it('returns every update once and in order, however often the stream is interrupted', async () => {
+  it('returns every update once and in order if the stream is often interrupted', async () => {
     await using ledger = await sandbox(400);
     ledger.faults.cutEveryFrames = { min: 3, max: 40 };
     const offsets = offsetsOf(ledger);
@@ -61,7 +61,7 @@ describe('followUpdates', () => {
     expect(later.length).toBeGreaterThan(offsets.length - first.length);
   });
 
-  it('reports offsets without an update only on request', async () => {
+  it('returns offsets without an update only if they are requested', async () => {
     await using ledger = await sandbox(5);
     const end = ledger.ledger.ledgerEnd();
     const kinds = new Set<string>();

@@ -1,4 +1,4 @@
-/** `ledger-indexer/read`: all stored data as of one moment, for programs that copy it. */
+/** `ledger-indexer/read` returns all stored data as of one moment, for programs that copy it. */
 import { describe, expect, it } from 'vitest';
 import { openReads } from '../../src/library/read.ts';
 import { begun, create, updates, write } from '../lake/small-history.ts';
@@ -60,7 +60,7 @@ describe('openReads', () => {
 
   it('reads again after a program stopped reading the rows of a table before their end', async () => {
     await begun(schemas, 'left', updates());
-    // More bytes than are read ahead.
+    // These are more bytes than the reader reads ahead.
     await query(schemas.url, `update "left".contracts set payload = jsonb_build_object('text', repeat('x', 8000000))`);
     const reads = openReads({ databaseUrl: schemas.url, schema: 'left' });
     const readFirst = async (): Promise<number> =>

@@ -1,4 +1,4 @@
-/** Exported types of the library, compared with the committed files of types: every change is visible in review. */
+/** Compares the exported types of the library with the committed files, so that every change is visible in review. */
 import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

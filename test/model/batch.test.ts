@@ -1,4 +1,4 @@
-/** When updates begin and end contracts, and which ends of contracts the database must apply. */
+/** Tests when updates begin and end contracts, and which ends of contracts the database must apply. */
 import { describe, expect, it } from 'vitest';
 import { copied, decodeActiveContract, decodeUpdate } from '../support/wire/decode.ts';
 import { Batch } from '../../src/model/batch.ts';
@@ -79,7 +79,7 @@ describe('a batch', () => {
     expect(lifetimes(batchOf(transient))).toEqual([['00c1', 1, 1, 1]]);
   });
 
-  it('stores a create with acsDelta false as a row that was never active; its exercise ends no contract', () => {
+  it('stores a create with acsDelta false as never active, so that its exercise ends no contract', () => {
     const batch = batchOf(create(1, { acsDelta: false }), exercise(2, { acsDelta: false }));
     expect([lifetimes(batch), ends(batch)]).toEqual([[], []]);
     expect(batch.sink.rows.get('contracts')).toHaveLength(1);
@@ -135,7 +135,7 @@ describe('a batch', () => {
     expect(ends(batch)).toEqual([{ contractId: '00c1', synchronizerPk: 1, offset: 4 }]);
   });
 
-  it('records a contract that moves to another synchronizer and back as active on one at a time', () => {
+  it('records a contract that moves to another synchronizer and back as active on one synchronizer at a time', () => {
     const back = assign(4, {}, frames.here);
     const batch = batchOf(create(1), unassign(2), assign(3), back);
     expect(lifetimes(batch)).toEqual([
@@ -201,7 +201,7 @@ describe('a seed batch', () => {
 });
 
 describe('the last update id of the history', () => {
-  it('belongs to the newest update that has an id, so that offset and id belong together', () => {
+  it('is stored with the offset of the same update, which is the newest one that has an id', () => {
     const batch = new Batch(
       new KeptRows(),
       new Dictionary({ templates: [], choices: [], synchronizers: [], implementations: [] }),

@@ -1,4 +1,4 @@
-/** Values that Postgres cannot store are escaped, reversibly; all others are unchanged. */
+/** Values that Postgres cannot store are escaped reversibly. All other values are unchanged. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { columnText, jsonbText } from '../../src/model/escape.ts';

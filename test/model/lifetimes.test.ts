@@ -75,7 +75,7 @@ function expectAsModelled(steps: readonly Step[], lifetimes = new Lifetimes()): 
   live(lifetimes, steps);
   const facts = (offset: number): readonly number[] => [offset % 3, offset % 5, steps[offset - 1]?.synchronizerPk ?? 0];
   const [open, closed] = [false, true].map((over) => activations.filter(({ end }) => (end !== null) === over));
-  // As texts, because thousands of them compare quickly.
+  // Compares texts, because thousands of texts can be compared quickly.
   expect([...lifetimes.live()].map((row) => row.join(' '))).toEqual(
     open?.map(({ id, offset }) => [offset, ...facts(offset), offset % 7, id].join(' ')),
   );
@@ -102,7 +102,7 @@ function expectAsModelled(steps: readonly Step[], lifetimes = new Lifetimes()): 
 }
 
 describe('lifetimes', () => {
-  it('equal those of the reference model, however similar the ids are, as strings and as bytes', () => {
+  it('equal the lifetimes of the reference model for similar ids, both as strings and as bytes', () => {
     expectProperty(
       fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
         expectAsModelled(steps);
@@ -124,7 +124,7 @@ describe('lifetimes', () => {
     );
   });
 
-  it('are empty after they were cleared, also if a contract began twice at an offset', () => {
+  it('are empty after they were cleared, even if a contract began twice at an offset', () => {
     const lifetimes = new Lifetimes();
     const begin = { contractId: '00aa', offset: 1, nodeId: 0, templatePk: 1, synchronizerPk: 1, partiesPk: 1 };
     lifetimes.activate(begin);

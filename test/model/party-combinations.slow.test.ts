@@ -1,4 +1,4 @@
-/** Numbers of party sets: equal sets have equal numbers, new sets get ascending numbers, also after a lost session. */
+/** Equal party sets have equal numbers, and new sets get ascending numbers, even after a lost session. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
@@ -21,7 +21,7 @@ function sameLists(same: boolean): (list: readonly string[]) => readonly string[
 }
 
 describe('numbers of party sets', () => {
-  it('follow the order of first appearance, also for similar sets', () => {
+  it('ascend in the order in which the sets first occur, even if sets are similar', () => {
     const combinations = new PartyCombinations();
     const inputs: readonly (readonly [string[], string[], string[]])[] = [
       [['a', 'b'], [], ['a']],
@@ -37,7 +37,7 @@ describe('numbers of party sets', () => {
     expect(combinations.takeAdded()).toEqual([]);
   });
 
-  it('equal those of a reference list of the cached sets, also after a new session started at some point', () => {
+  it('equal the numbers of a reference model, even if a new session starts at any point', () => {
     const remembered = rememberedCombinations;
     const parties = fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 2 });
     expectProperty(
@@ -57,7 +57,7 @@ describe('numbers of party sets', () => {
             stored.push(...combinations.takeAdded());
           };
           inputs.forEach(number);
-          // Adds so many other sets that the earlier ones are almost evicted. The next requests evict them.
+          // Adds so many other sets that the next requests evict the earlier sets.
           for (let other = 0; other < remembered - 5; other += 1)
             combinations.number([`other ${String(other)}`], [], []);
           stored.push(...combinations.takeAdded());
@@ -71,7 +71,7 @@ describe('numbers of party sets', () => {
     );
   });
 
-  it('are cached up to a size limit, also after a new session started at some point', () => {
+  it('are cached up to a size limit, even if a new session starts at any point', () => {
     const long = fc.tuple(fc.constantFrom('a', 'b', 'c', 'd'), fc.constantFrom(1, 9_000, 30_000, 90_000));
     expectProperty(
       fc.property(fc.array(long, { maxLength: 24 }), fc.nat(24), (inputs, cut) => {

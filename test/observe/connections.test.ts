@@ -1,6 +1,6 @@
 /**
- * Tests which connections the server closes: idle ones if there are many, and a connection that pipelines requests.
- * They use raw sockets and set their own limits, so that the results do not depend on timing.
+ * The server closes idle connections if there are many, and a connection that pipelines requests. The tests use raw
+ * sockets and set their own limits, so that the results do not depend on timing.
  */
 import { createServer, IncomingMessage, type Server } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
@@ -53,14 +53,14 @@ async function ask({ socket, heard }: Client): Promise<void> {
 const isOpen = ({ socket }: Client): boolean => !socket.destroyed;
 
 describe('idle connections', () => {
-  it('are all served if they send a request within their grace period, even if there are more than may stay idle', async () => {
+  it('are all served if they send a request within their grace period, even if they exceed the limit of idle connections', async () => {
     await start({ most, graceMs: forever, mostInGrace: 10 * most });
     const clients = await open(6 * most);
     for (const client of clients) await ask(client);
     expect(clients.filter(isOpen).length).toBe(6 * most);
   });
 
-  it('are closed, oldest first, after their grace period, also without new connections', async () => {
+  it('are closed, oldest first, after their grace period, even if no new connections arrive', async () => {
     await start({ most, graceMs: 50, mostInGrace: 10 * most });
     const clients = await open(3 * most);
     await waitFor('few', () => (clients.filter(isOpen).length <= most ? true : undefined));

@@ -1,4 +1,4 @@
-/** Metrics of a running indexer, fed by the ledger client, the database and the stream. */
+/** Metrics that a running indexer records in the ledger client, the database and the stream. */
 import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
@@ -59,7 +59,7 @@ describe('the metrics of a running indexer', () => {
   });
 
   it('attribute a quiet stream to the source, and a slow database to the database', async () => {
-    // Offset checkpoints are rare, so only the one update arrives.
+    // Offset checkpoints are rare, so only one update arrives.
     await using quiet = await startSandbox({ limits: { checkpointIntervalMs: 600_000 } });
     generateHistory(quiet.ledger, { seed: 31, updates: 300 });
     await using indexer = await runIndexer({ LEDGER_URL: quiet.url, DATABASE_URL: database.url });
@@ -69,7 +69,7 @@ describe('the metrics of a running indexer', () => {
     await waitFor('a second of silence', async () => ((await on('source')) > before + 1 ? true : undefined));
     const database_ = await on('database');
     await using locked = await lockUpdates();
-    // One write and no further frame. A connection is free, but the indexer still waits for the database.
+    // There is one write and no further frame. A connection is free, but the indexer still waits for the database.
     generateHistory(quiet.ledger, { seed: 32, updates: 1 });
     await waitFor('a second of waiting', async () => ((await on('database')) > database_ + 1 ? true : undefined));
     await locked.release();

@@ -1,4 +1,4 @@
-/** Interfaces that the participant does not know: the indexer logs a warning only if they are configured by name. */
+/** The indexer warns about interfaces that the participant does not know only if they are configured by name. */
 import { expect, it } from 'vitest';
 import { interfacesNamed } from '../../src/config/interface-presets.ts';
 import { HealthTracker } from '../../src/observe/health/health-tracker.ts';

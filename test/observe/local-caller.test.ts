@@ -1,4 +1,4 @@
-/** Tests which requests count as local: only requests with the headers of direct clients. */
+/** Only requests with the headers of direct clients count as local. */
 import { createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -74,7 +74,7 @@ describe('a request over the loopback address', () => {
     },
   );
 
-  it('is judged regardless of the case of its header names', async () => {
+  it('is classified regardless of the case of its header names', async () => {
     expect(await reason({ 'Tailscale-User-Login': 'x' })).toContain('tailscale-user-login');
     expect(await reason({ 'USER-AGENT': 'x', 'Accept-Language': 'de' })).toBe('');
   });

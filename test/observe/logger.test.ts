@@ -61,7 +61,7 @@ describe('the logger', () => {
     expect(written.join('')).toMatch(/^[^\p{Cc}\u202e]*\n$/u);
   });
 
-  it('writes a failure as a sentence, not as JSON, in the text format', () => {
+  it('writes a failure as a sentence in the text format', () => {
     const written: string[] = [];
     const stream = { isTTY: false, write: (text: string) => written.push(text) };
     const { logger } = createLogger({ level: 'info', format: 'pretty', stream });

@@ -130,7 +130,7 @@ describe('the metrics', () => {
     expect(found.filter((name) => name.startsWith('indexer_')).sort()).toEqual(names);
   });
 
-  it('include process metrics, except the gauges that are named like counters', async () => {
+  it('include process metrics, except gauges whose names end like counters', async () => {
     const text = await createMetrics({ version: '1.2.3' }).registry.metrics();
     expect(text).toContain('nodejs_eventloop_lag_p99_seconds');
     expect(text).toContain('process_cpu_seconds_total');
@@ -167,7 +167,7 @@ describe('the metrics', () => {
     expect(await readFile('docs/reference/metrics.md', 'utf8'), 'run npm run docs:metrics').toBe(await metricsPage());
   });
 
-  it('are read at scrape time for time shares, connections and waiting clients', async () => {
+  it('of time shares, connections and waiting clients are read at scrape time', async () => {
     let nowMs = 0;
     const work = new WorkClock(() => nowMs);
     const pool = { total: 3, idle: 1, waiting: 7, max: 5 };
@@ -184,7 +184,7 @@ describe('the metrics', () => {
     expect(text).toContain('indexer_wait_requests 4');
   });
 
-  it('keep ids in paths and unusual statuses out of labels', async () => {
+  it('have no ids from paths and no unusual statuses in their labels', async () => {
     const metrics = createMetrics({ version: '1' });
     for (const [path, status] of [
       ['/v2/packages/abc', 200],
@@ -212,7 +212,7 @@ describe('the metrics', () => {
 });
 
 describe('the observers', () => {
-  it('turn a committed batch into counters and gauges, and into a latency only while live', async () => {
+  it('update counters and gauges after a committed batch, and the latency only while the indexer is live', async () => {
     const { observers, metrics } = observed();
     const batch = {
       checkpoint: 42,
@@ -248,7 +248,7 @@ describe('the observers', () => {
     expect(text).toContain('indexer_leader 1');
   });
 
-  it('give each of fifty templates a series, and count the rest under other', async () => {
+  it('create a series for each of the first fifty templates, and count further templates as other', async () => {
     const { observers, metrics } = observed();
     const templates = new Map(Array.from({ length: 60 }, (_, index) => [`p:M:T${index}`, index + 1]));
     observers.stream.batchCommitted({
@@ -261,7 +261,7 @@ describe('the observers', () => {
     expect(text).toContain('indexer_events_total{type="created",template="other"} 55');
   });
 
-  it('count seed contracts from running totals, also when the seed starts over', async () => {
+  it('count seed contracts from running totals, even when the seed starts over', async () => {
     const { observers, metrics, health } = observed();
     for (const contracts of [10, 25, 5]) {
       observers.stream.batchCommitted({ ...emptyBatch, checkpoint: undefined });
@@ -274,7 +274,7 @@ describe('the observers', () => {
     expect(health.status()).toMatchObject({ checkpoint: null, seed: { contracts: 30, offset: 9, done: true } });
   });
 
-  it('log one line for a change of phase, and none for the same phase again', () => {
+  it('log one line when the phase changes, and none when the same phase is reported again', () => {
     const { observers, lines } = observed();
     const error = new IndexerError('refused', { code: 'LEDGER_UNREACHABLE', retry: 'retry' });
     observers.stream.phaseChanged('backing_off', error);

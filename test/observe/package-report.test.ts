@@ -1,4 +1,4 @@
-/** Typed views that cannot be created: they are logged once, with their number and some names. */
+/** Typed views that cannot be created are logged once, with their number and some names. */
 import { expect, it } from 'vitest';
 import { IndexerError } from '../../src/errors/indexer-error.ts';
 import { createLogger } from '../../src/observe/log/logger.ts';

@@ -1,4 +1,4 @@
-/** Parties of the filter that the participant does not know: they are logged once, and listed until they are known. */
+/** Parties of the filter that the participant does not know are logged once, and listed until they are known. */
 import { expect, it } from 'vitest';
 import { watchUnknownParties } from '../../src/observe/log/party-report.ts';
 import { waitFor } from '../support/wait-for.ts';

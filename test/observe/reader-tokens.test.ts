@@ -1,4 +1,4 @@
-/** Lookups of reader tokens: waiting requests share a read, and each watcher is notified once. */
+/** Lookups of reader tokens. Waiting requests share one read of the table, and each watcher is notified once. */
 import type { IncomingMessage } from 'node:http';
 import { expect, it } from 'vitest';
 import { ReaderTokens, type ReadTokens } from '../../src/observe/http/reader-tokens.ts';
@@ -25,7 +25,7 @@ function good(rows: Map<string, ReaderToken>): string {
   return token;
 }
 
-it('the token lookup reads twice for hundreds of guesses, and accepts the valid token among them', async () => {
+it('the token lookup reads the table twice for hundreds of guesses, and accepts the valid token among them', async () => {
   const { rows, facts, read } = table();
   const tokens = new ReaderTokens(read, 5);
   const token = good(rows);
@@ -38,7 +38,7 @@ it('the token lookup reads twice for hundreds of guesses, and accepts the valid 
   tokens.close();
 });
 
-it('the token lookup reads nothing for an impossible token, and rejects at once when too many requests wait', async () => {
+it('the token lookup rejects malformed tokens without a read, and rejects requests when too many wait', async () => {
   const { facts, read } = table();
   const tokens = new ReaderTokens(read, 5);
   for (const text of ['', 'Bearer', 'Bearer x', `Bearer ${newToken()}x`, `Basic ${newToken()}`, newToken()]) {
@@ -52,7 +52,7 @@ it('the token lookup reads nothing for an impossible token, and rejects at once 
   tokens.close();
 });
 
-it('the token lookup reports that the table cannot be read, and recovers when it can', async () => {
+it('the token lookup reports that the table cannot be read, and recovers when it can be read again', async () => {
   const { rows, read } = table();
   let isAway = true;
   const errors: unknown[] = [];

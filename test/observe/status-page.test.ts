@@ -1,4 +1,4 @@
-/** The status page and its events over real HTTP: content, number of viewers, and viewers that do not read. */
+/** The status page and its events over HTTP: their content, the number of viewers, and viewers that do not read. */
 import type { ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -88,7 +88,7 @@ async function* messagesOf(response: Response): AsyncGenerator<{ event: string; 
 }
 
 describe('the status page', () => {
-  it('is one document whose policy allows only its own style, script and events', async () => {
+  it('is one document whose content security policy allows only its own style, script and events', async () => {
     const { server } = await start();
     const answer = await fetch(server.url);
     const html = await answer.text();
@@ -135,7 +135,7 @@ describe('events of the status page', () => {
     });
   });
 
-  it('contain the last facts and the failure when the database does not respond, with one read at a time', async () => {
+  it('contain the last facts and the failure if the database does not respond, and only one read runs at a time', async () => {
     let reads = 0;
     let underWay = 0;
     let most = 0;
@@ -214,7 +214,7 @@ describe('events of the status page', () => {
     expect((await (await listen(server)).next())?.event).toBe('hello');
   });
 
-  it('occupy no slot after a connection closes that requested them sixty times', async () => {
+  it('release all slots when a connection closes that requested them sixty times', async () => {
     const { server, page } = await start();
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
     ends.push(() => socket.destroy());
@@ -241,7 +241,7 @@ describe('events of the status page', () => {
     });
     socket.write('GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n');
     await waitFor('the viewer', () => (page.viewers === 1 ? true : undefined));
-    // On a busy machine, this viewer may be too slow and be disconnected as well. Then another one reads.
+    // On a busy machine, this viewer may also be too slow and be disconnected. Then another viewer reads.
     let listener = await listen(server);
     const heard = async (): Promise<string | undefined> => {
       const next = await listener.next().catch(() => undefined);

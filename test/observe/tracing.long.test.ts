@@ -1,4 +1,4 @@
-/** Spans of a running indexer, received by an OpenTelemetry SDK, and no spans without an SDK. */
+/** An OpenTelemetry SDK receives the spans of a running indexer. Without an SDK, there are no spans. */
 import { trace } from '@opentelemetry/api';
 import type { Link } from '@opentelemetry/api';
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
@@ -66,7 +66,7 @@ describe('tracing without an SDK', () => {
 });
 
 describe('tracing', () => {
-  it('creates a span per batch that contains decode and commit and is linked to the traces of its commands', async () => {
+  it('creates a span per batch that contains decode and commit, and links it to the traces of its commands', async () => {
     await using indexer = await run({ INDEXER_START: 'genesis', INDEXER_BATCH_UPDATES: '20' });
     const end = sandbox.ledger.ledgerEnd();
     await indexer.reaches(end);
@@ -122,7 +122,7 @@ describe('tracing', () => {
     await indexer.reaches(sandbox.ledger.ledgerEnd());
     const client = new Client({ connectionString: database.url });
     await client.connect();
-    // Fences the running session: a new writer raises the epoch.
+    // A new writer raises the epoch, which fences the running session.
     await client.query('update ledger.stream set epoch = epoch + 1');
     await client.end();
     generateHistory(sandbox.ledger, { seed: 8, updates: 5 });

@@ -1,4 +1,4 @@
-/** Responses that clients do not read, over real sockets, and how often metrics are rendered. */
+/** Tests responses that clients do not read, over real sockets, and how often metrics are rendered. */
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';

@@ -28,7 +28,7 @@ describe('the work clock', () => {
     expect(clock.totals()).toEqual({ source: 1.5, decode: 0.25, database: 3 });
   });
 
-  it('includes the current part, so that a hanging commit is visible while it hangs', () => {
+  it('includes the current part, so that a commit is visible while it hangs', () => {
     const { clock, pass } = stopped();
     clock.enter('database');
     pass(60_000);
@@ -73,7 +73,7 @@ describe('the work clock', () => {
     }
   });
 
-  it('divides by its age while that is less than ten seconds', () => {
+  it('divides by its age while it is younger than ten seconds', () => {
     const { clock, pass } = stopped();
     clock.enter('decode');
     pass(3000);
@@ -83,7 +83,7 @@ describe('the work clock', () => {
     expect(clock.reason().sentence).toBe('decode: 75 % of the last 4 s was spent decoding frames and building rows');
   });
 
-  it('reports times when no stream was open', () => {
+  it('reports the share of time when no stream was open', () => {
     const { clock, pass } = stopped();
     expect(clock.reason().on).toBeUndefined();
     clock.enter('source');

@@ -1,6 +1,6 @@
 /**
- * The app of docs/how-to/integrate/typescript.md in an empty folder, with the contents of the tarball as
- * ledger-indexer. The other packages (kysely, pg, the compiler) are symbolic links into the project, so that nothing is
+ * Creates the app of docs/how-to/integrate/typescript.md in an empty folder. The package ledger-indexer has the
+ * contents of the tarball. The other packages (kysely, pg, the compiler) are symbolic links, so that nothing is
  * downloaded.
  */
 import { spawn } from 'node:child_process';

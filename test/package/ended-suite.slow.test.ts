@@ -1,4 +1,4 @@
-/** A test run that is stopped leaves neither its Postgres nor its files. */
+/** A test run that is stopped ends its Postgres and deletes its files. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';

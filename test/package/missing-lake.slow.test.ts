@@ -1,4 +1,4 @@
-/** The installed command without the export package: it names the package, and does not export, prune or redact. */
+/** Without the export package, the installed command names the package and does not export, prune or redact. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

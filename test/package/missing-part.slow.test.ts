@@ -1,5 +1,5 @@
 /**
- * The installed command without the packages of the demo, in the folder of a running demo: it names the missing
+ * Runs the installed command without the demo packages, in the folder of a running demo. It must name the missing
  * package.
  */
 import { once } from 'node:events';
@@ -25,7 +25,7 @@ afterEach(() => {
   installation[Symbol.dispose]();
 });
 
-/** Notes a running demo whose page this test process serves and whose database counts as embedded. */
+/** Records a running demo. This test process serves its page, and its database counts as embedded. */
 function demoRuns(): void {
   const httpUrl = `http://127.0.0.1:${String((page.address() as AddressInfo).port)}`;
   const dataDir = join(installation.folder, '.data');
@@ -53,7 +53,7 @@ describe('without the packages of the demo', () => {
     expect(code).toBe(69);
   });
 
-  it('`sandbox` names the command that builds its package in a clone, and no release', async () => {
+  it('`sandbox` names the command that builds its package in a clone, and names no release', async () => {
     const { code, text } = await command('sandbox', '--port', '0');
     expect(text).toMatch(
       /package ledger-indexer-sandbox is not installed[^]*npm pack --workspace packages\/ledger-sandbox/,

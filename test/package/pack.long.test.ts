@@ -1,6 +1,6 @@
 /**
- * The package as it would be published: its contents, its size, and whether it works alone. It is built in a scratch
- * folder, without old files of dist/.
+ * Tests the package as it would be published: its contents, its size, and whether it works without the project. It is
+ * built in a temporary folder, without old files of dist/.
  */
 import { spawn, spawnSync, type SpawnSyncReturns } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
@@ -39,7 +39,7 @@ beforeAll(async () => {
     await cp(join(project, name), join(source, name), { recursive: true });
   }
   await symlink(join(project, 'node_modules'), join(source, 'node_modules'));
-  // Like `npm run build`, but without type checks, which need most of its CPU time and have already run.
+  // Builds like `npm run build`, but without type checks, because they are slow and have already run.
   const steps = ['packages/embedded-postgres', 'packages/lake', 'packages/ledger-sandbox', 'tsconfig.build.json'].map(
     (path) => ['node_modules/typescript/bin/tsc', '--noCheck', '-p', path],
   );
@@ -111,7 +111,7 @@ async function filesOf(folder: string): Promise<readonly string[]> {
     );
 }
 
-/** Why nothing can be installed from the registry; undefined if it is reachable. */
+/** The reason for which nothing can be installed from the registry; undefined if the registry is reachable. */
 function registryProblem(): string | undefined {
   const { status, stderr, error } = run(
     'npm',
@@ -218,7 +218,7 @@ describe('the package', () => {
     );
   }, 120_000);
 
-  it('prints --help at once after installation into an empty folder, with this Node and with Node 24', async () => {
+  it('prints --help quickly after installation into an empty folder, with this Node and with Node 24', async () => {
     const problem = registryProblem();
     if (problem !== undefined) {
       process.stdout.write(`installation of the package not tested: the registry does not answer (${problem})\n`);

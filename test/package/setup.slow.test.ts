@@ -1,6 +1,6 @@
 /**
- * Setup before `npm start` and `npm test` in a clone. A fake npm records its arguments and leaves the files of npm, so
- * the tests know which npm commands ran. Other tests run npm itself with the lock file.
+ * The setup before `npm start` and `npm test` in a clone. Some tests use a fake npm, which records its arguments and
+ * writes the same files as npm. Other tests run npm itself with the lock file.
  */
 import { spawnSync, type SpawnSyncReturns } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readFile, rm, utimes, writeFile } from 'node:fs/promises';
@@ -72,19 +72,19 @@ async function before(what: 'start' | 'test', more: NodeJS.ProcessEnv = {}): Pro
 const build = 'run --silent build';
 const quietly = '--ignore-scripts --no-audit --no-fund';
 
-it('setup before a start installs the packages for running and compiling once', async () => {
+it('setup before a start installs once the packages for running and compiling', async () => {
   expect(await before('start')).toEqual([`ci ${quietly} --omit=dev`, build]);
   expect(await before('start')).toEqual([]);
 });
 
-it('setup before tests adds their packages without changing others, and the next start keeps them', async () => {
+it('setup before tests adds test packages without changing other packages, and the next start keeps them', async () => {
   await before('start');
   expect(await before('test')).toEqual([`install --no-save ${quietly} --include=dev`]);
   expect(await before('start')).toEqual([]);
   expect(await before('test')).toEqual([]);
 });
 
-it('setup before tests installs all packages, whatever NODE_ENV is', async () => {
+it('setup before tests installs all packages for any value of NODE_ENV', async () => {
   expect(await before('test', { NODE_ENV: 'production' })).toEqual([`ci ${quietly} --include=dev`, build]);
   expect(await before('start', { NODE_ENV: 'production' })).toEqual([]);
 });
@@ -99,7 +99,7 @@ it('setup repeats an interrupted installation or build', async () => {
   expect(await before('start')).toEqual([build]);
 });
 
-it('setup follows changes of the lock file and the sources, and keeps installed test tools', async () => {
+it('setup installs or builds again after the lock file or sources change, and keeps installed test tools', async () => {
   await before('test');
   await lockWith({ 'node_modules/runs': { version: '2' } });
   expect(await before('start')).toEqual([`ci ${quietly} --include=dev`]);

@@ -57,7 +57,7 @@ it('a test run prints no reasons for skips when tests are chosen by name', () =>
   expect(linesOf('-t', 'passes').filter((line) => line.startsWith('skipped: '))).toEqual([]);
 });
 
-/** Skips by means of Vitest that give no reason. */
+/** Vitest functions that skip tests without a reason. */
 const bare = /\.(?:skipIf|runIf|todo)\(|\b(?:it|test|describe)\.skip\b|\bskip\(\)/;
 
 it('each skip in the test suites has a reason', () => {

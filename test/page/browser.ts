@@ -9,7 +9,7 @@ const program = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/goo
 const args =
   '--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync';
 
-/** Why the tests cannot use a browser; undefined if they can. */
+/** The reason for which the tests cannot use a browser; undefined if they can use one. */
 export const noBrowser =
   program === undefined ? 'needs Chromium (apt-get install -y --no-install-recommends chromium)' : undefined;
 

@@ -1,4 +1,4 @@
-/** Names and messages that contain markup: the page displays them as text and runs no script. */
+/** If names and messages contain markup, the page displays it as text and runs no script. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { IndexerError } from '../../src/errors/indexer-error.ts';

@@ -1,4 +1,4 @@
-/** The query page in a real browser, with a real indexer and a real Postgres: its functions and its accessibility. */
+/** Tests the functions and the accessibility of the query page, in a browser with an indexer and a Postgres. */
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { source as axeSource } from 'axe-core';
@@ -127,7 +127,7 @@ describe('the query page', needs(noBrowser), () => {
     expect(await page.title()).toBe('Query · Ledger Indexer');
   });
 
-  it('queries with the role of a token until the token is revoked or removed', async () => {
+  it('runs queries with the role of a token until the token is revoked or removed', async () => {
     const owner = openDatabase({
       url: database.url,
       schema: 'ledger',

@@ -1,4 +1,4 @@
-/** The query page of a real indexer with a real Postgres: its responses, and which clients receive them. */
+/** The query page of an indexer with a Postgres: its responses, and which clients receive them. */
 import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runIndexer } from '../e2e/runs/indexer-run.ts';
@@ -41,7 +41,7 @@ function sendRequest({
 }
 
 describe('/query', () => {
-  it('responds to the requests of its own page', async () => {
+  it('accepts the requests of its own page', async () => {
     const [status, text] = await sendRequest();
     expect(status).toBe(200);
     expect(JSON.parse(text)).toMatchObject({ columns: [{ name: 'n', isNumber: true }], rows: [['1']], complete: true });
@@ -102,7 +102,7 @@ describe('/query', () => {
     expect([more, refused]).toEqual([413, expect.stringContaining('query \\"…\\" --csv')]);
   });
 
-  it('does not exist if it is disabled', async () => {
+  it('returns 404 if the page is disabled', async () => {
     const env = { LEDGER_URL: world.sandbox.url, DATABASE_URL: world.database.url, INDEXER_QUERY_PAGE: 'false' };
     await using without = await runIndexer(env);
     expect((await fetch(`${without.httpUrl}/query`)).status).toBe(404);

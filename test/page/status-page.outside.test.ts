@@ -1,4 +1,4 @@
-/** The status page in a real browser, with a real indexer that follows a sandbox ledger into a real Postgres. */
+/** Tests the status page in a browser, with an indexer that follows a sandbox ledger into a Postgres. */
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
@@ -13,11 +13,11 @@ import { audit, look, noBrowser, openBrowser, type Look } from './browser.ts';
 interface Cut {
   readonly table: string;
   readonly text: string;
-  /** Unused width, in pixels, of the column that has the most. */
+  /** Unused width in pixels of the column with the most unused width. */
   readonly room: number;
 }
 
-/** A column may be as wide as its usual words, so that the other columns keep their positions. */
+/** A column may be as wide as its usual words, because then the other columns keep their positions. */
 const spareRoom = 24;
 
 /** Runs in the browser: cells whose text is truncated, and the unused width of the other columns of their table. */

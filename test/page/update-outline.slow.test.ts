@@ -1,4 +1,4 @@
-/** `/update` of a real indexer: it returns names, ids and numbers of an update, without contents and parties. */
+/** `/update` of an indexer returns names, ids and numbers of an update, without contents and parties. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as frames from '../support/frames.ts';
 import { fresh, old, secret, startOutlineWorld, type OutlineWorld } from './outline-world.ts';

@@ -1,6 +1,6 @@
 /**
- * The main loop of the pipeline, from frames to commits, with a ledger and a sink in memory: writes, their order, and
- * the causes of its end.
+ * The main loop of the pipeline reads frames and commits batches. The ledger and the sink are in memory. The tests
+ * check the writes, their order, and when the loop ends.
  */
 import { lastValueFrom, toArray } from 'rxjs';
 import { describe, expect, it } from 'vitest';
@@ -78,7 +78,7 @@ describe('the main loop', () => {
     commits.forEach(({ from }, at) => expect(from).toBe(commits[at - 1]?.to ?? 0));
   });
 
-  it('stores a repeated update once, and uses an OffsetCheckpoint as the checkpoint', async () => {
+  it('stores a repeated update once, and advances the checkpoint to an OffsetCheckpoint', async () => {
     const loop = run({ batchUpdates: 10 });
     loop.send(topology(10), topology(10), checkpoint(15), topology(20));
     await reached(loop, 20);
@@ -107,7 +107,7 @@ describe('the main loop', () => {
     expect(loop.following.checkpoint).toBe(10);
   });
 
-  it('commits nothing after a failed write, not even a write that was already in progress', async () => {
+  it('commits nothing after a failed write, and rolls back writes that are in progress', async () => {
     const loop = run({ batchUpdates: 1, writeConcurrency: 3 });
     const gone = new IndexerError('the connection is gone', { code: 'STORE_UNREACHABLE' });
     const failing = deferred();

@@ -1,4 +1,4 @@
-/** Frames that wait in blocks of memory: they are returned unchanged, whatever is released in between. */
+/** Frames wait in blocks of memory. They are returned unchanged, even if other frames are released in between. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { FrameMemory, textOf, type KeptFrame } from '../../src/pipeline/intake/frame-memory.ts';
@@ -11,7 +11,7 @@ const frame = fc.oneof(
 );
 
 describe('blocks of memory', () => {
-  it('return every frame until it is released, however many frames are released at a time', () => {
+  it('return every frame until it is released, for any number of frames released at a time', () => {
     const steps = fc.array(fc.tuple(frame, fc.integer({ min: 0, max: 5 })), { maxLength: 60 });
     expectProperty(
       fc.property(steps, (sequence) => {

@@ -1,4 +1,4 @@
-/** The check that the ledger has the stored history, for every way in which the two may differ. */
+/** Tests the check that the ledger has the stored history, for every way in which they can differ. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { IndexerError } from '../../src/errors/indexer-error.ts';
@@ -37,7 +37,7 @@ async function refusal(world: World, bounds?: Partial<LedgerBounds>): Promise<Pa
 }
 
 describe('the history of the ledger', () => {
-  it('matches if the ledger has the newest stored update, and no other update up to the checkpoint', async () => {
+  it('matches if the ledger has the newest stored update, and no later update up to the checkpoint', async () => {
     const world = followed(10, 20);
     world.sink.stored.checkpoint = 25;
     world.ledger.end = 40;
@@ -59,7 +59,7 @@ describe('the history of the ledger', () => {
     expect(await refusal(none)).toMatchObject({ code: 'HISTORY_CHANGED', facts: { offset: 30, commonOffset: 20 } });
   });
 
-  it('differs with the newest common update in the error, wherever the histories diverge', async () => {
+  it('is rejected with an error that names the newest common update, wherever the histories diverge', async () => {
     await expectProperty(
       fc.asyncProperty(
         fc.uniqueArray(fc.integer({ min: 1, max: 200 }), { minLength: 1, maxLength: 30 }),
@@ -95,9 +95,9 @@ describe('the history of the ledger', () => {
     world.sink.stored.checkpoint = 40;
     world.ledger.grow(30, 40);
     expect(await refusal(world)).toMatchObject({ code: 'HISTORY_CHANGED', facts: { offset: 30, commonOffset: 20 } });
-    // Another filter may match more updates than the stored ones.
+    // Another filter may match updates that are not stored.
     await expect(prove(world, { otherFilter: true })).resolves.toBeUndefined();
-    // Quarantined updates are known.
+    // Quarantined updates are known, so they are not a difference.
     world.sink.setAside.push(30, 40);
     await expect(prove(world)).resolves.toBeUndefined();
   });
@@ -139,7 +139,7 @@ describe('a pruned ledger', () => {
     expect(await refusal(world, { pruned: 21 })).toMatchObject({ code: 'LEDGER_PRUNED' });
   });
 
-  /** A pruned ledger and a sink, of which only contracts can be compared. */
+  /** A pruned ledger and a sink. Only their contracts can be compared. */
   function pruned(): World {
     const world = followed(10, 20);
     world.ledger.pruned = 20;

@@ -1,6 +1,6 @@
 /**
- * A silent stream before the ledger end: when the checkpoint moves past the range between, and when it waits for the
- * stream.
+ * A stream is silent before it reaches the ledger end. The tests check when the checkpoint moves past the silent range,
+ * and when it waits for the stream.
  */
 import { describe, expect, it } from 'vitest';
 import { FrameMemory } from '../../src/pipeline/intake/frame-memory.ts';
@@ -143,7 +143,7 @@ describe('an idle range', () => {
     expect(passed).toEqual([]);
   });
 
-  it('is requested at most once per interval, and not before a Retry-After of the ledger has passed', async () => {
+  it('is requested at most once per interval, and only after a Retry-After of the ledger has passed', async () => {
     const clock = stopClock();
     const { world, over, heard, done } = silent();
     const busy = (): never => {

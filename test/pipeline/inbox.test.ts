@@ -1,4 +1,4 @@
-/** The bounded buffer between socket and writer: order, bounds, backpressure and end. */
+/** Tests the bounded buffer between socket and writer: its order, bounds, backpressure and end. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { IndexerError } from '../../src/errors/indexer-error.ts';
@@ -16,7 +16,7 @@ function inboxOf(frames: number, bytes = 1_000): { inbox: Inbox<string>; calls: 
 }
 
 describe('the inbox', () => {
-  it('returns frames in order, within the requested number and size, but at least one', async () => {
+  it('returns frames in order, at least one, up to the requested number and size', async () => {
     const { inbox } = inboxOf(10);
     for (const [text, bytes] of [
       ['a', 5],

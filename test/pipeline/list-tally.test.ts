@@ -1,4 +1,4 @@
-/** The tally of a list of active contracts, by which two reads of the list are compared. */
+/** The tally of a list of active contracts. The indexer compares two reads of a list by their tallies. */
 import { describe, expect, it } from 'vitest';
 import { decodeActiveContract } from '../support/wire/decode.ts';
 import { ListTally } from '../../src/pipeline/proof/list-proof.ts';
@@ -43,7 +43,7 @@ describe('the tally of a list of active contracts', () => {
     expect(tallyOf(entry('00a')).equals(tallyOf(blob))).toBe(true);
   });
 
-  it('has the continuation token of the last entry, wherever the field is, and none from a payload', () => {
+  it('contains the continuation token of the last entry at any position of the field, and no token from a payload', () => {
     expect(tallyOf(entry('00a', { streamContinuationToken: 'dG9r' })).token).toBe('dG9r');
     const first = { streamContinuationToken: 'eA==', ...(JSON.parse(entry('00a')) as object) };
     const moved = JSON.stringify({ ...first, streamContinuationToken: 'eA==' });

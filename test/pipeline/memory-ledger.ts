@@ -1,6 +1,6 @@
 /**
- * A ledger without a server. It has updates, active contracts and responses in memory, and its streams run a script of
- * the test.
+ * A ledger without a server. Its updates, active contracts and responses are in memory, and each test sets the behavior
+ * of its streams.
  */
 import { IndexerError } from '../../src/errors/indexer-error.ts';
 import type { CodeWithRemedy } from '../../src/errors/catalogue.ts';
@@ -91,7 +91,7 @@ export class MemoryStream implements FrameStream {
   }
 
   pause(): void {
-    // Sent frames arrive at once, paused or not.
+    // Sent frames arrive at once, even if the stream is paused.
   }
 
   resume(): void {

@@ -1,5 +1,6 @@
 /**
- * Packages that are read in the background: which packages are requested or retried, and that the watch never fails.
+ * The package watch reads packages in the background. The tests check which packages it requests or retries, and that
+ * it never fails.
  */
 import type { Subscription } from 'rxjs';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -62,7 +63,7 @@ describe('the package watch', () => {
     expect(new Set(read).size).toBe(read.length);
   });
 
-  it('does nothing when there is nothing new', async () => {
+  it('requests nothing if no new packages are named', async () => {
     const world = named(small);
     const watch = await looked(world);
     const { length } = world.reports.calls;
@@ -127,7 +128,7 @@ describe('the package watch', () => {
     ]);
   });
 
-  it('waits for the database, and reads no packages meanwhile', async () => {
+  it('waits for the database, and reads no packages until the database responds', async () => {
     const world = named(small, licensingAtStart);
     world.sink.packageState = { missing: [small.id, licensingAtStart.id], named: [], templates: 2 };
     world.sink.before = (act) => {

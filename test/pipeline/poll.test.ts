@@ -1,4 +1,4 @@
-/** Polls of the ledger in the background: reports, stored offsets, and how failures affect the session. */
+/** Tests the polls of the ledger: their reports, the stored offsets, and the effect of failures on the session. */
 import type { Subscription } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import type { IndexerError } from '../../src/errors/indexer-error.ts';
@@ -100,7 +100,7 @@ describe('the poll of the ledger end', () => {
     expect(run.reports.of('polls.pruned')).toEqual([]);
   });
 
-  it('discards one token for consecutive rejections, and reopens the stream with a valid token', async () => {
+  it('discards only one token after consecutive rejections, and reopens the stream with a valid token', async () => {
     const run = polling(30, {}, ({ ledger }) => {
       ledger.before = (question, count) => refuse(question === 'ledgerEnd' && count <= 3, 'LEDGER_UNAUTHENTICATED');
     });

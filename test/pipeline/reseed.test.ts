@@ -1,6 +1,6 @@
 /**
- * A reseed that keeps the history, with ledger, stream and staging in memory: rejections, the offset of its list, and
- * the resulting rows.
+ * A reseed that keeps the history. Ledger, stream and staging are in memory. The tests check rejections, the offset of
+ * the list of active contracts, and the resulting rows.
  */
 import { describe, expect, it } from 'vitest';
 import type { Merged } from '../../src/model/stream.ts';
@@ -65,8 +65,8 @@ async function planned(world: World): Promise<ReseedPlan> {
   return planReseed(world.parts, await streamOf(world));
 }
 
-describe('a reseed plan', () => {
-  it('contains the checkpoint, the ledger end, and the reason for the gap', async () => {
+describe('planReseed', () => {
+  it('returns the checkpoint, the ledger end, and the reason for the gap', async () => {
     const world = standing();
     await expect(planned(world)).resolves.toMatchObject({
       checkpoint: 5,
@@ -93,7 +93,7 @@ describe('a reseed plan', () => {
     });
   });
 
-  it('is rejected for another participant, and for another history of the same participant', async () => {
+  it('rejects another participant, and another history of the same participant', async () => {
     const world = standing();
     const other = await streamOf(world, { participantId: 'q::1220' });
     await expect(planReseed(world.parts, other)).rejects.toMatchObject({ code: 'RESEED_REFUSED' });
@@ -103,7 +103,7 @@ describe('a reseed plan', () => {
     await expect(planReseed(world.parts, ahead)).rejects.toMatchObject({ code: 'RESEED_REFUSED' });
   });
 
-  it('fails with errors that are unrelated to the history', async () => {
+  it('rethrows errors that are unrelated to the history', async () => {
     const world = standing();
     const stream = await streamOf(world);
     world.ledger.before = (question) => {
@@ -112,7 +112,7 @@ describe('a reseed plan', () => {
     await expect(planReseed(world.parts, stream)).rejects.toMatchObject({ code: 'LEDGER_UNAVAILABLE' });
   });
 
-  it('is created even if the participant id cannot be read', async () => {
+  it('returns a plan even if the participant id cannot be read', async () => {
     const world = standing();
     const stream = await streamOf(world);
     world.ledger.participant = undefined;
@@ -169,7 +169,7 @@ describe('a reseed', () => {
     expect(staging.merges).toHaveLength(1);
   });
 
-  it('that was interrupted between staging and merging does not read contracts again', async () => {
+  it('that was interrupted between staging and merging merges without reading contracts again', async () => {
     const world = standing();
     const plan = await planned(world);
     const staging = new MemoryStaging();

@@ -1,6 +1,6 @@
 /**
- * Consecutive sessions, with a ledger and a sink in memory: the end of a session, the reaction to it, and the offset at
- * which the next session begins.
+ * Consecutive sessions with a ledger and a sink in memory. The tests check why a session ends, how the run reacts, and
+ * at which offset the next session begins.
  */
 import { describe, expect, it } from 'vitest';
 import { ledgerError } from '../../src/ledger/errors/make-ledger-error.ts';
@@ -43,7 +43,7 @@ function expectComplete({ sink, ledger }: World, from = 0): void {
 }
 
 describe('a run', () => {
-  it('seeds, follows, is live, and releases the lock at its end', async () => {
+  it('seeds, follows the stream, becomes live, and releases the lock when it ends', async () => {
     const world = memoryWorld();
     world.ledger.active.push({ contractId: '00a', offset: 7 });
     world.ledger.grow(7);
@@ -148,7 +148,7 @@ describe('a run', () => {
     ]);
   });
 
-  it('never overwrites another writer, but is fenced and resumes at the checkpoint of that writer', async () => {
+  it('is fenced by another writer, overwrites nothing, and resumes at the checkpoint of that writer', async () => {
     const world = memoryWorld({ start: 'genesis' });
     const writing = deferred();
     world.ledger.grow(10);
@@ -169,7 +169,7 @@ describe('a run', () => {
     expect(world.ledger.begins('/v2/updates')).toEqual([0, 10]);
   });
 
-  it('parks without the lock if an operator is needed, until it is stopped', async () => {
+  it('releases the lock and parks until it is stopped if an operator must act', async () => {
     const world = memoryWorld();
     world.sink.stored.participantId = 'another::1220';
     const running = started(world);
@@ -189,7 +189,7 @@ describe('a run', () => {
     expect(world.reports.phases).not.toContain('parked');
   });
 
-  it('parks after consecutive rejected tokens, and resumes with the next token', async () => {
+  it('parks after consecutive tokens were rejected, and resumes with the next token', async () => {
     const world = memoryWorld({ start: 'genesis' });
     world.ledger.grow(10);
     world.ledger.before = () => {
@@ -224,7 +224,7 @@ describe('a run', () => {
     await over(world, running);
   });
 
-  it('parks if every seed is rejected for reassignments in flight, even if each stored entries', async () => {
+  it('parks if every seed is rejected because of reassignments in flight, even if each seed had stored contracts', async () => {
     const world = memoryWorld({ start: 'seed', limits: { retryMaxDelayMs: 1 } });
     world.ledger.active.push({ contractId: '00a', offset: 1 }, { contractId: '00b', offset: 2 });
     world.ledger.grow(1, 2, 9);
@@ -241,7 +241,7 @@ describe('a run', () => {
     await over(world, running);
   });
 
-  it('ends with an error that no retry fixes, and releases the lock', async () => {
+  it('ends with an error if no retry can succeed, and releases the lock', async () => {
     const world = memoryWorld({ start: 'genesis' });
     world.sink.before = (act) => {
       if (act === 'beginSeed') throw new TypeError('a mistake of ours');
@@ -319,7 +319,7 @@ describe('a bounded run', () => {
 });
 
 describe('an update that the database rejects', () => {
-  /** The second of four updates is rejected, alone or in a batch. */
+  /** The database rejects the second of four updates, whether it is alone or in a batch. */
   function refusing(quarantine: boolean): World {
     const world = memoryWorld({ start: 'genesis', quarantine, limits: { batchUpdates: 4 } });
     world.ledger.grow(10, 20, 30, 40);
@@ -343,7 +343,7 @@ describe('an update that the database rejects', () => {
     expect(world.sink.updates.map(({ offset }) => offset)).toEqual([10]);
   });
 
-  it('is quarantined if that is allowed, and all others are stored', async () => {
+  it('is quarantined if the configuration allows it, and all other updates are stored', async () => {
     const world = refusing(true);
     const running = started(world);
     await reached(world, 40);

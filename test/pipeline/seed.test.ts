@@ -1,6 +1,6 @@
 /**
- * The seed, with a ledger and a sink in memory. It is published after the list is confirmed complete, and resumes after
- * interruptions.
+ * Tests the seed with a ledger and a sink in memory. The seed is published after its list is confirmed complete, and
+ * resumes after interruptions.
  */
 import { lastValueFrom } from 'rxjs';
 import { describe, expect, it } from 'vitest';
@@ -71,7 +71,7 @@ describe('a seed', () => {
     expect(world.reports.of('seed.done')).toEqual([[{ contracts: 5, offset: 9 }]]);
   });
 
-  it('reports its offset once its contracts can be read, and not before', async () => {
+  it('reports its offset only after its contracts can be read', async () => {
     const world = seeding();
     const published: number[] = [];
     world.parts.commits.reached = ((notify) => (checkpoint: number) => {
@@ -145,7 +145,7 @@ describe('a seed', () => {
     },
   );
 
-  it('whose offset is rejected as pruned, although it is not, starts over and reports why', async () => {
+  it('starts over and reports why if its offset is wrongly rejected as pruned', async () => {
     const world = seeding();
     world.ledger.pruned = 9;
     world.ledger.script = (stream, count) =>
@@ -160,7 +160,7 @@ describe('a seed', () => {
     await expect(session(world).done).resolves.toBe(9);
   });
 
-  it('that was interrupted starts over, once, if the participant was upgraded before it resumes', async () => {
+  it('that was interrupted starts over once if the participant was upgraded before it resumes', async () => {
     const world = seeding();
     cutFirst(world, 4);
     await expect(session(world).done).rejects.toMatchObject({ code: 'LEDGER_STREAM_CLOSED' });
@@ -258,7 +258,7 @@ describe('a seed', () => {
     expect(world.sink.published).toEqual([]);
   });
 
-  it('commits nothing after a failed batch, not even a write that was already in progress', async () => {
+  it('commits nothing after a failed batch, and rolls back writes that are in progress', async () => {
     const world = seeding({ batchUpdates: 1, writeConcurrency: 3 });
     const failing = deferred();
     world.sink.before = (act, count) => (act === 'writeSeed' && count === 2 ? failing.promise : undefined);
@@ -269,9 +269,9 @@ describe('a seed', () => {
     expect(stored(world)).toEqual(['00a']);
   });
 
-  it('reports the entry that the database rejects, after it wrote entries one by one', async () => {
+  it('writes entries one by one after a failed batch, and reports the entry that the database rejects', async () => {
     const world = seeding({ batchUpdates: 5 });
-    // The third entry is rejected, in a batch or alone.
+    // The database rejects the third entry, whether it is in a batch or alone.
     world.sink.before = (act, _, batch) => {
       const third = world.sink.stored.seedContracts + (batch?.entries ?? 0) >= 3;
       if (act === 'writeSeed' && third) throw failure('STORE_DATA_REFUSED');
@@ -281,7 +281,7 @@ describe('a seed', () => {
     await expect(isolated.done).rejects.toMatchObject({ facts: { entry: 3, contractId: '00c', seedOffset: 9 } });
   });
 
-  it('reports the entry that cannot be read', async () => {
+  it('reports an entry that cannot be decoded', async () => {
     const world = seeding({ batchUpdates: 5 });
     world.ledger.script = (stream) => {
       const [first = '', second = ''] = world.ledger.entriesAfter(stream.request);

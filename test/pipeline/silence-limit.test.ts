@@ -9,7 +9,7 @@ function hourLong(limitMs: number) {
   return { following, refuse: (ledgerEnd: number) => () => limit.refuse(ledgerEnd) };
 }
 
-it('the silence limit counts from the time when the ledger end rose, not from the idle hours before', () => {
+it('the silence limit is measured from the time when the ledger end rose, and excludes earlier idle hours', () => {
   const { following, refuse } = hourLong(60_000);
   expect(refuse(10)).not.toThrow();
   expect(refuse(11)).not.toThrow();

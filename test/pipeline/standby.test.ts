@@ -1,4 +1,4 @@
-/** The wait for the writer lock: polls during the wait, and the causes of its end. */
+/** Tests the wait for the writer lock: the polls during the wait, and when the wait ends. */
 import { describe, expect, it } from 'vitest';
 import { usualPace } from '../../src/config/pace.ts';
 import { acquireLock } from '../../src/pipeline/background/standby.ts';
@@ -35,7 +35,7 @@ describe('a process without the writer lock', () => {
     });
   });
 
-  it('waits for the process that has the lock, reports it and the ledger end, and acquires the lock when it is released', async () => {
+  it('waits while another process has the lock, reports that process and the ledger end, and then acquires the lock', async () => {
     const world = memoryWorld();
     world.sink.occupied = true;
     world.ledger.end = 30;
@@ -67,7 +67,7 @@ describe('a process without the writer lock', () => {
     await expect(lock).resolves.toBeUndefined();
   });
 
-  it('also waits if the holder of the lock is unknown', async () => {
+  it('waits even if the holder of the lock is unknown', async () => {
     const world = memoryWorld();
     world.sink.occupied = true;
     world.sink.before = (act) => {

@@ -1,4 +1,4 @@
-/** The background job for interface views has offsets of its own, which stream listeners do not receive. */
+/** The background job for interface views has separate offsets. Stream listeners do not receive them. */
 import { expect, it } from 'vitest';
 import type { ViewStaging } from '../../src/pipeline/ports/sink.ts';
 import { ViewHistory } from '../../src/pipeline/view-history.ts';

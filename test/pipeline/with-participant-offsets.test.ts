@@ -32,7 +32,7 @@ describe('the offset conversion of a stream', () => {
     expect(withParticipantOffsets(parts, undefined)).toBe(parts);
   });
 
-  it('does not take a page that contains only stored updates for the end of a list', async () => {
+  it('continues a list after a page that contains only stored updates', async () => {
     expect(await isRangeEmpty(moved([13, 14, 15]).parts, 1012, 1015)).toBe(true);
     expect(await isRangeEmpty(moved([13, 14, 15, 16]).parts, 1012, 1016)).toBe(false);
     expect(await listMatchingOffsets(moved([11, 13, 15, 16, 18]).parts, 1010, 1018)).toEqual([1016, 1018]);

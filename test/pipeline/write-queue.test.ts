@@ -17,7 +17,7 @@ async function settled(promise: Promise<unknown>): Promise<boolean> {
 }
 
 describe('a write queue', () => {
-  it('accepts as many writes as it has connections, and another write after one has ended', async () => {
+  it('accepts as many writes as it has connections, and accepts another write when one has ended', async () => {
     const queue = new WriteQueue(2);
     const [first, second] = [deferred(), deferred()];
     queue.add(() => first.promise);
@@ -59,7 +59,7 @@ describe('a write queue', () => {
     expect(await settled(drained)).toBe(true);
   });
 
-  it('rejects each waiter with the first failure, whether it waits for a connection, for the end or for other work', async () => {
+  it('rejects every waiter with the first failure', async () => {
     const queue = new WriteQueue(1);
     const write = deferred();
     queue.add(() => write.promise);
@@ -70,7 +70,7 @@ describe('a write queue', () => {
     await expect(queue.room()).rejects.toThrow('gone');
   });
 
-  it('keeps a failure until the next waiter', async () => {
+  it('keeps a failure until the next caller waits', async () => {
     const queue = new WriteQueue(2);
     queue.add(() => Promise.reject(new Error('gone')));
     await settled(Promise.resolve());

@@ -1,4 +1,4 @@
-/** Runs whose end offset has no transaction: they store all updates up to that offset, and end. */
+/** Bugs in runs whose end offset has no transaction. Such a run must store all updates up to that offset, and end. */
 import type { PlantedArea } from './planted.ts';
 
 const test = 'faults/bounded-ends.test.ts';

@@ -1,4 +1,4 @@
-/** Numbers of names in dictionaries: a batch with many new names, and names that become known later. */
+/** Bugs in the numbers of dictionary entries: a batch with many new names, and names that become known later. */
 import type { PlantedArea } from './planted.ts';
 
 const test = 'store/dictionaries.test.ts';

@@ -4,8 +4,8 @@ import type { PlantedArea } from './planted.ts';
 const range = 'src/store/history/earlier-range.ts';
 const lifetimes = 'src/store/history/earlier-lifetimes.ts';
 const test = 'history/extend-filter-history.long.test.ts';
-const allRowsTest = 'an extended filter has all rows of an indexer that began with it';
-const killed = 'the history of a wider filter is complete after kills at every step of a range and between ranges';
+const allRowsTest = 'an extended filter stores all rows of an indexer that began with it';
+const killed = 'the history of a wider filter is complete after kills at every step of a range, and between ranges';
 const disturbed = 'history/extend-filter-history-disturbed.long.test.ts';
 
 export const history: PlantedArea = {

@@ -1,4 +1,4 @@
-/** Failed interface views and counters of reassignments, from the frame to the tables. */
+/** Bugs in how failed interface views and counters of reassignments are decoded and stored. */
 import type { PlantedArea } from './planted.ts';
 
 const test = 'store/views-and-counters.test.ts';

@@ -1,6 +1,6 @@
 /**
- * Lists of active contracts: stale or rejected continuation tokens, rows that were read before the rejection, request
- * parameters, and the meaning of a rejection.
+ * Bugs in reading lists of active contracts: stale or rejected continuation tokens, rows that were read before the
+ * rejection, request parameters, and the interpretation of a rejection.
  */
 import type { PlantedArea } from './planted.ts';
 

@@ -1,7 +1,7 @@
 /**
- * Bugs injected into the sources, one at a time, and the tests that must fail. In most areas, tests once missed
- * injected bugs: the chaos suite compares two runs of the same program, so it does not check values and rights. The
- * other areas are operations that the short chaos runs do not cover.
+ * Bugs that are injected into the sources one at a time, and the tests that must fail. The chaos suite misses bugs in
+ * values and rights, because it compares two runs of the same program. Most areas contain such bugs. The other areas
+ * are operations that the short chaos runs do not cover.
  */
 
 /** One change at one position of a file: a bug that an indexer could plausibly have. */

@@ -1,4 +1,4 @@
-/** Record times that decrease from one update to the next, because one synchronizer is behind another. */
+/** Bugs in the handling of decreasing record times, which occur because one synchronizer is behind another. */
 import type { PlantedArea } from './planted.ts';
 
 const test = 'read/falling-times.test.ts';

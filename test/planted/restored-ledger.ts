@@ -1,4 +1,4 @@
-/** A restored ledger: nothing may be appended if the newest stored offsets are missing there or have other updates. */
+/** Bugs that append to the history of a restored ledger which lacks, or has other updates at, the newest offsets. */
 import type { PlantedArea } from './planted.ts';
 
 const test = 'history/restored.long.test.ts';

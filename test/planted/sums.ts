@@ -1,4 +1,4 @@
-/** Sums over more than a thousand events of one template in a batch. */
+/** Bugs in sums over more than a thousand events of one template in a batch. */
 import type { PlantedArea } from './planted.ts';
 
 const test = 'store/large-batch.test.ts';

@@ -65,7 +65,7 @@ export const widen: PlantedArea = {
       line: 'await prove(client, staged);',
       instead: 'await Promise.resolve(prove);',
       test,
-      only: 'a list that lacks contracts that are active here: nothing is added, and the stream continues',
+      only: 'a list that lacks stored active contracts: it adds nothing, and the stream continues',
     },
     {
       name: 'contents that were redacted while they were staged come back',
@@ -74,7 +74,7 @@ export const widen: PlantedArea = {
       instead:
         'where c."offset" = a."offset" and c.node_id = a.node_id and r.contract_id = id_text(c.contract_id) and false\n',
       test: 'history/extend-filter-disturbed.long.test.ts',
-      only: 'a filter extension does not restore contents redacted meanwhile, and starts again after a reset',
+      only: 'a filter extension does not restore contents that are redacted while it runs, and restarts after a reset',
     },
   ],
 };

@@ -1,9 +1,9 @@
-/** Contracts found by the hash of their key, for any form of hash, compared with the written contracts. */
+/** Compares the contracts that are found by the hash of their key with the written contracts, for any form of hash. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createReadDatabase, type ReadDatabase } from './read-database.ts';
 import * as frames from '../support/frames.ts';
 
-/** Complete base64, base64 whose first byte is the marker of text, bits that no bytes represent, and invalid base64. */
+/** Valid base64, base64 whose first byte equals the text marker, base64 with surplus bits, and invalid base64. */
 const hashes = ['AAECAwQ=', '/wAB', 'AAEB//8=', 'AAF=', 'not base64', 'ünlesbar'];
 const templates = ['Account', 'Wallet'].map((name) => `${'ab'.repeat(32)}:Main:${name}`);
 
@@ -82,7 +82,7 @@ describe('active_by_key', () => {
     expect(await database.query(sql(`explore.active_by_key('${hashes[1] ?? ''}')`))).toEqual(ofView);
   });
 
-  it('reads the live rows by the index of keys', async () => {
+  it('finds live rows through the key index, without a sequential scan', async () => {
     await database.query(`
       insert into contracts ("offset", node_id, origin, synchronizer_pk, template_pk, parties_pk, contract_id, contract_key_hash)
         select o, 0, 'c', 1, 1, 1, decode(md5(o::text), 'hex'), sha256(o::text::bytea) from generate_series(10, 5000) o;

@@ -1,4 +1,4 @@
-/** Counts and sums of the writer equal the rows, whatever interrupted the writer. */
+/** The counts and sums of the writer equal the rows, even if the writer was interrupted. */
 import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { decodeActiveContract, decodeUpdate } from '../support/wire/decode.ts';
@@ -146,7 +146,7 @@ describe('the counters of the writer', () => {
     ).toEqual([{ transactions: 3, cost: '9223372036854775807' }]);
   });
 
-  it('include the contracts of a seed, and exclude those of a seed that starts over', async () => {
+  it('include the contracts of a seed, and exclude the contracts of a seed that starts over', async () => {
     const database = await databaseOf('ledger');
     const seed = async (ids: readonly string[]): Promise<void> => {
       const session = await openSession(database, identity);

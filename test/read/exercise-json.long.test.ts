@@ -1,4 +1,4 @@
-/** A database with `jsonb` and one with `json`, filled from one ledger: readers and `verify` find no difference. */
+/** Fills a database with `jsonb` and one with `json` from one ledger. Readers and `verify` must find no difference. */
 import { createHash } from 'node:crypto';
 import { Client } from 'pg';
 import { afterAll, beforeAll, expect, it } from 'vitest';

@@ -70,7 +70,7 @@ describe('the views of explore', () => {
     await database[Symbol.asyncDispose]();
   });
 
-  it('return one row per activation of a contract, with how it ended', async () => {
+  it('return one row per activation of a contract, with the kind of its end', async () => {
     const rows = await database.query(`
       select contract_id, created_at_offset::int as from, archived_at_offset::int as to, status, is_active,
              synchronizer_id, archived_at, origin

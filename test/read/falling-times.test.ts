@@ -24,7 +24,7 @@ const recordTimes: readonly (readonly [synchronizer: string, time: string])[] = 
   [here, '2026-08-14T12:30:00.000006Z'],
   [there, '2026-08-14T11:59:59.999999Z'],
 ];
-/** Updates per batch. The last time of a batch is never the newest one, and the last batch has only an old one. */
+/** Updates per batch. The last time of a batch is never its newest time, and the last batch has only an old time. */
 const batches = [4, 2, 1];
 const end = recordTimes.length;
 
@@ -95,7 +95,7 @@ describe('falling record times', () => {
     expect(row?.['record_times']).toEqual({ [here]: newestUpTo(end, here), [there]: newestUpTo(end, there) });
   });
 
-  it('are counted in their own hour', async () => {
+  it('are counted in the hour of their record time', async () => {
     const rows = await read.query(
       `select to_char(hour at time zone 'UTC', 'HH24') as hour, s.synchronizer_id as synchronizer, a.template_pk = 0 as of_all,
               creates::int, total_creates::int as total, transactions::int
@@ -127,7 +127,7 @@ describe('falling record times', () => {
     ]);
   });
 
-  it('are reported to the observer as the newest time of a batch, not the last', () => {
+  it('are not reported to the observer in place of the newest time of a batch', () => {
     expect(newest).toEqual([recordTimes[2], recordTimes[5], recordTimes[6]].map((one) => Date.parse(one?.[1] ?? '')));
   });
 
@@ -143,7 +143,7 @@ describe('falling record times', () => {
     expect(row?.['nearest']).toBe(offset);
   });
 
-  it('are stored as the creation time of contracts, whatever time precedes or follows', async () => {
+  it('are stored as the creation time of contracts, even if earlier updates have later times', async () => {
     const rows = await read.query<{ id: string; at: boolean }>(
       `select c.contract_id as id, c.record_time = t.time as at
          from explore.contracts c join unnest($1::text[], $2::timestamptz[]) t (id, time) on t.id = c.contract_id`,

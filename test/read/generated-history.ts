@@ -1,4 +1,4 @@
-/** A history generated in Postgres, large enough for realistic plans. */
+/** Generates a history in Postgres that is large enough for realistic query plans. */
 import type { ReadDatabase } from './read-database.ts';
 
 /**

@@ -1,4 +1,4 @@
-/** Indexes on payload fields: suggested from the statements that need them, and built while the tables are in use. */
+/** The command `index` suggests indexes on payload fields for slow statements, and builds them on tables in use. */
 import { readFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
 import { indexCommand } from '../../src/cli/inspect/index-verb.ts';
@@ -15,7 +15,7 @@ import { Random } from '../../packages/ledger-sandbox/src/wire/random.ts';
 import { createReadDatabase } from './read-database.ts';
 import { runCommand } from '../support/run-command.ts';
 
-it('index suggests the fields by which slow statements filter, the most costly first', () => {
+it('index suggests the fields by which slow statements filter, most expensive first', () => {
   const statement = (query: string, calls: number): { query: string; calls: number; mean: number } => ({
     query,
     calls,
@@ -53,7 +53,7 @@ it('index returns the statement if pg_stat_statements has removed the name of th
   ]);
 });
 
-it('index builds an index once, which queries use, and removes the rest of an interrupted build', async () => {
+it('index builds an index that queries use, builds it only once, and removes the rest of an interrupted build', async () => {
   await using created = await createTestDatabase();
   const database = openDatabase({
     url: created.url,

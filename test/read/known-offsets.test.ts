@@ -1,4 +1,4 @@
-/** Active contracts at offsets and times: the complete result if they are known, otherwise an error. */
+/** Queries of active contracts at offsets and times return a complete result, or fail if it is not known. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createReadDatabase, type ReadDatabase } from './read-database.ts';
 
@@ -76,7 +76,7 @@ describe.each(['active_at', 'lifetimes_at'])('%s', (name) => {
     });
   });
 
-  it('fails whatever the other conditions of the query are, even if the result would be empty', async () => {
+  it('fails for any other conditions of the query, even if the result would be empty', async () => {
     await inTransaction(withGap, async () => {
       for (const at of ['400', '900', 'null::bigint', 'explore.nearest_offset(timestamptz $$2020-01-01$$)']) {
         const call = `explore.${name}(${at})`;
@@ -151,7 +151,7 @@ describe('active_at at a time', () => {
     });
   });
 
-  it('fails in pruned history, even if an update there remains', async () => {
+  it('fails in pruned history, even if an update of that range remains', async () => {
     await inTransaction(`${withGap}; update stream set pruned_to_offset = 200; set local time zone 'UTC'`, async () => {
       // The update at 110 remains, because it created a contract that is still active.
       expect(await ask(`explore.active_at(timestamptz '2026-03-01 10:10+00')`)).toMatch(/^LI003: /);
@@ -188,7 +188,7 @@ describe('explore.coverage', () => {
       )
     ).map(({ line }) => line);
 
-  it('has each offset from 0 to the checkpoint once, with a reason', async () => {
+  it('lists each offset from 0 to the checkpoint once, with a reason', async () => {
     await inTransaction(withGap, async () => {
       expect(await coverageLines()).toEqual([
         '0 100 before_start',
@@ -201,7 +201,7 @@ describe('explore.coverage', () => {
     });
   });
 
-  it('has pruned ranges, a changed filter, and a quarantined update', async () => {
+  it('lists pruned ranges, a changed filter, and a quarantined update', async () => {
     const more = `
       update coverage set to_offset = 580 where to_offset is null;
       insert into coverage (from_offset, origin, filter_hash, transaction_shape, reason)

@@ -1,4 +1,4 @@
-/** Listeners of the stream's channel receive every checkpoint after it can be read, and no other checkpoint. */
+/** Listeners of the stream's channel receive a checkpoint only after it can be read. */
 import { Client } from 'pg';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { decodeUpdate } from '../support/wire/decode.ts';
@@ -53,10 +53,10 @@ async function write(options?: SessionOptions): Promise<void> {
   await write(7, frames.offsetCheckpoint(9));
 }
 
-it('a listener on the channel of the stream receives committed checkpoints once they can be read, and always the newest', async () => {
+it('a listener on the channel of the stream receives committed checkpoints that can be read, including the newest', async () => {
   await write();
   await waitFor('the newest', () => (heard.at(-1)?.payload === '9' ? true : undefined));
-  // While a notification is being sent, only the newest checkpoint waits.
+  // While a notification is being sent, only the newest checkpoint is queued.
   expect(['5', '7', '9']).toEqual(expect.arrayContaining(heard.map(({ payload }) => payload)));
   expect(heard[0]?.payload).toBe('5');
   for (const { payload, readable } of heard) expect(await readable).toBeGreaterThanOrEqual(Number(payload));

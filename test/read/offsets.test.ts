@@ -1,4 +1,4 @@
-/** Template names, offsets by time, and waits for an offset. */
+/** Tests template names, offsets by time, and waits for an offset. */
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { generateHistory } from './generated-history.ts';
@@ -103,7 +103,7 @@ describe('wait_for_offset', () => {
     expect(await database.query('select explore.latest_offset()::int as latest')).toEqual([{ latest: 20_000 }]);
   });
 
-  it('sees commits of another connection during the wait', async () => {
+  it('returns when another connection commits the offset during the wait', async () => {
     const other = new Client({ connectionString: database.url });
     await other.connect();
     const waiting = database.query('select explore.wait_for_offset(20001)::int as reached');

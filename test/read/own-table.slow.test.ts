@@ -1,4 +1,4 @@
-/** The steps of docs/how-to/query/own-tables.md: a reader creates and refreshes a table while the indexer runs. */
+/** Follows docs/how-to/query/own-tables.md: a reader creates and refreshes a table while the indexer runs. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -82,7 +82,7 @@ async function differences(): Promise<number> {
 it('a table of a reader is created by the reader, and follows creates and archives', async () => {
   const client = new Client({ connectionString: url });
   await client.connect();
-  // One statement at a time, like psql.
+  // Runs one statement at a time, as psql does.
   for (const statement of block('sql').split(/(?<=;)\n/)) await client.query(statement);
   await client.end();
   expect(await differences()).toBe(0);

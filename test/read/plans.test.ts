@@ -1,9 +1,9 @@
-/** Queries stay fast as history grows: with 40,000 contracts, their plans use the intended indexes. */
+/** Queries stay fast as history grows, because their plans use the intended indexes. The tests use 40,000 contracts. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { generateHistory } from './generated-history.ts';
 import { createReadDatabase, type ReadDatabase } from './read-database.ts';
 
-/** A full scan of a big table, which must not occur here. */
+/** A full scan of a big table. No plan may contain one. */
 const fullScan = /Seq Scan on (contracts|live|ended|exercises|updates|interface_views)( |$)/m;
 
 describe('the query plan', () => {

@@ -1,4 +1,4 @@
-/** Current and earlier active contracts, compared with models that scan all rows. */
+/** Compares current and earlier active contracts with models that scan all rows. */
 import { array, asyncProperty, constantFrom, integer, nat, oneof, option, pre, record, tuple } from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as frames from '../support/frames.ts';
@@ -59,7 +59,7 @@ describe('active_at over lifetimes of any length', () => {
     length: option(length, { freq: 4 }),
   });
 
-  it('returns the contracts of a full scan at both ends of every lifetime', async () => {
+  it('returns the same contracts as a full scan at both ends of every lifetime', async () => {
     await expectProperty(
       asyncProperty(array(lifetime, { minLength: 1, maxLength: 40 }), async (drawn) => {
         const lifetimes = drawn.map(({ template, from, length: long }, index) => {
@@ -149,7 +149,7 @@ class ModelLedger {
   }
 }
 
-/** Contracts with an even number have template Main.Iou:Iou, the others a second version of Main.Iou:Other. */
+/** Contracts with an even number have template Main.Iou:Iou. The others have a second version of Main.Iou:Other. */
 function templateOf(id: string): string {
   return Number(id.slice(1)) % 2 === 0 ? frames.template : `${'ef'.repeat(32)}:Main.Iou:Other`;
 }

@@ -59,7 +59,7 @@ function urlOf(role: string): string {
   return url.href;
 }
 
-/** Runs `work` as the role, logged in with its password. */
+/** Logs in as the role with its password, and runs `work`. */
 async function as<T>(role: string, work: (client: Client) => Promise<T>): Promise<T> {
   const client = new Client({ connectionString: urlOf(role) });
   await client.connect();
@@ -124,7 +124,7 @@ it(
 );
 
 describe('a role that is limited to parties', needs(noLimits), () => {
-  it('sees no row of other parties in any table or view, and rows of its own in each contract table', async () => {
+  it('sees no row of other parties in any table or view, and sees its own rows in each contract table', async () => {
     await as(limited, async (client) => {
       const seen = new Map<string, readonly string[] | string>();
       for (const { name } of await relations(created.url))
@@ -242,7 +242,7 @@ describe('a role that is limited to parties', needs(noLimits), () => {
     await expectNothingForeign();
   });
 
-  it('gets no more rights by accident, and limits are rejected for a role that policies do not bind', async () => {
+  it('cannot be granted again without limits, and a role that bypasses policies cannot be limited', async () => {
     await expect(grant(limited)).rejects.toMatchObject({ code: 'GRANT_READER_REFUSED' });
     const superuser = new URL(created.url).username;
     await expect(grant(superuser, '--party', frames.alice)).rejects.toMatchObject({ code: 'GRANT_READER_REFUSED' });
@@ -286,7 +286,7 @@ describe('roles without limits', () => {
   });
 });
 
-it('grant-reader rejects the writing role, which would become read-only', async () => {
+it('grant-reader rejects the writing role, because it would become read-only', async () => {
   const owner = new URL(created.url).username;
   await expect(grant(owner)).rejects.toMatchObject({ code: 'GRANT_READER_REFUSED' });
   await write([frames.topology(41)]);

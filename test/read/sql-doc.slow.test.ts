@@ -1,6 +1,6 @@
 /**
- * The documented queries, README.md and the startup banner on a database that the indexer filled. Every query runs and
- * returns rows.
+ * Runs the queries of the documentation, README.md and the startup banner on a database that the indexer filled. Every
+ * query must return rows.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -37,7 +37,7 @@ beforeAll(async () => {
   await indexer.reaches(sandbox.ledger.ledgerEnd(), 60_000);
   const options = { schema: 'ledger', statementTimeoutMs: 20_000, applicationName: 'test' };
   database = openDatabase({ url: created.url, ...options });
-  // As the administrator does in how-to/query/own-tables.md.
+  // The administrator does this in how-to/query/own-tables.md.
   await database.withClient((client) => client.query('create schema reports'));
 });
 afterAll(async () => {
@@ -47,7 +47,7 @@ afterAll(async () => {
 });
 
 describe('the documented queries', () => {
-  it('are on every page for readers, with five on the first page', () => {
+  it('are on every page for readers, and the first page has five', () => {
     const counts = Object.fromEntries(
       queryPages.map((page) => [page, documentedQueries.filter((query) => query.page === page).length]),
     );
@@ -75,7 +75,7 @@ describe('docs/reference', () => {
     return page.split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? '';
   };
 
-  it('has a diagram of the tables that equals the database catalog', async () => {
+  it('has a diagram of the tables that matches the database catalog', async () => {
     const page = readFileSync(join(docs, 'reference/storage-tables.md'), 'utf8');
     expect(page).toContain('erDiagram');
     expect(withDiagram(page, await storedTables(database))).toBe(page);
@@ -114,7 +114,7 @@ describe('the first queries of a new user', () => {
     }
   });
 
-  it('are a query in README.md that returns rows with the printed columns', async () => {
+  it('include a query in README.md that returns rows with the printed columns', async () => {
     const readme = readFileSync(join(docs, '../README.md'), 'utf8');
     const [, sql = '', output = ''] = /```sql\n(.*?)```.*?```text\n(.*?)```/s.exec(readme) ?? [];
     const { rows } = await database.withClient((client) => client.query<Record<string, unknown>>(sql));

@@ -1,4 +1,4 @@
-/** Functions of `explore` called with an unknown party or template: they fail instead of returning no rows. */
+/** Functions of `explore` fail if they are called with an unknown party or template. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import * as frames from '../support/frames.ts';
 import { createReadDatabase, type ReadDatabase } from './read-database.ts';

@@ -1,4 +1,4 @@
-/** `/wait`: an application waits until its update can be read. */
+/** Applications call `/wait` to wait until their update can be read. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { CheckpointWaiters } from '../../src/observe/health/checkpoint-waiters.ts';
 import { HealthTracker } from '../../src/observe/health/health-tracker.ts';
@@ -116,7 +116,7 @@ describe('GET /wait', () => {
     expect(await response).toMatchObject({ status: 503, body: { error: 'the indexer is stopping' } });
   });
 
-  it('is woken by the commits of a running indexer, after which the offset in the response can be read', async () => {
+  it('returns after a running indexer commits, and the offset in the response can then be read', async () => {
     await using database = await createTestDatabase();
     await using sandbox = await startSandbox({ seed: 11 });
     const port = String(await freePort());

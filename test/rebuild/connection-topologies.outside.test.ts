@@ -1,7 +1,6 @@
 /**
- * A swap seen by clients that do not connect to the server directly: through a pooler in transaction mode, on a
- * streaming standby, and over several hosts of which one accepts writes. No client gets an error or an older
- * checkpoint.
+ * Clients read during a swap through a pooler in transaction mode, on a streaming standby, and over several hosts of
+ * which one accepts writes. No client may get an error or an older checkpoint.
  */
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -90,7 +89,7 @@ describe('clients with indirect connections', needs(noBouncer), () => {
     await servers[Symbol.asyncDispose]();
   });
 
-  it('read without errors and older checkpoints during swaps, through a pooler, on a standby and over several hosts', async () => {
+  it('get no error and no older checkpoint during swaps, through a pooler, on a standby and over several hosts', async () => {
     grow(150);
     await using indexer = await runIndexer({ LEDGER_URL: sandbox.url, DATABASE_URL: hosts, ...fromGenesis });
     await indexer.reaches(sandbox.ledger.ledgerEnd());

@@ -1,6 +1,6 @@
 /**
- * Handover of a stream to another server, and back, with real servers and processes that are killed at each step. At
- * the end, the target has the data of a fresh index. Indexers may write to one of the two servers, and never to both.
+ * Hands a stream over to another server and back, with processes that are killed at each step. At the end, the target
+ * must equal a fresh index. Indexers may write to only one of the two servers at a time.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -101,7 +101,7 @@ async function has(url: string): Promise<void> {
 const steps = ['catching up', 'closing the source', 'opening the target'] as const;
 
 describe('a stream that is handed over to another server', { timeout: 120_000 }, () => {
-  it('continues there with nothing lost or duplicated, whatever was killed meanwhile', async () => {
+  it('continues there with nothing lost or duplicated, even if processes are killed during the handover', async () => {
     const target = { ledgerUrl: world.sandbox.url, databaseUrl: world.database.url };
     const words = ['--into-file', secretFile(server.url), '--yes'];
     for (const step of steps) {
@@ -139,7 +139,7 @@ describe('a stream that is handed over to another server', { timeout: 120_000 },
     expect(await brokenRules(server.url, 'ledger')).toEqual([]);
   });
 
-  it('has the data that is not on the ledger, and the objects of users can be created there', async () => {
+  it('includes the data that is not on the ledger, and user objects can be created there', async () => {
     expect(await there(`select "offset" from ledger.retention_holds where name = 'replica'`)).toBe('5');
     expect(await there(`select at_offset from ledger.verifications where kind = 'invariants'`)).toBe('5');
     const gone = `select payload is null and redaction_id is not null from ledger.contracts where ledger.id_text(contract_id) = '${redacted}'`;
@@ -156,7 +156,7 @@ describe('a stream that is handed over to another server', { timeout: 120_000 },
     const ranges = 'select min(from_offset) from ledger.completion_ranges';
     expect(await there(ranges)).toBe(await value(world, ranges));
   });
-  it('returns with the same command, after the same checks', async () => {
+  it('can be handed back with the same command, after the same checks', async () => {
     await previousDaemon.kill();
     world.grow(20);
     await world.index('ledger', { ...fromGenesis, DATABASE_URL: server.url });

@@ -1,6 +1,6 @@
 /**
- * The built program as real processes: `rebuild` is killed at each of its steps and at random moments, and the indexer
- * is killed too. At the end, the data equals a fresh index, and a swap has happened completely or not at all.
+ * Kills `rebuild` at each of its steps and at random moments, and also kills the indexer. At the end, the data must
+ * equal a fresh index, and a swap must have happened completely or not at all.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startDaemon, type Daemon } from '../e2e/runs/daemon.ts';

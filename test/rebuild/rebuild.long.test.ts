@@ -1,5 +1,5 @@
 /**
- * A schema that is rebuilt while the indexer runs, and swapped. It equals a fresh index with the same configuration.
+ * A schema is rebuilt while the indexer runs, and swapped. It must equal a fresh index with the same configuration.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { redactCommand } from '../../src/cli/maintain/redact.ts';
@@ -151,7 +151,7 @@ describe('a rebuild', { timeout: 120_000 }, () => {
     expect(ledger).toBe(fresh);
   });
 
-  it('is not swapped before it has caught up, and copies redactions of the meantime', async () => {
+  it('is not swapped before it has caught up, and copies redactions that are made while it runs', async () => {
     await world.index('ledger', fromGenesis);
     await rebuild(world, '--no-swap --yes');
     const contract = String(

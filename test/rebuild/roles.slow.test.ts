@@ -89,13 +89,13 @@ describe('with separate roles', { timeout: 120_000 }, () => {
     await indexer.reaches(world.sandbox.ledger.ledgerEnd());
     const reader = new Client({ connectionString: urlOf('reader') });
     await reader.connect();
-    // The timeout is longer than the detection of waiting sessions takes.
+    // The timeout is longer than the time in which waiting sessions are detected.
     await reader.query(`set statement_timeout = '2500ms'`);
     const wait = `select pg_advisory_lock(hashtext('ledger-indexer writer'), hashtext('ledger'))`;
     const refusals: unknown[] = [];
     const refused = (thrown: unknown): void => void refusals.push((thrown as { code?: unknown }).code);
     await reader.query(wait).catch(refused);
-    // A role to which the function was granted still waits in vain.
+    // A role that may call the function still waits without success.
     await query(world.database.url, `grant execute on function pg_advisory_lock(integer, integer) to ${prefix}_reader`);
     await reader.query(wait).catch(refused);
     await reader.end();

@@ -1,4 +1,4 @@
-/** User objects that depend on a schema or its tables: they exist after the swap, and refer to the new schema. */
+/** User objects that depend on a schema or its tables must exist after the swap and refer to the new schema. */
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { grantReaderCommand } from '../../src/cli/roles/grant-reader.ts';
@@ -131,7 +131,7 @@ describe('after a swap', () => {
     await client.end();
   });
 
-  it('grants and default privileges exist', async () => {
+  it('grants and default privileges are kept', async () => {
     const has = `select array[has_schema_privilege('rebuild_ops', 'ledger', 'usage'),
       has_table_privilege('rebuild_ops', 'ledger.updates', 'select'), has_table_privilege('rebuild_ops', 'ledger.contracts', 'select'),
       has_column_privilege('rebuild_ops', 'ledger.contracts', 'offset', 'select'),

@@ -1,5 +1,5 @@
 /**
- * Tests that the comparison of recordings can fail: it reports every changed, missing and additional value in the
+ * Tests that the comparison of recordings can fail. It must report every changed, missing and additional value in the
  * database.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -72,7 +72,7 @@ describe.each(histories)('the comparison with $name', ({ name, shape, without })
     for (const view of ['contracts', 'events']) expect(differences).toContain(`explore.${view}: a lost row`);
   });
 
-  it('finds a changed digit, a changed half of a surrogate pair, and a changed blank', async () => {
+  it('finds a changed digit, a changed half of a surrogate pair, and a changed space', async () => {
     for (const [from, to] of [
       ['1234567890123456789012345678.0123456789', '1234567890123456789012345678.0123456788'],
       ['9007199254740993', '9007199254740992'],

@@ -101,7 +101,7 @@ function progressOf(updates: readonly Frame[]): Row {
   };
 }
 
-/** Without an update since the seed, the update of the newest active contract identifies the history. */
+/** If no update was stored since the seed, the update of the newest active contract identifies the history. */
 function anchorOf({ rows }: Expected, recording: Recording, shape: Shape): Row {
   const newest = Math.max(...rows.of('contracts').map((row) => asInteger(row['offset'])));
   const update = recording.updates[shape].find(({ offset }) => offset === newest);

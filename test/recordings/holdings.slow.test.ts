@@ -1,4 +1,4 @@
-/** Token holdings in the views of explore: the movements of each recorded update, and the owners at the end. */
+/** Compares the token views of explore with the movements of each recorded update and with the final owners. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fixture } from '../support/wire/fixtures.ts';
 import { readRecording, shapes } from './recording.ts';
@@ -57,7 +57,7 @@ function journalOf({ updates }: Holdings, owner: string, effects: boolean): read
     balance += net;
     locked += lockedIn(own.in) - lockedIn(own.out);
     const other = changes.find((change) => change !== own && units(change.net) === -net);
-    // The counterparty of a mint is the issuer, and that of a payment to oneself is the owner.
+    // The counterparty of a mint is the issuer. If an owner pays itself, the counterparty is the owner.
     const isOwn = choices.filter((choice) => choice === 'EventLog_HoldingsChange').length > changes.length;
     const others = net === 0n ? (isOwn ? [owner] : null) : other === undefined ? null : [other.owner];
     return [
@@ -110,7 +110,7 @@ describe.each(shapes)('the token views of the recorded flow under %s', (shape) =
     expect(rows).toEqual(recorded.sort(order));
   });
 
-  it('return each movement once: mints, transfers to others and to oneself', async () => {
+  it('return each mint, each transfer to another party and each transfer to the same party once', async () => {
     const { rows } = await run.client.query<Record<string, string>>(
       `select "offset"::integer, kind, basis, split_part(sender, '1', 1) as sender, split_part(receiver, '1', 1) as receiver,
               amount::text, reason from explore.token_transfers where instrument_id = 'USD' order by "offset"`,
@@ -186,7 +186,7 @@ describe.each(shapes)('the token views of the recorded flow under %s', (shape) =
     }
   });
 
-  it('sum up to the balance at every offset, in the changes and in the journal', async () => {
+  it('return changes and a journal that add up to the balance at every offset', async () => {
     const { rows } = await run.client.query<{ at: string; summed: string; held: string }>(
       `select a.at::text, b.owner, trim_scale(b.net)::text as summed, trim_scale(b.total)::text as held
          from generate_series(0, (select checkpoint from ledger.stream)) a (at)

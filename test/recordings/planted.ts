@@ -1,6 +1,6 @@
 /**
- * Errors that are injected into tables, which the comparison must find: a changed value, a missing row, and a row that
- * was never sent.
+ * Errors that are injected into tables: a changed value, a missing row, and a row that was never sent. The comparison
+ * must find them.
  */
 import type { Client } from 'pg';
 import { internalColumns } from './stored.ts';
@@ -35,7 +35,7 @@ const changed: Readonly<Record<string, string>> = {
   text: `coalesce(%, '') || 'x'`,
   ARRAY: `array_append(%, 'x')`,
   bigint: 'coalesce(%, 999999) + 1',
-  // Above the numbers of the dictionaries.
+  // This is above all numbers of the dictionaries.
   integer: 'coalesce(%, 0) + 1000',
   'double precision': 'coalesce(%, 0) + 0.000001',
   boolean: 'not coalesce(%, false)',

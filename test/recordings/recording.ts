@@ -1,7 +1,7 @@
 /**
- * A recording: the frames of both streams as a participant sent them, with their offsets and contents. Active contracts
- * were recorded at the last offset. At earlier offsets, they are assembled as text from the recorded updates. It shares
- * no code with the indexer or the sandbox.
+ * Reads a recording. It contains the frames of both streams as a participant sent them. Active contracts were recorded
+ * at the last offset. For earlier offsets, they are assembled as text from the recorded updates. This file shares no
+ * code with the indexer or the sandbox.
  */
 import { fixture, fixtureLines } from '../support/wire/fixtures.ts';
 import { asInteger, asObject, asText, onlyField, parseJson, type Json, type JsonObject } from './json.ts';
@@ -66,7 +66,7 @@ function entryOf(text: string): Entry {
   return { text, json, token: asText(asObject(json).fields.get('streamContinuationToken')) };
 }
 
-/** The first update of a participant's ledger authorizes a party of its own. */
+/** The first update of a participant's ledger authorizes a local party. */
 function participantOf(frame: Frame): string {
   const [event] = frame.value.fields.get('events') as readonly Json[];
   const [, holder] = onlyField(asObject(event).fields.get('event'));

@@ -1,6 +1,6 @@
 /**
- * Recorded messages of a participant, replayed to the program as an operator runs it. The program is killed in the
- * middle. Postgres has every leaf of every frame, and no others.
+ * Replays the recorded messages of a participant to the built program, and kills the program in the middle. Postgres
+ * must then contain exactly the leaf values of the recorded frames.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Comparison } from './comparison.ts';
@@ -11,7 +11,7 @@ import { prepareRun } from './run.ts';
 
 const names = ['core', 'two-synchronizers'];
 
-/** Number of leaves in the frames, of any meaning. The envelope of an update has none. */
+/** Number of leaves in the frames. The envelope of an update has no leaves. */
 function leavesIn(frames: readonly Frame[], entries: readonly Entry[] = []): number {
   const sent = [...frames, ...entries].map(({ json }) => countLeaves(json));
   // The continuation token of an entry is not stored after the seed is published.

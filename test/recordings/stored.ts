@@ -1,4 +1,4 @@
-/** Stored rows as readers get them: each relation as JSON that Postgres prints, with names instead of numbers. */
+/** Reads stored rows as readers do. Postgres prints each relation as JSON, with names instead of numbers. */
 import type { Client } from 'pg';
 import { asObject, parseJson } from './json.ts';
 import type { Row } from './rows.ts';

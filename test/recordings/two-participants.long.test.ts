@@ -1,6 +1,7 @@
 /**
  * Two participants of one network were recorded while they sent the same updates to the same parties. The indexer reads
- * from the first one, and later from the second one. Each update and event is stored once, as sent by its participant.
+ * from the first participant, and later from the second. Each update and event is stored once, as its participant sent
+ * it.
  */
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

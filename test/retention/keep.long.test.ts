@@ -1,4 +1,4 @@
-/** INDEXER_RETENTION: old history is pruned while the indexer runs, up to the oldest hold. */
+/** With INDEXER_RETENTION, the indexer prunes old history while it runs, up to the oldest hold. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { holdCommand } from '../../src/cli/maintain/hold.ts';
 import { pruneCommand } from '../../src/cli/maintain/prune.ts';
@@ -104,7 +104,7 @@ describe('history older than the retention', () => {
     await expect(hold('held', 'release', 'replica-2')).rejects.toMatchObject({ code: 'HOLD_NOT_FOUND' });
   }, 120_000);
 
-  it('is kept and reported if the role may not delete it, and the stream continues', async () => {
+  it('is kept and reported if the role has no right to delete it, and the stream continues', async () => {
     await world.fill('narrow');
     const role = `narrow_${String(process.pid)}`;
     await world.query(`create role ${role} login password 'w'`);

@@ -1,4 +1,4 @@
-/** The PQS functions that remove data: who may call them, and what other functions return afterwards. */
+/** Tests which roles may call the PQS functions that remove data, and the later results of other functions. */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -53,7 +53,7 @@ async function archived(): Promise<string> {
 }
 
 describe('redact_contract and redact_exercise', () => {
-  it('fail for roles of readers', async () => {
+  it('fail for reader roles', async () => {
     const id = await archived();
     const exercise = `(select (max("offset"), 0)::pqs.event_id from ledger.exercises where node_id = 0)`;
     const calls = [`redact_contract('${id}', 'r')`, `redact_exercise(${exercise}, 'r')`, 'prune_archived_to_offset(1)'];
@@ -169,7 +169,7 @@ class Sink extends Writable {
 }
 
 describe('a reader limited to parties', needs(noLimits), () => {
-  it('sees that contents are missing, but not who redacted them', async () => {
+  it('sees that contents were redacted, but does not see the role that redacted them', async () => {
     const [row] = await world.query<{ party: string; id: string }>(
       `select signatories[1] as party, contract_id as id from ledger.decoded_contracts where redaction_id is not null limit 1`,
     );

@@ -1,4 +1,4 @@
-/** Prunes during writes under load, and a killed prune: no data is lost, and the writer is not blocked. */
+/** Prunes while a loaded writer runs, and kills a prune. No data may be lost, and the writer must not be blocked. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -38,7 +38,7 @@ describe('prune', () => {
           await new Promise((resolve) => setTimeout(resolve, 20));
         }
       })();
-      // The boundary is the checkpoint each time, as close behind the writer as possible.
+      // The boundary is always the checkpoint, so that it is as close to the writer as possible.
       while (boundary < end) {
         const done = await prune(
           database,

@@ -1,6 +1,6 @@
 /**
- * Pruning of old history: contracts that are active at the boundary stay, and queries of later history return the same
- * rows.
+ * Prunes old history. Contracts that are active at the boundary must remain, and queries of later history must return
+ * the same rows.
  */
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -42,7 +42,7 @@ function undocumented(output: object): readonly string[] {
 }
 
 describe('prune', () => {
-  it('reports exactly what it would remove without --yes, and changes nothing', async () => {
+  it('without --yes reports exactly the data that it would remove, and changes nothing', async () => {
     const before = await digestOf(world.url, 'a');
     const facts = await keptFacts(world, 'a', middle);
     const plan = await world.prune('a', '--before', String(middle));
@@ -77,7 +77,7 @@ describe('prune', () => {
     expect(rowsOf(await world.prune('a', '--before', String(middle)))).toMatchObject({ contracts: 0, updates: 0 });
   });
 
-  it('leaves the same data for any transaction size, even if it is stopped and restarted', async () => {
+  it('yields the same data for any transaction size, even if it is stopped and restarted', async () => {
     const options = { statementTimeoutMs: 60_000, applicationName: 'test', maxConnections: 1 };
     for (const schema of ['b', 'c']) {
       const database = openDatabase({ url: world.url, schema, ...options });

@@ -1,4 +1,4 @@
-/** Permanent removal of contents: from stored rows, and from rows that are written again later. */
+/** Redaction removes contents permanently, from stored rows and from rows that are written again later. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { demoInterfaces } from '../../packages/ledger-sandbox/src/demo/templates/names.ts';
 import { digestOf } from '../support/digest.ts';
@@ -45,7 +45,7 @@ async function contents(schema: string, id: string): Promise<unknown> {
 }
 
 describe('redact', () => {
-  it('reports first, then removes payload, blob and views of an archived contract, and records who did it and why', async () => {
+  it('reports first, then removes payload, blob and views of an archived contract, and records role and reason', async () => {
     const id = await contract('a', true);
     const before = await digestOf(world.url, 'a');
     const plan = await world.redact('a', 'contract', id, '--reason', 'ticket 7');
@@ -140,7 +140,7 @@ describe('redact', () => {
   });
 });
 
-describe('redacted contents stay removed', () => {
+describe('redacted contents are not stored again', () => {
   /** Number of rows of a schema that still have contents redacted in schema a. */
   const stillThere = (schema: string): string => `
     select (select count(*)::int from ${schema}.decoded_contracts c join ${schema}.redacted_contracts r using (contract_id)

@@ -1,6 +1,6 @@
 /**
- * Contents of a contract that is redacted while further events of it arrive. No table or view has them, in the schema
- * and in the staged contracts of a reseed.
+ * A contract is redacted while further events of it arrive. No table or view may contain its contents, neither in the
+ * schema nor in the staged contracts of a reseed.
  */
 import { describe, expect, it } from 'vitest';
 import { quarantineCommand } from '../../src/cli/maintain/quarantine.ts';
@@ -19,7 +19,7 @@ const schemas = schemasOfEachTest();
 const world = (schema: string, updates: readonly JsonRecord[]): Promise<World> =>
   redactionWorld(schemas, schema, updates);
 
-it('the search for contents finds them in every table and view that has them', async () => {
+it('the search for contents finds every table and view that contains them', async () => {
   const { traces } = await world('fresh', [create(1), exercise(2)]);
   const found = await traces();
   const explore = ['active_contracts', 'contracts', 'events', 'exercises', 'interface_views'];
@@ -113,7 +113,7 @@ describe('further events of a redacted contract', () => {
     expect(await traces()).toEqual([]);
   });
 
-  it('include a redacted exercise without contents, while another exercise keeps them', async () => {
+  it('include a redacted exercise without contents, and another exercise with its contents', async () => {
     const both = frames.transaction(2, [
       { ExercisedEvent: secretExercise(id, { offset: 2, nodeId: 0, consuming: false }) },
       { ExercisedEvent: secretExercise('00c2', { offset: 2, nodeId: 1, consuming: false }) },

@@ -1,6 +1,6 @@
 /**
- * Contents of a contract that is redacted before or during a list of active contracts that includes it: they are not
- * stored again.
+ * A contract is redacted before or while the indexer reads a list of active contracts that includes it. Its contents
+ * must not be stored again.
  */
 import { describe, expect, it } from 'vitest';
 import { type Database } from '../../src/store/connection/database.ts';

@@ -1,4 +1,4 @@
-/** Contents that are recognizable anywhere, and a search for them in all relations of a schema. */
+/** Creates contents that contain a unique text, and searches for them in all relations of a schema. */
 import { Client } from 'pg';
 import { readSchemas } from '../../src/store/connection/read-schemas.ts';
 import { created, exercised, viewed, type JsonRecord } from '../support/frames.ts';

@@ -38,7 +38,9 @@ export const authorizationFaults: readonly Fault[] = [
     fault: 'The configured filter differs from the stored one',
     indexer: 'Parks with the command that accepts it',
     tests: {
-      'test/history/filter.slow.test.ts': ['parks the indexer with the command that accepts it, and changes nothing'],
+      'test/history/filter.slow.test.ts': [
+        'parks the indexer, changes nothing, and the error names the command that accepts the filter',
+      ],
     },
   },
   {
@@ -56,7 +58,9 @@ export const authorizationFaults: readonly Fault[] = [
     indexer: 'Uses the old token until it expires, then retries',
     tests: {
       'test/e2e/oidc.slow.test.ts': ['survives an outage of the provider that is longer than the lifetime of a token'],
-      'test/ledger/access/oauth.slow.test.ts': ['causes a timeout if it does not respond, or stops within a response'],
+      'test/ledger/access/oauth.slow.test.ts': [
+        'causes a timeout if it does not respond, or if it stops in the middle of a response',
+      ],
     },
   },
   {
@@ -77,7 +81,7 @@ export const authorizationFaults: readonly Fault[] = [
     tests: {
       'test/ledger/access/oauth.slow.test.ts': ['have the lifetime that the provider states'],
       'test/ledger/access/token.test.ts': [
-        'is limited by its claims if the wall clock is wrong, and never causes renewals without a pause',
+        'is limited by its claims if the wall clock is wrong, and there is always a pause between renewals',
       ],
     },
   },

@@ -45,7 +45,7 @@ export const connectionFaults: readonly Fault[] = [
     fault: 'A server or proxy closes idle connections',
     indexer: 'Keeps it open with a ping every `INDEXER_PING_INTERVAL`',
     tests: {
-      'test/ledger/transport/frame-stream.test.ts': ['pings an idle ledger, which counts as alive while it responds'],
+      'test/ledger/transport/frame-stream.test.ts': ['pings an idle ledger, and treats it as alive while it responds'],
     },
   },
   {
@@ -64,8 +64,8 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Keeps pinging, and tolerates missing pongs while paused',
     tests: {
       'test/ledger/transport/frame-stream.test.ts': [
-        'continues to ping while the stream is paused, does not time out, and permits a resumption',
-        'detects a ledger that does not respond to pings after a pause',
+        'continues to ping while the stream is paused, does not time out, and the stream can be resumed',
+        'disconnects from a ledger that does not respond to pings after a pause',
       ],
     },
   },
@@ -118,7 +118,7 @@ export const connectionFaults: readonly Fault[] = [
         'in two fragments is read as one frame',
         'of an unknown kind is stored unchanged',
       ],
-      'test/ledger/frames/decode.test.ts': ['accepts the absence of each field, or rejects it with path and offset'],
+      'test/ledger/frames/decode.test.ts': ['accepts an absent field, or rejects it with path and offset'],
       'test/faults/unknown.slow.test.ts': [
         'parks the stream with kind and offset if an update of an unknown kind names contracts',
       ],
@@ -147,7 +147,7 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Follows the error, not the close code, also if the error has no text',
     tests: {
       'test/ledger/transport/frame-stream.test.ts': [
-        'are distinguished from an error frame, which has precedence over a clean close after it',
+        'are distinguished from an error frame, and the error has precedence over a later clean close',
       ],
       'test/faults/connection.long.test.ts': ['are recognized even if they have no text'],
     },
@@ -243,7 +243,7 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Waits for five minutes, then parks',
     tests: {
       'test/history/parks.long.test.ts': [
-        'is waited for without a park, and is followed again when it has caught up',
+        'makes the indexer wait without a park, and is followed again when it has caught up',
         'parks the indexer after five minutes, with the command for a restored backup',
       ],
     },
@@ -346,7 +346,7 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Parks, and names the header',
     tests: {
       'test/ledger/transport/refused-stream.test.ts': [
-        'reports the header that a gateway dropped from the response, and not the URL',
+        'reports the header that a gateway dropped from the response, and does not report the URL',
       ],
     },
   },

@@ -8,8 +8,8 @@ export const historyFaults: readonly Fault[] = [
     indexer: 'Parks with both remedies; deletes nothing',
     tests: {
       'test/history/parks.long.test.ts': [
-        'parks the indexer at once while it is empty, and the remedy names both solutions',
-        'parks the indexer when it is past the checkpoint again',
+        'parks the indexer at once while the ledger is empty, and the remedy names both solutions',
+        'parks the indexer when its ledger end is past the checkpoint again',
       ],
     },
   },
@@ -18,7 +18,7 @@ export const historyFaults: readonly Fault[] = [
     fault: 'Another participant at the same URL',
     indexer: 'Parks and names both',
     tests: {
-      'test/history/parks.long.test.ts': ['parks the indexer, which names both participants'],
+      'test/history/parks.long.test.ts': ['parks the indexer with an error that names both participants'],
     },
   },
   {
@@ -27,7 +27,7 @@ export const historyFaults: readonly Fault[] = [
     indexer: 'Parks with the last offset at which both agree',
     tests: {
       'test/history/parks.long.test.ts': [
-        'parks the indexer with the command that rewinds to the newest common offset, which resolves the park',
+        'parks the indexer, and the command in the error resolves the park by rewinding to the newest common offset',
         'parks the indexer when only the last update differs',
       ],
       'test/history/restored.long.test.ts': [
@@ -42,11 +42,11 @@ export const historyFaults: readonly Fault[] = [
     indexer: 'Parks; `reseed` continues and records the gap, which ends at the pruned offset',
     tests: {
       'test/history/parks.long.test.ts': [
-        'parks an indexer that it overtakes during a stream, and earlier updates are kept',
+        'past the checkpoint during a stream parks the indexer, and earlier updates are kept',
       ],
       'test/history/reseed.long.test.ts': [
-        'is bridged by reseed: active contracts are correct, earlier history stays, and the gap is recorded',
-        'is the pruned offset, and every later update is followed',
+        'is bridged by reseed, which records the gap, corrects active contracts and keeps earlier history',
+        'is the pruned offset, and every later update is stored',
       ],
     },
   },
@@ -85,7 +85,7 @@ export const historyFaults: readonly Fault[] = [
     indexer: 'Active on one at a time; in flight is not active',
     tests: {
       'test/model/batch.test.ts': [
-        'records a contract that moves to another synchronizer and back as active on one at a time',
+        'records a contract that moves to another synchronizer and back as active on one synchronizer at a time',
         'does not treat an incomplete assign as evidence that the contract is active',
       ],
     },
@@ -96,7 +96,7 @@ export const historyFaults: readonly Fault[] = [
     indexer: 'Orders by offset alone',
     tests: {
       'test/history/followed.slow.test.ts': [
-        'may decrease between two synchronizers: order, resumption and the newest time per synchronizer stay correct',
+        'may decrease between synchronizers, and order, resumption and the newest time per synchronizer stay correct',
       ],
     },
   },

@@ -50,7 +50,7 @@ export const postgresFaults: readonly Fault[] = [
     indexer: 'Finds the new primary, continues from its checkpoint',
     tests: {
       'test/ha/failover.slow.test.ts': [
-        'leads to the primary, and to the promoted standby after the primary has crashed',
+        'connects to the primary, and to the promoted standby after the primary has crashed',
       ],
     },
   },
@@ -98,7 +98,7 @@ export const postgresFaults: readonly Fault[] = [
     indexer: 'Waits, retries every 30 s; quarantines nothing',
     tests: {
       'test/ha/disk-full.long.test.ts': [
-        'is waited for; after disk space is freed, the same rows are stored as without the fault',
+        'makes the indexer wait, and when space is freed it stores the same rows as without the fault',
       ],
       'test/pipeline/retry/retry.test.ts': ['waits half a minute for a full disk'],
     },
@@ -196,8 +196,8 @@ export const postgresFaults: readonly Fault[] = [
     indexer: 'Retries every 10 s for five minutes, then parks; reads `DATABASE_URL_FILE` again',
     tests: {
       'test/ha/postgres.long.test.ts': [
-        'retries a changed password slowly, and resumes after it is changed back',
-        'reads a changed password from the file of its URL',
+        'retries at long intervals after its password was changed, and resumes after it is changed back',
+        'reads a changed password from the file that contains its URL',
       ],
     },
   },

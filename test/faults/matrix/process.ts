@@ -94,7 +94,9 @@ export const processFaults: readonly Fault[] = [
     fault: 'The reader of the log is gone',
     indexer: 'Continues without it',
     tests: {
-      'test/ha/process.long.test.ts': ['continues and stops on request when the reader of its output has closed it'],
+      'test/ha/process.long.test.ts': [
+        'continues when the reader of its output closes the pipe, and still stops on request',
+      ],
     },
   },
   {

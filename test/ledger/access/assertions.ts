@@ -7,21 +7,21 @@ import { constants, type KeyObject, verify } from 'node:crypto';
 /** A public key that was registered for the client. */
 export interface RegisteredKey {
   readonly publicKey: KeyObject;
-  /** If set, an assertion has to name it. */
+  /** If set, the assertion must contain this key id. */
   readonly kid?: string;
 }
 
 export interface AssertionRules {
   readonly clientId: string;
-  /** Any of them is accepted. */
+  /** An assertion is accepted if it contains any of these values. */
   readonly audiences: readonly string[];
-  /** `jti` of earlier assertions; that of an accepted one is added. */
+  /** `jti` of earlier assertions. When an assertion is accepted, its `jti` is added. */
   readonly usedIds: Set<string>;
 }
 
 const longestLifeSeconds = 300;
 
-/** Why the assertion in a form is refused; undefined if it is accepted. */
+/** The reason for which the assertion in a form is rejected; undefined if it is accepted. */
 export function assertionFlaw(form: URLSearchParams, key: RegisteredKey, rules: AssertionRules): string | undefined {
   const type = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
   if (form.get('client_assertion_type') !== type) return 'The client must use private_key_jwt.';
@@ -56,7 +56,7 @@ function claimFlaw(claims: Readonly<Record<string, unknown>>, rules: AssertionRu
   return undefined;
 }
 
-/** Whether it is a signature by this key, in an algorithm for keys of its type. */
+/** True if this key made the signature, with an algorithm for keys of its type. */
 function isSigned(signed: Buffer, signature: Buffer, alg: string, key: KeyObject): boolean {
   const hash = `sha${alg.slice(2)}`;
   const [type, family] = [key.asymmetricKeyType, alg.slice(0, 2)];

@@ -1,4 +1,4 @@
-/** Key files of OAuth clients: each kind signs an assertion that Node verifies, and other files are named by kind. */
+/** Key files of OAuth clients. Node verifies the assertion that each kind of key signs. Errors name unusable kinds. */
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -35,7 +35,7 @@ const server = { issuer: 'https://id.example', token_endpoint: 'https://id.examp
 async function formOf(key: ClientKey): Promise<URLSearchParams> {
   const form = new URLSearchParams();
   const auth = clientAuth({ id: 'indexer', key }, 'issuer');
-  // The library waits for the result, although its type has none.
+  // The library awaits the result, although its type declares none.
   await (auth(server, { client_id: 'indexer' }, form, new Headers()) as unknown as Promise<void>);
   return form;
 }

@@ -27,7 +27,7 @@ function sourceOf(options: Partial<OAuthOptions> = {}): TokenSource {
     clientSecret,
     scope: 'daml_ledger_api',
     insecure: false,
-    // Long enough for a busy machine.
+    // This is long enough for a busy machine.
     timeoutSeconds: 20,
     ...options,
   });
@@ -49,8 +49,8 @@ async function failureOf(promise: Promise<unknown>): Promise<IndexerError> {
   return thrown;
 }
 
-describe('tokens by client credentials', () => {
-  it('come from the endpoint in the metadata of the issuer, for the configured scope and audience', async () => {
+describe('tokens requested with client credentials', () => {
+  it('are issued by the endpoint in the metadata of the issuer, for the configured scope and audience', async () => {
     const token = await sourceOf({ audience: 'https://example.org/ledger' }).read();
     expect(claimsOf(token)).toMatchObject({ iss: oidc.issuer, aud: audience, scope: 'daml_ledger_api', sub: clientId });
     expect(Object.fromEntries(oidc.tokenRequests[0] ?? [])).toEqual({
@@ -60,7 +60,7 @@ describe('tokens by client credentials', () => {
     });
   });
 
-  it('come from a configured endpoint without a request for metadata', async () => {
+  it('are issued by a configured endpoint without a request for metadata', async () => {
     expect(claimsOf(await sourceOf({ tokenUrl: oidc.tokenUrl }).read())).toMatchObject({ iss: oidc.issuer });
   });
 
@@ -92,7 +92,7 @@ describe('tokens by client credentials', () => {
     expect(await source.read()).not.toBe(first);
   });
 
-  it('are delayed after immediate rejections, because the clock of the provider may be ahead', async () => {
+  it('are requested after a delay if the ledger rejects them immediately, because the clock of the provider may be ahead', async () => {
     await using lasting = await startOidc({ tokenSeconds: 300 });
     const waits: number[] = [];
     const source = sourceOf({ issuer: lasting.issuer, pause: async (ms) => void waits.push(ms) });
@@ -110,7 +110,7 @@ describe('tokens by client credentials', () => {
     other.invalidate();
     await other.read();
     expect(waits).toHaveLength(3);
-    // The delay is shorter if the lifetime is short.
+    // A short lifetime makes the delay shorter.
     const short = sourceOf({ pause: async (ms) => void waits.push(ms) });
     await short.read();
     short.invalidate();
@@ -118,7 +118,7 @@ describe('tokens by client credentials', () => {
     expect(waits.at(-1)).toBeLessThanOrEqual(500);
   });
 
-  it('have the lifetime that the provider states, although the local clock differs', async () => {
+  it('have the lifetime that the provider states, even if the local clock differs', async () => {
     const token = `e30.${Buffer.from('{"iat":1000,"exp":1300}').toString('base64url')}.s`;
     oidc.answerWith = (_request, response) => {
       response.setHeader('content-type', 'application/json');
@@ -130,7 +130,7 @@ describe('tokens by client credentials', () => {
     expect((lease?.renewAt ?? 0) - requestedAt).toBeCloseTo(0.8 * 299_000);
   });
 
-  it('come over TLS only from a provider with a certificate of the configured authority', async () => {
+  it('are requested over TLS only if the provider has a certificate of the configured authority', async () => {
     const folder = join(import.meta.dirname, '../../support/certificates');
     const pem = (name: string): string => readFileSync(join(folder, name), 'utf8');
     await using secure = await startOidc({
@@ -161,7 +161,7 @@ describe('a client that must send its secret in the form', () => {
     },
   );
 
-  it('with a wrong secret is rejected, and the other method is not tried a second time', async () => {
+  it('with a wrong secret is rejected, and the other method is tried only once', async () => {
     await using form = await startOidc({ onlyForm: true });
     const source = sourceOf({ issuer: form.issuer, clientSecret: 'wrong' });
     await expect(source.read()).rejects.toMatchObject({ code: 'LEDGER_TOKEN_REFUSED' });
@@ -206,7 +206,7 @@ describe('a client with a private key', () => {
     expect(claimsOf(await tokenSource.read())).toMatchObject({ iss: keyed.issuer });
   });
 
-  it('parks if another public key is registered', async () => {
+  it('is refused if the provider has a different public key registered', async () => {
     await using keyed = await startOidc({ clientJwk: jwkOf(pairs.EC()) });
     const failure = await failureOf(sourceOf({ ...(await optionsOf(pairs.EC())), issuer: keyed.issuer }).read());
     expect(failure).toMatchObject({ code: 'LEDGER_TOKEN_REFUSED', facts: { oauthError: 'invalid_client' } });
@@ -214,7 +214,7 @@ describe('a client with a private key', () => {
 });
 
 describe('a provider that rejects a request', () => {
-  it('is quoted without secrets or control characters', async () => {
+  it('is quoted in the error without secrets or control characters', async () => {
     oidc.answerWith = (_request, response) => {
       response.writeHead(400, { 'content-type': 'application/json' });
       const description = `AADSTS7000218: no \u001b[2J ${clientSecret} for eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ4In0.abc`;
@@ -252,7 +252,7 @@ describe('a provider that cannot be used', () => {
     expect(failure.message).toMatch(message);
   });
 
-  it('causes a timeout if it does not respond, or stops within a response', async () => {
+  it('causes a timeout if it does not respond, or if it stops in the middle of a response', async () => {
     const source = sourceOf({ timeoutSeconds: 0.3 });
     oidc.answerWith = () => undefined;
     expect((await failureOf(source.read())).message).toContain('did not respond in time');
@@ -282,7 +282,7 @@ describe('a provider that cannot be used', () => {
     expect(oidc.tokenRequests).toHaveLength(0);
   });
 
-  it('receives no request in clear text if it is on another machine', async () => {
+  it('receives no unencrypted request if it is on another machine', async () => {
     const failure = await failureOf(sourceOf({ tokenUrl: 'http://192.0.2.1/token' }).read());
     expect(failure).toMatchObject({ code: 'LEDGER_TOKEN_INSECURE', exitCode: 78 });
   });

@@ -8,7 +8,7 @@ export interface RowRun {
   readonly source: TokenSource;
   /** `LEDGER_OAUTH_CLIENT_SECRET_FILE`, or `LEDGER_OAUTH_CLIENT_KEY_FILE` if the row has a key. */
   readonly credentialFile: string;
-  /** A stopped clock; the pauses of the source advance it. */
+  /** A clock that advances only when the token source pauses. */
   readonly clock: StoppedClock;
 }
 

@@ -44,7 +44,7 @@ async function runOf(row: ProviderRow, provider: Provider): Promise<RowRun> {
     ...oauth,
     clientKey: clientKeyFile === undefined ? undefined : await readClientKey(clientKeyFile, clientKeyId),
     insecure: false,
-    // The timeout only turns a hang into a failure.
+    // The timeout makes the test fail if the request hangs.
     timeoutSeconds: 60,
     pause: async (ms) => {
       clock.advance(ms);
@@ -103,7 +103,7 @@ async function expectFailure(run: RowRun, expected: ExpectedFailure, secret: str
   expect(visible).not.toContain(secret);
   expect(visible).not.toContain(Buffer.from(`${registered.id}:${secret}`).toString('base64'));
   for (const { form } of run.provider.tokenRequests) {
-    // A form without an assertion has nothing to hide.
+    // A form without an assertion contains no secret.
     const [, claims = 'none', signature = 'none'] = form.get('client_assertion')?.split('.') ?? [];
     if (claims === 'none') continue;
     expect(visible).not.toContain(claims);

@@ -1,7 +1,7 @@
 /**
- * A small identity provider on a free port: metadata, and tokens by client credentials. Written from RFC 6749, RFC
- * 8414, OpenID Connect Discovery and the documented behavior of real providers. It shares no code with the indexer, so
- * that both cannot share a misunderstanding.
+ * A small identity provider on a free port. It serves metadata and issues tokens for client credentials. It was written
+ * from RFC 6749, RFC 8414, OpenID Connect Discovery and the documented behavior of real providers. It shares no code
+ * with the indexer, so that both cannot contain the same error.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -47,9 +47,9 @@ export interface Behavior {
   readonly metadataMovedTo?: string;
   /** Host of the token endpoint, if it is not the host of the issuer. */
   readonly tokenHost?: string;
-  /** Methods by which this client may send its secret; by default both. */
+  /** Methods by which this client may send its secret; both methods by default. */
   readonly accepts?: readonly SecretPlace[];
-  /** The only audience of assertions that it accepts; both unless set. */
+  /** The only accepted audience of assertions. If it is not set, both audiences are accepted. */
   readonly assertionAudience?: 'issuer' | 'endpoint';
   /** Compares the credentials of HTTP Basic without decoding them. */
   readonly comparesRaw?: boolean;
@@ -77,7 +77,7 @@ export interface Provider extends AsyncDisposable {
   readonly tokenRequests: readonly TokenRequest[];
 }
 
-/** Unlike any other text, so that a test can search for it. */
+/** A unique text, so that a test can search for it. */
 export const registered: Client = { id: 'indexer-7c1f', secret: 'canary-secret-5d2e' };
 
 const tokenPath = '/oauth2/token';

@@ -12,7 +12,7 @@ import {
   signingPublicKey,
 } from '../../../src/ledger/access/signing.ts';
 
-/** PEM of a secret of RFC 8032 (7.1), which follows the fixed header of PKCS#8. */
+/** PEM of a secret from RFC 8032 (7.1). The secret follows the fixed header of PKCS#8. */
 function pemOf(secretHex: string): string {
   const der = Buffer.from(`302e020100300506032b657004220420${secretHex}`, 'hex');
   return `-----BEGIN PRIVATE KEY-----\n${der.toString('base64')}\n-----END PRIVATE KEY-----\n`;
@@ -42,7 +42,7 @@ describe('a signing key', () => {
     expect(signBytes(key, Buffer.from(vector.message, 'hex')).toString('hex')).toBe(vector.signature);
   });
 
-  it('has a fingerprint that is 1220 and the hash of purpose 12 and the raw public key', () => {
+  it('has a fingerprint that consists of 1220 and the hash of purpose 12 and the raw public key', () => {
     const key = signingKeyFromPem(pemOf(rfc[0]?.secret ?? ''));
     const hash = createHash('sha256').update(Buffer.from(`0000000c${rfc[0]?.public ?? ''}`, 'hex'));
     expect(key.fingerprint).toBe(`1220${hash.digest('hex')}`);
@@ -67,7 +67,7 @@ describe('a signing key', () => {
     expect(read.export({ format: 'jwk' }).x).toBe(key.rawPublicKey.toString('base64url'));
   });
 
-  it('is rejected if it is of another kind or not a key, without repeating the text', () => {
+  it('is rejected if it is of another kind or not a key, and the error does not contain the text', () => {
     const p256 = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
     const other = p256.export({ type: 'pkcs8', format: 'pem' }).toString();
     expect(() => signingKeyFromPem(other)).toThrow(/found another kind of key/u);

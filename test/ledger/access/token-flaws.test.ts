@@ -43,14 +43,14 @@ describe('the visible flaw of a rejected token', () => {
     expect(tokenFlaws(token, now)).toEqual([expect.stringMatching(/^is not a JWT, which participants require/u)]);
   });
 
-  it('is that it is encrypted, if it has the five parts of JWE', () => {
+  it('is that it is encrypted if it has the five parts of JWE', () => {
     expect(tokenFlaws('eyJlbmMiOiJBMjU2R0NNIn0..aXY.Y2lwaGVy.dGFn', now)).toEqual([
       expect.stringMatching(/^is an encrypted JWT/u),
     ]);
   });
 
   it.each([{ exp: 1e308, iat: -1e308 }, { exp: -1e308 }, { nbf: 1e308 }])(
-    'is a sentence for any numbers in the claims: %j',
+    'is reported as a sentence for any numbers in the claims: %j',
     (claims) => {
       expect(flaws({ ...good, ...claims })).toMatch(/^[a-z]/u);
     },

@@ -60,7 +60,7 @@ describe('a replacement of a token', () => {
     return await Promise.race([waiting.then(() => true), later]);
   };
 
-  it('in its file is detected by its content, also through a symbolic link or between checks, but not if the file is missing', async () => {
+  it('in its file is detected by its content, also through a symbolic link, but not if the file is missing', async () => {
     const tokenFile = join(folder, 'token');
     const source = createTokenSource({ tokenFile });
     const never = new AbortController().signal;
@@ -82,7 +82,7 @@ describe('a replacement of a token', () => {
     await source.replaced(never);
   });
 
-  it('of a fixed token is awaited only until the wait is aborted', async () => {
+  it('never occurs for a fixed token, so the wait ends only when it is aborted', async () => {
     const stop = new AbortController();
     const waiting = createTokenSource({ token: 'abc' }).replaced(stop.signal);
     expect(await settled(waiting)).toBe(false);
@@ -128,7 +128,7 @@ describe('the lifetime of a token', () => {
   const jwt = (claims: unknown): string => `h.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.s`;
   const now = (): number => Math.floor(Date.now() / 1000);
 
-  it('in a file is computed from its claims, and a token that was not replaced in time is soon read again', async () => {
+  it('in a file is computed from its claims, and the file is soon read again if the token was not replaced in time', async () => {
     stopClock();
     const tokenFile = join(folder, 'token');
     await writeFile(tokenFile, jwt({ iat: now() - 100, exp: now() + 900 }));
@@ -142,7 +142,7 @@ describe('the lifetime of a token', () => {
     expect((late?.renewAt ?? 0) - performance.now()).toBeLessThan(1_001);
   });
 
-  it('is limited by its claims if the wall clock is wrong, and never causes renewals without a pause', async () => {
+  it('is limited by its claims if the wall clock is wrong, and there is always a pause between renewals', async () => {
     stopClock();
     const tokenFile = join(folder, 'token');
     const source = createTokenSource({ tokenFile });
@@ -153,7 +153,7 @@ describe('the lifetime of a token', () => {
     expect((expired?.renewAt ?? 0) - performance.now()).toBeGreaterThan(500);
   });
 
-  it('in a file never causes reads without a pause, even if it ends before it begins', async () => {
+  it('in a file always leaves a pause between reads, even if it ends before it begins', async () => {
     stopClock();
     const tokenFile = join(folder, 'token');
     const source = createTokenSource({ tokenFile });
@@ -163,7 +163,7 @@ describe('the lifetime of a token', () => {
     }
   });
 
-  it('of an issued token comes from its claims if the provider states none, and is a number for any stated value', () => {
+  it('of an issued token is read from its claims if the provider states none, and is a number for any stated value', () => {
     const own = jwt({ iat: now(), exp: now() + 100 });
     expect(leaseOfIssued(own, 0, 0)).toMatchObject({ endsAt: 99_000 });
     expect(leaseOfIssued(own, 0, undefined)).toMatchObject({ endsAt: 99_000 });
@@ -175,7 +175,7 @@ describe('the lifetime of a token', () => {
     }
   });
 
-  it('of a fixed token is reported, but no renewal is scheduled', async () => {
+  it('of a fixed token is reported, and no renewal is scheduled', async () => {
     const exp = now() + 300;
     const lease = await createTokenSource({ token: jwt({ iat: now(), exp }) }).lease();
     expect(lease).toMatchObject({ renewAt: undefined, expiresAt: exp });

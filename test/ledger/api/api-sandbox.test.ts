@@ -1,4 +1,4 @@
-/** The client and the sandbox implement the protocol independently, and communicate over real HTTP. */
+/** The client and the sandbox implement the protocol independently. In these tests they communicate over HTTP. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createLedgerClient, type LedgerClient } from '../../../src/ledger/api/client.ts';
 import { createTokenSource } from '../../../src/ledger/access/token.ts';
@@ -27,7 +27,7 @@ const updateFormat = {
 };
 
 describe('the client against the sandbox', () => {
-  it('reads version, readiness, ids and state of the node', async () => {
+  it('reads the version, readiness, ids and state of the node', async () => {
     expect((await client.node.version()).version).toMatch(/^3\./u);
     await client.node.livez();
     expect(await client.node.readyz()).toContain('readyz check passed');

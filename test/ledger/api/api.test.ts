@@ -1,4 +1,4 @@
-/** Every call of the client against a real HTTP server: its request, its result, and its rejections. */
+/** Tests every call of the client against an HTTP server: the request, the result and the rejections. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { createLedgerClient, type LedgerClient } from '../../../src/ledger/api/client.ts';
 import { createTokenSource } from '../../../src/ledger/access/token.ts';
@@ -46,7 +46,7 @@ describe('the ledger client', () => {
     const client = await clientOf(200, answer, seen);
     expect(await call(client)).toEqual(result);
     const sent = body === undefined || typeof body === 'string' ? (body ?? '') : JSON.stringify(body);
-    // The release is read before a call that newer releases do not have.
+    // The client reads the release before a call that newer releases do not have.
     const others = seen.filter((one) => one.url === url || one.url !== '/v2/version');
     expect(others).toEqual([{ method: operation.split(' ')[0], url, body: sent }]);
   });
@@ -135,7 +135,7 @@ describe('the API descriptions of the participant', () => {
     },
   );
 
-  it('contain only operations that the client has or deliberately omits', () => {
+  it('contain only operations that the client implements or deliberately omits', () => {
     const known = new Set(calls.map(({ operation }) => operation));
     const missing = [...schemas.operations].filter((name) => !name.startsWith('WS ') && !known.has(name));
     expect(missing.sort()).toEqual([
@@ -143,7 +143,7 @@ describe('the API descriptions of the participant', () => {
       'DELETE /v2/idps/{idp-id}',
       'GET /v2/idps',
       'GET /v2/idps/{idp-id}',
-      // Deprecated: the client has their successors.
+      // These are deprecated. The client implements their successors.
       'GET /v2/interactive-submission/preferred-package-version',
       'GET /v2/package-vetting',
       'GET /v2/updates/transaction-tree-by-id/{update-id}',

@@ -105,7 +105,7 @@ describe('the ledger client', () => {
     expect(seen).toHaveLength(1);
   });
 
-  it('times out on a ledger that does not respond, or stops within a response', async () => {
+  it('times out if the ledger does not respond, or if it stops in the middle of a response', async () => {
     ledger = await startFakeLedger({ http: () => undefined });
     await expect(clientFor(ledger.url, 50).state.ledgerEnd()).rejects.toThrow(/did not respond within 50 ms/u);
     await ledger.stop();
@@ -118,7 +118,7 @@ describe('the ledger client', () => {
     });
   });
 
-  it('sends nothing in clear text to another machine', async () => {
+  it('sends nothing unencrypted to another machine', async () => {
     await expect(clientFor('http://192.0.2.1:7575').node.version()).rejects.toMatchObject({
       code: 'LEDGER_TOKEN_INSECURE',
     });

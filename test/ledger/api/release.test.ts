@@ -27,14 +27,14 @@ describe('the release of a participant', () => {
     expect(releaseOf(version)).toEqual({ version, number });
   });
 
-  it('is compared by its numbers, not as text, and an unknown release is older than every other', () => {
+  it('is compared by its numbers, and an unknown release counts as older than every other', () => {
     expect(isFrom(releaseOf('3.10.0'), '3.7')).toBe(true);
     expect(isFrom(releaseOf('3.6.99'), '3.7')).toBe(false);
     expect(isFrom(releaseOf('4.0.0'), '3.7')).toBe(true);
     expect([isFrom(releaseOf('main'), '3.4'), isFrom(unreadRelease, '3.4')]).toEqual([false, false]);
   });
 
-  it('is unknown if the participant does not serve the call, and an error if no server responds', async () => {
+  it('is unknown if the participant does not serve the call, and reading it fails if no server responds', async () => {
     const failing = (code: 'LEDGER_NOT_A_LEDGER' | 'LEDGER_PERMISSION_DENIED' | 'LEDGER_UNREACHABLE') =>
       readRelease({ node: { version: () => Promise.reject(ledgerError(code, 'no')) } });
     expect(await failing('LEDGER_NOT_A_LEDGER')).toEqual(unreadRelease);

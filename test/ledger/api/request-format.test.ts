@@ -47,7 +47,7 @@ describe('a request format', () => {
     expect(format).toEqual({ filtersByParty: { A: filters, B: filters }, verbose: false });
   });
 
-  it('adds views to all contracts if only interfaces are configured, and to templates if both are', () => {
+  it('adds views to all contracts if only interfaces are configured, and to templates if both are configured', () => {
     const view = {
       identifierFilter: {
         InterfaceFilter: {
@@ -62,7 +62,7 @@ describe('a request format', () => {
     expect(JSON.stringify(both)).not.toContain('Wildcard');
   });
 
-  it('includes only matches of interfaces if onlyInterfaces is set', () => {
+  it('includes only contracts that implement the interfaces if onlyInterfaces is set', () => {
     const format = eventFormat({ ...everything, interfaces: ['#a:B:C'], onlyInterfaces: true });
     expect(format.filtersForAnyParty?.cumulative).toHaveLength(1);
     expect(JSON.stringify(format)).toContain('InterfaceFilter');

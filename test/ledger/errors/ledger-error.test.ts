@@ -44,11 +44,11 @@ describe('a ledger error', () => {
     expect(error.facts).toMatchObject({ ledgerCode: code, category, traceId: 'abc', httpStatus: status });
     expect(error.remedy).not.toBe('');
     expect(isErrorFrame(body)).toBe(true);
-    // A stream has no HTTP status, so the frame alone must yield the same code, unless only the status determines it.
+    // A stream has no HTTP status. The frame must yield the same code, unless only the status determines the code.
     if (grpc !== null) expect(errorFromBody(body).code).toBe(expected);
   });
 
-  it('contains the earliest offset of a pruned ledger, and the end of a ledger that went back', () => {
+  it('contains the earliest offset of a pruned ledger, and the end of a ledger whose end decreased', () => {
     const pruned = wireError('PARTICIPANT_PRUNED_DATA_ACCESSED', 9, 9, { earliest_offset: '200' });
     expect(errorFromBody(pruned, 400).facts['earliestOffset']).toBe(200);
     const after = wireError('OFFSET_AFTER_LEDGER_END', 12, 11, {}, 'Begin offset (9) is after ledger end (7)');
@@ -157,13 +157,13 @@ describe('a ledger error', () => {
     }
   });
 
-  it('is recognized without a code, and keeps its category and gRPC code', () => {
+  it('is recognized if it has no code, and keeps its category and gRPC code', () => {
     const body = { code: null, cause: 'stopped', errorCategory: -1, grpcCodeValue: 14 };
     expect(isErrorFrame(body)).toBe(true);
     expect(errorFromBody(body)).toMatchObject({ code: 'LEDGER_UNAVAILABLE', facts: { category: -1, grpcCode: 14 } });
   });
 
-  it('has facts and the trace id, and no field that may contain contract data', () => {
+  it('contains facts and the trace id, and no field that may contain contract data', () => {
     const context = { commands: 'secret', exercise_trace: 'secret', definite_answer: 'false' };
     const resources = ['CID', 'CONTRACT_KEY', 'USER', 'PACKAGE'].map((type) => [
       type,

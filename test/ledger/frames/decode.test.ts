@@ -1,4 +1,4 @@
-/** Decoding of both streams: every kind, every absent field, every wrong type, and fuzzed frames. */
+/** Decodes frames of both streams: every kind, every absent field, every wrong type, and fuzzed frames. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { IndexerError } from '../../../src/errors/indexer-error.ts';
@@ -118,7 +118,7 @@ describe('decodeUpdate', () => {
     expect(decoded.kind === 'unknown' ? decoded.raw : undefined).toBe(text(frame['update'] ?? null));
   });
 
-  it.each(updates)('accepts the absence of each field, or rejects it with path and offset: %s', (_name, frame) => {
+  it.each(updates)('accepts an absent field, or rejects it with path and offset: %s', (_name, frame) => {
     for (const path of paths(frame)) {
       const refused = refusal(() => decodeUpdate(text(changed(frame, path, undefined))));
       if (refused === undefined) continue;
@@ -129,7 +129,7 @@ describe('decodeUpdate', () => {
     }
   });
 
-  it('rejects only the absence of fields that indexing needs, or that every release requires of an update', () => {
+  it('rejects an absent field only if indexing requires it or every release sends it', () => {
     const needed = paths(frames.fullTransaction())
       .filter((path) => refusal(() => decodeUpdate(text(changed(frames.fullTransaction(), path, undefined)))))
       .map((path) => path.at(-1));
@@ -211,7 +211,7 @@ describe('decodeActiveContract', () => {
     );
   });
 
-  it.each(entries)('accepts the absence of each field of an entry, or rejects it with its path: %s', (_name, frame) => {
+  it.each(entries)('accepts an absent field of an entry, or rejects it with its path: %s', (_name, frame) => {
     for (const path of paths(frame)) {
       const refused = refusal(() => decodeActiveContract(text(changed(frame, path, undefined))));
       expect([undefined, 'UPDATE_UNDECODABLE']).toContain(refused?.code);
@@ -292,7 +292,7 @@ describe('fuzzed frames', () => {
 describe('frames that the quick reader passes to the scanner', () => {
   const fullFrame = text(frames.fullTransaction());
 
-  it('are counted, and other frames are not', () => {
+  it('are counted, and other frames are not counted', () => {
     const unknown = new UnknownNames();
     inMemory.decodeUpdate(fullFrame, unknown);
     // Strings are always decoded by the scanner.

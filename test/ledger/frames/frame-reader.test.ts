@@ -1,4 +1,4 @@
-/** The quick reader returns the same structure and payloads as the scanner, or passes the frame to the scanner. */
+/** The quick reader must return the same structure and payloads as the scanner, or pass the frame to the scanner. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readFrame } from '../../../src/ledger/frames/frame-reader.ts';

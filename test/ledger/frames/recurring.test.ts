@@ -1,6 +1,6 @@
 /**
- * Cache of recurring texts in frames. A text is found by its bytes, at any position, and its value is created once
- * while it is cached.
+ * A cache of recurring texts in frames. It finds a text by its bytes, at any position. While a text is cached, its
+ * value is created only once.
  */
 import { createHash } from 'node:crypto';
 import * as fc from 'fast-check';

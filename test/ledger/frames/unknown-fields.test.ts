@@ -95,7 +95,7 @@ describe('unknown fields', () => {
     expect([...named].sort()).toEqual(Object.keys(knownFields).sort());
   });
 
-  it('are not reported in known frames, and may have names from JavaScript', () => {
+  it('are not reported in known frames, and may have the names of JavaScript properties', () => {
     for (const frame of everyUpdate) expect(unknownOf(decodeUpdate, JSON.stringify(frame, undefined, 1))).toEqual([]);
     for (const frame of everyEntry) expect(unknownOf(decodeActiveContract, JSON.stringify(frame))).toEqual([]);
     for (const frame of everyCompletion) expect(unknownOf(decodeCompletion, JSON.stringify(frame))).toEqual([]);
@@ -106,7 +106,7 @@ describe('unknown fields', () => {
     ]);
   });
 
-  it('are those without a row in docs/reference/coverage.md', () => {
+  it('are the fields without a row in docs/reference/coverage.md', () => {
     const text = readFileSync(join(import.meta.dirname, '../../../docs/reference/coverage.md'), 'utf8');
     const documented = [...text.matchAll(/^\| ([A-Z]\w+)\.(\w+) /gm)].map(
       ([, message = '', field = '']) => `${message}.${field}`,
@@ -125,7 +125,7 @@ describe('unknown fields', () => {
     expect(plain(known)).toEqual(plain(documented));
   });
 
-  it('are absent from the recordings of participants and from the samples', () => {
+  it('do not occur in the recordings of participants or in the samples', () => {
     const names = ['updates-ledger-effects', 'updates-acs-delta', 'active-contracts'];
     const lines = ['core', 'two-synchronizers'].flatMap((of) =>
       names.flatMap((name) => fixtureLines(`recordings/${of}/${name}.jsonl`)),

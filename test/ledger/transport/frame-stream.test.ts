@@ -31,7 +31,7 @@ const update = (offset: number): string => `{"update":{"OffsetCheckpoint":{"valu
 const expired = '{"code":"ACCESS_TOKEN_EXPIRED","cause":"JWT token has expired","errorCategory":2,"grpcCodeValue":10}';
 
 describe('the handshake', () => {
-  it('carries the token as header and as first subprotocol, and the request is the first frame', async () => {
+  it('sends the token as header and as first subprotocol, and the request is the first frame', async () => {
     let first = '';
     const url = await serve({
       socket: (socket, frame) => {
@@ -48,7 +48,7 @@ describe('the handshake', () => {
     expect(first).toBe('{"beginExclusive":7}');
   });
 
-  it('also offers the fixed subprotocols without a token', async () => {
+  it('offers the fixed subprotocols even without a token', async () => {
     const url = await serve({ socket: (socket) => socket.close(1000) });
     expect(await open(url).ended).toBeUndefined();
     expect(ledger?.handshakes[0]?.headers['sec-websocket-protocol']).toBe('daml.ws.auth,ledger.ws.auth');
@@ -122,7 +122,7 @@ describe('the frames', () => {
           `Sec-WebSocket-Accept: ${accept}`,
         ];
         socket.write(`${lines.join('\r\n')}\r\nSec-WebSocket-Protocol: daml.ws.auth\r\n\r\n`);
-        // A close frame with code 4001, and nothing after it.
+        // Sends a close frame with code 4001, and nothing after it.
         socket.write(Buffer.from([0x88, 0x02, 0x0f, 0xa1]));
       });
     });
@@ -143,7 +143,7 @@ describe('the frames', () => {
     }
   }, 30_000);
 
-  it('are distinguished from an error frame, which has precedence over a clean close after it', async () => {
+  it('are distinguished from an error frame, and the error has precedence over a later clean close', async () => {
     const url = await serve({
       socket: (socket) => {
         socket.send(update(1));
@@ -221,7 +221,7 @@ describe('the frames', () => {
 });
 
 describe('the keepalive', () => {
-  it('pings an idle ledger, which counts as alive while it responds', async () => {
+  it('pings an idle ledger, and treats it as alive while it responds', async () => {
     let pings = 0;
     const url = await serve({ socket: (socket) => socket.on('ping', () => (pings += 1)) });
     const run = open(url, { pingIntervalMs: 20 });
@@ -240,7 +240,7 @@ describe('the keepalive', () => {
     expect(run.ends).toHaveLength(1);
   });
 
-  it('continues to ping while the stream is paused, does not time out, and permits a resumption', async () => {
+  it('continues to ping while the stream is paused, does not time out, and the stream can be resumed', async () => {
     let pings = 0;
     let served: WebSocket | undefined;
     const url = await serve({
@@ -272,7 +272,7 @@ describe('the keepalive', () => {
     expect(run.ends).toEqual([]);
   });
 
-  it('detects a ledger that does not respond to pings after a pause', async () => {
+  it('disconnects from a ledger that does not respond to pings after a pause', async () => {
     const run = open(await serve({ options: { autoPong: false } }), { pingIntervalMs: 20 });
     run.stream.pause();
     await run.opened;

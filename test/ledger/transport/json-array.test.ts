@@ -1,6 +1,6 @@
 /**
- * Elements of an array are returned unchanged, however the bytes are split into chunks. No other text is accepted as an
- * array.
+ * The reader returns the elements of an array unchanged, for any division of the bytes into chunks. It rejects any
+ * other text.
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -73,7 +73,7 @@ describe('the elements of a JSON array', () => {
     await expect(elements(text)).rejects.toMatchObject({ code: 'LEDGER_NOT_A_LEDGER' });
   });
 
-  it('may follow a byte order mark, however it is split, but not a part of one', async () => {
+  it('may follow a byte order mark, which may be split between chunks but must be complete', async () => {
     for (const cuts of [[1], [2], [3], [1, 2], [2, 1], [40]]) {
       expect(await elements('\uFEFF[1,2]', cuts), String(cuts)).toEqual(['1', '2']);
       await expect(elements(Buffer.from('\uFEFF[1]').subarray(1), cuts)).rejects.toThrow('other content');
@@ -88,7 +88,7 @@ describe('the elements of a JSON array', () => {
     await expect(elements(text)).rejects.toMatchObject({ code: 'LEDGER_UNDECODABLE' });
   });
 
-  it('are returned if they are complete, before damage is reported', async () => {
+  it('are returned up to the damaged one before the damage is reported', async () => {
     const found: string[] = [];
     const read = async (): Promise<void> => {
       for await (const element of jsonArrayElements(cut(Buffer.from('[1,2,{"a"'), [100]), limit)) found.push(element);
@@ -102,7 +102,7 @@ describe('the elements of a JSON array', () => {
     await expect(elements(`["${'x'.repeat(200)}`, [7], 100)).rejects.toMatchObject({ code: 'LEDGER_FRAME_TOO_LARGE' });
   });
 
-  it('of 50 MB are read in bounded memory, and each chunk is requested only after the last one is used', async () => {
+  it('of 50 MB are read in bounded memory, and a chunk is requested only after the previous one was used', async () => {
     const element = `{"text":"${'ü'.repeat(500)}"}`;
     const chunk = Buffer.from(`${element},`.repeat(64));
     const chunks = Math.ceil(50_000_000 / chunk.length);

@@ -1,4 +1,4 @@
-/** Rejections with an endless body: reading the reason is limited in memory and in time. */
+/** Rejections with an endless body. The client limits the memory and the time for reading the reason. */
 import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
@@ -40,7 +40,7 @@ afterEach(async () => {
   await once(server, 'close');
 });
 
-describe('a rejection without an end', () => {
+describe('a rejection with an endless body', () => {
   it('of a request or a list is read up to a limit', async () => {
     const transport = createTransport({ url, tokenSource: createTokenSource({}), insecure: false, requestTimeoutMs });
     const unavailable = { code: 'LEDGER_UNAVAILABLE', facts: { httpStatus: 503 } };

@@ -1,4 +1,4 @@
-/** Information in the error of a rejected stream, in addition to its code. */
+/** The error of a rejected stream contains further information in addition to its code. */
 import type { WebSocket } from 'ws';
 import { afterEach, describe, expect, it } from 'vitest';
 import { startFakeLedger, type FakeLedger, type FakeLedgerBehaviour } from '../fake-ledger.ts';
@@ -16,7 +16,7 @@ async function serve(behavior: FakeLedgerBehaviour): Promise<string> {
 }
 
 describe('a rejected stream', () => {
-  it('reports the header that a gateway dropped from the response, and not the URL', async () => {
+  it('reports the header that a gateway dropped from the response, and does not report the URL', async () => {
     const url = await serve({ options: { handleProtocols: () => false } });
     const error = await openRun(url).ended;
     expect(error).toMatchObject({ code: 'LEDGER_NOT_A_LEDGER', retry: 'park' });

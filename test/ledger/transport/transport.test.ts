@@ -1,4 +1,4 @@
-/** The transport on real connections: bytes sent, reading of responses, and a timeout for every wait. */
+/** Tests the transport over real connections: the sent bytes, the read responses, and a timeout for every wait. */
 import { once } from 'node:events';
 import type { RequestListener, ServerResponse } from 'node:http';
 import { buffer as body, text as bodyText } from 'node:stream/consumers';
@@ -73,7 +73,7 @@ describe('a request', () => {
     await expect(transport.request('GET', '/livez')).rejects.toMatchObject({ code: 'LEDGER_NOT_A_LEDGER' });
   });
 
-  it('ends at once when it is aborted, also before it begins', async () => {
+  it('ends at once when it is aborted, even before it begins', async () => {
     const abort = new AbortController();
     const transport = await transportTo(() => abort.abort(), 5000, abort.signal);
     await expect(transport.request('GET', '/v2/version')).rejects.toMatchObject({ code: 'LEDGER_UNREACHABLE' });
@@ -131,7 +131,7 @@ describe('a list', () => {
     expect(requests).toBe(2);
   });
 
-  it('applies backpressure while it is not read, also longer than the timeout, and then continues', async () => {
+  it('applies backpressure while it is not read, even for longer than the timeout, and then continues', async () => {
     const element = `"${'x'.repeat(100_000)}"`;
     let written = 0;
     const transport = await transportTo(async (_request, response) => {
@@ -150,7 +150,7 @@ describe('a list', () => {
     expect(count).toBe(301);
   });
 
-  it('fails if the ledger sends nothing, or stops within the list', async () => {
+  it('fails if the ledger sends nothing, or if it stops in the middle of the list', async () => {
     const transport = await transportTo((request, response) => {
       if (request.url?.endsWith('silent') !== true) response.write('[1,2');
     }, 80);
@@ -170,7 +170,7 @@ describe('a list', () => {
     expect(socket?.destroyed).toBe(true);
   });
 
-  it('leaves the connection open for the next request when it was read to its end', async () => {
+  it('leaves the connection open for the next request after it was read to its end', async () => {
     const transport = await transportTo((_request, response) => void response.end('[1]'));
     expect(await all(transport.requestElements(...list))).toEqual(['1']);
     await new Promise((resolve) => setTimeout(resolve, 20));

@@ -42,7 +42,7 @@ describe('verdict', () => {
     expect(verdict(live, 1000 * minute)).toMatchObject({ state: 'idle', ready: true, live: true });
   });
 
-  it('is ledger_timeout, is not ready and contains the reason when the ledger end is unknown for too long', () => {
+  it('is ledger_timeout with a reason, and not ready, when the ledger end is unknown for too long', () => {
     const old = { ...live, learnedAtMs: 0, unlearnedReason: 'LEDGER_UNAUTHENTICATED: refused' };
     expect(verdict(old, 10_000)).toMatchObject({ state: 'live', ready: true });
     expect(verdict(old, 10_001)).toEqual({
@@ -58,7 +58,7 @@ describe('verdict', () => {
     expect(verdict(away, 11_000)).toMatchObject({ state: 'backing_off', ready: false });
   });
 
-  it('is not ledger_timeout while frames arrive, but is after they stop', () => {
+  it('is not ledger_timeout while frames arrive, and becomes ledger_timeout after they stop', () => {
     const old = { ...live, learnedAtMs: 0, frameAtMs: 300_000, unlearnedReason: 'LEDGER_UNAVAILABLE: busy' };
     expect(verdict(old, 310_000)).toMatchObject({ ready: true });
     expect(verdict(old, 310_001)).toMatchObject({
@@ -70,7 +70,7 @@ describe('verdict', () => {
     expect(verdict({ ...old, frameAtMs: 0, learnedAtMs: 300_000 }, 310_000).ready).toBe(true);
   });
 
-  it('is stalled if the checkpoint stays below the ledger end, and suggests a restart only much later', () => {
+  it('is stalled if the checkpoint stays below the ledger end, and recommends a restart only much later', () => {
     const stuck = { ...live, ledgerEnd: 101, waitingSinceMs: 0 };
     expect(verdict(stuck, 4 * minute)).toMatchObject({ state: 'live', ready: true });
     expect(verdict(stuck, 5 * minute)).toMatchObject({ state: 'stalled', ready: false, live: true });
@@ -179,7 +179,7 @@ describe('HealthTracker', () => {
     health.ledgerPolled(10);
     health.phaseChanged('backing_off', lost);
     pass(6 * minute);
-    // Frames prevent ledger_timeout, so only the length of the interruption counts.
+    // Frames prevent ledger_timeout, so only the length of the interruption matters.
     health.source.frameReceived();
     expect(health.verdict().ready).toBe(false);
     health.phaseChanged('catching_up', undefined);
@@ -203,7 +203,7 @@ describe('HealthTracker', () => {
     expect(health.verdict().ready).toBe(true);
   });
 
-  it('contains no secret, whatever the error message contains', () => {
+  it('contains no secret, even if the error message contains one', () => {
     const { health } = tracker();
     const text = 'see postgres://me:hunter2@db/ledger';
     health.phaseChanged('parked', new IndexerError(text, { code: 'STORE_FAILED', remedy: text }));
@@ -239,7 +239,7 @@ describe('HealthTracker', () => {
     health.ledgerPolled(14);
     expect(health.status()).toMatchObject({ offsetsBehind: 4, lagSeconds: 1 });
     pass(2000);
-    // Everything up to the last reported ledger end is stored. Later updates are not known.
+    // Everything up to the last reported ledger end is stored. Later updates are still unknown.
     commit(health, batch(14));
     pass(3000);
     expect(health.status().lagSeconds).toBe(0);
@@ -257,7 +257,7 @@ describe('HealthTracker', () => {
     expect(health.status().lagSeconds).toBe(1);
   });
 
-  it('reports what the ledger returned for the missing range, until the checkpoint moves', () => {
+  it('reports the result of the request for the missing range, until the checkpoint advances', () => {
     const work = { shares: () => ({ source: 1, decode: 0, database: 0 }) };
     const health = new HealthTracker({ version: '1', schema: 'ledger', stalledAfterMs: minute, work });
     health.phaseChanged('live', undefined);

@@ -19,14 +19,14 @@ describe('the delay message', () => {
     expect(why).toEqual({ cause, message: expect.stringContaining(`Behind by 1,234 offsets: ${sentence}`) as string });
   });
 
-  it('reports no delay at the ledger end, whichever part takes the time', () => {
+  it('reports no delay at the ledger end, even if one part takes most of the time', () => {
     for (const state of ['live', 'idle'] as const) {
       const why = delayOf({ state, reason: 'the ledger is quiet', distance: 0, timeShares });
       expect(why).toEqual({ cause: 'none', message: expect.stringMatching(/^Not behind: /) as string });
     }
   });
 
-  it('names no part if each takes little of the time', () => {
+  it('names no part if every part takes little of the time', () => {
     const shares = { source: 0.1, decode: 0.05, database: 0.05 };
     const why = delayOf({ state: 'live', reason: '', distance: 1, timeShares: shares });
     expect(why).toEqual({ cause: 'none', message: 'Behind by 1 offset.' });

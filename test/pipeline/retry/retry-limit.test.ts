@@ -1,4 +1,4 @@
-/** Limit on the duration of retries in a run with an end offset: the run ends when nothing was stored for that long. */
+/** A run with an end offset limits the duration of retries. It ends when nothing was stored for that long. */
 import { describe, expect, it } from 'vitest';
 import { RetryLimits } from '../../../src/pipeline/retry/retry-limit.ts';
 import { failure } from '../memory-ledger.ts';

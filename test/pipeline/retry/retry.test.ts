@@ -1,4 +1,4 @@
-/** The decision of the pipeline for each error. */
+/** Tests how the pipeline reacts to each error. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { CodeWithRemedy } from '../../../src/errors/catalogue.ts';
@@ -20,7 +20,7 @@ describe('decide', () => {
     }
   });
 
-  it('retries a parked stream after a minute, whatever the maximum delay is', () => {
+  it('retries a parked stream after a minute, even if the maximum delay is shorter', () => {
     expect(decide(error('park'), nth(1), 10, 0)).toEqual({ kind: 'again', delayMs: 60_000, phase: 'parked' });
   });
 
@@ -113,7 +113,7 @@ describe('FailureCount', () => {
     expect(count.add(error('retry', 'STORE_FULL'))).toEqual({ failures: 1, repeated: 1, lastingMs: 0 });
   });
 
-  it('starts over with the first response of a ledger that was unreachable for long', () => {
+  it('is reset by the first response of a ledger that was unreachable for long', () => {
     const count = new FailureCount(() => 0);
     for (let tries = 1; tries <= 500; tries += 1) {
       expect(count.add(error('retry', 'LEDGER_UNREACHABLE'))).toMatchObject({ failures: tries });

@@ -1,6 +1,6 @@
 /**
- * Conditions of a reader never see values of another template, choice or interface, whatever plan Postgres chooses.
- * Each statement casts a field that has another type in other templates.
+ * A condition of a reader must never be evaluated for values of another template, choice or interface, in any plan of
+ * Postgres. Each statement casts a field that has another type in other templates.
  */
 import { describe, expect, it } from 'vitest';
 import { Random } from '../../../packages/ledger-sandbox/src/wire/random.ts';

@@ -28,7 +28,7 @@ const day = (n: number): string => new Date(Date.UTC(2020, 0, 1 + n)).toISOStrin
 export const kinds: Readonly<Record<string, FieldKind>> = {
   int64: { daml: builtin('int64'), cast: 'bigint', value: (n) => String(n) },
   numeric: { daml: { kind: 'numeric', scale: 10 }, cast: 'numeric', value: (n) => `${n}.5000000000` },
-  // Text of digits, which only the readers of this template cast to a number.
+  // A text of digits. Only the readers of this template cast it to a number.
   digits: { daml: builtin('text'), cast: 'numeric', value: (n) => String(n) },
   words: { daml: builtin('text'), cast: 'text', value: (n) => `ten of ${n}` },
   bool: { daml: builtin('bool'), cast: 'boolean', value: (n) => n % 2 === 0 },

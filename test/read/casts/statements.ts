@@ -83,7 +83,7 @@ function functionsOf(template: MixedTemplate, end: number): readonly Named[] {
   ];
 }
 
-/** Functions and views whose name is a literal in the statement. */
+/** Functions and views that are called with a literal name. */
 function relationsOf(template: MixedTemplate, end: number): readonly Relation[] {
   const { current, created, exercised, views } = partsOf(template);
   const entity = template.entity.toLowerCase();
@@ -200,7 +200,7 @@ function compared(random: Random, { json, fields, rows, isTyped }: Relation): Co
   const field = fieldNames[random.between(0, fieldNames.length - 1)] ?? 'amount';
   const kind = kinds[fields[field] ?? 'words'];
   if (kind === undefined) throw new Error(`no kind of field ${field}`);
-  // A record has no column of its own, but one per field of the record.
+  // A record has no column, but each of its fields has one.
   const column = isTyped && fields[field] !== 'record' && random.chance(0.5);
   const value = (alias: string): string =>
     column ? `${alias}.${field}::${kind.cast}` : `(${alias}.${json} ->> '${field}')::${kind.cast}`;

@@ -1,6 +1,6 @@
 /**
- * A month of the demo with the minutes after it and its package upgrade, indexed into a database. It also returns the
- * data of the ledger for comparison.
+ * Indexes a month of the demo, the minutes after it and its package upgrade into a database. Also returns the data of
+ * the ledger for comparison.
  */
 import { Client } from 'pg';
 import { demoInterfaces, interfaces } from '../../../packages/ledger-sandbox/src/demo/templates/names.ts';
@@ -138,8 +138,8 @@ export async function indexDemo(): Promise<DemoDatabase> {
   await reader.connect();
   const query: DemoDatabase['query'] = async (sql, ...values) => (await reader.query(sql, values)).rows;
   await indexer.reaches(sandbox.ledger.ledgerEnd(), 120_000);
-  // Views are created in the background. After all packages were read, the view of licenses has the column of the
-  // upgrade.
+  // Views are created in the background. The view of licenses gets the column of the upgrade after all packages are
+  // read.
   const seats = `select from information_schema.columns where table_name = 'quickstart_licensing__license' and column_name = 'seats'`;
   await waitFor('the typed views appear', async () => ((await query(seats)).length > 0 ? true : undefined), 60_000);
   await untilStill(query);

@@ -10,7 +10,7 @@ import { parseNumeric } from '../../../packages/ledger-sandbox/src/wire/values.t
 import { at } from '../../../packages/ledger-sandbox/test/server/sockets.ts';
 import type { DemoDatabase, Known, World } from './demo-history.ts';
 
-/** These holdings stay on one synchronizer. Reassigned holdings would have a row per synchronizer. */
+/** These holdings stay on one synchronizer. A reassigned holding would have one row per synchronizer. */
 const amulet = 'splice-amulet:Splice.Amulet:Amulet';
 
 let demo: DemoDatabase;
@@ -67,7 +67,7 @@ function theHistory(): void {
     );
   });
 
-  it('#20 a contract by its id, exercises by their choice', async () => {
+  it('#20 a contract by its id, and exercises by their choice', async () => {
     const { created } = first(world.creates(names.trade));
     expect(await column(`select contract_id from lookup_contract($1, $2)`, created.contractId, 'OTCTrade')).toEqual([
       created.contractId,
@@ -236,7 +236,7 @@ function whatExplorersRead(): void {
     expect(await column(sql, world.end + 1, party)).toEqual([expected]);
   });
 
-  it('#38 contracts by id prefix, #39 the newest contracts of a party', async () => {
+  it('#38 contracts by id prefix, and #39 the newest contracts of a party', async () => {
     const { created } = first(world.active(names.install));
     const prefix = `${created.contractId.slice(0, 12)}%`;
     expect(await column(`select distinct contract_id from __contracts where contract_id like $1`, prefix)).toEqual([
@@ -257,7 +257,7 @@ function whatExplorersRead(): void {
 }
 
 function theTypedViews(): void {
-  it('have a row for each holding, with its fields as columns', async () => {
+  it('return a row for each holding, with its fields as columns', async () => {
     const found = await rows(`select instrument_id_id as id, sum(amount) as sum, count(lock_holders) as locked
       from typed.token_holding_v1__holding group by 1 order by 1`);
     const views = world.views(interfaces.holding).map(({ view }) => view);

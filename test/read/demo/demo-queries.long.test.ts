@@ -1,5 +1,5 @@
 /**
- * The queries of docs/reference/pqs-functions.md, by number, on a month of the demo, with its templates and fields.
+ * Runs the numbered queries of docs/reference/pqs-functions.md on a month of the demo, with its templates and fields.
  * Expected results are derived from the indexed ledger. Queries of the history are in demo-queries-history.ts.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -55,7 +55,7 @@ describe('queries of active contracts', () => {
     expect(payloads.size).toBeGreaterThan(20);
   });
 
-  it('#2 contracts by a payload field, #3 a contract by its id, #21 whether a contract exists', async () => {
+  it('#2 contracts by a payload field, #3 a contract by its id, and #21 whether a contract exists', async () => {
     const { payload, created } = first(world.active(names.license));
     const expected = world.active(names.license).filter((one) => one.payload['user'] === payload['user']);
     const sql = `select contract_id, payload from active($1) where payload->>'user' = $2`;
@@ -109,7 +109,7 @@ describe('queries of active contracts', () => {
     }
   });
 
-  it('#7 contracts by nested paths and numbers, #34 a range of amounts', async () => {
+  it('#7 contracts by nested paths and numbers, and #34 contracts by a range of amounts', async () => {
     const amounts = world
       .active(amulet)
       .map((one) => units(at(one.payload, 'amount', 'initialAmount')))
@@ -137,7 +137,7 @@ describe('queries of active contracts', () => {
     expect(await column(between)).toEqual(ids(inRange));
   });
 
-  it('#8 sums by group, #12 a portfolio by status', async () => {
+  it('#8 sums by group, and #12 a portfolio by status', async () => {
     const sql = `select payload->>'owner' as owner, sum((payload->'amount'->>'initialAmount')::decimal) as sum
       from active('Splice.Amulet:Amulet') group by 1`;
     const found = new Map((await rows(sql)).map((row) => [row['owner'], units(row['sum'])]));
@@ -246,7 +246,7 @@ describe('queries of active contracts', () => {
     expect(await column(sql, executor)).toEqual(expected.map(({ contractId }) => contractId).sort());
   });
 
-  it('#17 contracts by JSON containment, #18 conditions of the Rust client', async () => {
+  it('#17 contracts by JSON containment, and #18 conditions of the Rust client', async () => {
     const featured = world.active(names.appRewardCoupon).filter(({ payload }) => payload['featured'] === true);
     const sql = `select contract_id from active('#${names.appRewardCoupon}') where payload @> '{"featured": true}'`;
     expect(await column(sql)).toEqual(ids(featured));
@@ -265,7 +265,7 @@ describe('queries of active contracts', () => {
     expect(found).toHaveLength(world.active(names.install).length);
   });
 
-  it('#35 counts and the newest offset, as on the card of a node', async () => {
+  it('#35 counts and the newest offset, as an explorer displays them', async () => {
     const sql = `select count(*), max(created_at_offset), max(created_effective_at) as at from active() where payload_type = 'template'`;
     const all = world.active('');
     expect(await rows(sql)).toMatchObject([
@@ -274,7 +274,7 @@ describe('queries of active contracts', () => {
     expect(await column('select count(*) from transactions')).toEqual([String(world.updates)]);
   });
 
-  it('#40 traffic bought by a member, #41 the latest price of each issuer', async () => {
+  it('#40 traffic bought by a member, and #41 the latest price of each issuer', async () => {
     const bought = world.active(names.memberTraffic);
     const member = text(first(bought).payload, 'memberId');
     const sql = `select sum((payload->>'totalPurchased')::bigint) from active('MemberTraffic') where payload->>'memberId' = $1`;

@@ -1,6 +1,6 @@
 /**
- * Statements of readers for the ledger of the demo: every documented statement, every view, and a call of every
- * function.
+ * Statements that readers can run on the ledger of the demo: every documented statement, a query of every view, and a
+ * call of every function.
  */
 import type { Client } from 'pg';
 import { documentedQueries } from '../../docs/documented.ts';

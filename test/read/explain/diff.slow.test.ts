@@ -1,4 +1,4 @@
-/** `diff`, compared with sets of contracts and their lifetimes, over a random history with reassignments. */
+/** Compares `diff` with sets of contracts and their lifetimes, over a random history with reassignments. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { program, type Ended } from '../../cli/program.ts';
 import * as frames from '../../support/frames.ts';

@@ -44,7 +44,7 @@ const life = (contractId: string, most: number | null = null): Promise<readonly 
 const events = (rows: readonly Row[]): readonly unknown[] => rows.map((row) => [Number(row.offset), row.event_type]);
 
 describe('explain_contract', () => {
-  it('covers a newer package and two synchronizers, and ends with the successors', async () => {
+  it('includes a newer package and two synchronizers, and ends with the successor contracts', async () => {
     await database.write(
       frames.transaction(1, [created('00c1', { offset: 1 })]),
       frames.transaction(2, [
@@ -112,7 +112,7 @@ describe('explain_contract', () => {
     ]);
   });
 
-  it('returns no contents of a redacted contract, but the id of the redaction', async () => {
+  it('returns no contents of a redacted contract, and returns the id of the redaction', async () => {
     await database.write(
       frames.transaction(1, [created('00c1', { offset: 1 })]),
       frames.transaction(2, [exercised('00c1', { offset: 2 })]),
@@ -129,7 +129,7 @@ describe('explain_contract', () => {
     expect(consumed).toEqual({ before: null, after: null, changed: null, redaction_id: 'gdpr-7' });
   });
 
-  it('returns an end in a gap as ended, and only the remaining rows of pruned history', async () => {
+  it('returns a contract that ended in a gap as ended, and only the remaining rows of pruned history', async () => {
     await database.write(
       frames.transaction(1, [
         created('00c1', { offset: 1, interfaceViews: [] }),

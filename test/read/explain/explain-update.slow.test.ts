@@ -1,4 +1,4 @@
-/** `explain_update`: the tree of an update, compared with known trees and with a model of successors. */
+/** Compares the update trees of `explain_update` with known trees and with a model of successors. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as frames from '../../support/frames.ts';
 import { randomFrom } from '../random-history.ts';

@@ -1,5 +1,5 @@
 /**
- * `explain` for deep and wide updates: correct to the last node, in bounded memory, with a note about omitted events.
+ * `explain` prints deep and wide updates correctly to the last node, in bounded memory, and notes omitted events.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { main, program, type Ended } from '../../cli/program.ts';
@@ -55,7 +55,7 @@ interface Printed {
 }
 
 describe('explain of a deep update', () => {
-  it('returns each node one deeper than the previous node', async () => {
+  it('returns each node at a depth one greater than the previous node', async () => {
     const { stdout } = await explain(String(deepAt), '--max-events', '2000', '--json');
     const { events, events_omitted: leftOut } = JSON.parse(stdout) as Printed;
     expect(leftOut).toBe(0);
@@ -82,7 +82,7 @@ describe('explain of a wide update', () => {
     expect((await explain(String(wideAt))).stdout).toContain('19000 more events omitted: raise --max-events');
   });
 
-  it('prints up to a size limit, in bounded memory', async () => {
+  it('prints output up to a size limit, in bounded memory', async () => {
     const env = { PATH: process.env['PATH'], DATABASE_URL: database.url, NODE_OPTIONS: '--max-old-space-size=120' };
     const words = [main, 'explain', String(wideAt), '--max-events', '20000', '--json'];
     const child = spawn(process.execPath, words, { env, stdio: ['ignore', 'pipe', 'inherit'] });

@@ -1,4 +1,4 @@
-/** Transfers of Amulet by choices of the network, and burnt amounts, for frames of both package versions. */
+/** Tests transfers of Amulet by choices of the network, and burnt amounts, with frames of both package versions. */
 import { expect, it } from 'vitest';
 import * as frames from '../../support/frames.ts';
 import { createReadDatabase } from '../read-database.ts';
@@ -23,7 +23,7 @@ function transfer(
   return done('00rules', rules, 'AmuletRules_Transfer', { by: [alice], argument, result, ...more });
 }
 
-it('amulet_transfers returns senders, receivers, fees and rewards to the last digit, and amulet_burns burnt amounts', async () => {
+it('amulet_transfers returns senders, receivers, fees and rewards, and amulet_burns returns burnt amounts, to the last digit', async () => {
   await using database = await createReadDatabase();
   let offset = 0;
   const update = async (...events: frames.Json[]): Promise<void> => {
@@ -49,7 +49,7 @@ it('amulet_transfers returns senders, receivers, fees and rewards to the last di
       { round, summary: summary({ ...fees, ...amounts }), createdAmulets: [] },
     ),
   );
-  // A package version whose results have no fees.
+  // This package version has no fees in its results.
   await update(transfer({ [bob]: '1' }, { round, createdAmulets: [] }));
   const balanceChanges = [alice, bob].map((party) => [
     party,

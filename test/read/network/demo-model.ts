@@ -1,6 +1,6 @@
 /**
- * Effects of a month of the demo on the contracts of the network, derived from the updates of its ledger alone: each
- * contract with its end, and each exercise with its ancestors.
+ * Derives the effects of a demo month on the contracts of the network from the updates of its ledger. The model
+ * contains each contract with its end, and each exercise with its ancestors.
  */
 import type { Json, JsonObject } from '../../../packages/ledger-sandbox/src/wire/json.ts';
 import type { Ledger } from '../../../packages/ledger-sandbox/src/ledger/ledger.ts';
@@ -169,7 +169,7 @@ export function purchases(model: NetworkModel): readonly Purchase[] {
 
 export interface Coupon {
   readonly kind: string;
-  /** Role rewarded by a coupon of kind traffic, 'app' or 'validator'; '' for other kinds. */
+  /** The rewarded role if the coupon has kind traffic, 'app' or 'validator'; '' for other kinds. */
   readonly rewards: string;
   readonly party: string;
   readonly provider: string;

@@ -1,6 +1,6 @@
 /**
- * The documented statements about the network on a month of the demo. Their rows equal values computed from the updates
- * of the ledger. They include the seven questions from public channels.
+ * Runs the documented statements about the network on a month of the demo. Their rows must equal values that are
+ * computed from the updates of the ledger. Seven statements answer questions from public channels.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { nameOf } from '../../../packages/ledger-sandbox/src/demo/templates/funds.ts';
@@ -88,7 +88,7 @@ describe('statements for the seven public questions', () => {
     expect(expected.size).toBeGreaterThan(1);
   });
 
-  it('3: return the running total of traffic that a validator bought, and 6: every purchase', async () => {
+  it('3 and 6: return the running total of traffic that a validator bought, and every purchase', async () => {
     const expected = purchases(model).map(({ transaction, memberId, bytes, amulet, usd, provider }) => ({
       offset: String(transaction.offset),
       effective_at: new Date(transaction.effectiveAt),
@@ -203,7 +203,7 @@ describe('statements for the seven public questions', () => {
 });
 
 describe('rewards', () => {
-  it('equal those of the ledger by party, app, round and kind, to the last digit', async () => {
+  it('equal the rewards of the ledger by party, app, round and kind, to the last digit', async () => {
     const expected = new Map<string, string>();
     const groups = new Map<string, Coupon[]>();
     for (const coupon of coupons(model)) {
@@ -233,7 +233,7 @@ describe('rewards', () => {
       expect(coupons(model).filter((coupon) => coupon.status === status).length, status).toBeGreaterThan(20);
   });
 
-  it('that were collected equal the amounts that the transfers minted', async () => {
+  it('equal the amounts that transfers minted if they were collected', async () => {
     const minted = new Map<string, bigint>();
     for (const { exercise } of model.done('AmuletRules_Transfer')) {
       const sender = textOf(exercise.choiceArgument, 'transfer', 'sender');
@@ -255,7 +255,7 @@ describe('rewards', () => {
     expect(minted.size).toBe(7);
   });
 
-  it('that expired equal the unclaimed rewards', async () => {
+  it('equal the unclaimed rewards of the ledger if they expired', async () => {
     const [expired] = await rows(`select sum(worth) as worth from explore.reward_coupons where status = 'expired'`);
     const [unclaimed] = await rows(`select sum(amount) as amount from explore.unclaimed_rewards where is_active`);
     const left = sum(model.made('UnclaimedReward').map(({ payload }) => units(payload['amount'])));
@@ -263,7 +263,7 @@ describe('rewards', () => {
     expect(units(String(expired?.['worth']))).toBe(left);
   });
 
-  it('follow the activity that featured apps marked', async () => {
+  it('match the activity that featured apps marked', async () => {
     const markers = model.made('FeaturedAppActivityMarker');
     const [found] = await rows(
       `select count(*)::int as markers, sum(weight) as weight, count(*) filter (where is_active)::int as active,
@@ -280,7 +280,7 @@ describe('rewards', () => {
   });
 });
 
-it('rounds equal those of the ledger, each in its phase', async () => {
+it('mining rounds equal the rounds of the ledger and have the correct phase', async () => {
   const phases = ['Open', 'Summarizing', 'Issuing', 'Closed'];
   const expected = new Map<string, string>();
   for (const phase of phases) {
@@ -294,7 +294,7 @@ it('rounds equal those of the ledger, each in its phase', async () => {
   expect(new Set(expected.values()).size).toBe(5);
 });
 
-it('rewards of rounds have the progress that the ledger reports', async () => {
+it('reward rounds have the progress that the ledger reports', async () => {
   const expected = new Map<string, string>();
   const keyOf = ({ payload }: Made): string =>
     [textOf(payload, 'round', 'number'), payload['kind'] === 'RewardKind_Validator' ? 'validator' : 'app'].join(' ');
@@ -342,12 +342,12 @@ describe('traffic', () => {
     expect(BigInt(String(mine?.['bytes_left_at_most']))).toBe(
       (bought.get(own) ?? 0n) - BigInt(String(mine?.['bytes_paid'])) - BigInt(String(mine?.['bytes_rejected'])),
     );
-    // The halves of reassignments also cost traffic, but they are not transactions.
+    // Unassigns and assigns also cost traffic, but they are not transactions.
     expect(BigInt(String(mine?.['bytes_paid']))).toBeGreaterThanOrEqual(paid);
     expect(found.filter((row) => row['bytes_paid'] !== null)).toHaveLength(1);
   });
 
-  it('has the costs of updates per hour, workflow and choice', async () => {
+  it('costs add up to the costs of the model per hour, workflow and choice', async () => {
     const expected = new Map<string, number>();
     for (const { workflowId, recordTime, paidTrafficCost, events } of model.transactions) {
       const [root] = events;

@@ -1,4 +1,4 @@
-/** A ledger without the templates of the network: the views about the network return no rows and no errors. */
+/** On a ledger without the templates of the network, the network views return no rows and no errors. */
 import { expect, it } from 'vitest';
 import { createReadDatabase } from '../read-database.ts';
 

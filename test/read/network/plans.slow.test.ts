@@ -1,6 +1,6 @@
 /**
- * The views of the network read only rows of the templates and choices of the network, however many other contracts
- * exist.
+ * The network views read only rows of the templates and choices of the network, even if there are many other
+ * contracts.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openDatabase } from '../../../src/store/connection/database.ts';
@@ -19,7 +19,7 @@ let database: ReadDatabase;
 beforeAll(async () => {
   database = await createReadDatabase();
   await generateHistory(database, before);
-  // As many choices as on a real ledger. With two choices, each would have half of all exercises.
+  // Creates as many choices as a real ledger has. With two choices, each would have half of all exercises.
   await database.query(
     `insert into choices select 2 + n, 1, 0, 'C' || n from generate_series(1, 38) n;
      update exercises set choice_pk = 1 + "offset" % 40`,

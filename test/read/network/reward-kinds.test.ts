@@ -1,6 +1,6 @@
 /**
- * Rewards that are computed outside the ledger, for frames of each special case: both kinds, no kind, dry runs, and
- * every phase.
+ * Tests rewards that are computed outside the ledger, with frames of each special case: both kinds, no kind, dry runs,
+ * and every phase.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as frames from '../../support/frames.ts';
@@ -41,7 +41,7 @@ describe('coupons of both kinds', () => {
     offset = 0;
     database = await createReadDatabase();
     await update(
-      // The package versions without the field, with an omitted field, and with the field set.
+      // Coupons of an older package version without the field, with the field null, and with the field set.
       made('00none', coupon, coupons('1.5'), 0, { packageId: older }),
       made('00null', coupon, coupons('2', { beneficiary: null, kind: null }), 1),
       made('00app', coupon, coupons('4', { kind: 'RewardKind_App', beneficiary: user }), 2),
@@ -82,7 +82,7 @@ describe('coupons of both kinds', () => {
   });
   afterAll(() => database[Symbol.asyncDispose]());
 
-  it('contain the rewarded party, and the provider for apps only', async () => {
+  it('contain the rewarded party, and contain the provider only for apps', async () => {
     const rows = await database.query(
       `select contract_id, kind, reward_kind, party, provider, worth, status, mint_after from explore.reward_coupons order by 1`,
     );
@@ -108,7 +108,7 @@ describe('coupons of both kinds', () => {
     ]);
   });
 
-  it('are summed up separately', async () => {
+  it('have a separate sum for each kind', async () => {
     const rows = await database.query(
       `select party, provider, kind, reward_kind, coupons::int, worth, collected::int
          from explore.rewards where kind = 'traffic' order by party, reward_kind`,
@@ -227,7 +227,7 @@ describe('rewards of rounds', () => {
     ]);
   });
 
-  it('have their progress in the views of rounds, without dry runs', async () => {
+  it('have their progress in the views of rounds, which exclude dry runs', async () => {
     const rows = await database.query(
       `select round::int, status, app_rewards_status as apps, validator_rewards_status as validators
          from explore.mining_rounds order by 1`,

@@ -1,6 +1,6 @@
 /**
- * Coupons, rounds and collected rewards, for frames of each special case: every kind, every ending, and both package
- * versions.
+ * Tests coupons, rounds and collected rewards with frames of each special case: every kind, every ending, and both
+ * package versions.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as frames from '../../support/frames.ts';
@@ -45,7 +45,7 @@ describe('coupons', () => {
         ...issuance,
         optIssuancePerValidatorFaucetCoupon: '2.85',
       }),
-      // A package version without rewards for liveness.
+      // This package version has no rewards for liveness.
       made('00closed', 'Round:ClosedMiningRound', { dso, round: { number: '6' }, ...issuance }, 1, {
         packageId: older,
       }),
@@ -97,7 +97,7 @@ describe('coupons', () => {
       ),
       made('00next', 'Amulet:AppRewardCoupon', coupon('10', { round: { number: '8' } }), 11),
     );
-    // A coupon that is witnessed only, without a stakeholder.
+    // The reader is only a witness of this coupon, not a stakeholder.
     await update(made('00seen', 'Amulet:AppRewardCoupon', coupon('1'), 0, { acsDelta: false }));
     await update(
       made('00mine', 'Amulet:AppRewardCoupon', coupon('99'), 0, {
@@ -154,7 +154,7 @@ describe('coupons', () => {
   });
   afterAll(() => database[Symbol.asyncDispose]());
 
-  it('have the value that their round issues, rounded as on the ledger', async () => {
+  it('have the value that their round issues, rounded as the ledger rounds', async () => {
     const rows = await database.query(
       `select contract_id, kind, party, provider, round::int, amount, issuance, worth from explore.reward_coupons
         where dso = '${dso}' order by contract_id`,
@@ -285,7 +285,7 @@ describe('coupons', () => {
     ]);
   });
 
-  it('of another DSO are counted for that DSO, and coupons of an unrelated package are ignored', async () => {
+  it('of another DSO are counted for that DSO, and are ignored if their package is unrelated', async () => {
     const rows = await database.query(
       `select contract_id, dso, worth from explore.reward_coupons where dso <> '${dso}' or amount = 99`,
     );

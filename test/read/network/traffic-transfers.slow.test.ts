@@ -1,4 +1,4 @@
-/** Traffic bought by transfers of the token standard, in both versions, and transfers that only resemble a purchase. */
+/** Tests traffic that is bought by transfers of the token standard, and transfers that only resemble a purchase. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { openDatabase } from '../../../src/store/connection/database.ts';
 import { grantReader } from '../../../src/store/roles/reader-role.ts';
@@ -104,7 +104,7 @@ const row = (at: number, bytes: string, more: object = {}): object => ({
   ...more,
 });
 
-it('a transfer is a purchase like the choice of the amulet rules, in both versions of the standard', async () => {
+it('a transfer counts as a purchase, like the choice of the amulet rules, in both versions of the standard', async () => {
   await update(sent({ last: 1 }), bought('5000000', 1));
   const account = (owner: string): frames.JsonRecord => ({ owner, provider: null, id: '' });
   await update(sent({ last: 1, receiver: account(sentinel), sender: account(buyer) }), bought('5000000', 1));
@@ -152,7 +152,7 @@ it('a transfer is a purchase like the choice of the amulet rules, in both versio
   );
 });
 
-it('a purchase is visible through its transfer to a role that sees no other part of it', async () => {
+it('a purchase is visible to a role that sees only its transfer', async () => {
   await update(sent({ last: 1 }), bought('5000000', 1));
   await update(sent({ receiver: 'somebody::1220ff', output: completed('00x') }));
   const owner = openDatabase({
@@ -170,12 +170,12 @@ it('a purchase is visible through its transfer to a role that sees no other part
 });
 
 it('a transfer is not a purchase if it only resembles one', async () => {
-  // A party with such a name: the transfer to it is pending or creates a holding.
+  // A party with a similar name. The transfer to it is pending or creates a holding.
   const taken = 'cip-1_traffic-purchase::1220abcd';
   const pending = { tag: 'TransferInstructionResult_Pending', value: { transferInstructionCid: '00i' } };
   await update(sent({ receiver: taken, output: pending }), bought('1', 1));
   await update(sent({ receiver: taken, output: completed('00h') }), bought('2', 1));
-  // An unrelated memo, and a memo with a word for a number. The traffic contract still counts.
+  // An unrelated memo, and a memo with a word in place of a number. The traffic contract still counts.
   await update(sent({ reason: 'rent 4711' }), bought('3', 1));
   await update(sent({ reason: memo('many') }), bought('4', 1));
   // A transfer by the factory of a package with another name.

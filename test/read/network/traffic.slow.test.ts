@@ -1,6 +1,6 @@
 /**
- * Traffic that was bought and paid, for frames of each special case: merges, purchases that are only partly visible,
- * and package versions.
+ * Tests bought and paid traffic with frames of each special case: merges, purchases that are only partly visible, and
+ * package versions.
  */
 import { beforeEach, afterEach, expect, it } from 'vitest';
 import * as frames from '../../support/frames.ts';
@@ -84,14 +84,14 @@ const row = (at: number, bytes: string, amulet: string | null, more: object = {}
   ...more,
 });
 
-it('traffic is bought once, whether the contract, the choice or both are visible', async () => {
+it('a purchase of traffic counts once, whether the contract, the choice or both are visible', async () => {
   const amulet = '1234567890123456789012345678.0123456789';
   await update([bought('2000000', amulet, 1), made('00t1', entity, traffic({ bytes: '2000000', amulet }), 1)]);
-  // A purchase by the memo of a transfer, without a choice of the amulet rules.
+  // A purchase by a transfer with a memo, without a choice of the amulet rules.
   await update([made('00t2', entity, traffic({ bytes: '3000000', amulet: '2.5' }))]);
-  // A purchase as visible to a reader that is not a stakeholder of the contract.
+  // A purchase as a reader sees it that is not a stakeholder of the contract.
   await update([bought('4000000', '3.5', 0)]);
-  // A purchase as visible to a reader that is only a witness of the contract.
+  // A purchase as a reader sees it that is only a witness of the contract.
   await update([bought('9', '0.1', 1), made('00t4', entity, traffic({ bytes: '9' }), 1, { acsDelta: false })]);
   expect(await purchases()).toEqual([
     row(1, '2000000', amulet, { provider: validator, round: 7 }),
@@ -101,7 +101,7 @@ it('traffic is bought once, whether the contract, the choice or both are visible
   ]);
 });
 
-it('traffic is not bought by merging contracts, even if the same update buys traffic', async () => {
+it('merging traffic contracts does not count as a purchase, even if the same update buys traffic', async () => {
   await update([made('00a', entity, traffic({ bytes: '10' }))]);
   await update([made('00b', entity, traffic({ bytes: '20', amulet: '2.0' }))]);
   const merged = traffic({ bytes: '30', amulet: '3.0', usd: '0.2', count: '2' });
@@ -112,7 +112,7 @@ it('traffic is not bought by merging contracts, even if the same update buys tra
     made('00d', entity, merged, 1),
     made('00e', entity, traffic({ bytes: '5' }), 2),
   ]);
-  // A purchase that is merged in the same update: the contract in between was never active.
+  // A purchase that is merged in the same update. The intermediate contract was never active.
   const all = traffic({ bytes: '42', amulet: '5.0', usd: '0.4', count: '4' });
   await update([
     made('00f', entity, traffic({ bytes: '7' }), 0, { acsDelta: false }),
@@ -129,7 +129,7 @@ it('traffic is not bought by merging contracts, even if the same update buys tra
   ).toEqual([{ bytes_bought: '42', purchases: 4, amulet_burnt: '5.0', usd_burnt: '0.4', indexed_bytes_bought: '42' }]);
 });
 
-it('traffic of all package versions is read as one, with missing fields as null, without packages of other names', async () => {
+it('the traffic views read all package versions, return null for missing fields, and ignore packages of other names', async () => {
   const { usdSpent: _, ...before } = traffic({ bytes: '10' });
   await update([made('00a', entity, before, 0, { packageId: older })]);
   await update([made('00b', entity, traffic({ bytes: '20' }))]);
@@ -148,7 +148,7 @@ it('traffic of all package versions is read as one, with missing fields as null,
   ]);
 });
 
-it('traffic left is at most the bought minus the paid bytes, for the member that is this participant', async () => {
+it('the upper bound of the traffic left is bought minus paid bytes, for the member that is this participant', async () => {
   const { recordTime } = frames;
   await update([made('00a', entity, traffic({ bytes: '5000' }))], { paidTrafficCost: 1_200 });
   await update([made('00b', entity, traffic({ bytes: '7000', member: 'PAR::other::1220' }))], { paidTrafficCost: 300 });
@@ -180,7 +180,7 @@ it('traffic left is at most the bought minus the paid bytes, for the member that
   ]);
 });
 
-it('traffic of contracts retained by a prune does not count as bought', async () => {
+it('contracts that a prune retains do not count as bought traffic', async () => {
   await update([made('00a', entity, traffic({ bytes: '10' }))]);
   await update([gone('00a', entity, 0), made('00b', entity, traffic({ bytes: '10' }), 1)]);
   await update([made('00c', entity, traffic({ bytes: '3' }))]);
@@ -190,7 +190,7 @@ it('traffic of contracts retained by a prune does not count as bought', async ()
   expect(await purchases()).toEqual([row(3, '3', '1.0')]);
 });
 
-it('traffic_costs has the cost of each update, attributed to its first event', async () => {
+it('traffic_costs returns the cost of each update, attributed to its first event', async () => {
   await update([done('00x', rules, 'AmuletRules_Transfer', { last: 1 }), gone('00y', 'Amulet:Amulet', 1)], {
     paidTrafficCost: 700,
     workflowId: 'pay',

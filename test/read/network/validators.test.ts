@@ -1,6 +1,6 @@
 /**
- * Validators and their liveness reports: licenses that are re-created by each report, upgraded or ended, and reports
- * that do not change them.
+ * Validators and their liveness reports. A license is re-created by a report, upgraded or ended, and some reports do
+ * not change it.
  */
 import { expect, it } from 'vitest';
 import * as frames from '../../support/frames.ts';
@@ -25,14 +25,14 @@ const beat = (id: string, newContractId: string, by: string, choice: string, mor
     ...more,
   });
 
-it('validators are one row each through upgrades and re-created licenses, with every liveness report', async () => {
+it('validators returns one row per validator after upgrades and re-created licenses, with every liveness report', async () => {
   await using database = await createReadDatabase();
   let offset = 0;
   const update = async (...events: frames.Json[]): Promise<void> => {
     offset += 1;
     await database.write(frames.transaction(offset, events));
   };
-  // A package version without metadata and without the time of the last activity.
+  // This package version has no metadata and no time of the last activity.
   await update(
     made('001', entity, license(one), 0, { packageId: older, observers: [one] }),
     made('002', entity, license(two), 1, { packageId: older, observers: [two] }),

@@ -1,7 +1,6 @@
 /**
- * Contracts that move between synchronizers, generated from a seed, and the expected results of PQS queries, derived
- * from the frames alone. An assign may come before the unassign of the same reassignment, as it does when synchronizers
- * are read separately.
+ * Generates contracts that move between synchronizers, and derives the expected results of PQS queries from the frames.
+ * An assign may precede the unassign of the same reassignment, as it does when synchronizers are read separately.
  */
 import { Random } from '../../../packages/ledger-sandbox/src/wire/random.ts';
 import * as frames from '../../support/frames.ts';

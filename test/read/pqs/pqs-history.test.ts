@@ -1,6 +1,6 @@
 /**
- * More queries of public PQS applications: ranges, exercises, summaries, offsets, and tables that explorers query. Each
- * runs on both search paths.
+ * Further queries of public PQS applications: ranges, exercises, summaries, offsets, and tables that explorers query.
+ * Each query runs on both search paths.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { alice, bob } from '../../support/frames.ts';
@@ -41,7 +41,7 @@ describe('queries of history ranges', () => {
     ]);
   });
 
-  it('#20 a contract by its id, exercises by their choice', async () => {
+  it('#20 a contract by its id, and exercises by their choice', async () => {
     expect(await column(`select contract_id from lookup_contract($1, $2)`, 'dvp-1', 'ProposeSimpleDvP')).toEqual([
       'dvp-1',
     ]);
@@ -260,7 +260,7 @@ describe('queries of explorers', () => {
     expect(await column(sql, alice, 19)).toEqual(['price-1', 'traffic-2']);
   });
 
-  it('dictionaries, events and the watermark', async () => {
+  it('rows of dictionaries, events and the watermark', async () => {
     expect(await rows(`select payload_type, aliases from __contract_tpe where entity_name = 'IDisclosure'`)).toEqual([
       {
         payload_type: 'interface',

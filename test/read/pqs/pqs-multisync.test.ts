@@ -29,7 +29,7 @@ const columns = `contract_id, synchronizer_id, reassignment_counter::int as coun
   (unassign_event_id)."offset"::int as unassign_event, (unassign_event_id).node_id as unassign_node,
   (created_effective_at is null) as effective_unknown`;
 
-/** The expected column values of a stay. */
+/** The expected column values of a contract on one synchronizer. */
 function rowOf({ contract, synchronizer, counter, begins, from, to, ends }: Stay): Row {
   const created = begins === 'create' ? from : null;
   const assigned = begins === 'assign' ? from : null;
@@ -156,7 +156,7 @@ describe('pqs_multisync', () => {
     expect(joined).toEqual([{ n, same: n }]);
   });
 
-  it('9: __reassignments and __contracts have the rows that explorers read', async () => {
+  it('9: __reassignments and __contracts return the rows that explorers read', async () => {
     const found = await rows(
       `select r.type, r.contract_id, r.reassignment_counter::int as counter, r.source_synchronizer_id as source,
               r.target_synchronizer_id as target, r.reassigned_at_ix::int as "offset", e.type as event, r.witnesses,

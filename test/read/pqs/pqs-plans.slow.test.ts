@@ -1,4 +1,4 @@
-/** Schema pqs with many rows: which rows its functions read, and whether their results equal those of a scan. */
+/** Tests which rows the functions of schema pqs read, and that their results equal the results of a scan. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { generateHistory } from '../generated-history.ts';
 import { randomHistory } from '../random-history.ts';
@@ -35,7 +35,7 @@ describe('schema pqs with 20,000 contracts', () => {
     return (await database.plan(sql)).split('"*SELECT* 2"')[0] ?? '';
   }
 
-  it('reads active contracts by the index of live rows, and joins only for selected columns', async () => {
+  it('reads active contracts through the index of live rows, and joins tables only for selected columns', async () => {
     const plan = await firstPart(`select contract_id, payload from active('big:M:T1')`);
     expect(plan).toMatch(/(using|on) live_template/);
     expect(plan).toMatch(/using contracts_(template_offset|pkey)/);
@@ -51,8 +51,8 @@ describe('schema pqs with 20,000 contracts', () => {
     expect(ended.filter((line) => !line.includes('never executed'))).toEqual([]);
   });
 
-  it('finds active interface views by the live contracts of the implementing templates', async () => {
-    // Like a large table, this one must not be scanned completely.
+  it('finds active interface views through the live contracts of the implementing templates', async () => {
+    // This table counts as large and must not be scanned completely.
     const planMethods = ['seqscan', 'bitmapscan', 'hashjoin', 'mergejoin'];
     await database.query(planMethods.map((way) => `set enable_${way} = off`).join(';'));
     const plan = await database.query<{ 'QUERY PLAN': string }>(
@@ -69,7 +69,7 @@ describe('schema pqs with 20,000 contracts', () => {
     expect(plan.map((row) => row['QUERY PLAN']).join()).toContain('live_template');
   });
 
-  it('looks up no columns that are not selected, in any part of the plan', async () => {
+  it('looks up only selected columns, in every part of the plan', async () => {
     const few = await database.plan(`select contract_id, payload from active()`);
     expect(few).not.toMatch(/on (updates|templates|synchronizers|packages|exercises) /);
     expect(await database.plan(`select contract_id, payload from archives('big:M:T0', 100, 200)`)).not.toMatch(
@@ -80,7 +80,7 @@ describe('schema pqs with 20,000 contracts', () => {
     ).not.toMatch(/on (updates|templates|synchronizers|packages) /);
   });
 
-  it('counts active contracts from live rows alone', async () => {
+  it('counts active contracts by reading only live rows', async () => {
     const plan = await database.query<{ 'QUERY PLAN': string }>(
       `explain (analyze, costs off, timing off, summary off) select * from summary_active()`,
     );
@@ -92,7 +92,7 @@ describe('schema pqs with 20,000 contracts', () => {
     expect(lines.filter((line) => line.includes('Seq Scan on live'))).toEqual([]);
   });
 
-  it('reads active contracts at earlier offsets by lifetime class', async () => {
+  it('finds active contracts at earlier offsets through the lifetime class', async () => {
     const plan = await database.plan(`select contract_id from active('big:M:T1', ${count / 2})`);
     expect(plan).toMatch(/(using|on) ended_template[^\n]*\n\s*Index Cond: [^\n]*w\.class/);
   });
@@ -106,7 +106,7 @@ describe('schema pqs with 20,000 contracts', () => {
     expect(plan).not.toMatch(/Seq Scan on (?!contract_parties)/);
   });
 
-  it('uses (template_pk, "offset") for an offset range', async () => {
+  it('uses the index on (template_pk, "offset") for an offset range', async () => {
     const plan = await firstPart(`select contract_id from creates('big:M:T1', 100, 200) where created_at_offset > 150`);
     expect(plan).toMatch(/using contracts_template_offset[^\n]*\n\s*Index Cond: [^\n]*"offset" > 150/);
   });
@@ -118,7 +118,7 @@ describe('schema pqs with 20,000 contracts', () => {
     expect(await database.plan(`select choice from lookup_exercises(md5('4711'))`)).toContain('exercises_contract');
   });
 
-  it('returns the rows of a scan at any offset', async () => {
+  it('returns the same rows as a scan at any offset', async () => {
     for (const offset of [0, 1, 2, 3, 63, 64, 65, 1000, 9_999, 10_000, 19_950, 19_999, 20_000]) {
       const found = await database.query(`select contract_id from active('big:M:T3', $1) order by 1`, [offset]);
       expect(found, `at ${String(offset)}`).toEqual(await database.query(activeByScan, ['T3', offset]));
@@ -145,7 +145,7 @@ describe('schema pqs with 20,000 contracts', () => {
 });
 
 describe('schema pqs on random histories with reassignments', () => {
-  it.each([1, 2])('returns the active contracts of a scan at every offset of history %d', async (seed) => {
+  it.each([1, 2])('returns the same active contracts as a scan at every offset of history %d', async (seed) => {
     await using database = await createReadDatabase();
     await database.write(...randomHistory(seed, 80));
     await database.query('set search_path = pqs');

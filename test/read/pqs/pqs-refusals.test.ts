@@ -1,4 +1,4 @@
-/** Names and offsets that schemas pqs and pqs_multisync reject with the messages of PQS. */
+/** Schemas pqs and pqs_multisync reject some names and offsets, with the messages of PQS. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { writePqsHistory } from './pqs-history.ts';
 import { createReadDatabase, type ReadDatabase } from '../read-database.ts';

@@ -1,6 +1,6 @@
 /**
- * The objects of schema pqs: each has a comment, the schema can be created with any name and again, and omitted fields
- * are completed.
+ * The objects of schema pqs. Each has a comment, the schema can be created repeatedly and for any storage schema, and
+ * omitted fields are returned as null.
  */
 import { describe, expect, it } from 'vitest';
 import { Client } from 'pg';
@@ -62,7 +62,7 @@ describe('schema pqs', () => {
     expect(await database.query(uncommented, [schema])).toEqual([]);
   });
 
-  it('can be created over itself, for a storage schema of any name', async () => {
+  it('can be created repeatedly, for a storage schema of any name', async () => {
     await using database = await createReadDatabase('Node "1"');
     await database.query(await readSideScript('Node "1"'));
     await database.query(`set search_path = 'Node "1"_pqs'`);

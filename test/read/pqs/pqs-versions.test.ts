@@ -1,9 +1,9 @@
-/** A contract of one package version that a choice of a newer version archives, queried by the id of each version. */
+/** A choice of a newer package version archives a contract. The contract is queried by the id of each version. */
 import { expect, it } from 'vitest';
 import { created, exercised, transaction } from '../../support/frames.ts';
 import { createReadDatabase } from '../read-database.ts';
 
-it('a contract is returned as archived, whichever package version archived it', async () => {
+it('archives finds a contract by its own package version, even if a newer version archived it', async () => {
   const [older, newer] = ['a1'.repeat(32), 'b2'.repeat(32)];
   await using database = await createReadDatabase();
   const contract = { contractId: 'one', packageName: 'p', nodeId: 0, interfaceViews: [], interfaceId: null };

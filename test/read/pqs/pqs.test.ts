@@ -1,6 +1,6 @@
 /**
- * The queries of public PQS applications, by their numbers in docs/reference/pqs-functions.md, unchanged, each on both
- * search paths.
+ * Runs the unchanged queries of public PQS applications on both search paths. The numbers refer to
+ * docs/reference/pqs-functions.md.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { alice, bob } from '../../support/frames.ts';
@@ -37,13 +37,13 @@ describe('queries of active contracts', () => {
     ]);
   });
 
-  it('#2 with a condition on the payload', async () => {
+  it('#2 contracts by a condition on the payload', async () => {
     expect(await column(`select contract_id from active($1) where payload->>'user' = $2`, license, 'Carol')).toEqual([
       'license-2',
     ]);
   });
 
-  it('#3 one by its id', async () => {
+  it('#3 a contract by its id', async () => {
     const sql = `select contract_id, payload from active($1) where contract_id = $2`;
     expect(await rows(sql, license, 'license-2')).toMatchObject([{ contract_id: 'license-2' }]);
     expect(await rows(sql, license, 'token-1')).toEqual([]);
@@ -113,7 +113,7 @@ describe('queries of active contracts', () => {
     },
   );
 
-  it('#7 nested paths and numbers', async () => {
+  it('#7 contracts by nested paths and numbers', async () => {
     const sql = `select contract_id from active('register:DA.Register:Token')
       where payload->'token'->'issue'->>'issuer' = 'foo' and (payload->'token'->>'quantity')::decimal > 42`;
     expect(await column(sql)).toEqual(['token-1']);
@@ -133,7 +133,7 @@ describe('queries of active contracts', () => {
     expect(await column(sql, 3)).toEqual([]);
   });
 
-  it('#10 balances, locked and free: views have explicit nulls', async () => {
+  it('#10 locked and free balances, from views with explicit nulls', async () => {
     const sql = `select holding.payload->'instrumentId'->>'id' as instrument,
       sum(case when jsonb_typeof(holding.payload->'lock') = 'null' then (holding.payload->>'amount')::decimal else 0 end) as free,
       sum(case when jsonb_typeof(holding.payload->'lock') <> 'null' then (holding.payload->>'amount')::decimal else 0 end) as locked
@@ -143,7 +143,7 @@ describe('queries of active contracts', () => {
     ]);
   });
 
-  it('#11 two views of one contract', async () => {
+  it('#11 two interface views of one contract', async () => {
     const sql = `select holding.contract_id from active($1) holding
       inner join active($2) disclosure on holding.contract_id = disclosure.contract_id
       where $3 = any(holding.signatories) and holding.witnesses && $4 and disclosure.payload->'observers' ? $5`;
@@ -161,7 +161,7 @@ describe('queries of active contracts', () => {
     ]);
   });
 
-  it('#13 one package version', async () => {
+  it('#13 contracts of one package version', async () => {
     const sql = `select contract_id, package_version from active($1) where package_id = $2 order by created_effective_at limit 1`;
     expect(await rows(sql, license, packages.licensing5)).toEqual([
       { contract_id: 'license-3', package_version: '0.0.5' },
@@ -174,7 +174,7 @@ describe('queries of active contracts', () => {
     expect(await column(`${sql} and contract_key = $3::jsonb`, 'Trade', alice, '{"id": "k1"}')).toEqual(['trade-1']);
   });
 
-  it('#15 for a user or an admin', async () => {
+  it('#15 contracts of a user or an admin', async () => {
     const sql = `select contract_id, payload, created_effective_at from active($1)
       where payload->>'user' = $2 or payload->>'admin' = $2 order by created_effective_at`;
     expect(await rows(sql, license, 'Dave')).toMatchObject([
@@ -188,19 +188,19 @@ describe('queries of active contracts', () => {
     expect(await column(sql, 'venue')).toEqual(['allocation-1']);
   });
 
-  it('#17 by containment, with # before the name', async () => {
+  it('#17 contracts by JSON containment, with # before the template name', async () => {
     const sql = `select contract_id from active('#finance:Finance.Trade:Trade') where payload @> '{"status": "Open"}' order by 1`;
     expect(await column(sql)).toEqual(['trade-1', 'trade-2']);
   });
 
-  it('#18 conditions as in queries of the Rust client', async () => {
+  it('#18 conditions of the Rust client', async () => {
     const sql = `select * from active($1) where payload #> $2 = $3 and $4 = any(signatories) limit $5`;
     expect(await rows(sql, 'Trade', ['terms', 'salePrice'], '"2.5"', alice, 5)).toMatchObject([
       { contract_id: 'trade-2' },
     ]);
   });
 
-  it('#21 whether one exists', async () => {
+  it('#21 whether a contract exists', async () => {
     const sql = `select 1 as one from active($1) where contract_id = $2 limit 1`;
     expect(await rows(sql, license, 'license-1')).toEqual([{ one: 1 }]);
     expect(await rows(sql, license, 'none')).toEqual([]);
@@ -217,7 +217,7 @@ describe('queries of active contracts', () => {
     ]);
   });
 
-  it('#35 counts and the newest offset, as on the card of a node', async () => {
+  it('#35 counts and the newest offset, as an explorer displays them', async () => {
     const sql = `select count(*), max(created_at_offset), max(created_effective_at) as at from active()`;
     expect(await rows(sql)).toEqual([{ count: '23', max: '20', at: new Date('2026-08-14T10:20:00Z') }]);
     expect(await column('select count(*) from transactions')).toEqual(['20']);

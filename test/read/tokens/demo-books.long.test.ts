@@ -1,5 +1,5 @@
 /**
- * The token views over a month of the demo, compared with books computed from raw payloads: to the last digit, at a
+ * Compares the token views of a demo month with books that are computed from raw payloads, to the last digit and at a
  * thousand offsets.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -67,7 +67,7 @@ function differences(
 }
 
 describe('the token views of a demo month', () => {
-  it('have accounts and instruments of both versions of the token standard', async () => {
+  it('return accounts and instruments of both versions of the token standard', async () => {
     const rows = await query(
       database.url,
       `select instrument_id, standard, count(distinct provider)::int as providers from explore.token_holdings

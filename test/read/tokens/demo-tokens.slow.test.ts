@@ -1,4 +1,4 @@
-/** The token views on the traffic of the demo, with both versions of the token standard, compared with the ledger. */
+/** Compares the token views of the demo with its ledger, for both versions of the token standard. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { nameOf } from '../../../packages/ledger-sandbox/src/demo/templates/funds.ts';
 import { instrumentOf } from '../../../packages/ledger-sandbox/src/demo/templates/instruments.ts';
@@ -88,7 +88,7 @@ describe('the token views of the demo traffic', () => {
     expect(expected.size).toBe(5);
   });
 
-  it('return equal data for the second step of a transfer and the first', async () => {
+  it('return the same data for the second step of a transfer as for its first step', async () => {
     const [row] = await query(
       database.url,
       `select count(*)::int as pairs, count(*) filter (where

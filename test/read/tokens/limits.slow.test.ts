@@ -1,4 +1,4 @@
-/** Movements whose data is incomplete: the token views report the missing data, and never a wrong value. */
+/** If the data of a movement is incomplete, the token views report the missing data and never a wrong value. */
 import { afterEach, describe, expect, it } from 'vitest';
 import { mergeStaging } from '../../../src/store/history/merge.ts';
 import { prepareStaging, stagingSchema } from '../../../src/store/history/staging.ts';
@@ -70,7 +70,7 @@ const payment = [
 ];
 
 describe('pruned history', () => {
-  it('leaves retained holdings, which do not count as mints', async () => {
+  it('retains holdings, and they do not count as mints', async () => {
     const database = await world();
     await database.write(...payment);
     await prune(maintained(database), { offset: 2 }, { stop: new AbortController().signal });
@@ -176,7 +176,7 @@ const entry = (offset: number, holding: tokens.Holding): frames.JsonRecord =>
   frames.activeEntry({ ...tokens.holding(holding), offset, nodeId: 0 });
 
 describe('a gap', () => {
-  it('separates journals: each side of the gap has its own', async () => {
+  it('separates the journals before and after it', async () => {
     const database = await world();
     await database.write(...payment.slice(0, 2));
     await reseed(database, 2, { offset: 9, entries: [entry(8, coin('00a9', alice, '2.0'))] });
@@ -219,7 +219,7 @@ describe('bounds of token functions', () => {
 });
 
 describe('an instrument admin', () => {
-  it('is reported if it logs a movement without holdings, unless it logs to an unseen party', async () => {
+  it('is reported if it logs a movement without holdings, unless the account belongs to a party that was never seen', async () => {
     const database = await world();
     const legs = [{ side: 'ReceiverSide', other: mints, amount: '5.0' }] as const;
     const log = (owner: string, node: number, witnesses = [owner]): frames.JsonRecord =>
@@ -301,7 +301,7 @@ describe('a lock', () => {
     expect(await database.query(`select ${columns} from explore.token_balances_at(1)`)).toEqual([expected]);
   });
 
-  it('that had expired at the seed offset does not apply there', async () => {
+  it('that had expired at the seed offset does not apply at that offset', async () => {
     const until = locked({ expiresAt: '2026-08-14T11:00:00Z' });
     const database = await world({ offset: 5, entries: [entry(3, coin('00a1', alice, '1.0', until))] });
     const available = 'select available::float from explore.token_balances_at(5)';
@@ -310,7 +310,7 @@ describe('a lock', () => {
     expect(await database.query(available)).toEqual([{ available: 1 }]);
   });
 
-  it('that had not expired at the seed offset applies there, even if it has expired since', async () => {
+  it('that had not expired at the seed offset applies at that offset, even if it has expired since', async () => {
     const until = locked({ expiresAt: '2026-08-14T12:00:00Z' });
     const database = await world({ offset: 5, entries: [entry(3, coin('00a1', alice, '1.0', until))] });
     await database.write(frames.transaction(6, [], { effectiveAt: '2026-08-14T11:01:00Z' }));

@@ -1,7 +1,7 @@
 /**
- * Token movements by an independent reference model. Updates consist of a few kinds of movements, as frames. For each,
- * the model records what was reported and what the holdings of an account gained and lost. Amounts are bigints in units
- * of 10^-10.
+ * An independent reference model of token movements. It generates updates as frames with a few kinds of movements. For
+ * each movement, it records the reported movement and the change of the holdings of each account. Amounts are bigints
+ * in units of 10^-10.
  */
 import * as frames from '../../support/frames.ts';
 import * as tokens from './token-frames.ts';
@@ -20,7 +20,7 @@ export interface Movement {
   readonly leg: string;
 }
 
-/** Reported are: events of version 2, choices of both versions with or without events, or nothing. */
+/** How movements are reported: events of version 2, choices of both versions with or without events, or not at all. */
 export type Telling = 'events' | 'all' | 'choices' | 'nothing';
 
 export interface Step {
@@ -96,7 +96,7 @@ export class TokenModel {
   readonly listed: (readonly frames.JsonRecord[])[] = [[]];
   /** Reported movements, in the format of {@link movementSql}. */
   readonly reportedMovements: string[] = [];
-  /** Offset and account of each fee that has no leg although the admin logs the other movements. */
+  /** Offset and account of each fee for which the admin logged no leg, although it logged the other movements. */
   readonly untold: string[] = [];
   #held = new Map<string, Held>();
   #made = 0;
@@ -245,7 +245,7 @@ export class TokenModel {
   }
 }
 
-/** The events of one update, and the model's records for them. */
+/** Builds the events of one update, and records them in the model. */
 class Update {
   readonly changes = new Map<string, Change>();
   readonly reportedMovements: string[] = [];
@@ -323,8 +323,8 @@ class Update {
   }
 
   /**
-   * All events of the update. The events of the registry come last: per account and instrument one or two, with all
-   * legs.
+   * All events of the update. The events of the registry come last. There are one or two per account and instrument,
+   * with all legs.
    */
   finished(): frames.JsonRecord[] {
     const logs = this.#step.telling === 'events' || this.#step.telling === 'all';

@@ -1,4 +1,4 @@
-/** Random token movements in the token views, compared with an independent model. */
+/** Compares random token movements in the token views with an independent model. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../../src/store/connection/database.ts';
@@ -115,7 +115,7 @@ async function journalIsRight(database: ReadDatabase, model: TokenModel, from: n
 }
 
 describe('random movements', () => {
-  it.each(seeds)('sum up correctly in every view, and are returned as reported (TEST_SEED=%i)', async (own) => {
+  it.each(seeds)('have correct sums in every view, and are returned as reported (TEST_SEED=%i)', async (own) => {
     const model = new TokenModel();
     for (const one of fc.sample(history, { seed: own, numRuns: 1 }).flat()) model.step(one);
     await using database = await createReadDatabase();
@@ -138,7 +138,7 @@ describe('random movements', () => {
     await journalIsRight(database, model, Math.floor(model.offset / 3), Math.floor((model.offset * 2) / 3));
   });
 
-  it.each(seeds)('produce the same statement, however they were indexed (TEST_SEED=%i)', async (own) => {
+  it.each(seeds)('produce the same statement for any way of indexing (TEST_SEED=%i)', async (own) => {
     const model = new TokenModel();
     for (const one of fc.sample(history, { seed: own, numRuns: 1 }).flat()) model.step(one);
     const at = Math.floor(model.offset / 2);

@@ -1,4 +1,4 @@
-/** User flows with the published test tokens, in both versions of the token standard, and their movements. */
+/** Runs user flows with the published test tokens in both versions of the token standard, and lists their movements. */
 import { noMeta, reasonMeta } from '../../../packages/ledger-sandbox/src/demo/templates/metadata.ts';
 import { interfaces, interfacesV2 } from '../../../packages/ledger-sandbox/src/demo/templates/names.ts';
 import type { Sandbox } from '../../../packages/ledger-sandbox/src/server/sandbox.ts';

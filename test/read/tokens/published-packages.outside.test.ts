@@ -1,6 +1,6 @@
 /**
- * The published test tokens in the sandbox: their DARs are uploaded, and every flow of both versions of the token
- * standard is played and indexed. The results are compared with books computed from raw payloads.
+ * Uploads the DARs of the published test tokens to the sandbox, and runs and indexes every flow of both versions of the
+ * token standard. The results are compared with books that are computed from raw payloads.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -73,7 +73,7 @@ describe('the published test tokens', needs(noDars), () => {
     await database.drop();
   });
 
-  it('have the shapes of their package types in every event', () => {
+  it('match their package types in every event', () => {
     const validator = new Lawful(models);
     const faults = transactions.flatMap(({ events }) =>
       events.flatMap((event): readonly string[] => {
@@ -107,7 +107,7 @@ describe('the published test tokens', needs(noDars), () => {
     );
   });
 
-  it('have each movement once in the token views', async () => {
+  it('have every movement exactly once in the token views', async () => {
     const rows = await query(
       database.url,
       `select kind, basis, sender, receiver, amount::text, instrument_id, reason from explore.token_transfers order by "offset", amount`,
@@ -116,7 +116,7 @@ describe('the published test tokens', needs(noDars), () => {
     expect(await query(database.url, 'select * from explore.token_discrepancies')).toEqual([]);
   });
 
-  it('have the balances of their payloads at every offset, which equal the sum of changes', async () => {
+  it('have balances that equal their payloads and the sum of changes at every offset', async () => {
     const rows = await query(
       database.url,
       `select a.at, b.owner, b.provider, b.account_id, b.instrument_admin, b.instrument_id, b.total::text,
@@ -136,7 +136,7 @@ describe('the published test tokens', needs(noDars), () => {
     expect(rows.length).toBeGreaterThan(100);
   });
 
-  it('result in a pending transfer, with the parties and the account of the receiver', async () => {
+  it('create a pending transfer that contains the parties and the account of the receiver', async () => {
     const waiting = await query(
       database.url,
       'select standard, sender, receiver, receiver_provider, receiver_account_id, amount::text from explore.pending_transfer_instructions',

@@ -1,6 +1,6 @@
 /**
- * Movements in the token views, for frames of each special case: both versions at once, events of third parties, fees,
- * and many legs.
+ * Tests movements in the token views with frames of each special case: both versions at once, events of third parties,
+ * fees, and many legs.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as frames from '../../support/frames.ts';
@@ -157,7 +157,7 @@ describe('a movement', () => {
     ).toEqual([{ logged: -0.4, moved: -1 }]);
   });
 
-  it('of version 1 has its fee separate from the received amount', async () => {
+  it('of version 1 has a fee that is separate from the received amount', async () => {
     await give(alice, '00v1', '10.0', { versions: [1] });
     const at = await update(
       transferred(1, 0, 3, alice, bob, '4.0'),
@@ -175,7 +175,7 @@ describe('a movement', () => {
     ]);
   });
 
-  it('without a report is paired with its counterpart, or has one side', async () => {
+  it('that was not reported is paired with its counterpart, or has only one side', async () => {
     await update(held('00x1', alice, '9.0', 0), held('00x2', bob, '9.0', 1), held('00x3', carol, '1.0', 2));
     const paired = await update(gone('00x1', 0), held('00x4', alice, '7.0', 1), held('00x5', carol, '2.0', 2));
     expect(await movements(paired)).toEqual([['transfer', 'holdings', 'Alice', 'Carol', 2, null]]);
@@ -201,7 +201,7 @@ describe('a movement', () => {
 });
 
 describe('a lock', () => {
-  it('is not a movement, and the available balance ignores it after its expiry', async () => {
+  it('does not count as a movement, and does not reduce the available balance after its expiry', async () => {
     const lock = { holders: [admin], expiresAfter: { microseconds: '1000000' } };
     const at = await update(gone('00x7', 0), held('00l1', alice, '5.0', 1, { lock }));
     expect(await movements(at)).toEqual([]);
@@ -239,7 +239,7 @@ describe('an account', () => {
     ]);
   });
 
-  it('is rejected at an offset that is not known, instead of being returned in part', async () => {
+  it('cannot be queried at an unknown offset', async () => {
     await expect(
       database.query(`select * from explore.token_journal($1, null, 1000000)`, [carol]),
     ).rejects.toMatchObject({ code: 'LI003' });
@@ -261,7 +261,7 @@ describe('an account', () => {
 });
 
 describe('an offboarded party', () => {
-  it('holds contracts that are seen to end later until they end, and other contracts until it is offboarded', async () => {
+  it('holds contracts until their end if the index sees it, and other contracts until the offboarding', async () => {
     await using left = await createReadDatabase();
     await left.write(
       frames.transaction(1, [held('00d1', alice, '5.0', 0), held('00d2', alice, '2.0', 1)]),

@@ -1,4 +1,4 @@
-/** Every field of holdings and allocations in the token views, for frames made for this test. */
+/** Tests every field of holdings and allocations in the token views, with frames made for this test. */
 import { describe, expect, it } from 'vitest';
 import * as frames from '../../support/frames.ts';
 import { createReadDatabase } from '../read-database.ts';
@@ -19,7 +19,7 @@ const instrumentId = { admin: 'dso::1220', id: 'Amulet' };
 const meta = { values: { note: 'x' } };
 
 describe('the token views', () => {
-  it('return every field of holdings: locks that are set, null or missing, and sums beyond the digits of a double', async () => {
+  it('return every field of holdings, with locks that are set, null or missing, and sums too precise for a double', async () => {
     await using database = await createReadDatabase();
     const amount = '1234567890123456789012345678.0000000001';
     const lock = { holders: [bob], expiresAt: '2026-09-01T00:00:00Z', expiresAfter: { microseconds: '90000000' } };
@@ -114,7 +114,7 @@ describe('the token views', () => {
     ]);
   });
 
-  it('return every field of allocations of version 2, whose settlement is separate from the legs', async () => {
+  it('return every field of allocations of version 2, in which the settlement is separate from the legs', async () => {
     await using database = await createReadDatabase();
     const account = (owner: string): frames.JsonRecord => ({ owner, provider: null, id: '' });
     const view = {

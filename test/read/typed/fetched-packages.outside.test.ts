@@ -1,4 +1,4 @@
-/** Every package of every DAR is fetched from a participant, read, and converted to typed views. */
+/** Fetches every package of every DAR from a participant, reads it, and converts it to typed views. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-/** Every package that the sandbox writes is fetched from a participant, read, and converted to typed views. */
+/** Fetches every package that the sandbox writes from a participant, reads it, and converts it to typed views. */
 import { it } from 'vitest';
 import { readPackageArchive } from '../../../src/daml/package-archive.ts';
 import type { PackageModel } from '../../../src/daml/package-model.ts';

@@ -1,5 +1,5 @@
 /**
- * Packages that cannot be read and views that cannot be replaced: they are reported and retried, and do not affect
+ * Packages that cannot be read and views that cannot be replaced are reported and retried. They do not affect
  * ingestion.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -111,7 +111,7 @@ describe('a package', () => {
 });
 
 describe('a typed view', () => {
-  it('that a reader keeps open does not stop ingestion, and is replaced afterwards', async () => {
+  it('that a reader keeps locked does not stop ingestion, and is replaced afterwards', async () => {
     const [one, two] = [berth('1.0.0'), berth('1.1.0', { note: { optional: 'text' } })];
     await upload(one);
     await using indexer = await start();

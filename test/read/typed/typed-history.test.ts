@@ -1,6 +1,6 @@
 /**
- * The history view of a template has all of its contracts, in any state, and no others. The view of a choice has all of
- * its exercises. New columns of a view are appended.
+ * The history view of a template contains exactly the contracts of the template, in any state. The view of a choice
+ * contains all of its exercises. New columns are appended to a view.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { PackageModel } from '../../../src/daml/package-model.ts';
@@ -85,11 +85,11 @@ async function columnsOf(view: string): Promise<readonly string[]> {
 }
 
 describe('the history view of a template', () => {
-  it('has contracts that were never active, each with its status', async () => {
+  it('includes contracts that were never active, each with its status', async () => {
     await history.write(
       frames.transaction(1, [create(1, 'stays', { contractKey: { _1: 'a' }, nodeId: 3 }), create(1, 'ends')]),
       frames.transaction(2, [archive(2, 'ends')]),
-      // Created and archived in one transaction, so the active contracts do not change.
+      // This contract is created and archived in one transaction, so the active contracts do not change.
       frames.transaction(3, [
         create(3, 'passes', { acsDelta: false }),
         archive(3, 'passes', { acsDelta: false }),
@@ -155,7 +155,7 @@ describe('the history view of a template', () => {
     );
   });
 
-  it('leaves active contracts to the view of active contracts, with key and synchronizer', async () => {
+  it('is separate from the view of active contracts, which has key and synchronizer', async () => {
     expect(
       await history.query('select owner, contract_key, synchronizer_id, created_at_offset from typed.dock__crane'),
     ).toEqual([{ owner: 'stays', contract_key: { _1: 'a' }, synchronizer_id: frames.here, created_at_offset: '1' }]);
@@ -163,7 +163,7 @@ describe('the history view of a template', () => {
 });
 
 describe('the view of a choice', () => {
-  it('has the exercises of contracts that were never active, but none of an interface choice with the same name', async () => {
+  it('includes exercises of contracts that were never active, and excludes an interface choice with the same name', async () => {
     const lift = { choice: 'Load', consuming: false };
     await history.write(
       frames.transaction(7, [
@@ -217,7 +217,7 @@ describe('a view that an earlier version created', () => {
     expect(await history.query('select count(*)::int as count from public.dependent')).toEqual([{ count: 6 }]);
   });
 
-  it('is replaced once, and not in each pass', async () => {
+  it('is not replaced again unless the replacement is forced', async () => {
     expect(await syncTypedViews(database, [dock('owner', 'status')])).toEqual({ made: [], unchanged: 3, failed: [] });
     const { made, failed } = await syncTypedViews(database, [dock('owner', 'status')], true);
     expect({ made, failed }).toEqual({
@@ -234,7 +234,7 @@ describe('a view that an earlier version created', () => {
 });
 
 describe('a field with the name of a common column', () => {
-  it('gets a number from the beginning', async () => {
+  it('gets a numbered column name from the beginning', async () => {
     await using fresh = await createReadDatabase();
     const options = { schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test' };
     const own = openDatabase({ url: fresh.url, ...options });

@@ -1,6 +1,6 @@
 /**
- * Recorded data of a participant in the typed views: each contract is in the history view of its template, in any
- * state, and each exercise is in the view of its choice.
+ * Recorded data of a participant in the typed views. Each contract is in the history view of its template, in any
+ * state. Each exercise is in the view of its choice.
  */
 import type { Client } from 'pg';
 import { describe, expect, it } from 'vitest';

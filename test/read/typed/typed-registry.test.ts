@@ -1,4 +1,4 @@
-/** Names and columns of the typed views when packages are upgraded, violate the upgrade rules, or collide. */
+/** Tests names and columns of typed views if packages are upgraded, violate the upgrade rules, or have equal names. */
 import { describe, expect, it } from 'vitest';
 import type { DamlField, DamlType, DataType, PackageModel } from '../../../src/daml/package-model.ts';
 import { unknownPackages } from '../../../src/pipeline/background/package-watch.ts';
@@ -48,7 +48,7 @@ function sqlOf(view: NamedView | undefined): string {
 }
 
 describe('columns of typed views', () => {
-  it('follow the numeric order of package versions, in whatever order these were read', () => {
+  it('are in the numeric order of package versions, for any order in which these were read', () => {
     const old = crane({ id: 'b', version: '1.9.0', fields: [{ name: 'a', type: int64 }] });
     const newer = { name: 'b', type: { kind: 'optional', of: text } } as const;
     const next = crane({ id: 'a', version: '1.10.0', fields: [newer, { name: 'a', type: int64 }] });
@@ -77,7 +77,7 @@ describe('columns of typed views', () => {
     ]);
   });
 
-  it('are separate for versions with different types, each cast only for its own version', () => {
+  it('are separate for versions with different types, and each is cast only for its version', () => {
     const one = crane({ id: 'a', fields: [{ name: 'x', type: text }] });
     const two = crane({ id: 'b', version: '2.0.0', fields: [{ name: 'x', type: int64 }] });
     const [view] = viewsOf([one, two]);
@@ -95,7 +95,7 @@ describe('names of typed views', () => {
     expect(views.map(({ name }) => name)).toEqual(['dock__crane', 'dock__main__crane__history', 'dock__crane__lift']);
   });
 
-  it('are not assigned to views without columns of their own, unless these were named before', () => {
+  it('are not assigned to views without separate columns, unless these views were named before', () => {
     const bare = crane({ id: 'a', fields: [], choices: ['Archive'] });
     expect(viewsOf([bare])).toEqual([]);
     const [, archive] = viewSubjects([bare], new Set(['dock']));
@@ -104,7 +104,7 @@ describe('names of typed views', () => {
     expect(viewsOf([bare], registry).map(({ name }) => name)).toEqual(['dock__crane__archive']);
   });
 
-  it('are assigned by package name, in whatever order packages and versions were read', () => {
+  it('are assigned by package name, for any order in which packages and versions were read', () => {
     const fields = [{ name: 'a', type: text }];
     const first = { ...crane({ id: 'z', version: '2.0.0', fields }), name: 'one-dry-dock' };
     const second = { ...crane({ id: 'a', fields }), name: 'two-dry-dock' };
@@ -130,7 +130,7 @@ describe('names of typed views', () => {
 });
 
 describe('the packages to which types refer', () => {
-  it('are found once through other types and type arguments', () => {
+  it('are found through nested types and type arguments, each only once', () => {
     const far: DamlType = {
       kind: 'named',
       name: 'far:M:Box',

@@ -1,4 +1,4 @@
-/** Packages of one name with unrelated versions: participants should reject them, but the views still work. */
+/** Participants should reject unrelated packages with the same name. If they accept them, the views still work. */
 import { expect, it } from 'vitest';
 import type { DamlField, PackageModel } from '../../../src/daml/package-model.ts';
 import { openDatabase } from '../../../src/store/connection/database.ts';

@@ -1,4 +1,4 @@
-/** Typed views in a running indexer: DARs that are uploaded to the participant become columns. */
+/** A running indexer adds columns to typed views when DARs are uploaded to the participant. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { alice, bob, exercised } from '../../support/frames.ts';
 import { recordDar, type FieldType } from './typed-dar.ts';
@@ -65,7 +65,7 @@ describe('a typed view during an upgrade', () => {
     expect(world.indexer.logged('backing off')).toBe(0);
   });
 
-  it('has one row in the history when the contract is archived', async () => {
+  it('has one row in the history view after the contract is archived', async () => {
     const templateId = `${one.packageId}:Main:Berth`;
     const contractId = '00aa01';
     await world.happens(world.contractOf(templateId, 'harbor', { owner: 'gone', profile: null }, { contractId }));
