@@ -49,7 +49,7 @@ export class PrivateHistory {
   readonly #random: Random;
   readonly #contracts: Contract[] = [];
   #offset = seedOffset;
-  /** Whether every step happens and is visible to parties of its contract. */
+  /** If true, no random choice skips a step, and each step is visible to parties of its contract. */
   #certain = false;
   /** Parties that see the current update. */
   #seers = new Set<string>();

@@ -90,7 +90,7 @@ export const contentFaults: readonly Fault[] = [
     indexer: 'Uses them as values, never as part of a statement',
     tests: {
       'test/security/hostile-names.slow.test.ts': [
-        'become views with harmless names, whose rows can be read like any others',
+        'get views with escaped names, whose rows can be read as in any view',
       ],
       'test/store/lossless.test.ts': ['with awkward names of parties, templates and choices'],
     },
