@@ -51,7 +51,7 @@ export const contentFaults: readonly Fault[] = [
     fault: 'A duplicate key in an object',
     indexer: 'Uses the last one, as every JSON parser',
     tests: {
-      'test/store/lossless.test.ts': ['with the last of duplicate keys, like JSON parsers'],
+      'test/store/lossless.test.ts': ['with the last value of duplicate keys, as JSON parsers do'],
     },
   },
   {
@@ -59,7 +59,7 @@ export const contentFaults: readonly Fault[] = [
     fault: 'Long texts, all of Unicode',
     indexer: 'Stores them; no index is on free text',
     tests: {
-      'test/store/lossless.test.ts': ['with 9,000 characters from all of Unicode'],
+      'test/store/lossless.test.ts': ['with 9,000 characters from all parts of Unicode'],
     },
   },
   {

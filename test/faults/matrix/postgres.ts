@@ -172,7 +172,7 @@ export const postgresFaults: readonly Fault[] = [
     indexer: 'Holds no snapshot while waiting, so vacuum continues',
     tests: {
       'test/store/writer-lock.slow.test.ts': [
-        'needs one connection for any number of attempts, and is held for longer than a lease',
+        'uses one connection for any number of attempts, and is held for longer than a lease',
       ],
     },
   },
