@@ -60,7 +60,7 @@ export const dictionaries: PlantedArea = {
       line: 'this.#dictionary = await loadDictionary(client);',
       instead: '',
       test,
-      only: 'names of a seed that restarts',
+      only: 'names in a seed that restarts',
     },
   ],
 };
