@@ -241,7 +241,7 @@ describe('the embedded Postgres', () => {
     expect(await query(second.url, 'SELECT a FROM t')).toEqual([{ a: 1 }]);
   });
 
-  it('ignores a lock file that contains the id of another program's process', async () => {
+  it('ignores a lock file that contains the process id of another program', async () => {
     await startedBefore();
     const lock = join(dataDir, 'cluster', 'postmaster.pid');
     await writeFile(lock, `${process.ppid}\n${join(dataDir, 'cluster')}\n0\n5432\n`);
