@@ -125,7 +125,7 @@ export const postgresFaults: readonly Fault[] = [
     fault: 'A commit that did not commit, after a swallowed failure',
     indexer: 'Detects it by the response',
     tests: {
-      'test/store/connection/database.test.ts': ['is rejected if a statement failed and the callback ignored the error'],
+      'test/store/connection/database.test.ts': ['is rejected if a statement failed and the callback ignored it'],
     },
   },
   {

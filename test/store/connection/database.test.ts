@@ -179,7 +179,7 @@ describe('a transaction', () => {
     expect(rows).toEqual([]);
   });
 
-  it('is rejected if a statement failed and the callback ignored the error', async () => {
+  it('is rejected if a statement failed and the callback ignored it', async () => {
     const database = open();
     await database.pool.query('create table swallowed (id int)');
     const refused = database.transaction(async (client) => {
