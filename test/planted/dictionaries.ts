@@ -52,7 +52,7 @@ export const dictionaries: PlantedArea = {
       line: 'dictionary: await loadDictionary(client),',
       instead: 'dictionary: ((globalThis as unknown as { kept?: Dictionary }).kept ??= await loadDictionary(client)),',
       test,
-      only: 'names of a batch that was rolled back',
+      only: 'names in a batch that was rolled back',
     },
     {
       name: 'a restarted seed takes the names of the first one for stored',
@@ -60,7 +60,7 @@ export const dictionaries: PlantedArea = {
       line: 'this.#dictionary = await loadDictionary(client);',
       instead: '',
       test,
-      only: 'names of a seed that restarts',
+      only: 'names in a seed that restarts',
     },
   ],
 };

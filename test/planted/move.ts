@@ -71,7 +71,7 @@ export const move: PlantedArea = {
       line: 'if (offset !== undefined && offset > (found.get(synchronizerId) ?? 0)) found.set(synchronizerId, offset);',
       instead: '',
       test: 'switch-participant/after-switch.long.test.ts',
-      only: 'quarantined updates of both participants are stored at their offsets',
+      only: 'quarantined updates of both participants are later stored at their offsets',
     },
     {
       name: 'offsets of contracts stay those of the participant',

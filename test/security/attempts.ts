@@ -1,4 +1,4 @@
-/** Statements that a stolen password must not allow, and the roles that must not run them. */
+/** Statements that must fail for an attacker with a stolen password, and the roles that may run them. */
 import type { Client } from 'pg';
 
 /** A statement that every login role tries. */
@@ -13,7 +13,7 @@ const emptied = 'payload = null, contract_key = null, created_event_blob = null'
 const noteOf = (update: string): string =>
   `insert into ledger.redacted_exercises select max("offset"), 0, ${update}, 'mine' from ledger.updates`;
 
-/** Changes of columns by which the redactor records what was removed. It must not be able to record anything more. */
+/** Updates of the columns in which the redactor records what it removed. It must not be able to write other values. */
 const ofRedactions: readonly Attempt[] = [
   { sql: `update ledger.contracts set payload = 'null'`, may: ['migrator'] },
   { sql: `update ledger.exercises set argument = 'null', result = 'null'`, may: ['migrator'] },

@@ -1,5 +1,5 @@
 /**
- * Secrecy of a token, passwords and payloads in the output of the program, under faults of the ledger and the database.
+ * The output of the program contains no token, password or payload while the ledger and the database fail.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Faults } from '../../packages/ledger-sandbox/src/faults/faults.ts';
@@ -14,7 +14,7 @@ import { createTestDatabase, query, type TestDatabase } from '../support/databas
 import * as frames from '../support/frames.ts';
 import { endsIn, sharedSecret, token } from '../support/tokens.ts';
 
-describe('the canary', () => {
+describe('the token leak check', () => {
   const password = `pä"ss ${canaryWord()}`;
   it.each([
     ['plain', (text: string) => text],
@@ -137,7 +137,7 @@ describe('the program under faults', () => {
       await stored.reaches(daemon, 'ledger', appendSecrets());
       await stored.reaches(daemon, 'ledger', appendSecrets());
     }
-    // Error texts of a participant are printed unchanged, except for tokens.
+    // The program prints error texts of a participant unchanged, except that tokens are removed.
     const body = { code: 'NOVEL', cause: `refused ${good}`, context: { [key]: value }, grpcCodeValue: 14 };
     sandbox.faults.errorFrameOnce = { body };
     await stored.reaches(daemon, 'ledger', appendSecrets());
@@ -173,7 +173,7 @@ describe('the program under faults', () => {
     return {};
   }
 
-  it.each(lasting)('prints no secret when it parks over %s', { timeout: 120_000 }, async (name, prepare) => {
+  it.each(lasting)('prints no secret when it parks because of %s', { timeout: 120_000 }, async (name, prepare) => {
     const env = envOf(name.includes('forged') ? forged : good, name.includes('wrong') ? wrongPassword : password);
     await using daemon = start(env);
     if (env['LEDGER_TOKEN'] === good && env['DATABASE_URL'] === urlWith(password)) {

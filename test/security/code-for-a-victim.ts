@@ -7,7 +7,7 @@
 import type { ClientBase } from 'pg';
 import { callsOf, type Callable } from '../read/reader-attempts.ts';
 
-/** SQLSTATE that placed code raises. */
+/** SQLSTATE that the planted code raises. */
 const planted = 'XX043';
 const types = ['jsonb', 'text', 'integer', 'bigint', 'boolean', 'text[]', 'interval', 'timestamp with time zone'];
 const names = types.map((type) => `'${type}'::regtype`).join(', ');
@@ -83,7 +83,7 @@ function plantOf({ kind, name, parameters, returns }: Original, at: number): str
     create aggregate public.${name}(${list}) (sfunc = public.${called}, stype = ${returns})`;
 }
 
-/** A value and omitted fields for each way of completing a value. */
+/** For each function that completes a value: an argument, and the fields that the argument omits. */
 const omissions: readonly (readonly [string, string])[] = [
   ['{"a":{"b":1}}', '{"nulls":{"a":null,"z":null},"fields":{"a":{"nulls":{"c":null},"fields":{}}}}'],
   ['[{"b":1}]', '{"items":{"nulls":{"c":null},"fields":{}}}'],
@@ -93,8 +93,8 @@ const omissions: readonly (readonly [string, string])[] = [
 ];
 
 /**
- * Calls or reads all functions, procedures and views of the project as the client. Returns one line for each that runs
- * placed code.
+ * Calls every function and procedure of the project and reads every view, as the client. Returns one line for each
+ * statement that ran the planted code.
  */
 export async function runsPlanted(client: ClientBase, path: string): Promise<readonly string[]> {
   const ownSchemas = `n.nspname in ('ledger', 'explore', 'typed', 'pqs', 'pqs_multisync')`;
@@ -117,7 +117,7 @@ export async function runsPlanted(client: ClientBase, path: string): Promise<rea
   ];
   const found: string[] = [];
   for (const statement of statements) {
-    // Casts that a client writes itself are out of scope.
+    // Casts in the statement of a client are not tested.
     const own = statement.replaceAll(/::(?=text|jsonb)/g, '::pg_catalog.');
     const outcome = await attempt(client, path, own);
     if (outcome !== undefined) found.push(`${own} runs ${outcome}`);
@@ -125,7 +125,7 @@ export async function runsPlanted(client: ClientBase, path: string): Promise<rea
   return found;
 }
 
-/** Runs the statement and rolls it back. Returns the message of the placed code that ran, if any. */
+/** Runs the statement and rolls it back. Returns the message of the planted code if it ran. */
 async function attempt(client: ClientBase, path: string, statement: string): Promise<string | undefined> {
   await client.query(`begin; set local search_path = ${path}; set local statement_timeout = '200ms'`);
   try {

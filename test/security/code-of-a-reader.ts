@@ -1,13 +1,13 @@
 /**
- * Code of a role that may create temporary tables, types, casts and a schema, run by other roles. Its functions convert
- * values of its own types when its tables are read, and its schema comes first in name lookups. The code reports when
- * it runs as another role.
+ * Attacks by a role that may create temporary tables, types, casts and a schema. It plants functions that run when
+ * another role reads its tables, or when a name is resolved in its schema first. The functions report when they run as
+ * another role.
  */
 import type { Client } from 'pg';
 import { callsOf, type Callable } from '../read/reader-attempts.ts';
 
 const ownFunctions = `p.pronamespace::regnamespace::text in ('ledger', 'explore', 'typed', 'pqs', 'pqs_multisync')`;
-/** SQLSTATE that the code of the role raises when it runs as another role. */
+/** SQLSTATE that the planted functions raise when they run as another role. */
 const breach = 'XX042';
 const alarm = `begin
   if current_user <> session_user then
@@ -45,7 +45,7 @@ async function makeBaits(client: Client): Promise<ReadonlyMap<string, string>> {
   return baits;
 }
 
-/** Attaches every trigger function in every way to tables that look like those of the project, with bait values. */
+/** Attaches every trigger function, with every event and timing, to copies of the project's tables. */
 async function throughTriggers(client: Client, baits: ReadonlyMap<string, string>): Promise<readonly string[]> {
   const triggers = await client.query<{ name: string; called: string }>(
     `select p.oid::regprocedure::text as name, p.oid::regproc::text as called from pg_proc p

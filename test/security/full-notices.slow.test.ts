@@ -1,6 +1,6 @@
 /**
- * A login without any right fills the notification queue, which all databases of the server share. Only this file uses
- * the server.
+ * A login without any right fills the notification queue. All databases of a server share this queue, so this test
+ * file has its own server.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -65,7 +65,7 @@ async function noticesChecked(): Promise<unknown> {
   return checks.find(({ name }) => name === 'notices');
 }
 
-it('a full notification queue does not stop the writer, is reported once, and listeners are notified again after that login has left', async () => {
+it('a full notification queue does not stop the writer and is reported once, and listeners are notified again when the queue is empty', async () => {
   const url = new URL(server.url);
   url.username = 'stranger';
   url.password = 'secret';

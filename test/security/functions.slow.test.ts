@@ -68,7 +68,7 @@ afterAll(async () => {
 });
 
 describe('functions in the schemas of the project', () => {
-  it('run with the rights of their owner in one case, with a fixed path, and only the writer may call that function', async () => {
+  it('include one function that runs with the rights of its owner: it has a fixed search path, and only the writer may call it', async () => {
     const found = (await routines()).filter(({ owners }) => owners);
     expect(found.map(({ name, path, returns, callers }) => ({ name, path, returns, callers }))).toEqual([
       {
@@ -84,7 +84,7 @@ describe('functions in the schemas of the project', () => {
     const all = await routines();
     const open = all.filter(({ callers }) => callers.includes('everybody'));
     expect(open.length).toBeGreaterThan(30);
-    // A separate grant would outlive a change of the list.
+    // A separate grant would remain after a change of the list.
     expect(open.filter(({ callers }) => callers.length !== 5).map(({ name }) => name)).toEqual([]);
     const closed = all.filter(({ callers }) => !callers.includes('everybody'));
     const names = (caller: string | undefined): readonly string[] =>
@@ -124,7 +124,7 @@ describe('functions in the schemas of the project', () => {
     ]);
   });
 
-  it('are not transferred to the owner role if another role created one that runs with the rights of its owner', async () => {
+  it('are not transferred to the owner role if another role created a function that runs with the rights of its owner', async () => {
     await query(
       created.url,
       `create function typed.strange() returns int language sql security definer return 1;
@@ -138,7 +138,7 @@ describe('functions in the schemas of the project', () => {
     await query(created.url, 'drop function typed.strange()');
   });
 
-  it('that the owner creates cannot be called until a migration grants them', async () => {
+  it('cannot be called after the owner has created them until a migration grants the right', async () => {
     const made = `${prefix}_owner`;
     await query(
       created.url,
@@ -168,7 +168,7 @@ describe('the code of a reader that may create temporary tables', () => {
     }
   }
 
-  it('runs only with the rights of that reader, wherever it is passed', async () => {
+  it('runs only with the rights of that reader, whichever function or view it is passed to', async () => {
     expect(await asLimited(breachesOf)).toEqual([]);
   });
 

@@ -1,4 +1,4 @@
-/** Third parties choose names on the ledger: no name becomes SQL, whatever it contains. */
+/** Third parties choose names on the ledger. The text of a name is never run as SQL. */
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -55,8 +55,8 @@ function packageOf(name: string, nth: number): PackageModel {
   } as unknown as PackageModel;
 }
 
-describe('names that are SQL', () => {
-  it('become views with harmless names, whose rows can be read like any others', async () => {
+describe('names that contain SQL', () => {
+  it('get views with escaped names, whose rows can be read as in any view', async () => {
     await using history = await createReadDatabase();
     const packages = hostile.map((name, nth) => packageOf(name, nth));
     for (const [nth, name] of hostile.entries()) {
@@ -123,7 +123,7 @@ describe('the sources in src/store', () => {
   const store = join(import.meta.dirname, '../../src/store');
   const files = readdirSync(store, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
 
-  it('put no quotes around a value to build an identifier', () => {
+  it('do not build an identifier by putting quotes around a value', () => {
     expect(files.length).toBeGreaterThan(20);
     const found = files.flatMap((name) =>
       readFileSync(join(store, name), 'utf8')

@@ -127,7 +127,7 @@ describe('limits', () => {
     },
   );
 
-  it('a connection with unmet expectations is closed after the first response', async () => {
+  it('a connection with an unsupported Expect header is closed after the first response', async () => {
     const request = 'GET /livez HTTP/1.1\r\nHost: localhost\r\nExpect: nothing\r\n\r\n';
     expect(await responseTo(request)).toMatch(/^HTTP\/1.1 417 [^]*connection: close/i);
     const answers = (await responseTo(request.repeat(500))).match(/HTTP\/1.1 417 /g) ?? [];
@@ -173,7 +173,7 @@ describe('limits', () => {
   });
 
   const noRoom = mostWaiting < 1_000 ? 'needs net.core.somaxconn of at least 1000' : undefined;
-  it('a thousand connections are queued while the event loop is busy', needs(noRoom), () => {
+  it('the system queues a thousand connections while the event loop is busy', needs(noRoom), () => {
     const { port } = new URL(server.url);
     // This call blocks the process. With a full queue, the system would drop connections, and retry them after seconds.
     const { status } = spawnSync(process.execPath, ['--eval', connects, port, '1000'], { timeout: 30_000 });
@@ -190,7 +190,7 @@ describe('limits', () => {
     const waiting = talk(head('GET /wait?offset=9&timeout=7 HTTP/1.1'));
     await waiting.closed;
     expect(waiting.heard()).toMatch(/^HTTP\/1.1 504 /);
-    // Buffered data still arrives, but not the remainder.
+    // Buffered data still arrives, but the remaining data does not.
     unread.socket.resume();
     await unread.closed;
     expect(unread.heard()).toMatch(/^HTTP\/1.1 200 /);

@@ -72,7 +72,7 @@ const kept = `select tablename::text as name from pg_stats where schemaname = 'l
               union all select stxname from pg_statistic_ext where stxexprs is not null`;
 
 describe('values in payloads hidden by row security', needs(noLimits), () => {
-  it('are in no plan, whether the field was indexed before or after the role was limited', async () => {
+  it('are in no query plan, whether the field was indexed before or after the role was limited', async () => {
     const built = await index('secret');
     await query(created.url, 'analyze ledger.contracts');
     expect(await query(created.url, kept)).toHaveLength(2);
@@ -98,7 +98,7 @@ describe('values in payloads hidden by row security', needs(noLimits), () => {
     });
   });
 
-  it('are in no plan of a rebuilt schema, and in none after the index procedure of schema pqs', async () => {
+  it('are in no query plan of a rebuilt schema, and in none after a call of the index procedure in schema pqs', async () => {
     const target = openDatabase({
       url: created.url,
       schema: 'ledger_beside',

@@ -29,7 +29,7 @@ export const choices: readonly Choice[] = [
   [null, 'ValidatorLicense_ReportActive', network('ValidatorLicense:ValidatorLicense')],
 ];
 
-/** Templates of the network. Every third contract has one of them. */
+/** Templates of the network. Every third contract has such a template. */
 const networkTemplates = [
   'Round:OpenMiningRound',
   'Round:ClosedMiningRound',
@@ -116,7 +116,7 @@ export function contentsOf(id: string, sender: string, receiver: string, views: 
 }
 
 function viewOf(interfaceId: string, id: string, sender: string, receiver: string) {
-  // One of ten interface views failed, with a message.
+  // One in ten interface views has failed and has an error message.
   const failed = id.endsWith('7');
   const message = failed ? `failure of ${id}` : '';
   return {

@@ -49,7 +49,7 @@ export class PrivateHistory {
   readonly #random: Random;
   readonly #contracts: Contract[] = [];
   #offset = seedOffset;
-  /** Whether every step happens and is visible to parties of its contract. */
+  /** If true, no random choice skips a step, and each step is visible to parties of its contract. */
   #certain = false;
   /** Parties that see the current update. */
   #seers = new Set<string>();
@@ -172,7 +172,7 @@ export class PrivateHistory {
     return this.#offset;
   }
 
-  /** Begins a contract, or another activation of a known one, with its rows. */
+  /** Creates a contract, or activates a known contract again, and adds the expected rows. */
   #begin({ node, offset }: Event, origin: 'seed' | 'create' | 'assign', known?: Contract): [JsonRecord, Contract] {
     const contract = known ?? {
       id: `00c${this.#contracts.length}`,
@@ -249,7 +249,7 @@ export class PrivateHistory {
     this.#transaction(offset, events, frames.here);
   }
 
-  /** Exercises a contract in any state, because divulged contracts can be exercised as well. */
+  /** Exercises a contract, whatever its state is, because divulged contracts can also be exercised. */
   #exercise([interfaceId, choice, templateId = template]: Choice = this.#pick(choices)): void {
     const contract = this.#pick(this.#contracts);
     const offset = this.#next();

@@ -90,7 +90,7 @@ export async function connected<T>(url: string, work: (client: ClientBase) => Pr
   }
 }
 
-/** Creates a database with the same contents. No session may be connected to the original meanwhile. */
+/** Creates a database with the same contents. No session may be connected to the original during the copy. */
 export async function copyOf(url: string): Promise<TestDatabase> {
   return createTestDatabase(escapeIdentifier(new URL(url).pathname.slice(1)));
 }
@@ -107,7 +107,7 @@ export async function keysOf(url: string): Promise<ReadonlyMap<string, readonly 
   return keys;
 }
 
-/** Keys of the model rows that at least one of the parties may see; of all rows without parties. */
+/** Keys of the model rows that at least one of the parties may see. Without parties, keys of all model rows. */
 export function allowed(rows: readonly ModelRow[], table: string, parties?: readonly string[]): readonly string[] {
   return sorted(
     rows
@@ -116,7 +116,7 @@ export function allowed(rows: readonly ModelRow[], table: string, parties?: read
   );
 }
 
-/** Distinct keys, because many events have equal party sets. */
+/** Removes duplicate keys, because many events have equal party sets. */
 function sorted(keys: readonly string[]): readonly string[] {
   return [...new Set(keys)].sort();
 }

@@ -46,7 +46,7 @@ const random = new Random(seed);
 const ofTheRole = new Set(['explore.is_limited']);
 const history = new PrivateHistory(seed, 150);
 
-/** Readers with one to three parties, a reader whose party is in no row, and a reader of all parties. */
+/** Readers with one to three parties, a reader whose party occurs in no row, and a reader of all parties. */
 const readers = [
   ...Array.from({ length: 4 }, (_, at) =>
     parties.filter((__, nth) => nth % 4 === at || (at < 2 && random.chance(0.2))).slice(0, 3),
@@ -139,9 +139,9 @@ function urlOf(role: string): string {
 }
 
 /**
- * Whether a name was rejected on one side only. Without a row, Postgres may not check whether the name exists. If both
- * a name and an offset are wrong, each side may reject another one. The messages contain only template names and
- * offsets, which every reader may see.
+ * True if the two databases may differ because of an unknown name. If there is no row, Postgres may not check whether
+ * the name exists. If a name and an offset are both wrong, one database may reject the name and the other the offset.
+ * The messages contain only template names and offsets, which every reader may see.
  */
 function isRefusedArgument(one: readonly string[], other: readonly string[]): boolean {
   const isRefusal = (rows: readonly string[], codes: RegExp): boolean => rows.length === 1 && codes.test(rows[0] ?? '');
@@ -213,7 +213,7 @@ describe('limited readers', needs(noLimits), () => {
     },
   );
 
-  it('have seen rows in every table and view except those for operators', async () => {
+  it('have together seen rows in every table and view except those for operators', async () => {
     const empty: string[] = [];
     for (const relation of tables) {
       if ((rowCounts.get(await selectOf(created.url, relation)) ?? 0) === 0) empty.push(relation.name);

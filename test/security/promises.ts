@@ -1,6 +1,6 @@
 /**
- * Promises of docs/explanation/security-model.md and docs/how-to/secure, with the tests that fail if a promise is
- * broken.
+ * The promises in docs/explanation/security-model.md and docs/how-to/secure. For each promise, the list names the tests
+ * that fail if it is broken.
  */
 interface Promised {
   readonly promise: string;

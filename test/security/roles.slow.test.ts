@@ -1,5 +1,6 @@
 /**
- * The roles of a stream: denied operations, tried statement by statement, and an indexer that works with their rights.
+ * The roles of a stream. Each denied operation is tried as a separate statement. An indexer runs with the granted
+ * rights.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -75,7 +76,7 @@ async function live(url: string, schema: string, env: Readonly<Record<string, st
   return indexer;
 }
 
-/** The first change that a local program reads without a token, or the error. */
+/** Reads changes as a local program without a token. Resolves to the first change, or to the error. */
 async function firstChange({ httpUrl }: IndexerRun, after: number): Promise<unknown> {
   const answer = await fetch(`${httpUrl}/changes?after=${String(after)}`, {
     headers: { accept: 'application/x-ndjson' },
@@ -113,7 +114,7 @@ it('roles of a stream are printed before they are created, without passwords', a
   expect(await query(created.url, `select from pg_roles where rolname like '${prefix}%'`)).toEqual([]);
 });
 
-it('roles of a stream let an indexer seed and follow as the writer, with the same tables as the owner', async () => {
+it('an indexer that runs as the writer role seeds and follows, and stores the same tables as an indexer that runs as the owner', async () => {
   await grant();
   const path = '/v2/state/active-contracts';
   sandbox.faults.streamFailure = { path, failure: 'ACCESS_TOKEN_EXPIRED', afterFrames: 5, times: 2 };
@@ -139,7 +140,7 @@ it('roles of a stream let an indexer seed and follow as the writer, with the sam
   expect(owner).toEqual({ strangers: 0 });
 });
 
-it('roles of a stream leave the views to the migrator, which creates them for the reader', async () => {
+it('only the migrator role creates views, and the reader role can select from them', async () => {
   const env = { DATABASE_URL: urlOf('migrator') };
   const lines: string[] = [];
   await runCommand(migrateCommand, [], env, { write: (text) => lines.push(text) });
@@ -161,7 +162,7 @@ it('roles of a stream leave the views to the migrator, which creates them for th
 });
 
 describe.each(kinds)('the %s', (kind) => {
-  it('is denied all operations that it does not need, and may run those it needs', async () => {
+  it('may run the operations that it needs, and no other operations', async () => {
     await as(kind, async (client) => {
       for (const { sql, may = [] } of attempts) {
         const outcome = await attempt(client, sql);
@@ -171,7 +172,7 @@ describe.each(kinds)('the %s', (kind) => {
   });
 });
 
-it('roles of a stream do not let the writer delete published data, or any other role delete data', async () => {
+it('the writer role cannot delete published data, and no other role can delete data', async () => {
   const count = 'select count(*)::int as n from ledger.contracts';
   const before = await query(created.url, count);
   const clear = 'select ledger.clear_unfinished_seed(epoch) as cleared from ledger.stream';
@@ -182,7 +183,7 @@ it('roles of a stream do not let the writer delete published data, or any other 
   expect(await query(created.url, count)).toEqual(before);
 });
 
-it('roles of a stream do not let the writer delete history by marking it as unpublished', async () => {
+it('the writer role cannot delete history by marking it as unpublished', async () => {
   const tables = ['contracts', 'live', 'ended', 'coverage', 'contract_parties', 'templates'];
   const count = `select ${tables.map((table) => `(select count(*)::int from ledger.${table}) as ${table}`).join(', ')}`;
   const before = await query(created.url, count);
@@ -225,7 +226,7 @@ it.each(['migrator', 'writer'] as const)('the %s can end an open transaction of 
   expect(await as(kind, (client) => endStaleWriters(client, 'ledger'))).toBe(0);
 });
 
-it('roles of a stream let the writer deliver to webhooks as the reading role, and store and replay dead letters', async () => {
+it('the writer role can deliver to webhooks with the rights of a reader role, and store and replay dead letters', async () => {
   await using receiver = await startReceiver();
   const lines: string[] = [];
   const webhook = (url: string, ...words: string[]) =>
@@ -272,7 +273,7 @@ async function asksNothingAsWriter({ httpUrl }: IndexerRun): Promise<void> {
   }
 }
 
-it('roles of a stream let the redactor redact and prune', async () => {
+it('the redactor role can redact and prune', async () => {
   const env = { DATABASE_URL: urlOf('redactor') };
   const never = new AbortController().signal;
   const lines: string[] = [];
@@ -296,7 +297,7 @@ it('roles of a stream let the redactor redact and prune', async () => {
   ]);
 });
 
-it('roles of a stream can be granted again at any time, also by the migrator, with the same result', async () => {
+it('grant-roles can be repeated at any time, also as the migrator, with the same result', async () => {
   const rights = `select c.oid::regclass::text as name, array(select a::text from unnest(c.relacl) a order by 1) as acl
                     from pg_class c where c.relnamespace = 'ledger'::regnamespace order by 1`;
   const before = await query(created.url, rights);
@@ -306,7 +307,7 @@ it('roles of a stream can be granted again at any time, also by the migrator, wi
   expect(await query(created.url, rights)).toEqual(before);
 });
 
-it('roles of a stream let the writer continue next to a limited reader', needs(noLimits), async () => {
+it('the writer role can still write after a limited reader was created', needs(noLimits), async () => {
   const [party] = sandbox.ledger.localParties();
   const role = `${prefix}_limited`;
   await runCommand(grantReaderCommand, [role, '--party', String(party)], { DATABASE_URL: created.url });
@@ -315,8 +316,8 @@ it('roles of a stream let the writer continue next to a limited reader', needs(n
   let token = '';
   const io = { print: (line: string) => void (token = line), stderr: new PassThrough() };
   await runCommand(readerTokenCommand, ['create', '--role', role], { DATABASE_URL: created.url }, io);
-  // The writer has become a member of the role. The next grant revokes that, and no policy of the role restricts the
-  // writer.
+  // The writer has become a member of the role. The next run of grant-roles revokes this membership. No policy of the
+  // role restricts the writer.
   await grant();
   const all = await query(created.url, 'select count(*)::int as n from ledger.contracts');
   expect(await query(urlOf('writer'), 'select count(*)::int as n from ledger.contracts')).toEqual(all);
@@ -333,8 +334,8 @@ it('roles of a stream let the writer continue next to a limited reader', needs(n
 });
 
 /**
- * Checks an expired token with an indexer that may alter no role: it ends open connections, and a role that may alter
- * roles disables the login.
+ * Checks an expired token with an indexer that may not alter roles. The indexer ends open connections, and a role that
+ * may alter roles disables the login.
  */
 async function endsWithToken(token: string): Promise<void> {
   const [found] = await query(created.url, 'select login_name as login from ledger.reader_tokens');

@@ -1,6 +1,6 @@
 /**
- * Schemas with names of the project that another role created earlier: nothing is created in them, whichever role
- * migrates.
+ * Schemas that another role created before the first migration, under the names that the project uses. No role that
+ * migrates creates anything in them.
  */
 import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -110,7 +110,7 @@ describe('a schema that a trusted role created', () => {
     }
   });
 
-  it('is accepted for the printed migrations', async () => {
+  it('is accepted by the printed migrations', async () => {
     await query(created.url, 'create schema printed');
     await query(created.url, await printMigrations('printed'));
     await expect(assertMigrated(open('printed'))).resolves.toBeUndefined();

@@ -1,4 +1,4 @@
-/** A migrated database with a history of two owners and the typed views of its package. */
+/** A migrated database that contains contracts of two owners, and the typed views of their package. */
 import { expect } from 'vitest';
 import { migrateCommand } from '../../src/cli/follow/migrate.ts';
 import { decodeUpdate } from '../support/wire/decode.ts';

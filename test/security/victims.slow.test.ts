@@ -1,6 +1,6 @@
 /**
- * Code that a role places in schema `public`: sessions with that schema on their path, including those of a superuser,
- * must not run it.
+ * A role plants code in schema `public`. Sessions with that schema on their search path must not run this code, even
+ * sessions of a superuser.
  */
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
@@ -29,8 +29,8 @@ afterAll(async () => {
   await query(process.env['TEST_POSTGRES_URL'] ?? '', `drop role if exists ${mallory}`);
 });
 
-describe('code that another role placed in public', () => {
-  it('is run if a function refers to it by name, so the attempts below would detect it', async () => {
+describe('code that another role planted in public', () => {
+  it('runs if a function refers to it by name, which shows that the tests below would detect it', async () => {
     const naming = `create function explore.naming() returns pg_catalog.jsonb language plpgsql as
       $$ begin return jsonb_build_object('a'::pg_catalog.text, '1'::pg_catalog.jsonb); end $$`;
     await victim.query(naming);

@@ -64,7 +64,7 @@ afterAll(async () => {
 });
 
 describe('the rights of the writer', () => {
-  it('are complete after grant-roles, as check confirms', async () => {
+  it('are complete after grant-roles, and check reports no missing right', async () => {
     expect((await tryRights(database)).missing).toEqual([]);
     const { stdout } = await programInProcess(['check', '--json'], { DATABASE_URL: writerUrl });
     expect(stdout).toContain('"name":"rights to write","state":"pass"');
@@ -100,7 +100,7 @@ describe('the rights of the writer', () => {
     expect(line?.fix).toContain('as the writer role of `ledger-indexer grant-roles`');
   });
 
-  it('are missing for a redactor that lacks a right, which check reports like a reader', async () => {
+  it('are missing for a redactor that lacks a right, and check reports it as a reader', async () => {
     const [kept, login] = ['update (pruned_to_offset) on ledger.stream', `${prefix}_redactor`];
     const url = Object.assign(new URL(created.url), { username: login, password: 'secret' }).href;
     await query(created.url, `alter role ${login} login password 'secret'; revoke ${kept} from ${login}`);

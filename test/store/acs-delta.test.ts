@@ -1,6 +1,7 @@
 /**
- * Random histories in shape ACS_DELTA, in shape LEDGER_EFFECTS and of releases before 3.4. The lifetimes, witnesses and
- * counts of contracts equal the generated ones, also if updates are stored late. `TEST_SEED` sets another history.
+ * Stores random histories in shape ACS_DELTA, in shape LEDGER_EFFECTS and in the form of releases before 3.4. The
+ * stored lifetimes, witnesses and counts of contracts must equal the generated ones, even if updates are stored late.
+ * `TEST_SEED` selects another history.
  */
 import { describe, expect, it } from 'vitest';
 import { filterFingerprint } from '../../src/ledger/api/request-format.ts';
@@ -113,7 +114,7 @@ async function expectSums(schema: string, { expected }: DeltaHistory): Promise<v
   expect(new Map(sumRows.map(({ key, ...sums }) => [key, sums]))).toEqual(totals);
 }
 
-/** Expects the archives with their witnesses in the storage, among the events, and in the functions of PQS. */
+/** Expects that the tables, the event views and the functions of PQS contain the archives with their witnesses. */
 async function expectArchives(schema: string, { expected }: DeltaHistory): Promise<void> {
   const archived = await rows(
     `select a."offset"::int as "offset", a.node_id as node, a.contract_id as contract, ${template} as template,
@@ -177,7 +178,7 @@ describe.each(renderings)('a history %s', (_what, rendering) => {
     expect(await brokenRules(schemas.url, rendering)).toEqual([]);
   });
 
-  it('is the same if any of its updates are stored late, in any order', async () => {
+  it('results in the same tables if some of its updates are stored late, in any order', async () => {
     const random = new Random(seed + 1);
     const aside = history.updates.filter(() => random.chance(0.15)).map(({ offset }) => offset);
     const schema = `${rendering}_late`;

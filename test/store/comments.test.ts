@@ -1,4 +1,4 @@
-/** Comments in the catalog explain tables and columns, because SQL is a public interface. */
+/** Every table and column has a comment in the catalog, because SQL is a public interface. */
 import { describe, expect, it } from 'vitest';
 import { openDatabase } from '../../src/store/connection/database.ts';
 import { migrate } from '../../src/store/schema/migrations.ts';

@@ -1,4 +1,4 @@
-/** Rows in binary form on a real Postgres: every type is read as it was written, and equals its text form. */
+/** Rows are written to a real Postgres in binary form. Each type is read as written and equals its text form. */
 import * as fc from 'fast-check';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -148,7 +148,7 @@ describe('COPY in binary form', () => {
     expect(rows[0]?.same).toBe(true);
   });
 
-  it('grows for rows larger than its buffer, and stays correct after them', async () => {
+  it('enlarges its buffer for large rows, and writes later rows correctly', async () => {
     await client.query('truncate exercises');
     const big = JSON.stringify('x'.repeat(5_000_000));
     const row = (offset: number, argument: string): Row => [offset, 0, null, 1, 1, 1, true, null, 'c', argument, null, null]; // prettier-ignore
@@ -160,7 +160,7 @@ describe('COPY in binary form', () => {
     expect(rows[0]?.sizes).toEqual([2, 5_000_002, 5_000_002, 5_000_002, 5_000_002, 3, 8]);
   });
 
-  it('rejects a number that is too large for its column and an invalid time, and reports only the table', () => {
+  it('rejects a number that is too large for its column and an invalid time, with an error that contains only the table', () => {
     const row = (nodeId: number): Row => [1, nodeId, 1, 1, 'c'];
     expect(() => encoded('archives', [row(2 ** 31)])).toThrow(/archives.*32 bits/);
     expect(() => encoded('archives', [row(Number.NaN)])).toThrow(/32 bits/);

@@ -1,6 +1,6 @@
 /**
- * One random history, as participants of different releases and shapes send it, with the expected tables: lifetimes,
- * counts, archives and sums. They are derived from the generated events, not from stored rows.
+ * A random history in the form in which participants of different releases send it, in each transaction shape. It
+ * includes the expected tables (lifetimes, counts, archives and sums), which are derived from the generated events.
  */
 import { Random } from '../../packages/ledger-sandbox/src/wire/random.ts';
 import * as frames from '../support/frames.ts';
@@ -52,7 +52,7 @@ interface Contract {
 }
 
 const all = ['Ann', 'Ben', 'Cyd', 'Dan', 'Eva'].map((name) => `${name}::1220`);
-/** The hosted parties, whose events the participant sends. */
+/** The hosted parties. The participant sends only their events. */
 const hosted = all.slice(0, 3);
 const versions = ['a1'.repeat(32), 'a2'.repeat(32)] as const;
 
@@ -135,7 +135,7 @@ export class DeltaHistory {
     this.updates.push({ offset: this.#offset, text: JSON.stringify(frame) });
   }
 
-  /** Each offset adds twenty minutes, so updates often fall into another hour. */
+  /** Each offset is twenty minutes later, so the updates are spread over many hours. */
   #time(): string {
     return new Date(Date.UTC(2026, 7, 14) + this.#offset * 1_200_000).toISOString().replace('Z', '001Z');
   }
@@ -148,7 +148,7 @@ export class DeltaHistory {
   }
 
   #new(isStakeholder: boolean): Contract {
-    // Without a stakeholder among the hosted parties, a contract is only witnessed.
+    // If no stakeholder is a hosted party, the participant only witnesses the contract.
     const others = all.filter((party) => !hosted.includes(party));
     const signatories = isStakeholder
       ? [this.#pick(hosted), ...this.#parties(others, 0, 1)]
@@ -266,7 +266,7 @@ export class DeltaHistory {
     return { ...exercise, ...this.#acsDelta(changes) };
   }
 
-  /** Creates and archives a contract in one transaction. Before 3.4, no field reports that it never was active. */
+  /** Creates and archives a contract in one transaction. Before 3.4, no field says that it was never active. */
   #transient(): void {
     if (this.#rendering === 'delta') return;
     const contract = this.#new(true);

@@ -1,6 +1,6 @@
 /**
- * Contracts of parties that left the participant become unhosted. The tests check which parties count, and that the
- * order of writes does not matter.
+ * When a party leaves the participant, its contracts become unhosted. The tests check which parties cause this, and
+ * that the order of writes does not matter.
  */
 import { describe, expect, it } from 'vitest';
 import { filterFingerprint } from '../../src/ledger/api/request-format.ts';
@@ -114,7 +114,7 @@ const archive = (offset: number, contractId: string) =>
 const hosting = (offset: number, ...changes: HostingChange[]) => frames.hosting(offset, changes);
 
 describe('a party that leaves', () => {
-  it('makes contracts unhosted if no other party that sees them is known to be hosted', async () => {
+  it('makes contracts unhosted if no other known hosted party sees them', async () => {
     const schema = await stored([
       hosting(1, ['Added', guest], ['Added', other], ['Added', remote, 'q::1220']),
       create(2, 'alone', [guest]),
@@ -146,7 +146,7 @@ describe('a party that leaves', () => {
     expect(await statuses(await stored(named, { parties }))).toEqual({ a: 'active', b: 'unhosted 3' });
   });
 
-  it('makes contracts unhosted if it is the last of several, even if it comes back, until an event ends them', async () => {
+  it('makes contracts unhosted if it is the last hosted party, even if it comes back, until an event ends them', async () => {
     const schema = await stored([
       hosting(1, ['Added', guest], ['Added', other]),
       create(2, 'a', [guest, other]),
@@ -174,7 +174,7 @@ describe('a party that leaves', () => {
     ]);
   });
 
-  it('does not affect contracts that have ended, or that end later in the same batch', async () => {
+  it('does not affect contracts that have already ended or that end later in the same batch', async () => {
     const updates = [create(1, 'a', [guest]), archive(2, 'a'), create(3, 'b', [guest]), hosting(4, ['Revoked', guest])];
     updates.push(hosting(5, ['Added', guest]), archive(6, 'b'));
     const schema = await stored(updates, { perBatch: 6 });
@@ -182,7 +182,7 @@ describe('a party that leaves', () => {
     expect(await brokenRules(schemas.url, schema)).toEqual([]);
   });
 
-  it('is detected once the participant id is known, also in earlier updates', async () => {
+  it('is detected when the participant id becomes known, even if it left in an earlier update', async () => {
     const updates = [create(1, 'a', [guest]), hosting(2, ['Revoked', guest])];
     const schema = await stored(updates, { participantId: null });
     expect(await statuses(schema)).toEqual({ a: 'active' });
@@ -193,7 +193,7 @@ describe('a party that leaves', () => {
   });
 });
 
-describe('the marks of unhosted contracts', () => {
+describe('unhosted contracts', () => {
   const history = [
     hosting(1, ['Added', guest], ['Added', other]),
     create(2, 'a', [guest]),

@@ -1,6 +1,6 @@
 /**
- * Names that the storage replaces with small numbers. With any number of names in a batch, and whenever the remainder
- * of a name arrives, each row refers to the names that were sent with it.
+ * The storage replaces names with small numbers. Each row must refer to the names that were sent with it, however many
+ * names a batch has, and even if a package name arrives later than its template.
  */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { decodeActiveContract, decodeUpdate } from '../support/wire/decode.ts';
@@ -169,7 +169,7 @@ describe('a batch with a hundred new names of each kind', () => {
     expect(await rows(miscounted)).toEqual([]);
   });
 
-  it('is followed by another session, which assigns numbers only to new names', async () => {
+  it('is continued by another session, which assigns numbers only to new names', async () => {
     const sizes = (schema: string): string =>
       `select (select count(*)::int from ${schema}.templates) as templates, (select count(*)::int from ${schema}.choices) as choices,
               (select count(*)::int from ${schema}.synchronizers) as synchronizers,
@@ -248,7 +248,7 @@ async function rollBack(session: StoreSession, after: number, frame: JsonRecord)
   await expect(write(session, after, [frame, unlawful])).rejects.toHaveProperty('code');
 }
 
-describe('names of a batch that was rolled back', () => {
+describe('names in a batch that was rolled back', () => {
   it('are stored by the next session that uses them', async () => {
     const database = await followed('forgotten');
     const lost = [
@@ -279,8 +279,8 @@ describe('names of a batch that was rolled back', () => {
   });
 });
 
-describe('names of a seed that restarts', () => {
-  it('are stored again, because the restart deletes those of the first attempt', async () => {
+describe('names in a seed that restarts', () => {
+  it('are stored again, because the restart deletes the names of the first attempt', async () => {
     const session = await openSession(await emptySchema('seeded'), identity);
     const entries = each.map((index) =>
       decodeActiveContract(

@@ -1,4 +1,4 @@
-/** A contract that the list of active contracts contains twice, which no index of the storage detects. */
+/** The list of active contracts may contain a contract twice. No index of the storage detects this. */
 import { expect, it } from 'vitest';
 import { decodeActiveContract } from '../support/wire/decode.ts';
 import { openSession, type StoreSession } from '../../src/store/write/session.ts';

@@ -1,5 +1,5 @@
 /**
- * Arguments and results stored as jsonb or as json: the setting that decides, the returned values, and rejected values.
+ * Arguments and results are stored as jsonb or as json. Tests the setting, the returned values and the rejected values.
  */
 import { describe, expect, it } from 'vitest';
 import { migrateCommand } from '../../src/cli/follow/migrate.ts';
@@ -46,7 +46,7 @@ describe('the type of arguments and results in a schema', () => {
     expect(await stored(schemas.open(schema))).toBe(type);
   });
 
-  it('does not change, and a different configuration is rejected with a remedy', async () => {
+  it('does not change, and a configuration with another type is rejected with a remedy', async () => {
     const database = await made('kept', 'json');
     await expect(assertExerciseJson(database, 'json')).resolves.toBeUndefined();
     await expect(assertExerciseJson(database, undefined)).resolves.toBeUndefined();
@@ -72,7 +72,7 @@ describe('the type of arguments and results in a schema', () => {
   });
 });
 
-/** Texts that jsonb prints differently, and texts that it rejects. */
+/** Texts that jsonb prints differently or rejects. */
 const texts = [
   String.raw`{"longer":1,"a":"x\u0041","a":1.50,"n":1e3}`,
   String.raw`{"a":"x\u0000y"}`,
@@ -105,7 +105,7 @@ describe('the returned value', () => {
     return database.withClient(async (client) => (await client.query<Record<string, unknown>>(select)).rows);
   };
 
-  it('is equal in the views of both types, also for a late update, and is the text of the ledger in the table of json', async () => {
+  it('is equal in the views of both types, even for a late update, and is the original text in a json table', async () => {
     const [parsed, asSent] = [await filled('jsonb'), await filled('json')];
     const rows = await readExercises(parsed, 'filled_jsonb_explore.exercises');
     expect(rows).toHaveLength(texts.length + 1);
@@ -119,7 +119,7 @@ describe('the returned value', () => {
     expect((await readExercises(asSent, 'exercises'))[0]).toMatchObject({ argument: texts[0], result: texts[0] });
   });
 
-  it('with a number beyond numeric is rejected on write by jsonb, and on read by the views of json', async () => {
+  it('with a number that exceeds the range of numeric is rejected on write by jsonb, and on read by the json views', async () => {
     const write = async (database: Database): Promise<unknown> => {
       const session = await openSession(database, identity);
       await session.publishSeed(0, 'genesis');

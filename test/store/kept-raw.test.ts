@@ -1,4 +1,4 @@
-/** Unknown kinds and opaque fields are unchanged after they were stored in a real Postgres. */
+/** Unknown kinds and opaque fields are stored in a real Postgres and returned unchanged. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { decodeUpdate } from '../support/wire/decode.ts';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
@@ -86,7 +86,7 @@ describe('stored data', () => {
     });
   });
 
-  it('contains no status details if their list is empty, with any blanks in it', async () => {
+  it('contains no status details if their list is empty or contains only blanks', async () => {
     const view = frames.created()['interfaceViews'] as JsonRecord[];
     const views = ['[]', '[ ]', '[\n\t]', '[ 1.0 ]'].map((details, at) =>
       frames

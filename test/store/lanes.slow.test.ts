@@ -1,4 +1,4 @@
-/** Two concurrent batches: the later one commits after the earlier one, or not at all. */
+/** Two batches are sent concurrently. The second one commits after the first one, and is rolled back if it fails. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { decodeUpdate } from '../support/wire/decode.ts';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
@@ -58,7 +58,7 @@ describe.each([
   ['few', 0],
   ['many', 500],
 ])('with %s rows:', (_, others) => {
-  it('a batch that is sent before the previous one commits after it, and ends its contracts', async () => {
+  it('a batch that is sent before the previous one has committed commits after it, and can end contracts of the previous one', async () => {
     let commit = (): void => undefined;
     const allowed = new Promise<void>((resolve) => {
       commit = resolve;
@@ -80,7 +80,7 @@ describe.each([
   it('a batch stores nothing if the previous one fails', async () => {
     const second = batchOf(1, others, create);
     const predecessor = Promise.reject(new Error('gone'));
-    // The queue of the pipeline handles this rejection, but this test has no queue.
+    // In the program, the queue of the pipeline handles this rejection. This test has no queue.
     predecessor.catch(() => undefined);
     await expect(session.writeBatch(second, 1, predecessor)).rejects.toHaveProperty('message');
     expect(await query(created.url, stored)).toEqual([{ checkpoint: '0', offsets: null, ends: null }]);
@@ -88,7 +88,7 @@ describe.each([
 });
 
 describe('a batch that waits for the previous one', () => {
-  it('is not ended as an idle session, however long the previous one takes', async () => {
+  it('is not ended by the idle timeout, however long the previous one takes', async () => {
     await database.close();
     const idleInTransactionMs = 400;
     const options = { url: created.url, schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test lanes' };

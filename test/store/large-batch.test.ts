@@ -1,6 +1,6 @@
 /**
- * Counts of batches with thousands of events of one template, more than one statement, message or list can contain.
- * Every count equals the number of sent events.
+ * Batches with thousands of events of one template. One statement, message or list cannot contain all of them. Every
+ * stored count must equal the number of sent events.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { decodeActiveContract, decodeUpdate } from '../support/wire/decode.ts';
@@ -126,7 +126,7 @@ describe('two batches with thousands of contracts of one template', () => {
   });
 
   it('count the updates of the hour, their costs and delays, and the events of all templates', async () => {
-    // Each delay is a tenth of a second and a microsecond, in units that add up without rounding.
+    // Each delay is 0.100001 s rounded to a multiple of 2^-20 s, so that the sum of the numbers is exact.
     const delay = (checkpoint * Math.round(0.100001 * 2 ** 20)) / 2 ** 20;
     const [hour] = await rows(
       `select transactions::int, paid_traffic_cost::int as cost, delay_seconds as delay, total_creates::int as creates,

@@ -1,4 +1,4 @@
-/** A quarantined update that is stored later: the tables equal the tables without quarantine, for any offset. */
+/** If a quarantined update is stored later, the tables equal the tables without quarantine, whatever its offset is. */
 import { describe, expect, it } from 'vitest';
 import { decodeUpdate } from '../support/wire/decode.ts';
 import { type Database } from '../../src/store/connection/database.ts';
@@ -70,7 +70,7 @@ describe.each([
   });
 });
 
-it('a late update is rejected if the ends of its contracts may have been pruned, because they would stay active forever', async () => {
+it('a late update is rejected if the archives of its contracts may have been pruned, because the contracts would stay active', async () => {
   const updates = [create(1, '00c1', here), archive(2), create(3, '00c3', here)].map((frame, at) =>
     timed(frame, at + 1),
   );

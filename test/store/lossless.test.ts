@@ -1,4 +1,4 @@
-/** Frames are stored in a real Postgres and read again: nothing is lost, and nothing is written twice or partly. */
+/** Frames are stored in a real Postgres and read again. No data is lost, written twice or written incompletely. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { decodeUpdate } from '../support/wire/decode.ts';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
@@ -96,12 +96,12 @@ describe('with a real Postgres,', () => {
       expect((await throughPostgres(`{"n": "${number}"}`)).text).toBe(`{"n": "${number}"}`);
     });
 
-    it('with the last of duplicate keys, like JSON parsers', async () => {
+    it('with the last value of duplicate keys, as JSON parsers do', async () => {
       expect((await throughPostgres('{"a":1,"b":2,"a":3}')).text).toBe('{"a": 3, "b": 2}');
       expect((await throughPostgres('{"a":1.5,"b":2,"a":3.50}')).text).toBe('{"a": 3.50, "b": 2}');
     });
 
-    it('with 9,000 characters from all of Unicode', async () => {
+    it('with 9,000 characters from all parts of Unicode', async () => {
       let state = 7;
       const characters = Array.from({ length: 9_000 }, () => {
         state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
@@ -244,12 +244,12 @@ describe('with a real Postgres,', () => {
       expect(await query(everything)).toEqual(before);
     });
 
-    it('stores no rows, names or checkpoint of a batch that fails halfway', async () => {
+    it('stores no rows, names or checkpoint of a batch that fails before its end', async () => {
       const before = await query(everything);
       const half = batchOf(
         checkpoint,
         create(checkpoint + 1, { templateId: 'new:Half:Way' }),
-        // A text column cannot contain NUL.
+        // A text column cannot contain a NUL character.
         create(checkpoint + 2, { witnessParties: ['Eve\u0000'] }),
       );
       await expect(session.writeBatch(half, checkpoint)).rejects.toHaveProperty('code');

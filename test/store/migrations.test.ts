@@ -46,7 +46,7 @@ async function counter(database: Database): Promise<unknown> {
   return rows[0]?.n;
 }
 
-/** Runs `work` with the URL of a new role without rights, and drops the role, because roles outlive databases. */
+/** Runs `work` with the URL of a new role without rights. Then drops the role, because no database contains it. */
 async function asLimitedRole<T>(work: (url: string, role: string) => Promise<T>): Promise<T> {
   const role = `limited_${randomUUID().replaceAll('-', '')}`;
   const admin = open('public');
@@ -69,7 +69,7 @@ describe('migrate', () => {
     expect(await counter(database)).toBe(1);
   });
 
-  it('applies everything once if several processes start at the same moment', async () => {
+  it('applies each migration once if several processes start at the same time', async () => {
     const schema = freshSchema();
     const starters = [open(schema), open(schema), open(schema)];
     const applied = await Promise.all(starters.map((database) => migrate(database, { files: [first, second] })));
@@ -77,7 +77,7 @@ describe('migrate', () => {
     expect(await counter(starters[0] ?? open(schema))).toBe(1);
   });
 
-  it('keeps the migrations before a failed one, and rolls back the failed one', async () => {
+  it('rolls back a failed migration, and keeps the migrations before it', async () => {
     const database = open(freshSchema());
     await expect(migrate(database, { files: [first, second, broken] })).rejects.toMatchObject({
       code: 'STORE_SCHEMA_MISMATCH',
@@ -159,7 +159,7 @@ describe('migrate', () => {
 });
 
 describe('assertMigrated', () => {
-  it('reports pending migrations, also without a schema', async () => {
+  it('reports pending migrations, even if the schema does not exist', async () => {
     const database = open(freshSchema());
     const outdated = { code: 'SCHEMA_OUTDATED', retry: 'fatal', exitCode: 78 };
     await expect(assertMigrated(database, [first, second])).rejects.toMatchObject(outdated);
@@ -218,7 +218,7 @@ describe('checkServer', () => {
     await expect(checkServer(open(freshSchema()))).resolves.toBeUndefined();
   });
 
-  it('rejects a role that may neither create nor use the schema, and names the missing right', async () => {
+  it('rejects a role that may neither create nor use the schema, with an error that names the missing right', async () => {
     const schema = freshSchema();
     await asLimitedRole(async (url, role) => {
       const limited = open(schema, url);
@@ -239,7 +239,7 @@ describe('checkServer', () => {
     const admin = open('public');
     const name = `ascii_${randomUUID().replaceAll('-', '')}`;
     const { rows } = await admin.pool.query<{ v: number }>(`select current_setting('server_version_num')::int as v`);
-    // Servers since 15 may have a default locale provider that supports only UTF8.
+    // Since Postgres 15, the default locale provider of a server may support only UTF8.
     const provider = (rows[0]?.v ?? 0) >= 150_000 ? 'locale_provider libc' : '';
     await admin.pool.query(
       `create database ${name} encoding 'SQL_ASCII' lc_collate 'C' lc_ctype 'C' ${provider} template template0`,

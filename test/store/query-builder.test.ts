@@ -1,4 +1,4 @@
-/** Statements built with Kysely run like all others: on the lent client, in its transaction, with the same errors. */
+/** Statements built with Kysely run on the lent client, in its transaction, and fail with the same errors as others. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -53,7 +53,7 @@ describe('a statement of the query builder', () => {
     expect(timed).toEqual(['write']);
   });
 
-  it('fails with an error of the catalog, without contents', async () => {
+  it('fails with an error of the error catalog, which contains no row data', async () => {
     const twice = database.transaction(async (client) => {
       await tablesOf(client).insertInto('synchronizers').values([synchronizer, synchronizer]).execute();
     });
@@ -75,7 +75,7 @@ describe('a statement of the query builder', () => {
   });
 });
 
-it('statements set columns in no callback and no spread, where the compiler would not check them', () => {
+it('no statement sets columns in a callback or a spread, because the compiler would not check them', () => {
   const unseen = /\.set\(\s*\(|\.(?:set|values|doUpdateSet)\(\{[^}]*\.\.\./;
   const store = join(import.meta.dirname, '../../src/store');
   const files = readdirSync(store, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));

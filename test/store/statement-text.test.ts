@@ -1,4 +1,4 @@
-/** The end and the first word of a statement, whatever its strings and comments contain. */
+/** Finds the end and the first word of a statement, whatever its strings and comments contain. */
 import { describe, expect, it } from 'vitest';
 import { readStatement } from '../../src/store/reads/answer.ts';
 
@@ -27,7 +27,7 @@ describe('the text of a statement', () => {
     },
   );
 
-  it('is scanned in one pass, in any form', () => {
+  it('is scanned in one pass, whatever it contains', () => {
     const many = 200_000;
     const texts = ['(', '/*', '/* a */ ', '--\n', ' ', "'a'", "e'\\''", '$a$', ';', '"'].map((part) =>
       part.repeat(many),

@@ -1,4 +1,4 @@
-/** The column types of the query builder equal those of the migrated tables. */
+/** The query builder declares the same column types as the migrated tables. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -8,7 +8,7 @@ import { openDatabase } from '../../src/store/connection/database.ts';
 import { migrate } from '../../src/store/schema/migrations.ts';
 import { createTestDatabase } from '../support/database.ts';
 
-it('the generated column types equal the migrated tables: npm run schema:types', async () => {
+it('the generated column types equal the migrated tables (if not, run npm run schema:types)', async () => {
   await using created = await createTestDatabase();
   const options = { schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test' };
   const database = openDatabase({ url: created.url, ...options });

@@ -1,6 +1,6 @@
 /**
- * Failed interface views and reassignment counters are stored as in the frames of the ledger, with any format of the
- * frames.
+ * Failed interface views and reassignment counters are stored as the ledger sends them, whatever the format of the
+ * frames is.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { decodeActiveContract, decodeUpdate } from '../support/wire/decode.ts';
@@ -158,7 +158,7 @@ describe.each(writings)('views of %s frames', (_name, written) => {
           { JsAssignmentEvent: frames.assigned({ createdEvent: event('s2', 12) }) },
           frames.there,
         ),
-        // Only a witness sees this create.
+        // Only a witness, and no stakeholder, sees this create.
         frames.transaction(13, [{ CreatedEvent: { ...event('c2', 13), acsDelta: false } }]),
       ],
       written,
@@ -247,7 +247,7 @@ describe.each(writings)('reassignment counters of %s frames', (_name, written) =
         ...journey('c', 16, 4, there),
         ...journey('a', 18, large),
         frames.transaction(20, [{ CreatedEvent: at('f', 20) }]),
-        // Reassignments of a release without the counter.
+        // Releases before the counter was introduced send such reassignments.
         leaving('e', 21, null, here),
         arriving('e', 22, null, here, there),
       ],

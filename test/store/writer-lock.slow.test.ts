@@ -1,4 +1,4 @@
-/** The writer lock has one holder, is released in time and with its connection, and never blocks a process. */
+/** The writer lock has one holder. It is released in time and when its connection ends, and never blocks a process. */
 import { describe, expect, it } from 'vitest';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
 import { WriterCandidate } from '../../src/store/lock/writer-lock.ts';
@@ -19,7 +19,7 @@ function open(url: string): AsyncDisposable & { readonly database: Database; rea
 }
 
 describe('the writer lock', () => {
-  it('is held by one session at a time, and is free after its release', async () => {
+  it('is held by one session at a time, and can be acquired after its release', async () => {
     await using created = await createTestDatabase();
     await using one = open(created.url);
     await using other = open(created.url);
@@ -33,7 +33,7 @@ describe('the writer lock', () => {
     expect(await other.candidate.tryLock()).toBeDefined();
   });
 
-  it('needs one connection for any number of attempts, and is held for longer than a lease', async () => {
+  it('uses one connection for any number of attempts, and is held for longer than a lease', async () => {
     await using created = await createTestDatabase();
     await using one = open(created.url);
     await using other = open(created.url);
@@ -74,7 +74,7 @@ describe('the writer lock', () => {
     await lost;
   });
 
-  it('can be released although Postgres no longer responds', async () => {
+  it('can be released even if Postgres no longer responds', async () => {
     await using created = await createTestDatabase();
     await using road = await openRoad(created.url);
     await using one = open(road.url);

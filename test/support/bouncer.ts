@@ -1,4 +1,4 @@
-/** pgbouncer in front of a server, for tests. */
+/** Starts pgbouncer in front of a Postgres server, for tests. */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';

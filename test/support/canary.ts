@@ -9,7 +9,7 @@ export interface Secrets {
   /** Access tokens. Each part of a JWT except the header is secret. */
   readonly tokens: readonly string[];
   readonly passwords: readonly string[];
-  /** Words of payloads, including keys. */
+  /** Words that occur in payloads, including keys. */
   readonly words: readonly string[];
 }
 
@@ -18,7 +18,7 @@ export interface Leak {
   readonly where: string;
   readonly what: 'token' | 'password' | 'payload';
   readonly form: string;
-  /** Position in the text. The text itself is not stored, because it would leak again. */
+  /** Position in the text. The secret itself is not stored, because the report would leak it again. */
   readonly at: number;
 }
 
@@ -132,7 +132,7 @@ async function firstEvents(url: string): Promise<string> {
   try {
     for await (const part of answer.body ?? []) text += Buffer.from(part as Uint8Array).toString();
   } catch {
-    // The stream is aborted after enough time, or ends with the process.
+    // The stream ends when it is aborted after a few seconds, or when the process exits.
   }
   return text;
 }

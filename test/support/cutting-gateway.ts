@@ -1,6 +1,6 @@
 /**
- * A gateway between an indexer and its participant. It forwards all data, and can close streams early with a clean
- * close. It shares no code with the sandbox or the client.
+ * A gateway between an indexer and its participant. It forwards all data, and can close a stream early with a close
+ * frame. It shares no code with the sandbox or the client.
  */
 import { createServer, request as forward, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -13,26 +13,26 @@ export interface PassingFrame {
   readonly path: string;
   /** Number of frames forwarded earlier on this connection. */
   readonly frames: number;
-  /** Total size of those frames and this one, in bytes. */
+  /** Total size of the frames on this connection so far, including this frame, in bytes. */
   readonly bytes: number;
   /** Number of streams on the same path that were opened before this one. */
   readonly opened: number;
 }
 
 export class CuttingGateway implements AsyncDisposable {
-  /** Whether the gateway ends the stream instead of forwarding the frame. */
+  /** Returns true if the gateway should end the stream instead of forwarding the frame. */
   cuts: (frame: PassingFrame) => boolean = () => false;
   /** Close code of an early close; 1006 for a close without a handshake. */
   code = 1000;
-  /** Status of the response to a POST of a list; undefined for the response of the participant. */
+  /** Status with which the gateway responds to a POST of a list. If undefined, the participant responds. */
   listAnswer: number | undefined;
-  /** Number of responses with that status. */
+  /** Number of responses with that status so far. */
   refused = 0;
   /** Number of open streams to the ledger. */
   passing = 0;
-  /** Whether entries keep their continuation tokens, also over HTTP. */
+  /** If false, the gateway removes the continuation tokens from entries, also over HTTP. */
   tokens = true;
-  /** Requests that opened a list, oldest first. */
+  /** Requests that opened a list, in order of time. */
   readonly lists: { readonly activeAtOffset: number; readonly streamContinuationToken?: string }[] = [];
   readonly #target: string;
   readonly #server: Server;

@@ -1,4 +1,4 @@
-/** A separate database on the server of the test run for each test, so that tests never see each other's rows. */
+/** Creates a separate database for each test on the server of the test run, so that tests do not share rows. */
 import { randomBytes } from 'node:crypto';
 import { Client, DatabaseError } from 'pg';
 
@@ -49,7 +49,7 @@ export async function query(url: string, text: string): Promise<readonly Record<
     return rows;
   } catch (thrown) {
     void client.end();
-    // The server may have ended the session while it was idle. A new session succeeds, or fails for the same reason.
+    // The server may have ended the session while it was idle. If there was another reason, a new session fails too.
     if (thrown instanceof DatabaseError && thrown.code !== adminShutdown) throw thrown;
     return queryAlone(url, text);
   }
@@ -75,8 +75,8 @@ async function connected(url: string): Promise<Client> {
 const adminShutdown = '57P01';
 
 /**
- * Idle sessions for the next read, by URL. Tests repeat a statement until an event has happened. A new session costs 15
- * ms of CPU time, and the statement 1 ms.
+ * Idle sessions for the next read, by URL. They are reused because tests repeat a statement until an event has
+ * happened. Opening a session takes 15 ms of CPU time, and running the statement takes 1 ms.
  */
 const waiting = new Map<string, readonly Waiting[]>();
 

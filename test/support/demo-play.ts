@@ -1,5 +1,5 @@
 /**
- * The traffic of the demo at fixed times: a month of history, the upgrade of a package, and some minutes of traffic.
+ * Plays the traffic of the demo at fixed times: a month of history, a package upgrade, and a few minutes of traffic.
  */
 import { upgradeLicensing } from '../../packages/ledger-sandbox/src/demo/templates/licensing-templates.ts';
 import { monthBefore, playMonth } from '../../packages/ledger-sandbox/src/demo/month.ts';

@@ -1,7 +1,6 @@
 /**
  * Replaces the numbers of templates, choices, synchronizers and party sets with their names. Numbers are assigned in
- * the order of first appearance. If a ledger sends two updates in the other order, the numbers differ, but not the
- * facts.
+ * the order of first appearance. If a ledger sends two updates in a different order, only the numbers differ.
  */
 import { escapeIdentifier } from 'pg';
 
@@ -24,7 +23,7 @@ const eventParties = (schema: string, number: string): string =>
   `(select jsonb_build_array(d.acting_parties, d.witness_parties, d.implemented_interfaces)::text
       from ${schema}.event_parties d where d.parties_pk = ${number})`;
 
-/** Tables whose rows only have a meaning in the rows that refer to them by number. */
+/** Dictionary tables. Other rows refer to their rows by number. */
 export const numberedTables: ReadonlySet<string> = new Set(['contract_parties', 'event_parties']);
 
 const withEventParties: ReadonlySet<string> = new Set(['exercises', 'archives', 'reassignments']);

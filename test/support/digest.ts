@@ -1,12 +1,12 @@
 /**
- * One SHA-256 over all facts of the ledger in a schema. Two schemas with the same digest have the same facts, however
- * many batches, restarts and writers they needed. Columns that describe only the writing process are omitted.
+ * Computes one SHA-256 over all ledger data in a schema. Two schemas with the same digest have the same ledger data,
+ * whatever the number of batches, restarts and writers was. Columns that describe only the writing process are omitted.
  */
 import { createHash, type Hash } from 'node:crypto';
 import { Client, escapeIdentifier } from 'pg';
 import { namedColumn, numberedTables } from './dictionary-names.ts';
 
-/** Columns that differ between runs and contain no facts of the ledger. */
+/** Columns that differ between runs and contain no ledger data. */
 const volatileColumns: Readonly<Record<string, readonly string[]>> = {
   stream: ['epoch', 'writer', 'seeded_at', 'seed_release', 'ledger_end', 'participant_pruned_offset'],
   updates: ['batch_offset'],
@@ -37,7 +37,7 @@ const backgroundTables: ReadonlySet<string> = new Set([
   'reader_tokens',
 ]);
 
-/** The table of the writer's transactions, which contains no facts of the ledger. */
+/** Records the writer's transactions. It contains no ledger data. */
 const ofTheWriter = 'batches';
 
 interface Table {
@@ -48,7 +48,7 @@ interface Table {
 
 /**
  * Hexadecimal SHA-256 of all tables of the schema in one snapshot, with rows in key order.
- * @param numbers `named` if the ledger's order of updates was disturbed, see dictionary-names.ts
+ * @param numbers `named` if the ledger sent updates in a different order, see dictionary-names.ts
  */
 export async function digestOf(url: string, schema: string, numbers: 'as stored' | 'named' = 'as stored') {
   const client = new Client({ connectionString: url });
@@ -99,7 +99,7 @@ async function tablesOf(client: Client, schema: string): Promise<readonly Table[
 }
 
 interface ShownTable extends Table {
-  /** SQL of a column as text, because numbers have no collation. Any total order works if it is the same everywhere. */
+  /** SQL of a column as text, because a collation applies only to text. Any total order can be used. */
   readonly textSql: (column: string) => string;
 }
 

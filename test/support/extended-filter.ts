@@ -1,5 +1,5 @@
 /**
- * The progress of a filter extension, and the comparison of a schema with one that had the wider filter from the
+ * Reads the progress of a filter extension. Compares a schema with a schema that had the extended filter from the
  * beginning.
  */
 import { query } from './database.ts';
@@ -26,8 +26,8 @@ export async function stageOf(url: string, schema = 'ledger'): Promise<Stage> {
 }
 
 /**
- * For each table: the condition of the rows, and the columns to omit, so that seeded and followed contracts have equal
- * rows. The rows are active contracts, and all events after an offset.
+ * For each table, the condition that selects the compared rows, and the columns to omit. The rows are the active
+ * contracts and all events after an offset. The omitted columns differ between seeded and followed contracts.
  */
 const compared = (
   after: number,
@@ -39,7 +39,7 @@ const compared = (
   reassignments: [`t."offset" > ${after}`, []],
   live: ['true', []],
   ended: [`t.ended_offset > ${after}`, []],
-  // These columns contain the origin of a contract, and fields that only its update has.
+  // These columns depend on whether the contract was seeded, or are only known from its update.
   contracts: [
     `t."offset" > ${after} or l."offset" is not null`,
     ['origin', 'workflow_id', 'acs_delta', 'reassignment_counter'],
@@ -47,7 +47,7 @@ const compared = (
   interface_views: [`t."offset" > ${after} or l."offset" is not null`, []],
 });
 
-/** A join, because a million rows may be compared. */
+/** A join instead of a subquery per row, because up to a million rows may be compared. */
 const liveOnes = `left join SCHEMA.live l on l."offset" = t."offset" and l.node_id = t.node_id`;
 
 /** Rows that only one of two schemas has, with names instead of numbers. Returns at most `most` rows of each. */
@@ -73,8 +73,8 @@ export async function differences(
 }
 
 /**
- * Row with comparable witnesses. In a list of active contracts, witnesses are only stakeholders. In an update, they are
- * all witnesses. Their order is undefined.
+ * SQL of a row with comparable witnesses. In a list of active contracts, the witnesses are only the stakeholders. In an
+ * update, they are all witnesses. Their order is undefined.
  */
 function ofList(schema: string, row: string, after: number): string {
   const parties = `(select jsonb_build_array(p.signatories, p.observers,

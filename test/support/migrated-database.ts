@@ -1,7 +1,7 @@
 /**
- * A database whose schemas already have their tables. Postgres needs 0.5 s of CPU time to create the tables and views
- * of one schema, and 0.06 s to copy a database that has them. The first test file that needs the template creates it
- * for all files of the run.
+ * Creates databases whose schemas already have their tables by copying a template. Postgres needs 0.5 s of CPU time to
+ * create the tables and views of one schema, but only 0.06 s to copy a database. The first test file that needs the
+ * template creates it for all files of the run.
  */
 import { createHash } from 'node:crypto';
 import { Client, escapeIdentifier } from 'pg';
@@ -25,7 +25,7 @@ export async function createMigratedDatabase(schemas: readonly string[] = both):
 
 const made: Record<string, Promise<void>> = {};
 
-/** Creates the template. The lock is for all test files, because another file may be creating the same template. */
+/** Creates the template. All test files use one lock, because another file may create the same template. */
 async function makeTemplate(server: string, template: string, schemas: readonly string[]): Promise<void> {
   const client = new Client({ connectionString: server });
   await client.connect();

@@ -1,6 +1,6 @@
 /**
- * A real OpenID Connect provider on a free port. One client may get JWT access tokens by client credentials. Tests can
- * inject faults of providers.
+ * A real OpenID Connect provider on a free port. One client may get JWT access tokens with the client credentials
+ * grant. Tests can inject faults.
  */
 import { generateKeyPairSync, type JsonWebKey } from 'node:crypto';
 import { once } from 'node:events';
@@ -9,7 +9,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { Provider, type Configuration } from 'oidc-provider';
 
 export const clientId = 'indexer';
-/** The secret differs from all other texts, so that a test can search for it. */
+/** No other text equals the secret, so a test can search for it. */
 export const clientSecret = 'canary-client-secret-7f3a';
 /** The audience of the tokens. It is also the default if the client requests no resource. */
 export const audience = 'https://daml.com/jwt/aud/participant/sandbox';
@@ -32,7 +32,7 @@ export interface Oidc extends AsyncDisposable {
   readonly jwksUrl: string;
   /** Form bodies of the token requests so far. */
   readonly tokenRequests: readonly URLSearchParams[];
-  /** Replaces the responses to token requests; undefined for those of the provider. May be changed at any time. */
+  /** Replaces the responses to token requests. If undefined, the provider responds. May be changed at any time. */
   answerWith: RequestListener | undefined;
   /** Stops listening, and closes its connections. May be called again. */
   stop(): Promise<void>;
@@ -76,7 +76,7 @@ function configuration({ tokenSeconds = 2, clientJwk }: OidcOptions): Configurat
       },
     },
     ttl: { ClientCredentials: tokenSeconds },
-    // As for a service user: the participant uses the subject as the user id.
+    // The participant uses the subject as the user id, as for a service user.
     extraTokenClaims: () => ({ sub: clientId }),
   };
 }

@@ -1,4 +1,4 @@
-/** Runs a command in the test process, like the program, but without a search for a running demo. */
+/** Runs a command in the test process as the program does, except that it does not search for a running demo. */
 import { Readable } from 'node:stream';
 import type { Call, Command } from '../../src/cli/command-line/command.ts';
 import { parse, unparsed } from '../../src/cli/command-line/parse.ts';

@@ -1,4 +1,4 @@
-/** Schemas of one test file or of one test, in a separate database that is dropped at the end. */
+/** Creates schemas for one test file or one test, in a separate database that is dropped at the end. */
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
 import type { StreamIdentity } from '../../src/model/stream.ts';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
@@ -18,9 +18,9 @@ export const identity: StreamIdentity & { readonly participantId: string } = {
 export interface Schemas {
   /** URL of the database; available while tests run. */
   readonly url: string;
-  /** Opens a schema that may or may not exist. It is closed at the end. */
+  /** Opens a schema, which does not need to exist. It is closed at the end. */
   open(schema: string): Database;
-  /** Opens a schema, and creates its tables in this version. */
+  /** Opens a schema, and creates its tables with the current migrations. */
   migrated(schema: string): Promise<Database>;
 }
 

@@ -1,4 +1,4 @@
-/** A command on its own terminal, created by `script` of util-linux. */
+/** Runs a command on a separate terminal, which `script` of util-linux creates. */
 import { spawn, spawnSync } from 'node:child_process';
 
 const { stdout: version } = spawnSync('script', ['--version'], { encoding: 'utf8' });
@@ -21,7 +21,7 @@ export function onTerminal(command: string, env: Readonly<Record<string, string>
   });
   let output = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
-  // The command may have ended before.
+  // The command may already have ended.
   child.stdin.on('error', () => undefined);
   const ended = new Promise<number | null>((resolve, reject) => {
     child.once('error', reject);

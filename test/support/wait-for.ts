@@ -1,13 +1,13 @@
-/** Waits for a fact instead of a time. This is also the only file in which tests may wait for a time. */
+/** Waits until a condition is true. Only this file may contain waits for a fixed time. */
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** A probe may cost more than the awaited event: a statement on its own connection takes 20 ms of two processors. */
+/** Pauses between probes. A probe can be expensive: a statement on a new connection takes 20 ms of CPU time. */
 const FIRST_POLL_MS = 10;
 const LONGEST_POLL_MS = 50;
 
 /**
  * Calls `probe` until it returns a value other than undefined, and returns that value.
- * @param what the awaited fact, for the error message
+ * @param what the awaited condition, for the error message
  * @param limitMs time limit, 40 seconds by default, because a busy machine needs ten to start a process
  * @throws Error with `what` after the time limit; an error of the probe is thrown at once
  */
@@ -27,8 +27,8 @@ export async function waitFor<T>(
 }
 
 /**
- * Waits for a time: for lasting faults, for steps at random times, and before a check that something has not happened.
- * Must not be used before an event that can be awaited.
+ * Waits for a fixed time. Used for long faults, for steps at random times, and before a check that something has not
+ * happened. Must not be used if the test can wait for an event.
  */
 export function pause<Value = void>(
   ms: number,

@@ -1,6 +1,6 @@
 /**
- * Operations on a stream right after a switch to another participant: gaps, offboarded parties, and quarantined
- * updates.
+ * Operations on a stream after a switch to another participant. The tests cover gaps, offboarded parties, quarantined
+ * updates, resets, filter extensions and completions.
  */
 import { expect, it } from 'vitest';
 import { filterCommand } from '../../src/cli/maintain/filter.ts';
@@ -33,7 +33,7 @@ async function expectVerified(world: SwitchWorld, participant: number): Promise<
   );
 }
 
-it('a reseed closes a gap with the active contracts of the new participant, which has other offsets for them', async () => {
+it('a reseed closes a gap with the active contracts of the new participant, although their offsets differ there', async () => {
   await using world = await SwitchWorld.open({ seed: 21, updates: 150 });
   await switched(world);
   const before = await world.checkpoint();
@@ -96,7 +96,7 @@ function departure(left: object, where: { readonly synchronizerId: string; reado
   return { TopologyTransaction: { value } } as unknown as Update;
 }
 
-it('quarantined updates of both participants are stored at their offsets', async () => {
+it('quarantined updates of both participants are later stored at their offsets', async () => {
   await using world = await SwitchWorld.open({ seed: 23, updates: 60 }, { INDEXER_QUARANTINE: 'true' });
   const other = await Network.open({ seed: 91, updates: 2 });
   const unknownUpdates = other.participants[0]?.ledger.range(0, Infinity, 2).map(({ update }) => update) ?? [];
@@ -195,7 +195,7 @@ it('a filter extension adds the active contracts of the new participant, whateve
   );
 });
 
-it('completions continue with the new participant, and coverage reports what was not read from the previous one', async () => {
+it('completions continue with the new participant, and coverage reports the completions that the previous one did not send', async () => {
   await using world = await SwitchWorld.open({ seed: 25, updates: 60 });
   const submit = async (participant: number, commandId: string): Promise<void> => {
     const { url = '' } = world.network.participants[participant] ?? {};
@@ -227,7 +227,7 @@ it('completions continue with the new participant, and coverage reports what was
   expect(JSON.stringify(coverage)).toContain('submitted through validator1');
 });
 
-it('interface views of a later interface are backfilled from the new participant, even for contracts from before the switch', async () => {
+it('views of a new interface are backfilled from the new participant, even for contracts created before the switch', async () => {
   await using world = await SwitchWorld.open(
     { seed: 26, updates: 120 },
     { LEDGER_INTERFACES: '#splice-api-token-holding-v1:Splice.Api.Token.HoldingV1:Holding' },

@@ -1,6 +1,6 @@
 /**
- * Stored data identified by update ids and contract ids only, without offsets, node ids and data of one participant. It
- * is equal for indexes of two participants of one network.
+ * Reads stored data without offsets, node ids and other data that only one participant has. Rows are identified by
+ * update ids and contract ids. The result is equal for indexes of two participants of one network.
  */
 import { query } from '../support/database.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Participants of one network that host the same parties. Each returns a common generated history at its own offsets,
- * with other gaps, another order of the two synchronizers, and another delay.
+ * Participants of one network that host the same parties. All of them return the same generated history. The offsets,
+ * the gaps, the order of the two synchronizers and the delay differ between participants.
  */
 import { accountTemplate } from '../../packages/ledger-sandbox/src/contracts/keyed-model.ts';
 import { Ledger } from '../../packages/ledger-sandbox/src/ledger/ledger.ts';
@@ -14,7 +14,7 @@ import { valueOf, type Update } from '../../packages/ledger-sandbox/src/wire/wir
 /** Number of pending updates among which the next published one is chosen. */
 const reordered = 12;
 const betweenMicros = 40_000_000;
-/** One of this many updates of a market is for a contract that moves between synchronizers. */
+/** One in this many updates of a market is for a contract that moves between synchronizers. */
 const stepsPerTravel = 4;
 
 export interface NetworkOptions {
@@ -56,7 +56,7 @@ export class Network {
         limits: { checkpointIntervalMs: 50 },
         ...(auth === undefined ? {} : { auth }),
       });
-      // The ledgers begin at different offsets, as if they had not begun at the same time.
+      // The ledgers begin at different offsets, as if they had been started at different times.
       sandbox.ledger.skipOffsets(1_000 * number + 7);
       members.push({ sandbox, random: new Random(seed * 100 + number), pending: [] });
     }
@@ -75,7 +75,7 @@ export class Network {
     return this.#markets.flatMap(({ updateIds }) => updateIds);
   }
 
-  /** Generates this many updates; each participant publishes some of them. */
+  /** Generates this many updates. Each participant publishes some of them. */
   happen(updates: number): void {
     for (let done = 0; done < updates; done += 1) {
       this.#micros += betweenMicros;
@@ -123,7 +123,7 @@ export class Network {
 /** A party that sees only the contracts that move between synchronizers. */
 export const traveller = 'Traveller::1220cc';
 
-/** A contract that moves to the other synchronizer and back, and is archived. Then the next one is created. */
+/** A contract that moves to the other synchronizer and back, and is archived. Then another one is created. */
 export class Traveller {
   readonly #ledger: Ledger;
   readonly #parties = ['Bank::1220cc', traveller] as const;
@@ -201,7 +201,10 @@ class Market {
   }
 }
 
-/** Each synchronizer has the same order everywhere, and each update comes after the updates on which it depends. */
+/**
+ * True if a participant may publish this update next. The order within a synchronizer is the same on all participants,
+ * and an update follows the updates on which it depends.
+ */
 function mayComeFirst(pending: readonly Update[], index: number): boolean {
   const update = pending[index];
   if (update === undefined) return false;

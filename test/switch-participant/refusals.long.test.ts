@@ -1,4 +1,4 @@
-/** Switches that would lose or duplicate an update: they are rejected with a reason, and change nothing. */
+/** A switch that would lose or duplicate an update is rejected with a reason, and changes nothing. */
 import { expect, it } from 'vitest';
 import { digestOf } from '../support/digest.ts';
 import { sharedSecret, token } from '../support/tokens.ts';
@@ -27,7 +27,7 @@ it('switch-participant rejects a participant with another history', async () => 
   await other.close();
 });
 
-it('switch-participant is rejected before anything is stored', async () => {
+it('switch-participant is rejected if nothing is stored yet', async () => {
   await using world = await SwitchWorld.open({ seed: 3, updates: 5 });
   await world.follow(0);
   // The state of a stream during a seed.
@@ -45,7 +45,7 @@ it('switch-participant rejects a participant that is pruned past the stored data
   expect(await refused(world, 1)).toBe('SWITCH_PRUNED');
 });
 
-it('switch-participant compares the remaining updates of a participant that is pruned before the end of the stored data', async () => {
+it('switch-participant compares only the remaining updates if the participant is pruned before the end of the stored data', async () => {
   await using world = await SwitchWorld.open({ seed: 6, updates: 50 });
   await world.follow(0);
   const { ledger } = world.network.participants[1] ?? {};
@@ -107,7 +107,7 @@ it('switch-participant compares update ids if the user may not read participant 
   expect(await world.switchTo(0)).toContain('nothing to do');
   expect(await world.switchTo(1)).toContain('done');
   await world.follow(1);
-  // Meanwhile, an administrator has set the participant id.
+  // An administrator sets the participant id before the next switch.
   await world.rows(`update ledger.stream set participant_id = 'validator1::122011111111'`);
   expect(await refused(world, 0)).toBe('SWITCH_REFUSED');
   expect(await world.switchTo(0, ['--yes', '--participant', 'validator0::122000000000'])).toContain('done');

@@ -1,4 +1,4 @@
-/** The stream continues from another participant of the network, and back: no update is lost or duplicated. */
+/** The stream is switched to another participant of the network and back. No update is lost or duplicated. */
 import { expect, it } from 'vitest';
 import { verifyCommand } from '../../src/cli/verify/verify.ts';
 import { brokenRules } from '../history/rules.ts';
@@ -7,7 +7,7 @@ import { waitFor } from '../support/wait-for.ts';
 import { contentsOf, difference } from './contents.ts';
 import { SwitchWorld } from './switch-world.ts';
 
-/** Expects that stored data equals a fresh index of a participant. */
+/** Expects that the stored data equals the data of a new index of the participant. */
 async function expectSame(world: SwitchWorld, participant: number): Promise<void> {
   const { url } = world.database;
   await world.follow(participant, 'fresh');
@@ -46,7 +46,7 @@ it('the stream continues from another participant, and back again', async () => 
     before = await world.checkpoint();
     expect(before).toBeGreaterThanOrEqual(after);
   }
-  // Otherwise, no switch would have tested the order of two synchronizers.
+  // Otherwise, the switches would not have tested a different order of the two synchronizers.
   expect(leftOut).toBeGreaterThan(0);
   const travelled = 'select distinct source_pk, target_pk from ledger.reassignments';
   expect(await world.rows(travelled)).toHaveLength(2);
@@ -72,7 +72,7 @@ it('verify compares the stream with the participant to which it was switched', a
       ['acs', true],
     ]);
   }
-  // The comparison can fail, for updates before and after the switch.
+  // Changed updates before and after the switch are detected, so the comparison includes them.
   const [row] = await world.rows('select max(from_offset) as at from ledger.participants');
   await world.rows(
     `update ledger.updates set workflow_id = 'x' where "offset" = (select max("offset") from ledger.updates)`,
@@ -89,7 +89,7 @@ it('verify compares the stream with the participant to which it was switched', a
   ]);
 });
 
-it('explore.updates has the source participant of each update, and the offset there', async () => {
+it('explore.updates has the source participant of each update, and its offset on that participant', async () => {
   await using world = await SwitchWorld.open({ seed: 5, updates: 60 });
   await world.follow(0);
   expect(
@@ -125,7 +125,7 @@ it('explore.updates has the source participant of each update, and the offset th
   ]);
 });
 
-it('a parked indexer resumes automatically after the switch, and waiting clients get responses in order', async () => {
+it('a parked indexer resumes automatically after the switch, and waiting clients receive their responses in order', async () => {
   await using world = await SwitchWorld.open({ seed: 9, updates: 80 });
   await world.follow(0);
   const before = await world.checkpoint();

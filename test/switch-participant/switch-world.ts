@@ -1,4 +1,4 @@
-/** A network, a database, and an indexer with a configured participant, as an operator runs them. */
+/** Sets up a network, a database, and an indexer with a configured participant, as an operator runs them. */
 import type { IndexerError } from '../../src/errors/indexer-error.ts';
 import { toIndexerError } from '../../src/errors/indexer-error.ts';
 import { runIndexer, type IndexerRun } from '../e2e/runs/indexer-run.ts';
@@ -31,7 +31,7 @@ export class SwitchWorld {
     await this.database.drop();
   }
 
-  /** Environment variables to read from this participant. */
+  /** Environment variables with which an indexer or a command reads from this participant. */
   env(participant: number, schema = 'ledger'): Record<string, string> {
     return {
       LEDGER_URL: this.network.participants[participant]?.url ?? '',

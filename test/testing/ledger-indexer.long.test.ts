@@ -1,4 +1,4 @@
-/** `ledger-indexer/testing`, used as in the tests of an application. */
+/** Uses `ledger-indexer/testing` as the tests of an application do. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -52,7 +52,7 @@ describe('startLedgerIndexer', () => {
     const on = await startLedgerIndexer({ templates: [invoice, receipt] });
     const took = performance.now() - began;
     console.log(`embedded Postgres, sandbox and indexer ready after ${took.toFixed(0)} ms`);
-    // Another test suite on this machine may have folders with similar names.
+    // Other test suites on this machine may have folders with similar names.
     const [data] = await on.query<{ at: string }>("select current_setting('data_directory') as at");
     const own = folders().find((name) => data?.at.includes(name) === true);
     expect(own).toBeDefined();
@@ -66,7 +66,7 @@ describe('startLedgerIndexer', () => {
     await expect(fetch(`${on.ledgerUrl}/v2/version`)).rejects.toThrow();
   });
 
-  it('indexes the submitted data: a template of the test, its choice, and the parties', async () => {
+  it('indexes the submitted contracts and exercises of a template that the test defines, and the parties', async () => {
     await using on = await startLedgerIndexer({ databaseUrl: server(), templates: [invoice, receipt] });
     const { seller, buyer, offset } = await invoiceOf(on);
     await on.waitFor(offset);
@@ -102,7 +102,7 @@ describe('startLedgerIndexer', () => {
     for (const { databaseUrl } of [one, two]) expect(left).not.toContain(new URL(databaseUrl).pathname.slice(1));
   });
 
-  it('uploads a DAR, and passes log lines and options of the indexer through', async () => {
+  it('uploads a DAR, passes options to the indexer, and passes on its log lines', async () => {
     const lines: string[] = [];
     const env = { POSTGRES_SCHEMA: 'desk', INDEXER_LOG_LEVEL: 'debug' };
     await using on = await startLedgerIndexer({ databaseUrl: server(), env, log: (line) => lines.push(line) });
@@ -117,7 +117,7 @@ describe('startLedgerIndexer', () => {
     expect(lines.some((line) => line.includes('"level":"info"'))).toBe(true);
   });
 
-  it('reports mistakes in waits, queries, submissions, options and server URLs, and leaves nothing after a failed start', async () => {
+  it('reports mistakes in waits, queries, submissions, options and server URLs, and cleans up after a failed start', async () => {
     const before = (await databases()).length;
     {
       await using on = await startLedgerIndexer({ databaseUrl: server() });

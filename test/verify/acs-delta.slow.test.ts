@@ -1,6 +1,6 @@
 /**
- * `verify` in shape ACS_DELTA, with a release without continuation tokens: equal data is equal, and differences are
- * found.
+ * Runs `verify` in shape ACS_DELTA against a release without continuation tokens. It finds differences, and no
+ * differences in equal data.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
@@ -58,7 +58,7 @@ it.each(['seeded', 'whole'])('verify finds no difference in schema %s', async (s
   expect(Number(counts?.['archives'])).toBeGreaterThan(20);
 });
 
-it('a seeded schema has the same later rows as one that followed the complete history', async () => {
+it('a seeded schema has the same later rows as a schema that followed the complete history', async () => {
   const later = (schema: string): string => `
     select a."offset"::int, a.node_id, a.contract_id, t.package_id, t.entity_name, a.witness_parties, a.implemented_interfaces,
            (select array_agg(l.deactivated_offset::int) from ${schema}.lifetimes l where l.contract_id = a.contract_id) as ended

@@ -31,7 +31,7 @@ describe('the arguments of verify', () => {
     expect(argumentsOf(argv)).toEqual({ ...nothing, ...expected });
   });
 
-  it('leave options to the configuration', () => {
+  it('may omit options, which are then read from the configuration', () => {
     const { options } = parse(verifyCommand, ['--invariants', '--database-url', 'postgres://x', '--postgres-schema=s']);
     expect(Object.fromEntries(options.values)).toEqual({ 'database-url': 'postgres://x', 'postgres-schema': 's' });
   });
@@ -79,7 +79,7 @@ describe('the results of verify', () => {
     ]);
   });
 
-  it('determine the exit code: a difference takes precedence over an undecided result', () => {
+  it('determine the exit code, and a difference takes precedence over an undecided result', () => {
     const [equal, different, undecided] = (['equal', 'different', 'undecided'] as const).map((outcome) =>
       result({ outcome }),
     );

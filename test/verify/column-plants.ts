@@ -1,16 +1,16 @@
-/** For each kind of rows in docs/reference/verify-columns.md: which row of a table is changed, and to which value. */
+/** For each kind of rows in docs/reference/verify-columns.md, the row that a test changes, and its new value. */
 
 export interface Rows {
   readonly table: string;
-  /** SQL condition for the rows; all rows of the table if absent. */
+  /** SQL condition that selects the rows. If absent, all rows of the table are selected. */
   readonly where?: string;
-  /** SQL that creates the required rows in other tables. */
+  /** SQL that creates rows in other tables that the change needs. */
   readonly setUp?: string;
 }
 
 const seedOffset = '(select seed_offset from stream)';
 
-/** A stream that was seeded twice: the first range ends before the gap. */
+/** A stream that was seeded twice. The first range ends before the gap. */
 const twoRanges = `
   insert into coverage (from_offset, to_offset, origin, filter_hash, transaction_shape)
     values (1, 2, 'seed', 'of old', 'LEDGER_EFFECTS');
@@ -151,7 +151,7 @@ export const validChanges: Readonly<Record<string, string>> = {
   'coverage, a closed range.to_offset': 'to_offset + 1',
   'coverage, a closed range.origin': `'oldest'`,
   'completion_ranges.from_offset': 'from_offset - 1',
-  // At the end of the history is a command without a completion.
+  // The command at the end of the history has no completion.
   'completion_ranges.to_offset': 'to_offset - 1',
   'packages.model': `model || '{"planted": 1}'`,
   'quarantine.epoch': 'epoch - 1',

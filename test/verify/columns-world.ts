@@ -1,6 +1,6 @@
 /**
- * A stream with a value in every column of the storage: a seed with all kinds of contracts, all kinds of updates,
- * redactions, a quarantined update, and typed views. The indexer is stopped, but the ledger still responds.
+ * A stream that has a value in every column of the storage. It has a seed with all kinds of contracts, all kinds of
+ * updates, redactions, a quarantined update, and typed views. The indexer is stopped, but the ledger still responds.
  */
 import { openDatabase } from '../../src/store/connection/database.ts';
 import { redact, type RedactionRequest } from '../../src/store/retention/redact.ts';

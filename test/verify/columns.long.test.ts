@@ -1,6 +1,6 @@
 /**
- * Changes every stored column without the indexer, and runs `verify`. Changes are detected exactly if
- * docs/reference/verify-columns.md lists them as detected. A column that is missing in the page fails here.
+ * Changes every stored column without the indexer, and runs `verify`. `verify` must detect exactly the changes that
+ * docs/reference/verify-columns.md lists as detected. The test fails if a column is missing on that page.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toIndexerError } from '../../src/errors/indexer-error.ts';
@@ -79,7 +79,7 @@ async function whileChanged({ rows, columns, value, by = everything }: Change): 
     try {
       await world.change(changes.join(';'));
     } catch (thrown) {
-      // A check constraint violation: the database itself rejects the change.
+      // The database rejects the change, because it violates a check constraint.
       if (Reflect.get(thrown as object, 'code') === '23514') return ['refused'];
       throw thrown;
     }
@@ -93,7 +93,7 @@ async function whileChanged({ rows, columns, value, by = everything }: Change): 
 const each = (groups: readonly ColumnGroup[]) =>
   groups.flatMap(({ rows, columns, by }) => columns.map((column) => [rows, column, by] as const));
 
-it('verify reports nothing if nothing is changed', async () => {
+it('verify reports no difference if no column is changed', async () => {
   expect(await noticedBy(everything)).toEqual([]);
 });
 
@@ -109,7 +109,7 @@ it('each column is in docs/reference/verify-columns.md, once for each kind of ro
   expect(new Set(tables)).toEqual(new Set(kinds.map((rows) => rowsOf(rows).table)));
 });
 
-describe('verify with a detectable change', () => {
+describe('verify after a detectable change', () => {
   it.each([...each(noticed), ...each(inPart)])('detects it in rows "%s", column %s', async (rows, column, by) => {
     const found = await whileChanged({ rows, columns: [column], by });
     expect(
@@ -119,8 +119,8 @@ describe('verify with a detectable change', () => {
   });
 });
 
-describe('verify with an undetectable change', () => {
-  it('reports nothing about another order of parties in a create in flight', async () => {
+describe('verify after an undetectable change', () => {
+  it('reports nothing if the parties in a create in flight are in another order', async () => {
     const value = `jsonb_set(created_event, '{witnessParties}', (
       select jsonb_agg(p order by place desc) from jsonb_array_elements(created_event -> 'witnessParties') with ordinality l (p, place)))`;
     expect(
@@ -128,7 +128,7 @@ describe('verify with an undetectable change', () => {
     ).toEqual([]);
   });
 
-  // All columns are changed at once, because a change that no check detects here is not detected alone either.
+  // All columns are changed at once. If no check detects this, no check detects a change of a single column either.
   it.each(outOfSight)('reports nothing in rows "$rows", columns $columns', async ({ rows, columns }) => {
     expect(await whileChanged({ rows, columns })).toEqual([]);
   });

@@ -1,6 +1,5 @@
 /**
- * `compare-pqs`: a database with the layout of a PQS, filled from the ledger, compared with an index of the same
- * ledger.
+ * Runs `compare-pqs` on an index and on a database with the layout of a PQS. Both are filled from the same ledger.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { demoInterfaces } from '../../packages/ledger-sandbox/src/demo/templates/names.ts';
@@ -57,7 +56,7 @@ async function compared(...argv: readonly string[]): Promise<ComparedPqs & { rea
   const { code, lines } = await run('--json', ...argv);
   return { code, ...(JSON.parse(lines.join('\n')) as ComparedPqs) };
 }
-/** The result of the comparison while the PQS is changed. Restores the PQS. */
+/** Changes the PQS, runs the comparison, and restores the PQS. Resolves to the result. */
 async function foundAfter(
   change: string,
   ...argv: readonly string[]
@@ -83,7 +82,7 @@ async function one(sql: string): Promise<Readonly<Record<string, unknown>>> {
 }
 
 describe('compare-pqs', () => {
-  it('finds equal databases equal, including contents, and counts the same rows', async () => {
+  it('finds no difference between equal databases, including contents, and counts the same rows in both', async () => {
     const { code, differences, onlyPqs, onlyIndexer, rows, at, events, updates } = await compared('--contents');
     expect({ differences, onlyPqs, onlyIndexer }).toEqual({ differences: [], onlyPqs: [], onlyIndexer: [] });
     const end = sandbox.ledger.ledgerEnd();
@@ -92,12 +91,12 @@ describe('compare-pqs', () => {
     expect(rows.pqs).toBeGreaterThan(1_000);
   });
 
-  it('compares at an earlier offset', async () => {
+  it('compares the databases at an earlier offset if requested', async () => {
     const half = Math.floor(sandbox.ledger.ledgerEnd() / 2);
     expect(await compared('--at', String(half))).toMatchObject({ code: 0, at: half, differences: [] });
   });
 
-  it('reports a contract that only one database has', async () => {
+  it('reports a contract that is in only one database', async () => {
     const { contract_id: id, template_fqn: name } = await one(
       `select * from contract where payload_type = 'template' and archived_at_ix is null order by contract_id limit 1`,
     );
@@ -144,7 +143,7 @@ describe('compare-pqs', () => {
     expect(new Set(kinds(read.differences))).toEqual(new Set(['active']));
   });
 
-  it('reports contracts outside of a filter separately, and as a difference only if they are in the PQS', async () => {
+  it('reports contracts outside of a filter separately, and counts them as differences only if they are in the PQS', async () => {
     const holdings = `select pk from __contract_tpe where payload_type = 'interface' limit 1`;
     const { template_fqn: name } = await one(`select template_fqn from __contract_tpe where pk = (${holdings})`);
     const less = await foundAfter(`delete from __contracts where tpe_pk = (${holdings})`);

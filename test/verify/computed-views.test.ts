@@ -1,5 +1,6 @@
 /**
- * Interface views that a participant may compute differently from the stored views, and views that count as different.
+ * A participant may compute interface views again, so that they differ from the stored views. Tests which differences
+ * `verify` accepts.
  */
 import { describe, expect, it } from 'vitest';
 import { addedBy, recomputedBy } from '../../src/cli/verify/computed-views.ts';

@@ -1,4 +1,4 @@
-/** The rules of `verify --invariants`: no findings in valid histories, and each rule detects its violation. */
+/** `verify --invariants` finds nothing in valid histories, and each of its rules detects a violation of that rule. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { filterFingerprint } from '../../src/ledger/api/request-format.ts';
 import { decodeCompletion } from '../../src/ledger/frames/decode-completion.ts';
@@ -52,7 +52,8 @@ async function filled(seed: number, length: number): Promise<number> {
 }
 
 /**
- * The completion of a transaction's command, with the fields of the transaction, so that the same reader may read it.
+ * Creates the completion of a transaction's command. It has the fields of the transaction, so that the same reader may
+ * read it.
  */
 function completionOf(frame: string): readonly Completion[] {
   const { update } = JSON.parse(frame) as { update: { Transaction?: { value: Record<string, unknown> } } };

@@ -1,4 +1,4 @@
-/** Both sides of `verify` represent the same event as the same text, whatever its contents are. */
+/** `verify` converts events of the ledger and of the database to text. Equal events must have equal texts. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BucketSums, digestOf, fieldDigests } from '../../src/cli/verify/bucket-sums.ts';
 import { plainEntry } from '../../src/ledger/frames/plain-active.ts';
@@ -162,7 +162,7 @@ describe('updates', () => {
     expect(stored).toEqual(sent);
   });
 
-  it('differ in exactly the changed field', async () => {
+  it('differ only in the changed field', async () => {
     const text = frames.text(frames.fullTransaction(next()));
     await write(text);
     const stored = await database.withClient((client) => storedLines(client, checkpoint - 1, checkpoint));
@@ -188,7 +188,7 @@ describe('updates', () => {
 });
 
 describe('active contracts', () => {
-  it('are the same on both sides, by field and as sums', async () => {
+  it('are the same on both sides, as single fields and as sums', async () => {
     const payloads = [...odd.map(([, payload]) => payload), '{"owner":"a"}'];
     await using other = await createTestDatabase();
     const mine = openDatabase({

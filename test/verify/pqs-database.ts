@@ -1,7 +1,7 @@
 /**
- * A database with the layout of a PQS, filled from the data of a ledger. It has the tables of a PQS under their names,
- * with ordinals of transactions instead of offsets, and the functions of its read API. It is written for these tests,
- * and no code of PQS runs here. Reassignments are omitted: a contract stays on its synchronizer.
+ * A database with the layout of a PQS, filled from the data of a ledger. It has the table names of a PQS, the functions
+ * of its read API, and transaction ordinals instead of offsets. It is written for these tests and does not run code of
+ * PQS. It has no reassignments, so a contract stays on its synchronizer.
  */
 import { Client } from 'pg';
 import { interfaces, interfacesV2 } from '../../packages/ledger-sandbox/src/demo/templates/names.ts';

@@ -1,4 +1,4 @@
-/** JSON printed like jsonb in Postgres, with the same text for any value. */
+/** The program prints JSON with exactly the text that Postgres prints for jsonb. */
 import { array, bigInt, constantFrom, letrec, oneof, sample, string, tuple, type Arbitrary } from 'fast-check';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -53,7 +53,7 @@ const json: Arbitrary<string> = letrec<{ value: string }>((tie) => ({
 })).value;
 
 describe('printed JSON', () => {
-  it('equals the text of Postgres', async () => {
+  it('equals the text that Postgres prints for jsonb', async () => {
     const texts = sample(json, { numRuns: 3_000, seed: 11 });
     expect(texts.map((text) => printedText(text))).toEqual(await byPostgres(texts));
   });

@@ -1,6 +1,6 @@
 /**
- * Data that `verify` must not report as a difference: quarantined updates, redactions, pruned history, filters and
- * other shapes.
+ * `verify` must not report a difference because of quarantined updates, redactions, pruned history, filters or other
+ * shapes.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { updateFormat, type LedgerFilter } from '../../src/ledger/api/request-format.ts';
@@ -81,7 +81,7 @@ describe('verify accepts', () => {
     expect(run.results[1]?.quarantined).toBeGreaterThan(1);
   });
 
-  it('redactions: only redacted contents are not compared', async () => {
+  it('redactions, and still compares all contents that are not redacted', async () => {
     await index(200);
     const contract = await one<{ contract_id: string }>(
       `select contract_id from ledger.decoded_contracts c join ledger.lifetimes l using (contract_id)

@@ -1,5 +1,6 @@
 /**
- * Statements that make a contract live or ended without the indexer: its row moves between the tables live and ended.
+ * Statements that make a contract live or ended without the indexer. They move its row between the tables live and
+ * ended.
  */
 
 const same = '"offset", unhosted_since, node_id, template_pk, synchronizer_pk, parties_pk, contract_id';
@@ -16,7 +17,7 @@ export function alive(where: string): string {
   return `with gone as (delete from ended where ${where} returning *) insert into live (${same}) select ${same} from gone`;
 }
 
-/** Gives a contract its own party set in all rows, with one list replaced by `to` (SQL). */
+/** Gives a contract a separate party set in all its rows, in which one list is replaced by `to` (SQL). */
 export function otherParties(
   column: 'signatories' | 'observers' | 'witness_parties',
   to: string,

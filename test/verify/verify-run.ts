@@ -1,4 +1,4 @@
-/** `verify` as an operator runs it, in the test process. */
+/** Runs `verify` in the test process, as an operator runs it. */
 import { Writable } from 'node:stream';
 import { verifyCommand } from '../../src/cli/verify/verify.ts';
 import type { VerifyResult } from '../../src/cli/verify/result.ts';

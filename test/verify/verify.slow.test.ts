@@ -1,4 +1,4 @@
-/** `verify` against a ledger: equal after an undisturbed run, and exact about changes made without the indexer. */
+/** `verify` finds no difference after an undisturbed run, and reports exactly the changes made without the indexer. */
 import { readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -40,7 +40,7 @@ async function change(statements: string): Promise<void> {
 
 const states = ['live', 'ended'] as const;
 
-/** The findings while the tables are changed. Restores the tables. */
+/** Changes the tables, runs `verify`, and restores the tables. Resolves to the findings. */
 async function findingsWhile(changed: string | readonly string[], statements: string, ...words: readonly string[]) {
   const tables = [changed].flat();
   await change(tables.map((table) => `create table kept_${table} as select * from ${table}`).join(';'));
@@ -77,7 +77,7 @@ afterAll(async () => {
 });
 
 describe('verify after an undisturbed run', () => {
-  it('finds equal data in every comparison', async () => {
+  it('finds no difference in any comparison', async () => {
     const run = await verify('--invariants', '--tokens', '--tail', '100', '--acs', ...range());
     expect(run.results.map(({ kind, outcome, findings, note }) => ({ kind, outcome, findings, note }))).toEqual(
       ['invariants', 'tokens', 'tail', 'range', 'acs'].map((kind) => ({
@@ -103,7 +103,7 @@ describe('verify after an undisturbed run', () => {
     expect(Number(active.count)).toBeGreaterThan(50);
   });
 
-  it('finds equal data if the participant returns parties in another order', async () => {
+  it('finds no difference if the participant returns parties in another order', async () => {
     sandbox.faults.reverseParties = {};
     const run = await verify('--tail', '100', '--acs', ...range());
     sandbox.faults.reverseParties = undefined;
@@ -112,7 +112,7 @@ describe('verify after an undisturbed run', () => {
     );
   });
 
-  it('finds equal data if the participant computes views with a newer package, and reports the package', async () => {
+  it('finds no difference if the participant computes views with a newer package, and reports the package', async () => {
     const packageId = 'ef'.repeat(32);
     sandbox.faults.newerViews = { packageId };
     const run = await verify('--acs', ...range());
@@ -142,14 +142,14 @@ describe('verify after an undisturbed run', () => {
     });
   });
 
-  it('finds equal data at earlier offsets', async () => {
+  it('finds no difference at earlier offsets', async () => {
     for (const at of [seedOffset, seedOffset + 1, seedOffset + 250, checkpoint - 1]) {
       const run = await verify('--acs', '--at', String(at));
       expect(run.results).toMatchObject([{ outcome: 'equal', atOffset: at }]);
     }
   });
 
-  it('is undecided about offsets that one side does not know', async () => {
+  it('is undecided about offsets that the index or the participant does not know', async () => {
     for (const words of [
       ['--acs', '--at', String(seedOffset - 1)],
       ['--acs', '--at', String(checkpoint + 1)],
@@ -328,7 +328,7 @@ describe('verify --range reports', () => {
 });
 
 describe('verify with a running indexer', () => {
-  it('finds equal data each time, whatever is committed meanwhile', async () => {
+  it('finds no difference in repeated comparisons while the indexer commits new batches', async () => {
     await using indexer = await runIndexer(ledger());
     const traffic = startTraffic(sandbox.ledger, { seed: 9, updatesPerSecond: 50 });
     try {

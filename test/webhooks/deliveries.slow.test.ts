@@ -1,5 +1,6 @@
 /**
- * Webhooks of a running indexer: they send every event, signed for a third-party verifier, in order for each contract.
+ * Webhooks of a running indexer send every event, in order for each contract. A third-party verifier checks the
+ * signatures.
  */
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -58,7 +59,7 @@ async function add(name: string, ...words: string[]): Promise<void> {
 
 const catchUp = (): Promise<void> => indexer.reaches(world.sandbox.ledger.ledgerEnd());
 
-/** Resolves when the line of the only webhook matches. */
+/** Resolves when the line that lists the only webhook matches. */
 function listed(expected: RegExp): Promise<true> {
   return waitFor(`webhook list has ${String(expected)}`, async () =>
     expected.test((await webhook('list')).join('\n')) ? true : undefined,
@@ -70,7 +71,7 @@ async function cursor(): Promise<number> {
   return Number((await query(world.database.url, 'select cursor_offset from ledger.webhooks'))[0]?.['cursor_offset']);
 }
 
-/** Offset of the webhook's retention hold. Later history is kept. */
+/** Offset of the webhook's retention hold. Later history must not be pruned. */
 async function held(name: string): Promise<number> {
   const text = `select "offset" from ledger.retention_holds where name = 'webhook:${name}'`;
   return Number((await query(world.database.url, text))[0]?.['offset']);
@@ -154,7 +155,7 @@ describe('a webhook', () => {
     expect(mine.length).toBeGreaterThan(0);
     expect(mine.length).toBeLessThan((await stored()).length);
     await taken(mine);
-    // The webhook has read to the end of history.
+    // At this point, the webhook has read to the end of history.
     await waitFor('it has caught up', async () => ((await cursor()) === (await world.checkpoint()) ? true : undefined));
     expect(places(receiver.taken)).toEqual(mine);
     await webhook('remove', 'limited');
@@ -177,7 +178,7 @@ describe('a webhook', () => {
 });
 
 describe('an event that is rejected', () => {
-  it('blocks only its contract, becomes a dead letter with the later events of the contract, and is replayed in order', async () => {
+  it('blocks only its contract, becomes a dead letter together with later events of the contract, and is replayed in order', async () => {
     await add('again', '--after', '0');
     const contract = await busyContract();
     receiver.reply = (received) => ({ status: received.contract === contract ? 422 : 204 });
@@ -187,7 +188,7 @@ describe('an event that is rejected', () => {
     await waitFor('its events are dead letters', async () =>
       (await webhook('dead-letters', 'again')).length === own.length ? true : undefined,
     );
-    // The first event has three attempts, and the others have none.
+    // The first event was tried three times, and the others were not tried.
     expect(receiver.heard.filter((received) => received.contract === contract).map(({ place }) => place)).toEqual([
       own[0],
       own[0],
@@ -249,8 +250,8 @@ describe('a receiver', () => {
     await webhook('remove', 'away');
   });
 
-  it('that is unavailable is retried, and no event is abandoned', async () => {
-    // The last event of a template is the only event that the receiver gets.
+  it('that is unavailable gets an event again until it accepts it', async () => {
+    // The receiver gets only one event, the last event of a template.
     const [only = {}] = await query(
       world.database.url,
       `select template_fqn, "offset" - 1 as before from explore.events e where template_fqn is not null
@@ -259,7 +260,7 @@ describe('a receiver', () => {
         order by "offset" limit 1`,
     );
     await add('patient', '--template', String(only['template_fqn']), '--after', String(only['before']));
-    // A rejected event would have only three attempts.
+    // A rejected event would be tried only three times.
     let isAway = true;
     receiver.reply = () => ({ status: isAway || receiver.heard.length <= 5 ? 503 : 204 });
     await listed(/ {2}failing since 20\S+: status 503/);
@@ -271,7 +272,7 @@ describe('a receiver', () => {
     await webhook('remove', 'patient');
   });
 
-  it('that redirects to another URL is not followed', async () => {
+  it('that redirects to another URL counts as a failed delivery, and the redirect is not followed', async () => {
     await add('moved', '--after', '0');
     receiver.reply = () => ({ status: 302, headers: { location: `${receiver.url}/elsewhere` } });
     await waitFor('there are dead letters', async () =>
@@ -281,7 +282,7 @@ describe('a receiver', () => {
     await webhook('remove', 'moved');
   });
 
-  it('that responds with 410 receives nothing until it is resumed, and holds no history', async () => {
+  it('that responds with 410 receives nothing until the webhook is resumed, and its webhook holds no history', async () => {
     await add('leaver', '--after', '0');
     receiver.reply = () => ({ status: receiver.taken.length < 30 ? 204 : 410 });
     await waitFor('it is disabled', async () =>
@@ -323,7 +324,7 @@ describe('history after a reset', () => {
 });
 
 describe('a standby', () => {
-  it('delivers nothing while the writer runs, then continues at the cursor and repeats events with the same ids', async () => {
+  it('delivers nothing while the writer runs, and then continues at the cursor (repeated events have the same ids)', async () => {
     const delivered = (run: IndexerRun, name: string) =>
       run.metric(`indexer_webhook_deliveries_total{webhook="${name}",result="delivered"}`);
     const standby = await world.run('ledger', env);
@@ -359,7 +360,7 @@ describe('pruned history', () => {
     return lines.join('\n');
   };
 
-  it('is held for a webhook, and the list reports what was not sent if the hold was removed', async () => {
+  it('is held for a webhook, and if the hold is removed, the list reports the events that were not sent', async () => {
     await add('behind', '--after', '0');
     receiver.reply = () => ({ status: 503 });
     await waitFor('it was tried', () => (receiver.heard.length > 0 ? true : undefined));
@@ -377,7 +378,7 @@ describe('pruned history', () => {
     await webhook('remove', 'behind');
   });
 
-  it('is not sent to a disabled webhook, which resumes after it, and the list reports that', async () => {
+  it('is not sent to a disabled webhook, which resumes after it and reports the skipped events in the list', async () => {
     await add('late', '--after', '20');
     receiver.reply = () => ({ status: 410 });
     await waitFor('it is disabled', async () =>

@@ -1,6 +1,6 @@
 /**
- * The receiver in docs/how-to/integrate/webhooks.md, unchanged: it accepts signatures of the indexer and rejects all
- * others.
+ * The receiver in docs/how-to/integrate/webhooks.md accepts signatures of the indexer, and rejects all others. The
+ * tests run the code of the page unchanged.
  */
 import { expect, it } from 'vitest';
 import { messageId, newSecret, signedHeaders } from '../../src/webhooks/signature.ts';
@@ -19,7 +19,7 @@ it('the documented receiver accepts the signature, but not with another body, ke
   expect(() => received(body, signedHeaders(secret, id, body, Date.now() - 600_000))).toThrow(/old/);
 });
 
-it('an event has one message id, which differs for other webhooks, positions and histories', () => {
+it('an event always has the same message id, which differs for other webhooks, positions and histories', () => {
   const ids = [
     messageId('hook', 1, 2, 'u'),
     messageId('other', 1, 2, 'u'),

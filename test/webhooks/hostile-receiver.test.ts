@@ -1,5 +1,5 @@
 /**
- * Receivers whose responses are not HTTP or are endless: events of different contracts are sent to them one by one. The
+ * The responses of these receivers are not HTTP or do not end. The indexer sends them only one event at a time. The
  * receivers are raw sockets.
  */
 import { createServer, type AddressInfo, type Socket } from 'node:net';

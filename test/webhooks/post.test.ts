@@ -1,4 +1,4 @@
-/** One delivery to faulty receivers, and to host names that resolve to forbidden addresses. */
+/** Tests one delivery to a faulty receiver, or to a host name that resolves to a forbidden address. */
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { readFileSync } from 'node:fs';
@@ -27,7 +27,7 @@ const receivers: Readonly<Record<string, (response: ServerResponse) => void>> = 
   '/closes-half-way': (response) => {
     response.writeHead(200, { 'content-length': '9' }).write('ok', () => response.destroy());
   },
-  // One packet per response, so that the data after it is read together with it.
+  // Each response is one packet, so that data after the response is read together with it.
   '/fine-with-a-body': (response) => void response.socket?.end('HTTP/1.1 204 No Content\r\n\r\n{"ok":true}'),
   '/fine-and-more': (response) =>
     void response.socket?.end('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok and more\r\n\r\n'),
@@ -118,7 +118,7 @@ describe('a receiver', () => {
     ['/gone', { kind: 'gone' }],
     ['/moved', refused('status 307, and redirects are not followed')],
     ['/hangs', refused(`no response within ${String(timeoutMs)} ms`)],
-    // The status alone decides the outcome.
+    // Only the status decides the outcome.
     ['/hangs-in-its-answer', { kind: 'delivered' }],
     ['/closes-half-way', { kind: 'delivered' }],
     ['/ten-megabytes', { kind: 'delivered', isCut: true }],
@@ -133,14 +133,14 @@ describe('a receiver', () => {
     ['/gone-and-more', { kind: 'gone' }],
     ['/busy-and-more', { kind: 'away', problem: 'status 503', retryAfterMs: 7_000 }],
     ['/is-no-http', cut('no response: HPE_INVALID_CONSTANT')],
-  ])('at %s has the outcome of its response', async (path, expected) => {
+  ])('at %s has the outcome that its response determines', async (path, expected) => {
     requestedPaths.length = 0;
     const limit = { timeoutMs: path.startsWith('/hangs') ? timeoutMs : longMs };
     expect(await postTo(`http://127.0.0.1:${String(port)}${path}`, limit)).toEqual(expected);
     expect(requestedPaths).toEqual([path]);
   });
 
-  it('that responds without end in chunks of one byte is read up to a limit', async () => {
+  it('that sends an endless response in chunks of one byte is read up to a limit', async () => {
     chunked = 0;
     await postTo(`http://127.0.0.1:${String(port)}/endless-chunks`);
     expect(chunked).toBeGreaterThan(0);

@@ -1,4 +1,4 @@
-/** Allowed targets of deliveries, by address and by URL, and the time of the next attempt. */
+/** The addresses and URLs that deliveries may be sent to, and the time of the next attempt. */
 import { describe, expect, it } from 'vitest';
 import { backOff, longestMs } from '../../src/webhooks/back-off.ts';
 import { retryAfter } from '../../src/webhooks/post.ts';
@@ -89,7 +89,7 @@ describe('a URL of another machine', () => {
 });
 
 describe('the wait after a failure', () => {
-  it('doubles up to a limit, is half random, and is never shorter than the receiver requests', () => {
+  it('doubles up to a limit, has a random half, and is never shorter than the receiver requests', () => {
     expect([1, 2, 3].map((failures) => backOff(failures, undefined, 0))).toEqual([125, 250, 500]);
     expect(backOff(3, undefined, 1)).toBe(1_000);
     expect(backOff(1_000, undefined, 1)).toBe(longestMs);

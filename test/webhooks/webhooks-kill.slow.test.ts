@@ -1,5 +1,5 @@
 /**
- * A webhook while the indexer and the receiver are killed repeatedly: no event is lost, events are in order, and
+ * The indexer and the receiver of a webhook are killed repeatedly. No event is lost, events arrive in order, and
  * duplicates have the same id.
  */
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -19,7 +19,8 @@ import { pause, waitFor } from '../support/wait-for.ts';
 import { byContract, inOrder, type Received } from './receiver.ts';
 
 /**
- * Number of kills on both sides together, 200 in a chaos run. Some kills of the indexer happen while a standby runs.
+ * Total number of kills of the indexer and the receiver (200 in a chaos run). A standby is running during some of the
+ * kills of the indexer.
  */
 const kills = Number(process.env['WEBHOOKS_KILLS'] ?? 5);
 const role = `killed_${String(process.pid)}`;
@@ -75,7 +76,7 @@ it(`no event is lost over ${String(kills)} SIGKILLs of both sides`, { timeout: 6
       daemon = start();
     };
     const killWithStandby = async (): Promise<void> => {
-      // Otherwise, the new process could get the writer lock first.
+      // Without this, the new process could get the writer lock first.
       await daemon.logged('live');
       const standby = start();
       await standby.logged('standby');
@@ -89,7 +90,7 @@ it(`no event is lost over ${String(kills)} SIGKILLs of both sides`, { timeout: 6
     };
     for (let killed = 0; killed < kills; killed += 1) {
       world.grow(15);
-      // The kill happens at any moment: during a start, a write or a response.
+      // The kill can happen at any time, for example during a start, a write or a response.
       await pause(100 + ((killed * 397) % 900));
       const awayMs = (killed * 131) % 300;
       if (killed % 5 === 4) {

@@ -1,4 +1,4 @@
-/** The order of deliveries, for random histories and outcomes. */
+/** Tests the order of deliveries with random histories and outcomes. */
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { DeliveryWindow, type WindowEvent } from '../../src/webhooks/window.ts';
@@ -11,7 +11,7 @@ function eventOf(offset: number, contract: string): WindowEvent {
 
 const outcome = fc.record({ at: fc.nat(100), taken: fc.boolean() });
 
-it('the delivery window sends events of a contract one by one, skips no unaccepted event, and ends after all events', () => {
+it('the delivery window sends events of a contract one by one, skips no event that was not accepted, and ends after all events', () => {
   const histories = fc.array(fc.constantFrom('a', 'b', 'c', ''), { maxLength: 30 });
   expectProperty(
     fc.property(histories, fc.array(outcome, { minLength: 300, maxLength: 300 }), (contracts, outcomes) => {

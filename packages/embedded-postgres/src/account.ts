@@ -1,7 +1,7 @@
 /**
- * Account of the server's programs. Postgres refuses to run as root, so root uses another identity. That is a user
- * namespace in which root appears as `nobody`: files still belong to root, and folders need no wider permissions. If
- * namespaces are disabled, it is `nobody` itself.
+ * The account under which the server's programs run. Postgres refuses to run as root, so root starts it in a user
+ * namespace in which root appears as `nobody`. Files then still belong to root, and folders need no wider permissions.
+ * If namespaces are disabled, the programs run as `nobody`.
  */
 import { spawnSync } from 'node:child_process';
 import type { Stats } from 'node:fs';
@@ -22,7 +22,7 @@ export interface Command {
   readonly gid?: number;
 }
 
-/** Chooses the account that works on this machine. Costs one short process for root, and nothing for other users. */
+/** Chooses the account that works on this machine. For root, this starts one short process. */
 export function chooseAccount(): Account {
   if (process.getuid?.() !== 0) return 'self';
   return spawnSync('unshare', [...UNSHARE, 'true'], { stdio: 'ignore' }).status === 0 ? 'namespace' : 'nobody';
@@ -42,7 +42,7 @@ export async function giveTo(account: Account, path: string): Promise<void> {
   if (found.uid === owner) return;
   const entries = found.isDirectory() ? await readdir(path, { recursive: true }) : [];
   for (const entry of entries) await lchown(join(path, entry), owner, owner);
-  // The folder comes last, because its owner indicates that everything in it has been changed.
+  // The folder is changed last, so that its owner indicates that everything in it has been changed.
   await chown(path, owner, owner);
 }
 

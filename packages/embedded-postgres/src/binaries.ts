@@ -1,6 +1,6 @@
 /**
  * Finds the server's programs in the platform package and makes them runnable. npm archives contain no symbolic links,
- * and install scripts that would create them are often blocked. So missing links are created here, at every start.
+ * and install scripts that would create them are often blocked. Therefore every start creates the missing links.
  */
 import { cp, lstat, mkdir, mkdtemp, readFile, readlink, rename, rm, symlink, unlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -118,8 +118,8 @@ async function makeSeparateLinks(folder: string, linksFolder: string): Promise<v
 
 /**
  * Copies the programs from folders that the account cannot enter. The copy gets its final name only when it is
- * complete. An existing folder of that name which belongs to another user is never trusted, because all users may write
- * to the temporary folder.
+ * complete. If a folder of that name belongs to another user, it is not trusted, because all users may write to the
+ * temporary folder.
  */
 async function reachableCopy(folder: string, version: string): Promise<string> {
   const copyPath = join(tmpdir(), `ledger-indexer-postgres-${version}`);

@@ -76,7 +76,7 @@ async function makeCluster(installation: ProgramPaths, dataDir: string, folder: 
   await writeFile(join(dataDir, 'password'), randomBytes(24).toString('hex'), { mode: 0o600 });
   const unfinished = join(dataDir, `unfinished-${process.pid}`);
   await mkdir(unfinished, { mode: 0o700 });
-  // One by one: the outer folder may belong to the account since an earlier start, but the new one does not.
+  // Each folder is changed separately, because only the outer folder may already belong to the account.
   await giveTo(installation.account, unfinished);
   await giveTo(installation.account, join(dataDir, 'password'));
   await giveTo(installation.account, dataDir);
@@ -106,8 +106,8 @@ async function nameFor(installation: ProgramPaths, dataDir: string, folder: stri
 }
 
 /**
- * The owner of the data determines what the server runs. The folder is also given to the server's account and closed.
- * So it must not belong to another user, be a symbolic link, or have been open to other users.
+ * Checks that the folder does not belong to another user, is not a symbolic link, and was not open to other users. The
+ * owner of the data determines what code the server runs, and the folder is given to the server's account and closed.
  */
 async function requireOwn(dataDir: string, hasCluster: boolean): Promise<void> {
   const found = await lstat(dataDir);

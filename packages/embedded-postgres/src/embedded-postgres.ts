@@ -1,6 +1,6 @@
 /**
  * A Postgres server for demos and tests: real server programs from npm, with data in one folder that persists between
- * runs. It is reachable only from this machine, and only with a password that other users cannot read. In production,
+ * runs. Only this machine can reach it, and only with a password that other users cannot read. In production,
  * use a server of your own.
  */
 import { readFile, writeFile } from 'node:fs/promises';
@@ -45,11 +45,10 @@ export interface EmbeddedPostgres {
   /** The server's version, e.g. `17.10`. */
   readonly version: string;
   /**
-   * Whether the server was already running. A process that has ended may have left it, or a running process has started
-   * it.
+   * True if the server was already running. It was started by a process that has ended, or by another running process.
    */
   readonly reused: boolean;
-  /** Whether another process, which is still running, started the server and uses its data folder. */
+  /** True if another running process started the server and uses its data folder. */
   readonly shared: boolean;
   /** Stops the server, unless another running process started it. Can be called again. */
   stop(): Promise<void>;
@@ -57,7 +56,7 @@ export interface EmbeddedPostgres {
 }
 
 /**
- * Starts the server in `dataDir`, or takes over a server that is running there, and waits until it accepts connections.
+ * Starts the server in `dataDir`, or uses a server that already runs there, and waits until it accepts connections.
  * @throws ServerError EMBEDDED_POSTGRES_UNAVAILABLE (no programs for this machine), EMBEDDED_POSTGRES_DATA (folder not
  *   usable) or EMBEDDED_POSTGRES_FAILED (with the server's last lines)
  */
@@ -114,7 +113,7 @@ async function takeOver(
 }
 
 /**
- * Retries after two temporary failures: a port that was taken meanwhile, and remaining processes of a killed server.
+ * Retries after two temporary failures: another program has taken the port, or processes of a killed server remain.
  */
 async function startPatiently(
   installation: ProgramPaths,

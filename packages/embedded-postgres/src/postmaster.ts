@@ -1,6 +1,6 @@
 /**
- * The running server process: its lock file, its start and its end. A server continues to run when its Node process is
- * killed; the next process finds it by the lock file.
+ * Starts, finds and stops the server process. A server continues to run when its Node process is killed. The next
+ * process finds it by the lock file.
  */
 import type { ChildProcess } from 'node:child_process';
 import { readFile, readlink, realpath, rm } from 'node:fs/promises';
@@ -15,7 +15,7 @@ import { startProgram } from './run-program.ts';
 import { failedProgram } from './unavailable.ts';
 import { maxWalSize, walRoom } from './wal-size.ts';
 
-/** Writing a full page cache takes time: 18 s were measured for 3 GB. */
+/** Time limit of a stop. Writing a full page cache of 3 GB took 18 s in a measurement. */
 const FAST_STOP_LIMIT_MS = 60_000;
 const HARD_STOP_LIMIT_MS = 10_000;
 const POLL_MS = 20;
@@ -101,7 +101,7 @@ function ownSettings(port: number, room: number): Readonly<Record<string, string
   return {
     port: String(port),
     listen_addresses: '127.0.0.1',
-    // No socket file, because its path could be too long, and its folder closed.
+    // There is no socket file, because its path could be too long, and its folder is closed to other users.
     unix_socket_directories: '',
     shared_buffers: sharedBuffers(),
     // Superusers and members of pg_use_reserved_connections can connect when all other connections are taken.
@@ -142,7 +142,7 @@ async function untilReady(child: ChildProcess, log: (line: string) => void, limi
     child.once('close', () => fail());
     limit = setTimeout(abandon, limitMs);
   }).finally(() => {
-    // If the limit outlived the start, it would kill a working server.
+    // The timer is stopped after the start, because it would kill a working server.
     clearTimeout(limit);
   });
 }

@@ -16,7 +16,7 @@ export interface ProgramPaths {
 }
 
 /**
- * Starts `program` with stdin, stdout and stderr as pipes, in a process group of its own. So Ctrl-C reaches only this
+ * Starts `program` with stdin, stdout and stderr as pipes, in a separate process group. Ctrl-C then reaches only this
  * process, and pending writes can complete.
  */
 export function startProgram(
@@ -46,7 +46,7 @@ export async function runProgram(
   let output = '';
   child.stdout?.on('data', (chunk: Buffer) => (output += chunk.toString()));
   child.stderr?.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  // If a program ends without reading its input, its exit code matters, not the broken pipe.
+  // If a program ends without reading its input, the error of the pipe is ignored, and its exit code is used.
   child.stdin?.on('error', () => undefined);
   child.stdin?.end(input);
   let code: unknown;

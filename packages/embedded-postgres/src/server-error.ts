@@ -1,6 +1,6 @@
 /** Errors that prevent the embedded server from running. */
 
-/** In this order: no programs for this machine, a folder that cannot be used, a program that failed. */
+/** The codes mean: no programs for this machine, a folder that cannot be used, a program that failed. */
 export type ServerErrorCode = 'EMBEDDED_POSTGRES_UNAVAILABLE' | 'EMBEDDED_POSTGRES_DATA' | 'EMBEDDED_POSTGRES_FAILED';
 
 export class ServerError extends Error {

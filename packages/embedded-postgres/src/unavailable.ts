@@ -1,6 +1,6 @@
 /**
- * The errors of the embedded server. All are fatal: a retry of the pipeline would not fix them, and the
- * remedy is nearly always to use another Postgres server.
+ * The errors of the embedded server. All are fatal, because a retry of the pipeline would not fix them. The remedy is
+ * nearly always to use another Postgres server.
  */
 import { ServerError } from './server-error.ts';
 

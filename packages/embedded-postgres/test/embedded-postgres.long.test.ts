@@ -1,6 +1,6 @@
 /**
- * Guarantees of the embedded server: data persist, orphaned servers are taken over, other users have no access, and
- * nothing is left behind.
+ * The embedded server keeps its data, and other users have no access. A start uses the server of a killed process, and
+ * stops it at the end.
  */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -21,7 +21,7 @@ import { query } from '../../../test/support/database.ts';
 import { pause, waitFor } from '../../../test/support/wait-for.ts';
 import { needs, noRoot } from '../../../test/support/skips/needs.ts';
 
-/** Another process runs the built program, because Node does not run TypeScript. */
+/** The other process runs the built program, because Node does not run TypeScript. */
 const MODULE = new URL('../dist/embedded-postgres.js', import.meta.url).href;
 const MIB = 2 ** 20;
 const run = promisify(execFile);
@@ -76,13 +76,13 @@ describe('the embedded Postgres', () => {
   });
   afterAll(() => rm(used, { recursive: true, force: true }));
   /**
-   * Copies that folder to `dataDir`, in a tenth of the CPU time of creating a cluster. Node's own copy would take as
-   * long as creating one.
+   * Copies that folder to `dataDir`. This takes a tenth of the CPU time of creating a cluster. A copy with Node would
+   * take as long as creating one.
    */
   const startedBefore = async (): Promise<void> => void (await run('cp', ['-Rp', used, dataDir]));
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'embedded-'));
-    // In a folder that other users cannot enter, like a home folder.
+    // Other users cannot enter this folder, as they cannot enter a home folder.
     dataDir = join(folder, 'closed', 'postgres');
     await mkdir(dirname(dataDir), { mode: 0o700 });
   });
@@ -113,7 +113,7 @@ describe('the embedded Postgres', () => {
     expect(await query(server.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
   });
 
-  it('rejects connections without the password, which only its user can read', async () => {
+  it('rejects connections without the password, and only its user can read the password', async () => {
     await using server = await startEmbeddedPostgres({ dataDir });
     const url = new URL(server.url);
     url.password = 'guessed';
@@ -148,7 +148,7 @@ describe('the embedded Postgres', () => {
     expect(await runningServerUrl(dataDir)).toBeUndefined();
   });
 
-  it('sizes page cache and log by memory and disk unless the settings override them', async () => {
+  it('derives the sizes of page cache and log from memory and disk space unless the settings contain them', async () => {
     const names = ['shared_buffers', 'max_wal_size', 'checkpoint_timeout', 'random_page_cost', 'wal_compression'];
     const readSettings = async (url: string): Promise<unknown> =>
       (await query(url, `select ${names.map((name) => `current_setting('${name}') as ${name}`).join(', ')}`))[0];
@@ -178,7 +178,7 @@ describe('the embedded Postgres', () => {
   });
 
   it('waits while a killed server recovers from its log', { timeout: 240_000 }, async () => {
-    // With these settings the server quickly writes much log, none of which is in the tables when it is killed.
+    // With these settings, the server quickly writes a large log, and writes no table pages before it is killed.
     const hurried = { fsync: 'off', full_page_writes: 'off', checkpoint_timeout: '1h' };
     await startedBefore();
     const first = await startEmbeddedPostgres({ dataDir, settings: hurried });
@@ -207,7 +207,7 @@ describe('the embedded Postgres', () => {
     expect(lines.join('\n')).not.toContain('payload');
   });
 
-  it('takes over the server that a killed process left behind, and stops it', async () => {
+  it('uses the server of a process that was killed, and stops it at the end', async () => {
     await startedBefore();
     const child = await startElsewhere(dataDir);
     await child.kill();
@@ -218,7 +218,7 @@ describe('the embedded Postgres', () => {
     await waitFor('the end of the server', () => (runs(child.pid) ? undefined : true));
   });
 
-  it('shares the server of a running process, and leaves it running', async () => {
+  it('uses the server of a running process, and does not stop it at the end', async () => {
     await startedBefore();
     const child = await startElsewhere(dataDir);
     const shared = await startEmbeddedPostgres({ dataDir });
@@ -226,7 +226,7 @@ describe('the embedded Postgres', () => {
     await shared.stop();
     expect(await query(shared.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
     await child.kill();
-    // The server has no owner any more, so this start takes it over and stops it.
+    // The process that started the server has ended, so this process stops the server.
     await (await startEmbeddedPostgres({ dataDir })).stop();
   });
 
@@ -241,7 +241,7 @@ describe('the embedded Postgres', () => {
     expect(await query(second.url, 'SELECT a FROM t')).toEqual([{ a: 1 }]);
   });
 
-  it('ignores a lock file that names a process of another program', async () => {
+  it('ignores a lock file that contains the process id of another program', async () => {
     await startedBefore();
     const lock = join(dataDir, 'cluster', 'postmaster.pid');
     await writeFile(lock, `${process.ppid}\n${join(dataDir, 'cluster')}\n0\n5432\n`);

@@ -1,4 +1,4 @@
-/** Memory of the page cache of the embedded server. */
+/** The size of the page cache of the embedded server. */
 import { expect, it } from 'vitest';
 import { sharedBuffers } from '../src/page-cache.ts';
 
@@ -14,7 +14,7 @@ it.each([
   expect(sharedBuffers(available)).toBe(expected);
 });
 
-it('the page cache uses the memory of this machine or container by default', () => {
+it('the page cache size depends on the memory of this machine or container by default', () => {
   expect(Number.parseInt(sharedBuffers(), 10)).toBeGreaterThanOrEqual(128);
   expect(Number.parseInt(sharedBuffers(), 10)).toBeLessThanOrEqual(4096);
 });

@@ -1,4 +1,4 @@
-/** The log of the embedded server leaves disk space for the data, even on a small disk. */
+/** The write-ahead log of the embedded server leaves disk space for the data, even on a small disk. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -1,6 +1,6 @@
 /**
- * Checkpoints of the Delta log: when they are written, whether readers use them instead of old commits, and whether
- * other engines read them.
+ * Checkpoints of the Delta log. The tests check when they are written, that readers use them instead of old commits,
+ * and that DuckDB reads them.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -40,7 +40,7 @@ async function commits(logs: DeltaLogs, from: number, to: number): Promise<void>
   for (let at = from; at < to; at += 1) await logs.follow(tables, { added: [fileOf(at)], gone: [] });
 }
 
-/** A manifest with these files, each in a range of its own. */
+/** A manifest with these files, each in a separate range. */
 function naming(files: readonly LakeFile[]): Manifest {
   const head = { participant: null, filterHash: '', shape: '', until: null, coverage: [], tables };
   const manifest = new Manifest(head, [], true);

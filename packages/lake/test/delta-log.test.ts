@@ -1,4 +1,4 @@
-/** The Delta log of the lake when another program writes to it too. */
+/** The Delta log of the lake when another program also writes to it. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** The manifest in segments: writes for a new range, the state after a kill, and lakes whose manifest was one file. */
+/** A manifest in segments: writes of a new range, the state after a kill, and lakes with a manifest in one file. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -33,7 +33,7 @@ const fileOf = (table: string, from: number, revision = ''): LakeFile => ({
   fingerprint: {},
 });
 
-/** Adds a range of ten offsets, as an export publishes it. Resolves to the segments that are not named any more. */
+/** Publishes a range of ten offsets, as an export does. Resolves to the segments to which no head refers any more. */
 async function grow(manifest: Manifest): Promise<readonly string[]> {
   const from = (manifest.head.until ?? -1) + 1;
   manifest.setHead({ until: from + 9, tables });
@@ -56,7 +56,7 @@ const head = () =>
 const read = () => readManifest(folder, identity);
 
 describe('a manifest in segments', () => {
-  it('is read as it was written, and appends to its last segment', async () => {
+  it('is read as it was written, and new ranges are appended to its last segment', async () => {
     const manifest = await grown(250);
     const again = await read();
     expect(again.head).toEqual(manifest.head);
@@ -68,7 +68,7 @@ describe('a manifest in segments', () => {
     await folder.remove(await grow(again));
     expect(segments()).toEqual(expect.arrayContaining([first, second]));
     expect(head().segments.map(({ ranges }) => ranges)).toEqual([100, 100, 51]);
-    // One segment more, because a reader may have read the previous head.
+    // The previous segment is also kept, because a reader may have read the previous head.
     expect(segments().length).toBe(4);
   });
 
@@ -101,7 +101,7 @@ describe('a manifest in segments', () => {
     expect(head().previousSegments).toEqual([`segments/${second ?? ''}`]);
     expect(segments()).toContain(first);
     expect((await read()).file('contracts', 1200)?.path).toBe('contracts/from=1200-to=1209.r2.parquet');
-    // With its original content, it has its original name.
+    // If the segment has its original content again, it has its original name again.
     manifest.put([fileOf('contracts', 1200)]);
     await manifest.save(folder);
     expect(head().segments[1]?.path).toBe(`segments/${second ?? ''}`);
@@ -143,7 +143,7 @@ describe('a reader during an export', () => {
     expect((await readManifest(slow, identity)).rangeCount).toBe(6);
   });
 
-  it('refuses a previous segment whose name is not that of a segment', async () => {
+  it('refuses a head in which the previous segment has an invalid name', async () => {
     await grown(2);
     const text = readFileSync(join(path, 'manifest.json'), 'utf8');
     writeFileSync(
@@ -155,7 +155,7 @@ describe('a reader during an export', () => {
 });
 
 describe('a segment that does not match the head', () => {
-  it('is refused if it is missing or changed, or its name is not that of a segment', async () => {
+  it('is refused if it is missing or changed, or has an invalid name', async () => {
     await grown(2);
     const file = join(path, head().segments[0]?.path ?? '');
     const text = readFileSync(file, 'utf8');

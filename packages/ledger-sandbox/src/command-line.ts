@@ -1,6 +1,5 @@
 /**
- * The command line of `ledger-sandbox`: one table of options, each with a flag and a variable. A flag overrides the
- * variable.
+ * The command line of `ledger-sandbox`. Each option has a flag and a variable. The flag overrides the variable.
  */
 import { parseArgs } from 'node:util';
 

@@ -51,7 +51,7 @@ export const contentFaults: readonly Fault[] = [
     fault: 'A duplicate key in an object',
     indexer: 'Uses the last one, as every JSON parser',
     tests: {
-      'test/store/lossless.test.ts': ['with the last of duplicate keys, like JSON parsers'],
+      'test/store/lossless.test.ts': ['with the last value of duplicate keys, as JSON parsers do'],
     },
   },
   {
@@ -59,7 +59,7 @@ export const contentFaults: readonly Fault[] = [
     fault: 'Long texts, all of Unicode',
     indexer: 'Stores them; no index is on free text',
     tests: {
-      'test/store/lossless.test.ts': ['with 9,000 characters from all of Unicode'],
+      'test/store/lossless.test.ts': ['with 9,000 characters from all parts of Unicode'],
     },
   },
   {
@@ -90,7 +90,7 @@ export const contentFaults: readonly Fault[] = [
     indexer: 'Uses them as values, never as part of a statement',
     tests: {
       'test/security/hostile-names.slow.test.ts': [
-        'become views with harmless names, whose rows can be read like any others',
+        'get views with escaped names, whose rows can be read as in any view',
       ],
       'test/store/lossless.test.ts': ['with awkward names of parties, templates and choices'],
     },

@@ -115,8 +115,8 @@ export const postgresFaults: readonly Fault[] = [
     indexer: 'Limits on both sides end it',
     tests: {
       'test/store/connection/database.test.ts': [
-        'fails after the statement timeout plus five seconds if it is frozen',
-        'closes within its limit even if a query hangs on a frozen connection, and cancels the query',
+        'fails five seconds after the statement timeout if the connection is frozen',
+        'cancels a query that hangs on a frozen connection, and closes within the time limit',
       ],
     },
   },
@@ -125,7 +125,7 @@ export const postgresFaults: readonly Fault[] = [
     fault: 'A commit that did not commit, after a swallowed failure',
     indexer: 'Detects it by the response',
     tests: {
-      'test/store/connection/database.test.ts': ['is rejected if a statement failed and the work ignored the failure'],
+      'test/store/connection/database.test.ts': ['is rejected if a statement failed and the callback ignored it'],
     },
   },
   {
@@ -172,7 +172,7 @@ export const postgresFaults: readonly Fault[] = [
     indexer: 'Holds no snapshot while waiting, so vacuum continues',
     tests: {
       'test/store/writer-lock.slow.test.ts': [
-        'needs one connection for any number of attempts, and is held for longer than a lease',
+        'uses one connection for any number of attempts, and is held for longer than a lease',
       ],
     },
   },
@@ -219,7 +219,7 @@ export const postgresFaults: readonly Fault[] = [
     tests: {
       'test/store/connection/postgres-tls.slow.test.ts': [
         'is rejected if the certificate is for another host',
-        'is rejected if another authority is trusted, or only the public authorities',
+        'is rejected if only another authority or the public authorities are trusted',
       ],
     },
   },

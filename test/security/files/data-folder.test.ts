@@ -43,7 +43,7 @@ function refusal(): IndexerError | undefined {
 }
 
 describe('a folder', () => {
-  it('that every user can write to ends the start with exit code 78 and the command that restricts it', async () => {
+  it('that every user can write to stops the start with exit code 78, and the error contains the command that restricts it', async () => {
     made(0o777);
     const env = { INDEXER_DATA_DIR: folder, INDEXER_HTTP_PORT: '0', INDEXER_STOP_AT: '1' };
     const { code, stdout, stderr } = await program(['demo'], env);
@@ -55,7 +55,7 @@ describe('a folder', () => {
     expect(refusal()).toBeUndefined();
   });
 
-  it('with blanks and quotes in its path is rejected with a command that a shell accepts', () => {
+  it('with spaces and quotes in its path is rejected with a command that a shell accepts', () => {
     folder = join(parent, "it's mine");
     made(0o757);
     const [, command = ''] = /run: (.*?);/.exec(refusal()?.remedy ?? '') ?? [];
@@ -72,7 +72,7 @@ describe('a folder', () => {
     expect(refusal()).toBeUndefined();
   });
 
-  it('that the program creates is not writable by other users, with any umask', () => {
+  it('that the program creates is not writable by other users, whatever the umask is', () => {
     const before = process.umask(0);
     try {
       prepareDataDir(join(folder, 'below'));

@@ -1,6 +1,6 @@
 /**
- * Secret files that an operator configures. A file that is not a small regular file is rejected with its name and kind,
- * without hanging or using memory.
+ * Secret files that an operator configures. If a file is not a small regular file, the error contains its name and its
+ * kind. The program does not wait for it or load it into memory.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
@@ -31,7 +31,7 @@ beforeAll(async () => {
   spawnSync('mkfifo', [file('fifo')]);
   mkdirSync(file('folder'));
   writeFileSync(file('large'), '');
-  // The file is sparse: one gigabyte without disk space.
+  // The file is sparse. Its size is one gigabyte, but it uses no disk space.
   truncateSync(file('large'), 1024 ** 3);
   symlinkSync('/dev/zero', file('device'));
   server = createServer().listen(file('socket'));
@@ -74,7 +74,7 @@ const paths = [
 const certificates = ['sslrootcert', 'sslcert', 'sslkey'];
 
 describe.each(Object.keys(kinds) as readonly Kind[])('%s', (name) => {
-  it('is rejected for all file options at once, together with other problems', async () => {
+  it('is reported for every file option in one error, together with other problems', async () => {
     const env = Object.fromEntries([...inFile, ...paths].map((option) => [option, file(name)]));
     const { code, stderr } = await run(['config'], { ...env, INDEXER_HTTP_PORT: 'x' });
     expect(code).toBe(78);
@@ -120,7 +120,7 @@ describe.each(Object.keys(kinds) as readonly Kind[])('%s', (name) => {
   });
 });
 
-it('a secret file behind symbolic links is read, as Kubernetes mounts it', () => {
+it('a secret file that Kubernetes mounts behind symbolic links is read', () => {
   for (const name of ['url', 'link', 'mounted']) {
     expect(loadConfig({ DATABASE_URL_FILE: file(name) }).database.url).toBe(address);
   }

@@ -1,4 +1,4 @@
-/** A server that sends informational responses (1xx) and never a final response: the client fails soon. */
+/** A server sends informational responses (1xx) and never a final response. The client stops with an error. */
 import { request } from 'node:http';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -63,13 +63,13 @@ it('a request to a bucket fails within the limit of informational responses', as
   });
 });
 
-it('no client reads more than a socket buffers', () => {
+it('no client reads more bytes than the buffer of a socket holds', () => {
   // The bucket receives six requests.
   expect(taken).toHaveLength(3 + 6);
   expect(Math.max(...taken)).toBeLessThan(16 * 1024 * 1024);
 });
 
-it('only the allowed number of simultaneous informational responses is created', async () => {
+it('the number of informational responses created at the same time does not exceed the limit', async () => {
   let made = 0;
   const clientRequest = request(url, { agent: false });
   limitInformational(clientRequest);

@@ -1,4 +1,4 @@
-/** The note file of a running demo, as it may be in a foreign project: its ledger receives no token. */
+/** The note file of a running demo may come from an untrusted project. The ledger in that file receives no token. */
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -45,7 +45,7 @@ async function leaveNote(change: object = {}, mode = 0o600, name = 'running.json
   await writeFile(join(folder, '.ledger-indexer', name), JSON.stringify(note), { mode });
 }
 
-/** Runs `ledger end` as the victim would, with a database URL and a ledger token. */
+/** Runs `ledger end` with a database URL and a ledger token, as a user in that project would. */
 const ledgerEnd = (...flags: readonly string[]): Promise<Ended> =>
   programInProcess(
     ['ledger', 'end', ...flags],
@@ -53,13 +53,13 @@ const ledgerEnd = (...flags: readonly string[]): Promise<Ended> =>
     folder,
   );
 
-it('a note that other users can read, as in a checkout, is ignored', async () => {
+it('a note file that other users can read, for example from a checkout, is ignored', async () => {
   await leaveNote({}, 0o644);
   expect((await ledgerEnd()).stderr).toContain('LEDGER_URL');
   expect(receivedHeaders).toEqual([]);
 });
 
-it('a symbolic link to a note is ignored', async () => {
+it('a symbolic link to a note file is ignored', async () => {
   await leaveNote({}, 0o600, 'elsewhere.json');
   await symlink('elsewhere.json', join(folder, '.ledger-indexer', 'running.json'));
   expect((await ledgerEnd()).stderr).toContain('LEDGER_URL');
@@ -71,20 +71,20 @@ it.each([
   ['a ledger on another machine', { ledgerUrl: 'http://192.0.2.1:7575' }],
   ['more than a URL', { ledgerUrl: 'http://127.0.0.1:9/$(id)' }],
   ['a value that is not a string', { httpUrl: { port: 9 } }],
-])('a note with %s is ignored', async (_, change) => {
+])('a note file with %s is ignored', async (_, change) => {
   await leaveNote(change);
   expect((await ledgerEnd()).stderr).toContain('LEDGER_URL');
   expect(receivedHeaders).toEqual([]);
 });
 
-it('the ledger of an accepted note is queried without a token', async () => {
+it('if a note file is accepted, requests to its ledger contain no token', async () => {
   await leaveNote();
   await ledgerEnd();
   expect(receivedHeaders.length).toBeGreaterThan(0);
   for (const headers of receivedHeaders) expect(JSON.stringify(headers)).not.toContain('victims-ledger-token');
 });
 
-it('a token file in the flags of the call is not sent to the ledger of a note', async () => {
+it('a token file passed as a flag is not sent to the ledger of a note file', async () => {
   await leaveNote();
   await writeFile(join(folder, 'token'), 'victims-ledger-token');
   expect((await ledgerEnd('--ledger-token-file', 'token')).stderr).toContain('LEDGER_URL');

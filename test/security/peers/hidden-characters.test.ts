@@ -1,4 +1,4 @@
-/** Names with characters that reverse the order of other characters: the output contains them escaped. */
+/** Names can contain characters that reverse the text after them. In all output, these characters are escaped. */
 import { Writable } from 'node:stream';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createOutput } from '../../../src/cli/command-line/output.ts';

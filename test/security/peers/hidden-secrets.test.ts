@@ -1,4 +1,4 @@
-/** Tokens with hidden characters in, before and after them: each filter of secrets still finds them. */
+/** Tokens with hidden characters in, before or after them. Each filter that removes secrets still finds them. */
 import { ResponseBodyError } from 'openid-client';
 import { describe, expect, it } from 'vitest';
 import { errorFromBody, errorFromClose } from '../../../src/ledger/errors/ledger-error.ts';

@@ -1,4 +1,4 @@
-/** A package that is larger than the frame limit: it is not read, and the stream continues. */
+/** A package that is larger than the frame limit is not read, and the stream continues. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { demoWorld } from '../../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import { startParticipant, type Sandbox } from '../../../packages/ledger-sandbox/src/server/sandbox.ts';

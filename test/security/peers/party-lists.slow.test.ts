@@ -1,4 +1,4 @@
-/** Party lists of any length: a small heap is sufficient for new lists and for stored ones. */
+/** Long party lists: a small heap is enough to store new lists and to load stored ones. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { startSandbox } from '../../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../../packages/ledger-sandbox/src/server/sandbox.ts';
@@ -48,7 +48,7 @@ async function runTo(offset: number): Promise<string> {
   return await waitFor('the offset to be stored', stored, 120_000);
 }
 
-it('many long party lists neither end the indexer nor prevent a restart', { timeout: 300_000 }, async () => {
+it('many long party lists do not crash the indexer and do not prevent a restart', { timeout: 300_000 }, async () => {
   let end = 0;
   for (let update = 0; update < updates; update += 1) end = append(observers);
   expect(await runTo(end)).toBe('stored');

@@ -1,4 +1,6 @@
-/** A server that claims to be Postgres and requests the password in a readable form: over a network it gets none. */
+/**
+ * A server that claims to be Postgres and requests the password in a readable form does not receive it over a network.
+ */
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -60,7 +62,7 @@ async function attempt(host: string): Promise<{ readonly codes: unknown[]; reado
 }
 
 describe.each(Object.entries(asking))('a server that requests the password %s', (_, bytes) => {
-  it('receives none over a network', needs(noNetwork), async () => {
+  it('does not receive it over a network', needs(noNetwork), async () => {
     ask = bytes;
     const answer = await attempt(away ?? '');
     expect(answer).toEqual({ codes: ['STORE_TLS_REFUSED', 'STORE_TLS_REFUSED'], messages: ['', ''] });

@@ -1,4 +1,4 @@
-/** Logins of reader tokens that two sessions change at the same time. */
+/** Two sessions change the login of a reader token at the same time. */
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

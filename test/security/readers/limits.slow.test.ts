@@ -33,7 +33,7 @@ const open: Client[] = [];
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'reader-limits-'));
-  // Of the 40 connections, three are for superusers and 25 are reserved, so twelve remain for all roles.
+  // The server accepts 40 connections. Three are for superusers and 25 are reserved, so other roles can open twelve.
   const settings = { max_connections: '40', shared_buffers: '32MB', max_wal_size: '128MB' };
   server = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres'), settings });
   for (const kind of ['migrator', 'writer', 'redactor', 'reader', 'mine']) await writeFile(join(folder, kind), 'x\n');
@@ -67,7 +67,7 @@ async function connect(role: string, password = 'x'): Promise<Client> {
   return client;
 }
 
-/** Number of connections that the role gets. */
+/** Opens connections until the server rejects one. Resolves to the number of open connections. */
 async function connectAll(role: string): Promise<number> {
   for (let count = 0; ; count += 1) {
     try {
@@ -95,8 +95,8 @@ async function checked(name: string): Promise<{ readonly state: string; readonly
   }
 }
 
-describe('connections', () => {
-  it('of a new reader are limited, and an existing reader keeps its limit unless the flag sets another', async () => {
+describe('the connection limit', () => {
+  it('is set for a new reader, and is kept for an existing reader unless the flag sets another limit', async () => {
     await grantReader('few', '--connections', '2');
     expect(await connectAll('few')).toBe(2);
     await grantReader('few');
@@ -114,7 +114,7 @@ describe('connections', () => {
     await expect(grantReader('few', '--connections', '0')).rejects.toMatchObject({ code: 'USAGE' });
   });
 
-  it('of a reader leave some to the writer and the migrator, even if it takes all it can get', async () => {
+  it('leaves connections for the writer and the migrator, even if a reader opens as many as it can', async () => {
     await grantReader('greedy', '--connections', '99');
     expect(await connectAll('greedy')).toBeGreaterThan(0);
     await connect('ledger_writer');
@@ -122,7 +122,7 @@ describe('connections', () => {
     await expect(connect('ledger_redactor')).rejects.toMatchObject({ code: noConnectionLeft });
   });
 
-  it('of readers are reported by check if they are unlimited or could take all of them', async () => {
+  it('is reported by check if readers have no limit or could open all connections of the server', async () => {
     await query(server.url, 'alter role ledger_reader connection limit -1');
     expect(await checked('reader connections')).toMatchObject({
       state: 'warn',
@@ -161,12 +161,12 @@ describe('the roles of a stream', () => {
   });
 });
 
-describe('temporary files', () => {
-  /** 200,000 numbers exceed the minimum memory of a sort. */
+describe('the temporary file limit', () => {
+  /** Sorting 200,000 numbers needs more than `work_mem`, so Postgres writes temporary files. */
   const sort = `set work_mem = '64kB';
     select count(*) from (select i from generate_series(1, 200000) i order by random() offset 0) s`;
 
-  it('of a reader and of the login of a token have a limit that they cannot change', async () => {
+  it('applies to a reader and to the login of a token, which cannot change it', async () => {
     await grantReader('sorting');
     await runCommand(grantReaderCommand, ['group_of_tokens'], { DATABASE_URL: server.url });
     let token = '';
@@ -185,7 +185,7 @@ describe('temporary files', () => {
     expect(await checked('temporary files')).toMatchObject({ state: 'pass' });
   });
 
-  it('keep a limit that an administrator set, and check reports a login without a limit', async () => {
+  it('is kept if an administrator set it, and check reports a login without a limit', async () => {
     await grantReader('sorting');
     await query(server.url, `alter role sorting set temp_file_limit = '1MB'`);
     await grantReader('sorting');

@@ -97,7 +97,7 @@ it('open functions are revoked from the login of a token by reader-token create'
   for (const kind of ['owner', 'inserting', 'deleting']) expect(await outcomes(urlOf(kind)), kind).toEqual(keepLocks);
 });
 
-it('open functions are left to every login in a shared database', async () => {
+it('open functions are not revoked from any login in a shared database', async () => {
   await grantReader('--shared-database');
   expect(await outcomes(urlOf('reader'))).toEqual(keepAll);
   expect(await outcomes(await loginOfToken('--shared-database'))).toEqual(keepAll);

@@ -1,4 +1,4 @@
-/** `check` on a server that uses up transaction ids while an open transaction prevents freezing. */
+/** `check` on a server whose transaction ids run out because an open transaction prevents freezing. */
 import { judgedIds } from '../../../src/cli/check/operation-checks.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -50,7 +50,7 @@ it('check warns if autovacuum does not keep up with the use of transaction ids',
 it.each([
   [150_000_000, 'pass'],
   [600_000_000, 'warn'],
-  // Age at which a server of Postgres 15 rejected writes.
+  // At this age, a Postgres 15 server rejected writes.
   [2_144_483_647, 'fail'],
 ])('check reports a database that is %d transactions old: %s', (age, state) => {
   expect(judgedIds({ database: 'ledger', age, freezeAge: 200_000_000 })).toMatchObject({ state });

@@ -1,7 +1,7 @@
 /**
- * Every row of the table of least roles (docs/how-to/secure/roles.md) against one indexed database. The feature works
- * as the role of its row. For each lesser role it fails with an error that contains the missing right or the role to
- * use.
+ * Tests every row of the table of least roles (docs/how-to/secure/roles.md) with one indexed database. The feature
+ * works as the role in its row. As a role with fewer rights, it fails with an error that names the missing right or the
+ * role to use.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ const lesser: Readonly<Record<Login, readonly Login[]>> = {
   administrator: ['any login', 'reader', 'redactor', 'writer', 'migrator'],
 };
 
-/** Text of the error for lesser roles, by the least role of the feature. */
+/** Text of the error that roles with fewer rights get, by the least role of the feature. */
 const names: Readonly<Record<Login, RegExp>> = {
   'any login': /never/,
   reader: /grant-reader|usage on schema "ledger"/,
@@ -39,7 +39,7 @@ const names: Readonly<Record<Login, RegExp>> = {
 
 interface Case {
   readonly feature: Feature;
-  /** Commands that run in order. The lesser roles run each first, and must fail. */
+  /** Commands in the order in which they run. Roles with fewer rights run each command first, and must fail. */
   readonly calls: readonly (() => readonly string[] | Promise<readonly string[]>)[];
   readonly env?: Readonly<Record<string, string>>;
   /** Runs after all commands succeeded as the least role. */
@@ -69,7 +69,7 @@ function surface(feature: Feature, promise: string, test: () => Promise<void>): 
 
 function runs(cases: readonly Case[]): void {
   tried.push(...cases.map(({ feature }) => feature));
-  it.each(cases)('$feature: works as its least role and fails for lesser roles', async (one) => {
+  it.each(cases)('$feature: works as its least role and fails for roles with fewer rights', async (one) => {
     const role = leastRoleOf(one.feature);
     if (role === 'token') throw new Error('a token runs no command');
     for (const words of one.calls) {
@@ -372,7 +372,7 @@ describe('a feature that removes', () => {
   runs([call('reseed --yes', ['reseed', '--yes']), call('reset --yes', ['reset', '--all', '--yes'])]);
 });
 
-it('every row of the table of least roles is covered', () => {
+it('every row of the table of least roles has a test', () => {
   const rows = leastRoles.flatMap(({ features }): readonly Feature[] => features);
   expect([...new Set(tried)].toSorted()).toEqual(rows.toSorted());
 });

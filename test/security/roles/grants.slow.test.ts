@@ -1,4 +1,4 @@
-/** Requirements of `grant-roles`, and a writer with the rights of an earlier version. */
+/** The requirements of `grant-roles`, and a writer to which an earlier version granted rights. */
 import { execFile } from 'node:child_process';
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * Reports to an operator about roles: rights that an upgrade changed, sessions that block the writer, and limits of
- * such sessions.
+ * Reports for an operator: rights that an upgrade changed, sessions that block the writer, and timeouts that end such
+ * sessions.
  */
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -44,7 +44,7 @@ describe('rights that differ from those of this version', () => {
        revoke execute on function pqs.redact_exercise(pqs.event_id, text) from ${prefix}_redactor; grant insert on ledger.batches to ${prefix}_writer;
        grant update (contract_key_hash) on ledger.contracts to ${prefix}_redactor`,
     );
-    // Without the right on updates, the catalog does not identify a writer, so this right is granted again.
+    // Without the right on updates, the catalog does not show which role is the writer, so this right is granted again.
     await world.query(
       `grant insert on ledger.updates to ${prefix}_writer; revoke insert on ledger.archives from ${prefix}_writer`,
     );

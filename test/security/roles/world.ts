@@ -1,6 +1,6 @@
 /**
- * One stream that a writer of `grant-roles` has indexed, with a login for each role, for tests of the rights of each
- * role.
+ * A stream that was indexed by the writer that `grant-roles` creates, and a login for each role. Used to test the
+ * rights of each role.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

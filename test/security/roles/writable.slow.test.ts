@@ -1,6 +1,7 @@
 /**
- * Causes that prevent writes despite rights on tables: functions revoked from PUBLIC, read-only sessions, a missing
- * right to read, and pruning. `check` and the indexer report each with a statement that fixes it.
+ * Reasons why the writer cannot write although it has rights on the tables: functions revoked from PUBLIC, read-only
+ * sessions, a missing right to read, and pruning. `check` and the indexer report each reason with a statement that
+ * fixes it.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { query } from '../../support/database.ts';
@@ -61,7 +62,7 @@ afterAll(async () => {
 });
 
 describe('a second stream with a separate role, after grant-roles revoked advisory locks from PUBLIC', () => {
-  it('is rejected by check and run with the missing grant, and runs after that grant', async () => {
+  it('is rejected by check and run with an error that contains the missing grant, and runs after that grant', async () => {
     const role = `${world.prefix}_second`;
     await world.query(`create role ${role} login password 'secret'; grant create on database ${name} to ${role}`);
     const url = Object.assign(new URL(world.database.url), { username: role, password: 'secret' }).href;
@@ -85,7 +86,7 @@ describe('a second stream with a separate role, after grant-roles revoked adviso
   });
 });
 
-describe('a writer of grant-roles', () => {
+describe('a writer that grant-roles created', () => {
   it('that may not take advisory locks is reported by check with the grant', async () => {
     await world.query(`revoke execute on function pg_catalog.pg_try_advisory_lock(integer, integer) from ${writer}`);
     const line = await check('rights to write');
@@ -125,7 +126,7 @@ describe('a writer of grant-roles', () => {
     expect(await check('rights to write')).toMatchObject({ code: 0, state: 'pass' });
   });
 
-  it('can replace the filter of a stream without history, but not of one with history', async () => {
+  it('can replace the filter of a stream without history, but not the filter of a stream with history', async () => {
     const schema = 'early';
     const env = { POSTGRES_SCHEMA: schema };
     const prefix = `${world.prefix}_early`;
@@ -148,7 +149,7 @@ describe('a writer of grant-roles', () => {
     await expect(query(url, forged)).rejects.toThrow(/only the owner of the tables may change the filter/);
   });
 
-  it('with INDEXER_RETENTION is reported by check, log and /status with the grant, after which history is pruned', async () => {
+  it('that lacks the rights for INDEXER_RETENTION is reported with the grant by check, log and /status, and can prune after it', async () => {
     const env = { INDEXER_RETENTION: '30m', INDEXER_RETENTION_INTERVAL: '1s' };
     const line = await check('rights to prune', env);
     const grant = `grant "${world.prefix}_redactor" to "${writer}"`;

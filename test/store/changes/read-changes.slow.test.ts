@@ -1,5 +1,6 @@
 /**
- * Pages of changes contain every event after the cursor once, in order. Under a role, they contain its visible events.
+ * Pages of changes contain every event after the cursor once, in order. For a role, they contain only the events that
+ * the role may see.
  */
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -60,7 +61,7 @@ async function all(filter: Partial<ChangesRequest>, rows: number, characters?: n
 
 const places = (changes: readonly Change[]) => changes.map(({ offset, node }) => formatCursor({ offset, node }));
 
-/** Positions of the stored events, as a reader of that role sees them, or as the owner. */
+/** Positions of the stored events that the role can see. Without a role, of all stored events. */
 async function stored(where: string, as?: string): Promise<readonly unknown[]> {
   const rows = await query(
     as === undefined ? created.url : `${created.url}?options=-c%20role%3D${as}`,
@@ -77,7 +78,7 @@ it('pages of changes contain every event once and in order, with any page size',
   expect(places(await all({}, 3))).toEqual(expected);
 });
 
-it('a page of changes has at most the size of the buffer limit, or contains one event', async () => {
+it('a page of changes is not larger than the buffer limit unless it contains a single event', async () => {
   const expected = await stored('true');
   expect(places(await all({}, 1000, 1))).toEqual(expected);
   expect(places(await all({}, 1000, 5_000))).toEqual(expected);
@@ -87,7 +88,7 @@ it('a page of changes has at most the size of the buffer limit, or contains one 
   expect(lengths.reduce((sum, length) => sum + length, 0)).toBeLessThanOrEqual(5_000);
 });
 
-it('pages of changes contain nothing above the checkpoint', async () => {
+it('pages of changes contain no events after the checkpoint', async () => {
   const [row] = await query(created.url, 'select checkpoint from ledger.stream');
   const checkpoint = Number(row?.['checkpoint']);
   const middle = Math.floor((seedOffset + checkpoint) / 2);
@@ -116,7 +117,7 @@ it('pages of changes contain the events that a role may see, and can be filtered
   expect(places(await all({ eventTypes: ['created'] }, 5))).toEqual(await stored(`event_type = 'created'`));
 });
 
-it('cursors are accepted in one form only', () => {
+it('valid cursors are printed as they were parsed, and other texts are rejected', () => {
   for (const good of ['0', '12', '12-0', '12-3'])
     expect(formatCursor(parseCursor(good) ?? everything.after)).toBe(good);
   for (const bad of ['', '-1', '1-', '1-2-3', '1e3', ' 1', '99999999999999999', '1-9999999999']) {

@@ -32,7 +32,7 @@ async function pidOf(database: Database): Promise<number> {
   return rows[0]?.pid ?? 0;
 }
 
-/** A TCP proxy that can stop forwarding without closing its connections, which are then half-open. */
+/** A TCP proxy that can stop forwarding data without closing its connections. They are then half-open. */
 async function freezableProxy(url: string): Promise<AsyncDisposable & { url: string; freeze(): void }> {
   const target = new URL(url);
   const sockets: Socket[] = [];
@@ -78,7 +78,7 @@ describe('a database connection', () => {
     expect(await pidOf(database)).not.toBe(pid);
   });
 
-  it('fails after the statement timeout plus five seconds if it is frozen', async () => {
+  it('fails five seconds after the statement timeout if the connection is frozen', async () => {
     await using proxy = await freezableProxy(server.url);
     const database = open({ url: proxy.url, statementTimeoutMs: 50 });
     await pidOf(database);
@@ -88,7 +88,7 @@ describe('a database connection', () => {
     });
   });
 
-  it('closes within its limit even if a query hangs on a frozen connection, and cancels the query', async () => {
+  it('cancels a query that hangs on a frozen connection, and closes within the time limit', async () => {
     await using proxy = await freezableProxy(server.url);
     const database = open({ url: proxy.url });
     await pidOf(database);
@@ -105,7 +105,7 @@ describe('a database connection', () => {
     expect(await outcome).toMatchObject({ code: 'STORE_UNREACHABLE' });
   });
 
-  it('rejects waiting clients at once when it closes', async () => {
+  it('rejects clients that wait for a connection as soon as it closes', async () => {
     const database = open({ maxConnections: 1 });
     const held = deferred();
     const lent = deferred();
@@ -143,7 +143,7 @@ describe('a database connection', () => {
     expect(rows).toEqual([{ schemaname: schema, work_mem: '3MB', idle: '1min' }]);
   });
 
-  it('reads int8 exactly, as a number if it is safe, without affecting other users of the driver', async () => {
+  it('reads int8 exactly (as a number if it is a safe integer), and does not change this setting for other users of the driver', async () => {
     const { rows } = await open().pool.query(
       `select 9007199254740991::int8 as safe, 9007199254740993::int8 as large, '{1,null,-9007199254740993}'::int8[] as many`,
     );
@@ -151,7 +151,7 @@ describe('a database connection', () => {
     expect(types.getTypeParser(types.builtins.INT8)('1')).toBe('1');
   });
 
-  it('rejects an unusable URL without repeating it', () => {
+  it('rejects an invalid URL with an error that does not contain the URL', () => {
     const url = 'postgres://user:hunter2@host:notaport/db';
     let thrown: unknown;
     try {
@@ -165,7 +165,7 @@ describe('a database connection', () => {
 });
 
 describe('a transaction', () => {
-  it('leaves no rows and no locks if its work fails, and throws the error of the work', async () => {
+  it('leaves no rows and no locks if its callback throws, and rethrows the error', async () => {
     const database = open();
     await database.pool.query('create table fails (id int)');
     const indexerError = new IndexerError('fenced', { code: 'WRITER_FENCED' });
@@ -179,7 +179,7 @@ describe('a transaction', () => {
     expect(rows).toEqual([]);
   });
 
-  it('is rejected if a statement failed and the work ignored the failure', async () => {
+  it('is rejected if a statement failed and the callback ignored it', async () => {
     const database = open();
     await database.pool.query('create table swallowed (id int)');
     const refused = database.transaction(async (client) => {
@@ -190,7 +190,7 @@ describe('a transaction', () => {
     expect((await database.pool.query('select * from swallowed')).rowCount).toBe(0);
   });
 
-  it('commits and returns the result of its work', async () => {
+  it('commits and returns the result of its callback', async () => {
     const database = open();
     await database.pool.query('create table kept (id int)');
     const returned = await database.transaction(async (client) => {
@@ -203,7 +203,7 @@ describe('a transaction', () => {
 });
 
 describe('a share of a pool', () => {
-  it('lends at most its number of connections at once, serves all waiting callers, and leaves the other connections free', async () => {
+  it('lends at most its number of connections at the same time, serves all waiting callers, and leaves other connections free', async () => {
     const pool = open({ maxConnections: 3 });
     const share = shareOf(pool, 2);
     let lent = 0;
@@ -240,7 +240,7 @@ describe('a share of a pool', () => {
   });
 });
 
-it('a shorter statement timeout applies only to its own statements, not to other statements of the pool', async () => {
+it('a shorter statement timeout of a share does not apply to other statements of the pool', async () => {
   const pool = open({ maxConnections: 1 });
   const quick = withinTime(pool, 50);
   const slow = quick.withClient((client) => client.query('select pg_sleep(30)'));

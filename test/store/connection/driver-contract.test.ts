@@ -1,6 +1,6 @@
 /**
- * Undocumented behavior of the Postgres driver that the store uses. A different version of pg fails here, instead of
- * losing a time limit or running two statements where one was checked.
+ * Undocumented behavior of the Postgres driver that the store depends on. These tests fail if a new version of pg
+ * changes it. Otherwise a time limit could be lost, or two statements could run although only one was checked.
  */
 import { Client, Pool, type ClientBase, type ClientConfig, type Connection } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -36,7 +36,7 @@ async function connected(config: ClientConfig = {}): Promise<Client> {
 const insert = { name: 'insert_number', text: 'insert into numbers values ($1)' };
 
 describe('the driver', () => {
-  it('passes its connection to a custom query, with every message up to ReadyForQuery', async () => {
+  it('passes its connection and every message up to ReadyForQuery to a custom query', async () => {
     const messages: string[] = [];
     const done = new Promise<void>((resolve) => {
       const handler = (name: string) => (): void => void messages.push(name);
@@ -57,7 +57,7 @@ describe('the driver', () => {
     expect(messages).toEqual(['row description', 'row', 'row', 'complete', 'ready']);
   });
 
-  it('runs custom queries in order with its own, also if all are submitted at once', async () => {
+  it('runs custom queries and its own queries in the order in which they were submitted', async () => {
     const counted = () => client.query<{ count: number }>('select count(*)::int as count from numbers');
     const [before, , after] = await Promise.all([
       counted(),
@@ -102,7 +102,7 @@ describe('the driver', () => {
     await other.end();
   });
 
-  it('keeps a callback that was wrapped before the query was submitted, so that each query is timed once', async () => {
+  it('calls a callback that was wrapped before the query was submitted, so that each query is timed once', async () => {
     const timed: string[] = [];
     const other = await connected({ query_timeout: 60_000 });
     timeQueries(other, (op) => timed.push(op));
@@ -113,13 +113,13 @@ describe('the driver', () => {
     await other.end();
   });
 
-  it('uses the extended protocol on request, with which the server rejects two statements', async () => {
+  it('uses the extended protocol on request, so that the server rejects two statements in one query', async () => {
     const two = { text: 'select 1; select 2', queryMode: 'extended' };
     await expect(client.query(two)).rejects.toMatchObject({ code: '42601' });
     await expect(client.query('select 1; select 2')).resolves.toBeDefined();
   });
 
-  it('uses the extended protocol for statements of readers, with which the server rejects two statements', async () => {
+  it('uses the extended protocol for statements of readers, so that the server rejects two statements in one query', async () => {
     const reads = openDatabase({
       url: database.url,
       schema: 'public',
@@ -135,12 +135,12 @@ describe('the driver', () => {
     await reads.close();
   });
 
-  it('awaits the setup of a new connection in the pool before it is lent', async () => {
+  it('awaits the setup of a new pool connection before it lends the connection', async () => {
     const setUp = async (fresh: ClientBase): Promise<void> => {
       await pause(50);
       await fresh.query(`set application_name = 'is set'`);
     };
-    // The types of pg declare that it is not awaited.
+    // According to the types of pg, the setup is not awaited.
     const onConnect = setUp as (fresh: ClientBase) => void;
     const pool = new Pool({ connectionString: database.url, max: 1, onConnect });
     const { rows } = await pool.query('show application_name');

@@ -34,7 +34,7 @@ describe('a list of hosts', () => {
     expect(hosts.url()).toBe('postgres://h1/db');
   });
 
-  it('stays at the host if it did not cause the failure, and detects clients of a previous host', () => {
+  it('keeps the current host if it did not cause the failure, and detects clients of a previous host', () => {
     const hosts = new HostList('postgres://h1,h2/db');
     const client = new Client(hosts.url());
     hosts.note(client);

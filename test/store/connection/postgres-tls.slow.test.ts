@@ -50,7 +50,7 @@ afterAll(async () => {
 
 const chmodPrivate = (path: string): Promise<void> => chmod(path, 0o600);
 
-/** The URL of the server, with another host, role or other parameters. */
+/** The URL of the server, with the given host, role and parameters. */
 function urlWith(parameters: Readonly<Record<string, string>>, host = '127.0.0.1', role?: string): string {
   const url = new URL(server.url);
   url.hostname = host;
@@ -88,13 +88,13 @@ describe('a connection with sslmode=verify-full', () => {
     expect(refused.remedy).toContain('a name that the certificate of the server has');
   });
 
-  it('is rejected if another authority is trusted, or only the public authorities', async () => {
+  it('is rejected if only another authority or the public authorities are trusted', async () => {
     const untrustedAuthority = await failure(urlWith({ sslrootcert: file('client.pem') }));
     expect(untrustedAuthority).toMatchObject({ code: 'STORE_TLS_REFUSED', retry: 'park' });
     const unknown = await failure(urlWith({ sslrootcert: '' }));
     expect(unknown).toMatchObject({ code: 'STORE_TLS_REFUSED', retry: 'park' });
     expect(unknown.remedy).toContain('sslrootcert=FILE');
-    // libpq reads this value as a keyword, not as a file name.
+    // libpq reads this value as a keyword instead of a file name.
     expect(await failure(urlWith({ sslrootcert: 'system' }))).toMatchObject({ code: 'STORE_TLS_REFUSED' });
     for (const { message, remedy = '' } of [untrustedAuthority, unknown]) {
       expect(`${message} ${remedy}`).not.toContain(new URL(server.url).password);
@@ -122,7 +122,7 @@ describe('a connection with sslmode=verify-full', () => {
   });
 });
 
-it('a server that accepts only encrypted connections rejects others, with a remedy', async () => {
+it('a server that accepts only encrypted connections rejects an unencrypted one, and the error has a remedy', async () => {
   const plain = await failure(urlWith({ sslmode: 'disable', sslrootcert: '' }));
   expect(plain).toMatchObject({ code: 'STORE_LOGIN_REFUSED', retry: 'park', exitCode: 77 });
   expect(plain.remedy).toContain('sslmode=verify-full');
@@ -146,7 +146,7 @@ async function failure(url: string): Promise<IndexerError> {
   throw new Error('the connection was made');
 }
 
-it('an indexer encrypts all its connections, including that of the writer lock', async () => {
+it('an indexer encrypts all its connections, including the connection that holds the writer lock', async () => {
   const sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
   try {
     generateHistory(sandbox.ledger, { seed: 5, updates: 50 });

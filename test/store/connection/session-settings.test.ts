@@ -1,4 +1,4 @@
-/** Settings of the sessions of the program, independent of the defaults of the server, the database and the role. */
+/** Sessions of the program have fixed settings, whatever the defaults of the server, the database and the role are. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openDatabase, type Database } from '../../../src/store/connection/database.ts';
 import { openLockConnection } from '../../../src/store/lock/lock-connection.ts';

@@ -34,14 +34,14 @@ async function failure(of: Database, sql: string): Promise<unknown> {
 }
 
 describe('a value that is too long for an index', () => {
-  /** Characters that do not compress. */
+  /** A text that Postgres cannot compress enough to fit into an index row. */
   const text = (length: number): string =>
     `(select string_agg(md5(i::text), '') from generate_series(1, ${Math.ceil(length / 32)}) i)`;
   it.each([
     ['of three thousand bytes', text(3_200), 'public.notes_by_text'],
     // Postgres does not name the index.
     ['of twenty thousand bytes', text(20_000), undefined],
-  ])('%s is reported as a limit of the index, not as a fault of the data', async (_, value, index) => {
+  ])('%s is reported as a limit of the index instead of an error in the data', async (_, value, index) => {
     await database.withClient((client) =>
       client.query('create table notes (note text); create index notes_by_text on notes (note)'),
     );
@@ -134,7 +134,7 @@ describe('an error of Postgres', () => {
     expect(inspect(error, { depth: 9 })).not.toContain('a secret');
   });
 
-  it('contains the object on which the role has no right', async () => {
+  it('names the object on which the role has no right', async () => {
     const error = await failure(database, 'set role pg_signal_backend; select from pg_authid');
     expect(error).toHaveProperty('message', 'the role may not do this (SQLSTATE 42501, table pg_authid)');
   });
@@ -219,7 +219,7 @@ describe('an error of the connection', () => {
     await missing.close();
   });
 
-  it('identifies a server without TLS if the URL requires it', async () => {
+  it('says that the server has no TLS if the URL requires TLS', async () => {
     const url = new URL(server.url);
     url.searchParams.set('sslmode', 'verify-full');
     const plain = open(url.href);
@@ -237,7 +237,7 @@ describe('an error of the connection', () => {
     expect(toStoreError(new Error(message))).toMatchObject({ code: 'STORE_UNREACHABLE', retry: 'retry' });
   });
 
-  it('is not reported for a bug of the program', () => {
+  it('is not reported for a TypeError, which is a bug in the program', () => {
     expect(toStoreError(new TypeError('connection is undefined'))).toMatchObject({
       code: 'UNEXPECTED',
       retry: 'fatal',

@@ -1,5 +1,5 @@
 /**
- * Database URLs that would be parsed differently than intended are rejected before a connection is opened. The error
+ * A database URL that would not be parsed as the user intended is rejected before a connection is opened. The error
  * contains no part of the password.
  */
 import { describe, expect, it } from 'vitest';
@@ -59,14 +59,14 @@ it.each([
   });
 });
 
-it('a schema in the URL that equals the configured one is accepted', () => {
+it('a schema in the URL is accepted if it equals the configured schema', () => {
   expect(refused('postgres://u@db/db?schema=ledger')).toBeUndefined();
 });
 
 it.each([
   [(name: string) => `${name}/`, /remove the slash at the end/],
   [(name: string) => name.toUpperCase(), /names in Postgres are case-sensitive/],
-])('a missing database is reported by name, with the likely mistake in it', async (mistyped, remedy) => {
+])('a missing database is reported with its name and the likely mistake in the name', async (mistyped, remedy) => {
   await using created = await createTestDatabase();
   const url = new URL(created.url);
   const name = mistyped(url.pathname.slice(1));

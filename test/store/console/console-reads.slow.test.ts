@@ -1,4 +1,4 @@
-/** Hostile statements on the query page: they may read rows for a limited time, and do nothing more. */
+/** Hostile statements on the query page can only read rows, and only for a limited time. */
 import { randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -9,7 +9,7 @@ import { migrate } from '../../../src/store/schema/migrations.ts';
 import { createTestDatabase, query, type TestDatabase } from '../../support/database.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-/** All databases of a server share roles, so the created role has a name of this run. */
+/** All databases of a server share roles, so the role has a name that is unique to this run. */
 const schema = `asked_${randomBytes(4).toString('hex')}`;
 const bounds = { rows: 10, characters: 1_000_000 };
 const never = new AbortController().signal;
@@ -104,12 +104,12 @@ describe('a statement', () => {
     expect([answer.rows.length, answer.complete]).toEqual([4, false]);
   });
 
-  it('has a smaller limit with less memory, so that fifteen results at once leave half of the heap', () => {
+  it('has a lower limit with less memory, so that fifteen simultaneous results use at most half of the heap', () => {
     const mebibyte = 1024 ** 2;
     expect([96, 384, 1_920, 8_192].map((heap) => largestAnswer(heap * mebibyte) / mebibyte)).toEqual([3, 12, 64, 64]);
   });
 
-  it('ends at its time limit and when it is stopped, also in the database', async () => {
+  it('ends in the program and in the database at its time limit, and when a user stops it', async () => {
     const page = new ConsolePage({
       reads: { ...reads, explain: () => Promise.reject(new Error('nobody asks')) },
       readsOf: () => {
@@ -117,7 +117,7 @@ describe('a statement', () => {
       },
       guide: { queries: [], explore: 'explore', maxSeconds: 1 },
     });
-    // The statement can lift the statement timeout of its session.
+    // The statement can remove the statement timeout of its session.
     const endless =
       "select set_config('statement_timeout', '0', false), pg_sleep(0.006) from generate_series(1, 100000)";
     for (const statement of ['select pg_sleep(30)', endless]) {
@@ -137,7 +137,7 @@ describe('a statement', () => {
     await waitFor('it runs no more', async () => ((await running()) === 0 ? true : undefined));
   });
 
-  it('leaves no lock behind', async () => {
+  it('releases its locks', async () => {
     expect(await one('select 1')).toBe('1');
     // By default, the login of the query page may not call this function.
     await query(created.url, `grant execute on function pg_advisory_lock(bigint) to ${schema}_console`);

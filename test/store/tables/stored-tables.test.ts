@@ -21,7 +21,7 @@ afterAll(() => database.drop());
 const namesIn = (list = ''): readonly string[] => list.split(',').map((name) => name.trim().replaceAll('"', ''));
 
 describe('the entries of the tables', () => {
-  it('cover every table: a new table needs an entry in src/store/tables', () => {
+  it('include every table (a new table needs an entry in src/store/tables)', () => {
     expect(Object.keys(storedTables).toSorted()).toEqual([...columns.keys()].toSorted());
   });
 
@@ -32,13 +32,13 @@ describe('the entries of the tables', () => {
     expect(named.filter((name) => !(columns.get(table) ?? []).includes(name))).toEqual([]);
   });
 
-  it('exist only for tables with an offset if rows are distributed or deleted by it', () => {
+  it('distribute or delete rows by offset only if the table has an offset', () => {
     const byOffset = tablesWhere(({ nodes, goesBack }) => nodes === 'by offset' || goesBack === true);
     expect(byOffset.length).toBeGreaterThan(10);
     expect(byOffset.filter((table) => !(columns.get(table) ?? []).includes('offset'))).toEqual([]);
   });
 
-  it('let only the owner write some tables', () => {
+  it('say that only the owner writes some tables', () => {
     const readOnly = tablesWhere(({ writer, redactor }) => writer === undefined && redactor === undefined);
     expect(readOnly).toEqual([
       'typed_views',

@@ -1,5 +1,5 @@
 /**
- * Table `filter_interfaces`: a session that has read the table does not overwrite the result of a concurrent backfill.
+ * A session that has read the table `filter_interfaces` must not overwrite the result of a concurrent backfill.
  */
 import { expect, it } from 'vitest';
 import { noteInterfaces, readRequestedInterfaces } from '../../../src/store/write/filter-interfaces.ts';
@@ -7,7 +7,7 @@ import { schemasOfFile } from '../../support/schemas.ts';
 
 const schemas = schemasOfFile();
 
-it('a session keeps the start of a complete interface that was stored after its read', async () => {
+it('a session does not overwrite the start of a complete interface that another session stored after the table was read', async () => {
   const database = await schemas.migrated('noted');
   await database.withClient(async (client) => {
     await client.query(

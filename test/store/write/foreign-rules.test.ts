@@ -1,6 +1,6 @@
 /**
- * A valid update that a third-party index, constraint or trigger rejects. The error contains the name of that object,
- * and nothing of the update.
+ * An index, constraint or trigger of a third party rejects a valid update. The error contains the name of that object,
+ * and no data of the update.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { toIndexerError } from '../../../src/errors/indexer-error.ts';
@@ -93,19 +93,19 @@ describe('a valid update', () => {
       'trigger theirs of ledger.contracts',
       'drop trigger theirs on ledger.contracts',
     ],
-  ])('that %s rejects is not reported as invalid', async (_what, statement, payload, sqlstate, name, removal) => {
+  ])('that is rejected by %s is not reported as invalid', async (_what, statement, payload, sqlstate, name, removal) => {
     await query(created.url, statement);
     const error = await refusal(payload);
     expect(error).toMatchObject({ code: 'STORE_CONSTRAINT', retry: 'park', exitCode: 78, facts: { sqlstate } });
     expect(error.message).toContain(name);
     expect(error.remedy).toContain(`\`${removal}\``);
     expect(`${error.message} ${error.remedy}`).not.toContain('ten');
-    // The statement in the remedy can be run unchanged.
+    // Runs the statement in the remedy unchanged.
     await query(created.url, removal);
     expect(await foreignRules(database)).toEqual([]);
   });
 
-  it('is not reported as invalid if several rules can have rejected it, which are listed without those of `index create`', async () => {
+  it('is not reported as invalid if several foreign rules may have rejected it, and the error omits indexes of `index create`', async () => {
     const { name, definition } = payloadIndex(`payload ->> 'owner'`, 'spgist');
     await query(
       created.url,
@@ -123,7 +123,7 @@ describe('a valid update', () => {
   });
 });
 
-it('a value that no column can store is reported as a fault of the update, despite third-party objects on the tables', async () => {
+it('a value that no column can store is reported as an error in the update, even if the tables have foreign rules', async () => {
   await query(created.url, `create index theirs on ledger.contracts (((payload ->> 'amount')::numeric))`);
   const error = await refusal({ amount: '10' }, `Eve${String.fromCharCode(0)}::1220`);
   expect(error).toMatchObject({ code: 'STORE_DATA_REFUSED', retry: 'park', exitCode: 65 });

@@ -1,4 +1,4 @@
-/** The stored party sets that a session loads: exactly those that the previous session had in its cache. */
+/** A session loads exactly the stored party sets that the previous session had in its cache. */
 import { expect, it } from 'vitest';
 import type { Lists } from '../../../src/model/party-combinations.ts';
 import { rememberedBytes, sizeOf } from '../../../src/model/party-combinations.ts';
@@ -25,7 +25,7 @@ async function store(schema: string, pk: number, lists: Lists): Promise<void> {
   await query(schemas.url, `insert into ${schema}.contract_parties values (${pk}, ${values})`);
 }
 
-it('loaded party sets are the newest ones, up to the last byte of the limit', async () => {
+it('a session loads the newest party sets, up to the last byte of the limit', async () => {
   const [long, filling] = thatFillTheLimit() as [Lists, Lists];
   const database = await schemas.migrated('exact');
   await store('exact', 1, [['before'], [], []]);
@@ -36,7 +36,7 @@ it('loaded party sets are the newest ones, up to the last byte of the limit', as
   expect(contractParties.number(['before'], [], [])).toBe(4);
 });
 
-it('loaded party sets omit a set that exceeds the limit by one byte', async () => {
+it('a session does not load a party set that exceeds the limit by one byte', async () => {
   const [long, filling] = thatFillTheLimit() as [Lists, Lists];
   const database = await schemas.migrated('beyond');
   await store('beyond', 1, long);
@@ -45,7 +45,7 @@ it('loaded party sets omit a set that exceeds the limit by one byte', async () =
   expect(contractParties.number(...long)).toBe(3);
 });
 
-it('no party sets are loaded if the newest one is too large, and the numbers continue', async () => {
+it('a session loads no party sets if the newest one is too large, and still assigns the next number', async () => {
   const database = await schemas.migrated('large');
   await store('large', -1, [['staged'], [], []]);
   await store('large', 1, [['before'], [], []]);

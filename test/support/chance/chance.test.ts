@@ -1,10 +1,10 @@
-/** No test depends on chance: a test that draws random numbers without a seed would draw others in the next run. */
+/** Tests must give the same result in every run, so a test must not use random numbers without a seed. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 
 const root = join(import.meta.dirname, '../../..');
-/** Files that pass seeds on, or that are not tests. */
+/** Files that receive their seed from a caller, or that are not tests. */
 const allowed = new Set([
   'test/support/chance/property.ts',
   'test/support/chance/chance.test.ts',

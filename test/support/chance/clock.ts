@@ -1,14 +1,14 @@
-/** Stops the clocks of this process, so that expectations of times hold on any machine. */
+/** Stops the clocks of this process, so that tests of times do not depend on the speed of the machine. */
 import { onTestFinished, vi } from 'vitest';
 
 export interface StoppedClock {
-  /** Advances `Date` and `performance.now`. Timers are real and take their own time. */
+  /** Advances `Date` and `performance.now`. Timers are not changed and still run in real time. */
   advance(ms: number): void;
 }
 
 /** Stops `Date` and `performance.now` of this process until the test ends. */
 export function stopClock(): StoppedClock {
-  // Integer milliseconds: with fractions, a sum minus its first part may differ from the second part.
+  // Milliseconds are integers, because sums of fractions are rounded.
   const [wall, monotonic] = [Date.now(), Math.ceil(performance.now())];
   let passed = 0;
   vi.useFakeTimers({ toFake: ['Date'], now: wall });

@@ -1,14 +1,14 @@
 /**
- * Random tests without chance: every property and every random history has a fixed seed. `TEST_SEED` sets another seed,
- * and `TEST_RUNS` the number of runs. A failure contains the command that repeats it.
+ * Random tests that are repeatable. Every property and every random history has a fixed seed. `TEST_SEED` sets another
+ * seed, and `TEST_RUNS` sets the number of runs. A failure contains the command that repeats it.
  */
 import { relative } from 'node:path';
 import * as fc from 'fast-check';
 import { beforeEach, expect } from 'vitest';
 
-/** Any number that is the same in every run. */
+/** The seed. Any number works if it is the same in every run. */
 const fixedSeed = 20_261_124;
-/** The default of fast-check. */
+/** The default number of runs in fast-check. */
 const fixedRuns = 100;
 
 /** The seed in TEST_SEED, otherwise `fixed`. */
@@ -46,7 +46,7 @@ export function expectProperty<T>(
   return details instanceof Promise ? details.then(judge) : judge(details);
 }
 
-/** Prints the command that repeats a failed test, for each test of the file. For tests with random histories. */
+/** Prints the command that repeats a failed test, for each test of the file. Used by tests with random histories. */
 export function printRepeatCommand(seed: number, runs?: number): void {
   beforeEach(({ onTestFailed }) => {
     onTestFailed(() => {

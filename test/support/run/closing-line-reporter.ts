@@ -25,9 +25,9 @@ interface FastFigure {
 
 const figureFile = new URL('fast-figure.json', import.meta.url);
 
-/** Fast test files that take longer belong to the slow tier, or must become faster. */
+/** A fast test file that takes longer than this must be moved to the slow tier or made faster. */
 const longestFastMs = 15_000;
-/** With fewer files, the run is a selection, to which the detection rate of the tier does not apply. */
+/** If a run has fewer files, it is a selection of tests, and the detection rate of the tier does not apply to it. */
 const leastOfTier = 100;
 
 /** Exit code that a shell reports for a program ended by SIGPIPE. */
@@ -36,7 +36,7 @@ const endedByPipe = 141;
 export class ClosingLineReporter implements Reporter {
   #fast: readonly string[] = [];
   #outcome: Outcome | undefined;
-  /** Whether tests were selected by name. Then skips of the other tests are not printed. */
+  /** True if tests were selected by name. The other tests are then skipped, and these skips are not printed. */
   #chosen = false;
 
   onInit(vitest: Vitest): void {
@@ -67,7 +67,7 @@ export class ClosingLineReporter implements Reporter {
     try {
       writeSync(1, `${lines.join('\n')}\n`);
     } catch (thrown) {
-      // Other exit listeners stop the server.
+      // Other exit listeners stop the database server.
       if ((thrown as NodeJS.ErrnoException).code !== 'EPIPE') throw thrown;
     }
   }

@@ -83,7 +83,7 @@ async function startEmbedded(): Promise<Server> {
   const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-test-'));
   const server = await startEmbeddedPostgres({
     dataDir: join(folder, 'postgres'),
-    // Several servers may run at once, each for small tables. To truncate a table, Postgres scans all shared buffers.
+    // The buffers are small, because several servers may run at once, and Postgres scans all buffers for each truncate.
     settings: { max_connections: '200', shared_buffers: '128MB', max_wal_size: '1GB' },
   });
   const abandoned = (): void => {
@@ -116,7 +116,7 @@ async function startEmbedded(): Promise<Server> {
   };
 }
 
-/** A shell that outlives this process and then ends the server, because after SIGKILL no code of this process runs. */
+/** Starts a shell that ends the server when this process has ended. After SIGKILL, this process cannot do it. */
 function guardOf(folder: string, pid: number): ChildProcess {
   const ends =
     'cat >/dev/null; [ "$(head -n 1 "$1/postgres/cluster/postmaster.pid")" = "$2" ] && kill -9 "$2"; rm -rf "$1"';

@@ -1,10 +1,10 @@
-/** Frames decoded as they arrive from a socket: as bytes in memory that contains other bytes before and after them. */
+/** Decodes frames as they arrive from a socket, in a buffer that contains other bytes before and after the frame. */
 import * as decode from '../../../src/ledger/frames/decode.ts';
 import type { UnknownNames } from '../../../src/model/unknown.ts';
 import type { ActiveContractEntry, Update } from '../../../src/model/update.ts';
 import { Utf8 } from '../../../src/model/utf8.ts';
 
-/** Bytes that would end the frame elsewhere if they were read as a part of it. */
+/** Bytes around the frame. A decoder that read them as part of the frame would end the frame at a wrong position. */
 const before = Buffer.from('{"update":"\\');
 const after = Buffer.from('"}]},\\""]}');
 
@@ -21,7 +21,7 @@ export function decodeActiveContract(text: string, unknown?: UnknownNames): Acti
   return decode.decodeActiveContract(frameOf(text), unknown);
 }
 
-/** A copy with strings instead of texts that refer to a frame. */
+/** Returns a copy in which texts that refer to the bytes of a frame are replaced with strings. */
 export function copied<T>(value: T): T {
   if (value instanceof Utf8) return value.toString() as T;
   if (Array.isArray(value)) return value.map(copied) as T;

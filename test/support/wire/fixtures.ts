@@ -5,7 +5,7 @@ import { gunzipSync } from 'node:zlib';
 
 const folder = join(import.meta.dirname, '../../fixtures');
 
-/** Cache, because several parts of a test file need the same fixture. */
+/** Caches fixtures, because several parts of a test file need the same fixture. */
 const texts = new Map<string, string>();
 
 /** The text of a fixture, for example `recordings/errors.json`. Long fixtures are stored as `.gz`. */

@@ -76,7 +76,7 @@ export class DeltaLogs {
     await this.#checkpoint(table, logged);
   }
 
-  /** Writes a checkpoint after each hundredth commit. A process stopped before that writes it at its next comparison. */
+  /** Writes a checkpoint after each hundredth commit. If the process stops earlier, the next comparison writes it. */
   async #checkpoint(table: string, logged: LoggedTable): Promise<void> {
     const state = logged.dueCheckpoint(Date.now());
     if (state === undefined) return;

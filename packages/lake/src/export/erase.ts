@@ -88,7 +88,7 @@ export class Eraser {
     return undefined;
   }
 
-  /** Update ids by offset. Redactions of single exercises are few, and so are the ranges that contain them. */
+  /** Update ids by offset. They fit into memory, because few exercises are redacted and few ranges contain them. */
   async #updateIds(file: LakeFile | undefined): Promise<ReadonlyMap<number, string>> {
     const ids = new Map<number, string>();
     if (file === undefined || !isStored(file)) return ids;

@@ -1,6 +1,7 @@
 /**
- * One export: takes a snapshot of the database and writes the files that the lake lacks. A range is completed in the
- * manifest, the log and the folder before the next one begins. So an interrupted export resumes where it stopped.
+ * One export. It takes a snapshot of the database and writes the missing files of the lake. A range is completed in the
+ * manifest, the log and the folder before the next range begins. An interrupted export therefore resumes where it
+ * stopped.
  */
 import type { ReadFacts, Reads, ReadTable, Snapshot } from 'ledger-indexer/read';
 import type { DeltaLogs } from '../delta/delta-log.ts';
@@ -143,8 +144,7 @@ class ExportRun {
       }),
     }));
     await this.#erase();
-    // If the columns of a table change, its files are replaced at once. Otherwise it would have files of both kinds
-    // meanwhile.
+    // If the columns of a table change, all its files are replaced at once, so that they always have the same columns.
     const atOnce = this.#sources.some((source) => isReshaped(this.#manifest, source));
     const fresh: LakeFile[] = [];
     for (const { range, sources } of plan) {
@@ -163,7 +163,7 @@ class ExportRun {
     await this.#publish({ coverage, redactionsFingerprint }, this.#manifest.put(fresh));
   }
 
-  /** Erases redacted contents, from files of pruned ranges too. Runs once for each list of redactions. */
+  /** Erases redacted contents, also from files of pruned ranges. Runs once for each list of redactions. */
   async #erase(): Promise<void> {
     if (this.#manifest.head.redactionsFingerprint === this.#facts.redactionsFingerprint) return;
     const pruned = this.#manifest.ranges().filter((range) => this.#isPruned(range));

@@ -13,8 +13,8 @@ import type { LakeStorage } from '../storage/lake-storage.ts';
 export interface Exported {
   readonly offset: number;
   /**
-   * Why the offset is before the end of the lake: the next export will rewrite a file. Undefined if the lake ends at
-   * the offset.
+   * The reason why the next export will rewrite a file, so that the offset is before the end of the lake. Undefined if
+   * the lake ends at the offset.
    */
   readonly reason: string | undefined;
 }

@@ -1,6 +1,6 @@
 /**
  * Content of the lake, in memory during an export: the head, and ranges with their files in segments. A file that the
- * stored manifest does not name counts as absent. Saving writes the changed segments under new names, and then the
+ * stored manifest does not name counts as missing. Saving writes the changed segments under new names, and then the
  * head, so its cost does not grow with the number of ranges. Segments of the previous head are kept until the next
  * save, because a reader may have read that head but not its segments yet.
  */
@@ -25,7 +25,7 @@ export class Manifest {
   readonly #changed = new Set<Segment>();
   /** Segments that the stored head names, but the next head will not. */
   #replaced: string[] = [];
-  /** Segments that only the head before the stored one names. */
+  /** Segments that the previous head names and the stored head does not. */
   #former: readonly string[];
 
   /**
@@ -132,7 +132,7 @@ export class Manifest {
   }
 
   /**
-   * Writes the changes. All segments that the head names are written before it, even if the process stops at any point.
+   * Writes the changes. The head is written last, so the process may stop at any point.
    * @returns paths of segments that neither the new nor the previous head names, to be removed
    */
   async save(folder: LakeStorage): Promise<readonly string[]> {

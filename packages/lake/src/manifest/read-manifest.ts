@@ -96,8 +96,8 @@ function segmentsOf(lists: Fields, tables: Tables): readonly Segment[] {
 }
 
 /**
- * Segments that only the previous head names; older lakes have none. These files are removed later, so each path must
- * be that of a segment.
+ * Segments that only the previous head names. Older lakes have none. These files are removed later, so each path must
+ * be the path of a segment.
  */
 function previousSegmentsOf(previousSegments: unknown = []): readonly string[] {
   if (!Array.isArray(previousSegments)) throw lacking('previousSegments');

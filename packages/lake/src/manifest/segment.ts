@@ -1,6 +1,6 @@
 /**
- * A part of the manifest: up to a hundred ranges and their files. Its name contains the hash of its text. So a changed
- * segment gets a new name, and the same ranges and files always have the same name.
+ * A part of the manifest: up to a hundred ranges and their files. Its name contains the hash of its text. A changed
+ * segment therefore gets a new name, and equal segments have equal names.
  */
 import { createHash } from 'node:crypto';
 import type { LakeStorage } from '../storage/lake-storage.ts';

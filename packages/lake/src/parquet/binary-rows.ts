@@ -50,7 +50,7 @@ export class BinaryRowReader {
    */
   *add(piece: Buffer, stopBytes: number): Generator<void> {
     let left = this.#inHeader ? this.#afterHeader(piece) : piece;
-    // Only a row that is split across chunks is copied, not the rows after it.
+    // Only a row that is split across chunks is copied.
     while (this.#rest.length > 0 && left.length > 0) {
       const cut = this.#rest.length;
       const bytes = Buffer.concat([this.#rest, left.subarray(0, Math.max(cut, fewBytes))]);
@@ -128,7 +128,7 @@ const longestKept = 256;
  */
 const mostKept = 1_024;
 
-/** Decodes short texts to strings as long as few of them are new, and leaves all others as bytes. */
+/** Decodes short texts to strings while most of them are in the cache. All other texts stay bytes. */
 function textDecoder(): Decode {
   let kept = new Map<string, string>();
   let seen = 0;
@@ -164,7 +164,7 @@ function textsDecoder(): Decode {
   };
 }
 
-/** Decodes an array with one dimension, or an empty one, which has none. */
+/** Decodes an array with one dimension, or an empty array, which has no dimension. */
 function textsAt(bytes: Buffer, start: number): readonly string[] {
   const dimensions = bytes.readInt32BE(start);
   if (dimensions === 0) return [];

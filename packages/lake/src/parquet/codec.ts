@@ -1,6 +1,6 @@
 /**
- * Compression of pages: Zstandard if this Node supports it (22.15 and later), otherwise gzip, which every engine can
- * read too.
+ * Compression of pages. Zstandard is used if this Node supports it (22.15 and later), otherwise gzip. Every engine can
+ * read both.
  */
 import * as zlib from 'node:zlib';
 

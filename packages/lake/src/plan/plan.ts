@@ -23,10 +23,10 @@ export function fingerprintOf(
   };
 }
 
-/** This reason depends only on the file, so it also applies if its rows have been pruned. */
+/** This reason depends only on the file. It therefore also applies if the rows of the file have been pruned. */
 export const wasRedacted = 'contents were redacted';
 
-/** Why a file is outdated; undefined if it is not. Pruning lowers fingerprints, which does not make a file outdated. */
+/** Why a file is outdated. Undefined if it is up to date. Lower fingerprints after pruning do not make it outdated. */
 export function whyStale(file: LakeFile, source: ReadTable, facts: ReadFacts): string | undefined {
   const now = fingerprintOf(source, file, facts);
   if ((now.redacted ?? 0) > (file.fingerprint.redacted ?? 0)) return wasRedacted;
@@ -60,7 +60,7 @@ export function reviewOf(
 /** Reason for a table without a file in a range. */
 export const missing = 'it is missing';
 
-/** Whether the columns of a table have changed, so that all its files have the previous ones. */
+/** True if the columns of a table have changed since its files were written. */
 export function isReshaped(manifest: Manifest, { name, columns }: ReadTable): boolean {
   const known = manifest.head.tables[name];
   return known !== undefined && JSON.stringify(known.columns) !== JSON.stringify(columns);

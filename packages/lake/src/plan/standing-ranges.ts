@@ -1,4 +1,4 @@
-/** Finds the ranges of the lake that the stream still has. A rewind undoes the later ones. */
+/** Finds the ranges of the lake that the stream still has. A rewind removes later ranges from the stream. */
 import type { Snapshot } from 'ledger-indexer/read';
 import type { LakeRange } from '../manifest/entries.ts';
 

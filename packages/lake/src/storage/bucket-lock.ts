@@ -1,7 +1,7 @@
 /**
- * Lock under a prefix of a bucket, for one export at a time: an object that is created if absent, and touched while the
- * lock is held. The first export that tries may take over the lock of a process on this machine that has ended, and any
- * lock that was not touched for a minute.
+ * A lock under a prefix of a bucket, so that only one export runs at a time. The lock is an object that is created only
+ * if it does not exist, and is touched while the lock is held. Another export may take over the lock if its process on
+ * this machine has ended, or if the lock was not touched for a minute.
  */
 import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';

@@ -36,7 +36,7 @@ export async function sendToBucket({ method, url, headers, body, limitMs }: Buck
         }
       });
       if (!(body instanceof Readable)) request.end(body);
-      // If the server responds before it has read the complete body, its response counts.
+      // If the server responds before it has read the complete body, its response is used.
       else pipeline(body, request).catch(reject);
     });
   } finally {

@@ -1,6 +1,6 @@
 /**
- * Lock in a folder, for one export at a time. The lock names its holder and is touched while it is held. It is taken
- * over if its process has ended, or if another machine holds it and has not touched it for a minute.
+ * A lock in a folder, so that only one export runs at a time. The lock names its holder and is touched while it is
+ * held. Another export takes it over if its process has ended, or if another machine has not touched it for a minute.
  */
 import { open, readFile, rm, stat, utimes } from 'node:fs/promises';
 import { hostname } from 'node:os';

@@ -1,6 +1,6 @@
 /**
- * A lake under a prefix of a bucket. Writing an object is atomic, so a file is built on the local disk and uploaded at
- * once. So the bucket never contains an incomplete file. The local file has no name, so it disappears with the process.
+ * A lake under a prefix of a bucket. A file is built on the local disk and uploaded as one object. Writing an object is
+ * atomic, so the bucket never contains an incomplete file. The local file has no name and is removed with the process.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import { open, unlink, type FileHandle } from 'node:fs/promises';

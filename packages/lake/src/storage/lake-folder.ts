@@ -1,6 +1,6 @@
 /**
  * The folder of a lake and every operation on it. A file is written under a temporary name, synced to disk, and
- * renamed; the rename is synced as well. So at any interruption, a name refers to a complete file or to none. Symbolic
+ * renamed. The rename is also synced. After any interruption, a name refers to a complete file or to none. Symbolic
  * links in the folder are refused, because they lead to folders and files outside of the lake.
  */
 import { createHash, randomUUID } from 'node:crypto';

@@ -1,5 +1,5 @@
 /**
- * Endpoint: a row of the table that the router and the generated API descriptions use. No other module knows the table.
+ * An endpoint is a row of the table that the router and the generated API descriptions use.
  */
 import type { Caller, Need } from '../identity/caller.ts';
 import type { Connection } from '../faults/connection.ts';

@@ -8,7 +8,7 @@ import type { Limits } from '../wire/limits.ts';
 
 export interface ListOptions {
   /**
-   * Number of elements to read. It is one more than the limit if the request sets none, so that an excess is noticed.
+   * Number of elements to read. If the request sets no limit, it is the default limit plus one, to detect longer lists.
    */
   readonly take: number;
   /** Milliseconds without an element after which the response ends. */
@@ -27,7 +27,7 @@ export function listOptions(query: URLSearchParams, limits: Limits): ListOptions
   const most = limits.listElements + 1;
   return {
     take: Math.min(numberIn(query, 'limit') ?? most, most),
-    // The request times out before twice its timeout. A longer wait would continue unnoticed, and a longer timer would
+    // The request times out before twice its timeout. A longer wait would have no effect, and a longer timer would
     // fire at once.
     waitMs: Math.min(numberIn(query, 'stream_idle_timeout_ms') ?? limits.listWaitMs, 2 * limits.requestTimeoutMs),
   };

@@ -1,4 +1,4 @@
-/** The parts of one sandbox participant, from which endpoints take the ones they need. */
+/** The parts of one sandbox participant. Endpoints use them. */
 import type { Need } from '../identity/caller.ts';
 import type { Faults } from '../faults/faults.ts';
 import type { IdentityProviders } from '../identity/identity-providers.ts';

@@ -1,5 +1,5 @@
 /**
- * Reads the result of a checked request one slice at a time. So a slow receiver delays the reading, and the sandbox
+ * Reads the result of a checked request one slice at a time. If the receiver is slow, reading waits, so the sandbox
  * never holds more than one slice. If the position of a reader is pruned, the next slice reports it.
  */
 import { prunedAccess } from '../wire/failure.ts';

@@ -1,6 +1,6 @@
 /**
  * Renders stored updates and activations for one reader: filtered, in the requested shape, as compact JSON text.
- * Recorded ones are returned verbatim. Stored data is not changed.
+ * Recorded frames are returned unchanged. Stored data is not changed.
  */
 import type { Activation, SnapshotEntry } from '../contracts/active-set.ts';
 import { match } from '../contracts/format.ts';
@@ -243,7 +243,7 @@ function contentOf(activation: Activation, as: SnapshotEntry['as'], createdEvent
   return { createdEvent, synchronizerId, reassignmentCounter };
 }
 
-/** Whether a reader is a stakeholder of the contract and not only a witness. This is the value of `acsDelta`. */
+/** True if a reader is a stakeholder of the contract, instead of only a witness. This is the value of `acsDelta`. */
 function isOfStakeholder(witnesses: readonly string[], created: CreatedEvent): boolean {
   const stakeholders = new Set(stakeholdersOf(created));
   return witnesses.some((party) => stakeholders.has(party));

@@ -14,7 +14,7 @@ import { refusalIn } from '../contracts/release-fields.ts';
 import { parseActiveContractsRequest, parseUpdatesRequest } from './requests.ts';
 import type { UpdatesForm } from './requests.ts';
 
-/** Milliseconds until the first checkpoint. It comes early, so that a client soon learns that it has caught up. */
+/** Milliseconds until the first checkpoint. The time is short, so that a client soon detects that it has caught up. */
 const firstCheckpointMs = 500;
 
 /**
@@ -46,7 +46,7 @@ export async function guarded(
   }
 }
 
-/** Lets sockets and timers get a turn between two slices. */
+/** Lets sockets and timers run between two slices. */
 function breathe(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);

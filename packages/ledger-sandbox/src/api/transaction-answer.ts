@@ -1,4 +1,4 @@
-/** The response to a submitter that waits: its transaction, as far as it is visible to the submitter. */
+/** The response to a submitter that waits. It contains the part of the transaction that the submitter can see. */
 import { require } from '../identity/caller.ts';
 import type { Call } from './endpoint.ts';
 import { parseUpdateFormat } from '../contracts/format.ts';

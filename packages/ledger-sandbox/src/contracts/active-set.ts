@@ -21,7 +21,7 @@ export interface Activation {
    * Set if the activation began with an assign whose unassign this participant receives only later, at `unassignedAt`.
    */
   early: { readonly event: AssignmentEvent; unassignedAt: number } | undefined;
-  /** The recorded entry to print instead of a rendered one. */
+  /** The recorded entry. If set, it is printed instead of a rendered entry. */
   readonly raw: string | undefined;
 }
 
@@ -57,7 +57,7 @@ export class ActiveSet {
   #active = new Map<string, Activation[]>();
   #inFlight = new Map<string, Activation>();
   #early = new Map<string, Activation>();
-  /** Activations that ended, but whose end was not visible to any party hosted here. */
+  /** Activations that have ended. No party hosted here could see their end. */
   #unseenEnds: Activation[] = [];
   readonly known = new ContractLog();
   readonly keys = new KeyIndex();
@@ -197,7 +197,7 @@ export class ActiveSet {
     this.#early.delete(event.reassignmentId);
   }
 
-  /** Called when a party is hosted again: contracts that have ended meanwhile are in no snapshot from this offset. */
+  /** Called when a party is hosted again. Removes contracts that have ended in the meantime from later snapshots. */
   catchUp(offset: number, seenOn: (synchronizerId: string) => Seen): void {
     this.#unseenEnds = this.#unseenEnds.filter((ended) => {
       if (!seenOn(ended.synchronizerId)(ended.created)) return true;

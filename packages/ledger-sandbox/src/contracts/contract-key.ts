@@ -29,7 +29,7 @@ export function contractKeyHash(template: string, key: Json): string {
     .digest('base64');
 }
 
-/** Contracts by key. Keys are not unique, so the newest active contract counts. */
+/** Contracts by key. Keys are not unique, so a key refers to the newest active contract. */
 export class KeyIndex {
   #contracts = new Map<string, string[]>();
 

@@ -1,6 +1,6 @@
 /**
  * Event formats: parties, templates, interfaces and options of a request. `parse*` refuses the requests that the
- * participant refuses. `match` decides for one event whether it is visible, and which parts of it are.
+ * participant refuses. `match` decides which parts of an event are visible.
  */
 import { Undecodable, invalidArgument, invalidField, missingField } from '../wire/failure.ts';
 import { asList, asObject, asText, asTexts } from '../wire/json.ts';

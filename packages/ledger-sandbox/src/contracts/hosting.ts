@@ -1,6 +1,6 @@
 /**
  * Hosting of parties. After a party has left the participant, neither creates nor ends of its contracts are visible
- * there. A party that no topology event names is hosted everywhere.
+ * there. If no topology event names a party, it is hosted everywhere.
  */
 import { asObject, textAt } from '../wire/json.ts';
 import type { TopologyTransaction } from '../wire/wire.ts';

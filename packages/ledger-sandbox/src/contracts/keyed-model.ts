@@ -1,6 +1,6 @@
 /**
- * A template with a contract key: the account of a bank. It has fields of every kind whose spelling on the wire differs
- * (Int, Numeric, Optional), a consuming choice, a non-consuming one, and one that fails. The demo does not use it.
+ * A template with a contract key, the account of a bank. It has fields of every type with a special format on the wire
+ * (Int, Numeric, Optional), a consuming choice, a non-consuming choice, and a failing choice. The demo does not use it.
  */
 import { assertionFailed } from '../wire/daml-failure.ts';
 import { failure } from '../wire/failure.ts';

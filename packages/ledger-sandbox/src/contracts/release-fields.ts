@@ -1,6 +1,6 @@
 /**
  * Differences between the releases in the fields of a response. All other code prints the fields of 3.5. A renderer
- * uses the functions of its release; those of 3.5 cost nothing, because they return their input.
+ * uses the functions of its release. The functions of 3.5 return their input.
  */
 import { LedgerFailure } from '../wire/failure.ts';
 import { asList } from '../wire/json.ts';
@@ -18,7 +18,7 @@ export interface PrintedEntry {
   readonly streamContinuationToken?: string;
 }
 
-/** Functions whose results are only for printing: in 3.4 they lack keys that their types have. */
+/** Functions whose results are only printed. In 3.4, the results lack keys that their types have. */
 export interface ReleaseFields {
   /** A created event that is filtered for its reader. */
   created(event: CreatedEvent): CreatedEvent;
@@ -46,7 +46,7 @@ function withNones(argument: JsonObject, optionals: readonly string[]): JsonObje
   return { ...argument, ...Object.fromEntries(optionals.map((name) => [name, argument[name] ?? null])) };
 }
 
-/** A view before 3.5 does not name the package that computed it. */
+/** A view without the package that computed it, as before 3.5. */
 function view34({ interfaceId, viewStatus, viewValue }: InterfaceView): InterfaceView {
   const printed: Omit<InterfaceView, 'implementationPackageId'> = { interfaceId, viewStatus, viewValue };
   return printed as InterfaceView;

@@ -32,7 +32,7 @@ interface Exercising {
   readonly actors?: readonly string[];
   /** The informees of the parent exercise. */
   readonly seenBy?: readonly string[];
-  /** The interface that declares the choice; if absent, any that does. */
+  /** The interface that declares the choice. If absent, any interface that declares it is used. */
   readonly declaredBy?: string | undefined;
 }
 
@@ -192,7 +192,7 @@ export class TransactionBuilder {
   #choice(contract: CreatedEvent, name: string, declaredBy: string | undefined): Choice {
     if (name === 'Archive') return archive;
     const template = this.#base.model.resolve(`#${contract.packageName}:${entityOf(contract.templateId)}`);
-    // Only own properties count, because every object has a `constructor`.
+    // Only own properties are used, because every object inherits a `constructor`.
     const named = template !== undefined && Object.hasOwn(template.choices, name) ? template.choices[name] : undefined;
     const choices = named === undefined ? [] : [named].flat();
     const choice = choices.find((one) => one.interface === declaredBy) ?? choices[0];

@@ -1,6 +1,6 @@
 /**
- * The notation in which the sandbox's packages are declared: modules, their entities by name, and for each the fields
- * with their types as texts, e.g. `Optional Time`, `[ContractId Holding]`, `TextMap TransferLeg`, `Map Party Text`,
+ * The notation in which the sandbox's packages are declared. A module has entities by name. An entity has fields with
+ * their types as texts, e.g. `Optional Time`, `[ContractId Holding]`, `TextMap TransferLeg`, `Map Party Text`,
  * `Numeric 4`, `(ContractId Allocation, ExtraArgs)`, `()`. `type-notation.ts` reads the types.
  */
 
@@ -19,7 +19,7 @@ export type Choices = Readonly<Record<string, ChoiceDeclaration>>;
 
 export type Definition =
   | { readonly kind: 'record'; readonly fields: Fields; readonly parameters: readonly string[] }
-  /** A case has a type, or a record of its own. */
+  /** A case has a type, or fields, which form a separate record. */
   | { readonly kind: 'variant'; readonly cases: Readonly<Record<string, string | Fields>> }
   | { readonly kind: 'enum'; readonly cases: readonly string[] }
   | {

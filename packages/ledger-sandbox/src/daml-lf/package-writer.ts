@@ -1,7 +1,7 @@
 /**
- * Writes compiled packages of Daml-LF 2.1 from their declarations: all their types, and the minimum of code that the
- * language requires. A required expression (signatories, body of a choice) fails with a message. The sandbox runs its
- * own templates, and serves packages only so that clients can read the types.
+ * Writes compiled packages of Daml-LF 2.1 from their declarations. A package contains all its types, and the minimum of
+ * code that the language requires. A required expression (signatories, body of a choice) fails with a message. The
+ * sandbox does not run the code. It serves packages only so that clients can read the types.
  */
 import { createHash } from 'node:crypto';
 import type { PackageDeclaration, WrittenPackage } from './declaration.ts';

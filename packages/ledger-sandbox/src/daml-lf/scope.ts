@@ -1,5 +1,5 @@
 /**
- * Resolves the names in the types of a declaration: in the same module, then in the same package, then in the imports.
+ * Resolves the names in the types of a declaration. Searches the same module, then the same package, then the imports.
  */
 import type { ModuleDeclaration, PackageDeclaration } from './declaration.ts';
 import type { Lookup, TablePosition } from './tables.ts';

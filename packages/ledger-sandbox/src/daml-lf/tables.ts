@@ -1,4 +1,4 @@
-/** The tables of a package. Every name and every type is in them once, and all references to them are numbers. */
+/** The tables of a package. They contain every name and every type once. All references to them are numbers. */
 import { choiceOf, message, signedChoiceOf } from './message.ts';
 import type { Field } from './message.ts';
 import type { TypeTree } from './type-notation.ts';

@@ -11,7 +11,7 @@ export type Trouble = 'socket dropped' | 'stream stalled' | 'ledger pruned' | 'd
 export interface ChaosOptions {
   readonly sandbox: Pick<Sandbox, 'faults' | 'ledger'>;
   readonly random: Random;
-  /** Slows the database for this many milliseconds; absent if the database is not the demo's own. */
+  /** Slows the database for this many milliseconds. Absent if the demo did not start the database. */
   readonly slowDatabase?: (ms: number) => Promise<void>;
   /** Called at the start of every fault. */
   readonly report?: (trouble: Trouble) => void;
@@ -72,7 +72,7 @@ const happenings: Readonly<Record<Trouble, (options: ChaosOptions) => boolean>> 
   },
   'database slowed': ({ slowDatabase }) => {
     if (slowDatabase === undefined) return false;
-    // Failing to inject a fault must not end the demo.
+    // The demo continues if a fault cannot be injected.
     slowDatabase(slowMs).catch(() => undefined);
     return true;
   },

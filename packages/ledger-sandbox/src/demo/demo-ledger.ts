@@ -1,8 +1,7 @@
 /**
- * The demo's ledger: a sandbox with a month of history and live traffic, which survives restarts. Its state is a
- * function of a snapshot, or of its beginning, and of the journal: the number of steps since, and the submissions
- * between them. So a restart replays the same history. However long it runs, it keeps a window of updates and the
- * active contracts.
+ * The ledger of the demo: a sandbox with a month of history and live traffic. After a restart, it has the same history.
+ * It loads a snapshot, or starts from the beginning, and then replays the journal, which contains the number of steps
+ * and the submissions between them. It keeps only the newest updates and the active contracts.
  */
 import { existsSync, rmSync } from 'node:fs';
 import { startChaos } from './chaos.ts';
@@ -32,7 +31,7 @@ export interface DemoLedgerOptions {
   readonly host?: string;
   /** Whether to serve the sandbox's own endpoints, see SandboxOptions. */
   readonly admin?: boolean;
-  /** File of the journal, created if missing. If absent, nothing is kept after the process has ended. */
+  /** File of the journal, created if missing. If absent, no data is kept after the process has ended. */
   readonly journal?: string;
   /** Maximum number of updates, including the month. Default: no maximum. */
   readonly maxUpdates?: number;
@@ -48,7 +47,7 @@ export interface DemoLedgerOptions {
 
 /** How much history a demo keeps. */
 export interface Keeps {
-  /** Number of readable offsets. A tenth more accumulate before the oldest are pruned. */
+  /** Number of readable offsets. The oldest are pruned when there are ten percent more. */
   readonly offsets: number;
   /**
    * Maximum number of steps and journal entries that a start may have to replay. At this number a snapshot is written.
@@ -66,14 +65,14 @@ export interface DemoLedger {
   close(): Promise<void>;
 }
 
-/** Number of actions that users begin in the month; their consequences and the rounds are additional. */
+/** Number of actions that users begin in the month. Their consequences and the rounds are not counted. */
 const plannedUpdates = 2_500;
 /** Planned actions of a smaller demo, as a share of its updates. */
 const plannedShare = 0.3;
 /** Time from the start of live traffic to the upgrade of the licensing package, microseconds. */
 const upgradeAfter = 45_000_000;
 const upgradeBefore = 3_600_000_000;
-/** Renewals that are in progress at the start of live traffic: how long before it they are requested, microseconds. */
+/** For renewals that are in progress when live traffic starts, how long before they were requested, microseconds. */
 const renewalsUnderWay = [50, 40, 30, 20, 10].map((seconds) => seconds * 1_000_000);
 /** Maximum lag behind the clock, microseconds. Beyond it, the traffic continues from now instead of catching up. */
 const maxLagMicros = 5_000_000;
@@ -233,8 +232,8 @@ class RunningDemo {
   }
 
   /**
-   * Performs an action of the journal again. A submission that the ledger refused is in the journal too: it is refused
-   * again, and uses the same random numbers.
+   * Performs an action of the journal again. The journal also contains refused submissions. They are refused again, and
+   * use the same random numbers.
    */
   #redo(entry: Entry): void {
     if ('live' in entry) {
@@ -269,7 +268,7 @@ class RunningDemo {
   #tick(): void {
     const now = this.#now() * 1000;
     const perSecond = this.#schedule.perSecond;
-    // A demo that ends at a given update makes the same updates, however late it is.
+    // A demo that ends at a given update generates the same updates, even if it is behind the clock.
     if (now - this.#schedule.next > maxLagMicros && this.#maxUpdates === Infinity) {
       this.#goOn({ after: this.#steps, at: now, perSecond });
     }
@@ -296,7 +295,7 @@ class RunningDemo {
     if (end - ledger.prunedTo() > offsets * 1.1) ledger.pruneTo(end - offsets);
   }
 
-  /** Replaces a long journal by a snapshot. */
+  /** Replaces a long journal with a snapshot. */
   #forget(): void {
     this.#prune();
     if (this.#snapshotFile === undefined) return;

@@ -1,8 +1,8 @@
 /**
- * The journal of a demo: the beginning of its history, the number of steps, and the actions of clients between them.
- * Once it has grown, a snapshot replaces it and its next generation begins: step numbers continue, but its entries are
- * new. The number of steps is at a fixed position of the file and is overwritten, so that traffic does not make the
- * file grow. It is on disk before the update that it counts becomes visible.
+ * The journal of a demo contains the beginning of its history, the number of steps, and the actions of clients between
+ * the steps. When the journal is long, a snapshot replaces it, and a new generation without entries begins. Step
+ * numbers continue. The number of steps is overwritten at a fixed position, so that traffic does not make the file
+ * longer. It is written to disk before the counted update becomes visible.
  */
 import {
   appendFileSync,

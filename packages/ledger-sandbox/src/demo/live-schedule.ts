@@ -1,6 +1,6 @@
 /**
- * Times of live updates: a rate that oscillates, with short pauses. It is a function of its beginning and of the random
- * seed.
+ * Computes the times of live updates. The rate oscillates, and there are short pauses. The times depend only on the
+ * start time and the random seed.
  */
 import { Random } from '../wire/random.ts';
 import type { SavedRandom } from '../wire/random.ts';
@@ -26,8 +26,8 @@ const second = 1_000_000;
 const breath = 240 * second;
 const swing = 0.4;
 /**
- * Number of updates per pause. The next numbers are the shortest and longest pause in seconds, during which the stream
- * has only checkpoints.
+ * Number of updates between two pauses. The next constants are the shortest and the longest pause in seconds. During a
+ * pause, the stream has only checkpoints.
  */
 const pauseEvery = 500;
 const pause = [2, 6] as const;

@@ -1,6 +1,5 @@
 /**
- * Prepares submissions for external parties: interprets them without a trace in the ledger, and returns the hash to
- * sign.
+ * Prepares submissions for external parties. Interprets them without changing the ledger, and returns the hash to sign.
  */
 import { require } from '../identity/caller.ts';
 import type { Call } from '../api/endpoint.ts';
@@ -21,7 +20,7 @@ function refuseMany(commands: readonly unknown[]): void {
   throw failure({ code: 'FAILED_TO_PREPARE_TRANSACTION', category: 8, cause });
 }
 
-/** The cost is the number of bytes, instead of that of the real traffic model. */
+/** The cost is the number of bytes. The real traffic model is not used. */
 function costEstimation(bytes: Buffer, at: number): JsonObject {
   const [request, response] = [1_000 + 4 * bytes.length, 900];
   return {

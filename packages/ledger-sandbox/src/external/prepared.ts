@@ -54,8 +54,8 @@ export function encodePrepared(prepared: Prepared): Buffer {
 
 /**
  * Decodes a prepared transaction. Throws INVALID_ARGUMENT for bytes that no preparation could have created. Any client
- * can write such bytes, so their content is trusted no more than a request: its signatures prove who submits it, but
- * nothing proves that it was ever checked.
+ * can write such bytes, so their content is checked like a request. The signatures prove who submits it, but they do
+ * not prove that it was checked earlier.
  */
 export function decodePrepared(bytes: Buffer): Prepared {
   const text = bytes.toString();

@@ -1,6 +1,6 @@
 /**
  * The topology transactions that onboard an external party. One gives the party's namespace to its key, and one hosts
- * the party here. Their contents are specific to the sandbox; signers rely only on their hashing.
+ * the party here. Their contents are specific to the sandbox. Signers depend only on how they are hashed.
  */
 import { invalidArgument, invalidField, missingField } from '../wire/failure.ts';
 import { asObject, asText, parseRequest, textAt } from '../wire/json.ts';

@@ -164,7 +164,7 @@ export class Connection {
   async #breakOff(bytes: Buffer, reset: boolean): Promise<void> {
     const transport = this.#transport;
     await this.#untilClosed((done) => transport.write(bytes, done));
-    // If bytes and RST arrive together, a reader may mistake the RST for a FIN, or never receive the bytes.
+    // If bytes and RST arrive together, a reader may treat the RST as a FIN, or not receive the bytes.
     if (reset) await this.wait(readMs);
     if (!reset) return this.cut();
     this.#open = false;

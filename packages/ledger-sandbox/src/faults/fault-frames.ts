@@ -1,6 +1,6 @@
 /**
- * The fault script of one stream: turns each frame of the ledger into the frames that are sent instead. It knows the
- * faults, but no sockets; the connection executes its result.
+ * The fault script of one stream. It replaces each frame of the ledger with the frames to send. It uses no sockets. The
+ * connection executes its result.
  */
 import { isFor, spend } from './faults.ts';
 import type { Faults, Moment } from './faults.ts';

@@ -1,6 +1,6 @@
 /**
- * Scripted faults: their vocabulary. The object is read before every frame and every response, so a test or a demo can
- * switch faults on and off while streams are running. A fault with `times` counts down and removes itself. Faults
+ * The scripted faults. The object is read before every frame and every response, so a test or a demo can enable and
+ * disable faults while streams are running. A fault with `times` counts down and removes itself. Faults
  * marked "once" remove themselves when they occur. All others last as long as they are set.
  */
 import type { JsonObject } from '../wire/json.ts';
@@ -69,7 +69,7 @@ export interface Faults {
   swapUpdates?: Moment | undefined;
   /** Omit an update permanently. */
   loseUpdates?: Moment | undefined;
-  /** Send an update as one of a kind that no release knows, with its offset. */
+  /** Send an update with its offset, but as an unknown kind. */
   unknownKind?: Moment | undefined;
   /** Omit these keys from every object of the frame, except the values of contracts and choices. */
   dropKeys?: (Moment & { readonly keys: readonly string[] }) | undefined;

@@ -11,7 +11,7 @@ import type { UserSeed, Users } from './users.ts';
 export interface AuthOptions extends TokenOptions {
   /** Initial users, in addition to `participant_admin`. */
   readonly users?: readonly UserSeed[];
-  /** Milliseconds that a running stream outlives its token. Default 0. */
+  /** Time for which a running stream continues after its token has expired, milliseconds. Default 0. */
   readonly expiryGraceMs?: number;
   /** Milliseconds between two checks of whether the rights of a running stream's user have changed. Default 5000. */
   readonly rightsCheckMs?: number;

@@ -77,7 +77,7 @@ function ownTrust(options: TokenOptions): Trust {
   throw new SandboxError(message, { code: 'SANDBOX_AUTH', remedy });
 }
 
-/** The trust settings for the issuer that a token claims; the claim is not trusted before the signature is checked. */
+/** The trust settings for the issuer that a token claims. The claim is trusted only after the signature is checked. */
 function trusts(own: Trust, providers: IdentityProviders): (issuer: string) => Trust {
   const keys = new Map<string, JWTVerifyGetKey>();
   return (issuer) => {

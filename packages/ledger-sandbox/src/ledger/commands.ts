@@ -40,7 +40,7 @@ export interface Submission {
   readonly synchronizerId?: string;
   /** Microseconds since 1970; default: the ledger's clock. */
   readonly at?: number;
-  /** The submitting user. Only submissions with a user are deduplicated and leave a completion. */
+  /** The submitting user. Only submissions with a user are deduplicated and have a completion. */
   readonly userId?: string;
   readonly submissionId?: string;
   readonly deduplication?: DeduplicationPeriod;

@@ -39,7 +39,7 @@ export interface Completion extends Change {
   readonly deduplicatedAfter: number;
 }
 
-/** One text per change; the acting parties are a set. */
+/** A key that identifies a change. The order of the acting parties does not matter. */
 export function changeId({ userId, actAs, commandId }: Pick<Change, 'userId' | 'actAs' | 'commandId'>): string {
   return fingerprint(JSON.stringify([userId, [...new Set(actAs)].sort(), commandId]));
 }
@@ -84,7 +84,7 @@ export class Completions {
 
   /**
    * The accepted completion because of which a submission at `at` (microseconds since 1970) is a duplicate. A
-   * transaction signed by external parties counts once, whatever the period is.
+   * transaction signed by external parties is accepted only once, whatever the period is.
    */
   duplicateOf(change: Change, at: number): Completion | undefined {
     const replayed = change.externalHash === null ? undefined : this.#byHash.get(change.externalHash);

@@ -1,6 +1,6 @@
 /**
- * The updates of the ledger in offset order, by update id, and by transaction hash. Reading a range costs a binary
- * search. Pruning removes the oldest updates.
+ * The updates of the ledger in offset order, by update id, and by transaction hash. A range is found by binary search.
+ * Pruning removes the oldest updates.
  */
 import { valueOf } from '../wire/wire.ts';
 import type { CreatedEvent, Update } from '../wire/wire.ts';

@@ -1,4 +1,4 @@
-/** The command line of the sandbox program: one table of flags and variables, and the program as a process. */
+/** The command line of the sandbox: the table of flags and variables, and the program as a process. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -22,7 +22,7 @@ describe('command-line settings', () => {
     expect(settingsOf([], { SANDBOX_PORT: '', INDEXER_DEMO_CHAOS: '' })).toEqual(plain);
   });
 
-  it('come from variables, overridden by flags', () => {
+  it('are read from variables, and flags take precedence', () => {
     const env = { SANDBOX_PORT: '1', SANDBOX_ADMIN: '1', INDEXER_DEMO_SEED: '7', INDEXER_DEMO_MAX_UPDATES: '9' };
     expect(settingsOf(['--port', '0', '--host=::1', '--chaos'], env)).toMatchObject({
       port: 0,
@@ -34,7 +34,7 @@ describe('command-line settings', () => {
     });
   });
 
-  it('are rejected together, each with the name of its flag or variable', () => {
+  it('are reported in one error if they are invalid, each with the name of its flag or variable', () => {
     const wrong = (): unknown => settingsOf(['--port', '65536', '--speed', '1.5'], { INDEXER_DEMO_SEED: '-1' });
     expect(wrong).toThrow(UsageError);
     expect(wrong).toThrow(/--port: .+65535\nINDEXER_DEMO_SEED: .+\n--speed: /);
@@ -44,7 +44,7 @@ describe('command-line settings', () => {
     expect(() => settingsOf(argv, {})).toThrow(UsageError);
   });
 
-  it('are all listed in the help, with their variables', () => {
+  it('are all listed in the help, together with their variables', () => {
     const flags = [...help().matchAll(/^ {2}--([a-z-]+)/gm)].map(([, name = '']) => name);
     expect(flags.toSorted()).toEqual(Object.keys(settingsOf([], {})).toSorted());
     expect(help().match(/\((?:SANDBOX|INDEXER_DEMO)_[A-Z_]+\)/g)).toHaveLength(flags.length);

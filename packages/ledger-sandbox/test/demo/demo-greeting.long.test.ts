@@ -1,4 +1,4 @@
-/** The three queries of the startup banner, verbatim, on a running demo, and the traffic that dashboards rely on. */
+/** Runs the three queries of the startup banner unchanged on a running demo, and the queries of dashboards. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { formatBanner } from '../../../../src/cli/demo/banner.ts';
 import { startDemoLedger, type DemoLedger } from '../../src/demo/demo-ledger.ts';
@@ -65,7 +65,7 @@ describe('a query of the startup banner', () => {
     }
   });
 
-  it('returns the freshness of the rows, never in the future', async () => {
+  it('returns the freshness of the rows, which is never in the future', async () => {
     await waitFor('live updates', () => Promise.resolve(ledger.updates() > 7_500 ? true : undefined), 180_000);
     const [found] = await rows(queries[2] ?? '');
     expect(Number(found?.['updates'])).toBeGreaterThan(100);
@@ -78,7 +78,7 @@ describe('queries that users run', () => {
   const licensing = 'quickstart-licensing:Licensing.License';
   const allocations = 'splice-api-token-allocation-v1:Splice.Api.Token.AllocationV1:Allocation';
 
-  it('find licenses with their renewals and the allocations that pay them', async () => {
+  it('find licenses with their renewals and the allocations that pay for them', async () => {
     const sql = `select count(*)::int as licenses, count(renewal.contract_id)::int as renewals, count(allocation.contract_id)::int as paid
       from pqs.active('${licensing}:License') license
       left join pqs.active('${licensing}:LicenseRenewalRequest') renewal

@@ -1,4 +1,4 @@
-/** A demo that ends at a given update, its journal, the upgrade of a package in its history, and injected faults. */
+/** A demo that ends at a given update, its journal, a package upgrade in its history, and injected faults. */
 import { createHash } from 'node:crypto';
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -20,7 +20,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** Runs a demo until it has made all its updates. Returns a digest of the frames that a reader receives. */
+/** Runs a demo until it has recorded all its updates. Returns a digest of the frames that a reader receives. */
 async function digestOf(options: DemoLedgerOptions & { readonly maxUpdates: number }): Promise<string> {
   const ledger = await startDemoLedger(options);
   try {
@@ -42,11 +42,11 @@ async function digestOf(options: DemoLedgerOptions & { readonly maxUpdates: numb
   }
 }
 
-/** Live traffic begins a minute ago, so that the test need not wait. */
+/** Live traffic begins one minute before now, so that the test does not wait for it. */
 const startAt = (): number => Date.now() - 60_000;
 
 describe('a demo that ends at a given update', () => {
-  it('makes the same updates, including live ones, for the same seed and start', async () => {
+  it('generates the same updates, including live ones, for the same seed and start time', async () => {
     const options = { seed: 5, updatesPerSecond: 10, maxUpdates: 900, startAt: startAt() };
     const first = await digestOf(options);
     expect(await digestOf(options)).toBe(first);
@@ -94,7 +94,7 @@ describe('the journal of a demo', () => {
 });
 
 describe('injected faults of a demo', () => {
-  it('drop sockets, stall streams, prune the ledger and slow the database, and are repaired in the end', async () => {
+  it('drop sockets, stall streams, prune the ledger and slow down the database, and all end', async () => {
     const ledger = playedLedger(5_500);
     const faults: Faults = {};
     const seen = new Set<Trouble>();

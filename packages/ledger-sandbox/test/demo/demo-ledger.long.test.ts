@@ -1,4 +1,4 @@
-/** The demo's ledger is the same ledger after a restart. */
+/** The ledger of the demo is unchanged after a restart. */
 import { appendFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -79,7 +79,7 @@ describe('the demo ledger', () => {
   });
 });
 
-it.each([[{ reset: true }], [{ restore: { to: 2200 } }]])('continues to trade after %j', async (act) => {
+it.each([[{ reset: true }], [{ restore: { to: 2200 } }]])('continues to generate traffic after %j', async (act) => {
   const ledger = await startDemoLedger({ seed: 7, updatesPerSecond: 200, admin: true });
   try {
     const { ledgerEnd } = JSON.parse(await post(ledger.url, '/sandbox/ledger', act)) as { ledgerEnd: number };

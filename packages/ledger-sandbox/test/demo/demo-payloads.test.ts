@@ -27,13 +27,13 @@ function choiceOf(id: string, name: string): ChoiceModel | undefined {
   return found?.choices.find((choice) => choice.name === name);
 }
 
-/** Type errors by entity, without repetitions. */
+/** Type errors by entity, without duplicates. */
 const faults = new Map<string, Set<string>>();
 const created = new Map<string, number>();
 const exercised = new Map<string, number>();
 
 function note(what: string, found: readonly string[]): void {
-  // Ids and amounts differ from row to row, but type errors do not.
+  // Ids and amounts are removed, because they differ from row to row while the type error is the same.
   for (const fault of found) faults.set(what, (faults.get(what) ?? new Set()).add(fault.slice(0, 160)));
 }
 
@@ -85,7 +85,7 @@ describe('the traffic of the demo', () => {
     expect(faultExamples).toEqual([]);
   });
 
-  it('uses the templates of every package, except the Iou of tutorials', () => {
+  it('uses all templates of every package except the Iou template of the tutorials', () => {
     const packages = demoPackages.filter(({ name }) => name !== 'model-tests');
     const unused = packages.flatMap(({ name, templates }) =>
       templates.filter((template) => !created.has(template)).map((template) => `${name}:${template}`),

@@ -1,6 +1,6 @@
 /**
- * The demo's traffic: its balances add up, shares of actions are as specified, and a seed always gives the same
- * history.
+ * The traffic of the demo. Its balances add up, the shares of its actions are as specified, and the same seed always
+ * results in the same history.
  */
 import { createHash } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
@@ -34,7 +34,7 @@ function expectShare(part: number, total: number, least: number, most: number): 
 }
 
 /**
- * Counts requests to the factories: by whether the receiver was another user, and whether the transfer took one step.
+ * Counts requests to the factories, by whether the receiver was another user and whether the transfer took one step.
  */
 function transfers(): { own: number; oneStep: number; twoSteps: number } {
   const started = exercisesOf(transactions).filter(({ choice }) => choice === 'TransferFactory_Transfer');
@@ -50,7 +50,7 @@ function transfers(): { own: number; oneStep: number; twoSteps: number } {
 }
 
 describe('the holdings of the demo', () => {
-  it('add up: for each instrument they equal its mints minus its burns', () => {
+  it('equal the mints minus the burns of each instrument', () => {
     const held = heldSums(ledger);
     expect([...held.keys()].sort()).toEqual(['Amulet', 'EURX', 'TWGBP', 'TWUSD', 'XS2931000017']);
     const issued = issuedSums(transactions);
@@ -59,7 +59,7 @@ describe('the holdings of the demo', () => {
 });
 
 describe('the traffic of the demo', () => {
-  it('makes 70 % of transfers in one step; of the others 85 % are accepted, 8 % rejected, 7 % withdrawn', () => {
+  it('completes 70 % of transfers in one step, and of the others, 85 % are accepted, 8 % rejected and 7 % withdrawn', () => {
     const { oneStep, twoSteps } = transfers();
     expectShare(oneStep, oneStep + twoSteps, 0.66, 0.74);
     const responseCount =
@@ -70,7 +70,7 @@ describe('the traffic of the demo', () => {
     expectShare(count('TransferInstruction_Withdraw'), responseCount, 0.035, 0.105);
   });
 
-  it('has 6 % merges and splits, and 4 % trades, of which 90 % settle, 7 % are cancelled, 3 % missed', () => {
+  it('has 6 % merges and splits and 4 % trades, of which 90 % settle, 7 % are cancelled and 3 % miss their deadline', () => {
     const { own, oneStep, twoSteps } = transfers();
     expectShare(own, own + oneStep + twoSteps, 0.04, 0.09);
     const proposed = createsOf(transactions).filter((c) => at(c.createArgument, 'approvers', '1') === undefined);
@@ -86,7 +86,7 @@ describe('the traffic of the demo', () => {
     );
   });
 
-  it('leaves users with a few holdings each, seldom more than a dozen', () => {
+  it('leaves each user with few holdings, rarely more than a dozen', () => {
     const perUser = new Map<string, number>();
     for (const { activation } of ledger.activeAt(ledger.ledgerEnd())) {
       const { templateId, createArgument: payload } = activation.created;

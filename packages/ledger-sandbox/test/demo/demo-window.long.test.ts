@@ -1,6 +1,6 @@
 /**
- * A demo that runs for days keeps a window of updates and the active contracts. A start loads a snapshot instead of
- * replaying.
+ * A demo that runs for days keeps only the newest updates and the active contracts. At a start, it loads a snapshot
+ * instead of replaying all updates.
  */
 import { copyFile, mkdir, mkdtemp, readFile, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -21,7 +21,7 @@ afterEach(async () => {
 });
 
 const keeps = { offsets: 1_000, tail: 1_000 };
-/** Five updates a second. The test has a clock of its own, so that days pass. */
+/** Five updates a second. The test sets the clock, so that it can simulate days. */
 const perSecond = 5;
 const begin = Date.UTC(2026, 2, 2, 12);
 
@@ -102,7 +102,7 @@ describe('a demo that runs for a long time', () => {
     const loaded = await goOn(keeps.tail);
     const head = /"steps":(\d+)/.exec(await readFile(`${journal}.snapshot`, 'latin1'))?.[1];
     expect(Number(head)).toBeGreaterThan(4_000);
-    // The same demo, which is replayed from its beginning at every start.
+    // This is the same demo, but it is replayed from its beginning at every start.
     journal = join(folder, 'another');
     expect(await goOn(Infinity)).toEqual(loaded);
   });
@@ -121,7 +121,7 @@ describe('a snapshot of a demo', () => {
     return post(ledger.url, '/v2/commands/submit-and-wait', { commands, commandId, userId: 'tester', actAs: [owner] });
   };
 
-  it('keeps all actions of clients, in every generation of the journal', async () => {
+  it('contains all actions of clients, in every generation of the journal', async () => {
     let ledger = await start();
     for (let made = 0; made < 12; made += 1) {
       expect((await submit(ledger, `command-${String(made)}`)).text).toContain('updateId');
@@ -131,7 +131,7 @@ describe('a snapshot of a demo', () => {
       ledger = await start();
       expect(await everything(ledger)).toEqual(contents);
     }
-    // A change made before the snapshot is still known.
+    // A change that was made before the snapshot is still effective.
     expect((await submit(ledger, 'command-0')).text).toContain('DUPLICATE_COMMAND');
     await ledger.close();
   });
@@ -144,7 +144,7 @@ describe('a snapshot of a demo', () => {
     await submit(first, 'first');
     await submit(first, 'second');
     const contents = await everything(first);
-    // If a file cannot be created, the current action ends at that point, as the process would.
+    // If a file cannot be created, the current action stops at that point, as if the process had been killed.
     await rm(`${journal}${blocked}`, { force: true });
     await mkdir(`${journal}${blocked}`);
     expect((await submit(first, 'third')).status).toBe(500);
@@ -176,7 +176,7 @@ describe('a snapshot of a demo', () => {
     await third.close();
   });
 
-  it('ends the demo if it cannot be read, or another version wrote it', async () => {
+  it('stops the demo if it cannot be read or if another version wrote it', async () => {
     const first = await start();
     for (const command of ['a', 'b', 'c', 'd']) await submit(first, command);
     await first.close();

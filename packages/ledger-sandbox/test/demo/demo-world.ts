@@ -1,4 +1,4 @@
-/** Facts about a demo ledger, computed from its history. */
+/** Computes sums and counts from the history of a demo ledger. */
 import { demoWorld } from '../../src/demo/sandbox.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
 import { parseNumeric } from '../../src/wire/values.ts';
@@ -56,7 +56,7 @@ export function heldSums(ledger: Ledger): Sums {
   return sums;
 }
 
-/** Mints less burns, computed from the choices that mint and burn. */
+/** Mints minus burns, computed from the choices that mint and burn. */
 export function issuedSums(transactions: readonly Transaction[]): Sums {
   const sums: Sums = new Map();
   const payloads = new Map(createsOf(transactions).map((created) => [created.contractId, created.createArgument]));

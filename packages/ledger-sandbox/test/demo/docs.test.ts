@@ -1,4 +1,4 @@
-/** The API descriptions are valid documents of exactly the served endpoints. */
+/** The API descriptions are valid, and describe exactly the endpoints that the sandbox serves. */
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { endpoints, streamEndpoints } from '../../src/endpoints/endpoints.ts';
@@ -62,7 +62,7 @@ describe.each(releases)('the descriptions of %s', (release) => {
 });
 
 describe('an operation of the description', () => {
-  it('has its parameters, its body, its response and the two refusals', async () => {
+  it('contains its parameters, its body, its response and the two error responses', async () => {
     const document = await described('3.5', 'openapi');
     const tree = at(document, 'paths', '/v2/updates/transaction-tree-by-offset/{offset}', 'get');
     expect(at(tree, 'deprecated')).toBe(true);

@@ -1,6 +1,6 @@
 /**
- * Checks that a JSON value is valid for its Daml type in the form in which the ledger prints it: with the fields of the
- * type and no others.
+ * Checks that a JSON value is valid for its Daml type in the form in which the ledger prints it. The value must have
+ * the fields of the type and no others.
  */
 import type { DamlField, DamlType, DataType, PackageLookup, PackageModel } from '../../../../src/daml/package-model.ts';
 
@@ -26,7 +26,7 @@ export class Lawful {
     this.#packages = (packageId) => byId.get(packageId);
   }
 
-  /** Empty if the value is valid; otherwise a sentence for each error. */
+  /** One sentence for each error in the value. Empty if the value is valid. */
   faults(value: unknown, type: DamlType, at = '$'): readonly string[] {
     const wrong = (expected: string): readonly string[] => [`${at} is ${JSON.stringify(value)}, not ${expected}`];
     const text = typeof value === 'string' ? value : undefined;

@@ -1,6 +1,6 @@
 /**
- * The onboarding of external parties: the topology to sign, and the allocation, which only the party's own key
- * authorizes.
+ * The onboarding of external parties. The sandbox returns the topology to sign. Only the party's own key authorizes the
+ * allocation.
  */
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -22,7 +22,7 @@ afterEach(async () => {
 });
 
 describe('the onboarding of an external party', () => {
-  it('builds its id from the hint and the fingerprint of its key', async () => {
+  it('derives its id from the hint and the fingerprint of its key', async () => {
     const { status, body } = await generate(sandbox.url, alice);
     expect(status).toBe(200);
     expect(Object.keys(body)).toEqual(['partyId', 'publicKeyFingerprint', 'topologyTransactions', 'multiHash']);
@@ -31,7 +31,7 @@ describe('the onboarding of an external party', () => {
     expect((await generate(sandbox.url, alice)).body).toEqual(body);
   });
 
-  it('reads the key as X.509 too, and refuses a key that is not Ed25519', async () => {
+  it('also accepts a key in X.509 form, and refuses a key that is not Ed25519', async () => {
     const x509 = {
       format: 'CRYPTO_KEY_FORMAT_DER_X509_SUBJECT_PUBLIC_KEY_INFO',
       keyData: Buffer.concat([Buffer.from('302a300506032b6570032100', 'hex'), alice.raw]).toString('base64'),
@@ -57,7 +57,7 @@ describe('the onboarding of an external party', () => {
     expect([again.status, again.body['code']]).toEqual([400, 'INVALID_ARGUMENT']);
   });
 
-  it('accepts a signature of each transaction instead of one over all', async () => {
+  it('accepts a signature of each transaction instead of one signature of all transactions', async () => {
     const { body } = await generate(sandbox.url, alice);
     const onboardingTransactions = (body['topologyTransactions'] as string[]).map((transaction) => {
       const purpose = Buffer.from([0, 0, 0, 11]);

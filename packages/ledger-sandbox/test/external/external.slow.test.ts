@@ -1,6 +1,6 @@
 /**
- * Submissions that external parties sign: they are prepared without a trace, and executed only with the right
- * signature, and only once.
+ * Submissions that external parties sign. Preparing a submission does not change the ledger. It is executed only with
+ * the right signature, and only once.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -60,7 +60,7 @@ const executePath = '/v2/interactive-submission/execute';
 const hashOf = (prepared: Answer): string => prepared['preparedTransactionHash'] as string;
 
 describe('a prepared submission', () => {
-  it('names the hash to sign and leaves no trace', async () => {
+  it('contains the hash to sign and does not change the ledger', async () => {
     const party = await onboard(sandbox.url, alice);
     const end = sandbox.ledger.ledgerEnd();
     const { status, body } = await prepare(party, { verboseHashing: true });
@@ -81,7 +81,7 @@ describe('a prepared submission', () => {
     expect(sandbox.ledger.ledgerEnd()).toBe(end);
   });
 
-  it('does not change the next random draw of the ledger', async () => {
+  it('does not change the next random number of the ledger', async () => {
     const plain = await startSandbox({ seed: 5, now: () => now });
     await prepare('bob::1220aa');
     const create = {
@@ -128,7 +128,7 @@ describe('a prepared submission', () => {
     });
   });
 
-  it('can be executed with or without waiting, and signed by the requested scheme', async () => {
+  it('can be executed with or without waiting, and is signed with the requested scheme', async () => {
     const party = await onboard(sandbox.url, alice);
     const third = (await prepare(party, { hashingSchemeVersion: 'HASHING_SCHEME_VERSION_V3' })).body;
     expect(third['hashingSchemeVersion']).toBe('HASHING_SCHEME_VERSION_V3');
@@ -145,7 +145,7 @@ describe('a prepared submission', () => {
 });
 
 describe('the execution of a prepared submission', () => {
-  it('is refused with a wrong, foreign or missing signature, with another scheme, and after a change', async () => {
+  it('is refused if the signature is wrong, missing or by another party, if the scheme differs, or if the bytes were changed', async () => {
     const party = await onboard(sandbox.url, alice);
     const mallory = keys();
     const other = await onboard(sandbox.url, mallory);
@@ -173,7 +173,7 @@ describe('the execution of a prepared submission', () => {
     expect((await post(sandbox.url, executePath, executeBody(party, prepared, [good]))).status).toBe(200);
   });
 
-  it('is refused for bytes that no preparation created, and without a submission id', async () => {
+  it('is refused if no preparation created the bytes, or if the submission id is missing', async () => {
     const party = await onboard(sandbox.url, alice);
     const { body: prepared } = await prepare(party);
     const garbage = { ...prepared, preparedTransaction: Buffer.from('garbage').toString('base64') };
@@ -195,7 +195,7 @@ describe('the execution of a prepared submission', () => {
     expect(at(again.body, 'context', 'existing_submission_id')).toBe('s-1');
   });
 
-  it('is too late after the maximum record time, and a day after the preparation', async () => {
+  it('is refused after the maximum record time, and one day after the preparation', async () => {
     const party = await onboard(sandbox.url, alice);
     const { body: limited } = await prepare(party, { maxRecordTime: '2026-08-14T00:00:10Z' });
     const { body: unlimited } = await prepare(party, { commandId: 'c-2' });
@@ -216,7 +216,7 @@ describe('the execution of a prepared submission', () => {
 });
 
 describe('the demo ledger', () => {
-  it('keeps external parties, their transactions and their completions at a restart', async () => {
+  it('keeps external parties, their transactions and their completions after a restart', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'external-'));
     const options = { seed: 5, updatesPerSecond: 0, journal: join(folder, 'journal') };
     const first = await startDemoLedger(options);

@@ -1,4 +1,4 @@
-/** Transactions that a party has signed but no preparation created. They are trusted no more than a request. */
+/** Transactions that a party has signed but no preparation created. The sandbox checks them like any request. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/server/sandbox.ts';
 import { token } from '../../../../test/support/tokens.ts';
@@ -16,7 +16,7 @@ type By = (what: string, body?: unknown) => Promise<Answered>;
 let admin: By;
 /** A client that acts as the party `eve`. */
 let eve: By;
-/** A client that may execute as any party, but read as none. */
+/** A client that may execute as any party, but may not read as any party. */
 let relay: By;
 
 const argumentOf = (party: string): Record<string, string | string[]> => ({
@@ -116,14 +116,14 @@ describe('signed transactions that no preparation created', () => {
     expect(status).toBe(400);
   });
 
-  it('reveal nothing to the signer that only other parties may see', async () => {
+  it('reveal no data to the signer that only other parties may see', async () => {
     const observedArgument = { ...argumentOf(party), observers: [alice] };
     const commands = [{ CreateCommand: { templateId: iou, createArguments: observedArgument } }];
     const { status, text } = await executed({ ...validTransaction(), commandId: 'readers', commands, readAs: [alice] });
     expect([status, text]).toEqual([200, expect.not.stringContaining(`"witnessParties":["${party}","${alice}"]`)]);
   });
 
-  it('leave no trace of the parties that they would have named', async () => {
+  it('do not record the parties that they refer to', async () => {
     const named = { ...argumentOf(eveParty), observers: ['ghost::1220'] };
     const body = { commands: [{ CreateCommand: { templateId: iou, createArguments: named } }], commandId: 'g' };
     const prepared = await eve('POST /v2/interactive-submission/prepare', {

@@ -75,7 +75,7 @@ export const requestRows: readonly FaultRow[] = [
     rows: ['L20'],
     says: 'a response is slow, breaks off, or never comes',
     async run({ url, faults }) {
-      // The path differs from that of the next fault, because an abandoned response may still arrive at any time.
+      // The next fault uses another path, because an abandoned response to this request may still arrive at any time.
       faults.slowAnswers = { delayMs: 120, path: '/v2/version', times: 1 };
       expect(await ask(url, '/v2/version', undefined, { waitMs: 60 })).toEqual({ error: 'SILENT' });
       expect((await ask(url, '/v2/version')).status).toBe(200);

@@ -1,11 +1,11 @@
-/** A row of the fault matrix in the form of a test of the sandbox. */
+/** A row of the fault matrix as a test of the sandbox. */
 import type { Sandbox } from '../../src/server/sandbox.ts';
 
 export interface FaultRow {
   /** Ids of the rows of the matrix that use this fault. */
   readonly rows: readonly string[];
   readonly says: string;
-  /** Switches the fault on and asserts the frames on the wire. The sandbox has 40 updates. */
+  /** Enables the fault and asserts the received frames. The sandbox has 40 updates. */
   run(sandbox: Sandbox): Promise<void>;
 }
 

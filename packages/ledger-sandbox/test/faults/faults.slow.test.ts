@@ -1,4 +1,4 @@
-/** Every row of the fault matrix that concerns the ledger can be switched on, and is visible on the wire. */
+/** Every fault of the ledger in the fault matrix can be enabled, and a client can observe it. */
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../src/demo/sandbox.ts';
 import type { Sandbox } from '../../src/server/sandbox.ts';
@@ -34,7 +34,7 @@ describe('the fault matrix', () => {
     });
   }
 
-  it('is covered: every row is tested here or does not concern the ledger', () => {
+  it('has no other rows: every row is tested here or does not concern the ledger', () => {
     const served = new Set([...all.flatMap(({ rows }) => rows), ...Object.keys(elsewhere)]);
     expect(matrix.filter((row) => !served.has(row))).toEqual([]);
     expect(matrix).toEqual(expect.arrayContaining([...served]));
@@ -57,7 +57,7 @@ describe('the endpoints that script the sandbox', () => {
     expect((await ask(url, '/sandbox/faults')).body).toBe('{"duplicateCheckpoints":true}');
   });
 
-  it('work while the sandbox responds to no other request', async () => {
+  it('work while the sandbox does not respond to other requests', async () => {
     await ask(sandbox.url, '/sandbox/faults', { neverAnswer: true });
     expect((await ask(sandbox.url, '/sandbox/faults', { neverAnswer: false })).status).toBe(200);
     expect((await ask(sandbox.url, '/v2/state/ledger-end')).status).toBe(200);
@@ -90,7 +90,7 @@ describe('the endpoints that script the sandbox', () => {
     });
   });
 
-  it('do not exist by default, nor for browser pages and other names of this machine', async () => {
+  it('do not exist by default, and reject requests of browser pages and requests under other host names', async () => {
     await using usual = await startSandbox();
     expect((await ask(usual.url, '/sandbox/faults')).status).toBe(404);
     for (const headers of [{ origin: 'http://127.0.0.1' }, { host: 'ledger.example.org' }]) {

@@ -1,6 +1,6 @@
 /**
- * A reset leaves nothing behind, whenever it happens. The test uses a process of its own, which has to end without
- * help.
+ * A connection reset leaves no open handle, whenever it happens. The test starts a process, which must then exit
+ * without being stopped.
  */
 import { spawnSync } from 'node:child_process';
 import { expect, it } from 'vitest';

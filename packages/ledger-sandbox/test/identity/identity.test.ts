@@ -1,4 +1,4 @@
-/** Authorization: the handshake, rights, and how running streams detect that a token or a right has ended. */
+/** Authorization of handshakes, requests and streams. A stream ends if its token expires or its rights change. */
 import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
@@ -69,7 +69,7 @@ describe('the authorization of a handshake', () => {
     }
   });
 
-  it('does not extend a token: a request after its expiry is unauthenticated', async () => {
+  it('does not extend the lifetime of a token, so that a request after its expiry is unauthenticated', async () => {
     const clock = stopClock();
     const sandbox = await start();
     const headers = { authorization: `Bearer ${await token(shared, { exp: endsIn(500) })}` };
@@ -83,7 +83,7 @@ describe('the authorization of a handshake', () => {
     await once(socket, 'close');
   });
 
-  it('accepts an unknown user too if configured', async () => {
+  it('accepts an unknown user if the sandbox is configured to do so', async () => {
     const sandbox = await start({ unknownUserAtHandshake: 'accepted' });
     const headers = { authorization: `Bearer ${await token(shared, { sub: 'nobody' })}` };
     const received = await stream(sandbox.url, path, acs, undefined, { headers });
@@ -99,7 +99,7 @@ const submission = {
   actAs: [party],
 };
 const page = { activeAtOffset: 0 };
-/** A request to every kind of endpoint, which is refused with 403 or passes the check of rights. */
+/** A request to each kind of endpoint. It is refused with 403 if a right is missing. */
 const requests = {
   public: ['GET /v2/state/ledger-end', undefined],
   admin: ['GET /v2/users', undefined],
@@ -132,7 +132,7 @@ describe('rights', () => {
   });
 
   it.each(table.map(([name, , allowed], index) => [name, index, allowed] as const))(
-    'of a user with %s allow exactly the requests that they name',
+    'of a user with %s allow only the requests that need them',
     async (_name, index, allowed) => {
       const bearer = await token(shared, { sub: `user${index}` });
       const passed: string[] = [];
@@ -147,7 +147,7 @@ describe('rights', () => {
     },
   );
 
-  it('to execute as a party are implied by CanExecuteAs and CanActAs', () => {
+  it('to execute as a party are included in CanExecuteAs and CanActAs', () => {
     const may = (held: Right): boolean =>
       suffices((right) => JSON.stringify(right) === JSON.stringify(held), { executeAs: party }, '');
     expect(may({ kind: 'CanExecuteAs', party })).toBe(true);
@@ -159,7 +159,7 @@ describe('rights', () => {
     expect(may({ kind: 'ParticipantAdmin' })).toBe(false);
   });
 
-  it('are required on streams too, for reading and for the topology of all parties', async () => {
+  it('are also required on streams, for reading and for the topology of all parties', async () => {
     const headers = { authorization: `Bearer ${await token(shared, { sub: 'user3' })}` };
     const ask = async (format: unknown): Promise<unknown> => {
       const request = { beginExclusive: 0, endInclusive: null, updateFormat: format };
@@ -213,14 +213,14 @@ describe('the authorization of a running stream', () => {
     });
   });
 
-  it('lets the stream outlive its token by the configured grace period', async () => {
+  it('keeps the stream open for the configured grace period after its token has expired', async () => {
     const clock = stopClock();
     const sandbox = await start({ expiryGraceMs: 700 });
     const bearer = await token(shared, { exp: endsIn(500) });
     const received = await whileUpdatesFlow(sandbox, () =>
       follow(sandbox, bearer, (frames) => {
         if (frames.length === 3) clock.advance(1_100);
-        // Elements that were sent before the clock moved may still arrive.
+        // Elements that were sent before the clock was changed may still arrive.
         if (frames.length === 200) clock.advance(100);
         return false;
       }),
@@ -229,7 +229,7 @@ describe('the authorization of a running stream', () => {
     expect(received.frames.length).toBeGreaterThan(200);
   });
 
-  it('lets the stream outlive its token while there is no element to send', async () => {
+  it('keeps the stream open after its token has expired while there is no element to send', async () => {
     const clock = stopClock();
     const sandbox = await start();
     const bearer = await token(shared, { exp: endsIn(50) });
@@ -237,9 +237,9 @@ describe('the authorization of a running stream', () => {
     let requestCount = 0;
     const received = await follow(sandbox, bearer, (frames) => {
       if (frames.length > 1) return false;
-      // Too short for an OffsetCheckpoint, which would be an element to send.
+      // No OffsetCheckpoint is sent in this short time. It would be an element to send.
       clock.advance(60);
-      // Many turns of the event loop, in which the sandbox would end a stream with an expired token.
+      // Waits for many turns of the event loop, in which the sandbox could end the stream.
       void (async () => {
         const other = await token(shared);
         while (requestCount < 20) {
@@ -255,7 +255,7 @@ describe('the authorization of a running stream', () => {
 
   const grant = { userId: 'alice', rights: [{ kind: { CanReadAs: { value: { party } } } }] };
 
-  it('ends the stream with STALE_STREAM_AUTHORIZATION when the rights of its user change, and not before', async () => {
+  it('ends the stream with STALE_STREAM_AUTHORIZATION when the rights of its user change, but not earlier', async () => {
     const sandbox = await start({ rightsCheckMs: 30 });
     const bearer = await token(shared);
     const quiet = await whileUpdatesFlow(sandbox, () => follow(sandbox, bearer, (frames) => frames.length > 20));
@@ -276,7 +276,7 @@ describe('the authorization of a running stream', () => {
     ]);
   });
 
-  it('ends the stream for a changed or deleted user although there is no element to send', async () => {
+  it('ends the stream if its user is changed or deleted, even if there is no element to send', async () => {
     const sandbox = await start({ rightsCheckMs: 30 });
     generateHistory(sandbox.ledger, { seed: 1, updates: 1 });
     const bearer = await token(shared);

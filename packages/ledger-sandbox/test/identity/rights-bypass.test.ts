@@ -1,5 +1,5 @@
 /**
- * Attempts to bypass missing rights. Each attempt has to be refused, or to return nothing that the caller may not see.
+ * Attempts to bypass missing rights. Each attempt is refused, or returns only data that the caller may see.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/server/sandbox.ts';
@@ -187,7 +187,7 @@ describe('reading as a party without the right', () => {
 });
 
 describe('acting as a party without the right', () => {
-  it('is refused by hosting a hosted party for oneself on another synchronizer', async () => {
+  it('is refused if a user hosts a party of another user on another synchronizer', async () => {
     const [global, other] = sandbox.ledger.synchronizers;
     const allocation = { partyIdHint: 'victim', synchronizerId: global.id };
     const { body } = await admin('POST /v2/parties', allocation);
@@ -222,7 +222,7 @@ describe('acting as a party without the right', () => {
     expect((await admin('POST /v2/users/puppet/rights', grant)).status).toBe(200);
   });
 
-  it('is refused by archiving the holdings of others in a transfer of its own', async () => {
+  it('is refused if a transfer of the user archives the holdings of others', async () => {
     const { ledger } = sandbox;
     const rules = ledger.create(factory, { dso: 'dso' }, ['dso']);
     const holding = { dso: 'dso', owner: alice, amount: { initialAmount: '5.0' } };

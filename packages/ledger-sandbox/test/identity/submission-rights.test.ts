@@ -36,7 +36,7 @@ const submit = (sub: string, more: object = {}): Promise<Answered> =>
 const denied = { status: 403, body: { ...refused, grpcCodeValue: 7 } };
 
 describe('a user', () => {
-  it('submits for parties it may act as, under its own name only', async () => {
+  it('submits only under its own name, for parties that it may act as', async () => {
     expect(await submit('reader')).toMatchObject(denied);
     expect(await submit('actor', { readAs: ['Bob::1220aa'] })).toMatchObject(denied);
     expect(await submit('actor', { userId: 'reader' })).toMatchObject(denied);
@@ -45,7 +45,7 @@ describe('a user', () => {
     expect(at(body, 0, 'completionResponse', 'Completion', 'value', 'userId')).toBe('actor');
   });
 
-  it('reads only its own completions, for parties it may read as', async () => {
+  it('reads only its own completions, for parties that it may read as', async () => {
     await submit('actor');
     const list = (sub: string, body: object): Promise<Answered> =>
       as(sub, 'POST /v2/commands/completions?stream_idle_timeout_ms=10', body);
@@ -57,7 +57,7 @@ describe('a user', () => {
     expect(at(all.body, 0, 'completionResponse', 'Completion', 'value', 'commandId')).toBe('c-1');
   });
 
-  it('prepares transactions of parties it may read as, and executes those of parties it may execute as', async () => {
+  it('prepares transactions if it may read as the parties, and executes transactions if it may execute as the parties', async () => {
     const prepare = (sub: string): Promise<Answered> =>
       as(sub, 'POST /v2/interactive-submission/prepare', {
         commands,
@@ -82,7 +82,7 @@ describe('a user', () => {
     expect(at((await execute('executor')).body, 'code')).toBe('FAILED_TO_EXECUTE_TRANSACTION');
   });
 
-  it('moves contracts of parties it may act as', async () => {
+  it('moves contracts of parties that it may act as', async () => {
     const [source, target] = sandbox.ledger.synchronizers.map(({ id }) => id);
     await submit('actor');
     const contractId = sandbox.ledger.create('#model-tests:Iou:Iou', createArguments, [alice]).contractId;

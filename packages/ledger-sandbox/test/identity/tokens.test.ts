@@ -26,7 +26,7 @@ describe('a token', () => {
     expect(await statusWith(sandbox, { scope: undefined, aud: `${audience}x` })).toBe(401);
   });
 
-  it('needs the configured audience, scope and issuer', async () => {
+  it('must have the configured audience, scope and issuer', async () => {
     await using byAudience = await startSecured({ audience: 'ours' });
     expect(await statusWith(byAudience, { aud: 'ours' })).toBe(200);
     expect(await statusWith(byAudience, {})).toBe(401);
@@ -37,14 +37,14 @@ describe('a token', () => {
     expect(await statusWith(byScope, { scope: 'read:ledger' })).toBe(401);
   });
 
-  it('is refused when expired, without exp or sub, or with more than five minutes to live', async () => {
+  it('is refused if it has expired, has no exp or sub, or has a remaining lifetime of more than five minutes', async () => {
     await using sandbox = await startSecured();
     expect(await statusWith(sandbox, { exp: endsIn(-1) })).toBe(401);
     expect(await statusWith(sandbox, { exp: undefined })).toBe(401);
     expect(await statusWith(sandbox, { sub: undefined })).toBe(401);
     expect(await statusWith(sandbox, { exp: endsIn(310_000) })).toBe(401);
     expect(await statusWith(sandbox, { exp: endsIn(290_000) })).toBe(200);
-    // The remaining lifetime counts, not the one that the issuer gave.
+    // The remaining lifetime is limited instead of the total lifetime.
     expect(await statusWith(sandbox, { exp: endsIn(290_000), iat: endsIn(-3_600_000) })).toBe(200);
     await using brief = await startSecured({ maxTokenLifetimeMs: 1_000 });
     expect(await statusWith(brief, {})).toBe(401);
@@ -64,7 +64,7 @@ describe('a token', () => {
     expect((await call(sandbox.url, undefined, 'GET /v2/version')).status).toBe(200);
   });
 
-  it('is not checked with a key that is not configured', async () => {
+  it('cannot be checked without a configured key, so the sandbox does not start', async () => {
     await expect(startSandbox({ auth: {} })).rejects.toMatchObject({ code: 'SANDBOX_AUTH' });
   });
 });
@@ -77,7 +77,7 @@ describe('public keys', () => {
     [rsa, elliptic, long] = await Promise.all([keyPair('RS256'), keyPair('ES256'), keyPair('ES512')]);
   });
 
-  it('come from a JWKS URL, are cached, and are fetched again for an unknown key', async () => {
+  it('are fetched from a JWKS URL, are cached, and are fetched again if a token has an unknown key', async () => {
     await using jwks = await serveJwks(rsa, elliptic);
     const users = [{ id: 'alice', rights: [] }];
     await using sandbox = await startSandbox({ auth: { jwksUrl: jwks.url, users } });

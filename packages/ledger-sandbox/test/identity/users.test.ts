@@ -36,7 +36,7 @@ async function refusal(what: string, body?: unknown, bearer?: string): Promise<u
 }
 
 describe('users', () => {
-  it('are listed and read as in the sample, with one more key since 3.5', async () => {
+  it('are listed and read as in the sample, with an additional key since 3.5', async () => {
     await restart({ release: '3.4' });
     await call('POST /v2/users', { user: { id: 'clerk' }, rights: [] });
     expect((await call('GET /v2/users')).text).toBe(sample('users/users.json'));
@@ -118,7 +118,7 @@ describe('rights of a user', () => {
     expect((await call('GET /v2/users/bob/rights')).text).toBe(expected);
   });
 
-  it('are granted and revoked, and the response names only the added or removed ones', async () => {
+  it('are granted and revoked, and the response contains only the added or removed rights', async () => {
     const granted = await call('POST /v2/users/bob/rights', change([canRead, admin, canRead]));
     expect(granted.body).toEqual({ newlyGrantedRights: [canRead, admin] });
     expect((await call('POST /v2/users/bob/rights', change([canRead]))).body).toEqual({ newlyGrantedRights: [] });
@@ -129,7 +129,7 @@ describe('rights of a user', () => {
     expect((await call('GET /v2/users/bob/rights')).body).toEqual({ rights: [admin] });
   });
 
-  it('are at most a thousand', async () => {
+  it('are limited to a thousand for each user', async () => {
     const rights = Array.from({ length: 1000 }, (_, n) => ({ kind: { CanReadAs: { value: { party: `p${n}` } } } }));
     expect(await call('POST /v2/users/bob/rights', change(rights))).toMatchObject({ status: 200 });
     expect(await refusal('POST /v2/users/bob/rights', change([admin]))).toEqual([400, 'TOO_MANY_USER_RIGHTS']);
@@ -157,7 +157,7 @@ describe('rights of a user', () => {
 });
 
 describe('the caller', () => {
-  it('has no name on a participant without authorization', async () => {
+  it('has no user id on a participant without authorization', async () => {
     expect(await call('GET /v2/authenticated-user')).toMatchObject({ status: 400, body: { code: 'INVALID_TOKEN' } });
   });
 
@@ -218,7 +218,7 @@ describe('an identity provider', () => {
     expect(await refusal('GET /v2/idps/partner')).toEqual([404, 'IDP_CONFIG_NOT_FOUND']);
   });
 
-  it('authenticates only its own users, and its administrator manages only these', async () => {
+  it('authenticates only its own users, and its administrator manages only these users', async () => {
     const key = await keyPair('ES256');
     await using jwks = await serveJwks(key);
     await restart({ auth: { secret, users: [{ id: 'alice', rights: [] }] } });

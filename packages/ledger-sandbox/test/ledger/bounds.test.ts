@@ -1,4 +1,4 @@
-/** Memory of a long run: data that are no longer needed, because of pruning or age, are not kept. */
+/** In a long run, data that is pruned or too old to be needed is removed from memory. */
 import { describe, expect, it } from 'vitest';
 import { Completions } from '../../src/ledger/completions.ts';
 import { longestPeriod } from '../../src/ledger/deduplication.ts';

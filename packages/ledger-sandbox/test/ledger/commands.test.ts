@@ -1,4 +1,4 @@
-/** Submissions over HTTP: all command kinds, keys, deduplication, refusals in the participant's wording. */
+/** Submissions over HTTP: all kinds of commands, keys, deduplication, and the error texts of refusals. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { interfaces } from '../../src/demo/templates/names.ts';
 import { startSandbox } from '../../src/demo/sandbox.ts';
@@ -45,7 +45,7 @@ const created = async (number: string, more: object = {}): Promise<string> => {
 };
 
 describe('contract keys', () => {
-  it('are printed with a hash, and the same key has the same hash', async () => {
+  it('are printed with a hash, which is the same for the same key', async () => {
     const create = { CreateCommand: { templateId: template, createArguments: accountOf('1', { limit: '5' }) } };
     const first = at((await transact(create, 'a')).body, 'transaction', 'events', 0, 'CreatedEvent');
     const second = at((await transact(create, 'b')).body, 'transaction', 'events', 0, 'CreatedEvent');
@@ -104,7 +104,7 @@ describe('contract keys', () => {
     expect((await wait(archive, 'third')).body['code']).toBe('CONTRACT_KEY_NOT_FOUND');
   });
 
-  it('find nothing if no contract has them, or no submitting party sees the contract', async () => {
+  it('find no contract if none has the key or no submitting party sees it', async () => {
     await created('1');
     const byKey = (number: string): object => ({
       ExerciseByKeyCommand: {
@@ -201,7 +201,7 @@ describe('the fields of a submission', () => {
 describe('deduplication', () => {
   const create = { CreateCommand: { templateId: template, createArguments: accountOf('1') } };
 
-  it('refuses the same change within the period and names the first submission', async () => {
+  it('refuses the same change within the period, with the id of the first submission', async () => {
     const first = await wait(create, 'same', { submissionId: 'first' });
     const second = await wait(create, 'same', { submissionId: 'second', actAs: [alice, bank] });
     expect(second.status).toBe(409);
@@ -215,7 +215,7 @@ describe('deduplication', () => {
     expect(second.body['correlationId']).toBe('second');
   });
 
-  it('accepts another user, other parties or another command id as another change', async () => {
+  it('treats a submission with another user, other parties or another command id as a different change', async () => {
     await wait(create, 'same');
     expect((await wait(create, 'same', { userId: 'other' })).status).toBe(200);
     expect((await wait(create, 'same', { actAs: [bank] })).status).toBe(200);
@@ -235,7 +235,7 @@ describe('deduplication', () => {
     expect((await wait(create, 'same', end)).status).toBe(200);
   });
 
-  it('reports the result only in the completion if the client does not wait', async () => {
+  it('is reported only in the completion if the client does not wait', async () => {
     await wait(create, 'same');
     const again = { commands: [create], commandId: 'same', actAs: [bank, alice] };
     expect(await post(sandbox.url, '/v2/commands/async/submit', again)).toEqual({ status: 200, body: {} });
@@ -245,7 +245,7 @@ describe('deduplication', () => {
 });
 
 describe('a refusal of a submission', () => {
-  it('names the failure of the model and the exercises in which it occurred', async () => {
+  it('contains the failure of the model and the exercises in which it occurred', async () => {
     const contractId = await created('1');
     const withdraw = {
       ExerciseCommand: {
@@ -270,7 +270,7 @@ describe('a refusal of a submission', () => {
     );
   });
 
-  it('names the missing contract', async () => {
+  it('contains the id of the missing contract', async () => {
     const archive = { templateId: template, contractId: '00ff', choice: 'Archive', choiceArgument: {} };
     const { status, body } = await wait({ ExerciseCommand: archive }, 'a');
     expect([status, body['code'], body['errorCategory']]).toEqual([404, 'CONTRACT_NOT_FOUND', 11]);

@@ -1,6 +1,6 @@
 /**
- * Completions: every submission of a user leaves one, whether accepted or refused. They are returned as a list and as a
- * stream.
+ * Every submission of a user has a completion, whether it is accepted or refused. Completions are returned as a list
+ * and as a stream.
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../src/demo/sandbox.ts';
@@ -58,7 +58,7 @@ describe('the completion of a submission', () => {
     });
   });
 
-  it('has the reason why a duplicate was refused, at an offset of its own', async () => {
+  it('contains the reason why a duplicate was refused, and has a separate offset', async () => {
     const { body } = await submit('c-1', { submissionId: 's-1' });
     expect((await submit('c-1', { submissionId: 's-2' })).status).toBe(409);
     const completions = await list({ userId: 'app', parties: [alice] });
@@ -102,7 +102,7 @@ describe('completions', () => {
     expect(await ids({ userId: 'nobody', parties: [alice] })).toEqual([]);
   });
 
-  it('of any user are returned by command-completions, which 3.4 does not have', async () => {
+  it('of any user are returned by command-completions, which does not exist in 3.4', async () => {
     await submit('c-1');
     await submit('c-2', { userId: 'other' });
     const all = await list({}, '/v2/commands/command-completions');

@@ -1,6 +1,6 @@
 /**
- * Consistency of the sandbox ledger: seeding leaves no gap, shapes and filters are respected, commands work, and seeds
- * are reproducible.
+ * Consistency of the sandbox ledger. The active contracts and the later updates have no gap, shapes and filters apply,
+ * commands work, and the same seed results in the same traffic.
  */
 import { demoWorld, startSandbox } from '../../src/demo/sandbox.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -78,7 +78,7 @@ describe('the active contracts at N and the updates after N', () => {
     },
   );
 
-  it('add up for a party too, which also sees creates of contracts of other parties', async () => {
+  it('add up for a party, which also sees creates of contracts of other parties', async () => {
     generateHistory(sandbox.ledger, { seed: 2, updates: 300 });
     let witnessed = 0;
     for (const party of sandbox.ledger.localParties().slice(-6)) {
@@ -205,7 +205,7 @@ describe('commands', () => {
     expect(sandbox.ledger.ledgerEnd()).toBe(0);
   });
 
-  it('hide a transient contract from the delta shape and show its tree in the effects shape', async () => {
+  it('omit a transient contract in the delta shape, and include its tree in the effects shape', async () => {
     const templateId = '#harbor-stablecoin:Harbor.StableCoin:MintRequest';
     const createArguments = {
       admin: 'DSO::1220aa',
@@ -228,7 +228,7 @@ describe('commands', () => {
 });
 
 describe('generated traffic', () => {
-  it('results in the same frames, byte for byte, for the same seed', async () => {
+  it('has the same frames, byte for byte, for the same seed', async () => {
     await using twin = await startSandbox({ seed: 5 });
     const request = (end: number): unknown => ({
       beginExclusive: 0,
@@ -244,7 +244,7 @@ describe('generated traffic', () => {
     expect(frames[0]).toEqual(frames[1]);
   });
 
-  it('can be live, and stopped', async () => {
+  it('can run live, and can be stopped', async () => {
     const ledger = new Ledger(demoWorld(), { seed: 1 });
     const traffic = startTraffic(ledger, { seed: 1, updatesPerSecond: 200, history: 50 });
     const before = ledger.ledgerEnd();

@@ -28,7 +28,7 @@ async function snapshot(activeAtOffset: number): Promise<string[]> {
 }
 
 describe('an update', () => {
-  it('is found by its id, whatever its kind, and also if it was recorded', async () => {
+  it('is found by its id, whatever its kind is, even if it was recorded', async () => {
     const contractId = iou();
     unassign(sandbox.ledger, contractId);
     const recorded = '{"update":{"Novelty":{"value":{"updateId":"1220aa","offset":9}}}}';
@@ -47,7 +47,7 @@ describe('an update', () => {
     expect(body).toHaveLength(3);
   });
 
-  it('is not found under a removed id, a text inside another, or a format that hides it', async () => {
+  it('is not found by a removed id, by a part of its id, or with a format that hides it', async () => {
     iou();
     const { body } = await post(sandbox.url, '/v2/updates/update-by-offset', { offset: 1, updateFormat: effects });
     const updateId = at(body, 'update', 'Transaction', 'value', 'updateId');
@@ -96,7 +96,7 @@ function eventsOfAlice(): [{ CreatedEvent: never }] {
 describe('a contract', () => {
   const path = '/v2/events/events-by-contract-id';
 
-  it('returns its create, then also its archive, then nothing when both are pruned', async () => {
+  it('has a create, later also an archive, and neither after both are pruned', async () => {
     const contractId = iou();
     const look = (eventFormat: unknown = anyParty): ReturnType<typeof post> =>
       post(sandbox.url, path, { contractId, eventFormat });
@@ -135,7 +135,7 @@ describe('a contract', () => {
     ]);
   });
 
-  it('has its payload for stakeholders, archived or not', async () => {
+  it('is returned with its payload to stakeholders, even after its archive', async () => {
     const contractId = iou();
     sandbox.ledger.exercise(contractId, 'Archive', {}, ['alice']);
     const look = (queryingParties: string[]): ReturnType<typeof post> =>
@@ -156,7 +156,7 @@ describe('a snapshot', () => {
     expect(await snapshot(3)).toEqual(['JsActiveContract']);
   });
 
-  it('contains an assign ahead of its unassign as incomplete, next to both activations', async () => {
+  it('contains an assign that is visible before its unassign as incomplete, in addition to both activations', async () => {
     const contractId = iou();
     const unassignLater = assignAhead(sandbox.ledger, contractId);
     expect(await snapshot(2)).toEqual(['JsActiveContract', 'JsActiveContract', 'JsIncompleteAssigned']);

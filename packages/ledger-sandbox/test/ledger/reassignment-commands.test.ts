@@ -44,7 +44,7 @@ describe('reassignment commands', () => {
     expect((await submit(assign, 'a-2')).status).toBe(404);
   });
 
-  it('are refused when source and target are the same, or the contract is elsewhere', async () => {
+  it('are refused if source and target are the same, or if the contract is on another synchronizer', async () => {
     const contractId = created();
     const [source, target] = sandbox.ledger.synchronizers.map(({ id }) => id);
     const same = await submit({ UnassignCommand: { value: { contractId, source, target: source } } }, 'a');

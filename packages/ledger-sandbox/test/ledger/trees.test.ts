@@ -64,7 +64,7 @@ describe('trees', () => {
     expect([...kinds].toSorted()).toEqual(['Reassignment', 'TransactionTree']);
   });
 
-  it('contain everything that a party sees, whatever template its legacy filter names', async () => {
+  it('contain everything that a party sees, whatever template its legacy filter has', async () => {
     const [party = ''] = sandbox.ledger.localParties();
     const templateId = '#model-tests:Iou:Iou';
     const cumulative = [{ identifierFilter: { TemplateFilter: { value: { templateId } } } }];
@@ -92,7 +92,7 @@ describe('trees', () => {
 });
 
 describe('flats', () => {
-  it('are the updates under their older name, until 3.6', async () => {
+  it('are the same updates under an older name, until 3.6', async () => {
     const flats = await stream(sandbox.url, '/v2/updates/flats', legacy());
     expect(flats.frames).toEqual((await stream(sandbox.url, '/v2/updates', legacy())).frames);
     await using newer = await startSandbox({ release: '3.7' });

@@ -1,4 +1,4 @@
-/** Packages of compilers are read and accepted by the sandbox, and are equal to its own generated ones. */
+/** The sandbox reads and accepts compiled packages. They are equal to the packages that the sandbox generates. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { unzipSync } from 'fflate';
@@ -17,7 +17,7 @@ import { sha256 } from './dars.ts';
 const all = [...demoPackages, licensingUpgrade];
 
 describe('real DARs', needs(noDars), () => {
-  it('are read with their names, versions, and the ids that their compilers computed as hashes', () => {
+  it('are read with their names, their versions, and the hashes that their compilers computed as package ids', () => {
     const mains = darNames().map((name) => {
       const archives = readSandboxDar(readFileSync(join(darsFolder, name))).map(readArchive);
       for (const { id, payload } of archives) expect(sha256(payload)).toBe(id);
@@ -33,7 +33,7 @@ describe('real DARs', needs(noDars), () => {
     expect(summaries).toContainEqual(['splice-api-token-holding-v1', '1.0.0', [], [holding]]);
   });
 
-  it('all upload to one participant, although their standard libraries differ', async () => {
+  it('can all be uploaded to one participant, although their standard libraries differ', async () => {
     await using sandbox = await startSandbox({ seed: 3 });
     for (const name of darNames()) {
       const body = readFileSync(join(darsFolder, name));

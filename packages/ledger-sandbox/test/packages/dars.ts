@@ -1,4 +1,4 @@
-/** Minimal DARs: the few fields of an archive that contain names, zipped with a manifest as a compiler writes it. */
+/** Writes minimal DARs. An archive has only the fields that contain names. The manifest is complete. */
 import { createHash } from 'node:crypto';
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import { zipSync } from 'fflate';
@@ -61,7 +61,7 @@ export function sha256(bytes: Uint8Array): string {
 
 /**
  * An archive of a payload.
- * @param hash the hash in the archive; default: the right one
+ * @param hash the hash in the archive; by default, the right hash
  */
 export function sealed(payload: Uint8Array, hash: string = sha256(payload)): Uint8Array {
   const writer = new BinaryWriter();
@@ -88,7 +88,7 @@ export function manifestOf(names: readonly string[]): Uint8Array {
   return Buffer.from([...folded, 'Format: daml-lf', 'Encryption: non-encrypted', ''].join('\r\n'));
 }
 
-/** A DAR from entries (name to archive), of which the first is the main one. */
+/** A DAR from entries (name to archive). The first entry is the main archive. */
 export function darOf(
   entries: Readonly<Record<string, Uint8Array>>,
   extra: Readonly<Record<string, Uint8Array>> = {},

@@ -1,4 +1,4 @@
-/** DARs that no compiler creates. Each is refused with a code of the participant, quickly and within limits. */
+/** DARs that no compiler creates. The sandbox refuses each quickly with an error code of the participant. */
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import { zipSync } from 'fflate';
 import { array, asyncProperty, boolean, nat, tuple, uint8Array } from 'fast-check';
@@ -59,7 +59,7 @@ describe('a DAR', () => {
     );
   });
 
-  it('whose few bytes refer to many names is refused before they are expanded', () => {
+  it('in which a few bytes refer to many names is refused before the names are expanded', () => {
     const text = (field: number, content: string): Uint8Array =>
       new BinaryWriter().tag(field, WireType.LengthDelimited).string(content).finish();
     const bytes = (field: number, content: Uint8Array): Uint8Array =>

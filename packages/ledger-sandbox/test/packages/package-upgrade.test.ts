@@ -1,4 +1,4 @@
-/** A package of the sandbox's own that is replaced by a newer version while the ledger runs. */
+/** A newer version replaces a package of the sandbox while the ledger runs. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { readPackageArchive } from '../../../../src/daml/package-archive.ts';
 import { licensingAtStart, licensingUpgrade } from '../../src/demo/packages/applications.ts';
@@ -65,7 +65,7 @@ it('a newer version is used for new contracts, and existing ones are unchanged',
     'app',
   ]);
   expect(at(events, '0', 'ExercisedEvent', 'consuming')).toBe(true);
-  // A command may name the older version too.
+  // A command may also name the older version.
   expect(request(`${licensingAtStart.id}:${installRequest.slice(installRequest.indexOf(':') + 1)}`).packageId).toBe(
     licensingUpgrade.id,
   );

@@ -1,5 +1,6 @@
 /**
- * Packages: DARs are read as the participant reads them, or refused with its codes, and can be downloaded and vetted.
+ * The sandbox reads DARs as the participant does, and refuses them with the same error codes. Packages can be
+ * downloaded and vetted.
  */
 import { createHash } from 'node:crypto';
 import { zipSync } from 'fflate';
@@ -58,7 +59,7 @@ async function status(id: string): Promise<unknown> {
 }
 
 describe('an uploaded DAR', () => {
-  it('gets the response {} on both paths, and its packages are listed once, however often it is sent', async () => {
+  it('gets the response {} on both paths, and its packages are listed once, even if it is sent several times', async () => {
     const base = compiled({ name: 'harbor-base', version: '1.0.0' });
     const main = compiled(notes);
     const dar = darOf({ 'a-long-name-for-a-folder/harbor-notes-1.0.0.dalf': main.archive, 'base.dalf': base.archive });
@@ -103,7 +104,7 @@ describe('an uploaded DAR', () => {
     expect((await fetch(`${started.url}/v2/packages/${compiled(notes).id}`)).status).toBe(200);
   });
 
-  it('may have 3 MB but not more than the limit of a body', async () => {
+  it('may have 3 MB, but not more than the limit of a request body', async () => {
     const ballast = createHash('shake256', { outputLength: 3 * 1024 * 1024 }).digest();
     const dar = darOf({ 'main.dalf': compiled(notes).archive }, { 'Notes.hie': ballast });
     expect(dar.length).toBeGreaterThan(3 * 1024 * 1024);
@@ -113,7 +114,7 @@ describe('an uploaded DAR', () => {
     expect([status, text]).toEqual([413, 'Payload Too Large']);
   });
 
-  it('is only checked, not kept, by /v2/dars/validate', async () => {
+  it('is only checked by /v2/dars/validate, which does not store it', async () => {
     const before = await ids();
     expect(await send('/v2/dars/validate', darOfPackage(notes))).toEqual({ status: 200, type: null, text: '' });
     expect(await codeOf(Buffer.from('no zip'), '/v2/dars/validate')).toEqual([400, 'INVALID_DAR', 8]);

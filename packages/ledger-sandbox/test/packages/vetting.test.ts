@@ -1,4 +1,4 @@
-/** Changes of vetting, and the packages that are preferred because of them. */
+/** Changes of vetting, and their effect on the preferred packages. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../src/demo/sandbox.ts';
 import type { Sandbox } from '../../src/server/sandbox.ts';
@@ -55,7 +55,7 @@ describe('changes of vetting', () => {
     expect(versionsIn(body)).toEqual([]);
   });
 
-  it('are only reported in a dry run', async () => {
+  it('are reported but not made in a dry run', async () => {
     const [, dry] = await change('Unvet', { packageName: 'notes' }, { dryRun: true });
     expect(versionsIn(dry)).toEqual([]);
     const [, body] = await change('Vet', { packageName: 'notes' });
@@ -94,7 +94,7 @@ describe('changes of vetting', () => {
 });
 
 describe('the preferred package', () => {
-  it('is the newest vetted one by number', async () => {
+  it('is the vetted package with the highest version number', async () => {
     const party = sandbox.participantId;
     expect(await preferred('notes', [party])).toEqual([200, '1.10.0']);
     await change('Unvet', { packageName: 'notes', packageVersion: '1.10.0' });
@@ -103,7 +103,7 @@ describe('the preferred package', () => {
     expect(await preferred('notes', [party], { synchronizerId: second.id })).toEqual([200, '1.10.0']);
   });
 
-  it('does not exist for a name that is not vetted, or a party that is not hosted', async () => {
+  it('does not exist if the name is not vetted or the party is not hosted', async () => {
     expect(await preferred('nothing', [sandbox.participantId])).toEqual([400, 'NO_PREFERRED_PACKAGES_FOUND']);
     expect(await preferred('notes', ['stranger::1220'])).toEqual([400, 'NO_PREFERRED_PACKAGES_FOUND']);
   });

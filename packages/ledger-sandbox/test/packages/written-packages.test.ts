@@ -1,4 +1,4 @@
-/** The packages that the sandbox generates, read by the reader of the client. */
+/** The package reader of the client reads the packages that the sandbox generates. */
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { readPackageArchive } from '../../../../src/daml/package-archive.ts';
@@ -34,7 +34,7 @@ describe('the packages of the demo', () => {
     },
   );
 
-  it('differ in the upgrade only by an Optional field at the end of a license', () => {
+  it('differ in the upgrade only by an additional Optional field at the end of a license', () => {
     const [old, upgraded] = [licensingAtStart, licensingUpgrade].map((written) => {
       const text = JSON.stringify(readPackageArchive(written.payload)).replaceAll(written.id, 'itself');
       return JSON.parse(text) as PackageModel;

@@ -1,4 +1,4 @@
-/** Parties: listing, allocation and its event on the ledger, changes, and rights to query them. */
+/** Parties: listing, allocation, the event of an allocation, changes of metadata, and the rights to query parties. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -75,7 +75,7 @@ describe('an allocated party', () => {
     expect(at(value, 'events')).toEqual([{ event: { ParticipantAuthorizationAdded: { value: added } } }]);
   });
 
-  it('gets a generated name if there is no hint, the same for the same seed', async () => {
+  it('gets a generated name if there is no hint, which is the same for the same seed', async () => {
     const [first, second] = [await allocated({}), await allocated({})];
     expect(first).toMatch(/^party-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}::1220/);
     expect(second).not.toBe(first);
@@ -84,13 +84,13 @@ describe('an allocated party', () => {
     expect(at(body, 'partyDetails', 'party')).toBe(first);
   });
 
-  it('gives the user in the request the right to act as it', async () => {
+  it('is one that the user in the request may act as', async () => {
     const party = await allocated({ partyIdHint: 'carol', userId: 'participant_admin' });
     const [, rights] = await call('GET', '/v2/users/participant_admin/rights');
     expect(at(rights, 'rights')).toContainEqual({ kind: { CanActAs: { value: { party } } } });
   });
 
-  it('is refused if it exists already, or if hint, metadata, synchronizer, provider or user is wrong', async () => {
+  it('is refused if it already exists, or if hint, metadata, synchronizer, provider or user is wrong', async () => {
     const [first, second] = sandbox.ledger.synchronizers;
     const party = await allocated({ partyIdHint: 'alice', synchronizerId: first.id });
     const exists = `Party already exists: party ${party} is already allocated on this node`;
@@ -113,7 +113,7 @@ describe('an allocated party', () => {
     expect(sandbox.ledger.ledgerEnd()).toBe(end);
   });
 
-  it('survives a restart of the demo ledger, at the same offset', async () => {
+  it('exists at the same offset after a restart of the demo ledger', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'parties-'));
     const options = { seed: 5, updatesPerSecond: 0, journal: join(folder, 'journal.ndjson') };
     try {
@@ -185,7 +185,7 @@ describe('the metadata of a party', () => {
     });
   });
 
-  it('is not changed by stale, unknown or wrong requests', async () => {
+  it('is not changed by stale or invalid requests, or by requests for an unknown party', async () => {
     const party = await allocated({ partyIdHint: 'alice' });
     const codes = async (...args: Parameters<typeof change>): Promise<unknown[]> => {
       const [status, body] = await change(...args);
@@ -213,7 +213,7 @@ describe('connected synchronizers', () => {
     return connected.map((one) => [at(one, 'synchronizerAlias'), at(one, 'permission')]);
   };
 
-  it('have a permission for a party, if it is hosted there', async () => {
+  it('are listed with the permission of a party if it is hosted there', async () => {
     const party = encodeURIComponent(await allocated({ partyIdHint: 'alice' }));
     expect(await permissions(`?party=${party}`)).toEqual([['global', 'PARTICIPANT_PERMISSION_SUBMISSION']]);
     expect(await permissions(`?party=${party}&participantId=other`)).toEqual([]);
@@ -227,7 +227,7 @@ describe('connected synchronizers', () => {
 });
 
 describe('rights', () => {
-  it('let only administrators list parties and upload packages, and others allocate parties for themselves', async () => {
+  it('allow only administrators to list parties and upload packages, and allow others to allocate parties for themselves', async () => {
     const secret = 'a shared secret for tests of parties';
     const users = [{ id: 'reader', rights: [{ kind: 'CanReadAs' as const, party: 'bank::1220ab' }] }];
     await using locked = await startSandbox({ auth: { secret, users } });

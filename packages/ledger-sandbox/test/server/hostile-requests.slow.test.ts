@@ -1,4 +1,4 @@
-/** Hostile requests: each gets a response, with a client error if it is refused, and leaves nothing behind. */
+/** Every hostile request gets a response. If it is refused, the response is a client error, and no state is changed. */
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../src/demo/sandbox.ts';
@@ -51,7 +51,7 @@ function some(all: Iterable<unknown>, of: number, from: number): string[] {
 
 describe('requests with odd values', () => {
   it.each(samples.map(({ what, body }, index) => ({ what, body, index })))(
-    'never get an internal error: $what ($index)',
+    'never cause an internal error: $what ($index)',
     async ({ what, body, index }) => {
       const failed: string[] = [];
       for (const text of some(mutations(body), 29, index)) {
@@ -73,7 +73,7 @@ describe('requests with odd values', () => {
     expect([status, body]).toEqual([404, expect.stringContaining('TEMPLATES_OR_INTERFACES_NOT_FOUND')]);
   });
 
-  it('are refused if values are nested too deep, also where they would be printed again', async () => {
+  it('are refused if values are nested too deeply, even where the response would contain them', async () => {
     const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
     const format = `{"filtersForAnyParty":{},"filtersByParty":{},"deep":${deep}}`;
     const requests = [
@@ -84,7 +84,7 @@ describe('requests with odd values', () => {
     for (const [what = '', text = ''] of requests) expect(await statusOf(what, text)).toBe(400);
   });
 
-  it('may contain texts with brackets, which do not count as nesting', async () => {
+  it('may contain strings with brackets, which do not count as nesting', async () => {
     const annotations = { brackets: `\\"${'['.repeat(20_000)}` };
     const user = { id: 'brackets', metadata: { annotations } };
     expect(await statusOf('POST /v2/users', JSON.stringify({ user }))).toBe(200);
@@ -156,14 +156,14 @@ describe('lists', () => {
   const open = { beginExclusive: 0, updateFormat: {} };
   const path = '/v2/updates?stream_idle_timeout_ms=300';
 
-  it('end after a time without an element, although the ledger changes', async () => {
+  it('end after a time without a matching element, although the ledger changes', async () => {
     const timer = setInterval(() => sandbox.ledger.skipOffsets(1), 50);
     const answer = await ask(sandbox.url, path, open, { waitMs: 40_000 });
     clearInterval(timer);
     expect(answer.status).toBe(200);
   });
 
-  it('of completions end in the same way', async () => {
+  it('of completions also end after a time without an element', async () => {
     const timer = setInterval(() => sandbox.ledger.skipOffsets(1), 50);
     const body = { parties: ['nobody'], beginExclusive: 0 };
     const list = '/v2/commands/command-completions?stream_idle_timeout_ms=300';
@@ -188,7 +188,7 @@ describe('lists', () => {
     expect(JSON.parse(body ?? '')).toHaveLength(4);
   });
 
-  it('never wait longer than a request may take', async () => {
+  it('never wait longer than the time limit of a request', async () => {
     const own = await startSandbox({ seed: 1, limits: { requestTimeoutMs: 200 } });
     const answer = await ask(own.url, '/v2/updates?stream_idle_timeout_ms=999999999999', open);
     await own.close();

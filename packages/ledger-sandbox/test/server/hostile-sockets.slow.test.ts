@@ -1,4 +1,4 @@
-/** Hostile sockets: whatever a peer does, the others are served and nothing is left behind. */
+/** Whatever the peer of a socket does, the sandbox serves other clients and releases all resources. */
 import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
@@ -57,7 +57,7 @@ async function expectServed(): Promise<void> {
 }
 
 describe('handshakes', () => {
-  it('that are abandoned in any way leave the sandbox running', async () => {
+  it('that are abandoned at any point do not stop the sandbox', async () => {
     const unknown = await token(shared, { sub: 'nobody', aud: audience(), exp: endsIn(200_000) });
     const texts = [
       upgradeText('/v2/nothing'),
@@ -82,7 +82,7 @@ describe('handshakes', () => {
     for (const socket of sockets) socket.destroy();
   });
 
-  it('for the token of an unknown user are refused each time', async () => {
+  it('with the token of an unknown user are refused every time', async () => {
     const text = upgradeText(
       updates,
       `Authorization: Bearer ${await token(shared, { sub: 'x', aud: audience(), exp: endsIn(200_000) })}\r\n`,
@@ -123,7 +123,7 @@ describe('streams', () => {
         socket.on('open', () => socket.send(text));
         socket.on('message', (data: Buffer) => {
           frames.push(data.toString());
-          // A frame with wrong types that the lenient decoder reads as an empty request starts a normal stream.
+          // The lenient decoder reads some frames with wrong types as an empty request. They start a normal stream.
           if (frames.at(-1)?.includes('OffsetCheckpoint') === true) socket.terminate();
         });
         socket.on('error', reject);
@@ -145,7 +145,7 @@ describe('streams', () => {
     expect(seen.frames.every((frame) => frame.startsWith('{"update"'))).toBe(true);
   });
 
-  it('survive a frame of 20 MB, and one above the maximum size', async () => {
+  it('continue to be served after a frame of 20 MB, and after a frame above the maximum size', async () => {
     const filler = 'x'.repeat(20 * 1024 * 1024);
     const seen = await watch(open.url, updates, { ...after(0, 5), filler });
     expect(seen.code).toBe(1000);

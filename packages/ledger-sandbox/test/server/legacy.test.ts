@@ -35,7 +35,7 @@ describe('the legacy form', () => {
     expect(at(legacy.body, 'length')).toBeGreaterThan(2);
   });
 
-  it('is refused as recorded next to the new form, and if both are missing', async () => {
+  it('is refused with the recorded error if the request also has the new form, or has neither form', async () => {
     const sample = (name: string): unknown => JSON.parse(fixture(`samples/refusals/${name}`));
     const both = { beginExclusive: 0, verbose: true, updateFormat: { includeTransactions: delta } };
     expect((await post(sandbox.url, '/v2/updates', both)).body).toEqual(sample('both-formats.json'));
@@ -65,7 +65,7 @@ describe('a format', () => {
     expect((await ask('TRANSACTION_SHAPE_UNSPECIFIED')).body['code']).toBe('MISSING_FIELD');
   });
 
-  it('that cannot be decoded is 400 text/plain on HTTP and an error frame on a socket', async () => {
+  it('that cannot be decoded is refused with 400 text/plain on HTTP and with an error frame on a socket', async () => {
     const odd = { includeTransactions: { eventFormat: anyParty, transactionShape: 'ROUND' } };
     const request = JSON.stringify({ beginExclusive: 0, updateFormat: odd });
     const response = await fetch(`${sandbox.url}/v2/updates`, { method: 'POST', body: request });

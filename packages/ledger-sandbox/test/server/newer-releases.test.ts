@@ -58,7 +58,7 @@ describe('3.6', () => {
     }
   });
 
-  it('refuses a deprecated stream with the first and only message', async () => {
+  it('refuses a deprecated stream with a single message', async () => {
     await using sandbox = await startSandbox({ release: '3.6' });
     for (const path of ['/v2/updates/flats', '/v2/updates/trees']) {
       const { frames, code } = await stream(sandbox.url, path, { beginExclusive: 0, filter: anyParty });
@@ -67,7 +67,7 @@ describe('3.6', () => {
     }
   });
 
-  it('refuses the legacy fields as recorded, on a socket and over HTTP', async () => {
+  it('rejects the legacy fields with the recorded error, over WebSocket and over HTTP', async () => {
     await using sandbox = await startSandbox({ release: '3.6' });
     const legacy = { activeAtOffset: 0, filter: anyParty };
     const { traceId: _, ...recorded } = disabled;
@@ -179,7 +179,7 @@ describe('3.7', () => {
     }
   });
 
-  it('ignores the legacy fields, so that a request without a format lacks one', async () => {
+  it('ignores the legacy fields, so that a request with only these fields has no format', async () => {
     await using sandbox = await startSandbox({ release: '3.7' });
     const legacy = await post(sandbox.url, '/v2/updates', { beginExclusive: 0, filter: anyParty });
     expect(legacy.body).toMatchObject({ code: 'MISSING_FIELD', context: { field_name: 'update_format' } });
@@ -187,7 +187,7 @@ describe('3.7', () => {
     expect((await post(sandbox.url, '/v2/updates', both)).status).toBe(200);
   });
 
-  it('does not accept a token by its scope', async () => {
+  it('does not accept a token because of its scope', async () => {
     const secret = 'a secret for releases';
     const ask = async (release: '3.6' | '3.7', claims: object): Promise<number> => {
       const users = [{ id: 'reader', rights: [] }];
@@ -207,7 +207,7 @@ describe('3.7', () => {
   });
 });
 
-it('a participant may refuse other offsets than the ledger end while reassignments are in flight', async () => {
+it('a participant may refuse any offset except the ledger end while reassignments are in flight', async () => {
   await using sandbox = await inFlight({ release: '3.7' });
   sandbox.faults.refuseInFlight = {};
   const end = sandbox.ledger.ledgerEnd();

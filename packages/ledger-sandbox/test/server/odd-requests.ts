@@ -47,7 +47,7 @@ const creations: readonly (readonly [string, object])[] = [
   ],
 ];
 
-/** Choices with arguments, by the index of the template of their contract. */
+/** Choices with arguments. Each has the index of the template of its contract. */
 const choices: readonly (readonly [number, string, object])[] = [
   [0, 'Iou_Transfer', { newOwner: 'bob' }],
   [2, 'Account_Deposit', { amount: '1.0' }],

@@ -1,6 +1,6 @@
 /** Odd values for the requests of hostile clients. */
 
-/** Values that are wrong for most fields, including keys that objects inherit. */
+/** Values that are wrong for most fields, including names of properties that objects inherit. */
 export const oddities: readonly unknown[] = [
   null,
   true,
@@ -24,7 +24,7 @@ export const oddities: readonly unknown[] = [
   JSON.parse('{"__proto__":{"value":{"party":"x"}}}'),
 ];
 
-/** Copies of a value, in each of which one part (or the value itself) is replaced or omitted. */
+/** Copies of a value. In each copy, one part (or the value itself) is replaced or omitted. */
 export function* mutations(value: unknown): Generator {
   yield* oddities;
   if (typeof value !== 'object' || value === null) return;

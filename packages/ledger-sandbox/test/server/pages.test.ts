@@ -1,4 +1,4 @@
-/** Reads in pages: sizes, tokens, bounds, pruning, and following the ledger end without a socket. */
+/** Reads in pages: sizes, tokens, bounds, pruning, and continuous reading without a socket. */
 import { request as httpRequest } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../src/demo/sandbox.ts';
@@ -39,7 +39,7 @@ async function updatesOnSocket(): Promise<unknown[]> {
 describe('updates by pages', () => {
   const path = '/v2/updates/get-updates-page';
 
-  it('are together the updates that the stream delivers, in either direction', async () => {
+  it('contain together the updates that the stream delivers, in ascending and descending order', async () => {
     const range = { endOffsetInclusive: sandbox.ledger.ledgerEnd(), maxPageSize: 7, updateFormat: format };
     const streamed = await updatesOnSocket();
     const [ascending, pages] = await readAll(path, 'updates', range);
@@ -49,7 +49,7 @@ describe('updates by pages', () => {
     expect(descending).toEqual(streamed.toReversed());
   });
 
-  it('have the same descending order as those of the stream, over more than one slice', async () => {
+  it('have the same descending order as the stream, even over several slices', async () => {
     generateHistory(sandbox.ledger, { seed: 2, updates: 150 });
     const range = { beginExclusive: 5, endInclusive: sandbox.ledger.ledgerEnd(), updateFormat: format };
     const ascending = await stream(sandbox.url, '/v2/updates', range);
@@ -58,7 +58,7 @@ describe('updates by pages', () => {
     expect(descending.frames.length).toBeGreaterThan(192);
   });
 
-  it('report the range of the ledger they cover, without a gap between two pages', async () => {
+  it('report the covered range of the ledger, without a gap between two pages', async () => {
     const request = { maxPageSize: 5, updateFormat: format };
     const first = (await post(sandbox.url, path, request)).body;
     const pageToken = first['nextPageToken'];
@@ -73,7 +73,7 @@ describe('updates by pages', () => {
     expect(second['lowestPageOffsetExclusive']).toBe(first['highestPageOffsetInclusive']);
   });
 
-  it('without an end always continue: the same token requests later updates', async () => {
+  it('without an end always return a token, which later requests new updates', async () => {
     const request = { beginOffsetExclusive: sandbox.ledger.ledgerEnd(), updateFormat: format };
     const idle = (await post(sandbox.url, path, request)).body;
     expect(idle['updates']).toEqual([]);
@@ -86,7 +86,7 @@ describe('updates by pages', () => {
     expect(next['nextPageToken']).not.toBeNull();
   });
 
-  it('begin at the pruned offset if all are requested, and refuse an older start with that offset', async () => {
+  it('begin at the pruned offset if all updates are requested, and an older start is refused with that offset', async () => {
     sandbox.ledger.pruneTo(20);
     const all = await post(sandbox.url, path, { updateFormat: format });
     expect(all.body['lowestPageOffsetExclusive']).toBe(20);
@@ -117,7 +117,7 @@ describe('updates by pages', () => {
 describe('active contracts by pages', () => {
   const path = '/v2/state/active-contracts-page';
 
-  it('are together the snapshot of the stream, at the ledger end of the first page', async () => {
+  it('contain together the snapshot of the stream at the ledger end of the first page', async () => {
     const activeAtOffset = sandbox.ledger.ledgerEnd();
     const { frames } = await stream(sandbox.url, '/v2/state/active-contracts', {
       activeAtOffset,
@@ -135,7 +135,7 @@ describe('active contracts by pages', () => {
     expect([first['activeContracts'], second['activeContracts']].flat()).toEqual(all.slice(0, 8));
   });
 
-  it('are empty at offset 0, refuse foreign tokens, and name a pruned offset', async () => {
+  it('are empty at offset 0, refuse tokens of other requests, and name the pruned offset', async () => {
     const empty = await post(sandbox.url, path, { activeAtOffset: 0, eventFormat: anyParty });
     expect(empty.body).toEqual({ activeContracts: [], activeAtOffset: 0, nextPageToken: null });
     const request = { eventFormat: anyParty, maxPageSize: 2 };

@@ -23,7 +23,7 @@ async function refusal(request: unknown, path = '/v2/updates'): Promise<unknown[
 }
 
 describe('the handshake', () => {
-  it('selects daml.ws.auth whatever other names are offered', async () => {
+  it('selects daml.ws.auth, whatever other names are offered', async () => {
     generateHistory(sandbox.ledger, { seed: 1, updates: 3 });
     const request = { beginExclusive: 0, updateFormat: effects };
     const { protocol } = await stream(sandbox.url, '/v2/updates', request, (frames) => frames.length > 0, {
@@ -38,7 +38,7 @@ describe('the handshake', () => {
     expect(protocol).toBe('ledger.ws.auth');
   });
 
-  it('selects the subprotocol even for a client that offers none', async () => {
+  it('selects the subprotocol even if the client offers none', async () => {
     const socket = new WebSocket(`${sandbox.url.replace('http', 'ws')}/v2/updates`);
     const error = await new Promise<Error>((resolve) => {
       socket.on('error', resolve);
@@ -72,7 +72,7 @@ describe('refusals', () => {
     ]);
   });
 
-  it('depend on the format first, then on the offsets, then on the filters', async () => {
+  it('are checked in the order format, offsets, filters', async () => {
     const unknown = {
       filtersByParty: {},
       filtersForAnyParty: {
@@ -98,7 +98,7 @@ describe('refusals', () => {
     );
   });
 
-  it('report an end before the start, but not an empty range', async () => {
+  it('report an end before the start, but accept an empty range', async () => {
     sandbox.ledger.skipOffsets(20);
     expect((await refusal({ beginExclusive: 10, endInclusive: 5, updateFormat: effects }))[2]).toBe(
       'OFFSET_OUT_OF_RANGE',
@@ -150,7 +150,7 @@ describe('a followed stream', () => {
     expect([frames.length, code]).toEqual([40, 1000]);
   });
 
-  it('is closed after silence of the configured length', async () => {
+  it('is closed after the configured time without a frame', async () => {
     await using quick = await startSandbox({ idleTimeoutMs: 50 });
     const { code } = await stream(quick.url, '/v2/updates', { beginExclusive: 0, updateFormat: effects });
     expect(code).toBe(1006);
@@ -161,7 +161,7 @@ describe('faults', () => {
   const all = { beginExclusive: 0, updateFormat: effects };
   beforeEach(() => generateHistory(sandbox.ledger, { seed: 1, updates: 40 }));
 
-  it('drop the connection after a seeded number of frames', async () => {
+  it('drop the connection after a number of frames that depends on the seed', async () => {
     sandbox.faults.cutEveryFrames = { min: 5, max: 9 };
     const { frames, code } = await stream(sandbox.url, '/v2/updates', all);
     expect(code).toBe(1006);

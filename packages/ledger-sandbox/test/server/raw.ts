@@ -1,4 +1,4 @@
-/** Clients that expose the wire: `ws`, `node:http` and plain TCP, without code of the indexer. */
+/** Clients with access to raw frames and bytes: `ws`, `node:http` and plain TCP, without code of the indexer. */
 import { randomBytes } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
@@ -26,7 +26,7 @@ export interface Seen {
   readonly binary: boolean[];
   /** Close code; undefined while the socket is open. */
   readonly code: number | undefined;
-  /** Code of the error, if any: that of the system or the library, or the status of a refused handshake. */
+  /** The error code of the system or the library, or the status of a refused handshake. Undefined without an error. */
   readonly error: string | undefined;
   /** Number of bytes read from TCP. */
   readonly bytes: number;
@@ -84,12 +84,12 @@ function maskedText(text: string): Buffer {
 }
 
 export interface RawSeen {
-  /** All bytes after the header of the handshake's response. */
+  /** All bytes after the header of the response to the handshake. */
   readonly bytes: Buffer;
   readonly end: 'fin' | 'rst' | 'none';
 }
 
-/** The same over plain TCP, byte by byte. `then` runs on the open socket. */
+/** Opens a stream over plain TCP and reads its bytes. `then` runs on the open socket. */
 export async function watchBytes(
   url: string,
   path: string,
@@ -127,7 +127,7 @@ export interface RawRequest {
   readonly error?: string;
 }
 
-/** One HTTP request; `error` is the system's code, or `SILENT` if nothing arrived within `waitMs`. */
+/** Sends an HTTP request. `error` is the error code of the system, or `SILENT` if nothing arrived within `waitMs`. */
 export function ask(
   url: string,
   path: string,

@@ -1,4 +1,4 @@
-/** Differences between 3.4, 3.5 and 3.6; the limits and the path prefix of the HTTP server. */
+/** Differences between 3.4, 3.5 and 3.6, and the limits and the path prefix of the HTTP server. */
 import { request as httpRequest } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { account, accountTemplate } from '../../src/contracts/keyed-model.ts';
@@ -42,7 +42,7 @@ describe('a created event', () => {
     expect(Object.keys(then)).toEqual(Object.keys(now).filter((key) => key !== 'contractKeyHash'));
   });
 
-  it('has views that name their package only since 3.5', async () => {
+  it('has the package of each view only since 3.5', async () => {
     const holding = 'splice-api-token-holding-v1:Splice.Api.Token.HoldingV1:Holding';
     const value = { interfaceId: `#${holding}`, includeInterfaceView: true };
     const filters = { cumulative: [{ identifierFilter: { InterfaceFilter: { value } } }] };
@@ -63,7 +63,7 @@ describe('a created event', () => {
 });
 
 describe('3.6', () => {
-  it('names the record times at the ledger end and the hash of a transaction', async () => {
+  it('returns the record times at the ledger end and the hash of a transaction', async () => {
     await using sandbox = await withAccount('3.6');
     const end = (await (await fetch(`${sandbox.url}/v2/state/ledger-end`)).json()) as object;
     expect(Object.keys(end)).toEqual(['offset', 'synchronizerTimes']);
@@ -100,7 +100,7 @@ describe('3.4', () => {
     expect(await ask('3.5')).toEqual([400, 'INVALID_FIELD']);
   });
 
-  it('supports neither pages nor descending order nor the onboarding of a party', async () => {
+  it('does not support pages, descending order or the onboarding of a party', async () => {
     await using sandbox = await withAccount('3.4');
     sandbox.ledger.create(`#${accountTemplate}`, { bank: 'bank', owner: 'alice', balance: '1', version: '0' }, [
       'bank',
@@ -118,7 +118,7 @@ describe('3.4', () => {
 });
 
 describe('the HTTP server', () => {
-  it('puts its prefix before every path, health and descriptions included', async () => {
+  it('puts its prefix before every path, including health checks and API descriptions', async () => {
     await using sandbox = await startSandbox({ pathPrefix: '/participant1' });
     expect(sandbox.url.endsWith('/participant1')).toBe(true);
     const root = sandbox.url.replace('/participant1', '');
@@ -140,7 +140,7 @@ describe('the HTTP server', () => {
     ]);
   });
 
-  it('ends a request after its timeout with 503 text/plain', async () => {
+  it('responds to a request with 503 text/plain after its timeout', async () => {
     await using sandbox = await startSandbox({ limits: { requestTimeoutMs: 30, listWaitMs: 5000 } });
     const body = JSON.stringify({ beginExclusive: 0, updateFormat: effects });
     const response = await fetch(`${sandbox.url}/v2/updates`, { method: 'POST', body });
@@ -150,7 +150,7 @@ describe('the HTTP server', () => {
     );
   });
 
-  it('refuses bodies above 8 MiB, since 3.6 above 10 MiB', async () => {
+  it('refuses bodies above 8 MiB, and above 10 MiB since 3.6', async () => {
     const body = ' '.repeat(9 * 1024 * 1024);
     for (const [release, status] of [
       ['3.5', 413],

@@ -1,4 +1,4 @@
-/** Keys for which a participant's decoder has no default, even if its API description calls them optional. */
+/** Keys that a request must have although the API description of the participant calls some of them optional. */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { startSandbox } from '../../src/demo/sandbox.ts';
 import type { Sandbox } from '../../src/server/sandbox.ts';
@@ -48,7 +48,7 @@ const cases: readonly Decoded[] = [
   })),
 ];
 
-it.each(cases)('$path is not decoded without $key', async ({ path, key, body }) => {
+it.each(cases)('a request body for $path is rejected if it lacks $key', async ({ path, key, body }) => {
   const answer = await fetch(`${sandbox.url}${path}`, { method: 'POST', body: JSON.stringify(body) });
   expect([answer.status, answer.headers.get('content-type')]).toEqual([400, 'text/plain; charset=UTF-8']);
   expect(await answer.text()).toBe(`Invalid value for: body (Missing required field at '${key}')`);

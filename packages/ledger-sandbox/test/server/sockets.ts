@@ -24,7 +24,7 @@ export async function stream(
     socket.on('error', reject);
     socket.on('open', () => socket.send(typeof request === 'string' ? request : JSON.stringify(request)));
     socket.on('message', (data: Buffer) => {
-      // More frames may have arrived with the last one.
+      // Other frames may have arrived together with the last frame.
       if (isEnough) return;
       frames.push(data.toString());
       isEnough = enough(frames);

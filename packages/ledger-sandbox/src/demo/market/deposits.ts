@@ -1,6 +1,6 @@
 /**
- * Deposits of the bank: paid in, paid out and transferred. Version 1 of the token standard is used if it knows both
- * accounts.
+ * Deposits of the bank are paid in, paid out and transferred. Version 1 of the token standard is used if it supports
+ * both accounts.
  */
 import type { JsonObject } from '../../wire/json.ts';
 import { formatNumeric, formatTimestamp } from '../../wire/values.ts';
@@ -16,7 +16,7 @@ import type { Payment } from './payment.ts';
 /** Share of the transfers between basic accounts for which a wallet still uses version 1. */
 const version1Share = 0.35;
 
-/** A user pays in money. */
+/** A user pays money into an account. */
 export function mintDeposit(
   state: MarketState,
   { id: currency }: Instrument,
@@ -40,7 +40,7 @@ export function payOutDeposit(state: MarketState, owner: string, at: number): bo
   return true;
 }
 
-/** Requests a transfer from the bank. Returns the instruction of a transfer in two steps; empty for one in one step. */
+/** Requests a transfer from the bank. Returns the instruction of a two-step transfer. Empty for a one-step transfer. */
 export function startDeposit(state: MarketState, payment: Payment, at: number): string {
   const { instrument, sender, receiver, units, inputs, reason, oneStep } = payment;
   const { people, random } = state;
@@ -67,7 +67,7 @@ export function startDeposit(state: MarketState, payment: Payment, at: number): 
   return state.made(done, instrument.instruction);
 }
 
-/** Ending of a transfer in two steps. */
+/** The choice that ends a two-step transfer. */
 export interface DepositEnd {
   readonly by: string;
   readonly instruction: string;

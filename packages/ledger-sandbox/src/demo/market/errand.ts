@@ -1,5 +1,5 @@
 /**
- * A later action in the demo. It is data without functions, so that a snapshot of the demo can store pending errands.
+ * An action that the demo performs later. It has no functions, so that a snapshot of the demo can store it.
  */
 
 /** A contract id. */

@@ -18,7 +18,7 @@ const second = 1_000_000;
 const settleWithin = 300 * second;
 /**
  * Weights of the endings of exchanges: settled, cancelled by the venue, or abandoned because the other user never
- * allocated. In the order of `tradeEndings`.
+ * allocated. They are in the order of `tradeEndings`.
  */
 const endingWeights = new Weights([0.88, 0.07, 0.05]);
 const legMedian = 150;
@@ -51,7 +51,7 @@ function settlementOf(state: MarketState, trade: Trade): JsonObject {
 
 const legIds = ['delivery', 'payment'] as const;
 
-/** The legs from the point of view of one of the two users. */
+/** The legs, as one of the two users sees them. */
 function sidesFor(state: MarketState, trade: Trade, party: string): JsonObject[] {
   return legIds.map((id) => {
     const { instrumentId, sender, receiver, units } = trade.legs[id];
@@ -63,7 +63,7 @@ function sidesFor(state: MarketState, trade: Trade, party: string): JsonObject[]
   });
 }
 
-/** Allocates one currency. A user who has too little pays in first. */
+/** Allocates one currency. If a user has too little of it, the user first pays some in. */
 export function allocateExchange(state: MarketState, trade: Trade, leg: LegId, at: number): boolean {
   const { agenda, wallets, random, people } = state;
   const { instrumentId, sender, units } = trade.legs[leg];
@@ -101,7 +101,7 @@ export function allocateExchange(state: MarketState, trade: Trade, leg: LegId, a
   return true;
 }
 
-/** The venue settles both allocations at once, or returns the first one and then the other. */
+/** The venue settles both allocations in one update, or returns one after the other. */
 export function concludeExchange(state: MarketState, trade: Trade, at: number): boolean {
   const { people, agenda } = state;
   const [extraArgs, actors] = [state.extraArgs(dollars), [people.venue]];

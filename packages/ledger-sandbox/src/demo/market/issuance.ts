@@ -97,7 +97,7 @@ export function buyTraffic(state: MarketState, at: number): boolean {
   const bought = { memberId, synchronizerId: ledger.synchronizers[0].id, migrationId: '0', bytes };
   if (bytes % byTransferEvery === 0n) transferForTraffic(state, provider, inputs, bought, at);
   else buyByRules(state, provider, inputs, bought, at);
-  // Planned only at exactly this number, because more purchases may arrive while the errand waits.
+  // The merge is planned only at exactly this number, because more purchases may follow before it runs.
   if (state.traffic.get(memberId)?.length === manyPurchases)
     state.agenda.add(at + drawDelayMicros(random, 30), { what: 'merge-traffic', member: memberId });
   return true;
@@ -168,7 +168,7 @@ function transferContext(state: MarketState, party: string): JsonObject {
   };
 }
 
-/** Names of the inputs of a transfer, by template. */
+/** Constructor names of the inputs of a transfer, by template. */
 const inputTags: ReadonlyMap<string, string> = new Map([
   [names.appRewardCoupon, 'InputAppRewardCoupon'],
   [names.validatorRewardCoupon, 'InputValidatorRewardCoupon'],
@@ -203,7 +203,7 @@ export function collectRewards(state: MarketState, party: string, at: number): b
     ...coupons.map((coupon) => ({ tag: inputTags.get(nameOf(coupon)) ?? '', value: coupon.contractId })),
     ...owned.map((value) => ({ tag: 'InputAmulet', value })),
   ];
-  // The existing Amulets become one; minted Amulet is part of the change.
+  // The existing Amulets are merged. Minted Amulet is part of the change.
   const held = wallets.sum(owned);
   const outputs =
     held === 0n ? [] : [{ receiver: party, receiverFeeRatio: formatNumeric(0n), amount: formatNumeric(held) }];

@@ -57,7 +57,7 @@ export class Licenses {
     this.#renewals = renewals;
   }
 
-  /** The next user requests the application, until all have it. */
+  /** The next user requests the application. Does nothing if all users have it. */
   install(at: number): boolean {
     const { people, agenda, random } = this.#state;
     if (this.#asked >= installs) return false;
@@ -78,7 +78,7 @@ export class Licenses {
     return install === undefined ? false : this.license(install, at);
   }
 
-  /** Requests the renewal of one license after the other. */
+  /** Requests renewals, one license after the other. */
   renewAll(at: number): boolean {
     this.#state.agenda.add(at + this.#tempo(at).renewalGap, { what: 'renew-all' });
     return this.renew(at);

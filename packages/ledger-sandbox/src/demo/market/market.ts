@@ -1,5 +1,5 @@
 /**
- * The demo's economy: it decides the next action on a ledger. Every step appends exactly one update. The same seed,
+ * The market decides the next action of the demo on a ledger. Every step appends exactly one update. The same seed,
  * options and times result in the same steps.
  */
 import type { Ledger } from '../../ledger/ledger.ts';

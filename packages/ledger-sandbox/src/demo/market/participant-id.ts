@@ -1,7 +1,7 @@
 /** Participant ids of the demo's network. */
 import { partyId } from '../../wire/random.ts';
 
-/** Id of the participant of every demo, and of a sandbox ledger that is given no id. */
+/** Id of the participant of every demo, and the default id of a sandbox ledger. */
 export const demoParticipantId = partyId('participant1', 'participant1');
 
 /** Id of a participant of the same network that also hosts some of the demo's parties. */

@@ -1,8 +1,8 @@
 /**
- * Completions of the demo's commands. Every submission of this participant leaves a completion, and some are rejected.
+ * Completions of the demo's commands. Every submission of this participant has a completion, and some are rejected.
  * The choice is a function of the number of submissions, so it uses no random numbers and does not change the history.
- * Earlier submissions are not remembered for deduplication, because command ids are never repeated: a demo that runs
- * for weeks would remember millions.
+ * Earlier submissions are not stored for deduplication, because command ids are never repeated, and a demo that runs
+ * for weeks would store millions.
  */
 import type { Command } from '../../ledger/commands.ts';
 import { longestPeriod } from '../../ledger/deduplication.ts';
@@ -24,7 +24,7 @@ export interface Accepted {
   readonly number: number;
 }
 
-/** Leaves the completion of an accepted submission, and perhaps that of a rejected one after it. */
+/** Adds the completion of an accepted submission, sometimes followed by the completion of a rejected submission. */
 export function leaveCompletions(ledger: Ledger, accepted: Accepted): void {
   const { transaction, number } = accepted;
   const change = changeOf(accepted);

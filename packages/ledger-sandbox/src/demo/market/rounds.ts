@@ -30,7 +30,7 @@ const promptShare = 0.35;
 /** Share of the rounds in which a featured application marks activity. */
 const markedShare = 0.3;
 /**
- * Number of rounds that issue rewards at a time; the next number is that of closed rounds that are not archived yet.
+ * Number of rounds that issue rewards at a time. The next constant is the number of closed rounds.
  */
 const keptIssuing = 4;
 const keptClosed = 2;

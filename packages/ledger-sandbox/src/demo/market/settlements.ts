@@ -94,7 +94,7 @@ export function initiate(state: MarketState, trade: Trade, proposal: string, at:
   return true;
 }
 
-/** Allocates one leg. A trader who has too little is topped up first. */
+/** Allocates one leg. If a trader has too little, the trader first receives the missing amount. */
 export function allocate(state: MarketState, trade: Trade, leg: LegId, at: number): boolean {
   const { agenda, wallets, random, people } = state;
   const { instrumentId, sender, units } = trade.legs[leg];

@@ -16,7 +16,7 @@ const hour = 3600 * second;
 /** Rounds open every ten minutes, as on the network. Installs and renewals are frequent enough to be observed. */
 export const live: Gaps = { roundGap: 600 * second, installGap: 45 * second, renewalGap: 20 * second };
 
-/** A month in a few thousand updates: rounds, installs and renewals are hours apart. */
+/** The month has only a few thousand updates, so rounds, installs and renewals are hours apart. */
 const compressed: Gaps = { roundGap: 2 * hour, installGap: 15 * hour, renewalGap: 4 * hour };
 
 /** On the last day before the live traffic, all rounds open. */

@@ -6,7 +6,7 @@ import type { MarketState } from './market-state.ts';
 import { stableCoin } from '../templates/instruments.ts';
 import { otherParticipantId } from './participant-id.ts';
 
-/** Median time between unassign and assign; the next number is that of a stay. In seconds. */
+/** Median time between unassign and assign, in seconds. The next constant is the median duration of a stay. */
 const journey = 20;
 const stay = 120;
 

@@ -99,7 +99,7 @@ export function log(
   context.exercise(rules, 'EventLog_HoldingsChange', argument, [admin], interfacesV2.eventLog);
 }
 
-/** One leg from the point of view of its sender or receiver. */
+/** One leg, as its sender or receiver sees it. */
 export function legSide(
   side: 'SenderSide' | 'ReceiverSide',
   leg: { readonly id?: string; readonly amount: string; readonly instrumentId: string; readonly meta: Json },

@@ -1,5 +1,5 @@
 /**
- * Transfers with both versions of the token standard. The movement and its log are the same for the choices of both.
+ * Transfers with both versions of the token standard. Both versions move and log holdings in the same way.
  */
 import { assertionFailed } from '../../wire/daml-failure.ts';
 import { asObject, asText, asTexts, textAt } from '../../wire/json.ts';
