@@ -1,7 +1,7 @@
 /**
  * Merges staged views of interfaces that were added later into the stream, up to its exact checkpoint, in one
- * transaction. Contracts and exercises are only staged to attach the views; if they are missing in the stream, they are
- * not added.
+ * transaction. Contracts and exercises are staged only so that the views can be attached to them. They are not added to
+ * the stream if they are missing there.
  */
 import { escapeIdentifier } from 'pg';
 import type { ClientBase } from 'pg';
