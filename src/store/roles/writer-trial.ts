@@ -1,7 +1,7 @@
 /**
- * Checks whether the role of a connection has all rights that writing needs, and if not, which other role it is. Each
- * right is tried on no row, in a transaction that is rolled back. Reading the catalog instead would mean checking
- * owners, members, row security and columns separately.
+ * Checks whether the role of a connection has all rights that writing needs, and otherwise identifies the role. Each
+ * right is tried with a statement that affects no row, in a transaction that is rolled back. A check by catalog would
+ * have to consider owners, members, row security and columns separately.
  */
 import { DatabaseError, escapeIdentifier, type ClientBase } from 'pg';
 import type { Database } from '../connection/database.ts';
@@ -23,12 +23,12 @@ export interface TriedRights {
 }
 
 /**
- * Tries the rights of the writer. Missing tables are skipped, because other checks cover the schema. It takes the locks
- * of a writer that changes no row, and up to a second.
+ * Tries the rights of the writer. Missing tables are skipped, because other checks cover the schema. It takes the same
+ * locks as a writer that changes no row, and runs for up to a second.
  */
 export async function tryRights(database: Database): Promise<TriedRights> {
   return await database.withClient(async (client) => {
-    // Sessions of readers are read-only by default, which says nothing about their rights.
+    // Sessions of readers are read-only by default, even if the role has the right to write.
     await client.query('begin read write');
     try {
       const columns = await columnsOf(client, database.schema);
