@@ -1,12 +1,12 @@
 /**
- * Queue for the writes of one stream. Several writes may run at the same time, each on a connection of its own, but
- * they commit in the order in which they were added. The first failure fails all later writes, and the queue cannot be
+ * Queue for the writes of one stream. Several writes may run at the same time, each on a separate connection, but they
+ * commit in the order in which they were added. If a write fails, all later writes fail too, and the queue cannot be
  * used again.
  */
 import type { StreamObserver } from '../ports/observer.ts';
 
 /**
- * One write; it does not commit before `predecessor` has committed. `predecessor` is undefined if no write is running
+ * One write. It does not commit before `predecessor` has committed. `predecessor` is undefined if no write is running
  * before it.
  */
 export type Write = (predecessor: Promise<void> | undefined) => Promise<void>;
@@ -23,7 +23,7 @@ export class WriteQueue {
     this.#failure = new Promise<never>((_, reject) => {
       this.#fail = reject;
     });
-    // The next caller that waits receives the failure; until then, it must not end the process.
+    // The next caller that waits receives the failure. Until then, the rejection must not end the process.
     this.#failure.catch(() => undefined);
   }
 
