@@ -74,14 +74,15 @@ export class WriteQueue {
 // Distinguishes, while the stream waits for frames, an idle ledger from a slow database.
 
 /**
- * Milliseconds. If a write runs this long while there is nothing more to do, the stream counts as waiting for the
+ * Milliseconds. If a write runs this long while the stream has no other work, the stream counts as waiting for the
  * database.
  */
 const slowMs = 250;
 
 /**
- * Reports what the stream waits for while it waits for frames: the source, or the database while one write does not
- * end. That holds even if a write slot is free, because only this write then holds the checkpoint back.
+ * While the stream waits for frames, reports what it waits for. This is the source, or the database if one write does
+ * not end. The database is reported even if a write slot is free, because the checkpoint cannot advance before that
+ * write ends.
  * @returns a function that ends the watch when the frames have arrived
  */
 export function watchSlowWrites(writes: WriteQueue, observer: StreamObserver): () => void {

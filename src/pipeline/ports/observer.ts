@@ -1,5 +1,5 @@
 /**
- * Ports through which the pipeline reports events. The pipeline has no metrics or logs; the implementation
+ * Interfaces through which the pipeline reports events. The pipeline has no metrics or logs; the implementation
  * (src/observe) decides what becomes a log line, a counter or a gauge. No method may throw or block.
  */
 import type { IndexerError } from '../../errors/indexer-error.ts';
@@ -8,7 +8,7 @@ import type { UnknownName } from '../../model/unknown.ts';
 
 /** Contents of one committed database transaction. Counts are of this batch only. */
 export interface BatchFacts {
-  /** Undefined for entries of a seed, which do not count before the seed is published. */
+  /** Undefined for entries of a seed, because they do not count until the seed is published. */
   readonly checkpoint: number | undefined;
   /** Updates by kind: transaction, reassignment, topology, offset_checkpoint, unknown. */
   readonly updates: ReadonlyMap<string, number>;
@@ -18,7 +18,7 @@ export interface BatchFacts {
   readonly rows: ReadonlyMap<string, number>;
   /** Names in the batch that this version does not know. */
   readonly unknown: readonly UnknownName[];
-  /** Transactions that the fast reader could not read and the fallback scanner read. */
+  /** Number of transactions that the fast reader could not decode, so that the fallback scanner decoded them. */
   readonly fallbackDecodedTransactions: number;
   /** Record time of the newest update or OffsetCheckpoint in the batch, milliseconds since 1970. */
   readonly recordTimeMs: number | undefined;
@@ -42,7 +42,7 @@ export interface QueueFacts {
   readonly bytesCapacity: number;
 }
 
-/** A package that cannot be read: its templates have no typed views until the next start. */
+/** A package that cannot be read. Its templates have no typed views until the next start. */
 export interface RefusedPackage {
   readonly packageId: string;
   readonly error: IndexerError;
