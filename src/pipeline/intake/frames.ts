@@ -76,7 +76,7 @@ async function openFrames(parts: PipelineParts, path: StreamPath, request: objec
     token,
     lastFrameAt,
     pass: (reached) => {
-      // The offset is one of the participant, because the frame is read like any other frame.
+      // This must be an offset of the participant, because the frame is read like any other frame.
       const offset = parts.participantOffsets?.toParticipantOffset(reached) ?? reached;
       const frame = Buffer.from(JSON.stringify({ update: { OffsetCheckpoint: { value: { offset } } } }));
       inbox.push(blocks.keep(frame), frame.length);

@@ -54,8 +54,8 @@ export interface TriedPruning {
 }
 
 /**
- * Tries the rights for pruning by INDEXER_RETENTION. The writer of `grant-roles` lacks them until it is also a
- * redactor.
+ * Tries the rights for pruning by INDEXER_RETENTION. The writer role that `grant-roles` creates lacks them unless it is
+ * also a redactor.
  */
 export async function tryPruning(database: Database): Promise<TriedPruning> {
   return await database.withClient(async (client) => {
@@ -113,7 +113,7 @@ function redactorTrials(columns: Columns, schema: string): readonly Trial[] {
 }
 
 function pruningTrials(columns: Columns, schema: string): readonly Trial[] {
-  // Pruning does not delete holds and updates in quarantine.
+  // Pruning deletes neither holds nor updates in quarantine.
   const deleted = pruned.filter((table) => table !== 'retention_holds' && table !== 'quarantine');
   return trialsOf(columns, {
     inserted: [],
@@ -156,7 +156,7 @@ async function columnsOf(client: ClientBase, schema: string): Promise<Columns> {
   return new Map(rows.map(({ table, columns }) => [table, columns]));
 }
 
-/** The statement reads nothing, so that a missing right to read is not mistaken for a missing right to insert. */
+/** The statement reads no table, so that a missing right to read is not mistaken for a missing right to insert. */
 function insertTrial(table: string, columns: readonly string[]): Trial {
   const nulls = columns.map(() => 'null').join(', ');
   return {
@@ -183,8 +183,8 @@ function callTrial(called: string): Trial {
   const values = types.length === 0 ? ['0'] : types.map((type, nth) => `null::${type} as p${String(nth)}`);
   return {
     right: `execute on function ${called}`,
-    // The arguments are columns of a subquery that is not inlined: the planner could evaluate a call with constants
-    // without checking the right.
+    // The arguments are columns of a subquery that is not inlined. If they were constants, the planner could evaluate
+    // the call without checking the right.
     statement: `select ${called.slice(0, at)}(${names.join(', ')}) from (select ${values.join(', ')} offset 0) as p where false`,
   };
 }
