@@ -33,8 +33,8 @@ export interface ActiveAt {
 export interface SeededOffsets {
   readonly upTo: number;
   /**
-   * If the first is larger than the last, no contract came with an update. Otherwise, offsets of the first and last
-   * contract up to `upTo` that came with an update.
+   * Offsets of the first and last contract up to `upTo` that came with an update. If there is no such contract, the
+   * first offset is larger than the last.
    */
   readonly streamed: readonly [first: number, last: number];
 }
