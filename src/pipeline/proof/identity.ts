@@ -59,7 +59,8 @@ export async function connect(
   parts.observers.polls.pruned(pruned);
   const sameParticipant = participantId !== undefined && session.state.participantId === participantId;
   await proveHistory(parts, session.state, { ledgerEnd, pruned, sameParticipant });
-  // Not stored earlier: the id of a participant without a verified history must not become that of this stream.
+  // The id is not stored earlier, because the id of a participant whose history is not verified must not become part of
+  // this stream.
   if (participantId !== undefined) await session.noteParticipant(participantId);
   parts.observers.filterExtension.changed({ kind: 'options', behind: outdatedOptions(configuredIdentity, identity) });
   reportRelease(parts, session.state);
@@ -88,7 +89,7 @@ export async function askIdentity({
   return { participantId, filter: json, filterHash: hash, shape: filter.shape };
 }
 
-/** Undefined if this user may not read it: on some participants, read rights do not include that. */
+/** Undefined if this user may not read it. On some participants, read rights do not include this right. */
 async function readableParticipantId(ledger: LedgerQuestions): Promise<string | undefined> {
   try {
     return await ledger.parties.participantId();

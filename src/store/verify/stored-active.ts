@@ -177,8 +177,8 @@ export async function redactedActive(client: ClientBase, { at }: Pick<ActiveAt, 
 }
 
 /**
- * Contracts whose parties had left the participant, as contract id, space, synchronizer id. The participant may or may
- * not list them; both are correct.
+ * Contracts whose parties had left the participant, as contract id, space, synchronizer id. It is correct whether or
+ * not the participant lists them.
  */
 export async function unhostedActive(client: ClientBase, { at, after }: ActiveAt): Promise<ReadonlySet<string>> {
   const { rows } = await client.query<{ key: string }>(
@@ -191,9 +191,7 @@ export async function unhostedActive(client: ClientBase, { at, after }: ActiveAt
   return new Set(rows.map(({ key }) => key));
 }
 
-/**
- * The subset of these contracts that a quarantined update up to this offset names. Their differences are not errors.
- */
+/** Those of these contracts that occur in a quarantined update up to this offset. Their differences are not errors. */
 export async function quarantinedContracts(
   client: ClientBase,
   at: number,
