@@ -1,6 +1,6 @@
 /**
- * The list of commands in the order of the help, and the dispatcher. A new command needs a file of its own and an entry
- * here.
+ * The list of commands in the order of the help, and the function that runs them. A new command needs its own file and
+ * an entry here.
  */
 import type { OptionFlags } from '../config/option-sources.ts';
 import type { ExitCode } from '../errors/exit-code.ts';
@@ -119,7 +119,7 @@ export async function runCommandNamed(
   });
 }
 
-/** @throws IndexerError USAGE if there is no command of this name, with the nearest name */
+/** @throws IndexerError USAGE if there is no command of this name; the error suggests the most similar name */
 export function commandNamed(name: string): Command {
   const found = commands.find((command) => command.name === name);
   if (found !== undefined) return found;

@@ -23,7 +23,7 @@ export interface ObserverParts {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly health: HealthTracker;
-  /** Measures the time of the stream by activity. */
+  /** Measures how much time the stream spends on each activity. */
   readonly work?: WorkClock;
   /** Updates the progress line of a terminal; undefined if there is none. */
   readonly progress?: ((text: string | undefined) => void) | undefined;
@@ -69,7 +69,7 @@ export function createObservers(parts: ObserverParts): IndexerObservers {
 }
 
 function logStatus({ health, logger, progress }: ObserverParts, { phase }: StreamReport): void {
-  // On a terminal, the progress line has the same content.
+  // On a terminal, the progress line already has the same content.
   if (progress !== undefined && (phase === 'seeding' || phase === 'catching_up')) return;
   const { state, checkpoint, ledgerEnd, offsetsBehind, lagSeconds, updatesPerSecond, eventsPerSecond } =
     health.status();

@@ -1,4 +1,4 @@
-/** Reads updates of a past range of offsets, completely or not at all. */
+/** Reads all updates of a past range of offsets. If any of them cannot be read, it returns none. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { IndexerError } from '../errors/indexer-error.ts';
 import { updatesRequest } from '../ledger/api/request-format.ts';
@@ -9,9 +9,9 @@ import { updateOf } from './participant/with-participant-offsets.ts';
 import { isRangeEmpty, pastEnd } from './intake/bound.ts';
 import type { PipelineParts } from './ports/parts.ts';
 
-/** The stream is abandoned after this long without a frame. */
+/** If no frame arrives for this long, reading from the stream is abandoned. */
 const silentMs = 60_000;
-/** Frames decoded before other tasks get a turn. */
+/** Number of frames that are decoded before other tasks may run. */
 const framesPerTurn = 8;
 
 /** A range of offsets: updates after `from` and up to `to`. */
@@ -23,8 +23,8 @@ interface EarlierRange {
 }
 
 /**
- * All updates of a range that match the filter, in order; undefined when stopped, or as soon as there are certainly
- * more than `most`.
+ * Resolves to all updates of a range that match the filter, in order. Resolves to undefined when stopped, or when it is
+ * certain that there are more than `most`.
  * @throws IndexerError: the ledger's error, UPDATE_UNDECODABLE, UPDATE_KIND_UNKNOWN
  */
 export async function earlierUpdates(
@@ -34,7 +34,7 @@ export async function earlierUpdates(
 ): Promise<readonly StoredUpdate[] | undefined> {
   const updates: StoredUpdate[] = [];
   let reached = from;
-  // A clean end may come from a gateway that closes the stream early, so a separate request checks that nothing is
+  // A gateway that closes the stream early can also cause a clean end, so a separate request checks that no update is
   // left.
   do {
     const frames = await streamed(parts, { from: reached, to, most: most - updates.length }, signal);
@@ -53,7 +53,7 @@ export async function earlierUpdates(
   return updates;
 }
 
-/** Frames of one stream up to its clean end; undefined when reading was stopped. */
+/** Resolves to the frames of one stream up to its clean end. Resolves to undefined when reading was stopped. */
 async function streamed(
   parts: PipelineParts,
   { from, to, most }: EarlierRange,

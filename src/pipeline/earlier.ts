@@ -1,7 +1,8 @@
 /**
- * Reads, in the background, the history that an extended filter matches from before it came into force. It reads ranges
- * of offsets, newest first, and stores them one by one. The progress is in the database, so another process can resume.
- * If history does not begin with the first update of the ledger, the contracts active at its beginning are read last.
+ * Reads the history that an extended filter matches and that is older than the extension. It runs in the background,
+ * reads ranges of offsets, newest first, and stores them one by one. The progress is stored in the database, so another
+ * process can resume the work. If history does not begin with the first update of the ledger, the contracts active at
+ * its beginning are read last.
  */
 import { EMPTY, type Observable } from 'rxjs';
 import { pause } from '../config/pause.ts';
@@ -13,9 +14,12 @@ import type { DueEarlier, EarlierPlace, EarlierRange } from './ports/earlier.ts'
 import type { PipelineParts } from './ports/parts.ts';
 import type { Connected } from './proof/identity.ts';
 
-/** Maximum number of updates in one transaction, which the stream waits for. */
+/** Maximum number of updates in one transaction. The stream waits for this transaction. */
 const rangeUpdates = 250;
-/** Pause between two ranges, as a share of the time that storing one took: the stream has priority on the database. */
+/**
+ * Pause between two ranges, as a share of the time that it took to store a range. The pause gives the stream priority
+ * in the database.
+ */
 const restShare = 1;
 
 interface JobContext {
@@ -23,10 +27,10 @@ interface JobContext {
   readonly stop: AbortSignal;
 }
 
-/** One instance for the life of the process. */
+/** There is one instance for the lifetime of the process. */
 export class EarlierWatch implements BackgroundJob {
   readonly #parts: PipelineParts;
-  /** A range that cannot be stored before its names have numbers; undefined if there is none. */
+  /** A range that cannot be stored until numbers are assigned to its names. Undefined if there is none. */
   #unnamed: EarlierRange | undefined;
   /** Number of offsets that are read at a time, adjusted so that they contain about `rangeUpdates` updates. */
   #width = rangeUpdates;
@@ -77,8 +81,8 @@ export class EarlierWatch implements BackgroundJob {
   }
 
   /**
-   * Reads range by range, down to the beginning of the history.
-   * @returns a range that cannot be stored before its names have numbers
+   * Reads one range after the other, down to the beginning of the history.
+   * @returns a range that cannot be stored until numbers are assigned to its names
    */
   async #goOn(context: JobContext, storage: EarlierPlace, due: DueEarlier): Promise<EarlierRange | undefined> {
     const { connected, stop } = context;
@@ -107,7 +111,7 @@ export class EarlierWatch implements BackgroundJob {
     return undefined;
   }
 
-  /** The range that ends at `to`; undefined when it has too many updates, or when stopped. */
+  /** Resolves to the range that ends at `to`. Resolves to undefined if it has too many updates, or when stopped. */
   async #read(
     { connected, stop }: JobContext,
     to: number,
@@ -126,7 +130,7 @@ export class EarlierWatch implements BackgroundJob {
     return { from, to, updates };
   }
 
-  /** Called when all ranges are stored: completes the job, or requests the contracts active at the beginning. */
+  /** Called when all ranges are stored. Completes the job, or requests the contracts active at the beginning. */
   async #end({ connected }: JobContext, storage: EarlierPlace, due: DueEarlier, begin: number): Promise<undefined> {
     const { parts, session } = connected;
     const { epoch } = session.state;
@@ -163,7 +167,7 @@ export class EarlierWatch implements BackgroundJob {
   }
 }
 
-/** @throws IndexerError FILTER_EXTEND_REFUSED when the filter in force is not the one whose history was requested */
+/** @throws IndexerError FILTER_EXTEND_REFUSED if the history was requested for a filter that is no longer in force */
 function refuseOther({ isInForce }: DueEarlier): void {
   if (isInForce) return;
   throw new IndexerError('the filter in force is not the one whose history was requested', {

@@ -1,8 +1,8 @@
 /**
  * Extends the filter while the stream runs. The session ends, the new filter comes into force at the checkpoint, and
- * the stream resumes with it at once. The contracts that were active at that offset and that only the new filter
- * matches are read in the background and added in short steps. So the stream never waits for a list of active
- * contracts. All state is in the database, so another process can resume.
+ * the stream resumes with it at once. Contracts that were active at that offset and that only the new filter matches
+ * are read in the background and added in short steps. The stream therefore never waits for a list of active contracts.
+ * All state is stored in the database, so another process can resume the work.
  */
 import { EMPTY, lastValueFrom, type Observable } from 'rxjs';
 import { pause } from '../config/pause.ts';
@@ -23,9 +23,12 @@ import { askIdentity, type Connected } from './proof/identity.ts';
 import { isNamed, emptyRange, rangeToSearch } from './retry/isolate-failing-update.ts';
 import { seed$ } from './seed.ts';
 
-/** Maximum number of contracts in one transaction; the stream waits for the shorter half of it. */
+/** Maximum number of contracts in one transaction. The stream waits only for the shorter half of the transaction. */
 const stepContracts = 1_000;
-/** Pause between two steps, as a share of the time that a step took: the stream has priority on the database. */
+/**
+ * Pause between two steps, as a share of the time that a step took. The pause gives the stream priority in the
+ * database.
+ */
 const restShare = 0.5;
 
 /** Reason to end the session. */
@@ -37,7 +40,7 @@ interface JobContext {
   readonly stop: AbortSignal;
 }
 
-/** One instance for the life of the process. */
+/** There is one instance for the lifetime of the process. */
 export class FilterExtensionWatch implements BackgroundJob {
   readonly #parts: PipelineParts;
   #turn: Turn | undefined;
@@ -93,7 +96,7 @@ export class FilterExtensionWatch implements BackgroundJob {
     const { filterExtension } = parts.sink;
     const due = await filterExtension.due();
     if (due === undefined) {
-      // Removes leftovers of a cancelled extension. Once is enough, so later passes skip it.
+      // Removes what a cancelled extension left behind. This is done once, so later passes skip it.
       if (!this.#tidied) await filterExtension.tidy();
       this.#tidied = true;
       return undefined;
@@ -105,7 +108,7 @@ export class FilterExtensionWatch implements BackgroundJob {
       await filterExtension.note({ state: 'done', step: null, problem: null });
       return undefined;
     }
-    // Checks rights on objects that another role has created, too.
+    // This also checks rights on objects that another role has created.
     await filterExtension.assertAllowed();
     if (due.isSet && notBefore !== undefined) return inPlace(parts, (staging) => gathered(context, staging, notBefore));
     await probe(parts, due.request);
@@ -113,7 +116,7 @@ export class FilterExtensionWatch implements BackgroundJob {
   }
 }
 
-/** Requests one contract first, because a stream that requests data it may not see would park. */
+/** Requests one contract first. If the stream requested data that it may not see, it would park. */
 async function probe(all: PipelineParts, extensionRequest: FilterExtensionRequest): Promise<void> {
   const { ledger, filter } = withFilter(all, keptFilter(extensionRequest.filter));
   // The right to see contracts does not depend on reassignments in flight.
@@ -143,7 +146,7 @@ async function inPlace<T>(parts: PipelineParts, work: (staging: FilterExtensionP
   }
 }
 
-/** Reads the active contracts, then adds them. @returns the reason to end the session; undefined when stopped */
+/** Reads the active contracts and then adds them. @returns the reason to end the session; undefined when stopped */
 async function gathered(
   context: JobContext,
   staging: FilterExtensionPlace,
@@ -208,7 +211,7 @@ async function listed(
     } catch (thrown) {
       const error = toIndexerError(thrown);
       failures += 1;
-      // Only once: contracts that the participant returns only at its ledger end are read there.
+      // This is done only once. If the participant returns contracts only at its ledger end, they are read there.
       const atEnd: boolean = error.code === 'LEDGER_REASSIGNMENT_IN_FLIGHT' && !refused;
       refused ||= atEnd;
       if (atEnd) continue;

@@ -1,9 +1,9 @@
 /**
- * Backfills requested interfaces that the stream does not include yet. The participant is polled for them. When it
- * knows them, their views are staged in the background, from as far back as it still returns them. When the staged
- * views have caught up with the stream, the session ends. Before the next session begins, the views are merged, and
- * from then on the stream includes the interfaces. The stream waits only for this last part, and never fails because of
- * it.
+ * Backfills requested interfaces that the stream does not include yet. The participant is polled for them. When the
+ * participant knows them, their views are staged in the background, from the earliest offset at which the participant
+ * still returns them. When the staged views have caught up with the stream, the session ends. Before the next session
+ * begins, the views are merged, and from then on the stream includes the interfaces. The stream waits only for this
+ * last part, and never fails because of it.
  */
 import { EMPTY, type Observable } from 'rxjs';
 import { pause } from '../config/pause.ts';
@@ -18,14 +18,23 @@ import { withUpdatedStates } from './proof/interfaces.ts';
 import { retryAfterMs } from './retry/retry.ts';
 import { ViewHistory } from './view-history.ts';
 
-/** Milliseconds. If the last range took no longer than this, the final one will not keep the stream waiting. */
+/**
+ * Milliseconds. If reading the last range took no longer than this, reading the final range will not delay the stream
+ * noticeably.
+ */
 const caughtUpMs = 2_000;
-/** A range of so few offsets counts as short even if it took longer, because connecting alone may take that long. */
+/**
+ * A range with at most this number of offsets counts as short even if it took longer, because connecting alone may take
+ * that long.
+ */
 const caughtUpOffsets = 1_000;
 /** A failure that only an operator can fix is reported again at this interval. */
 const parkedDelayMs = 600_000;
 
-/** One instance for the life of the process: staged views that have caught up outlive their session. */
+/**
+ * There is one instance for the lifetime of the process, because staged views that have caught up must outlive their
+ * session.
+ */
 export class InterfaceWatch implements BackgroundJob {
   readonly #parts: PipelineParts;
   #level: ViewHistory | undefined;
@@ -41,15 +50,15 @@ export class InterfaceWatch implements BackgroundJob {
   }
 
   /**
-   * A bounded run ends up with the interfaces that the participant knows when it ends: views are staged once, and
-   * nothing waits for them.
+   * In a bounded run, the stream ends with the interfaces that the participant knows at that time. Views are staged
+   * once, and nothing waits for them.
    */
   watch$(connected: Connected, following: Followed, isBounded: boolean): Observable<'ready'> {
     if (connected.interfaces.every(({ state }) => state === 'followed')) return EMPTY;
     return watching$(
       this.#parts.stop,
       (stop) => this.#untilLevel({ ...connected, following, stop }, isBounded),
-      // Staged views that have caught up are continued to the checkpoint after the session.
+      // Staged views that have caught up are read up to the checkpoint after the session ends.
       () => this.isReady,
     );
   }
@@ -61,7 +70,7 @@ export class InterfaceWatch implements BackgroundJob {
     if (history === undefined || checkpoint === null) return false;
     this.#level = undefined;
     try {
-      // These views were staged with offsets of a participant that is not read any more.
+      // These views were staged with offsets of a participant that is no longer read.
       if (history.movedAt !== session.state.participantRange?.from) return false;
       if ((await parts.sink.filterExtension.due()) !== undefined) return false;
       if (!(await history.reach(checkpoint))) return false;
@@ -105,7 +114,7 @@ export class InterfaceWatch implements BackgroundJob {
     const history = await gathered(gathering, lastReport);
     if (history === undefined) return false;
     if (gathering.stop.aborted) {
-      // The next session continues with the staged views, and must not find them open.
+      // The next session continues with the staged views, so they must be closed before it begins.
       await history.close();
       return false;
     }
@@ -132,7 +141,7 @@ async function polling<T>({ polledLedger, observers, limits }: PipelineParts, wo
     for (;;) {
       await pause(limits.pollMs, over.signal);
       if (over.signal.aborted) return;
-      // A failed poll needs no report: readiness depends on the time since the last response.
+      // A failed poll needs no report, because readiness depends on the time since the last response.
       await polledLedger.state.ledgerEnd().then(
         (ledgerEnd) => observers.polls.ledgerEnd(ledgerEnd),
         () => undefined,
@@ -157,12 +166,12 @@ interface Reported {
   interfaces: readonly RequestedInterface[];
 }
 
-/** Undefined while the participant knows none of the requested interfaces, and when stopped. */
+/** Resolves to undefined while the participant knows none of the requested interfaces, and when stopped. */
 async function gathered(gathering: Gathering, lastReport: Reported): Promise<ViewHistory | undefined> {
   const { parts } = gathering;
   const { ledger, sink, observers } = parts;
   const { following, stop } = gathering;
-  // Views belong to stored contracts, so an extension of the filter goes first.
+  // Views belong to stored contracts, so a filter extension has to be completed first.
   if ((await sink.filterExtension.due()) !== undefined) return undefined;
   const known = await askAgain(parts, gathering, lastReport);
   const { repeatsTo = 0 } = parts.participantOffsets ?? {};
@@ -192,8 +201,8 @@ async function gathered(gathering: Gathering, lastReport: Reported): Promise<Vie
 }
 
 /**
- * Requests which of the interfaces that the stream does not include the participant knows now. Stores the result and
- * returns the known ones.
+ * Checks which interfaces that the stream does not include are now known to the participant. Stores the result and
+ * returns the known interfaces.
  */
 async function askAgain(
   { ledger, filter, observers }: PipelineParts,

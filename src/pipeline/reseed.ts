@@ -1,8 +1,8 @@
 /**
- * Reads all active contracts again while the stream is stopped. The usual seed stages them in a schema of its own, then
- * one transaction merges them. They are read at the earliest offset that the participant still returns, so that the gap
- * is as small as possible. Until the merge, readers see the state at the checkpoint. An interrupted reseed continues,
- * or starts over, when it is run again.
+ * Reads all active contracts again while the stream is stopped. The usual seed stages them in a separate schema, and
+ * then one transaction merges them. They are read at the earliest offset that the participant still returns, so that
+ * the gap is as small as possible. Until the merge, readers see the state at the checkpoint. An interrupted reseed
+ * continues, or starts over, when it is run again.
  */
 import { lastValueFrom } from 'rxjs';
 import { pause } from '../config/pause.ts';
@@ -121,7 +121,10 @@ async function refuseOtherHistory(
   }
 }
 
-/** Updates stored from the previous participant would look as if this participant lacked them. */
+/**
+ * The error if updates are still stored from the previous participant. They would look as if this participant lacked
+ * them.
+ */
 function justSwitched(upTo: number): IndexerError {
   return refused(
     `the stream was switched to another participant and has not passed offset ${String(upTo)}, up to which some updates came from both participants`,
@@ -190,8 +193,9 @@ async function gather(parts: PipelineParts, staging: Staging, plan: ReseedPlan):
 }
 
 /**
- * End of the gap. It is the checkpoint, so that there is no gap, or the pruned offset, from which updates can be
- * followed. It is the ledger end only if the participant refuses the contracts active there.
+ * End of the gap. If possible, it is the checkpoint, so that there is no gap. Otherwise it is the pruned offset, from
+ * which updates can be followed. It is the ledger end only if the participant refuses to return the contracts active at
+ * the other offset.
  * @param refusedAt the offset at which it refused them; -1 if it did not
  */
 async function gapEnd(parts: PipelineParts, { checkpoint }: ReseedPlan, refusedAt: number): Promise<number> {

@@ -1,6 +1,7 @@
 /**
- * The program's one subscription. Sessions run one after the other until a stop is requested or an error is fatal. A
- * session acquires the lock, connects, seeds if needed and follows. It starts from the database, never from memory.
+ * The only subscription of the program. Sessions run one after the other until a stop is requested or an error is
+ * fatal. A session acquires the lock, connects, seeds if needed and follows. It starts from the database, never from
+ * memory.
  */
 import {
   EMPTY,

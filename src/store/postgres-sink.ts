@@ -1,7 +1,7 @@
 /**
- * Implements the pipeline's sink with Postgres: functions of the store's submodules, bound to one database and one lock
- * candidate. The port belongs to the pipeline (src/pipeline/ports/sink.ts), a module above the store. In the
- * composition root the compiler checks that both match.
+ * Implements the pipeline's sink with Postgres: it binds functions of the store's submodules to one database and one
+ * lock candidate. The interface is defined in the pipeline (src/pipeline/ports/sink.ts), a module above the store. The
+ * compiler checks in the composition root that the implementation matches the interface.
  */
 import type { PackageLookup, PackageModel } from '../daml/package-model.ts';
 import type { FilterExtensionRequest } from '../model/stream.ts';
@@ -50,7 +50,7 @@ import type { OnNotice } from './write/commit-notices.ts';
 import { openSession } from './write/session.ts';
 
 export interface PostgresSinkOptions {
-  /** With `never`, tables of another version are refused. */
+  /** If `never`, tables of another version are refused. */
   readonly migrate: 'auto' | 'never';
   /**
    * How a new schema stores arguments and results of exercises. An existing schema that stores them differently is
@@ -115,7 +115,7 @@ function preparation(
   let prepared = false;
   return async () => {
     if (prepared) return;
-    // This check comes first, because behind a pooler even the settings of our sessions would reach other clients.
+    // This check comes first, because a pooler would apply the settings of our sessions to other clients.
     await candidate.checkAddress();
     await checkServer(database);
     await assertWritable(database);
@@ -133,7 +133,7 @@ function preparation(
 export function postgresStaging(database: Database, staging: Database, options: Pick<Merge, 'writer' | 'notify'>) {
   return {
     prepare: (spec: StagingRequest) => prepareStaging(staging, database.schema, 'reseed', spec),
-    // Staged rows have no listeners.
+    // Readers are not notified about staged rows.
     openSession: (identity: StreamIdentity) => openSession(staging, identity, { notify: false }),
     merge: async (merge: Omit<Merge, 'anchor' | 'writer' | 'notify'>) => {
       const gathered = await readStream(staging);

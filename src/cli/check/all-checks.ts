@@ -51,7 +51,8 @@ interface Sides {
 }
 
 /**
- * The checks of ledger and database. If one of these cannot be opened, its checks are replaced by one failed outcome.
+ * The checks of ledger and database. If the ledger or the database cannot be opened, one failed outcome replaces its
+ * checks.
  */
 async function openSides(
   config: Config,
@@ -161,9 +162,9 @@ async function sameStream({ config, participantId }: LedgerView, database: Datab
 }
 
 /**
- * Compares pruned offset, checkpoint and ledger end, which all change while an indexer runs. So the pruned offset is
- * read before the checkpoint, and the ledger end after it. The ledger end of other checks may be older than the
- * checkpoint.
+ * Compares pruned offset, checkpoint and ledger end, which all change while an indexer runs. Therefore the pruned
+ * offset is read before the checkpoint, and the ledger end after it. The ledger end that other checks have read may be
+ * older than the checkpoint.
  */
 async function sameHistory({ client, pruned }: LedgerView, database: Database): Promise<Finding> {
   const prunedTo = await pruned();
@@ -196,8 +197,8 @@ async function soundSeed(view: LedgerView, database: Database): Promise<Finding>
 }
 
 /**
- * Checks whether departures of parties are noticed. No event ends the contracts of a party that left the participant;
- * only topology events report its departure.
+ * Checks whether the indexer can detect that a party has left the participant. No event ends the contracts of a party
+ * that left the participant; only topology events report that it left.
  */
 async function noticedLeaving({ config, participantId }: LedgerView): Promise<Finding> {
   const unnoticed = 'contracts of parties that leave the participant stay active in the index forever';

@@ -93,8 +93,8 @@ async function disk(database: Database): Promise<Finding> {
 }
 
 /**
- * Checks the notification queue: a session that listens in an open transaction keeps all notifications of the server in
- * the queue. If the queue is full, NOTIFY fails.
+ * Checks the notification queue. If a session listens and keeps a transaction open, all notifications of the server
+ * stay in the queue. When the queue is full, NOTIFY fails.
  */
 async function notices(database: Database, { indexer }: Config): Promise<Finding> {
   if (!indexer.notify) return skip('INDEXER_NOTIFY is false');

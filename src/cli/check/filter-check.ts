@@ -16,8 +16,8 @@ const willCome =
   'nothing if the package will be uploaded: its interfaces are read then. Otherwise, correct LEDGER_INTERFACES';
 
 /**
- * Checks whether a vetted package has the package name of each template and interface. Interfaces may be uploaded
- * later.
+ * Checks whether a vetted package has the package name of each template and interface. Missing interfaces are not a
+ * failure, because they may be uploaded later.
  */
 export async function filterKnown(context: FilterRequest): Promise<Finding> {
   const { templates, wantedInterfaces } = context.config.ledger;

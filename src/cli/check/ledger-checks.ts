@@ -15,7 +15,7 @@ import { releaseCheck } from './release-checks.ts';
 import { interfacesNamed } from '../../config/interface-presets.ts';
 import { assertTokenMayTravel } from '../../ledger/access/token.ts';
 
-/** The participant as the checks use it. Each value is requested only once. */
+/** The participant as seen by the checks. Each value is requested only once. */
 export interface LedgerView {
   readonly config: Config;
   readonly url: string;
@@ -146,8 +146,8 @@ function grant(user: string, parties: readonly string[], held: number): string {
 }
 
 /**
- * Checks whether the participant knows the parties. It may learn of a party later, but until then it returns nothing
- * for it.
+ * Checks whether the participant knows the parties. The participant may learn of a party later, but until then it
+ * returns no data for that party.
  */
 async function partiesKnown({ client, config }: LedgerView): Promise<Finding> {
   const { parties } = config.ledger;
@@ -171,7 +171,10 @@ async function clock(client: LedgerClient): Promise<Finding> {
   return judgeClock('the ledger', date, requestedAt, Date.now());
 }
 
-/** Compares two clocks with a precision of one second. One was read between `fromMs` and `toMs` of the other. */
+/**
+ * Compares two clocks with a precision of one second. The other clock was read between `fromMs` and `toMs` of our
+ * clock.
+ */
 export function judgeClock(whose: string, otherClockMs: number, fromMs: number, toMs: number): Finding {
   // The Date header has no fractions of a second.
   const skewMs =
@@ -245,7 +248,7 @@ function renewal(source: string): string {
     : 'check the clock of the provider';
 }
 
-/** Seconds for a year that is out of range are not a valid date. */
+/** If the year is out of range, the number of seconds is not a valid date. */
 function time(seconds: number): string {
   const date = new Date(seconds * 1000);
   return Number.isNaN(date.getTime()) ? 'at an invalid time' : date.toISOString();
@@ -272,7 +275,7 @@ async function listen(view: LedgerView): Promise<Finding> {
   return opened(view, { path: '/v2/updates', request, found: 'opened at the ledger end with the configured filter' });
 }
 
-/** Opens the completion stream. A failure is only a warning, because everything except completions works without it. */
+/** Opens the completion stream. A failure is only a warning, because only completions need this stream. */
 function completionsCheck(view: LedgerView): Check {
   return {
     name: 'completions',
@@ -294,7 +297,7 @@ function completionsCheck(view: LedgerView): Check {
 interface Opening {
   readonly path: StreamPath;
   readonly request: object;
-  /** The finding to report if the stream opens. */
+  /** The finding that is reported if the stream opens. */
   readonly found: string;
 }
 

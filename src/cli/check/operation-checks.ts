@@ -83,7 +83,7 @@ export function judgedIds({ database: oldest, age, freezeAge }: TransactionIds):
 }
 
 /**
- * Postgres stops writes three million ids before 2^31, the distance that 32-bit ids can distinguish. Source:
- * SetTransactionIdLimit in varsup.c of Postgres.
+ * Postgres stops writes three million ids before 2^31, which is the largest distance that 32-bit ids can distinguish.
+ * Source: SetTransactionIdLimit in varsup.c of Postgres.
  */
 const writesStopAt = 2 ** 31 - 1 - 3_000_000;

@@ -1,9 +1,12 @@
-/** Outcomes of `check`, and the runner of the checks: each check is independent, has a time limit, and cannot throw. */
+/**
+ * The outcomes of `check`, and the function that runs the checks. Each check is independent of the others and has a
+ * time limit. If a check throws, its outcome is a failure.
+ */
 import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
 
 export interface Outcome {
   readonly name: string;
-  /** `warn` means no failure now, but a failure later unless the operator acts. */
+  /** `warn` means that nothing fails now but something will fail later unless the operator acts. */
   readonly state: 'pass' | 'warn' | 'fail' | 'skip';
   /** The finding, as one line of text. */
   readonly found: string;
@@ -22,7 +25,7 @@ export interface Check {
    * Names of checks that explain a failure of this check with the same code, so that the failure is reported only once.
    */
   readonly after?: readonly string[];
-  /** Error codes that do not fail this check, with the finding for each. */
+  /** Error codes that do not make this check fail, with the finding for each code. */
   readonly excused?: Readonly<Record<string, string>>;
   readonly run: () => Promise<Finding>;
 }

@@ -25,7 +25,7 @@ export function readerChecks(database: Database): readonly Check[] {
 
 const asSuperuser = 'run `ledger-indexer grant-reader`, `reader-token create` or `grant-roles` again as a superuser';
 
-/** Checks roles limited to parties: Postgres reveals query plans and execution times to every login. */
+/** Checks roles that are limited to parties. Postgres reveals query plans and execution times to every login. */
 async function limitedReaders(database: Database): Promise<Finding> {
   if (!(await hasTables(database))) return skip('nothing is stored yet');
   const [{ limited, logins }, indexed] = await database.withClient(async (client) => [
@@ -46,7 +46,7 @@ async function limitedReaders(database: Database): Promise<Finding> {
   );
 }
 
-/** Checks large objects: every login may create them until a superuser revokes this right from public. */
+/** Checks large objects. Every login may create them unless a superuser revokes this right from `public`. */
 async function largeObjects(database: Database): Promise<Finding> {
   if (!(await hasTables(database))) return skip('nothing is stored yet');
   const logins = await database.withClient((client) => unboundedWriters(client, database.schema));
@@ -57,7 +57,7 @@ async function largeObjects(database: Database): Promise<Finding> {
   );
 }
 
-/** Checks advisory locks: a session of a reader that holds the writer's lock keeps the indexer on standby. */
+/** Checks advisory locks. If a session of a reader holds the writer lock, the indexer stays on standby. */
 async function advisoryLocks(database: Database): Promise<Finding> {
   if (!(await hasTables(database))) return skip('nothing is stored yet');
   const logins = await database.withClient((client) => readersThatLock(client, database.schema));
@@ -74,7 +74,7 @@ async function storedUse(database: Database): Promise<ReaderUse | undefined> {
   return await database.withClient((client) => readerUse(client, database.schema));
 }
 
-/** Checks connection limits: a login without a limit may take all connections, so that an indexer cannot reconnect. */
+/** Checks connection limits. A login without a limit may take all connections, and an indexer then cannot reconnect. */
 function readerConnections(use: ReaderUse | undefined): Finding {
   if (use === undefined) return skip('nothing is stored yet');
   const [first] = use.anyConnections;
@@ -95,10 +95,7 @@ function readerConnections(use: ReaderUse | undefined): Finding {
   );
 }
 
-/**
- * Checks temporary files: a sort that exceeds the memory of a session writes to disk, without a limit unless one is
- * set.
- */
+/** Checks temporary files. A sort that exceeds the memory of a session writes to disk, without any limit by default. */
 function temporaryFiles(use: ReaderUse | undefined): Finding {
   if (use === undefined) return skip('nothing is stored yet');
   const { anyTemporaryFiles } = use;

@@ -38,7 +38,7 @@ async function judgedRelease(view: LedgerView, release: ParticipantRelease): Pro
   return judgedNewest(view, version);
 }
 
-/** The finding about the requirements of release 3.7 and later on the configuration. */
+/** The finding about what release 3.7 and later require of the configuration. */
 async function judgedNewest({ client, access }: LedgerView, version: string): Promise<Finding> {
   const token = await access.tokenSource.read();
   const claims = token === undefined ? undefined : tokenClaims(token);
@@ -61,8 +61,8 @@ async function judgedNewest({ client, access }: LedgerView, version: string): Pr
 }
 
 /**
- * Whether the API description of the participant has reassignments in flight; undefined if there is no description of
- * this request.
+ * Whether the API description of the participant mentions reassignments in flight. Undefined if the participant does
+ * not describe this request.
  */
 async function describesInFlight({ node }: LedgerView['client']): Promise<boolean | undefined> {
   const text = await node.openapi().catch((thrown: unknown) => {
@@ -74,8 +74,8 @@ async function describesInFlight({ node }: LedgerView['client']): Promise<boolea
 }
 
 /**
- * The finding whether contracts may be missing that were being reassigned when the stream's list of active contracts
- * was read.
+ * The finding about contracts in reassignment: whether they may be missing from the list of active contracts that the
+ * stream began with.
  */
 export async function judgedSeed({ client }: LedgerView, stored: StoredSource): Promise<Finding> {
   const release = await readRelease(client);

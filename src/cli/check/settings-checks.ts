@@ -69,7 +69,7 @@ function checkpointTimeout(setting: ServerSetting): Finding {
 }
 
 function walCompression({ formatted, words }: ServerSetting, { database }: ServerSettings): Finding {
-  // Before Postgres 15 this setting is a switch, because there is only one method.
+  // Before Postgres 15 this setting is either on or off, because there is only one method.
   if (formatted !== 'on' && formatted !== 'pglz') return pass(formatted);
   const better = words.includes('lz4') ? 'lz4' : 'off';
   return warn(
@@ -97,7 +97,7 @@ function jit({ formatted }: ServerSetting, { database, canCompile }: ServerSetti
 
 /**
  * The fix for a setting of the entire server.
- * @param assignment in the form of a command line argument: `max_wal_size=8GB`
+ * @param assignment in the form of a command line argument, e.g. `max_wal_size=8GB`
  */
 function serverWide({ isSetAtServerStart }: ServerSetting, assignment: string): string {
   if (isSetAtServerStart) return `-c ${assignment} in the start command of Postgres, which sets another value now`;

@@ -1,7 +1,7 @@
 /** Formats cells as aligned columns. */
 
 export interface Column {
-  /** Aligns cells to the right; for numbers. */
+  /** Aligns cells to the right. Used for numbers. */
   readonly right?: true;
   /** Minimum width in characters. */
   readonly least?: number;
@@ -10,7 +10,7 @@ export interface Column {
 }
 
 export interface Layout {
-  /** Columns without an entry are as wide as their widest cell. */
+  /** If a column has no entry, it is as wide as its widest cell. */
   readonly columns?: readonly Column[];
   /** Number of spaces between two columns; default 2. */
   readonly gap?: number;

@@ -34,7 +34,7 @@ export type VerbText = Pick<Command, 'name' | 'summary' | 'flags'> & {
   readonly example: string;
 };
 
-/** The page of commands that no page lists. A test finds such commands. */
+/** The page for commands that are missing in the list of pages. A test fails if there are any. */
 const pageOfOthers: CommandPage = 'change';
 
 function pageOf({ name }: Pick<Command, 'name'>): CommandPage {

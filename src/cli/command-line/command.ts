@@ -4,11 +4,11 @@ import type { ExitCode } from '../../errors/exit-code.ts';
 import type { CommandFlag, Args, Operand, Syntax } from './parse.ts';
 
 /**
- * A command. All command files are loaded before any help is printed, so each imports large modules (Postgres, the
- * ledger, the pipeline) within `run`.
+ * A command. All command files are loaded before any help is printed, so each command imports large modules (Postgres,
+ * the ledger, the pipeline) within `run`.
  */
 export interface Command extends Syntax {
-  /** Usage line after the name; only if operands and flags in their order do not describe it. See {@link usageOf}. */
+  /** Usage line after the name. Set only if it cannot be derived from the operands and flags. See {@link usageOf}. */
   readonly usage?: string;
   /** Summary in one line, without a full stop. */
   readonly summary: string;
@@ -19,11 +19,13 @@ export interface Command extends Syntax {
   /** Exit codes in addition to those of every command. */
   readonly exits?: readonly (readonly [code: number, meaning: string])[];
   /**
-   * Set for commands that start everything they need, or need nothing. All other commands use the demo of the current
-   * folder if no URL is set.
+   * Set for commands that start everything they need, or that need nothing. If no URL is set, all other commands use
+   * the demo of the current folder.
    */
   readonly alone?: true;
-  /** Set if the first word is a verb with its own flags and help. Then `run` gets all words unparsed. */
+  /**
+   * Set if the first word is a verb with its own flags and help. In that case, all words are passed to `run` unparsed.
+   */
   readonly verbs?: true;
   /** Page with details, as a path relative to the root of the project. */
   readonly page?: string;
@@ -43,7 +45,7 @@ export interface Call {
   /** Writes one line to standard output. */
   readonly print: Print;
   readonly stdin: AsyncIterable<Uint8Array | string>;
-  /** For commands that wait until a write is accepted, or that need the width of the terminal. */
+  /** Used by commands that wait until a write is accepted, or that need the width of the terminal. */
   readonly stdout: Terminal;
   readonly stderr: Terminal;
   /** All commands, in the order in which the help lists them. */

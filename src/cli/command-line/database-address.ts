@@ -1,4 +1,7 @@
-/** Reads an address that may contain a secret: `--NAME` if it has no password, otherwise `--NAME-file`. */
+/**
+ * Reads an address that may contain a secret. It is passed as `--NAME` if it has no password, otherwise as
+ * `--NAME-file`.
+ */
 import { maskUrl } from '../../config/url-secrets.ts';
 import { readSmallFileSync, whyUnreadable } from '../../config/small-file.ts';
 import type { Args } from './parse.ts';

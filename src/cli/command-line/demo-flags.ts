@@ -9,7 +9,7 @@ export const demoFlags: readonly CommandFlag[] = [
   { name: 'seed', value: 'N', doc: 'short form of --demo-seed' },
 ];
 
-/** Short flag for `sandbox` only, because a demo stops at an offset of its indexer instead. */
+/** Short flag for `sandbox` only. A demo stops at an offset of its indexer instead. */
 export const maxUpdatesFlag: CommandFlag = { name: 'max-updates', value: 'N', doc: 'short form of --demo-max-updates' };
 
 /** Configuration options, with short names replaced by long ones. */

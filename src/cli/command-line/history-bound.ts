@@ -3,7 +3,9 @@
 /** An offset, or a time with a time zone. */
 export type HistoryBound = { readonly offset: number } | { readonly time: string };
 
-/** Times need a time zone, because without one they would differ between machines. A date without a time is in UTC. */
+/**
+ * A time needs a time zone, because otherwise its meaning would depend on the machine. A date without a time is in UTC.
+ */
 const timeForm = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:\d{2}))?$/;
 
 /** @returns undefined if the text is neither an offset nor a time */

@@ -1,6 +1,7 @@
 /**
- * Features, each with the least role that it needs. The table is in docs/how-to/secure/roles.md, and error messages of
- * commands name the role from it. test/security/roles runs each feature as its role and as roles with fewer rights.
+ * Lists for each feature the role with the fewest rights that can use it. The table is in docs/how-to/secure/roles.md,
+ * and error messages of commands contain the role from it. test/security/roles runs each feature as its role and as
+ * roles with fewer rights.
  */
 
 /**
@@ -11,7 +12,7 @@ export type DatabaseRole = 'any login' | 'reader' | 'redactor' | 'writer' | 'mig
 
 interface Row {
   readonly role: DatabaseRole;
-  /** Commands without `ledger-indexer`, or names of other surfaces such as HTTP paths. */
+  /** Names of commands without `ledger-indexer`, or names of other features such as HTTP paths. */
   readonly features: readonly string[];
   readonly touches: string;
 }
@@ -201,10 +202,10 @@ export function connectAs(feature: Feature): string {
   return role === 'token' ? 'the holder of a token' : clients[role];
 }
 
-/** Matches names of commands. All other features are surfaces. */
+/** Matches names of commands. All other features are not commands. */
 const command = /^[a-z-]+(?: [a-z-]+)?(?: --[a-z]+)?$/;
 
-/** Commands whose least role is this role. */
+/** Commands for which this is the role with the fewest rights. */
 export function commandsOf(role: DatabaseRole): readonly string[] {
   const features = leastRoles.filter((row) => row.role === role).flatMap((row): readonly string[] => row.features);
   return features.filter((feature) => command.test(feature));

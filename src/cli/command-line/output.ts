@@ -1,6 +1,7 @@
 /**
- * Prints rows of commands: for people as an aligned table with shortened ids, for programs as complete JSON. Each write
- * waits until it is accepted, so that a slow reader slows down the ledger stream instead of filling the memory.
+ * Prints the rows of a command. People get an aligned table with shortened ids, and programs get complete JSON. Each
+ * write waits until the output accepts it. A slow reader then slows down the ledger stream and does not fill the
+ * memory.
  */
 import type { Writable } from 'node:stream';
 import { ExitCode } from '../../errors/exit-code.ts';
@@ -12,7 +13,7 @@ export interface Column {
   readonly title: string;
   /** For numbers: aligns cells to the right and never truncates them. */
   readonly right?: true;
-  /** Minimum width. For streams, whose first rows are printed before wider rows arrive. */
+  /** Minimum width. Used for streams, whose first rows are printed before wider rows arrive. */
   readonly least?: number;
 }
 
@@ -28,7 +29,7 @@ export interface RowFormat<T> {
 export interface Output {
   /** Prints rows as they arrive, in batches. */
   rows<T>(batches: AsyncIterable<readonly T[]>, format: RowFormat<T>): Promise<void>;
-  /** Prints one object; a table has `pairs`, one per line. */
+  /** Prints one object. As a table, it is printed as `pairs`, one per line. */
   object(value: object, pairs: readonly (readonly [name: string, value: string])[]): Promise<void>;
   /** Prints text of the ledger unchanged. */
   text(text: string): Promise<void>;
@@ -37,8 +38,8 @@ export interface Output {
 }
 
 /**
- * Maximum width of a column in cells. Wider cells overflow into the next column. The widths are those of the first
- * batch.
+ * Maximum width of a column in cells. Wider cells overflow into the next column. The widths are determined from the
+ * first batch.
  */
 const widestColumn = 60;
 
@@ -47,10 +48,10 @@ const widestColumn = 60;
  * @param width width of the terminal that tables have to fit; undefined truncates nothing
  */
 export function createOutput(stdout: Writable, table: boolean, width?: number): Output {
-  // Each write has its own callback. Without this listener, the same error would also be thrown as uncaught and end the
-  // process.
+  // Each write has its own callback. Without this listener, Node would also throw the same error as uncaught and end
+  // the process.
   stdout.on('error', () => undefined);
-  // Tables are escaped cell by cell, because they contain our own color codes. Output for programs is not escaped.
+  // Tables are escaped cell by cell, because they contain color codes that we add. Output for programs is not escaped.
   const isTerminal = 'isTTY' in stdout && stdout.isTTY === true;
   const write = (text: string): Promise<void> => written(stdout, isTerminal ? escapeFormat(text) : text);
   return {
@@ -96,7 +97,7 @@ function outputError(cause: Error): IndexerError {
 }
 
 async function writeLines<T>(write: Write, batches: AsyncIterable<readonly T[]>, format: RowFormat<T>): Promise<void> {
-  // A line break between JSON tokens is only layout, but would split a row into two lines.
+  // A line break between JSON tokens is only formatting, but it would split a row into two lines.
   const lineOf = (row: T): string => `${format.json(row).replaceAll(/[\r\n]+/g, ' ')}\n`;
   for await (const batch of batches) {
     for (const piece of joined(batch, lineOf)) await write(piece);
@@ -106,7 +107,7 @@ async function writeLines<T>(write: Write, batches: AsyncIterable<readonly T[]>,
 /** Approximate number of characters that are written at once. */
 const pieceLength = 1_000_000;
 
-/** Joins the lines of these rows to pieces of limited length, because strings cannot be arbitrarily long. */
+/** Joins the lines of these rows into pieces of limited length, because the length of a string is limited. */
 export function* joined<T>(rows: readonly T[], lineOf: (row: T) => string): Generator<string> {
   let piece = '';
   for (const row of rows) {
@@ -136,7 +137,7 @@ async function writeTable<T>(
 }
 
 /**
- * A table in which wider cells overflow.
+ * A table in which a wider cell shifts the rest of its line.
  * @param first the first lines, which determine the widths
  */
 function overflowRows(columns: readonly Column[], first: readonly (readonly string[])[]): ShowRows {
@@ -156,7 +157,7 @@ function pairLines(pairs: readonly (readonly [string, string])[]): string {
   return lines.map((line) => `${line}\n`).join('');
 }
 
-/** Escapes text of the ledger, so that it cannot control the terminal or look like other text. */
+/** Escapes text of the ledger, so that it can neither control the terminal nor imitate other text. */
 export function visible(text: string): string {
   return escapeFormat(text.replaceAll(/\p{Cc}+/gu, ' '));
 }
@@ -186,15 +187,17 @@ export async function* limited<T>(
   }
 }
 
-// Fits rows to a terminal of known width: no row is wider than the terminal (cells of aligned.ts may overflow). Long
-// values are truncated or, if too little of each would remain, every column gets its own line. The first rows decide.
-// Pure.
+// Fits rows to a terminal of known width. No row is wider than the terminal, whereas cells of aligned.ts may overflow.
+// Long values are truncated. If too little of each value would remain, every column is printed on its own line. The
+// first rows determine the format. Pure.
 
 /** Lines to print, each with its line break. */
 export type ShowRows = (rows: readonly (readonly string[])[]) => string;
 
 const gap = 2;
-/** Minimum width of a value that is not a number. If it does not fit, rows are printed column by column. */
+/**
+ * Minimum width of a value that is not a number. If this width does not fit, every column is printed on its own line.
+ */
 const leastCells = 12;
 
 /**
@@ -210,8 +213,8 @@ export function fitRows(columns: readonly Column[], rows: readonly (readonly str
 }
 
 /**
- * The natural widths of the columns, with the widest reduced until all fit; undefined if too little of a column would
- * remain.
+ * The natural widths of the columns. The widest columns are reduced until all columns fit. Undefined if too little of a
+ * column would remain.
  */
 function fittedWidths(
   columns: readonly Column[],
@@ -230,7 +233,7 @@ function fittedWidths(
   return undefined;
 }
 
-/** Whether the rest of the line is available to longer values in later rows. */
+/** Whether longer values in later rows may use the rest of the line. */
 function isOpen(columns: readonly Column[], at: number): boolean {
   return at === columns.length - 1 && columns[at]?.right !== true;
 }
@@ -253,7 +256,7 @@ function tableOf(columns: readonly Column[], widths: readonly number[]): ShowRow
   };
 }
 
-/** Formats like `\x` of psql: a line with the number of the row, then one line per column. */
+/** Formats rows like `\x` of psql: a line with the number of the row, and then one line per column. */
 function recordsOf(columns: readonly Column[], width: number): ShowRows {
   const widest = Math.max(...columns.map(({ title }) => cellsOf(title)));
   const titles = Math.max(1, Math.min(widest, Math.floor(width / 2)));
@@ -273,7 +276,7 @@ function recordsOf(columns: readonly Column[], width: number): ShowRows {
       .join('');
 }
 
-/** The beginning of a text that fits, and `…` instead of the rest. */
+/** The beginning of a text that fits, followed by `…` in place of the rest. */
 export function cut(text: string, width: number, mark = '…'): string {
   if (text.length <= width && plain.test(text)) return text;
   let prefix = '';
@@ -290,7 +293,7 @@ export function cut(text: string, width: number, mark = '…'): string {
 
 const plain = /^[\x20-\x7e]*$/;
 const without = /^[\p{Mn}\p{Me}\p{Cf}]$/u;
-/** Characters that are two cells wide, approximately Unicode's East Asian width. */
+/** Characters that are two cells wide. This approximates East Asian Width of Unicode. */
 const twice =
   /^[\p{Emoji_Presentation}\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]$/u;
 

@@ -1,7 +1,7 @@
 /**
  * Parses the command line of every command: its own flags, its operands, and configuration options. Flags may appear
- * anywhere; operands keep their order. A value may begin with two dashes only after an equals sign, and a flag may be
- * repeated only if it takes a list. So `--reason --json` is a mistake, and so is `--to 300 --to 5`. Nothing here
+ * anywhere; operands keep their order. A value may begin with two dashes only after an equals sign, so `--reason
+ * --json` is an error. A flag may be repeated only if it takes a list, so `--to 300 --to 5` is an error. Nothing here
  * depends on what a command does.
  */
 import { parseArgs } from 'node:util';
@@ -16,7 +16,7 @@ import { misuse } from './refusals.ts';
 export interface CommandFlag {
   /** The name without dashes. */
   readonly name: string;
-  /** Placeholder for the value; undefined for a switch. In brackets if the value is optional. */
+  /** Placeholder for the value. It is undefined for a switch, and in brackets if the value is optional. */
   readonly value?: string;
   /** Set if the flag may be repeated. */
   readonly list?: true;
@@ -67,7 +67,7 @@ export function parse(syntax: Syntax, argv: readonly string[]): Args {
   return reading.end();
 }
 
-/** Makes all words operands, for a command that parses them itself. */
+/** Makes all words operands. Used for a command that parses them itself. */
 export function unparsed(argv: readonly string[]): Args {
   return { operands: argv, has: () => false, text: () => undefined, texts: () => [], options: noFlags };
 }
@@ -78,8 +78,8 @@ type OptionToken = Extract<Token, { readonly kind: 'option' }>;
 const configured = new Map(optionList.map((option) => [option.name, option]));
 
 /**
- * Prefix for a word that begins like a flag but is not one: `query "-- the newest"`. No argument can contain this
- * character.
+ * Prefix for a word that begins like a flag but is not a flag, as in `query "-- the newest"`. No argument can contain
+ * this character.
  */
 const mask = '\0';
 
@@ -94,7 +94,10 @@ function tokensOf({ flags, options }: Syntax, argv: readonly string[]): readonly
   return parseArgs({ args, options: known, strict: false, allowPositionals: true, tokens: true }).tokens;
 }
 
-/** Whether the flag requires a value. An optional value, in brackets, is searched for after the flag. */
+/**
+ * Whether the flag requires a value. If the value is optional (in brackets), the code checks whether a value follows
+ * the flag.
+ */
 function hasValue(value: string | undefined): boolean {
   return value !== undefined && !value.startsWith('[');
 }
@@ -143,8 +146,7 @@ class Reading {
         known.map((each) => `--${each}`),
       );
       this.#problems.push(`${rawName}: no such flag${suggestion}`);
-      // The value of an unknown flag is not reported as a second mistake. It is not printed, because it may be a
-      // secret.
+      // The value of an unknown flag is not reported as a second error. It is not printed, because it may be a secret.
       return value === undefined && next?.kind === 'positional' ? 1 : 0;
     }
     const isMissing =

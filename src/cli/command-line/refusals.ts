@@ -1,4 +1,4 @@
-/** Errors about the command line and the configuration, raised before a command starts. */
+/** Errors about the command line and the configuration. They are raised before a command starts. */
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { didYouMean } from '../../errors/nearest-names.ts';
 
@@ -8,7 +8,7 @@ export function misuse(found: string, remedy: string): IndexerError {
 }
 
 /**
- * The error for an unknown command, with the nearest name.
+ * The error for an unknown command. It suggests the most similar command name.
  * @param commands the known commands
  */
 export function unknownCommand(name: string, commands: readonly { readonly name: string }[]): IndexerError {
@@ -29,7 +29,7 @@ export function wrong(found: string, remedy: string): IndexerError {
 
 /**
  * The error if no database is configured.
- * @param remedy which database to set, and the role to connect as
+ * @param remedy says which database to set and which role to connect as
  */
 export function noDatabase(remedy: string): IndexerError {
   return wrong('DATABASE_URL is not set, and no embedded database of this user runs with this data folder', remedy);

@@ -1,4 +1,4 @@
-/** Warns about parties and templates in arguments that do not occur in the database. */
+/** Prints warnings about parties and templates in the arguments that do not occur in the database. */
 import type { Database } from '../../store/connection/database.ts';
 import type { Print } from './command.ts';
 
@@ -13,7 +13,7 @@ export async function printUnseenParties(database: Database, parties: readonly s
 }
 
 /**
- * Prints a line if no contract of this template is stored, or if it is an interface.
+ * Prints a line if no contract of this template is stored, or if the name is the name of an interface.
  * @throws IndexerError STORE_ errors
  */
 export async function printUnseenTemplate(database: Database, template: string, print: Print): Promise<void> {

@@ -1,4 +1,7 @@
-/** Shared parts of commands that rewrite stored history: the writer lock, a long statement timeout, and previews. */
+/**
+ * Functions that are shared by the commands that rewrite stored history: the writer lock, a long statement timeout, and
+ * previews.
+ */
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../../config/config.ts';
@@ -9,10 +12,10 @@ import { aligned, fixed, numbers } from '../command-line/aligned.ts';
 import type { Feature } from '../command-line/least-roles.ts';
 import { openFor, withDatabase } from './with-database.ts';
 
-/** Name of this process in stream.writer. */
+/** Name of this process in `stream.writer`. */
 export const writerName = `${hostname()}:${String(process.pid)}`;
 
-/** Lease of a command's writer lock, milliseconds. It may be long, because no standby waits for a command. */
+/** Lease of the writer lock of a command, milliseconds. It may be long, because no standby waits for a command. */
 export const commandLeaseMs = 30_000;
 
 /**
@@ -30,7 +33,7 @@ const limits = {
 } as const;
 
 /**
- * Opens the database of the stream for `work`, migrated and with a long statement timeout.
+ * Opens the database of the stream for `work`. The schema is migrated, and the statement timeout is long.
  * @throws IndexerError CONFIGURATION_INVALID
  */
 export function withStream<T>(config: Config, feature: Feature, work: (database: Database) => Promise<T>): Promise<T> {

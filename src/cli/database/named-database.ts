@@ -1,6 +1,6 @@
 /**
- * Refuses configurations that set only the database or only the ledger, or that set a variable of another program.
- * Otherwise an embedded server would start in place of the intended one.
+ * Refuses configurations that set a database without a ledger, or that set only a database variable of another program.
+ * Otherwise an embedded server would start in place of the intended server.
  */
 import type { Config } from '../../config/config.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
@@ -30,8 +30,8 @@ const otherNames = [
 ];
 
 /**
- * Refuses such a variable for a configured ledger, whose rows would otherwise be written to an embedded Postgres by
- * mistake.
+ * Refuses such a variable if a ledger is configured. Otherwise the rows of this ledger would be written to an embedded
+ * Postgres by mistake.
  * @throws IndexerError CONFIGURATION_INVALID (exit 78)
  */
 export function refuseOtherName({ ledger, database }: Config, env: NodeJS.ProcessEnv): void {

@@ -1,4 +1,4 @@
-/** Opens and closes the database of a command. The Postgres driver is loaded only when this happens. */
+/** Opens and closes the database of a command. The Postgres driver is loaded only when a database is opened. */
 import type { Config } from '../../config/config.ts';
 import { catalogue } from '../../errors/catalogue.ts';
 import { IndexerError, withContext } from '../../errors/indexer-error.ts';
@@ -9,15 +9,15 @@ import { noDatabase } from '../command-line/refusals.ts';
 export interface Opening {
   /** Name of the connections on the server. */
   readonly command: string;
-  /** The feature that the command provides. Errors about missing rights name its least role. */
+  /** The feature that the command provides. Errors about missing rights name the least role for this feature. */
   readonly feature?: Feature;
-  /** Remedy if no database is set. The default is to set one, with the least role of the feature. */
+  /** Remedy if no database is set. By default it says to set a database, with the least role of the feature. */
   readonly remedy?: string;
-  /** Statement timeout, milliseconds; default: the configured one. */
+  /** Statement timeout, milliseconds. By default it is the configured timeout. */
   readonly statementTimeoutMs?: number;
   /** Maximum number of connections; default 1. */
   readonly connections?: number;
-  /** Schema of the stream; default: the configured one. */
+  /** Schema of the stream. By default it is the configured schema. */
   readonly schema?: string;
   /** The server ends a transaction that is idle for this long, milliseconds. */
   readonly idleInTransactionMs?: number;
@@ -37,7 +37,7 @@ export async function openFor(
 }
 
 /**
- * Opens the database with the tables of this version for `work`.
+ * Opens the database for `work`, and checks that its tables are of this version.
  * @throws IndexerError CONFIGURATION_INVALID, SCHEMA_OUTDATED; errors of `work`
  */
 export function withDatabase<T>(
@@ -75,14 +75,14 @@ function nameOne(feature: Feature | undefined): string {
   return feature === undefined ? 'set DATABASE_URL' : `set DATABASE_URL, as ${connectAs(feature)}`;
 }
 
-/** Adds the role to connect as to an error about missing rights. */
+/** If the error is about missing rights, adds the role to connect as. */
 function withLeastRole(thrown: unknown, feature: Feature): unknown {
   if (!(thrown instanceof IndexerError)) return thrown;
   const connect = `connect as ${connectAs(feature)}`;
   if (thrown.code === 'STORE_NOT_PERMITTED' && thrown.remedy === catalogue.STORE_NOT_PERMITTED.remedy) {
     return withContext(thrown, { remedy: connect });
   }
-  // Sessions of readers are read-only.
+  // This error can mean missing rights, because sessions of readers are read-only.
   if (thrown.code === 'STORE_READ_ONLY' && leastRoleOf(feature) !== 'reader') {
     return withContext(thrown, {
       remedy: `point the URL at the primary server; if the role may only read, ${connect}`,

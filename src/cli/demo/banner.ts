@@ -1,6 +1,6 @@
 /**
- * The startup banner, for the terminal, the status page and `demo-info`: URLs, three sample queries, and the commands
- * to run this program again.
+ * The startup banner for the terminal, the status page and `demo-info`. It contains the URLs, three sample queries, and
+ * the commands that run this program again.
  */
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import type { Config } from '../../config/config.ts';
@@ -15,8 +15,9 @@ import type { EmbeddedParts } from './embedded-parts.ts';
 type Sides = Pick<EmbeddedParts, 'ledgerUrl' | 'databaseUrl' | 'embeddedLedger' | 'embeddedDatabase'>;
 
 /**
- * The banner as text. The connection string is included only for the embedded server, and the banner is printed only on
- * a terminal or by `demo-info`. On this machine, the password in it gives all rights of the user who started the demo.
+ * The banner as text. The connection string is included only for the embedded server. The banner is printed only on a
+ * terminal or by `demo-info`, because on this machine the password in it gives all rights of the user who started the
+ * demo.
  */
 export function formatBanner(embeddedParts: Sides, httpUrl: string, schema: string): string {
   const where = embeddedParts.embeddedDatabase
@@ -57,7 +58,7 @@ export function greetingFacts(
   };
 }
 
-/** The URL of the embedded server without its password. That password never contains an @. */
+/** The URL of the embedded server without its password. The password never contains an @. */
 function withoutPassword(url: string): string {
   return url.replace(/:[^:/@]*@/, '@');
 }
@@ -72,8 +73,9 @@ function passwordFile(dataDir: string): string {
 }
 
 /**
- * The banner for the status page. It never has a password, because any client of the address can read the page. The
- * command for the embedded server reads the password from a file that only the user who started the demo can read.
+ * The banner for the status page. It never contains a password, because every client that can connect to the address
+ * can read the page. The command for the embedded server reads the password from a file that only the user who started
+ * the demo can read.
  */
 export function pageGuide(embeddedParts: Sides, config: Config): PageGuide {
   const { databaseUrl, embeddedDatabase, embeddedLedger } = embeddedParts;
@@ -100,7 +102,9 @@ export function queries(schema: string, demo: boolean): readonly string[] {
   ];
 }
 
-/** The sample queries of the query page with titles. Two more queries return rows for every ledger. */
+/**
+ * The sample queries of the query page, with titles. They include two more queries that return rows for every ledger.
+ */
 export function readyQueries(schema: string, demo: boolean): readonly ReadyQuery[] {
   const { explore } = readSchemas(schema);
   const titles = demo ? demoTitles : ledgerTitles;
@@ -140,11 +144,11 @@ function demoQueries(explore: string, typed: string): readonly string[] {
   return [balances, settled, latency].map((lines) => lines.join('\n'));
 }
 
-// The command with which a user runs this program again, in the folder where it was started.
+// Builds the command with which a user runs this program again, in the folder where it was started.
 
 /**
- * `node dist/main.js` in a clone, `ledger-indexer` if it is installed. It is never a name that npm would resolve in a
- * registry, where it would find another package.
+ * `node dist/main.js` in a clone, `ledger-indexer` if it is installed. The command never contains a name that npm would
+ * look up in a registry, because npm would find a different package there.
  */
 export function ownCommand(program = process.argv[1] ?? '', folder = process.cwd()): string {
   const inPackage = basename(dirname(program)) === '.bin';

@@ -16,8 +16,9 @@ import { readSmallFileSync } from '../../config/small-file.ts';
 import { shellWord } from '../command-line/shell-word.ts';
 
 /**
- * Creates the folder if it is missing, one path component at a time. With `recursive`, Node never returns from file
- * systems that accept no folders, such as /proc. Rejects a folder that other users may have filled.
+ * Creates the folder if it is missing, one path component at a time. The option `recursive` is not used, because Node
+ * then never returns on file systems that accept no folders, such as /proc. Rejects a folder that other users may have
+ * filled.
  * @throws IndexerError DATA_DIR_UNUSABLE (exit 78)
  */
 export function prepareDataDir(dataDir: string): void {
@@ -47,7 +48,7 @@ function make(folder: string): void {
     return;
   }
   make(dirname(folder));
-  // The mode does not depend on the umask: the next start would reject a folder that every user can write to.
+  // The mode must not depend on the umask. The next start would reject a folder that every user can write to.
   mkdirSync(folder, { mode: 0o755 });
 }
 
@@ -62,8 +63,8 @@ const sticky = 0o1000;
 /**
  * Why the folder is not safe to use; undefined if it is. Users who can write to the folder control what the embedded
  * servers read and where they write. Group members may write, because Kubernetes assigns volumes to a group. A mounted
- * volume may be open to all users or belong to any user: Kubernetes creates volumes with mode 0777, and a folder of the
- * host keeps its owner in a container. Only root can mount, so root has accepted this.
+ * volume may be open to all users or belong to any user, because Kubernetes creates volumes with mode 0777, and a
+ * folder of the host keeps its owner in a container. This is safe because only root can mount volumes.
  */
 function refusalOf(folder: string): Refusal | undefined {
   const link = lstatSync(folder);
@@ -99,8 +100,8 @@ export function journalOf(dataDir: string, seed: number): string {
 }
 
 /**
- * Name of a file in the folder of a Postgres that holds the history of a participant. Its text identifies the
- * participant.
+ * Name of a file in the data folder of a Postgres that contains the history of a participant. The content of the file
+ * identifies the participant.
  */
 const participantFile = 'participant';
 
@@ -125,9 +126,9 @@ export function takeDataDir(
   return previousParticipant === new URL(run.ledgerUrl).host ? undefined : previousParticipant;
 }
 
-/** Records which participant's history the folder holds. */
+/** Records the participant whose history is in the folder. */
 export function noteParticipant(dataDir: string, ledgerUrl: string): void {
-  // Only the host is stored: the path of a URL may be a secret, and its credentials are one.
+  // Only the host is stored, because the path of a URL may be a secret, and the credentials of a URL are secret.
   writeFileSync(join(dataDir, participantFile), `${new URL(ledgerUrl).host}\n`);
 }
 

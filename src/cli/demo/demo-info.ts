@@ -25,7 +25,8 @@ export const demoInfoCommand: Command = {
   /**
    * Prints text, or one JSON object with `--json`. Both contain the password of the embedded database.
    * @throws IndexerError DEMO_NOT_FOUND (exit 69) if no demo is running, DEMO_NOT_READY (exit 75) if it has not caught
-   * up, DEMO_PART_MISSING (exit 78) if a demo is running and this installation cannot find its database
+   * up, DEMO_PART_MISSING (exit 78) if a demo is running but this installation lacks the package that finds its
+   * database
    */
   run: async ({ args, env, print }) => {
     const { dataDir } = loadConfig(env, args.options).indexer;

@@ -18,8 +18,8 @@ export const firstPorts = { postgres: 15_432, ledger: 17_575 } as const;
 const lookAgainMs = 100;
 
 /**
- * The port of this part in the previous run, or `first`. If it is in use, the next free port; the log then names the
- * process that uses it.
+ * The port that this part used in the previous run, or `first`. If that port is in use, the next free port is returned,
+ * and the process that uses the port is logged.
  */
 export async function demoPort(
   { dataDir, logger }: { readonly dataDir: string; readonly logger: Logger },
@@ -29,7 +29,7 @@ export async function demoPort(
 ): Promise<number> {
   const preferredPort = readPorts(dataDir)[part] ?? first;
   if (await isFree(preferredPort, host)) return preferredPort;
-  // Another demo that starts at the same time may take the port after this check.
+  // Another demo that starts at the same time may use the port after this check.
   await sleep(lookAgainMs);
   if (await isFree(preferredPort, host)) return preferredPort;
   const port = await freePortFrom(preferredPort + 1, host);

@@ -1,4 +1,4 @@
-/** Starts the embedded servers: Postgres and the sandbox ledger run in this process if no URL is set. */
+/** Starts the embedded servers. If no URL is set, Postgres and the sandbox ledger run in this process. */
 import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { DemoLedger } from 'ledger-indexer-sandbox/demo/demo-ledger';
@@ -47,7 +47,7 @@ export async function startEmbeddedParts(config: Config, logger: Logger): Promis
   }
 }
 
-/** @param stops receives the stop function of each started server, that of the database first */
+/** @param stops receives the stop function of each started server, beginning with the database */
 async function start(
   config: Config,
   logger: Logger,
@@ -94,7 +94,8 @@ async function start(
 }
 
 /**
- * Warns that the participant has another address. Only its history identifies it; if that differs, the indexer parks.
+ * Warns that the participant has a different address. A participant is identified only by its history. If the history
+ * differs, the indexer parks.
  */
 function warnOfParticipant(dataDir: string, previousParticipant: string, logger: Logger): void {
   const remedy =
@@ -107,14 +108,14 @@ function warnOfParticipant(dataDir: string, previousParticipant: string, logger:
   );
 }
 
-/** Starts the sandbox of this configuration, in the state of its last stop. */
+/** Starts the sandbox of this configuration, in the state in which it was last stopped. */
 async function startDemo(config: Config, databaseUrl: string, logger: Logger): Promise<DemoLedger> {
   const { dataDir, demoSeed: seed, demoUpdatesPerSecond, demoSpeed, demoMaxUpdates, demoChaos } = config.indexer;
   const { schema } = config.database;
-  // Loaded only for a demo, because building its packages takes time.
+  // This module is loaded only for a demo, because building its packages takes time.
   const { demoParticipantId, isOver, startDemoLedger } = await demoLedger();
   const journal = journalOf(dataDir, seed);
-  // Only the demo's own database is emptied, never another one.
+  // Only the database of the demo itself is emptied.
   if (config.database.url === undefined && isOver(journal)) {
     const emptied = await resetDemo(config, databaseUrl, { journal, participantId: demoParticipantId });
     if (emptied) logger.info('demo restarts with an empty database: its data is from another version');
@@ -135,7 +136,7 @@ async function startDemo(config: Config, databaseUrl: string, logger: Logger): P
   );
 }
 
-/** Tries the next port if another demo that starts at the same time has taken a free one. */
+/** Tries the next port if another demo, which starts at the same time, has taken the free port. */
 async function onFreePort<T>(port: () => Promise<number>, listen: (port: number) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -148,8 +149,8 @@ async function onFreePort<T>(port: () => Promise<number>, listen: (port: number)
 
 /**
  * Deletes the demo. The stored rows are deleted before its journal, so that the deletion is repeated after a crash in
- * between. Returns false if the schema was kept because another ledger was indexed into it; that ledger may have pruned
- * the stored history since.
+ * between. Returns false if the schema was kept because another ledger was indexed into it. That schema must not be
+ * deleted, because the ledger may have pruned the stored history since.
  */
 async function resetDemo(
   config: Config,
@@ -174,8 +175,8 @@ async function resetDemo(
 }
 
 /**
- * Makes a database slow on purpose: locks table `stream` against writers, so that the checkpoint cannot advance while
- * reads continue.
+ * Slows down a database on purpose. It locks table `stream` against writers, so that the checkpoint cannot advance
+ * while reads continue.
  * @param ms duration, milliseconds
  * @throws IndexerError STORE_… if the database cannot be reached or has no such schema
  */

@@ -32,8 +32,8 @@ export const embeddedPostgres = (): Promise<typeof PostgresModule> =>
 
 /**
  * Connection URL of the embedded server that runs in a folder; undefined if none runs.
- * @param isExpected whether a server is known to run there. Then a missing package is an error; otherwise it means that
- * no server can run
+ * @param isExpected whether a server is known to run there. If so, a missing package is an error. If not, a missing
+ * package means that no server is running
  * @throws IndexerError DEMO_PART_MISSING
  */
 export async function runningServerUrl(dataDir: string, isExpected = false): Promise<string | undefined> {
@@ -53,7 +53,7 @@ async function part<Module>(name: keyof typeof folders, loading: Promise<Module>
     return await loading;
   } catch (thrown) {
     const missing = thrown instanceof Error && 'code' in thrown && thrown.code === 'ERR_MODULE_NOT_FOUND';
-    // If an installed package lacks one of its own dependencies, that is a different failure.
+    // If an installed package lacks one of its own dependencies, the original error is thrown.
     if (!missing || !thrown.message.includes(`'${name}'`)) throw thrown;
     throw new IndexerError(`package ${name} is not installed next to this ${bin}; a clone has it`, {
       code: 'DEMO_PART_MISSING',

@@ -64,8 +64,8 @@ function leaveNote({ config, embeddedParts, indexer }: BannerContext, live: bool
 }
 
 /**
- * Waits until the first query returns rows, so that the banner has only working queries. False if it returns none in
- * time.
+ * Waits until the first query returns rows, so that the banner contains only working queries. Resolves to false if the
+ * query returns no rows in time.
  */
 async function untilItAnswers({ config, embeddedParts, over }: BannerContext): Promise<boolean> {
   const { databaseUrl: url } = embeddedParts;

@@ -1,7 +1,7 @@
 /**
- * The note that an embedded run keeps in its data folder while it runs: its addresses, and which servers are embedded.
- * Other commands find the run of their folder by this note and by its HTTP responses. The note contains no secret,
- * because the password stays in the file of the server.
+ * The note that an embedded run keeps in its data folder while it runs. It contains the addresses of the run and says
+ * which servers are embedded. Other commands find the run of their folder by this note and by its HTTP responses. The
+ * note contains no secret. The password is only in the file of the server.
  *
  * The data folder is below the current folder, so a copied project may contain a foreign note. A note is valid only if
  * its file and its process belong to this user and no other user can write to the file. Its ledger must be on this
@@ -58,7 +58,8 @@ export async function runningDemo(dataDir: string): Promise<DemoNote | undefined
 }
 
 /**
- * The error for a second run in the folder, which would write events of its own ledger to the journal of the first run.
+ * The error if a second run starts in the folder. That run would write events of its own ledger to the journal of the
+ * first run.
  */
 export function demoRunning(dataDir: string, note?: DemoNote): IndexerError {
   const who = note === undefined ? 'another process' : `process ${String(note.pid)}`;
@@ -83,7 +84,7 @@ const byAnyoneElse = 0o077;
 
 /** The text of the note. Throws if the note does not belong exclusively to this user. */
 function readOwn(dataDir: string): string {
-  // Does not follow a symbolic link and does not wait for a pipe.
+  // The file is opened without following a symbolic link and without waiting for a pipe.
   const file = openSync(fileIn(dataDir), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     const found = fstatSync(file);
@@ -106,7 +107,7 @@ function isNote(value: unknown): value is DemoNote {
   return embeddedLedger === false || (isAddress(String(ledgerUrl)) && isLoopback(new URL(String(ledgerUrl)).hostname));
 }
 
-/** Whether the text is exactly `http://host:port`, which is safe to print and to paste. */
+/** Whether the text has exactly the form `http://host:port`, which is safe to print and to paste. */
 function isAddress(text: string): boolean {
   return URL.canParse(text) && /^http:\/\/(\[[\da-f:]+\]|[\w.-]+)(:\d+)?$/.test(text);
 }
@@ -129,7 +130,7 @@ function isAlive(pid: number): boolean {
 
 const limitMs = 2_000;
 
-/** Undefined if no server responds, or if the server is not an indexer. @param url base URL */
+/** Resolves to undefined if no server responds, or if the server is not an indexer. @param url base URL */
 export async function askIndexer(url: string): Promise<StatusDocument | undefined> {
   try {
     const answer = await fetch(`${url}/status`, { signal: AbortSignal.timeout(limitMs) });

@@ -44,7 +44,8 @@ export const sandboxCommand: Command = {
       ...(host === undefined ? {} : { host }),
       ...(journal === undefined ? {} : { journal }),
       ...(demoMaxUpdates === undefined ? {} : { maxUpdates: demoMaxUpdates }),
-      // Without a database, only part of the chaos applies: nothing can be slowed down.
+      // Without a database, only a part of the chaos is possible, because there is no database that could be slowed
+      // down.
       ...(demoChaos ? { chaos: { report: (trouble: string) => print(`chaos: ${trouble}`) } } : {}),
     });
     const kept = journal === undefined ? 'state in memory, lost at the stop' : `its history is in ${journal}`;
@@ -68,7 +69,7 @@ interface SandboxAddress {
   readonly admin: boolean;
 }
 
-/** A flag takes precedence over the environment variable of the same meaning. */
+/** A flag takes precedence over the environment variable with the same meaning. */
 function sandboxOptions(args: Args, env: NodeJS.ProcessEnv): SandboxAddress {
   return {
     port: portOf(args.text('port') ?? env['SANDBOX_PORT'], args.has('port') ? '--port' : 'SANDBOX_PORT'),

@@ -26,7 +26,7 @@ export async function withDemoEnv(env: NodeJS.ProcessEnv, { values: flags }: Opt
   const withDatabase = found === undefined ? env : { ...env, [options.database.url.env]: found };
   const note = isNamed(options.ledger.url) ? undefined : notedDemo(dataDir);
   const databaseUrl = found ?? settingOf(options.database.url);
-  // The database of the environment belongs to another ledger.
+  // The database in the environment belongs to a different ledger.
   if (note?.embeddedLedger !== true || databaseUrl === undefined || databaseLabel(databaseUrl) !== note.database) {
     return withDatabase;
   }
@@ -49,7 +49,7 @@ function withoutAccess(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !names.has(name)));
 }
 
-/** An empty variable is treated as an unset one. */
+/** An empty variable is treated like an unset variable. */
 function textOf(env: NodeJS.ProcessEnv, name: string): string | undefined {
   const text = env[name]?.trim();
   return text === '' ? undefined : text;

@@ -1,4 +1,4 @@
-/** `backfill`: stores a bounded range of history. It resumes after it was killed. */
+/** `backfill`: stores a bounded range of history. If it was killed, the next call resumes. */
 import { loadConfig } from '../../config/config.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { FirstRange } from '../../store/history/coverage-ranges.ts';
@@ -57,7 +57,8 @@ const usage = 'ledger-indexer backfill [--from oldest|genesis|OFFSET] [--to end|
 
 function rangeOf(args: Args): { readonly from: string; readonly to: string } {
   const [from, to] = [args.text('from') ?? 'oldest', args.text('to') ?? 'end'];
-  // Checked here, because the errors of the configuration would name --start and --stop-at instead of --from and --to.
+  // This is checked here, because the errors of the configuration would name --start and --stop-at instead of --from
+  // and --to.
   if (!/^(?:oldest|genesis|\d+)$/.test(from)) throw fromMisused(from);
   if (!/^(?:end|\d+)$/.test(to)) throw misuse(`--to takes end or an offset, found ${JSON.stringify(to)}`, usage);
   return { from, to };
@@ -68,7 +69,7 @@ function fromMisused(from: string): IndexerError {
 }
 
 /**
- * Refuses a stored range with another start. A stream is one range without gaps, so the command can only resume from
+ * Refuses a stored range that begins elsewhere. A stream is one range without gaps, so the command can only resume from
  * the requested start.
  */
 function refuseOtherBeginning(start: 'genesis' | 'oldest' | number, first: FirstRange, schema: string): void {

@@ -1,6 +1,6 @@
 /**
- * `ledger-indexer migrate`: migrates the schema and prints the applied migrations, or prints the SQL for a user who is
- * allowed to run it. Needs only the database.
+ * `ledger-indexer migrate`: migrates the schema and prints the applied migrations, or prints the SQL so that a user
+ * with the necessary rights can run it. It needs only the database.
  */
 import { loadConfig } from '../../config/config.ts';
 import type { Command } from '../command-line/command.ts';
@@ -10,7 +10,7 @@ import type { Database } from '../../store/connection/database.ts';
 import type { Distribution } from '../../store/schema/distribution.ts';
 import { withAnyDatabase } from '../database/with-database.ts';
 
-/** Each shard costs a connection, a plan and files on a worker. */
+/** Each shard needs a connection, a plan and files on a worker. */
 const mostShards = 1024;
 const usage = 'ledger-indexer migrate --citus [--shards N]';
 
@@ -64,8 +64,8 @@ export const migrateCommand: Command = {
 };
 
 /**
- * Reports roles whose rights differ. New tables and columns have no grants, and a new version may need fewer rights;
- * only `grant-roles` changes them.
+ * Reports roles whose rights differ. New tables and columns have no grants, and a new version may need fewer rights.
+ * Only `grant-roles` changes the rights of the roles.
  */
 async function reportDifferingRoles(database: Database, write: (text: string) => void): Promise<void> {
   const { differingRoles } = await import('../../store/roles/differing-rights.ts');

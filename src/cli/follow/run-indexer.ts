@@ -83,12 +83,13 @@ async function untilDone({ stop, ...run }: Running): Promise<void> {
   const warn = (message: string) => (err: unknown) => {
     if (!over.signal.aborted) logging.logger.warn({ err }, message);
   };
-  // Recorded only after the start: if the participant is another one, the indexer parks and the folder stays unchanged.
+  // The participant is recorded only after the start. If it is the wrong participant, the indexer parks and the folder
+  // is not changed.
   if (run.embeddedParts.embeddedDatabase && url !== undefined)
     indexer.live
       .then(() => noteParticipant(dataDir, url))
       .catch(warn('storing the participant address in the data folder failed'));
-  // A failure of the banner or the note does not stop the indexer.
+  // If printing the banner or writing the note fails, the indexer continues.
   greetWhenLive({ ...run, over: over.signal }).catch(warn('printing the banner failed'));
   try {
     await Promise.race([indexer.done, aborted(stop)]);
@@ -100,8 +101,8 @@ async function untilDone({ stop, ...run }: Running): Promise<void> {
 }
 
 /**
- * Configuration of a demo: it stores interface views of the sandbox's holdings and transfers, unless other interfaces
- * are configured.
+ * The configuration of a demo. Unless other interfaces are configured, it stores the interface views of the holdings
+ * and transfers of the sandbox.
  */
 function forDemo(config: Config): Config {
   if (config.ledger.url !== undefined || config.ledger.wantedInterfaces.length > 0) return config;
@@ -123,8 +124,8 @@ function isConfigured(name: string, flags: OptionFlags, env: NodeJS.ProcessEnv):
 }
 
 /**
- * Detects a port in use before anything starts. A demo uses its previous port or the next free one. If the port was
- * configured explicitly, it is an error.
+ * Detects a port in use before anything starts. A demo uses its previous port or the next free port. If the port was
+ * configured explicitly and is in use, this is an error.
  */
 async function withFreePort(config: Config, mayMove: boolean, { logger }: Logging): Promise<Config> {
   const { dataDir, httpHost, httpPort } = config.indexer;
@@ -142,7 +143,7 @@ function withPort(config: Config, httpPort: number): Config {
   return { ...config, indexer: { ...config.indexer, httpPort } };
 }
 
-/** Another demo that starts at the same time may take a port that was free before. */
+/** Another demo that starts at the same time may take a port that was free when it was checked. */
 async function startOnFreePort(options: IndexerOptions, mayMove: boolean): Promise<Indexer> {
   const { dataDir, httpHost } = options.config.indexer;
   let { httpPort } = options.config.indexer;

@@ -1,4 +1,4 @@
-/** `run` (the default): indexes the ledger of LEDGER_URL into DATABASE_URL. Without both, runs a demo. */
+/** `run` (the default): indexes the ledger of LEDGER_URL into DATABASE_URL. If neither is set, it runs a demo. */
 import type { Command } from '../command-line/command.ts';
 
 /** Exit codes of a run, in addition to those of every command. */

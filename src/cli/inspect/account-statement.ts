@@ -1,6 +1,6 @@
 /**
- * `account-statement`: prints token balances and changes of a party between two offsets or times, with a hash for
- * reproducing it.
+ * `account-statement`: prints token balances and changes of a party between two offsets or times, with a hash that
+ * others can reproduce.
  */
 import { loadConfig } from '../../config/config.ts';
 import type { AccountStatement, AccountStatementOf, AccountStatementRow } from '../../store/reads/account-statement.ts';
@@ -104,7 +104,7 @@ async function printStatement(
   return output.text(`\n${hash()}\n`);
 }
 
-/** Prints one object, with each row on a line of its own. */
+/** Prints one object, with each row on its own line. */
 async function json({ pages, sha256, ...head }: AccountStatement, output: Output): Promise<void> {
   await output.text(`${JSON.stringify(head).slice(0, -1)},"rows":[`);
   let between = '';
@@ -119,7 +119,7 @@ async function json({ pages, sha256, ...head }: AccountStatement, output: Output
   await output.text(`],"sha256":"${sha256()}"}`);
 }
 
-/** Prints CSV for spreadsheets: amounts are numbers, and no text is a formula. */
+/** Prints CSV for spreadsheets. Amounts are numbers, and no text is a formula. */
 async function csv({ columns, pages }: AccountStatement, output: Output): Promise<void> {
   const lineOf = (row: AccountStatementRow): string =>
     csvLine(row.map((value, at) => (isNumber.has(columns[at] ?? '') ? value : noFormula(value))));
@@ -129,7 +129,7 @@ async function csv({ columns, pages }: AccountStatement, output: Output): Promis
   }
 }
 
-/** The columns of each row that the table has. */
+/** Selects from each row the columns that the table has. */
 async function* tablePages({ columns, pages }: AccountStatement): AsyncGenerator<readonly AccountStatementRow[]> {
   const places = tableColumns.map((name) => columns.indexOf(name));
   for await (const rows of pages) yield rows.map((row) => places.map((index) => row[index] ?? null));

@@ -54,7 +54,7 @@ export const diffCommand: Command = {
   },
 };
 
-/** All active contracts are read at both ends, and the reader may pause. */
+/** This is long, because all contracts active at both ends are read, and the reader of the output may pause. */
 const statementTimeoutMs = 60 * 60_000;
 
 function requestOf(args: Args): DiffRequest {

@@ -77,7 +77,10 @@ function displayOptions(
   };
 }
 
-/** Prints one object in pieces, with the rows as Postgres returns them, unparsed, so that no digit is lost. */
+/**
+ * Prints one object in pieces. The rows are printed as Postgres returns them, without parsing, so that no digit is
+ * lost.
+ */
 async function printJson(explained: Explained, output: Output): Promise<void> {
   for (const piece of objectOf(explained)) await output.piece(piece);
   await output.text('');

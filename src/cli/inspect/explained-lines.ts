@@ -11,7 +11,7 @@ export interface LineFormat {
   readonly traceUrlTemplate: string | undefined;
 }
 
-/** Lines in pieces, each of which ends with a line break. */
+/** The lines in pieces. Each piece ends with a line break. */
 export function* explainedLines(explained: Explained, display: LineFormat): Generator<string> {
   const paper = new Paper(display);
   if (explained.kind === 'update') yield* updateLines(explained, paper, display);
@@ -25,7 +25,7 @@ const codes: Readonly<Record<Tone, string>> = { head: '1', made: '32', gone: '31
 /** Maximum number of lines of a list. */
 const mostLines = 4;
 
-/** Formats lines. Each line is truncated to the width and colored afterwards, because color codes take no cells. */
+/** Formats lines. Each line is first truncated to the width and then colored, because color codes occupy no cells. */
 class Paper {
   readonly width: number;
   readonly #coloured: boolean;
@@ -40,7 +40,7 @@ class Paper {
     return this.#coloured && tone !== undefined ? `\u001B[${codes[tone]}m${fitted}\u001B[0m\n` : `${fitted}\n`;
   }
 
-  /** A list over as many lines as it needs, up to `mostLines`; nothing if the list is empty. */
+  /** Formats a list in at most `mostLines` lines. An empty list has no lines. */
   paragraph(text: string, indent: string): string {
     const lines: string[] = [];
     for (const word of visible(text).split(' ')) {
@@ -204,7 +204,7 @@ function traceOf(id: string | null, url: string | undefined): string | null {
   return url.replaceAll('{trace_id}', encodeURIComponent(id));
 }
 
-/** Minimum width for the text of a line, however deep its node is in the tree. */
+/** Minimum width for the text of a line. It applies even if the node is deep in the tree. */
 const leastText = 40;
 
 /** Indents by two cells per level of the tree while there is space, and prints the number of the remaining levels. */

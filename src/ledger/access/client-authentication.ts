@@ -1,14 +1,14 @@
 /**
- * Methods by which a client authenticates to a token endpoint. Providers list the methods that some of their clients
- * use, accept from each client the one it is registered for, and differ in how they read HTTP Basic and which audience
- * they require of an assertion.
+ * Methods by which a client authenticates to a token endpoint. A provider lists all methods that its clients may use,
+ * but accepts from each client only the method for which the client is registered. Providers also differ in how they
+ * decode HTTP Basic, and in which audience an assertion must have.
  */
 import { type ClientAuth, ClientSecretPost, modifyAssertion, PrivateKeyJwt, type ServerMetadata } from 'openid-client';
 import type { ClientKey } from './client-key.ts';
 
 /**
- * `raw` is Basic without the encoding of RFC 6749 §2.3.1, which some servers compare without decoding it. `issuer` and
- * `endpoint` are assertions signed with the client's key (RFC 7523), with that audience.
+ * `raw` is Basic without the encoding of RFC 6749 §2.3.1, because some servers do not decode the credentials. `issuer`
+ * and `endpoint` are assertions signed with the client's key (RFC 7523) whose audience is the issuer or the endpoint.
  */
 export type AuthMethod = 'basic' | 'post' | 'raw' | 'issuer' | 'endpoint';
 
@@ -26,16 +26,20 @@ export type ClientCredentials = SecretClient | KeyClient;
 
 /** The methods in the order in which they are tried. */
 export function authMethods(client: ClientCredentials, server: ServerMetadata): AuthMethod[] {
-  // Okta accepts only the endpoint as the audience, and FAPI 2.0 only the issuer. Several in one assertion are forbidden.
+  // Okta accepts only the endpoint as the audience, and FAPI 2.0 only the issuer. One assertion must not have several
+  // audiences.
   if ('key' in client) return server.issuer === server.token_endpoint ? ['issuer'] : ['issuer', 'endpoint'];
   return secretMethods(client, server.token_endpoint_auth_methods_supported);
 }
 
-/** Every provider has to support Basic (RFC 6749 §2.3.1), so Basic is first, unless the provider lists the form alone. */
+/**
+ * Every provider has to support Basic (RFC 6749 §2.3.1). Therefore Basic comes first, unless the provider lists only
+ * the form.
+ */
 function secretMethods(client: SecretClient, supported: readonly string[] | undefined): AuthMethod[] {
   const onlyPost = supported?.includes('client_secret_basic') === false && supported.includes('client_secret_post');
   const methods: AuthMethod[] = onlyPost ? ['post', 'basic'] : ['basic', 'post'];
-  // The first colon ends the id, so an id that contains a colon cannot be sent without the encoding.
+  // The first colon ends the id. An id that contains a colon can therefore be sent only with the encoding.
   const isEncoded = credentialsOf(client, 'raw') !== credentialsOf(client, 'basic');
   return isEncoded && !client.id.includes(':') ? [...methods, 'raw'] : methods;
 }
@@ -54,9 +58,9 @@ function assertionAuth({ key, kid, alg }: ClientKey, method: AuthMethod): Client
   return (server, ...request) =>
     PrivateKeyJwt(signer, {
       [modifyAssertion]: (header, payload) => {
-        // The library always names an Ed25519 key by its newer name.
+        // The library always uses the newer name of an Ed25519 algorithm.
         header['alg'] = alg;
-        // Its audience is the issuer.
+        // By default, the library sets the issuer as the audience.
         if (method === 'endpoint') payload['aud'] = server.token_endpoint;
       },
     })(server, ...request);
@@ -64,7 +68,7 @@ function assertionAuth({ key, kid, alg }: ClientKey, method: AuthMethod): Client
 
 /**
  * Every form in which a request carries the secret, longest first; used to remove it from text that a provider repeats.
- * A key is never sent, and an assertion is longer than any word that is kept of such text.
+ * Keys are never sent. Assertions need not be removed, because they are longer than any word of such text that is kept.
  */
 export function secretForms(client: ClientCredentials): readonly string[] {
   if ('key' in client || client.secret === '') return [];
@@ -79,8 +83,8 @@ function credentialsOf({ id, secret }: SecretClient, method: AuthMethod): string
 }
 
 /**
- * `application/x-www-form-urlencoded`, which leaves `*-._` unescaped. The library escapes these too, but a server that
- * does not decode needs them unescaped.
+ * `application/x-www-form-urlencoded`, which leaves `*-._` unescaped. The library would escape these characters too,
+ * but a server that does not decode the credentials needs them unescaped.
  */
 function formEncoded(text: string): string {
   return new URLSearchParams([['', text]]).toString().slice(1);

@@ -1,11 +1,11 @@
-/** Reads the credentials of the OAuth client again, so that a new secret or key needs no restart. */
+/** Reads the credentials of the OAuth client again, so that a new secret or key can be used without a restart. */
 import type { ClientCredentials } from './client-authentication.ts';
 import { type ClientKey, readClientKey } from './client-key.ts';
 import { readTokenFile } from './token.ts';
 
 /**
- * Exactly one of `clientSecret` and `clientKey` is set. Files are read again for every token; while one is missing or not
- * usable, the last secret or key is used.
+ * Exactly one of `clientSecret` and `clientKey` is set. The files are read again for every token. While a file is
+ * missing or not usable, the last secret or key is used.
  */
 export interface CredentialOptions {
   readonly clientId: string;
@@ -14,11 +14,11 @@ export interface CredentialOptions {
   /** The key as read at the start. */
   readonly clientKey?: ClientKey | undefined;
   readonly clientKeyFile?: string | undefined;
-  /** Sent with the signature if the file names no `kid`. */
+  /** This key id is sent if the file contains no `kid`. */
   readonly clientKeyId?: string | undefined;
 }
 
-/** RFC 6749, appendix A.2; the configuration requires the same. */
+/** The syntax of a secret in RFC 6749, appendix A.2. The configuration requires the same syntax. */
 const legalSecret = /^[\x20-\x7e]+$/u;
 
 /** The credentials at the start. */
@@ -26,7 +26,10 @@ export function firstCredentials({ clientId: id, clientKey, clientSecret = '' }:
   return clientKey === undefined ? { id, secret: clientSecret } : { id, key: clientKey };
 }
 
-/** The credentials in the file; the current object if they are the same, or if the file is missing or not usable. */
+/**
+ * The credentials in the file. Returns the current object if they are the same, or if the file is missing or not
+ * usable.
+ */
 export async function credentialsAgain(
   current: ClientCredentials,
   { clientSecretFile, clientKeyFile, clientKeyId }: CredentialOptions,

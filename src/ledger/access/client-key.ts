@@ -1,6 +1,6 @@
 /**
- * The private key by which an OAuth client signs its assertions (RFC 7523), from a PEM or JWK file. Errors describe the
- * content of the file and never repeat it.
+ * Reads the private key with which an OAuth client signs its assertions (RFC 7523) from a PEM or JWK file. Errors
+ * describe the content of the file and never repeat it.
  */
 import { createHash, createPrivateKey, type JsonWebKey, type KeyObject, webcrypto } from 'node:crypto';
 import type { CryptoKey } from 'openid-client';
@@ -9,11 +9,11 @@ import { IndexerError } from '../../errors/indexer-error.ts';
 import { isObject } from '../frames/field.ts';
 
 export interface ClientKey {
-  /** Cannot be exported. */
+  /** The key is not extractable. */
   readonly key: CryptoKey;
-  /** By which the provider finds the public key; undefined if the client has one key only. */
+  /** The id by which the provider finds the public key. Undefined if the client has only one key. */
   readonly kid: string | undefined;
-  /** Algorithm of the signature as JWTs name it, such as `RS256`. */
+  /** The signature algorithm in JWT notation, such as `RS256`. */
   readonly alg: string;
   /** Changes with the content of the file. */
   readonly version: string;
@@ -21,13 +21,13 @@ export interface ClientKey {
 
 type Jwk = Readonly<Record<string, unknown>>;
 
-/** By kind of key: the algorithms in which it can sign. The first is used if a JWK names none. */
+/** The signature algorithms that each kind of key supports. The first one is used if a JWK names none. */
 const algorithms: Readonly<Record<string, readonly string[]>> = {
   rsa: ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
   prime256v1: ['ES256'],
   secp384r1: ['ES384'],
   secp521r1: ['ES512'],
-  // RFC 9864 renamed EdDSA to Ed25519 in 2025, and many providers accept the earlier name only.
+  // RFC 9864 renamed EdDSA to Ed25519 in 2025, but many providers accept only the earlier name.
   ed25519: ['EdDSA', 'Ed25519'],
 };
 
@@ -37,7 +37,7 @@ const fewestRsaBits = 2048;
 
 /**
  * Reads the key.
- * @param keyId sent if the file names no `kid`
+ * @param keyId key id that is sent if the file contains no `kid`
  * @throws IndexerError CONFIGURATION_INVALID (exit 78)
  */
 export async function readClientKey(path: string, keyId: string | undefined): Promise<ClientKey> {
@@ -93,7 +93,7 @@ function algorithmOf(key: KeyObject, named: unknown, path: string): string {
   return alg;
 }
 
-/** The algorithm as WebCrypto names it. */
+/** The algorithm in the notation of WebCrypto. */
 function importOf(alg: string): webcrypto.Algorithm | webcrypto.EcKeyImportParams | webcrypto.RsaHashedImportParams {
   const namedCurve = curves[alg];
   if (namedCurve !== undefined) return { name: 'ECDSA', namedCurve };

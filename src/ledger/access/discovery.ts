@@ -23,7 +23,7 @@ export interface DiscoveryOptions {
 
 /**
  * Requests the metadata from both locations.
- * @throws the library's error; when both fail, that of the first location
+ * @throws the library's error; if both requests fail, the error of the first location
  */
 export async function discoverServer(options: DiscoveryOptions): Promise<ServerMetadata> {
   try {
@@ -43,13 +43,14 @@ async function requestMetadata(
   issuer: string,
   algorithm: 'oidc' | 'oauth2',
 ): Promise<ServerMetadata> {
-  // The library would refuse http even on loopback. The rule in our fetch does not, and it applies to every request.
+  // The library would refuse http even on loopback. This option disables that check. Our fetch function applies its own
+  // rule to every request.
   const settings = { algorithm, timeout, execute: [allowInsecureRequests], [customFetch]: fetchIt };
   const found = await discovery(new URL(issuer), clientId, {}, None(), settings);
   return found.serverMetadata();
 }
 
-/** The issuer as the provider spells it, if it differs from the configured one only in the final slash. */
+/** The issuer in the spelling of the provider, if it differs from the configured issuer only in the final slash. */
 function sameButSlash(thrown: unknown, issuer: string): string | undefined {
   const named = otherIssuerIn(thrown);
   return named !== undefined && withoutSlash(named) === withoutSlash(issuer) ? named : undefined;

@@ -37,7 +37,7 @@ export interface OAuthOptions extends CredentialOptions {
   readonly issuer?: string | undefined;
   readonly tokenUrl?: string | undefined;
   readonly audience?: string | undefined;
-  /** Scopes separated by blanks; if empty, no scope is requested. */
+  /** Scopes separated by blanks. If empty, no scope is requested. */
   readonly scope: string;
   /** Certificate authority of the provider's certificate, PEM. */
   readonly ca?: string | undefined;
@@ -53,14 +53,14 @@ export interface OAuthOptions extends CredentialOptions {
 
 /**
  * Delays before a new token is used, milliseconds, by the number of tokens that were refused as soon as they were used.
- * If the provider's clock is ahead of the participant's, a token is not valid yet. The delay is at most a quarter of
- * the token's lifetime.
+ * If the provider's clock is ahead of the participant's clock, a new token is not valid yet. The delay is at most a
+ * quarter of the token's lifetime.
  */
 const keptBackMs = [0, 2_000, 5_000] as const;
 /** Milliseconds. A token that is refused within this time of its first use may not be valid yet. */
 const youngMs = 10_000;
 
-/** A provider as far as it is known: where it issues tokens, and how it is reached. */
+/** What is known about a provider: the endpoint that issues tokens, and the method to reach it. */
 interface Provider {
   readonly server: ServerMetadata;
   readonly fetchIt: CustomFetch;
@@ -84,28 +84,35 @@ function configure(provider: Provider, client: ClientCredentials, method: AuthMe
   const config = new Configuration(provider.server, client.id, {}, clientAuth(client, method));
   config.timeout = provider.timeoutSeconds;
   config[customFetch] = provider.fetchIt;
-  // The library would refuse http even on loopback. The rule in our fetch does not, and it applies to every request.
+  // The library would refuse http even on loopback. This option disables that check. Our fetch function applies its own
+  // rule to every request.
   allowInsecureRequests(config);
   return config;
 }
 
-/** Whether the provider may not have recognized the client. The client may then be registered for another method. */
+/**
+ * Whether the provider may have failed to recognize the client. In that case, the client may be registered for another
+ * method.
+ */
 function isUnrecognized({ code, facts }: IndexerError): boolean {
-  // A web page instead of a token response: a provider that reads credentials only from the form may have no better
-  // error.
+  // The response is a web page and not a token response. A provider that reads credentials only from the form may
+  // respond this way.
   if (code === 'LEDGER_TOKEN_PROVIDER_UNAVAILABLE') return facts['httpStatus'] === 400;
   if (code !== 'LEDGER_TOKEN_REFUSED') return false;
   return facts['httpStatus'] === 401 || unrecognized.has(String(facts['oauthError'])) || isIncomplete(facts);
 }
 
-/** Errors of providers that did not read the client's credentials: some read them only from the form. */
+/** Error codes of providers that did not read the client's credentials. Some providers read them only from the form. */
 const unrecognized: ReadonlySet<string> = new Set(['invalid_client', 'unauthorized_client']);
 
 function isIncomplete(facts: IndexerError['facts']): boolean {
   return facts['oauthError'] === 'invalid_request';
 }
 
-/** Whether another method may get a refusal that says more: of a wrong audience, or of a request that was not read. */
+/**
+ * Whether this refusal contains little information, so that the refusal of another method may be more informative.
+ * Examples are a wrong audience and a request that the provider did not read.
+ */
 function saysLittle({ facts, message }: IndexerError): boolean {
   return isIncomplete(facts) || /refused: [^]*\b(?:aud|audience)\b/iu.test(message);
 }
@@ -215,24 +222,25 @@ class OAuthTokenSource implements TokenSource {
       } catch (thrown) {
         const failure = this.#failure(thrown);
         if (!isUnrecognized(failure)) throw this.#notTheClient(failure, method, refusal);
-        // The first refusal is the most informative, unless the method was the reason.
+        // The first refusal is usually the most informative, unless the method caused it.
         if (refusal === undefined || saysLittle(refusal)) refusal = failure;
       }
     }
-    // A web page does not say whether the client was the reason. Registering a public key changes no file here, so both
-    // audiences are tried again; secrets are not, because providers lock clients out after wrong ones.
+    // If the response is a web page, it is unknown whether the client was the reason. With a key, both audiences are
+    // tried again, because registering the public key changes no file here. With a secret, the other methods are not
+    // tried again, because providers lock clients out after wrong secrets.
     this.#refused = refusal?.code === 'LEDGER_TOKEN_REFUSED' && 'secret' in this.#client;
     throw refusal;
   }
 
-  /** With a new secret or key, every method is tried again. */
+  /** If there is a new secret or key, every method is tried again. */
   async #readCredentials(): Promise<void> {
     const found = await credentialsAgain(this.#client, this.#options);
     if (found === this.#client) return;
     [this.#client, this.#refused] = [found, false];
   }
 
-  /** All methods, the last recognized one first. Only that one if all were refused before. */
+  /** All methods, with the last recognized one first. If all methods were refused before, only that one. */
   #methods(server: ServerMetadata): readonly AuthMethod[] {
     const all = authMethods(this.#client, server);
     const first = all.find((method) => method === this.#recognized) ?? all[0] ?? 'basic';
@@ -241,8 +249,8 @@ class OAuthTokenSource implements TokenSource {
 
   /**
    * Called when the failure does not concern the client.
-   * @param refusal of the previous methods; undefined for the first method. It remains the known reason if this method
-   *   got no response.
+   * @param the refusal of the previous methods, which remains the known reason if this method got no response;
+   * undefined for the first method
    */
   #notTheClient(failure: IndexerError, method: AuthMethod, refusal: IndexerError | undefined): IndexerError {
     if (failure.retry === 'retry') return refusal ?? failure;
@@ -267,8 +275,8 @@ class OAuthTokenSource implements TokenSource {
 }
 
 /**
- * A token source that requests its tokens from a provider, the first one on first use. While there is no valid token,
- * it rejects with LEDGER_TOKEN_PROVIDER_UNAVAILABLE (retry) or LEDGER_TOKEN_REFUSED (park).
+ * A token source that requests its tokens from a provider. It requests the first token when it is first used. While
+ * there is no valid token, it rejects with LEDGER_TOKEN_PROVIDER_UNAVAILABLE (retry) or LEDGER_TOKEN_REFUSED (park).
  */
 export function createOAuthTokenSource(options: OAuthOptions): TokenSource {
   return new OAuthTokenSource(options);

@@ -9,12 +9,12 @@ import { readAll, send } from '../../http/exchange.ts';
 import { ledgerError } from '../errors/make-ledger-error.ts';
 import { isObject } from '../frames/field.ts';
 
-/** Metadata and tokens are a few kilobytes; a larger response is not from a provider. */
+/** Metadata and tokens have a few kilobytes. A larger response cannot be from a provider. */
 const maxAnswerBytes = 1024 * 1024;
 const withoutBody: ReadonlySet<number> = new Set([204, 205, 304]);
 
 export interface ProviderConnection {
-  /** Certificate authority to trust instead of those of the system, PEM. */
+  /** Certificate authority that is trusted instead of the authorities of the system, PEM. */
   readonly ca: string | undefined;
   /** Allows plain http to another machine. */
   readonly insecure: boolean;
@@ -58,7 +58,7 @@ export function createProviderFetch(connection: ProviderConnection): CustomFetch
 
 async function exchange(url: string, options: CustomFetchOptions, signal: AbortSignal, ca?: string): Promise<Response> {
   const { method, headers, body } = options;
-  // No agent, because an idle connection would usually be dead at the next request some minutes later.
+  // No agent is used, because an idle connection would usually be closed before the next request some minutes later.
   const outgoing = { method, headers, payload: textOf(body), agent: false, tls: { ca }, signal } as const;
   try {
     signal.throwIfAborted();
@@ -76,7 +76,7 @@ async function exchange(url: string, options: CustomFetchOptions, signal: AbortS
 async function plainTokenResponse(response: Response): Promise<Response> {
   const { status } = response;
   const headers = new Headers(response.headers);
-  // A challenge in this header would hide the error that the body names.
+  // A challenge in this header would hide the error in the body.
   headers.delete('www-authenticate');
   const text = await response.text();
   const found = parsedObject(text);
@@ -98,7 +98,7 @@ function parsedObject(text: string): Readonly<Record<string, unknown>> | undefin
 }
 
 /**
- * Finds the error under the names of RFC 6749 §5.2, or those of Okta. A 401 without an error means that the client was
+ * Finds the error under the field names of RFC 6749 §5.2 or of Okta. A 401 without an error means that the client was
  * refused.
  */
 function errorIn(found: Readonly<Record<string, unknown>>, status: number): Record<string, unknown> | undefined {
@@ -114,8 +114,8 @@ function errorIn(found: Readonly<Record<string, unknown>>, status: number): Reco
 }
 
 /**
- * The token with a type and a numeric lifetime. A missing type defaults to the only one in use; a lifetime that is not
- * a number is left out.
+ * The token with a type and a numeric lifetime. If the type is missing, the only type in use is added. A lifetime that
+ * is not a number is omitted.
  */
 function tokenIn(found: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { access_token, token_type, expires_in } = found;

@@ -1,9 +1,9 @@
 /**
  * Ed25519 signatures of external parties, whose keys are not on the participant. The client signs the hash that the
- * participant returns and does not compute it from the prepared transaction, so it trusts the preparing participant. A
- * client that must not trust it has to compute the hash first.
- * Source: OpenAPI 3.5.10 (SigningPublicKey, Signature, SinglePartySignatures). The fingerprint is the ledger's hash of
- * a public key: SHA-256 as multihash over a purpose number and the raw key.
+ * participant returns. It does not compute the hash from the prepared transaction, so it has to trust the preparing
+ * participant. A client that does not trust the participant has to compute the hash itself. Source: OpenAPI 3.5.10
+ * (SigningPublicKey, Signature, SinglePartySignatures). The fingerprint is the ledger's hash of a public key: SHA-256
+ * as multihash over a purpose number and the raw key.
  */
 import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, sign, type KeyObject } from 'node:crypto';
 import { IndexerError } from '../../errors/indexer-error.ts';
@@ -11,17 +11,20 @@ import { ledgerError } from '../errors/make-ledger-error.ts';
 
 /** Multihash prefix of SHA-256: algorithm 0x12, length 0x20. */
 const sha256Prefix = '1220';
-/** The ledger's purpose number for "hash of a public key": four bytes, big-endian, before the hashed bytes. */
+/**
+ * The number that the ledger uses for the purpose "hash of a public key". It is encoded as four bytes, big-endian,
+ * before the hashed bytes.
+ */
 const fingerprintPurpose = Buffer.from([0, 0, 0, 12]);
 const rawKeyBytes = 32;
 
 /** The key pair of one external party. */
 export interface SigningKey {
-  /** Never displayed, logged or sent. */
+  /** The key is never displayed, logged or sent. */
   readonly privateKey: KeyObject;
   /** 32 bytes. */
   readonly rawPublicKey: Buffer;
-  /** `1220` and 64 hex digits; the part of the party id after `::`. */
+  /** `1220` followed by 64 hex digits. This is the part of the party id after `::`. */
   readonly fingerprint: string;
 }
 
@@ -90,7 +93,7 @@ function privateKeyIn(pem: string): KeyObject | undefined {
   try {
     return createPrivateKey({ key: pem, format: 'pem' });
   } catch {
-    // The cause may quote the key, so it is dropped.
+    // The cause may quote the key, so it is not kept.
     return undefined;
   }
 }

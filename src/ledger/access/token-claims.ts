@@ -1,6 +1,6 @@
 /**
- * Claims of a token, for an operator who needs to know why it is refused. Nothing is verified, and the token is not
- * stored.
+ * Reads claims of a token, so that an operator can find out why the token is refused. Nothing is verified, and the
+ * token is not stored.
  */
 import type { JWTPayload } from 'jose';
 // The main entry of the package loads 45 more files.
@@ -25,7 +25,7 @@ function claimsOf(token: string): JWTPayload | undefined {
   }
 }
 
-/** The claims that state who may use a token, and when; undefined if the token is not a JWT. */
+/** The claims that say who may use a token and when. Undefined if the token is not a JWT. */
 export function tokenClaims(token: string): TokenClaims | undefined {
   const claims = claimsOf(token);
   if (claims === undefined) return undefined;
@@ -49,8 +49,8 @@ function seconds(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
 }
 
-// Visible reasons why a participant may not accept a token, because its refusal names no reason. No claims but times
-// are repeated.
+// Finds reasons, visible in the token, why a participant may refuse it. This is needed because the refusal of a
+// participant contains no reason. Of the claims, only times are repeated.
 
 /** Maximum lifetime that participants allow by default, seconds. */
 const usualLifetime = 300;
@@ -58,7 +58,7 @@ const usualLifetime = 300;
 const tolerance = 5;
 
 /**
- * Predicates for a sentence with the subject "the token itself"; empty when no flaw is visible.
+ * Predicates that complete a sentence with the subject "the token itself". Empty if no flaw is visible.
  * @param now seconds since 1970
  */
 export function tokenFlaws(token: string, now: number): readonly string[] {

@@ -1,6 +1,6 @@
 /**
- * Lifetime of an access token. Renewal follows the monotonic clock from the moment a token was obtained. So a wall
- * clock that is wrong, or is corrected, neither renews in a loop nor lets a token expire unnoticed.
+ * Lifetime of an access token. The time of renewal is measured with the monotonic clock, from the moment a token was
+ * obtained. Therefore a wrong or corrected wall clock causes neither a loop of renewals nor an unnoticed expiry.
  */
 import { tokenClaims } from './token-claims.ts';
 
@@ -8,8 +8,8 @@ import { tokenClaims } from './token-claims.ts';
 const renewalShare = 0.8;
 
 /**
- * Longest lifetime, seconds; longer ones are reduced to it. A lifetime near the largest number would make the renewal
- * time NaN.
+ * Maximum lifetime, seconds. A longer lifetime is reduced to this value, because a lifetime near the largest number
+ * would make the renewal time NaN.
  */
 const longestLifeSeconds = 10 * 365 * 86_400;
 
@@ -40,24 +40,24 @@ function endless(token: string): TokenLease {
 /**
  * A token that was just issued to this program.
  * @param requestedAt `performance.now()` when it was requested; the token cannot be older
- * @param expiresIn lifetime according to the provider, seconds. If it is missing or 0, the token's own `exp - iat` is
- *   used: 0 means "unknown" for some providers, for others the last second of a cached token.
+ * @param expiresIn lifetime according to the provider, seconds. If it is missing or 0, `exp - iat` of the token is
+ * used. Some providers send 0 if the lifetime is unknown, others in the last second of a cached token.
  */
 export function leaseOfIssued(token: string, requestedAt: number, expiresIn: number | undefined): TokenLease {
   const { expiresAt: exp, issuedAt: iat } = tokenClaims(token) ?? {};
   const own = exp !== undefined && iat !== undefined ? exp - iat : 0;
   const seconds = Math.min(expiresIn !== undefined && expiresIn > 0 ? expiresIn : own, longestLifeSeconds);
   if (seconds <= 0) return endless(token);
-  // The times in a token are truncated to seconds, so it may expire almost a second earlier than promised.
+  // The times in a token are truncated to seconds, so the token may expire almost a second earlier than stated.
   const certainMs = Math.max(seconds - 1, seconds / 2) * 1000;
-  // The token's own expiry if it has one, because the metric is compared with the clocks of other machines.
+  // The expiry in the token is used if it has one, because the metric is compared with the clocks of other machines.
   const expiresAt = exp ?? Math.round(Date.now() / 1000 + seconds);
   return lease(token, requestedAt, certainMs, certainMs, expiresAt);
 }
 
 /**
- * A token that was obtained elsewhere some time ago, such as one in a file. Only the wall clock gives its age, so the
- * age is limited to the range from 0 to its lifetime.
+ * A token that was obtained elsewhere some time ago, such as one in a file. Its age can only be determined with the
+ * wall clock, so the age is limited to the range from 0 to its lifetime.
  */
 export function leaseOfFound(token: string, foundAt: number): TokenLease {
   const { expiresAt: exp, issuedAt: iat } = tokenClaims(token) ?? {};

@@ -1,5 +1,5 @@
 /**
- * The access token: where it comes from, whether it is well formed, and where it may be sent. The token itself never
+ * Reads the access token, checks that it is well formed, and checks where it may be sent. The token itself never
  * appears in an error, a fact or a log line.
  */
 import { once } from 'node:events';
@@ -17,18 +17,21 @@ export interface AccessToken extends TokenLease {
 }
 
 export interface TokenSource {
-  /** The token for one call; undefined if none is configured. Waits for a new token only when there is no valid one. */
+  /**
+   * The token for one call, or undefined if no token is configured. Waits for a new token only if there is no valid
+   * one.
+   */
   read(): Promise<string | undefined>;
   /**
-   * The token for a stream, with its lifetime. At `renewAt` or later this requests a newer token. If there is none yet,
-   * it returns the old one with a later `renewAt`.
+   * The token for a stream, with its lifetime. At `renewAt` or later this requests a newer token. If there is no newer
+   * token yet, it returns the old token with a later `renewAt`.
    */
   lease(): Promise<AccessToken | undefined>;
-  /** Called when the ledger refused the token, which is not returned again if another one can be had. */
+  /** Called when the ledger refused the token. That token is not returned again if another token is available. */
   invalidate(): void;
   /**
-   * Resolves once another program has replaced the last returned token, or `signal` is aborted. If only this program or
-   * a restart can replace the token, it waits for `signal`.
+   * Resolves when another program has replaced the last returned token, or when `signal` is aborted. If only this
+   * program or a restart can replace the token, it resolves only when `signal` is aborted.
    */
   replaced(signal: AbortSignal): Promise<void>;
 }
@@ -44,7 +47,7 @@ export interface TokenSourceOptions {
  * watched, because a replaced symbolic link or a file on another machine sends no notification.
  */
 const fileCheckMs = 1_000;
-/** Minimum of this interval, however little is left of the token's lifetime. */
+/** Minimum of this interval, even if the token expires very soon. */
 const shortestFileCheckMs = 200;
 
 /** Characters that both an HTTP header and a WebSocket subprotocol can carry: the `token` rule of RFC 9110. */
@@ -61,8 +64,8 @@ export function assertWellFormed(token: string, origin: string): string {
 }
 
 /**
- * The trimmed content of the file; undefined while the file is empty or missing, which a rotation may cause for a
- * moment.
+ * The trimmed content of the file. Undefined while the file is empty or missing, which may happen briefly while the
+ * file is replaced.
  */
 export async function readTokenFile(path: string): Promise<{ token: string | undefined; cause?: unknown }> {
   try {
@@ -116,7 +119,7 @@ function malformed(token: string): IndexerError | undefined {
 }
 
 /**
- * Uses the last good token until it expires.
+ * Returns the last good token until it expires.
  * @throws the problem if there is no good token, or the ledger refused it
  */
 function inPlaceOfMalformed(last: TokenLease | undefined, problem: IndexerError): AccessToken {
@@ -124,7 +127,9 @@ function inPlaceOfMalformed(last: TokenLease | undefined, problem: IndexerError)
   return { ...checkedAgain(last), problem };
 }
 
-/** If the file is renewed late, it is read again soon: the shorter the token's lifetime, the earlier. */
+/**
+ * If the file is renewed late, it is read again soon. The interval is shorter if the lifetime of the token is shorter.
+ */
 function checkedAgain(lease: TokenLease): TokenLease {
   const { renewAt, endsAt } = lease;
   const now = performance.now();
@@ -142,7 +147,7 @@ function fixedSource(configuredToken: string | undefined): TokenSource {
     return fixed;
   };
   return {
-    // Asynchronous, so that a malformed token rejects as it does from every other source.
+    // This is an async function, so that a malformed token causes a rejection, as with every other source.
     lease: async () => await Promise.resolve(lease()),
     read: async () => await Promise.resolve(lease()?.token),
     invalidate: () => undefined,
@@ -150,15 +155,15 @@ function fixedSource(configuredToken: string | undefined): TokenSource {
   };
 }
 
-/** For sources whose token no other program replaces. */
+/** Used by sources whose token no other program replaces. */
 export async function untilAborted(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort');
 }
 
 /**
  * A token source for a fixed token, or for a file that another program renews. The file is read again at each call.
- * While it is empty or missing, the last good token stays in use. While its content is not a token, the last good token
- * is used until it expires.
+ * While the file is empty or missing, the last good token is used. While its content is not a token, the last good
+ * token is used until it expires.
  */
 export function createTokenSource({ token, tokenFile }: TokenSourceOptions): TokenSource {
   return tokenFile === undefined ? fixedSource(token) : fileSource(tokenFile);

@@ -1,6 +1,6 @@
 /**
- * Reads responses of the participant, and requests lists. Only fields that a caller needs are checked. All others are
- * returned unchanged, because releases differ in which fields they leave out, send as null or add.
+ * Reads responses of the participant, and requests lists. Only fields that a caller needs are checked. All other fields
+ * are returned unchanged, because releases differ in the fields that they omit, send as null or add.
  */
 import { isObject, type JsonObject } from '../frames/field.ts';
 import { ledgerError } from '../errors/make-ledger-error.ts';
@@ -61,7 +61,7 @@ export function answerTexts(answer: unknown, name: string, path: string): readon
   throw ledgerError('LEDGER_UNDECODABLE', `expected a list of texts in '${name}' of ${path}, found another type`);
 }
 
-/** A list whose entries carry their key as a text under `key`. @throws IndexerError LEDGER_UNDECODABLE */
+/** A list whose entries have a text as key in the field `key`. @throws IndexerError LEDGER_UNDECODABLE */
 export function answerEntries<K extends string>(
   answer: unknown,
   name: string,
@@ -74,7 +74,7 @@ export function answerEntries<K extends string>(
   throw ledgerError('LEDGER_UNDECODABLE', `expected a text in '${name}[].${key}' of ${path}, found another type`);
 }
 
-/** The token of the next page; undefined on the last one. */
+/** The token of the next page; undefined on the last page. */
 export function nextPageToken(answer: unknown): string | undefined {
   const value = field(answer, 'nextPageToken');
   return typeof value === 'string' && value !== '' ? value : undefined;
@@ -89,16 +89,16 @@ export function sentOffset(offset: number | undefined, name: string): void {
   throw ledgerError('LEDGER_REQUEST_INVALID', `expected an integer up to 2^53-1 as ${name}, found another number`);
 }
 
-// Lists over HTTP: the same elements as on the WebSocket of the same path, collected by the node into one array. For
-// small results only. The node refuses more than 200 elements (LEDGER_REQUEST_INVALID, HTTP 413) unless `limit` is at
-// most 200, and then it truncates silently.
+// Lists over HTTP. The node returns the same elements as on the WebSocket of the same path, in one array. Use them only
+// for small results. If there are more than 200 elements, the node refuses the request (LEDGER_REQUEST_INVALID, HTTP
+// 413). If `limit` is at most 200, the node truncates the list without a warning.
 
 export interface ListOptions {
   /** Maximum number of elements. */
   readonly limit?: number;
   /**
-   * The node responds after this many milliseconds without a new element; default 500. For lists that have no end of
-   * their own. Keep it below the request timeouts of both sides (20 s at the node).
+   * The node responds after this many milliseconds without a new element; default 500. Use it for lists that have no
+   * end. Keep it below the request timeouts of both sides (20 s at the node).
    */
   readonly streamIdleTimeoutMs?: number;
 }

@@ -27,11 +27,13 @@ export interface LedgerClient {
   readonly parties: PartyCalls;
   readonly users: UserCalls;
   readonly interactive: InteractiveCalls;
-  /** For requests that have no call of their own. */
+  /** For requests without a typed call. */
   readonly transport: Transport;
 }
 
-/** Creates a client for one participant. It holds no connection of its own. The token is read again for every call. */
+/**
+ * Creates a client for one participant. The client itself keeps no connection. The token is read again for every call.
+ */
 export function createLedgerClient(options: TransportOptions): LedgerClient {
   const plain = createTransport(options);
   const node = nodeCalls(plain);

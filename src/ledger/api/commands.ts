@@ -1,7 +1,7 @@
 /**
- * Commands as they are sent, directly or by interactive submission, and direct submission itself. Template ids are
- * `#package-name:M:E` or `package-id:M:E`; for a choice of an interface the id is the interface's. Daml values are
- * plain JSON (Int and Numeric as text). Source: OpenAPI description of 3.5.10.
+ * The types of commands, which are sent directly or by interactive submission, and the calls for direct submission.
+ * Template ids are `#package-name:M:E` or `package-id:M:E`. For a choice of an interface, the id is the id of the
+ * interface. Daml values are plain JSON (Int and Numeric as text). Source: OpenAPI description of 3.5.10.
  */
 import type { Transport } from '../transport/transport.ts';
 import { answerField, answerOffset, answerText } from './answer.ts';
@@ -46,12 +46,12 @@ export interface Duration {
   readonly nanos: number;
 }
 
-/** Period in which a repeated command id is refused: a duration, or everything after an offset. */
+/** The period in which a repeated command id is refused. It is a duration, or everything after an offset. */
 export type DeduplicationPeriod =
   | { readonly DeduplicationDuration: { readonly value: Duration } }
   | { readonly DeduplicationOffset: { readonly value: number } };
 
-/** A contract that the submitter discloses although the participant does not know it. */
+/** A contract that the submitter discloses because the participant does not know it. */
 export interface DisclosedContract {
   /** Base64, from a CreatedEvent that was requested with its blob. */
   readonly createdEventBlob: string;
@@ -70,7 +70,8 @@ export interface PrefetchContractKey {
 export interface CommandContext {
   readonly commands: readonly Command[];
   /**
-   * Identifies the change, together with user and `actAs`: the same three are accepted once per deduplication period.
+   * Identifies the change, together with user and `actAs`: the same combination is accepted only once per deduplication
+   * period.
    */
   readonly commandId: string;
   readonly actAs: readonly string[];
@@ -116,10 +117,10 @@ export interface ReassignmentCommands {
   readonly submissionId?: string;
 }
 
-// Direct submission of commands. Right for all: CanActAs for every party in `actAs`, CanReadAs for those in `readAs`. A
-// rejected command is an IndexerError with the ledger's own code in `facts.ledgerCode` (e.g. DUPLICATE_COMMAND,
-// CONTRACT_NOT_FOUND, INCONSISTENT). After LEDGER_UNREACHABLE and LEDGER_UNAVAILABLE it is unknown whether the command
-// was accepted, so retry with the same command id.
+// Direct submission of commands. All calls need the right CanActAs for every party in `actAs`, and CanReadAs for every
+// party in `readAs`. A rejected command is an IndexerError with the ledger's own code in `facts.ledgerCode` (e.g.
+// DUPLICATE_COMMAND, CONTRACT_NOT_FOUND, INCONSISTENT). After LEDGER_UNREACHABLE and LEDGER_UNAVAILABLE it is unknown
+// whether the command was accepted. Retry with the same command id.
 
 export interface SubmitResponse {
   readonly updateId: string;
@@ -137,7 +138,7 @@ export interface CommandCalls {
   submitAndWait(commands: Commands): Promise<SubmitResponse>;
   /**
    * `POST /v2/commands/submit-and-wait-for-transaction`, whose request nests the commands one level deeper than the
-   * others. Without a format: shape ACS_DELTA, events of `actAs` and `readAs`. All releases.
+   * other requests. Without a format, the shape is ACS_DELTA with the events of `actAs` and `readAs`. All releases.
    */
   submitAndWaitForTransaction(commands: Commands, transactionFormat?: TransactionFormat): Promise<Transaction>;
   /** `POST /v2/commands/async/submit`: resolves when the commands are accepted. A completion reports the outcome. */

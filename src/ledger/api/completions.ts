@@ -1,6 +1,6 @@
 /**
- * Outcomes of submitted commands, as lists over HTTP. Right: CanActAs (or CanReadAs) for each party that the request
- * names.
+ * Outcomes of submitted commands, as lists over HTTP. The calls need the right CanActAs or CanReadAs for each party in
+ * the request.
  */
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { isObject } from '../frames/field.ts';
@@ -62,7 +62,10 @@ export interface CompletionResponse {
   };
 }
 
-/** Completions of a signed transaction, newest last. It is accepted at most once, perhaps after rejections. */
+/**
+ * Completions of a signed transaction, newest last. The transaction is accepted at most once, possibly after
+ * rejections.
+ */
 export interface CompletionsByHash {
   readonly acceptedCompletion: Completion | undefined;
   readonly lastRejectedCompletions: readonly Completion[];

@@ -1,7 +1,7 @@
 /**
- * Cache of pages of changes, shared by clients that read the same changes. Clients that follow the end of history
- * request the page after the same cursor. It is read once and kept for a few seconds, so an additional client costs a
- * connection to the server, but none to the database.
+ * Cache of pages of changes, shared by clients that read the same changes. Clients that follow the end of history all
+ * request the page after the same cursor. That page is read once and kept for a few seconds. An additional client
+ * therefore needs a connection to this server but not to the database.
  */
 import { formatCursor, type ChangesPage, type ChangesRequest } from '../../model/push/changes.ts';
 import { SharedWork, type Turns } from './turns.ts';
@@ -9,16 +9,21 @@ import { SharedWork, type Turns } from './turns.ts';
 /** Reads one page. @throws the IndexerErrors of `readChanges` */
 export type ReadPage = (request: ChangesRequest) => Promise<ChangesPage>;
 
-/** An encoded page: the same bytes for all clients, never copied. The bytes are empty if there are no changes. */
+/**
+ * An encoded page. All clients get the same bytes, which are never copied. The bytes are empty if there are no changes.
+ */
 export interface SharedPage extends Omit<ChangesPage, 'changes'> {
   readonly bytes: Buffer;
 }
 
 export type ChangeForm = 'sse' | 'ndjson';
 
-/** Maximum number of cached pages. Each has a few hundred rows and serves clients that are not far behind. */
+/** Maximum number of cached pages. Each page has a few hundred rows and is used by clients that are not far behind. */
 const mostKept = 64;
-/** Maximum size of a cached page, in bytes. A larger page contains one change, and each client reads it. */
+/**
+ * Maximum size of a cached page, in bytes. A larger page contains only one change, and it is read for each client
+ * separately.
+ */
 const longestKept = 1_000_000;
 /** Lifetime of a cached page, in milliseconds. Redactions and lost rights take effect after this time. */
 const keptMs = 3_000;
@@ -61,7 +66,8 @@ export class ChangePages {
     this.#pagesRead += 1;
     try {
       const page = sharedPage(await this.#readPage(request), form);
-      // A page with changes is cached. An empty page is at the end of history, and the next commit adds changes to it.
+      // Only a page with changes is cached. An empty page is at the end of history, and the next commit would make it
+      // outdated.
       if (page.bytes.length > 0) this.#keep(key, page);
       return page;
     } finally {
@@ -71,7 +77,7 @@ export class ChangePages {
 
   #keep(key: string, page: SharedPage): void {
     if (page.bytes.length > longestKept) return;
-    // Inserted again, to make it the newest entry.
+    // The entry is inserted again, so that it becomes the newest entry.
     this.#kept.delete(key);
     this.#kept.set(key, { page, until: performance.now() + keptMs });
     const [oldest] = this.#kept.keys();
@@ -85,7 +91,7 @@ function sharedPage({ changes, ...page }: ChangesPage, form: ChangeForm): Shared
 
 type OneChange = ChangesPage['changes'][number];
 
-/** JSON that Postgres writes contains no line break. */
+/** The JSON that Postgres produces contains no line break. */
 function asEvent({ offset, node, json }: OneChange): string {
   return `id: ${formatCursor({ offset, node })}\nevent: change\ndata: ${json}\n\n`;
 }

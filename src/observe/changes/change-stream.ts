@@ -1,6 +1,6 @@
 /**
- * Sends one client the changes after its cursor, as they are committed. Between two pages, the client holds only its
- * cursor: no snapshot and no connection.
+ * Sends one client the changes after its cursor, as they are committed. Between two pages, only the cursor of the
+ * client is kept. It needs no snapshot and no database connection.
  */
 import { toIndexerError } from '../../errors/indexer-error.ts';
 import { formatCursor, type ChangeCursor, type ChangesRequest } from '../../model/push/changes.ts';
@@ -8,13 +8,13 @@ import type { Pace } from '../../config/pace.ts';
 import type { CheckpointWaiters } from '../health/checkpoint-waiters.ts';
 import type { ChangeForm, ChangePages, SharedPage } from './change-pages.ts';
 
-/** Why a stream ended before its client left. */
+/** Why a stream ended before its client disconnected. */
 export type StreamEnd = 'pruned' | 'reset' | 'stopping';
 
 export type StreamRequest = Omit<ChangesRequest, 'after'> & {
   /** Undefined if the stream starts after the newest change. */
   readonly after: ChangeCursor | undefined;
-  /** The reader whose turns are used for reading pages, and whose streams are limited. */
+  /** The reader whose turns are used to read pages. The number of streams of a reader is limited. */
   readonly reader: string;
 };
 
@@ -38,7 +38,7 @@ export interface StreamedTo {
   readonly gone: AbortSignal;
 }
 
-/** Maximum time without data, in milliseconds. Short enough that proxies keep the connection open. */
+/** Maximum time without data, in milliseconds. It is short enough that proxies keep the connection open. */
 const heartbeatMs = 15_000;
 
 export class ChangeStream {
@@ -59,12 +59,13 @@ export class ChangeStream {
   }
 
   /**
-   * Reads the first page, which stays cached for the stream that follows; undefined if it cannot be read now.
+   * Reads the first page, which is kept in the cache for the stream that follows. Resolves to undefined if it cannot be
+   * read now.
    * @throws IndexerError STORE_NOT_PERMITTED
    */
   async begin(request: StreamRequest, form: ChangeForm): Promise<Begun | undefined> {
     const read = await this.#read(request, form);
-    // The page itself is dropped, because a stream may last for days.
+    // The page itself is not kept, because a stream may last for days.
     return read && { after: read.after, checkpoint: read.page.checkpoint, availableAfter: read.page.availableAfter };
   }
 
@@ -78,8 +79,8 @@ export class ChangeStream {
   }
 
   /**
-   * Sends changes until the client disconnects or history is interrupted. While the database is unavailable the client
-   * waits, because an error response would end a browser's stream permanently.
+   * Sends changes until the client disconnects or history is interrupted. While the database is unavailable, the stream
+   * stays open and the client waits. An error response would end the stream of a browser permanently.
    * @param first result of `begin`
    * @throws IndexerError STORE_NOT_PERMITTED; the errors of `send`
    */
@@ -95,7 +96,7 @@ export class ChangeStream {
     return 'gone';
   }
 
-  /** Sends the next page if it has changes. A stream holds no page while it waits for the next one. */
+  /** Sends the next page if it has changes. While the stream waits for the next page, it keeps no page in memory. */
   async #step(request: StreamRequest, { form, send }: StreamedTo, position: ChangePosition): Promise<Step> {
     const read = await this.#read({ ...request, after: position.after }, form);
     const isDue = performance.now() - position.sentAt >= heartbeatMs;
@@ -107,7 +108,8 @@ export class ChangeStream {
     }
     const { after, page } = read;
     position.lastSent ??= after;
-    // A cursor ahead of history waits. If history had reached the cursor and is now behind it, it was rewound.
+    // If the cursor is ahead of history, the stream waits. If history had already reached the cursor and is now behind
+    // it, history was reset.
     const isHere = isThere(after, page);
     if (position.wasThere && !isHere) return 'reset';
     if (page.availableAfter !== null && after.offset < page.availableAfter) return 'pruned';
@@ -128,8 +130,8 @@ export class ChangeStream {
   ): ReturnType<CheckpointWaiters['wait']> {
     const { checkpoint } = this.#waiters;
     if (step === 'not read' || after === undefined) return this.#waiters.wait(Infinity, this.#pace.commitsMs, gone);
-    // If another process writes, this one is not notified of commits. If this process writes, it is not notified of a
-    // reset or a prune.
+    // If another process writes, this process is not notified of commits. If this process writes, it is still not
+    // notified of a reset or a prune.
     const limitMs = checkpoint === undefined ? this.#pace.commitsMs : this.#pace.resetsMs;
     return this.#waiters.wait(after.offset + 1, limitMs, gone);
   }
@@ -165,8 +167,8 @@ function isPassed({ next }: SharedPage, lastSent: ChangeCursor): boolean {
 }
 
 /**
- * Moves the client's cursor past changes that the filter skipped. A browser stores an event id without data, but
- * dispatches no event.
+ * Moves the client's cursor past changes that the filter skipped. If an event has an id but no data, a browser stores
+ * the id and dispatches no event.
  */
 function placeOnly(form: ChangeForm, next: ChangeCursor): string {
   return form === 'sse' ? `id: ${formatCursor(next)}\n\n` : '\n';

@@ -1,9 +1,12 @@
 /**
  * Assigns turns at a few database connections to readers in rotation. A reader with a thousand simultaneous requests
- * delays only itself; other readers wait for at most one of its turns.
+ * delays only its own requests. Other readers wait for at most one of its turns.
  */
 
-/** Work that waits for a turn. Several readers may wait for the same work. It runs at the first turn of any of them. */
+/**
+ * Work that waits for a turn. Several readers may wait for the same work. It runs at the first turn that any of these
+ * readers gets.
+ */
 export class SharedWork<T> {
   readonly #work: () => Promise<T>;
   readonly #finish: (result: Promise<T>) => void;
@@ -50,7 +53,7 @@ export class Turns {
     this.#begin();
   }
 
-  /** Runs work that no other reader waits for. */
+  /** Runs work for which no other reader waits. */
   take<T>(reader: string, work: () => Promise<T>): Promise<T> {
     const alone = new SharedWork(work);
     this.wait(reader, alone);

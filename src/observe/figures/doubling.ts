@@ -1,6 +1,6 @@
 /**
- * Limits log lines for repeated failures of one kind. It logs the first failure, and later ones after pauses whose
- * length doubles.
+ * Limits log lines for repeated failures of one kind. The first failure is logged. Later failures are logged after
+ * pauses whose length doubles.
  */
 
 const firstPauseMs = 1_000;
@@ -29,7 +29,7 @@ export class Doubling {
     return last?.suppressed ?? 0;
   }
 
-  /** Called after a success; the next failure is logged at once. */
+  /** Called after a success. The next failure is then logged immediately. */
   clear(): void {
     this.#told.clear();
   }

@@ -1,19 +1,20 @@
-/** Lag of the stream: the age of the stored data, and the time that a catch-up will take. */
+/** Calculates the lag of the stream: the age of the stored data, and the time until a catch-up is complete. */
 import type { Phase } from '../../model/stream.ts';
 
 /**
- * Upper bound for the age of the newest stored data: the age of its record time, or the time since everything was known
- * to be stored, if that is shorter. A record time alone becomes old on a quiet ledger, although nothing is missing.
+ * Upper bound for the age of the newest stored data. It is the age of the newest record time, or the time since
+ * everything was known to be stored, if that is shorter. On a quiet ledger, the newest record time becomes old although
+ * nothing is missing.
  */
 export class Lag {
   /** Time at which the ledger end was last received, monotonic. */
   #polledAtMs: number | undefined;
-  /** Everything that was in the ledger at this time is now stored; monotonic. */
+  /** Everything that was on the ledger at this time is now stored; monotonic. */
   #currentAtMs: number | undefined;
   /** Newest record time stored, milliseconds since 1970. */
   #recordTimeMs: number | undefined;
 
-  /** Record times increase only within a synchronizer: a later update may have an earlier record time. */
+  /** Record times increase only within one synchronizer, so a later update may have an earlier record time. */
   recorded(recordTimeMs: number): void {
     this.#recordTimeMs = Math.max(recordTimeMs, this.#recordTimeMs ?? recordTimeMs);
   }
@@ -68,8 +69,8 @@ const enoughSamples = 3;
 const minSampleIntervalMs = 900;
 
 /**
- * Progress of a catch-up that began at offset `from`. Samples are sorted, the oldest first; undefined if there are
- * none.
+ * Progress of a catch-up that began at offset `from`. Samples are sorted, with the oldest first. Returns undefined if
+ * there are no samples.
  */
 export function catchUpProgress(from: number, samples: readonly CatchUpSample[]): CatchUpProgress | undefined {
   const first = samples[0];
@@ -91,7 +92,7 @@ export class CatchUp {
   #from: number | undefined;
   #samples: CatchUpSample[] = [];
 
-  /** Records the current position; ignores samples less than about a second apart. */
+  /** Records the current position. A sample is ignored if it is taken less than about a second after the last one. */
   note(phase: Phase, nowMs: number, checkpoint: number | undefined, ledgerEnd: number | undefined): void {
     if (phase !== 'catching_up' || checkpoint === undefined || ledgerEnd === undefined) {
       this.#from = undefined;
@@ -104,7 +105,7 @@ export class CatchUp {
     this.#samples = [...this.#samples.slice(1 - samplesKept), { atMs: nowMs, checkpoint, ledgerEnd }];
   }
 
-  /** Undefined unless catching up. */
+  /** Returns undefined unless the stream is catching up. */
   progress(): CatchUpProgress | undefined {
     return this.#from === undefined ? undefined : catchUpProgress(this.#from, this.#samples);
   }

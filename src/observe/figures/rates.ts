@@ -1,4 +1,4 @@
-/** Rates and means over the last ten seconds, from counts with monotonic times, and rounding for display. */
+/** Rates and means over the last ten seconds, from counts with monotonic times. Also rounds numbers for display. */
 
 const windowSeconds = 10;
 
@@ -16,8 +16,8 @@ export class RateWindow {
   }
 
   /**
-   * Rate per second over the window. If the first count is more recent than that, over the time since it (at least one
-   * second).
+   * Rate per second over the window. If the first count is more recent than the start of the window, the rate is over
+   * the time since that count (at least one second).
    */
   perSecond(nowMs: number): number {
     this.#forget(Math.floor(nowMs / 1000));
@@ -53,7 +53,7 @@ export class MeanWindow {
   }
 }
 
-/** Maximum number of templates. Beyond it, the templates that were idle longest are dropped. */
+/** Maximum number of templates. If there are more, the templates that were idle longest are dropped. */
 const places = 500;
 
 /** Events per second by template. */

@@ -1,15 +1,17 @@
 /**
- * Scrubber, the last stage before a log line leaves the process: replaces everything that looks like a token or a password in a URL,
- * even if a message contains it by accident. Works on text, so it also covers output that no serializer has seen.
+ * Scrubs each log line before the process writes it. Replaces everything that looks like a token or like a password in
+ * a URL, even if a message contains it by accident. It works on text, so it also covers output that did not pass
+ * through a serializer.
  *
- * The text may be megabytes chosen by an untrusted party, and scrubbing blocks the event loop. So the time is linear in its length: each pattern
- * consumes a complete run of characters and always matches, because a pattern that fails late would be retried at every character of the run.
+ * An untrusted party may choose the text, which may have megabytes, and scrubbing blocks the event loop. Therefore the
+ * time must be linear in the length of the text. Each pattern consumes a complete run of characters and always matches.
+ * A pattern that fails late would be retried at every character of the run.
  */
 import { filterHidden } from '../../errors/visible-text.ts';
 
 /**
- * Returns the line without JWTs, reader tokens, bearer tokens, URL credentials and query strings of URLs, even if hidden characters are in them or
- * before them. JSON stays valid: no match crosses a quote.
+ * Returns the line without JWTs, reader tokens, bearer tokens, URL credentials and query strings of URLs, even if
+ * hidden characters are in them or before them. JSON remains valid, because no match crosses a quote.
  */
 export function scrub(line: string): string {
   return filterHidden(line, scrubVisible);
@@ -44,7 +46,7 @@ function hideInUrls(run: string): string {
   return run.includes('://') ? hideCredentials(run).split('#').map(hideQuery).join('#') : run;
 }
 
-/** Hides everything up to the last `@`, because a password may contain one. */
+/** Hides everything up to the last `@`, because a password may contain an `@`. */
 function hideCredentials(run: string): string {
   const user = /:\/\/[^:/@]*:/.exec(run);
   const begin = user === null ? run.length : user.index + user[0].length;

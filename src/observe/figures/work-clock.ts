@@ -1,7 +1,7 @@
 /**
- * Measures the time of the stream by activity: waiting for the source, decoding, or waiting for the database. At any
- * moment the stream does at most one of the three, so the shares identify the bottleneck. Pure except for the injected
- * clock.
+ * Measures how much time the stream spends on each activity: waiting for the source, decoding, or waiting for the
+ * database. The stream does at most one of these at any moment, so the shares identify the bottleneck. Pure except for
+ * the injected clock.
  */
 import type { WorkPart } from '../../pipeline/ports/observer.ts';
 
@@ -44,7 +44,7 @@ export class WorkClock {
     this.#sinceMs = this.#startedAtMs;
   }
 
-  /** Switches to this activity; undefined if there is none now. */
+  /** Switches to this activity. If undefined, the stream currently has no activity. */
   enter(part: WorkPart | undefined): void {
     this.#settle();
     this.#part = part;
@@ -58,8 +58,8 @@ export class WorkClock {
   }
 
   /**
-   * Shares of the last ten seconds, or of the time since the clock was created, including the current activity. In the
-   * remaining time no activity was measured.
+   * Shares of the last ten seconds, or of the time since the clock was created, including the current activity. During
+   * the remaining time, the stream had no activity.
    */
   shares(): ByPart {
     this.#settle();
@@ -95,7 +95,7 @@ export class WorkClock {
     if (this.#part === undefined || nowMs <= fromMs) return;
     this.#totals[this.#part] += nowMs - fromMs;
     const current = Math.floor(nowMs / 1000);
-    // Time before the window counts only in the totals.
+    // Time before the window counts only toward the totals.
     const first = Math.max(Math.floor(fromMs / 1000), current - windowSeconds);
     for (let second = first; second <= current; second += 1) {
       const ms = Math.min(nowMs, (second + 1) * 1000) - Math.max(fromMs, second * 1000);

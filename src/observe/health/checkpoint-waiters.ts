@@ -1,4 +1,4 @@
-/** Waits until an offset is stored. Commits of this process end the waits. */
+/** Waits until an offset is stored. A wait ends when this process commits that offset. */
 
 /** How a wait ended. `full`: the maximum number of waits is reached. `gone`: the client has disconnected. */
 export type WaitEnd = 'reached' | 'timeout' | 'full' | 'stopping' | 'gone';
@@ -8,7 +8,9 @@ interface Waiter {
   readonly end: (how: WaitEnd) => void;
 }
 
-/** Default limit: enough for a page of dashboards or a fleet of workers. Each wait costs one open connection. */
+/**
+ * Default limit. It is sufficient for a page of dashboards or for many workers. Each wait needs one open connection.
+ */
 export const mostWaits = 1000;
 
 export class CheckpointWaiters {
@@ -38,7 +40,7 @@ export class CheckpointWaiters {
     for (const waiter of this.#waiting) if (waiter.offset <= checkpoint) waiter.end('reached');
   }
 
-  /** Resolves once the checkpoint is at least `offset`, `timeoutMs` have passed, or `gone` is aborted. */
+  /** Resolves when the checkpoint is at least `offset`, when `timeoutMs` have passed, or when `gone` is aborted. */
   wait(offset: number, timeoutMs: number, gone: AbortSignal): Promise<WaitEnd> {
     if (this.#checkpoint !== undefined && this.#checkpoint >= offset) return Promise.resolve('reached');
     if (gone.aborted) return Promise.resolve('gone');

@@ -1,6 +1,6 @@
 /**
- * Tracks whether the database was as current as the ledger when the connection was lost. If so, the process remains
- * ready during a short interruption.
+ * Tracks whether the database was as current as the ledger when the connection was lost. In that case the process
+ * remains ready during a short interruption.
  */
 import type { Phase } from '../../model/stream.ts';
 
@@ -22,8 +22,8 @@ export class Currency {
   }
 
   /**
-   * While no stream is open, a ledger end that is not ahead proves nothing: the ledger may be behind, or a different
-   * one.
+   * While no stream is open, a ledger end that is not ahead of the checkpoint proves nothing. The ledger may be behind,
+   * or it may be a different ledger.
    * @param distance number of offsets that are not stored yet
    * @param wasReady the verdict before the poll
    */

@@ -1,5 +1,5 @@
 /**
- * Derives the verdict, the status document and the rates from the reports of the observers. Its monotonic clock is
+ * Derives the verdict, the status document and the rates from the reports of the observers. The monotonic clock is
  * injected.
  */
 import type { IndexerError } from '../../errors/indexer-error.ts';
@@ -40,7 +40,7 @@ export interface HealthOptions {
 export interface StatusDocument extends JobStatus {
   readonly state: HealthState;
   readonly reason: string;
-  /** Remedy for the error that `reason` names; null if it names none. */
+  /** Remedy for the error in `reason`; null if `reason` contains no error. */
   readonly remedy: string | null;
   readonly checkpoint: number | null;
   readonly ledgerEnd: number | null;
@@ -68,7 +68,7 @@ export interface StatusDocument extends JobStatus {
    * database.
    */
   readonly timeShares: ByPart | null;
-  /** Why the stream is behind, or that it is not behind. */
+  /** Why the stream is behind. If it is not behind, says so. */
   readonly delay: Delay;
   /** The last failures by kind, newest first; `lastError` is the first of them. */
   readonly errors: readonly RecentError[];
@@ -78,7 +78,7 @@ export interface StatusDocument extends JobStatus {
   };
   readonly lastError: { readonly code: string; readonly message: string; readonly at: string } | null;
   readonly participantId: string | null;
-  /** The session that holds the writer lock, of this process or another one; null if unknown. */
+  /** The session that holds the writer lock. It belongs to this process or to another one. Null if unknown. */
   readonly lockHolder: LockHolder | null;
   /** The database that the indexer writes to: `host:port/name` from its own URL; null if not configured. */
   readonly database: string | null;
@@ -141,7 +141,7 @@ export class HealthTracker {
   }
 
   phaseChanged(phase: Phase, reason: IndexerError | undefined): void {
-    // Checked first, because the verdict must be that of the phase that ends.
+    // This is checked first, because the verdict must be the verdict of the phase that ends.
     if (this.#currency.phaseChanged(phase, this.verdict().ready)) this.#options.onLive?.();
     // A retry in the same phase must not restart the measurement of how long it has failed.
     if (phase !== this.#phase) this.#phaseSinceMs = this.now();
@@ -249,13 +249,13 @@ export class HealthTracker {
     };
   }
 
-  /** The stored checkpoint, before the ledger is verified. It is reported, but the verdict does not use it. */
+  /** The stored checkpoint, before the ledger is verified. It is reported, but it does not affect the verdict. */
   storedFound(checkpoint: number): void {
     this.#storedFound = checkpoint;
   }
 
   /**
-   * Called when everything up to this offset is in the database. The first call has the offset at which this process
+   * Called when everything up to this offset is in the database. The first call passes the offset at which this process
    * resumes.
    */
   checkpointReached(checkpoint: number): void {

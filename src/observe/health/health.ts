@@ -1,7 +1,7 @@
 /**
- * The verdict on the process, as a pure function of facts and the time: its current state, whether clients may rely on
- * the database being current, and whether a restart could help. `/readyz`, `/livez` and `/status` all return this
- * verdict.
+ * Determines the verdict on the process, as a pure function of facts and the time. The verdict contains the current
+ * state, whether clients may rely on the database being current, and whether a restart could help. `/readyz`, `/livez`
+ * and `/status` all return this verdict.
  */
 import type { Phase } from '../../model/stream.ts';
 
@@ -17,27 +17,27 @@ export interface HealthFacts {
   readonly learnedAtMs: number | undefined;
   /** Time at which the newest frame arrived. */
   readonly frameAtMs: number | undefined;
-  /** Code and message of the failed ledger-end requests since that time. */
+  /** Code and message of the ledger-end requests that have failed since that time. */
   readonly unlearnedReason: string | undefined;
   /** Remedy for that failure. */
   readonly unlearnedRemedy?: string | undefined;
   readonly ledgerTimeoutMs: number;
   /**
-   * Time since which the ledger end is above a checkpoint that does not move; undefined if it is not above. Counted
-   * from the later of the two events, so that the first update after a quiet night does not count as a stall of the
-   * entire night.
+   * Time since which the ledger end has been above a checkpoint that does not advance; undefined if the ledger end is
+   * not above it. The time is counted from the later of the two events. Otherwise the first update after a quiet night
+   * would count as a stall of the entire night.
    */
   readonly waitingSinceMs: number | undefined;
   /** Time at which the last batch was committed. */
   readonly committedAtMs: number | undefined;
   /**
-   * Whether the ledger end was reached, and clients could rely on the database since then, except for the current
-   * interruption.
+   * Whether the ledger end was reached and clients could rely on the database since then. The current interruption is
+   * ignored.
    */
   readonly caughtUp: boolean;
   readonly stalledAfterMs: number;
   /**
-   * Code and message of the error that keeps the process in this phase; for a standby, the holder of the writer lock.
+   * Code and message of the error that keeps the process in this phase. For a standby, the holder of the writer lock.
    */
   readonly reason: string | undefined;
   /** Remedy for that error. */
@@ -50,12 +50,12 @@ export interface Verdict {
   readonly live: boolean;
   /** One sentence for the operator. */
   readonly reason: string;
-  /** Remedy for the error that the sentence names; absent if it names none. */
+  /** Remedy for the error in the sentence; absent if the sentence contains no error. */
   readonly remedy?: string;
 }
 
 const idleAfterMs = 30_000;
-/** Multiples of `stalledAfterMs` after which a restart is worth trying. */
+/** A restart is worth trying after this multiple of `stalledAfterMs`. */
 const restartAfter = 3;
 
 /** Returns the verdict at `nowMs`. */
@@ -90,8 +90,8 @@ function notReady(state: HealthState, reason: string, remedy?: string): Verdict 
 function backingOff(facts: HealthFacts, nowMs: number): Verdict {
   const forMs = nowMs - facts.phaseSinceMs;
   const cause = facts.reason ?? 'the connection was lost';
-  // During a short interruption, the database is as current as that of a quiet ledger. A restart would not help in
-  // either case.
+  // During a short interruption, the database is as current as it would be with a quiet ledger. A restart would not
+  // help in either case.
   const short = forMs <= facts.stalledAfterMs && waitedFor(facts, nowMs) < facts.stalledAfterMs;
   const ready = facts.caughtUp && short && !isLedgerTimedOut(facts, nowMs);
   const reason = `for ${seconds(forMs)}: ${cause}`;
@@ -103,8 +103,8 @@ function following(facts: HealthFacts, nowMs: number): Verdict {
   const waitedMs = waitedFor(facts, nowMs);
   if (waitedMs >= facts.stalledAfterMs) {
     const reason = `the ledger end is ${ledgerEnd ?? 'unknown'}, but the checkpoint has stayed at ${checkpoint ?? 'none'} for ${seconds(waitedMs)}`;
-    // Just after the reconnect that follows a long outage, the connection was the cause. A restart would only interrupt
-    // it again.
+    // Just after the reconnect that follows a long outage, the cause was the connection. A restart would only interrupt
+    // the connection again.
     const reconnected = nowMs - facts.phaseSinceMs < facts.stalledAfterMs;
     const live = reconnected || waitedMs < restartAfter * facts.stalledAfterMs;
     return { state: 'stalled', ready: false, live, reason };
@@ -129,7 +129,7 @@ function following(facts: HealthFacts, nowMs: number): Verdict {
 }
 
 /**
- * Whether the ledger has been silent for too long for its end to be known. A ledger that sends frames is reachable and
+ * Whether the ledger has been silent for so long that its end is not known. A ledger that sends frames is reachable and
  * lets the indexer read, even if requests for its end fail.
  */
 export function isLedgerTimedOut(

@@ -1,5 +1,5 @@
 /**
- * Status of background jobs. Also lists parties and interfaces that the participant does not know, and options that
+ * Status of background jobs. It also lists parties and interfaces that the participant does not know, and options that
  * differ from the filter.
  */
 import type { UnknownName } from '../../model/unknown.ts';
@@ -28,13 +28,13 @@ export interface JobStatus {
   readonly interfacesWaiting: readonly string[];
   /** Interfaces whose views are being backfilled in the background. */
   readonly interfacesBackfilling: readonly string[];
-  /** Options that still name a filter which has since been extended; empty if all match the filter in force. */
+  /** Options that still contain the filter from before it was extended; empty if all match the filter in force. */
   readonly outdatedOptions: readonly string[];
   /** Parties in LEDGER_PARTIES that the participant does not know. */
   readonly partiesUnknown: readonly string[];
   /** Rows pruned by INDEXER_RETENTION since the last pass began; null if it is not set, and before the first pass. */
   readonly retention: RetentionStatus | null;
-  /** Jobs of table `jobs`, the last one of each name, from all processes. */
+  /** Jobs of table `jobs`. Contains the last job of each name, from all processes. */
   readonly jobs: readonly RequestedJobStatus[];
   /** Kinds and fields that the ledger sent and this version does not know. */
   readonly unknown: readonly UnknownName[];

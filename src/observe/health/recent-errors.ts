@@ -1,4 +1,4 @@
-/** The last failures, for display. A repeated failure increments a count instead of displacing the others. */
+/** The last failures, for display. If a failure is repeated, its count increases, and no other failure is removed. */
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import { scrub } from '../figures/scrub.ts';
 
@@ -6,7 +6,7 @@ import { scrub } from '../figures/scrub.ts';
 export interface RecentError {
   readonly code: string;
   readonly message: string;
-  /** Remedy; null if only waiting helps. */
+  /** Remedy; null if the operator can only wait. */
   readonly remedy: string | null;
   /** Number of consecutive occurrences. */
   readonly count: number;

@@ -6,7 +6,7 @@ import { scrub } from '../figures/scrub.ts';
 
 export interface RetentionStatus {
   readonly running: boolean;
-  /** Updates up to this offset are pruned, or are being pruned; null if nothing was pruned yet. */
+  /** Updates up to this offset are pruned or are currently being pruned; null if nothing was pruned yet. */
   readonly boundary: number | null;
   /** Number of rows removed by the current pass, or by the last one. */
   readonly rowsRemoved: number;
@@ -37,7 +37,7 @@ export class RetentionProgress {
   /**
    * Records progress.
    * @param nowMs monotonic
-   * @returns the number of rows that this pass had removed before, and the hold
+   * @returns the number of rows that this pass had removed before this call, and the previous hold
    */
   note(
     facts: PruneFacts,

@@ -1,4 +1,7 @@
-/** The ledger end, the time at which it was last received or why it could not be, and the time of the last frame. */
+/**
+ * Keeps the ledger end, the time at which it was last received (or why it was not received), and the time of the last
+ * frame.
+ */
 import { sideOf } from '../../errors/catalogue.ts';
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import { scrub } from '../figures/scrub.ts';
@@ -35,7 +38,10 @@ export class SourceHealth {
     this.#unlearnedReason = undefined;
   }
 
-  /** Raises the ledger end to a stored offset, which exists in the ledger, until the next poll some seconds later. */
+  /**
+   * Raises the ledger end to a stored offset, because that offset exists on the ledger. The next poll, some seconds
+   * later, replaces it.
+   */
   stored(checkpoint: number): void {
     if (this.#ledgerEnd !== undefined && checkpoint > this.#ledgerEnd) this.#ledgerEnd = checkpoint;
   }

@@ -49,13 +49,13 @@ export class Throughput {
       }
     }
     this.#updateRate.add(nowMs, updates);
-    // Entries of a seed have their own rate, because they do not indicate how busy the ledger is.
+    // Entries of a seed have a separate rate, because they do not indicate how busy the ledger is.
     if (batch.checkpoint !== undefined) this.#eventRate.add(nowMs, events);
   }
 
   seedProgress(seed: SeedFacts, done: boolean): void {
     const before = this.#seed?.contracts ?? 0;
-    // A seed that restarts counts from zero again.
+    // If a seed restarts, its count begins at zero again.
     this.#seedRate.add(this.#clocks.now(), seed.contracts >= before ? seed.contracts - before : seed.contracts);
     this.#seed = { contracts: seed.contracts, offset: seed.offset, done };
   }

@@ -16,7 +16,7 @@ export interface Delay {
 
 export interface DelayFacts {
   readonly state: HealthState;
-  /** The sentence of the verdict. */
+  /** The sentence from the verdict. */
   readonly reason: string;
   /** Number of offsets from the checkpoint to the ledger end; undefined if one of them is unknown. */
   readonly distance: number | undefined;
@@ -25,7 +25,7 @@ export interface DelayFacts {
   readonly probeAnswer?: ProbeAnswer | undefined;
 }
 
-/** Below this share of the time, an activity does not count as the bottleneck. */
+/** If an activity takes less than this share of the time, it does not count as the bottleneck. */
 const muchAtLeast = 0.2;
 
 /** Returns the cause and its sentence. */
@@ -60,7 +60,8 @@ function notBehind(): Delay {
   return { cause: 'none', message: 'Not behind: every update of the ledger is stored as it arrives.' };
 }
 
-// Created once, because `toLocaleString` would load the locale for every number, and /status is polled often.
+// This is created only once, because `toLocaleString` would load the locale for every number, and /status is polled
+// often.
 const grouped = new Intl.NumberFormat('en');
 
 function offsets(distance: number): string {
@@ -79,7 +80,7 @@ const spent = {
   database: 'were spent waiting for commits',
 } as const;
 
-/** Sentences by the result of probing missing offsets. */
+/** The sentence for each result of probing missing offsets. */
 const probeMessages: Readonly<Partial<Record<ProbeAnswer, string>>> = {
   undelivered: '. The ledger has an update there, but the stream does not deliver it.',
   refused: '. The ledger does not report whether an update exists there.',
@@ -96,7 +97,10 @@ function slow({ timeShares, probeAnswer }: DelayFacts, begin: string): Delay {
   return { cause: most, message: `${begin}: ${holding[most]}. ${percent} % of the last 10 s ${spent[most]}.` };
 }
 
-/** A code begins with the side that it comes from, and the reason of a verdict begins with the code. */
+/**
+ * Finds the side on which the error occurred. The reason of a verdict begins with the error code, and the code begins
+ * with the side.
+ */
 function sideOf(reason: string): Cause {
   if (/\bSTORE_[A-Z]/.test(reason)) return 'database';
   return /\b(?:LEDGER|TOKEN|OAUTH)_[A-Z]/.test(reason) ? 'source' : 'none';

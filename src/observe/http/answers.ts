@@ -1,6 +1,6 @@
 /**
- * Complete HTTP responses. None may be cached, and because of `nosniff`, browsers treat each as its declared media
- * type.
+ * Functions that send complete HTTP responses. Responses must not be cached. With `nosniff`, browsers treat each
+ * response as its declared media type.
  */
 import type { ServerResponse } from 'node:http';
 import { scrub } from '../figures/scrub.ts';
@@ -20,7 +20,7 @@ export function sendJson(response: ServerResponse, status: number, body: unknown
 }
 
 /**
- * Refuses a request and closes the connection, without reading further data of the client.
+ * Refuses a request and closes the connection. No further data of the client is read.
  * @param more fields in addition to the error
  */
 export function refuse(
@@ -33,7 +33,7 @@ export function refuse(
   sendJson(response, status, { error, ...more });
 }
 
-/** Refuses the caller rather than the request. A 401 names the authentication scheme. */
+/** Refuses the caller of a request. A 401 names the authentication scheme. */
 export function refuseCaller(response: ServerResponse, status: number, error: string): void {
   if (status === 401) response.setHeader('www-authenticate', 'Bearer realm="ledger-indexer"');
   refuse(response, status, error);

@@ -15,7 +15,7 @@ import { ClientSlots } from './client-slots.ts';
 import type { Unsent } from './unsent.ts';
 import type { Begun, ChangeStream, StreamEnd, StreamRequest } from '../changes/change-stream.ts';
 
-/** Caller of a request: the role with whose rights it reads, or why it is refused. */
+/** The caller of a request: the role with whose rights it reads, or the reason why it is refused. */
 export type Reader =
   | {
       readonly role: string | null;
@@ -28,7 +28,10 @@ export type Reader =
     }
   | { readonly refused: 401 | 403 | 503; readonly reason: string };
 
-/** All callers without a token. They count as one reader, whose streams have no limit of their own. */
+/**
+ * The name of all callers without a token. They count as one reader, and the number of their streams has no separate
+ * limit.
+ */
 export const thisMachine = '';
 
 export interface ChangesEndpoint {
@@ -40,7 +43,7 @@ export interface ChangesEndpoint {
   readonly most: number;
 }
 
-/** A client that accepts no data for this long is disconnected and may resume at its cursor, milliseconds. */
+/** Milliseconds. A client that accepts no data for this long is disconnected. It may resume at its cursor. */
 const takesWithinMs = 30_000;
 const known = ['template', 'party', 'event_type', 'after'] as const;
 const longestValue = 1_000;
@@ -90,7 +93,7 @@ export class ChangesAnswers {
   async answer(query: string, request: IncomingMessage, response: ServerResponse, unsent: Unsent): Promise<void> {
     const gone = new AbortController();
     response.once('close', () => gone.abort());
-    // A refused caller takes no slot.
+    // A caller that is refused does not take a slot.
     const reader = await this.#endpoint.readerOf(request);
     if ('refused' in reader) return refuseCaller(response, reader.refused, reader.reason);
     const leave = this.#places.take(reader.reader);
@@ -101,7 +104,7 @@ export class ChangesAnswers {
     } catch (thrown) {
       const { code, remedy } = toIndexerError(thrown);
       if (!response.headersSent) refuse(response, 503, 'changes cannot be read now', { code, remedy });
-      // If the response was ended, its last event is still being sent.
+      // If the response was ended normally, its last event is still being sent.
       if (!response.writableEnded) response.destroy();
     } finally {
       leave();
@@ -128,7 +131,7 @@ export class ChangesAnswers {
     return { streamRequest, first: begun, notes: notesOf(isNamed ? await this.#unseenIn(streamRequest) : [], begun) };
   }
 
-  /** Why a stream that has taken a slot must release it; undefined if it may keep the slot. */
+  /** The reason why a stream that has taken a slot must release it. Undefined if the stream may keep its slot. */
   #noPlace(reader: string): Refusal | undefined {
     const { most } = this.#endpoint;
     if (this.#places.all > most) return { status: 503, error: `${String(most)} streams are open already: ${whenFull}` };
@@ -139,8 +142,8 @@ export class ChangesAnswers {
   }
 
   /**
-   * Names in the filter that match nothing. One read serves all identical concurrent requests of a reader. Empty if it
-   * fails, because a missing note is no reason to refuse a stream.
+   * Names in the filter that match nothing. Identical concurrent requests of a reader share one read. The result is
+   * empty if the read fails, because a stream should not be refused only because a note is missing.
    */
   #unseenIn(streamRequest: StreamRequest): Promise<readonly UnseenName[]> {
     const key = JSON.stringify([streamRequest.reader, streamRequest.role, streamRequest.template, streamRequest.party]);
@@ -168,7 +171,7 @@ export class ChangesAnswers {
       'x-content-type-options': 'nosniff',
       ...notes.headers,
     });
-    // After a disconnect, a client reconnects within a second, instead of the three seconds of browsers.
+    // After a disconnect, clients reconnect within a second. The default of browsers is three seconds.
     const comments = notes.sentences.map((sentence) => `: ${sentence}\n`).join('');
     response.write(form === 'sse' ? `${comments}retry: 1000\n\n` : '\n');
     const send = (part: string | Buffer): Promise<void> => sent(response, part, unsent);
@@ -176,7 +179,7 @@ export class ChangesAnswers {
       if (!response.writableEnded) response.end(form === 'sse' ? ending(end) : '');
     };
     const unwatch = watch?.((end) => {
-      // Otherwise, a client that accepts no data would get its buffered data after the end.
+      // Without this, a client that accepts no data would receive its buffered data after the end of the stream.
       if (response.writableNeedDrain) response.destroy();
       else finish(end);
       gone.abort();
@@ -228,8 +231,9 @@ function ending(end: AnyEnd): string {
 }
 
 /**
- * Why a stream cannot begin at the cursor. An offset ahead of history waits, because the update that an application has
- * just written may not be stored yet. But the id of an event was sent once, so if it is ahead, history was rewound.
+ * The reason why a stream cannot begin at the cursor. If an offset is ahead of history, the stream waits, because the
+ * update that an application has just written may not be stored yet. The id of an event, however, was sent before. If
+ * the id is ahead of history, history was reset.
  */
 function unfit({ checkpoint, availableAfter, after }: Begun, isResumed: boolean): Refusal | undefined {
   if (availableAfter !== null && after.offset < availableAfter) {

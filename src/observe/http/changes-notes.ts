@@ -1,5 +1,6 @@
 /**
- * Notes to a client of `/changes` before the first change, if its request may wait for changes that will never come.
+ * Notes for a client of `/changes`, sent before the first change. They are sent if the filter may wait for changes that
+ * will never occur.
  */
 import { formatCursor } from '../../model/push/changes.ts';
 import type { Begun } from '../changes/change-stream.ts';

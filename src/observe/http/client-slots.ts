@@ -1,4 +1,4 @@
-/** Slots that requests occupy while they are served, by reader. */
+/** Counts the slots that requests occupy while they are served, for each reader. */
 
 export class ClientSlots {
   readonly #byReader = new Map<string, number>();

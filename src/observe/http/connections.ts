@@ -1,7 +1,7 @@
 /**
- * Limits on connections of misbehaving clients. A client is disconnected if it sends no request, sends another one
- * before it has its response, or does not read the response. A client that sends a complete request and reads the
- * response is served, however many others misbehave.
+ * Limits on connections of misbehaving clients. A client is disconnected if it sends no request, if it sends another
+ * request before it has received the response, or if it does not read the response. A client that sends a complete
+ * request and reads the response is served, even if many other clients misbehave.
  */
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -15,8 +15,8 @@ export interface IdleLimit {
   /** Maximum number of connections without a request that are kept indefinitely. */
   readonly most: number;
   /**
-   * Time for which more connections are kept, milliseconds: a client that has just connected is about to send its
-   * request.
+   * Time for which additional connections are kept, milliseconds. A client that has just connected is probably about to
+   * send its request.
    */
   readonly graceMs: number;
   /** Maximum number of connections within the grace period. */
@@ -24,8 +24,9 @@ export interface IdleLimit {
 }
 
 /**
- * Watches a server for idle connections: nothing sent yet, half a request, or kept open after a response. A few are
- * kept. Beyond that, the oldest are closed as soon as their grace period is over.
+ * Watches a server for idle connections. A connection is idle if the client has sent nothing or only a part of a
+ * request, or if it stays open after a response. A few idle connections are kept. If there are more, the oldest are
+ * closed when their grace period is over.
  */
 export function limitIdleSockets(server: Server, { most, graceMs, mostInGrace }: IdleLimit): void {
   // Idle sockets with the time at which each became idle, in that order.
@@ -63,9 +64,10 @@ export function limitIdleSockets(server: Server, { most, graceMs, mostInGrace }:
 }
 
 /**
- * Detects pipelined requests. Node emits all requests that arrive together. They would be handled concurrently and
- * their responses held in order, so a few kilobytes of requests could cost gigabytes of responses. No legitimate client
- * sends a second request before it has the response to the first, so a client that does is disconnected.
+ * Detects pipelined requests. Node emits all requests that arrive together. They would be handled concurrently, and
+ * their responses would be buffered to keep the order, so a few kilobytes of requests could cause gigabytes of
+ * responses. No legitimate client sends a second request before it has received the response to the first. A client
+ * that does so is disconnected.
  */
 export class OneAtATime {
   readonly #answering = new WeakSet<Socket>();
@@ -81,8 +83,8 @@ export class OneAtATime {
 }
 
 /**
- * Closes the connection and makes Node drop the other requests that have arrived on it, because one read may contain a
- * thousand. Node would keep them all, with a response for each, until the event loop closes the connection. A few
+ * Closes the connection and makes Node drop the other requests that have arrived on it. One read may contain a thousand
+ * requests. Node would keep all of them, each with a response, until the event loop closes the connection. A few
  * hundred connections would fill the heap.
  */
 function cut(socket: Socket): void {
@@ -92,7 +94,7 @@ function cut(socket: Socket): void {
 
 /**
  * Refuses a request whose `Expect` is not `100-continue`. Without a listener, Node responds to it and bypasses the
- * request handler, so a connection could send any number of them at once.
+ * request handler, so a client could send any number of such requests at once.
  */
 export function refuseExpectations(server: Server, oneAtATime: OneAtATime): void {
   server.on('checkExpectation', ({ socket }, response) => {

@@ -1,6 +1,6 @@
 /**
- * `/query`: GET returns the page, POST runs its queries; paths below it are resources of the page. The page contains no
- * data and is public. Queries need a request from this machine or a reader token.
+ * `/query`: GET returns the page, and POST runs its queries. Paths below `/query` are resources of the page. The page
+ * contains no data and is public. Queries are accepted only from this machine or with a reader token.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ConsolePage, TokenLogin } from '../page/console-page.ts';
@@ -24,7 +24,7 @@ export async function answerConsole(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  // No page of another origin may embed or load it.
+  // Pages of other origins must not embed or load it.
   response.setHeader('cross-origin-resource-policy', 'same-origin');
   if (path === '/query' && (request.method === 'GET' || request.method === 'HEAD')) {
     return page.answerPage(response);
@@ -46,7 +46,7 @@ export async function answerConsole(
 
 type Asker = { readonly login: TokenLogin | undefined } | { readonly status: number; readonly error: string };
 
-/** No other page can make a browser send this page's token, so the origin need not be checked. */
+/** No other page can make a browser send the token of this page, so the origin need not be checked. */
 async function callerOf(tokens: ReaderTokens, request: IncomingMessage): Promise<Asker> {
   const tokenCheck = await tokens.check(request);
   if (tokenCheck === undefined) {
@@ -63,7 +63,10 @@ async function callerOf(tokens: ReaderTokens, request: IncomingMessage): Promise
   return { login: { name: login, password: loginPasswordOf(tokenCheck.secret), token: id, role } };
 }
 
-/** Reads the complete body; undefined if it is too long or was aborted, and then the remaining body is not read. */
+/**
+ * Reads the complete body. Resolves to undefined if the body is too long or was aborted. The rest of the body is then
+ * not read.
+ */
 function bodyOf(request: IncomingMessage): Promise<string | undefined> {
   return new Promise((resolve) => {
     const pieces: Buffer[] = [];

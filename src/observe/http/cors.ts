@@ -1,7 +1,7 @@
 /**
- * CORS: only pages of configured origins may read the endpoints for applications. Credentials that browsers send
- * automatically (cookies, certificates) are never used, so the response names one origin and does not allow
- * credentials.
+ * Handles CORS. Only pages of configured origins may read the endpoints for applications. Credentials that browsers
+ * send automatically (cookies, certificates) are never used, so responses do not allow them. A response names only one
+ * origin.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
@@ -13,7 +13,10 @@ export function isNamedOrigin({ headers }: IncomingMessage, origins: readonly st
   return headers.origin !== undefined && origins.includes(headers.origin);
 }
 
-/** Sets the CORS headers of a response. @returns whether the request was a preflight request, which is answered here */
+/**
+ * Sets the CORS headers of a response. @returns true if the request was a preflight request; the response was then sent
+ * here
+ */
 export function answerCors(request: IncomingMessage, response: ServerResponse, origins: readonly string[]): boolean {
   if (origins.length === 0) return false;
   // The response depends on the origin, even if this origin is not configured.

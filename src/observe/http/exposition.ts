@@ -1,5 +1,5 @@
 /**
- * The metrics as text. They are rendered at most once per interval for all requests, because one rendering takes
+ * Renders the metrics as text. All requests within an interval share one rendering, because a rendering takes
  * milliseconds and 60 KB.
  */
 import type { Registry } from 'prom-client';
@@ -19,7 +19,7 @@ export class Exposition {
     return this.#registry.contentType;
   }
 
-  /** Returns the newest rendering: the same bytes for all requests, without copies. */
+  /** Returns the newest rendering. All requests get the same bytes without a copy. */
   now(): Promise<Buffer> {
     if (this.#rendering === undefined) {
       this.#rendering = this.#registry.metrics().then((text) => Buffer.from(text));

@@ -1,8 +1,9 @@
 /**
  * HTTP server: the pages `/` and `/query`, the endpoints for operators (`/metrics`, `/livez`, `/readyz`, `/status`),
- * and those for applications (`/wait`, `/changes`). It is read-only, and limited in size, time and number of
- * connections, so it cannot slow down the pipeline. It accepts only GET and HEAD without a body, and returns no
- * payloads. The exceptions are `/query` and `/changes`, which need a request from this machine or a reader token.
+ * and the endpoints for applications (`/wait`, `/changes`). It is read-only. Requests are limited in size and time, and
+ * the number of connections is limited, so the server cannot slow down the pipeline. It accepts only GET and HEAD
+ * without a body, and returns no payloads. The exceptions are `/query` and `/changes`, which accept requests only from
+ * this machine or with a reader token.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
@@ -22,7 +23,7 @@ import { type Answers, routeOf, routesOf, type Route } from './routes.ts';
 import { Unsent, unsentLimitFor } from './unsent.ts';
 
 /**
- * Limits on requests; real clients send a few hundred bytes at once. Without the last option, Node checks for late
+ * Limits on requests. Real clients send a few hundred bytes at once. Without the last option, Node would check for late
  * requests only twice a minute.
  */
 const limits = {
@@ -36,21 +37,21 @@ const limits = {
 const idleLimit = { most: 250, graceMs: 1_000, mostInGrace: 900 };
 /**
  * Maximum number of connections: waiting requests of `/wait`, open pages, scrapers, and idle connections. A burst of
- * idle connections is accepted before any is closed. Streams of `/changes` are counted in addition.
+ * idle connections is accepted before any of them is closed. Streams of `/changes` are not included in this number.
  */
 const mostConnections = 2_000;
 
 /**
- * Maximum number of connections that wait to be accepted. With Node's default of 511, a burst of a thousand dropped the
- * connection of a probe, whose system retried after one second and then after two. The operating system has its own
- * limit (net.core.somaxconn).
+ * Maximum number of connections that wait to be accepted. With Node's default of 511, the connection of a probe was
+ * dropped during a burst of a thousand connections. The system of the probe retried after one second and then after
+ * two. The operating system has its own limit (net.core.somaxconn).
  */
 const backlog = 4_096;
 
 /** Options of the server. Closing it also ends waiting requests and closes the status page. */
 export interface HttpServerOptions extends Omit<Answers, 'exposition' | 'unsent'> {
   readonly host: string;
-  /** 0 for any free port; `url` contains the port. */
+  /** The port; 0 means any free port. `url` contains the actual port. */
   readonly port: number;
   /** Host names to accept in addition to `host`, localhost and addresses. */
   readonly names?: readonly string[];
@@ -96,7 +97,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<Runni
   limitIdleSockets(server, idleLimit);
   server.maxConnections = mostConnections + (options.changes?.most ?? 0);
   server.maxRequestsPerSocket = 1_000;
-  // Longer than the longest wait.
+  // This is longer than the longest wait.
   server.timeout = 75_000;
   await listen(server, options);
   const address = server.address();
@@ -107,7 +108,7 @@ export async function startHttpServer(options: HttpServerOptions): Promise<Runni
     close: async () => {
       options.waiters.close();
       options.page?.close();
-      // Waits, because their responses are written in this turn of the event loop.
+      // Waits one turn of the event loop, in which the responses are written.
       await setImmediate();
       await new Promise<void>((resolve) => {
         server.close(() => resolve());
@@ -157,7 +158,7 @@ interface Answering extends Pick<HttpServerOptions, 'corsOrigins' | 'overview'> 
 }
 
 async function answer(options: Answering, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  // If a request has two host names, a proxy may have checked the other one.
+  // If a request has two host names, a proxy may have checked the host name that is not used here.
   if (hostsNamed(request) > 1) return refuse(response, 400, 'a request must name exactly one host');
   const [path = '/', query = ''] = (request.url ?? '/').split('?', 2);
   const route = routeOf(options.routes, path);
@@ -184,8 +185,7 @@ async function answer(options: Answering, request: IncomingMessage, response: Se
 }
 
 /**
- * The paths that a 404 lists. A path that covers everything below it belongs to the page of the same path and is not
- * listed.
+ * The paths that a 404 response lists. A path that includes everything below it belongs to a page and is not listed.
  */
 function notFound(routes: readonly Route[]): Readonly<Record<string, unknown>> {
   const paths = routes.map(({ path }) => path).filter((path) => path === '/' || !path.endsWith('/'));
@@ -200,9 +200,9 @@ function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) !== 0;
 }
 
-// Host names that the endpoints accept. A third-party page can make its own name resolve to this machine (DNS
-// rebinding), and would then read responses here as its own. But the browser still sends that name. An address cannot
-// be rebound.
+// Host names that the endpoints accept. A third-party page can make its own host name resolve to this machine (DNS
+// rebinding). The browser would then let the page read responses of this server. The browser still sends that host
+// name, so the request can be refused. An address cannot be rebound.
 
 /** @param names accepted in addition to addresses and localhost; case is ignored */
 function hostCheck(names: readonly string[]): (header: string | undefined) => boolean {

@@ -1,14 +1,14 @@
 /**
  * Callers that may read contents without a token: programs on this machine and, in browsers, only a page that this
- * server sent. The refusal reasons are written for the caller.
+ * server sent. The reasons for a refusal are sent to the caller.
  */
 import type { IncomingMessage } from 'node:http';
 import { isLoopback } from '../../config/loopback.ts';
 
 /**
  * Headers that browsers, command-line clients, HTTP libraries and scrapers send automatically. Any other header may
- * come from a proxy, and then the caller may be on another machine. A list of the headers that proxies add would never
- * be complete.
+ * have been added by a proxy, and the caller may then be on another machine. Allowed headers are listed because a list
+ * of all headers that proxies add would never be complete.
  */
 const direct: ReadonlySet<string> = new Set(
   [
@@ -32,24 +32,24 @@ function foreignHeader({ headers }: IncomingMessage): string | undefined {
 }
 
 /**
- * Why this request does not come from this machine; undefined if it does. The address must be a loopback address, and
- * so must the host name of the request, because DNS rebinding uses a name that resolves to this machine. No proxy may
- * be in between.
+ * The reason why this request may not come from this machine. Undefined if it comes from this machine. The address of
+ * the caller must be a loopback address. The host name of the request must be a loopback name, because DNS rebinding
+ * uses other names that resolve to this machine. No proxy may be in between.
  */
 export function notFromHere(request: IncomingMessage): string | undefined {
   const { headers, socket, httpVersion } = request;
   if (!isLoopbackAddress(socket.remoteAddress)) return 'only requests from this machine are accepted';
   if (!isLoopback(hostnameOf(headers.host))) return 'the host name of the request is not localhost or 127.0.0.1';
-  // Proxies that add no header use HTTP/1.0, which no browser uses.
+  // HTTP/1.0 is a sign of a proxy that adds no header. No browser uses HTTP/1.0.
   const sign = httpVersion === '1.1' ? foreignHeader(request) : `HTTP/${httpVersion}`;
   if (sign === undefined) return undefined;
   return `the request came through a proxy, or the client sends unexpected headers ("${sign.slice(0, 40)}"): only requests from this machine are accepted`;
 }
 
 /**
- * Why a request from this machine may come from a third-party page, because a browser sends any request that a page
- * makes. Undefined if the page was ours. A form cannot make a POST of JSON, and another origin would need a CORS
- * preflight, which is never granted.
+ * The reason why a request from this machine may come from a third-party page. This is possible because a browser sends
+ * any request that a page makes. Undefined if the page was sent by this server. A form cannot send a POST with JSON,
+ * and a page of another origin would need a CORS preflight, which is never granted.
  */
 export function notOfOurPage({ headers }: IncomingMessage): string | undefined {
   if (headers['content-type'] !== 'application/json')
@@ -60,8 +60,8 @@ export function notOfOurPage({ headers }: IncomingMessage): string | undefined {
 }
 
 /**
- * Why a request from this machine comes from a page of another origin; undefined if it does not. The browser sends such
- * a request and withholds the response, which still costs a stream.
+ * The reason to refuse a request that a page of another origin sent from this machine. Undefined if there is none. The
+ * browser sends such a request and hides the response from the page, but a stream would still be opened.
  */
 export function ofAnotherOrigin({ headers }: IncomingMessage): string | undefined {
   const { host = '', origin = `http://${host}` } = headers;

@@ -1,5 +1,5 @@
 /**
- * TCP ports of this machine. Finds free ones, and names the process that listens on a port. Another process may take a
+ * TCP ports of this machine. Finds free ports, and finds the process that listens on a port. Another process may take a
  * free port before it is used, so callers must be ready to retry.
  */
 import { type AddressInfo, createServer } from 'node:net';
@@ -9,7 +9,7 @@ import { basename } from 'node:path';
 /** Maximum number of ports to try in sequence. */
 const tries = 500;
 
-/** The first free port from `first`; any free port if there is none. */
+/** The first free port from `first` on. If there is none, any free port. */
 export async function freePortFrom(first: number, host = '127.0.0.1'): Promise<number> {
   for (let port = first; port <= Math.min(65_535, first + tries); port += 1) {
     if (await isFree(port, host)) return port;
@@ -18,14 +18,14 @@ export async function freePortFrom(first: number, host = '127.0.0.1'): Promise<n
 }
 
 /**
- * Whether a port is free: false if a process listens there. True for an address of another machine; listening there
- * fails later.
+ * Whether a port is free: false if a process listens there. Resolves to true for an address of another machine; an
+ * attempt to listen there fails later.
  */
 export async function isFree(port: number, host: string): Promise<boolean> {
   return (await listened(port, host)) !== undefined;
 }
 
-/** The port, after listening on it for a moment; undefined if it is in use. */
+/** Listens briefly on the port and resolves to the port. Resolves to undefined if the port is in use. */
 function listened(port: number, host: string): Promise<number | undefined> {
   return new Promise((resolve) => {
     const server = createServer();
@@ -41,8 +41,9 @@ function listened(port: number, host: string): Promise<number | undefined> {
 const listening = '0A';
 
 /**
- * Names the process, e.g. `process 812 (prometheus)`. The name is "another process" if it cannot be determined: on
- * other systems, and for processes of other users. Arguments are omitted because they may contain secrets.
+ * Names the process, e.g. `process 812 (prometheus)`. Returns "another process" if the process cannot be determined,
+ * which is the case on other systems and for processes of other users. Arguments are omitted because they may contain
+ * secrets.
  */
 export function portHolder(port: number): string {
   try {

@@ -1,7 +1,7 @@
 /**
  * Access control of `/status`, `/events` and `/update`, which return ids, templates and numbers of all parties. If
- * roles are limited to parties, row security hides these from some readers. So a caller on another machine then needs a
- * token of a role that reads everything.
+ * roles are limited to parties, row security hides these from some readers. In that case, a caller on another machine
+ * needs a token of a role that reads everything.
  */
 import type { IncomingMessage } from 'node:http';
 import { notFromHere } from './local-caller.ts';
@@ -18,7 +18,7 @@ export interface OverviewRefusal {
   readonly error: string;
 }
 
-/** Why a request is refused; undefined if it is permitted. Never rejects. */
+/** The reason why a request is refused; undefined if it is permitted. Never rejects. */
 export async function refusedOverview(
   { tokens, limitedRoles }: OverviewAccess,
   request: IncomingMessage,

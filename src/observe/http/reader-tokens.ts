@@ -1,7 +1,7 @@
 /**
  * Reader tokens. They are looked up by hash, and checked again while streams that they opened are running. Only one
- * read runs at a time, for all requests that arrived meanwhile. So guessing tokens costs the database no more than a
- * few reads per second.
+ * read runs at a time. The next read is for all requests that have arrived in the meantime. Therefore a caller that
+ * guesses tokens causes only a few reads per second in the database.
  */
 import type { IncomingMessage } from 'node:http';
 import { hashOf, looksLikeToken, type ReaderToken, type TokenEnd } from '../../reader-token.ts';
@@ -42,7 +42,7 @@ export class ReaderTokens {
   #looking: NodeJS.Timeout | undefined;
   #closed = false;
   #failures = 0;
-  /** By the hash in hex, with the listeners for the end of each token. */
+  /** The listeners for the end of each token, by the hash of the token in hex. */
   readonly #watched = new Map<string, { readonly hash: Buffer; readonly listeners: Set<(end: TokenEnd) => void> }>();
 
   /**
@@ -75,7 +75,7 @@ export class ReaderTokens {
     };
   }
 
-  /** Checks the token of a request; undefined if it has none. Never rejects. */
+  /** Checks the token of a request. Resolves to undefined if the request has no token. Never rejects. */
   async check({ headers: { authorization } }: IncomingMessage): Promise<TokenCheck | undefined> {
     if (authorization === undefined) return undefined;
     const [, secret = ''] = /^bearer +(\S+) *$/i.exec(authorization) ?? [];
@@ -141,8 +141,8 @@ export class ReaderTokens {
   }
 
   /**
-   * Checks the tokens of open streams. If the read fails, it is retried later: meanwhile the streams cannot read
-   * anything either.
+   * Checks the tokens of open streams. If the read fails, it is retried later. Until then, the streams cannot read from
+   * the database either.
    */
   async #look(): Promise<void> {
     const watched = [...this.#watched];

@@ -1,6 +1,6 @@
 /**
- * Routes of the server: one row per path, with its methods and access rules. A new endpoint needs a file of its own and
- * a row here.
+ * Routes of the server: one row per path, with its methods and access rules. A new endpoint needs its own file and a
+ * row here.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { CheckpointWaiters } from '../health/checkpoint-waiters.ts';
@@ -25,7 +25,7 @@ export interface Call {
 }
 
 export interface Route {
-  /** A path; with a trailing slash, it includes all paths below it. */
+  /** A path. If it ends with a slash, it includes all paths below it. */
   readonly path: string;
   /** Methods without a body; undefined if the endpoint checks methods and bodies. */
   readonly methods: readonly string[] | undefined;
@@ -35,16 +35,16 @@ export interface Route {
    */
   readonly isOverview?: true;
   /**
-   * Set if pages of configured origins may read it. Not set for `/metrics`, which Prometheus reads, and `/query`, whose
-   * page is ours.
+   * Set if pages of configured origins may read the endpoint. It is not set for `/metrics`, which is for Prometheus,
+   * and for `/query`, whose page comes from this server.
    */
   readonly isShared?: true;
-  /** Set for a probe, which accepts any host name, because load balancers use arbitrary ones. */
+  /** Set for a probe. Probes accept any host name, because load balancers use arbitrary host names. */
   readonly isProbe?: true;
   readonly answer: (call: Call) => Promise<void> | void;
 }
 
-/** Sources of the responses. Without page, console or changes, their routes do not exist. */
+/** Sources of the responses. If the page, the console or the changes are missing, there are no routes for them. */
 export interface Answers {
   readonly status: () => StatusDocument;
   readonly verdict: () => Verdict;
@@ -126,7 +126,7 @@ function plainRoutes({ status, verdict, waiters, exposition }: Answers): readonl
   ];
 }
 
-/** Route without HEAD, because a stream has no end. */
+/** The route does not accept HEAD, because a stream has no end. */
 function changesRoute(changes: ChangesAnswers, unsent: Unsent): Route {
   return {
     path: '/changes',
@@ -136,7 +136,7 @@ function changesRoute(changes: ChangesAnswers, unsent: Unsent): Route {
   };
 }
 
-/** A caller with an unknown host name gets only the status, not the reason. */
+/** A caller with an unknown host name gets the status without the reason. */
 function answerProbe(
   { state, ready, live, reason, remedy }: Verdict,
   question: 'ready' | 'live',

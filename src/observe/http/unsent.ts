@@ -1,6 +1,7 @@
 /**
- * Budget for response data that clients have not read yet. When the total exceeds it, the connections with most unread
- * data are closed. So clients that read nothing cannot fill the memory of the process, however many there are.
+ * Budget for response data that clients have not read yet. When the total exceeds the budget, the connections with the
+ * most unread data are closed. Therefore clients that do not read their responses cannot fill the memory of the
+ * process, even if there are many of them.
  */
 import type { ServerResponse } from 'node:http';
 
@@ -39,7 +40,7 @@ export class Unsent {
   }
 
   #cut(): void {
-    // Counted again, because clients may have read some data meanwhile.
+    // The data is counted again, because clients may have read some of it in the meantime.
     for (const response of this.#held.keys()) this.#count(response);
     const largestFirst = [...this.#held].sort(([, one], [, other]) => other - one);
     for (const [response] of largestFirst) {

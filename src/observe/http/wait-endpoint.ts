@@ -1,6 +1,6 @@
 /**
- * `GET /wait?offset=N&timeout=S`: responds when everything up to the offset can be read from the database. With it, an
- * application reads its own writes without polling.
+ * `GET /wait?offset=N&timeout=S`: responds when everything up to the offset can be read from the database. An
+ * application can use it to read its own writes without polling.
  */
 import type { CheckpointWaiters } from '../health/checkpoint-waiters.ts';
 

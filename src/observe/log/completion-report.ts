@@ -1,4 +1,4 @@
-/** Reports completions: metrics, their part of `/status`, and a log line for each change. */
+/** Reports completions. Updates metrics and their part of `/status`, and logs each change. */
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import type { CompletionFacts, CompletionObserver } from '../../pipeline/ports/observer.ts';
 import type { HealthTracker } from '../health/health-tracker.ts';
@@ -17,7 +17,7 @@ const offRemedy =
 
 export class CompletionReport implements CompletionObserver {
   readonly #parts: ReportParts;
-  /** The last reported state, which is not repeated. */
+  /** The state that was last reported. It is not reported again. */
   #said: string | undefined;
 
   constructor(parts: ReportParts) {

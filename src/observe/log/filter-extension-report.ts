@@ -1,4 +1,4 @@
-/** Reports an extended filter: outdated options for `/status`, and a log line for each step. */
+/** Reports an extended filter. Reports outdated options in `/status`, and logs each step. */
 import type { FilterExtensionFacts, FilterExtensionObserver } from '../../pipeline/ports/observer.ts';
 import type { HealthTracker } from '../health/health-tracker.ts';
 import type { Logger } from './logger.ts';
@@ -39,7 +39,7 @@ export class FilterExtensionReport implements FilterExtensionObserver {
     }
   }
 
-  /** Logged once, until they change: every session finds the same options again. */
+  /** The options are logged once, and again when they change, because every session finds the same options. */
   #options(behind: readonly string[]): void {
     const { health, logger } = this.#parts;
     const isOld = behind.join() === health.jobs.outdatedOptions.join();

@@ -1,4 +1,4 @@
-/** Reports configured interfaces: metrics, their part of `/status`, and a log line for each change. */
+/** Reports configured interfaces. Updates metrics and their part of `/status`, and logs each change. */
 import { isOfPreset } from '../../config/interface-presets.ts';
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import type { RequestedInterface } from '../../model/stream.ts';
@@ -21,7 +21,9 @@ export class InterfaceReport implements InterfaceObserver {
     this.#parts = parts;
   }
 
-  /** Waiting interfaces are logged once, until they change: every session finds them again. */
+  /**
+   * Waiting interfaces are logged once, and again when they change, because every session finds the same interfaces.
+   */
   interfacesRequested(interfaces: readonly RequestedInterface[]): void {
     const { health, metrics, logger } = this.#parts;
     const named = (expectedState: RequestedInterface['state']): readonly string[] =>
@@ -37,7 +39,8 @@ export class InterfaceReport implements InterfaceObserver {
     if (isOld || waiting.length === 0) return;
     const message = 'the participant does not know these interfaces yet: their views are added when it does';
     const facts = { waiting, requested: interfaces.length };
-    // A preset contains versions that do not exist yet; an interface that a user has configured should exist.
+    // A preset includes versions of interfaces that do not exist yet. An interface that a user has configured should
+    // exist.
     if (waiting.every(isOfPreset)) logger.info(facts, message);
     else logger.warn(facts, message);
   }

@@ -1,4 +1,4 @@
-/** Reports background jobs: metrics, their part of `/status`, and a log line for each change. */
+/** Reports background jobs. Updates metrics and their part of `/status`, and logs each change. */
 import { jobNames, type Job } from '../../model/stream.ts';
 import type { JobObserver } from '../../pipeline/ports/observer.ts';
 import type { HealthTracker } from '../health/health-tracker.ts';
@@ -36,13 +36,13 @@ export class JobReport implements JobObserver {
     }
   }
 
-  /** Logs a changed job. A job that had ended before the first poll of this process is not logged. */
+  /** Logs a job that has changed. If a job had already ended at the first poll of this process, it is not logged. */
   #tell({ name, state, step, problem }: Job, before: Job | undefined): void {
     const { logger } = this.#parts;
     if (before === undefined && (state === 'done' || state === 'paused')) return;
     if (before?.state === state && before.step === step && before.problem === problem) return;
-    // The stream logs this job itself, with offsets and remedies. It is logged here only if an earlier process has left
-    // it.
+    // The stream logs this job itself, with offsets and remedies. It is logged here only if an earlier process left it
+    // unfinished.
     if (name === 'filter-extend' && before !== undefined) return;
     const facts = { job: name, state, step, problem };
     if (state === 'failed') logger.error(facts, 'background job failed');

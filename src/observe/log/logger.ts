@@ -1,6 +1,6 @@
 /**
- * The logger: JSON lines for machines, short lines for a terminal. Only allowed fields of errors are written, and every
- * line is scrubbed. Writing is synchronous, so that the last line before an exit is not lost.
+ * The logger. It writes JSON lines for machines and short lines for a terminal. Only allowed fields of errors are
+ * written, and every line is scrubbed. Writing is synchronous, so that the last line before an exit is not lost.
  */
 import { type Logger, pino } from 'pino';
 import { IndexerError } from '../../errors/indexer-error.ts';
@@ -83,7 +83,7 @@ export function serializeError(thrown: unknown): Record<string, unknown> {
   return { name, code, retry, remedy, message, ...sqlstate };
 }
 
-/** If no message is passed, pino uses that of the error, which would bypass the allowed fields. */
+/** If no message is passed, pino uses the message of the error. That would bypass the list of allowed fields. */
 function safeMessage(first: unknown, message: unknown): [fields: unknown, message: string] {
   const fields = first instanceof Error ? { err: first } : first;
   if (typeof message === 'string') return [fields, message];
@@ -105,8 +105,8 @@ function sqlstateOf(thrown: unknown): { sqlstate?: string } {
 const colours: Readonly<Record<string, string>> = { warn: '33', error: '31', fatal: '31', debug: '90', trace: '90' };
 
 /**
- * Formats a JSON log line for people: time, level, message, a failure as a sentence, then the remaining fields as
- * `name=value`. A line that is not a JSON object is not changed.
+ * Formats a JSON log line for people. The order is time, level, message, a failure as a sentence, and the remaining
+ * fields as `name=value`. A line that is not a JSON object is not changed.
  */
 function prettyLine(line: string, coloured: boolean): string {
   const record = parseRecord(line);

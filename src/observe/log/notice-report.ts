@@ -1,9 +1,12 @@
-/** Reports commit notifications that Postgres refused: a counter, and one log line until a notification succeeds again. */
+/**
+ * Reports commit notifications that Postgres refused. Increases a counter, and logs one line until a notification
+ * succeeds again.
+ */
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Logger } from './logger.ts';
 
-/** SQLSTATE of an exceeded limit. A notification can exceed only the limit of the queue. */
+/** SQLSTATE of an exceeded limit. The only limit that a notification can exceed is the limit of the queue. */
 const queueFull = '54000';
 
 const remedy =

@@ -1,4 +1,6 @@
-/** Reports packages that were read and typed views created from them: metrics, and a log line for results. */
+/**
+ * Reports packages that were read and typed views that were created from them. Updates metrics and logs the results.
+ */
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import type { PackageFacts, PackageObserver } from '../../pipeline/ports/observer.ts';
 import type { Metrics } from '../metrics/metrics.ts';
@@ -35,7 +37,7 @@ export class PackageReport implements PackageObserver {
     this.#logFailed(failedViews);
   }
 
-  /** Logs a few names and the total, because for a role that may not create views every view fails. */
+  /** Logs a few names and the total number. If the role may not create views, every view fails. */
   #logFailed(failedViews: PackageFacts['failedViews']): void {
     if (failedViews.length === 0) this.#logged.clear();
     const unlogged = failedViews.filter(({ view }) => !this.#logged.has(view));

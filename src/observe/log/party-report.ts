@@ -1,4 +1,7 @@
-/** Parties in LEDGER_PARTIES that the participant does not know. The stream returns nothing for them, and no error. */
+/**
+ * Finds parties in LEDGER_PARTIES that the participant does not know. For such parties, the stream returns neither data
+ * nor an error.
+ */
 import { elapsed } from '../../config/pause.ts';
 import type { JobHealth } from '../health/job-health.ts';
 import type { Logger } from './logger.ts';
@@ -20,7 +23,7 @@ export interface WatchedParties {
 
 /**
  * Warns once about unknown parties, and keeps their list in the status document until all are known. If the user may
- * not query parties, it warns about none.
+ * not query parties, there are no warnings.
  */
 export async function watchUnknownParties(watched: WatchedParties): Promise<void> {
   const { parties, unknownOf, jobs, logger, stop, everyMs = usuallyEveryMs } = watched;
@@ -34,7 +37,7 @@ export async function watchUnknownParties(watched: WatchedParties): Promise<void
   while (unknown.length > 0 && !stop.aborted) {
     jobs.partiesUnknown = unknown.map(({ party }) => party);
     await elapsed(everyMs, stop);
-    // If the participant is unavailable for a moment, the list remains unchanged.
+    // If the participant is temporarily unavailable, the list is not changed.
     unknown = (await request(jobs.partiesUnknown)) ?? unknown;
   }
   jobs.partiesUnknown = [];

@@ -1,4 +1,4 @@
-/** Reports the results of polling the ledger and the database: metrics, health, and a line for changes. */
+/** Reports the results of polling the ledger and the database. Updates metrics and health, and logs changes. */
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import type { LockHolder } from '../../model/stream.ts';
 import type { PollObserver, ProbeAnswer, VerifiedFacts } from '../../pipeline/ports/observer.ts';
@@ -54,7 +54,7 @@ export class PollReport implements PollObserver {
     health.idleProbed(answer);
     const before = this.#stretch;
     this.#stretch = answer;
-    // Logged once, because the probe is repeated.
+    // This is logged once, because the probe is repeated.
     if (answer !== 'refused' || answer === before) return;
     const facts = { checkpoint: health.checkpoint, ledgerEnd: health.ledgerEnd, err: error };
     logger.warn(facts, 'idle probe refused: the ledger does not report whether updates precede its end, trying again');

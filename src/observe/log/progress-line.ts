@@ -1,4 +1,7 @@
-/** Text of the progress line: contracts per second during a seed; percentage, rate and remaining time of a catch-up. */
+/**
+ * Text of the progress line. During a seed, it contains contracts per second. During a catch-up, it contains the
+ * percentage, the rate and the remaining time.
+ */
 import { catchUpProgress, type CatchUpProgress, type CatchUpSample } from '../figures/lag.ts';
 import type { HealthTracker } from '../health/health-tracker.ts';
 
@@ -14,7 +17,7 @@ export class ProgressLine {
   }
 }
 
-/** Text for a catch-up that began at offset `from`. Samples are sorted, the oldest first. */
+/** Text for a catch-up that began at offset `from`. Samples are sorted, with the oldest first. */
 export function catchUpText(from: number, samples: readonly CatchUpSample[]): string {
   const progress = catchUpProgress(from, samples);
   const last = samples.at(-1);

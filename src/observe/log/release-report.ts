@@ -1,6 +1,6 @@
 /**
- * Reports the release of the participant and its consequences. Logged once, until it changes, because every session
- * reads it.
+ * Reports the release of the participant and its consequences. They are logged once, and again when they change,
+ * because every session reads the release.
  */
 import type { ReleaseFacts, ReleaseObserver } from '../../pipeline/ports/observer.ts';
 import type { Logger } from './logger.ts';

@@ -1,4 +1,7 @@
-/** Reports background pruning of old history: metrics, its part of `/status`, and log lines for holds, results and failures. */
+/**
+ * Reports background pruning of old history. Updates metrics and its part of `/status`, and logs holds, results and
+ * failures.
+ */
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import type { PruneFacts, RetentionObserver } from '../../pipeline/ports/observer.ts';
 import type { HealthTracker } from '../health/health-tracker.ts';
@@ -18,7 +21,7 @@ export class RetentionReport implements RetentionObserver {
     this.#parts = parts;
   }
 
-  /** A hold is logged once, until it changes. */
+  /** A hold is logged once, and again when it changes. */
   pruned(facts: PruneFacts): void {
     const { health, metrics, logger } = this.#parts;
     const { boundary, rows, finished, heldBy } = facts;

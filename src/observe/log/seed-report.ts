@@ -1,4 +1,4 @@
-/** Reports a seed: metrics, its part of `/status`, and a log line at its end. */
+/** Reports a seed. Updates metrics and its part of `/status`, and logs the end of the seed. */
 import type { SeedFacts, SeedObserver } from '../../pipeline/ports/observer.ts';
 import type { HealthTracker } from '../health/health-tracker.ts';
 import type { Metrics } from '../metrics/metrics.ts';

@@ -1,6 +1,6 @@
 /**
- * Reports the stream: metrics, health, and one log line for each change of state. It never writes a line per update,
- * and never a payload.
+ * Reports the stream. Updates metrics and health, and writes one log line for each change of state. It never writes a
+ * line for each update, and never logs a payload.
  */
 import { sideOf } from '../../errors/catalogue.ts';
 import type { IndexerError } from '../../errors/indexer-error.ts';
@@ -19,7 +19,7 @@ interface ReportParts {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly health: HealthTracker;
-  /** Measures the time of the stream by activity. */
+  /** Measures how much time the stream spends on each activity. */
   readonly work: WorkClock;
   /** Called when the phase changes. */
   readonly onPhase: () => void;
@@ -70,7 +70,7 @@ export class StreamReport implements StreamObserver {
     }
   }
 
-  /** Logged once, because it is expected, and every session finds it again. */
+  /** This is logged once, because it is expected and every session finds it again. */
   #sayParticipantUnknown(): void {
     if (this.#saidParticipantUnknown) return;
     this.#saidParticipantUnknown = true;
@@ -94,7 +94,7 @@ export class StreamReport implements StreamObserver {
     this.#onPhase();
     const facts = { phase, from, checkpoint: this.#health.checkpoint, ledgerEnd: this.#health.ledgerEnd };
     if (phase === 'parked') this.#logger.error({ ...facts, err: reason }, 'parked: an operator is needed');
-    // At the start no connection was interrupted, so the log line of the failure is enough.
+    // At the start, no connection was interrupted, so the log line of the failure is sufficient.
     else if (phase === 'backing_off' && from === 'starting') return;
     else if (phase === 'backing_off') this.#logger.warn({ ...facts, code: reason?.code }, 'backing off');
     else this.#logger.info(facts, phase.replace('_', ' '));

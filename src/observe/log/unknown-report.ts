@@ -1,4 +1,4 @@
-/** Reports content that this version does not know: one log line per name, and a counter. */
+/** Reports content that this version does not know. Writes one log line for each name, and increases a counter. */
 import { unknownKinds, type UnknownName, type UnknownNames, type UnknownKind } from '../../model/unknown.ts';
 import type { Logger } from './logger.ts';
 import type { Metrics } from '../metrics/metrics.ts';

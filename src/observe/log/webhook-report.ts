@@ -1,4 +1,6 @@
-/** Reports webhooks: metrics, and a log line for each change. Lines never contain an address, a secret or contents. */
+/**
+ * Reports webhooks. Updates metrics, and logs each change. Log lines never contain an address, a secret or contents.
+ */
 import type { WebhookObserver, WebhookStanding } from '../../model/push/webhook.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Logger } from './logger.ts';
@@ -54,7 +56,7 @@ export class WebhookReport implements WebhookObserver {
   }
 
   webhookStuck(name: string, problem: string): void {
-    // A failure before any webhook was read concerns all webhooks.
+    // A failure before any webhook was read affects all webhooks.
     this.#logger.error({ ...(name !== '' && { webhook: name }), problem }, 'webhook: local failure');
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The Prometheus metrics, on a registry of their own. They use base units, and `_total` only in names of counters; no
+ * The Prometheus metrics, in a separate registry. They use base units, and only names of counters contain `_total`. No
  * label contains a party. Every label set that is known beforehand exists from the start, because an alert on a missing
  * series never fires. Two functions at the end count calls to the ledger and queries.
  */
@@ -161,8 +161,9 @@ function collectorsOf({
 const places = 50;
 
 /**
- * Limits a label whose values come from the ledger, such as `template`: fifty values get their own series, and all
- * others share `other`. A value keeps its series, because a counter that moved between labels would look like a reset.
+ * Limits the values of a label that come from the ledger, such as `template`. Fifty values get their own series, and
+ * all other values share the series `other`. A value keeps its series, because a counter that changed its label would
+ * look like a reset.
  */
 class BoundedLabels {
   readonly #named = new Set<string>();
@@ -197,9 +198,7 @@ export function timeQuery(metrics: Metrics, op: string, seconds: number): void {
   metrics.querySeconds.observe({ op }, seconds);
 }
 
-/**
- * Label for a path: one of a few values known beforehand, because an id in a path would create a series for each id.
- */
+/** Label for a path. It has one of a few fixed values, because an id in a path would create a series for each id. */
 function endpointLabel(path: string): string {
   const known = /^\/v2\/packages\/[^/]+$/.test(path) ? '/v2/packages/{package-id}' : path;
   return endpoints.find((endpoint) => endpoint === known) ?? 'other';

@@ -1,6 +1,6 @@
 /**
  * The metrics of the Node process. prom-client starts observers of the event loop and the garbage collector for each
- * registry and never stops them. So all indexers of a process share one set.
+ * registry and never stops them. Therefore all indexers of a process share one set of metrics.
  */
 import { collectDefaultMetrics, Registry } from 'prom-client';
 

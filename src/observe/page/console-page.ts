@@ -1,7 +1,7 @@
 /**
- * The page at `/query` and its requests: one reading statement, as rows or as CSV, `explain`, and names of templates
- * and parties. Responses contain payloads, so access is checked before. A few queries may run at a time, each with a
- * limit on time, rows and bytes.
+ * The page at `/query` and its requests. A request can run one reading statement (with rows or CSV as the result), run
+ * `explain`, or search names of templates and parties. Responses contain payloads, so access is checked first. A few
+ * queries may run at a time, each with a limit on time, rows and bytes.
  */
 import type { ServerResponse } from 'node:http';
 import { csvLine, noFormula } from '../../model/push/csv.ts';
@@ -12,7 +12,7 @@ import { loadDocument, type PageDocument } from './page-document.ts';
 
 export type StatementAnswer = Omit<ConsoleRows, 'milliseconds'>;
 
-/** Reads from the database, with limits of its own on the time of a statement and on bytes. */
+/** Reads from the database. These reads have separate limits on the time of a statement and on bytes. */
 export interface ConsoleReads {
   ask(
     statement: string,
@@ -54,13 +54,13 @@ const displayLimits = { rows: 1_000, characters: 4_000_000 };
 const exported = { rows: 100_000, characters: 16_000_000 };
 /** Maximum number of concurrent queries of this machine, and of each token, so that no caller blocks another. */
 const mostAtOnce = 3;
-/** Maximum number of concurrent queries of all tokens: the load that a database can take in addition to its writer. */
+/** Maximum number of concurrent queries of all tokens. A database can take this load in addition to its writer. */
 const mostOfTokens = 12;
 /** Key for callers on this machine; no login has this name. */
 const here = '';
 /**
- * A statement is cancelled from outside this long after its limit, because it can remove the limit of its own session.
- * Milliseconds.
+ * Milliseconds. A statement is cancelled from another connection this long after its time limit, because a statement
+ * can remove the limit of its own session.
  */
 const graceMs = 500;
 
@@ -189,7 +189,7 @@ function inConsole(name: string): string {
   return `console/${name}.js`;
 }
 
-/** The text of this field of the body, its only one. */
+/** The text of this field, which must be the only field of the body. */
 function fieldOf(body: string, field: string): string | undefined {
   try {
     const parsed: unknown = JSON.parse(body);

@@ -1,7 +1,6 @@
 /**
  * Assembles a page from the files of the folder `src/observe/page/browser`, which the package includes unchanged, as
- * one document that loads no other file. Its security policy allows its style and script by their hashes, and nothing
- * more.
+ * one document that loads no other file. Its security policy allows only its own style and script, by their hashes.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -31,7 +30,7 @@ export function loadDocument({ page, styles, scripts, library }: PageParts): Pag
   const script = ["'use strict';", ...(library === undefined ? [] : [readLibrary(library.script)]), ...parts].join(
     '\n',
   );
-  // Functions as replacements, because in a string, dollar signs would be interpreted.
+  // The replacements are functions, because dollar signs in a string would be interpreted.
   const html = read(page)
     .replace(/<style>[^<]*<\/style>/, () => `<style>${style}</style>`)
     .replace(/<script>[^<]*<\/script>/, () => `<script>${script}</script>`);

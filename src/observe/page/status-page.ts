@@ -1,7 +1,7 @@
 /**
  * The page at `/`, its events at `/events`, and a single update at `/update`. Once a second it takes a sample for the
  * plots and, while there are viewers, builds one message for all of them. The page contains no payload, no party and no
- * secret, so none can leak.
+ * secret.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { scrub } from '../figures/scrub.ts';
@@ -110,11 +110,11 @@ export class StatusPage {
   }
 }
 
-// Viewers of the page. They receive Server-Sent Events: one message per second, built once for all of them. Their
-// number is limited, a viewer that does not read is disconnected, and nothing is computed for the page while it has no
-// viewers.
+// Viewers of the page. They receive Server-Sent Events, with one message per second that is built once for all viewers.
+// The number of viewers is limited. A viewer that does not read is disconnected. While there are no viewers, nothing is
+// computed for the page.
 
-/** Maximum number of viewers: enough for browsers on a few desks and screens on walls. */
+/** Maximum number of viewers. It is sufficient for the browsers of a few users and for some wall displays. */
 const mostViewers = 50;
 /** Maximum size of unsent data for one viewer, bytes: several seconds of messages. */
 const mostWaiting = 256 * 1024;
@@ -171,12 +171,12 @@ class Viewers {
   }
 }
 
-// One sample per second of the last minutes, so that a page that is opened later has its plots at once.
+// One sample per second of the last minutes, so that the plots are complete as soon as a page is opened.
 
 /** Number of samples: five minutes. */
 const kept = 300;
 
-/** While updates arrive, how late the newest one was stored; otherwise the age of the missing data. */
+/** While updates arrive, the delay with which the newest update was stored. Otherwise, the age of the missing data. */
 function lagOf({ ingestLatencySeconds, lagSeconds }: StatusDocument): number | null {
   return ingestLatencySeconds ?? lagSeconds;
 }

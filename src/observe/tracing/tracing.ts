@@ -1,6 +1,7 @@
 /**
- * Spans of batches and seeds for OpenTelemetry. Uses only its API. Unless the process was started with an SDK, there is
- * no tracer, and the pipeline does not even collect the data of spans. No span contains a payload, party or token.
+ * Spans of batches and seeds for OpenTelemetry. Uses only the OpenTelemetry API. Unless the process was started with an
+ * SDK, there is no tracer, and the pipeline does not even collect the data of spans. No span contains a payload, party
+ * or token.
  */
 import {
   ProxyTracerProvider,
@@ -159,7 +160,7 @@ function spanContextOf(traceParent: string, traceState: string | null): SpanCont
   return isSpanContextValid(context) ? context : undefined;
 }
 
-// Isolates failures of tracing, because an SDK and its processors are third-party code, and less important than the
+// Isolates failures of tracing. An SDK and its processors are third-party code, and tracing is less important than the
 // stream.
 
 /** Wraps a tracer so that it never throws. @param onFailure receives the thrown value; must not throw */

@@ -1,6 +1,6 @@
 /**
- * Port for background jobs. A job reads while the stream is followed and ends the session when its result is ready. The
- * result is stored before the next session begins.
+ * The interface of background jobs. A job reads while the stream is followed, and ends the session when its result is
+ * ready. The result is stored before the next session begins.
  */
 import { Observable } from 'rxjs';
 import type { Connected } from '../proof/identity.ts';
@@ -13,10 +13,10 @@ export interface BackgroundJob {
   readonly isReady: boolean;
   /**
    * Emits once, when the session should end. Never fails.
-   * @param isBounded true for a run with an end: the job then tries once, or not at all
+   * @param isBounded true for a run with an end; such a job tries at most once
    */
   watch$(connected: Connected, followed: Followed, isBounded: boolean): Observable<'ready'>;
-  /** Stores a ready result between two sessions. @returns whether the session has to be opened again */
+  /** Stores a ready result between two sessions. @returns true if the session has to be opened again */
   putIn(connected: Connected): Promise<boolean>;
   /** Discards a result that was not stored. */
   close?(): Promise<void>;
@@ -41,7 +41,7 @@ export function watching$(
       subscriber.complete();
     })();
     return () => {
-      // Work that outlives the session ends with the process.
+      // If the work outlives the session, it ends with the process.
       if (outlives()) return;
       stop.removeEventListener('abort', ended);
       over.abort();

@@ -1,8 +1,8 @@
 /**
- * Follows command completions on a socket of its own and stores them up to the checkpoint of the stream. Completions
- * report the outcome of submitted commands, including rejected ones, which no update mentions. Nothing here stops or
- * delays the stream: failures are reported and retried. A participant that returns completions only to the users who
- * submitted the commands is reported once.
+ * Follows command completions on a separate socket and stores them up to the checkpoint of the stream. Completions
+ * report the outcome of submitted commands. They include rejected commands, which have no update. Nothing here stops or
+ * delays the stream: failures are reported and retried. Some participants return completions only to the user who
+ * submitted the command. This is reported once.
  */
 import { EMPTY, Observable } from 'rxjs';
 import { atOffset, toIndexerError, type IndexerError } from '../../errors/indexer-error.ts';
@@ -30,12 +30,12 @@ const path = '/v2/commands/command-completions';
  */
 const mostFrames = 500;
 const mostBytes = 1024 * 1024;
-/** Long, because participants are rarely upgraded to a release that has the endpoint. */
+/** This delay is long, because participants are rarely upgraded to a release that has the endpoint. */
 const notServedDelayMs = 10 * 60_000;
-/** No frame for this long after the handshake means that the request was accepted. */
+/** If no frame arrives for this long after the handshake, the request was accepted. */
 const quietMs = 700;
 /**
- * Maximum wait for completions at the end of a bounded run. Longer than a participant takes to send its first
+ * Maximum wait for completions at the end of a bounded run. It is longer than a participant takes to send its first
  * checkpoint.
  */
 const settleMs = 5_000;
@@ -47,29 +47,32 @@ interface Watched {
   readonly stop: AbortSignal;
 }
 
-/** One instance for the life of the process. */
+/** There is one instance for the lifetime of the process. */
 export class CompletionWatch {
   readonly #parts: PipelineParts;
   readonly #failures = new FailureCount();
-  /** Called when the checkpoint of the stream or of the completions has moved, and when the session is over. */
+  /**
+   * Callbacks that run when the checkpoint of the stream or of the completions has advanced, and when the session has
+   * ended.
+   */
   readonly #waiting = new Set<() => void>();
   /** Completions are stored up to this offset; undefined while they are not followed. */
   #stored: number | undefined;
   #failing = false;
-  /** The stream is over: only completions up to its checkpoint are awaited. */
+  /** True when the stream has ended. From then on, only completions up to its checkpoint are awaited. */
   #settling = false;
 
   constructor(parts: PipelineParts) {
     this.#parts = parts;
   }
 
-  /** Called when the stream has committed something. */
+  /** Called when the stream has committed a batch. */
   stir(): void {
     for (const wake of this.#waiting) wake();
     this.#waiting.clear();
   }
 
-  /** Follows while subscribed. Emits nothing, never fails. */
+  /** Follows completions while subscribed. Emits nothing and never fails. */
   watch$(connected: Connected, following: Pick<Following, 'checkpoint'>): Observable<never> {
     const { completions, observers, stop } = this.#parts;
     if (completions === 'off') {
@@ -80,7 +83,7 @@ export class CompletionWatch {
     return new Observable(() => {
       const over = new AbortController();
       const watched = { connected, following, stop: AbortSignal.any([stop, over.signal]) };
-      // Node keeps a composite signal in memory while it has a listener, and with it the session.
+      // While a composite signal has a listener, Node keeps the signal and its session in memory.
       watched.stop.addEventListener('abort', () => this.stir(), { once: true });
       void this.#untilOver(watched);
       return () => {
@@ -90,8 +93,8 @@ export class CompletionWatch {
   }
 
   /**
-   * For the end of a bounded run. Resolves when completions are stored up to `offset`, or when following has failed or
-   * takes too long.
+   * Used at the end of a bounded run. Resolves when completions are stored up to `offset`, or when following has failed
+   * or takes too long.
    */
   async settled(offset: number): Promise<void> {
     const { stop } = this.#parts;
@@ -150,14 +153,14 @@ export class CompletionWatch {
     try {
       const from = await this.#open(connected);
       const to = error.facts['earliestOffset'];
-      // If even the checkpoint of the stream is pruned, the stream itself lacks updates, and reports that.
+      // If even the checkpoint of the stream is pruned, updates are missing too, and the stream reports that.
       if (typeof to !== 'number' || to <= from || to > following.checkpoint || stop.aborted) return false;
       const reason = `the participant had pruned its completions up to offset ${String(to)} before they were read`;
       await connected.session.completions.skip({ from, to, reason });
       this.#parts.observers.completions.skipped(from, to);
       return true;
     } catch {
-      // The next attempt meets the same error.
+      // The next attempt fails with the same error.
       return false;
     }
   }
@@ -257,8 +260,8 @@ export class CompletionWatch {
 }
 
 /**
- * A stream is opened with one token. When there is a newer token, the stream is reopened with it before the first one
- * expires.
+ * A stream is opened with one token. When there is a newer token, the stream is reopened with the newer token before
+ * the old one expires.
  */
 async function stopForNewer(
   parts: PipelineParts,
@@ -266,7 +269,7 @@ async function stopForNewer(
   inbox: Inbox<Buffer>,
   signal: AbortSignal,
 ): Promise<void> {
-  // The update stream reports failed attempts.
+  // The update stream reports failed attempts to get a token.
   if (await newerToken(parts, used, signal, () => undefined)) inbox.stop();
 }
 
@@ -295,7 +298,7 @@ function openInbox(parts: PipelineParts, request: object, token: string | undefi
   return { inbox, stream };
 }
 
-/** Completions that are decoded and not yet stored, in order. */
+/** Completions that are decoded but not yet stored, in order. */
 class Storing {
   readonly #watched: Watched;
   #checkpoint: number;

@@ -1,10 +1,13 @@
-/** Reads the background jobs while the run lasts, whichever process runs them and whatever the stream does. */
+/**
+ * Reads the background jobs while the run lasts. It does not matter which process runs the jobs, or what state the
+ * stream is in.
+ */
 import { EMPTY, catchError, defer, exhaustMap, ignoreElements, tap, timer, type Observable } from 'rxjs';
 import type { PipelineParts } from '../ports/parts.ts';
 
 /**
  * Polls at intervals while subscribed, and reports the jobs to the observer. Emits nothing and never fails: if the
- * database does not respond, the stream reports it.
+ * database does not respond, the stream reports this.
  */
 export function requestedJobs$({ sink, observers, pace }: PipelineParts): Observable<never> {
   return timer(0, pace.commandsMs).pipe(

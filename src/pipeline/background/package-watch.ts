@@ -1,7 +1,7 @@
 /**
  * Reads the packages of stored templates in the background, and creates typed views from them. Ingestion never waits
- * for this watch and never fails because of it. Packages that cannot be read now are retried; packages that can never
- * be read are reported once.
+ * for this watch and never fails because of it. If a package cannot be read now, it is retried. If it can never be
+ * read, this is reported once.
  */
 import {
   BehaviorSubject,
@@ -30,7 +30,7 @@ const parkedDelayMs = 600_000;
 /** After this many temporary failures, a package is not retried until the next start. */
 const triesOfOne = 5;
 
-/** One instance for the life of the process: refused packages stay refused across sessions. */
+/** There is one instance for the lifetime of the process, so that refused packages stay refused across sessions. */
 export class PackageWatch {
   readonly #parts: PipelineParts;
   /** Whether something was committed since the last pass. */
@@ -38,8 +38,8 @@ export class PackageWatch {
   readonly #refused = new Set<string>();
   readonly #tries = new Map<string, number>();
   /**
-   * State of the packages that the views and omitted fields were created from; undefined before the first pass, and
-   * after a failure.
+   * The packages from which the views and the omitted fields were created, as text. Undefined before the first pass,
+   * and after a failure.
    */
   #madeFrom: string | undefined;
   #looking: Promise<void> | undefined;
@@ -48,19 +48,21 @@ export class PackageWatch {
     this.#parts = parts;
   }
 
-  /** Called after each commit, which may name new packages. Costs nothing. */
+  /** Requests a pass. Called after each commit, because a commit may name new packages. The call itself is cheap. */
   stir(): void {
     if (!this.#stirred.value) this.#stirred.next(true);
   }
 
-  /** Runs a pass at once and then after each `stir`, while subscribed. Emits nothing, never fails, never completes. */
+  /**
+   * Runs a pass immediately and after each `stir`, while subscribed. Emits nothing, never fails and never completes.
+   */
   watch$(): Observable<never> {
     let failures = 0;
     return defer(() => this.#look()).pipe(
       repeat({
         delay: () => {
           failures = 0;
-          // Limits how often the dictionary of names is read, however fast batches are committed.
+          // Limits how often the dictionary of names is read, even if batches are committed quickly.
           return timer(this.#parts.pace.packagesMs).pipe(concatMap(() => this.#stirred.pipe(filter(Boolean), take(1))));
         },
       }),
@@ -139,7 +141,7 @@ export class PackageWatch {
           if (missing.includes(id)) names.add(model.name);
         } catch (thrown) {
           const error = toIndexerError(thrown);
-          // Without the database, reading the other packages is useless.
+          // If the database is not available, the other packages cannot be stored, so reading them is useless.
           if (sideOf(error.code) === 'store' && error.retry !== 'park') throw error;
           if (this.#isWorthAnother(id, error)) failure ??= error;
           else refused.push({ packageId: id, error });
@@ -150,7 +152,7 @@ export class PackageWatch {
     return { refused, failure };
   }
 
-  /** The packages that are not refused and were not tried in this pass. */
+  /** The packages that are not refused and have not been tried in this pass. */
   #open(packageIds: readonly string[], tried: ReadonlySet<string>): readonly string[] {
     return [...new Set(packageIds)].filter((id) => !tried.has(id) && !this.#refused.has(id));
   }
@@ -162,7 +164,7 @@ export class PackageWatch {
     return model;
   }
 
-  /** Whether the package is worth another attempt; if not, remembers it as refused. */
+  /** True if another attempt to read the package may succeed. Otherwise the package is recorded as refused. */
   #isWorthAnother(packageId: string, error: IndexerError): boolean {
     const tries = (this.#tries.get(packageId) ?? 0) + 1;
     this.#tries.set(packageId, tries);
@@ -175,8 +177,8 @@ export class PackageWatch {
 // Finds the packages that define the types of templates, choices and interfaces. Pure.
 
 /**
- * Ids of packages that are not known yet and define a type that is reached from the templates, choices or interfaces of
- * the named packages.
+ * Ids of packages that are not known yet and define a type that the templates, choices or interfaces of the named
+ * packages use, directly or through other types.
  */
 export function unknownPackages(
   known: ReadonlyMap<string, PackageModel>,

@@ -1,4 +1,7 @@
-/** Polls the ledger end and the pruned offset in addition to the stream, and detects a stream that is silently dead. */
+/**
+ * Polls the ledger end and the pruned offset in addition to the stream. Detects a stream that no longer delivers frames
+ * although its connection is open.
+ */
 import { defer, exhaustMap, ignoreElements, Observable } from 'rxjs';
 import { pause } from '../../config/pause.ts';
 import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
@@ -10,8 +13,8 @@ import { retryAfterMs } from '../retry/retry.ts';
 import { pauseForToken, refusesCaller } from '../retry/wait.ts';
 
 /**
- * Delay from the start of a failed poll to its repetition, in milliseconds. Short, so that a single lost response does
- * not cause `ledger_timeout`.
+ * Delay from the start of a failed poll to the next attempt, in milliseconds. It is short, so that a single lost
+ * response does not cause `ledger_timeout`.
  */
 const askAgainMs = 1_000;
 
@@ -28,7 +31,7 @@ interface Listening {
   polled(polled: Polled): void;
 }
 
-/** Emits nothing; fails when no frames arrive although the ledger end advances. */
+/** Emits nothing. Fails if no frames arrive although the ledger end advances. */
 export function poll$(
   parts: PipelineParts,
   { session, requestedAt }: Pick<Connected, 'session' | 'requestedAt'>,
@@ -80,17 +83,18 @@ async function pollUntil(
     if (signal.aborted) return;
     if (failure !== undefined) {
       refusals = refusesCaller(failure) ? refusals + 1 : 0;
-      // Only once: if the ledger refuses the new token as well, each poll would use up another token.
+      // The token is invalidated only once. If the ledger refuses the new token as well, each poll would request yet
+      // another token.
       if (refusals === 1) tokenSource.invalidate();
-      // The stream decides about the session; a failed poll is reported and repeated.
+      // The session depends on the stream. A failed poll is only reported and repeated.
       const askAgainAt = startedAt + Math.min(askAgainMs, limits.pollMs);
       const delayMs = Math.max(0, Math.round(askAgainAt - performance.now()), retryAfterMs(failure));
       observers.stream.failed('ledger', failure, delayMs);
       await pauseForToken(parts, failure, delayMs, signal);
       continue;
     }
-    // A stream whose token was refused may stay open without sending frames. It is reopened with the token that was
-    // accepted.
+    // If the ledger has refused its token, a stream may stay open without sending frames. It is reopened with the token
+    // that was accepted.
     if (refusals > 0) following.renew();
     refusals = 0;
     await pause(Math.max(0, startedAt + limits.pollMs - performance.now()), signal);
@@ -98,7 +102,8 @@ async function pollUntil(
 }
 
 /**
- * Requests the ledger end, then the pruned offset. Readiness needs only the ledger end, so it is requested first.
+ * Requests the ledger end and then the pruned offset. The ledger end is requested first, because readiness depends only
+ * on the ledger end.
  * @returns the failure of either request
  */
 async function poll(
@@ -128,7 +133,7 @@ async function note(parts: PipelineParts, session: SinkSession, { ledgerEnd, pru
 }
 
 // Detects a stream that answers pings but delivers no frame although the ledger end has advanced, and limits how long
-// that may last.
+// this may last.
 
 export class SilenceLimit {
   readonly #following: Pick<Following, 'checkpoint' | 'lastFrameAt'>;
@@ -151,8 +156,8 @@ export class SilenceLimit {
   refuse(ledgerEnd: number): void {
     const { checkpoint } = this.#following;
     const nowMs = performance.now();
-    // Counts from the poll that found the ledger end ahead: an update after hours of silence has not been due for
-    // hours.
+    // The time is counted from the poll that found the ledger end ahead. After hours without updates, a new update is
+    // not overdue by hours.
     if (ledgerEnd <= checkpoint) this.#owed = undefined;
     else if (this.#owed?.checkpoint !== checkpoint) this.#owed = { checkpoint, sinceMs: nowMs };
     if (this.#owed === undefined) return;

@@ -5,7 +5,7 @@ import type { PipelineParts } from '../ports/parts.ts';
 import type { Sink } from '../ports/sink.ts';
 import { retryAfterMs } from '../retry/retry.ts';
 
-/** Delay after a failure that an operator has to fix. */
+/** Delay after a failure that only an operator can fix. */
 const parkedDelayMs = 600_000;
 
 interface Failure {
@@ -14,9 +14,14 @@ interface Failure {
   readonly problem: string;
 }
 
-/** One instance for the life of the process: the delay after a failure outlasts the session. */
+/**
+ * There is one instance for the lifetime of the process, because the delay after a failure must outlast the session.
+ */
 export class RequestedJob {
-  /** Codes of failures that a retry does not fix. The operator has to look into them, and may request the job again. */
+  /**
+   * Codes of failures that a retry does not fix. The operator has to investigate them and can then request the job
+   * again.
+   */
   readonly #ends: ReadonlySet<string>;
   readonly #note: (sink: Sink, failure: Failure) => Promise<unknown>;
   /** Time of the next attempt, on the monotonic clock, in milliseconds. */
@@ -27,7 +32,7 @@ export class RequestedJob {
     this.#note = note;
   }
 
-  /** Polls with `look` until it returns a result; undefined when stopped. Never fails. */
+  /** Calls `look` repeatedly until it returns a result. Resolves to undefined when stopped. Never fails. */
   async until<T>(parts: PipelineParts, stop: AbortSignal, look: () => Promise<T | undefined>): Promise<T | undefined> {
     await pause(Math.max(0, this.#notBefore - performance.now()), stop);
     while (!stop.aborted) {
@@ -43,7 +48,7 @@ export class RequestedJob {
     return undefined;
   }
 
-  /** Reports a failure and stores it in the database, where the operator looks for it. Never fails. */
+  /** Reports a failure and stores it in the database, so that the operator can find it there. Never fails. */
   async failed({ observers, tokenSource, limits, pace, sink }: PipelineParts, error: IndexerError): Promise<void> {
     if (error.retry === 'refresh-token') tokenSource.invalidate();
     const isFinal = this.#ends.has(error.code);
@@ -55,7 +60,7 @@ export class RequestedJob {
     try {
       await this.#note(sink, { ...(isFinal ? { state: 'failed' } : {}), perSecond: null, problem });
     } catch {
-      // The failure is in the log as well: if the database is what fails, it cannot be stored there.
+      // The failure was already logged. If the database itself fails, the failure cannot be stored there.
     }
   }
 }

@@ -1,13 +1,13 @@
 /**
- * Prunes old history in the background while a session lasts, so only the holder of the writer lock prunes. The stream
- * never waits for pruning and never fails because of it. The next pass continues an interrupted prune.
+ * Prunes old history in the background. It runs only during a session, so only the holder of the writer lock prunes.
+ * The stream never waits for pruning and never fails because of it. The next pass continues an interrupted prune.
  */
 import { EMPTY, Observable } from 'rxjs';
 import { pause } from '../../config/pause.ts';
 import { toIndexerError } from '../../errors/indexer-error.ts';
 import type { PipelineParts } from '../ports/parts.ts';
 
-/** Prunes at once and then at intervals, while subscribed. Emits nothing, never fails, never completes. */
+/** Prunes immediately and then at intervals, while subscribed. Emits nothing, never fails and never completes. */
 export function pruning$({ retention, observers, stop }: PipelineParts): Observable<never> {
   if (retention === undefined) return EMPTY;
   return new Observable(() => {

@@ -1,4 +1,4 @@
-/** Waits for the writer lock, and prepares everything that does not need the lock. */
+/** Waits for the writer lock. While waiting, prepares everything that does not need the lock. */
 import { pause } from '../../config/pause.ts';
 import { toIndexerError } from '../../errors/indexer-error.ts';
 import type { PhaseKeeper, PipelineParts } from '../ports/parts.ts';
@@ -7,8 +7,8 @@ import type { RetryLimits } from '../retry/retry-limit.ts';
 import { retryAfterMs } from '../retry/retry.ts';
 
 /**
- * Waits as standby until this process holds the lock; undefined when a stop was requested.
- * @throws IndexerError WRITER_ACTIVE in a bounded run, if that takes too long
+ * Waits as standby until this process holds the lock. Resolves to undefined when a stop was requested.
+ * @throws IndexerError WRITER_ACTIVE in a bounded run, if the wait takes too long
  */
 export async function acquireLock(
   parts: PipelineParts,
@@ -29,7 +29,7 @@ export async function acquireLock(
     const lock = await parts.sink.tryLock();
     if (lock !== undefined) {
       taken = true;
-      // Not awaited: it must not delay the takeover.
+      // The call is not awaited, because it must not delay the takeover.
       void reportHolder(parts, true);
       return lock;
     }
@@ -51,13 +51,13 @@ async function reportHolder(parts: PipelineParts, isOwn: boolean, isNeeded = () 
     const holder = await parts.sink.lockHolder();
     if (isNeeded()) parts.observers.polls.lockHeld(holder, isOwn);
   } catch {
-    // The part that needs the lock reports the same failure.
+    // The code that needs the lock reports the same failure.
   }
 }
 
 /**
  * Checks token and ledger, so that a standby with an unusable token or ledger is noticed before it has to take over.
- * The stream stays closed. Resolves to the delay that the ledger requested, in milliseconds.
+ * Does not open the stream. Resolves to the delay that the ledger requested, in milliseconds.
  */
 async function lookAtLedger(parts: PipelineParts): Promise<number> {
   try {

@@ -1,4 +1,4 @@
-/** Failures of the streams, with the offset or entry that they concern. */
+/** Errors of the streams, with the offset or the entry at which they occurred. */
 import { IndexerError, withContext } from '../../errors/indexer-error.ts';
 
 const unreadFrames: ReadonlySet<string> = new Set([
@@ -7,7 +7,7 @@ const unreadFrames: ReadonlySet<string> = new Set([
   'UPDATE_UNDECODABLE',
 ]);
 
-/** Adds the checkpoint to the error of a frame that could not be read, because its offset is unknown. */
+/** Adds the checkpoint to the error if a frame could not be read, because the offset of that frame is unknown. */
 export function namingPlace(error: IndexerError, checkpoint: number): IndexerError {
   if (!unreadFrames.has(error.code) || error.facts['offset'] !== undefined) return error;
   return withContext(error, {
@@ -25,9 +25,9 @@ export interface SeedPlace {
   readonly contractId: string | null;
 }
 
-/** Adds the entry of the active contracts to an error that concerns it. */
+/** Adds the entry of the active contracts at which an error occurred. */
 export function namingEntry(error: IndexerError, { seedOffset, entry, contractId }: SeedPlace): IndexerError {
-  // Only contract ids in the ledger's format; any other text may be payload.
+  // Only contract ids in the format of the ledger are included, because any other text may contain payload.
   const safeContractId = contractId !== null && /^[\w:#.-]{1,300}$/.test(contractId) ? contractId : undefined;
   const about = `entry ${String(entry)} of the active contracts at offset ${String(seedOffset)}`;
   return withContext(error, {
@@ -36,7 +36,7 @@ export function namingEntry(error: IndexerError, { seedOffset, entry, contractId
   });
 }
 
-/** The ledger sent a lower offset than before. */
+/** The error if the ledger sent a lower offset than before. */
 export function outOfOrder(offset: number, seen: number): IndexerError {
   return new IndexerError(`the ledger sent offset ${String(offset)} after offset ${String(seen)}`, {
     code: 'LEDGER_OUT_OF_ORDER',

@@ -1,7 +1,8 @@
 /**
- * Follows the updates after the checkpoint, without end. Each pull of frames becomes one batch and one transaction. A
- * batch contains the updates that arrived while earlier batches were written. No timer delays a batch, so an idle
- * stream has no added latency. Under load, batches are full, and the next one is built while the last one is written.
+ * Follows the updates after the checkpoint until it is stopped. The frames that have arrived are taken together and
+ * become one batch and one transaction. A batch therefore contains the updates that arrived while earlier batches were
+ * written. No timer delays a batch, so there is no added latency on an idle stream. Under load, batches are full, and
+ * the next one is built while the last one is written.
  */
 import {
   EMPTY,
@@ -38,7 +39,7 @@ import { anotherToken, newerToken } from '../intake/token-renewal.ts';
 import { refuseUnknownKind } from './unknown-kinds.ts';
 import type { BatchSpan } from '../ports/tracer.ts';
 
-/** With this many updates waiting, the next batch is built before a write slot is free. */
+/** If this many updates are waiting, the next batch is built before a write slot is free. */
 const aheadUpdates = 256;
 const aheadBytes = 512 * 1024;
 
@@ -50,7 +51,9 @@ export interface Following {
   lastFrameAt: () => number;
   /** Reopens the stream with another token, if there is one. */
   renew: () => void;
-  /** Range that is written update by update, because Postgres rejected it as a batch. */
+  /**
+   * A range in which each update is written in a separate transaction, because Postgres rejected the range as a batch.
+   */
   readonly apart: OffsetRange;
   /** The last offset to store; undefined if the run has no end. */
   readonly stopAt: number | undefined;
@@ -59,8 +62,8 @@ export interface Following {
 
 /**
  * Emits checkpoints as they are committed. Completes when a stop was requested, or at the end of a bounded run. When
- * there is a newer access token, the current batch is committed and the next stream resumes from the checkpoint with
- * that token.
+ * there is a newer access token, the current batch is committed. The next stream then resumes from the checkpoint with
+ * the newer token.
  */
 export function follow$(parts: PipelineParts, session: SinkSession, following: Following): Observable<number> {
   let renewal = false;
@@ -78,7 +81,8 @@ export function follow$(parts: PipelineParts, session: SinkSession, following: F
     );
   const bounded$ = (stopAt: number): Observable<number> =>
     defer(() => {
-      // Until the next stream is open, the run waits neither for the database nor for an idle socket.
+      // Until the next stream is open, the run waits for the source. It waits neither for the database nor for an idle
+      // socket.
       parts.observers.stream.busyWith('source');
       following.lastFrameAt = () => performance.now();
       return nextEnd(parts, following.checkpoint, stopAt);
@@ -92,7 +96,7 @@ export function follow$(parts: PipelineParts, session: SinkSession, following: F
   );
 }
 
-/** A stream with the offset it ends at; undefined if it has no end. */
+/** A stream and its end offset, which is undefined if the stream has no end. */
 type EndingFrames = Frames & { readonly end: number | undefined };
 
 /** Emits the checkpoints of one stream. Completes when the stream was stopped or retired, or has reached its end. */
@@ -110,7 +114,7 @@ function batches$(
   };
   void retire(newerToken);
   following.renew = () => void retire(anotherToken);
-  // A stream that the ledger ends needs no idle probe.
+  // A stream that the ledger ends does not need an idle probe.
   if (frames.end === undefined)
     void probeWhileIdle(parts, { following, frames, isIdle: () => writer.idle }, watch.signal);
   return defer(() => writer.step(frames)).pipe(
@@ -129,7 +133,7 @@ class StreamWriter {
   readonly #session: SinkSession;
   readonly #following: Following;
   readonly #writes: WriteQueue;
-  /** End offset of the newest batch passed to the database; the next batch begins there. */
+  /** End offset of the newest batch that was passed to the database. The next batch begins there. */
   #from: number;
   #seen: number;
   /** Offset of the newest OffsetCheckpoint: all updates up to it have arrived. */
@@ -150,11 +154,14 @@ class StreamWriter {
     this.#seen = following.checkpoint;
   }
 
-  /** Builds one batch while earlier ones are written; undefined when the stream was stopped or retired. */
+  /**
+   * Builds one batch while earlier batches are written. Resolves to undefined when the stream was stopped or retired.
+   */
   async step(frames: EndingFrames): Promise<number | undefined> {
     if (this.#pending !== undefined) return this.#giveUp(this.#pending);
     const { limits, observers, tracer } = this.#parts;
-    // A small batch is decoded quickly, so wait until no write is running and include what arrives meanwhile.
+    // A small batch is decoded quickly. It is built only when no write is running, so that it includes the updates that
+    // arrive until then.
     if (frames.inbox.length < aheadUpdates && frames.inbox.bytes < aheadBytes) await this.#drain();
     const taken = await this.#taken(frames);
     if (taken.length === 0) return this.#ended(frames);
@@ -174,13 +181,15 @@ class StreamWriter {
       span?.note(update);
       this.#add(batch, update, { frame, end: frames.end });
     });
-    // Sealed before waiting for a write slot: after the wait, the database would be idle meanwhile.
+    // The batch is sealed before waiting for a write slot. If it were sealed after the wait, the database would be idle
+    // during the sealing.
     batch.seal();
     span?.decoded(built.frames, built.bytes, built.error);
     const kept = this.#kept(taken, built);
     frames.release(taken);
     const failed = built.error === undefined ? undefined : { error: built.error, frame: kept };
-    // Partly built rows must not be written. They are in the batch already, unlike a frame that cannot be decoded.
+    // Partly built rows must not be written. They are already in the batch, unlike the rows of a frame that cannot be
+    // decoded.
     if (this.#building && failed !== undefined) return this.#giveUp(failed);
     this.#pending = failed;
     await this.#room();
@@ -189,12 +198,12 @@ class StreamWriter {
     return this.#following.checkpoint;
   }
 
-  /** True if everything taken is committed, and nothing is being decoded. */
+  /** True if all frames that were taken are committed and no frame is being decoded. */
   get idle(): boolean {
     return this.#waiting && this.#writes.underWay === 0;
   }
 
-  /** Whether the next update is written alone, with no other write running. */
+  /** Whether the next update is written in a separate transaction while no other write is running. */
   get #alone(): boolean {
     return this.#from < this.#following.apart.upTo;
   }
@@ -211,8 +220,8 @@ class StreamWriter {
 
   /**
    * Takes the next frames.
-   * @throws the error that ended the stream, once everything before it is committed: only then the offset of the error
-   *   is certain
+   * @throws the error that ended the stream, after everything before it is committed, because only then is the offset
+   * of the error certain
    */
   async #taken({ inbox }: Frames): Promise<readonly KeptFrame[]> {
     const over = watchSlowWrites(this.#writes, this.#parts.observers.stream);
@@ -230,14 +239,17 @@ class StreamWriter {
     }
   }
 
-  /** The frame that may have to be quarantined: the one that could not be decoded, or the only one of the batch. */
+  /**
+   * The frame that may have to be quarantined. It is the frame that could not be decoded, or the only frame of the
+   * batch.
+   */
   #kept(taken: readonly KeptFrame[], { error, frames }: Built): Buffer | undefined {
     if (!this.#parts.quarantine) return undefined;
     const frame = error !== undefined ? taken[frames] : this.#alone ? taken[0] : undefined;
     return frame === undefined ? undefined : bytesOf(frame);
   }
 
-  /** Stores everything before the failed update, then reports or quarantines the update. */
+  /** Stores everything before the failed update, and then reports or quarantines that update. */
   async #giveUp(failed: FailedUpdate): Promise<never> {
     await this.#drain();
     if (this.#late !== undefined) await keepLate(this.#parts, this.#session, this.#late);
@@ -247,10 +259,12 @@ class StreamWriter {
   async #ended(frames: EndingFrames): Promise<undefined> {
     await this.#drain();
     const { inbox, end } = frames;
-    // A range that may have been truncated is requested again. Its end counts only if no update arrived before it.
+    // A range that may have been truncated is requested again. The end of the stream is accepted only if no update
+    // arrived before it.
     const isExpectedEnd = end !== undefined && (inbox.stopped || this.#received || (await this.#reach(end)));
     if (inbox.stopped || isExpectedEnd) {
-      // Closes this stream before the next one opens. The teardown of this observable would close it too late.
+      // Closes this stream before the next one opens. If this were left to the teardown of the observable, it would
+      // happen too late.
       frames.close();
       return undefined;
     }
@@ -261,8 +275,8 @@ class StreamWriter {
   }
 
   /**
-   * Makes the end of the stream the checkpoint, unless the ledger has more updates up to it. The last offsets may not
-   * be visible to this user.
+   * Sets the checkpoint to the end of the stream, unless the ledger has more updates up to that offset. The updates at
+   * the last offsets may not be visible to this user.
    */
   async #reach(offset: number): Promise<boolean> {
     if (!(await isRangeEmpty(this.#parts, this.#from, offset))) return false;
@@ -286,7 +300,8 @@ class StreamWriter {
     }
     if (order === 'repeated') return;
     if (order === 'late') {
-      // If the update was never received, the update received instead must not move the checkpoint past it.
+      // If the ledger never sent the expected update, the update that it sent instead must not move the checkpoint past
+      // the expected update.
       this.#building = true;
       const copy = updateOf(this.#parts, frame.toString());
       if (copy.kind !== 'offset_checkpoint') this.#late = copy;
@@ -303,8 +318,8 @@ class StreamWriter {
   }
 
   /**
-   * Names the offset only if the update was alone. Otherwise the other updates of its batch are stored first, by
-   * processing the range up to it one by one.
+   * Adds the offset only if the update was written in a separate transaction. Otherwise the range up to the update is
+   * processed again, one update at a time, so that the other updates of the batch are stored first.
    */
   #notBuilt(error: IndexerError, offset: number): IndexerError {
     return this.#alone ? atOffset(error, offset) : withRange(error, { from: this.#from, upTo: offset });

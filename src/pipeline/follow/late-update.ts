@@ -8,8 +8,9 @@ import type { SinkSession } from '../ports/sink.ts';
 import { updateIdAt } from '../proof/update-id.ts';
 
 /**
- * Stores the update if it is missing and the ledger returns this very update at its offset: a proxy may mix in updates
- * of another participant. Everything before the update must be committed. The session is over afterwards.
+ * Stores the update if it is missing here and the ledger returns the same update at its offset. This is checked because
+ * a proxy may send updates of another participant. Everything before the update must be committed. The session ends
+ * afterwards.
  */
 export async function keepLate(parts: PipelineParts, session: SinkSession, update: StoredUpdate): Promise<void> {
   const { offset, updateId } = update;

@@ -1,6 +1,8 @@
-/** The order of offsets on a stream. Offsets only grow, so the offset alone classifies an update. Pure. */
+/**
+ * The order of offsets on a stream. Offsets only increase, so an update can be classified by its offset alone. Pure.
+ */
 
-/** State of the stream so far. */
+/** The state of the stream so far. */
 export interface Come {
   /** Offset of the newest update. */
   readonly seen: number;

@@ -1,7 +1,7 @@
 /**
  * Quarantines an update that cannot be stored, if the operator allows it. The complete update is stored in the
- * transaction that moves the checkpoint past it. Only failures of the data itself qualify; a full disk or a lost
- * connection never does.
+ * transaction that moves the checkpoint past it. Only an error in the data itself leads to quarantine. A full disk or a
+ * lost connection never does.
  */
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { PipelineParts } from '../ports/parts.ts';
@@ -17,7 +17,7 @@ const ofTheData: ReadonlySet<string> = new Set([
 /** An update that failed, and its frame. */
 export interface FailedUpdate {
   readonly error: IndexerError;
-  /** Undefined if it was not kept, because quarantine is off. */
+  /** Undefined if the frame was not kept, because quarantine is off. */
   readonly frame: Buffer | undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Updates of kinds that this version does not know. They can be stored raw, but their effect on contracts is then
- * missing, and the active contracts would be wrong without notice.
+ * Handles updates of kinds that this version does not know. They can be stored raw, but then their effect on contracts
+ * is missing, and the active contracts would be wrong without a warning.
  */
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Update } from '../../model/update.ts';
@@ -40,11 +40,11 @@ function refused(found: string, names: boolean, { offset }: Update): IndexerErro
 }
 
 /**
- * Whether a key of the message mentions contracts: a message that changes a contract has to name it. Payloads are
- * searched as well.
+ * Whether a key of the message mentions contracts. A message that changes a contract has to name the contract. Payloads
+ * are searched as well.
  */
 function namesContract(raw: string): boolean {
-  // Not recursive: the text may nest deeper than the stack.
+  // The search is not recursive, because the nesting of the text may be deeper than the stack.
   const left: unknown[] = [JSON.parse(raw)];
   while (left.length > 0) {
     const value = left.pop();

@@ -1,12 +1,12 @@
 /**
- * Queue for the writes of one stream. Several writes may run at the same time, each on a connection of its own, but
- * they commit in the order in which they were added. The first failure fails all later writes, and the queue cannot be
+ * Queue for the writes of one stream. Several writes may run at the same time, each on a separate connection, but they
+ * commit in the order in which they were added. If a write fails, all later writes fail too, and the queue cannot be
  * used again.
  */
 import type { StreamObserver } from '../ports/observer.ts';
 
 /**
- * One write; it does not commit before `predecessor` has committed. `predecessor` is undefined if no write is running
+ * One write. It does not commit before `predecessor` has committed. `predecessor` is undefined if no write is running
  * before it.
  */
 export type Write = (predecessor: Promise<void> | undefined) => Promise<void>;
@@ -23,7 +23,7 @@ export class WriteQueue {
     this.#failure = new Promise<never>((_, reject) => {
       this.#fail = reject;
     });
-    // The next caller that waits receives the failure; until then, it must not end the process.
+    // The next caller that waits receives the failure. Until then, the rejection must not end the process.
     this.#failure.catch(() => undefined);
   }
 
@@ -74,14 +74,15 @@ export class WriteQueue {
 // Distinguishes, while the stream waits for frames, an idle ledger from a slow database.
 
 /**
- * Milliseconds. If a write runs this long while there is nothing more to do, the stream counts as waiting for the
+ * Milliseconds. If a write runs this long while the stream has no other work, the stream counts as waiting for the
  * database.
  */
 const slowMs = 250;
 
 /**
- * Reports what the stream waits for while it waits for frames: the source, or the database while one write does not
- * end. That holds even if a write slot is free, because only this write then holds the checkpoint back.
+ * While the stream waits for frames, reports what it waits for. This is the source, or the database if one write does
+ * not end. The database is reported even if a write slot is free, because the checkpoint cannot advance before that
+ * write ends.
  * @returns a function that ends the watch when the frames have arrived
  */
 export function watchSlowWrites(writes: WriteQueue, observer: StreamObserver): () => void {

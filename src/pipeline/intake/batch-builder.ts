@@ -1,5 +1,6 @@
 /**
- * Builds a batch from frames. It decodes in slices, so that the sockets of ledger and database are served in between.
+ * Builds a batch from frames. It decodes a few frames at a time, so that the sockets of ledger and database are served
+ * in between.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { toIndexerError, type IndexerError } from '../../errors/indexer-error.ts';
@@ -9,8 +10,8 @@ import type { BatchFacts } from '../ports/observer.ts';
 import { textOf, type KeptFrame } from './frame-memory.ts';
 
 /**
- * Number of frames decoded in one turn. More would starve the Postgres socket, and then both sockets wait for each
- * other. A single frame may be larger.
+ * Number of frames decoded in one turn. If more frames were decoded in one turn, the Postgres socket would not be
+ * served, and both sockets would wait for each other.
  */
 const framesPerTurn = 8;
 const bytesPerTurn = 64 * 1024;
@@ -21,13 +22,13 @@ export interface Built {
   readonly bytes: number;
   readonly seconds: number;
   /**
-   * Why the frame after these could not be decoded; undefined if all were decoded. The updates decoded before it have
-   * to be written first.
+   * Why the next frame could not be decoded; undefined if all frames were decoded. The updates that were decoded before
+   * it have to be written first.
    */
   readonly error: IndexerError | undefined;
 }
 
-/** Adds every frame to a batch through `add`; stops at the first frame that cannot be decoded. */
+/** Passes every frame to `add`, which adds it to the batch. Stops at the first frame that cannot be decoded. */
 export async function buildBatch(frames: readonly KeptFrame[], add: (frame: Utf8) => void): Promise<Built> {
   let bytes = 0;
   let busyMs = 0;

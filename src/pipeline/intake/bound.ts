@@ -1,8 +1,8 @@
 /**
- * Finds the end of a bounded run. The run is read as a sequence of streams that the ledger ends. None ends past the
- * current ledger end, so that the ledger never sends anything above the end of the run. A participant or a proxy that
- * shuts down also ends a stream cleanly. So if a stream ends before anything arrived, another kind of request checks
- * the same range.
+ * Finds the end of a bounded run. The run is read as a sequence of streams that the ledger ends. No stream ends after
+ * the current ledger end, so the ledger never sends an update above the end of the run. A participant or a proxy that
+ * shuts down also ends a stream cleanly. Therefore, if a stream ends before any update arrived, a request of another
+ * kind checks the same range.
  */
 import { pause } from '../../config/pause.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
@@ -38,7 +38,7 @@ export function refuseBound(stopAt: number, start: PipelineParts['start'], state
       'run without an end to finish it, or start over: ledger-indexer reset --all --yes',
     );
   }
-  // If the start is `genesis`, the ledger itself refuses it, with the offset it is pruned to.
+  // If the start is `genesis`, the ledger itself refuses the request and reports the offset up to which it is pruned.
   if ((start === 'seed' || start === 'oldest') && pruned > stopAt) {
     throw refused(
       `the participant was pruned up to ${String(pruned)}, past the end ${String(stopAt)} of this run`,
@@ -55,8 +55,8 @@ function refused(found: string, remedy: string): IndexerError {
 }
 
 /**
- * End of the next stream after `checkpoint`: `stopAt`, or the ledger end if that is lower. Waits until the ledger end
- * is past the checkpoint; undefined when a stop was requested.
+ * Resolves to the end of the next stream after `checkpoint`: the lower of `stopAt` and the ledger end. Waits until the
+ * ledger end is past the checkpoint. Resolves to undefined when a stop was requested.
  */
 export async function nextEnd(parts: PipelineParts, checkpoint: number, stopAt: number): Promise<number | undefined> {
   while (!parts.stop.aborted) {
@@ -68,8 +68,8 @@ export async function nextEnd(parts: PipelineParts, checkpoint: number, stopAt: 
 }
 
 /**
- * Whether the ledger has no updates after `from` and up to `end`. The request is over HTTP, because only a working
- * participant can send an HTTP response, whereas any proxy can close a stream cleanly.
+ * Whether the ledger has no updates after `from` and up to `end`. It is requested over HTTP, because only a working
+ * participant can send this HTTP response, whereas any proxy can close a stream cleanly.
  */
 export async function isRangeEmpty(
   { ledger, filter }: Pick<PipelineParts, 'ledger' | 'filter'>,
@@ -81,7 +81,7 @@ export async function isRangeEmpty(
   return true;
 }
 
-/** Error: the ledger sent an offset past the requested end. */
+/** The error if the ledger sent an offset past the requested end. */
 export function pastEnd(offset: number, end: number): IndexerError {
   return new IndexerError(`the ledger sent offset ${String(offset)}, past the requested end ${String(end)}`, {
     code: 'LEDGER_OUT_OF_ORDER',

@@ -1,12 +1,12 @@
 /**
- * Memory for waiting frames. A frame from the socket is an allocation of its own outside the heap. If it waits, the
- * garbage collector considers it long-lived and frees it late or never. So waiting frames are copied into a few large
- * blocks that are reused.
+ * Memory for waiting frames. Each frame from the socket is a separate allocation outside the heap. If a frame waits,
+ * the garbage collector considers it long-lived and frees it late or never. Therefore, waiting frames are copied into a
+ * few large blocks that are reused.
  */
 import { Utf8 } from '../../model/utf8.ts';
 
 const blockBytes = 1024 * 1024;
-/** Number of free blocks to keep for later; further blocks that a burst needed are released. */
+/** Number of free blocks that are kept for later. Additional blocks that were needed for a burst are released. */
 const spareBlocks = 8;
 
 interface Block {
@@ -38,9 +38,7 @@ export class FrameMemory {
   #current: Block | undefined;
   #spare: Block[] = [];
 
-  /**
-   * Copies a frame into a block. A frame that is larger than a block has memory of its own already, and stays there.
-   */
+  /** Copies a frame into a block. A frame that is larger than a block already has its own memory and is not copied. */
   keep(frame: Buffer): KeptFrame {
     if (frame.length > blockBytes) {
       return { block: { memory: frame, at: frame.length, held: 1 }, start: 0, end: frame.length };

@@ -1,5 +1,5 @@
 /**
- * One stream of the ledger that feeds one inbox: frames arrive from the socket, and the writer takes a limited number
+ * One stream of the ledger that feeds one inbox. Frames arrive from the socket, and the writer takes a limited number
  * at a time.
  */
 import { Observable } from 'rxjs';
@@ -12,15 +12,15 @@ import { FrameMemory, type KeptFrame } from './frame-memory.ts';
 
 export interface Frames {
   readonly inbox: Inbox<KeptFrame>;
-  /** Releases frames that were taken from the inbox and are decoded. */
+  /** Releases frames that were taken from the inbox and have been decoded. */
   release(frames: readonly KeptFrame[]): void;
   /** The token that the stream was opened with. */
   readonly token: AccessToken | undefined;
   /** Monotonic time of the newest frame, milliseconds. */
   lastFrameAt(): number;
   /**
-   * Returns no more frames, because another stream is to resume from the checkpoint. That stream receives the queued
-   * frames again.
+   * After this call, no more frames are returned, because another stream will resume from the checkpoint. That stream
+   * receives the queued frames again.
    */
   retire(): void;
   /** Appends an OffsetCheckpoint with this offset to the received frames. */
@@ -28,7 +28,7 @@ export interface Frames {
   close(): void;
 }
 
-/** The close code as text, if there was one; otherwise the code of the error. */
+/** The close code as text. If there was no close code, the code of the error. */
 function closeCodeOf(error: IndexerError | undefined): string {
   if (error === undefined) return '1000';
   if (error.facts['closedBy'] === 'us') return 'stopped';
@@ -36,9 +36,9 @@ function closeCodeOf(error: IndexerError | undefined): string {
 }
 
 /**
- * Emits one stream once it is open. If it is no longer needed by then, it is closed again, because obtaining a token
- * takes time.
- * @param renewal true when it continues a retired stream with a newer token
+ * Emits one stream when it is open. If the stream is no longer needed by then, it is closed again. This can happen
+ * because obtaining a token takes time.
+ * @param renewal true if the stream continues a retired stream with a newer token
  */
 export function frames$(parts: PipelineParts, path: StreamPath, request: object, renewal = false): Observable<Frames> {
   return new Observable((subscriber) => {
@@ -76,7 +76,7 @@ async function openFrames(parts: PipelineParts, path: StreamPath, request: objec
     token,
     lastFrameAt,
     pass: (reached) => {
-      // In the participant's own offsets, because the frame is read like any other.
+      // This must be an offset of the participant, because the frame is read like any other frame.
       const offset = parts.participantOffsets?.toParticipantOffset(reached) ?? reached;
       const frame = Buffer.from(JSON.stringify({ update: { OffsetCheckpoint: { value: { offset } } } }));
       inbox.push(blocks.keep(frame), frame.length);
@@ -87,7 +87,7 @@ async function openFrames(parts: PipelineParts, path: StreamPath, request: objec
     },
     close: () => {
       stop.removeEventListener('abort', stopInbox);
-      // Reported now: an idle ledger confirms the close late, when the next stream is already open.
+      // The end is reported now, because an idle ledger confirms the close only after the next stream is open.
       if (retired) ends.ended('renewed');
       stream.close();
     },
@@ -116,7 +116,7 @@ function openFeed(parts: PipelineParts, path: StreamPath, request: object, token
       inbox.end(error);
     },
   });
-  // While frames wait here, this process causes the silence: a paused socket delivers nothing.
+  // While frames wait here, a silent socket is caused by this process, because a paused socket delivers no frames.
   const lastFrameAt = (): number => {
     if (inbox.length > 0) newestFrameAt = performance.now();
     return newestFrameAt;

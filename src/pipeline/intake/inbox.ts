@@ -1,6 +1,7 @@
 /**
- * Bounded buffer between a socket that pushes and a writer that pulls. It pauses the socket when it is full and resumes
- * it when half of it is free; it never drops a frame while running. Pure except for its clock.
+ * Bounded buffer between a socket that delivers frames and a writer that requests them. The buffer pauses the socket
+ * when it is full and resumes the socket when half of it is free. It never drops a frame while running. Pure except for
+ * its clock.
  */
 import type { IndexerError } from '../../errors/indexer-error.ts';
 
@@ -47,8 +48,8 @@ export class Inbox<F> {
   }
 
   /**
-   * True after `stop`. The queued frames are dropped and will be read again from the checkpoint, now or by the next
-   * process.
+   * True after `stop`. The queued frames are dropped. They will be read again from the checkpoint, by this process or
+   * by the next one.
    */
   get stopped(): boolean {
     return this.#stopped;
@@ -62,7 +63,7 @@ export class Inbox<F> {
     this.#wake?.();
   }
 
-  /** Ends the stream; frames that have arrived are still returned. */
+  /** Ends the stream. Frames that have already arrived are still returned. */
   end(error: IndexerError | undefined): void {
     this.#ended ??= { error };
     this.#wake?.();
@@ -77,8 +78,8 @@ export class Inbox<F> {
   }
 
   /**
-   * Returns frames that have arrived: at least one, and at most the given amounts (a single frame may exceed the
-   * bytes). Empty when the stream ended cleanly or `stop` was called.
+   * Returns frames that have arrived. It returns at least one frame and at most the given numbers, but a single frame
+   * may exceed `bytes`. The result is empty if the stream ended cleanly or `stop` was called.
    * @throws the error that ended the stream
    */
   async take(frames: number, bytes: number): Promise<readonly F[]> {
@@ -105,7 +106,8 @@ export class Inbox<F> {
       this.#head += 1;
     }
     this.#bytes -= taken;
-    // Releases taken frames at once; copying the remaining ones costs less than it frees.
+    // Removes the taken frames from the array immediately, because copying the remaining frames costs less than keeping
+    // them in memory.
     this.#frames = this.#frames.slice(this.#head);
     this.#head = 0;
     if (this.length <= this.#limits.frames / 2 && this.#bytes <= this.#limits.bytes / 2) this.#resume();

@@ -1,10 +1,10 @@
-/** Detects an access token that is newer than the one a running stream was opened with. */
+/** Detects an access token that is newer than the token that a running stream was opened with. */
 import { pause } from '../../config/pause.ts';
 import { toIndexerError } from '../../errors/indexer-error.ts';
 import type { AccessToken } from '../../ledger/access/token.ts';
 import type { PipelineParts } from '../ports/parts.ts';
 
-/** Longest single pause: a timer cannot be set for longer than 24 days. */
+/** Longest single pause, because a timer cannot be set for more than 24 days. */
 const longestPauseMs = 3_600_000;
 const shortestPauseMs = 20;
 /**
@@ -17,8 +17,8 @@ async function pauseUntil(at: number, signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Resolves to true when there is a newer token, to false when `signal` is aborted or no newer one can be had. Requests
- * it when it is due; never rejects.
+ * Resolves to true when there is a newer token, and to false when `signal` is aborted or no newer token is available.
+ * Requests the token when it is due. Never rejects.
  * @param inVain called with each failed attempt; by default it reports to the observer
  */
 export async function newerToken(
@@ -45,7 +45,10 @@ export async function newerToken(
   return false;
 }
 
-/** Whether there is another token now; false if `signal` is aborted meanwhile. Never rejects. */
+/**
+ * Resolves to true if there is a different token now. Resolves to false if `signal` is aborted in the meantime. Never
+ * rejects.
+ */
 export async function anotherToken(
   { tokenSource }: PipelineParts,
   used: AccessToken | undefined,

@@ -1,17 +1,17 @@
 /**
- * An update as a list or a lookup returns it, read only as far as needed to identify it. It is never decoded, because
- * it may not be storable.
+ * An update as a list or a lookup returns it. Only the fields that identify it are read. It is never decoded, because
+ * it may be an update that cannot be stored.
  */
 import { isObject, type JsonObject } from '../../ledger/frames/field.ts';
 
 export interface Listed {
-  /** As the participant names it: Transaction, OffsetCheckpoint … */
+  /** The kind in the notation of the participant: Transaction, OffsetCheckpoint … */
   readonly kind: string;
   readonly offset: number;
   readonly value: JsonObject;
 }
 
-/** Undefined if the update has no offset. @throws SyntaxError if the text is not JSON */
+/** Returns undefined if the update has no offset. @throws SyntaxError if the text is not JSON */
 export function readListed(text: string): Listed | undefined {
   const answer: unknown = JSON.parse(text);
   const update = isObject(answer) && isObject(answer['update']) ? answer['update'] : {};

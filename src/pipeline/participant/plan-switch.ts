@@ -1,7 +1,7 @@
 /**
  * Decides whether a stream can continue from another participant. Both must have returned the same history up to the
  * switch. Offsets, and the order of updates of two synchronizers, differ between participants. Update ids, and their
- * order within each synchronizer, do not. Read-only.
+ * order within each synchronizer, are the same on all participants. Read-only.
  */
 import type { LedgerClient } from '../../ledger/api/client.ts';
 import { updateFormat, updatesRequest, type LedgerFilter } from '../../ledger/api/request-format.ts';
@@ -26,9 +26,9 @@ interface SynchronizerMark extends UpdateMark {
 /** Access to the stored updates of the overlap. */
 export interface StoredOverlap {
   newestUpdates(): Promise<readonly SynchronizerMark[]>;
-  /** The stored update that this many newer ones follow, or the oldest one. */
+  /** The stored update that has exactly this number of updates after it, or the oldest stored update. */
   updateBefore(newer: number): Promise<UpdateMark | undefined>;
-  /** The ids that are stored, out of `ids`. @param after stream offset after which most of them are stored */
+  /** Resolves to those of the `ids` that are stored. @param after stream offset after which most of them are stored */
   storedIds(ids: readonly string[], after: number): Promise<ReadonlySet<string>>;
   framesSetAside(): Promise<readonly Buffer[]>;
   firstDeparture(): Promise<UpdateMark | undefined>;
@@ -36,7 +36,7 @@ export interface StoredOverlap {
 
 export interface SwitchParts {
   readonly ledger: Pick<LedgerClient, 'state' | 'updates'>;
-  /** Includes the interfaces that the participant knows. */
+  /** Includes the additional interfaces that the participant knows. */
   readonly filter: LedgerFilter;
   readonly stored: StoredOverlap;
 }
@@ -45,9 +45,9 @@ export interface SwitchParts {
 export interface SwitchPlan {
   /** Everything that the participant returns up to this offset is stored. */
   readonly from: number;
-  /** Added to an offset of the participant, gives the offset of the stream. */
+  /** The number that is added to an offset of the participant to get the offset of the stream. */
   readonly shift: number;
-  /** By synchronizer: the end of the updates after `from` that are stored already, as an offset of the stream. */
+  /** By synchronizer, the end of the updates after `from` that are already stored, as an offset of the stream. */
   readonly overlaps: Readonly<Record<string, number>>;
   readonly common: UpdateMark;
   /** Number of updates compared one by one. */
@@ -74,10 +74,13 @@ export async function planSwitch(parts: SwitchParts, checkpoint: number): Promis
   }
 }
 
-/** Parties of the filter that the participant does not host would have no updates from here on. */
+/**
+ * Refuses parties of the filter that the participant does not host, because their updates would be missing after the
+ * switch.
+ */
 async function refuseParties({ ledger, filter }: SwitchParts): Promise<void> {
   for (const party of filter.parties) {
-    // Not every user may request this. If the request fails, only the updates are compared.
+    // Some users may not request this. If the request fails, only the updates are compared.
     const hosted = await ledger.state.connectedSynchronizers({ party }).catch(() => undefined);
     if (hosted?.length === 0) throw notHosted(`party ${party} is not hosted there`);
   }
@@ -106,13 +109,19 @@ async function findNewest(parts: SwitchParts, pruned: number): Promise<Newest> {
   return found;
 }
 
-/** The participant's offset of an update; undefined when it does not return the update. */
+/**
+ * Resolves to the participant's offset of an update. Resolves to undefined if the participant does not return the
+ * update.
+ */
 async function offsetOf({ ledger, filter }: SwitchParts, updateId: string): Promise<number | undefined> {
   const answer = await ledger.updates.byId(updateId, updateFormat(filter));
   return answer === undefined ? undefined : readListed(JSON.stringify(answer))?.offset;
 }
 
-/** Why the participant has none of the newest updates: it is behind, it has pruned them, or it has another history. */
+/**
+ * Determines why the participant has none of the newest updates: it is behind, it has pruned them, or it has a
+ * different history.
+ */
 async function nothingCommon(parts: SwitchParts, newest: SynchronizerMark | undefined, pruned: number) {
   for (const newer of [1, 10, 100, 1_000]) {
     const mark = await parts.stored.updateBefore(newer);
@@ -125,15 +134,16 @@ async function nothingCommon(parts: SwitchParts, newest: SynchronizerMark | unde
 }
 
 /**
- * The marks whose newest update is missing although the participant cannot have pruned it. If everything up to the
- * first update that the participant still returns is stored, an idle synchronizer's newest update may have been pruned.
+ * Returns the synchronizers whose newest update is missing although the participant cannot have pruned it. If a
+ * synchronizer is idle, its newest update may have been pruned. This is possible if everything up to the first update
+ * that the participant still returns is stored.
  */
 async function notLongAgo(parts: SwitchParts, missing: readonly SynchronizerMark[], pruned: number) {
   const [first] = await list(parts, pruned, await parts.ledger.state.ledgerEnd(), 1);
   return missing.filter(({ completeTo }) => first === undefined || later(first.recordTime, completeTo));
 }
 
-/** Compares ISO-8601 times in UTC; without their Z they sort as text. */
+/** Compares two ISO 8601 times in UTC. Without the final Z, they can be compared as texts. */
 function later(time: string, than: string | null): boolean {
   return than === null || time.replace(/Z$/, '') > than.replace(/Z$/, '');
 }
@@ -148,8 +158,9 @@ interface Window {
 }
 
 /**
- * The range of the participant's offsets to compare. It ends at the newest update that both have. It begins `compared`
- * updates earlier, at the oldest update that the participant returns, or where parties may have left.
+ * The range of the participant's offsets to compare. The range ends at the newest update that both sides have. It
+ * begins `compared` updates earlier, or at the oldest update that the participant returns, or where parties may have
+ * left.
  */
 async function findWindow(parts: SwitchParts, newest: Newest, pruned: number): Promise<Window> {
   const lowest = Math.min(...newest.values());
@@ -216,14 +227,17 @@ async function readWindow(parts: SwitchParts, { from, to, storedAfter }: Window,
     if (last === undefined) break;
     reached = last.offset;
   }
-  // A list that omits an update just found by its id is no evidence.
+  // If a list does not contain an update that was just found by its id, the list proves nothing.
   const listed = new Set(updates.map(({ offset }) => offset));
   const left = [...newest].find(([, offset]) => offset > from && !listed.has(offset));
   if (left !== undefined) throw unknownUpdate({ offset: left[1], updateId: '', synchronizerId: left[0] });
   return { updates, known };
 }
 
-/** Quarantined updates. They are not decoded: an update that cannot be stored still has an id. */
+/**
+ * Reads the ids of quarantined updates. The updates are not decoded, because even an update that cannot be stored has
+ * an id.
+ */
 async function setAside({
   stored,
 }: SwitchParts): Promise<readonly Pick<ReturnedUpdates, 'updateId' | 'synchronizerId'>[]> {
@@ -238,8 +252,9 @@ async function setAside({
 }
 
 /**
- * Finds the participant's offset up to which everything is stored. Later updates that are stored as well belong to
- * synchronizers that were ahead; for each of those, `overlaps` holds the offset of the last stored one.
+ * Finds the participant's offset up to which everything is stored. Later updates may be stored as well, if they belong
+ * to a synchronizer that was ahead. For each such synchronizer, `overlaps` contains the offset of its last stored
+ * update.
  */
 function cutAt(updates: readonly ReturnedUpdates[], known: ReadonlySet<string>, newest: Newest) {
   const overlaps = new Map(newest);

@@ -10,7 +10,7 @@ interface Named {
 const describeUpdate = ({ offset, updateId, synchronizerId }: Named): string =>
   `update ${updateId} (stored at offset ${String(offset)}, synchronizer ${synchronizerId})`;
 
-/** The participant has none of the newest stored updates, and none of those before them. */
+/** The error if the participant has none of the newest stored updates and none of the updates before them. */
 export function noOverlap(newest: Named | undefined): IndexerError {
   const what =
     newest === undefined
@@ -21,7 +21,7 @@ export function noOverlap(newest: Named | undefined): IndexerError {
   });
 }
 
-/** The participant has older stored updates, but not the newest one yet. */
+/** The error if the participant has older stored updates but does not have the newest one yet. */
 export function behind(newest: Named): IndexerError {
   return new IndexerError(
     `the participant does not yet return ${describeUpdate(newest)}, the newest of this synchronizer`,
@@ -39,7 +39,7 @@ export function prunedPast(pruned: number): IndexerError {
   );
 }
 
-/** @param update with its offset at the participant */
+/** @param update the update, with its offset at the participant */
 export function unknownUpdate({ offset, updateId, synchronizerId }: Named): IndexerError {
   const found = `update ${updateId === '' ? 'without an id' : updateId} at its offset ${String(offset)}`;
   return new IndexerError(
@@ -55,8 +55,8 @@ export function notHosted(found: string): IndexerError {
 }
 
 /**
- * Rethrows any failure. If rights are missing, the error states that the participant does not return the contracts of
- * the filter.
+ * Rethrows any failure. If rights are missing, the error says that the participant does not return the contracts of the
+ * filter.
  */
 export function refuseWithoutRights(thrown: unknown): never {
   const error = toIndexerError(thrown);

@@ -1,6 +1,7 @@
 /**
- * Translates offsets for a stream that was switched to another participant: its requests and responses use offsets of
- * the stream. This is the only module that translates them. A stream that never switched participants does not use it.
+ * Translates offsets for a stream that was switched to another participant. Callers use offsets of the stream in all
+ * requests and responses. This is the only module that translates offsets. A stream that never switched participants
+ * does not use it.
  */
 import { withContext, toIndexerError, type IndexerError } from '../../errors/indexer-error.ts';
 import type { ListOptions } from '../../ledger/api/answer.ts';
@@ -17,7 +18,9 @@ import { readListed, type Listed } from './listed-update.ts';
 
 type ToRead = Pick<PipelineParts, 'participantOffsets'>;
 
-/** The parts with translated offsets; unchanged for a stream that was not switched to another participant. */
+/**
+ * The same parts with translated offsets. They are unchanged if the stream was never switched to another participant.
+ */
 export function withParticipantOffsets(parts: PipelineParts, range: ParticipantRange | undefined): PipelineParts {
   if (range === undefined) return parts;
   const participantOffsets = new ParticipantOffsets(range);
@@ -53,12 +56,12 @@ function decodeWithTranslatedErrors<T>(participantOffsets: ParticipantOffsets, d
 }
 
 /**
- * Facts of errors that are offsets: that of an update that could not be read, and the earliest one that a participant
- * still has.
+ * Facts of errors that contain offsets: the offset of an update that could not be read, and the earliest offset that a
+ * participant still has.
  */
 const offsetFacts = ['offset', 'earliestOffset'] as const;
 
-/** The error with its facts in offsets of the stream; the participant's message is unchanged. */
+/** The error with its offsets translated to offsets of the stream. The message of the participant is unchanged. */
 function translateError(thrown: unknown, participantOffsets: ParticipantOffsets): IndexerError {
   const error = toIndexerError(thrown);
   const facts: Record<string, number> = {};
@@ -92,7 +95,8 @@ function translated(
         const { offset: participantOffset, ...event } = created.createdEvent;
         if (participantOffset === undefined) return events;
         const offset = participantOffsets.toStreamOffset(participantOffset);
-        // The participant's offset of a create before the switch is not the one of the stored update, so it is omitted.
+        // If a contract was created before the switch, its offset at the participant differs from the stored offset, so
+        // it is omitted.
         const known = participantOffsets.isStored(created.synchronizerId ?? '', offset) ? {} : { offset };
         return { ...events, created: { ...created, createdEvent: { ...event, ...known } } };
       },
@@ -127,8 +131,8 @@ interface ListCall {
 }
 
 /**
- * Leaves out updates that are stored already. If a list contains only such updates, the next one is requested, because
- * an empty list means that nothing is left.
+ * Leaves out updates that are already stored. If a list contains only such updates, the next list is requested, because
+ * an empty list would mean that no updates are left.
  */
 async function* listUnstored(
   updates: LedgerQuestions['updates'],
@@ -163,7 +167,7 @@ function inOffsetsOf(
   return JSON.stringify({ update: { [kind]: { value: { ...value, offset } } } });
 }
 
-/** Frames are not changed here: they are translated once they are decoded. */
+/** Frames are not changed here, because their offsets are translated after they are decoded. */
 function translatedStreams(openStream: OpenStream, participantOffsets: ParticipantOffsets): OpenStream {
   return (stream) =>
     openStream({

@@ -1,12 +1,12 @@
 /**
- * Port to the storage for history from before a filter was extended, which is read while the stream runs. For the
- * holder of the writer lock. Implemented for Postgres by src/store/postgres-sink.ts.
+ * The interface to the storage for history from before a filter was extended. This history is read while the stream
+ * runs. Only the holder of the writer lock uses it. Implemented for Postgres by src/store/postgres-sink.ts.
  */
 import type { HistoryRequest } from '../../model/stream.ts';
 import type { StoredUpdate } from '../../model/update.ts';
 import type { FilterExtensionProgress } from './filter-extension.ts';
 
-/** The work that remains. Offsets are exclusive. */
+/** The work that remains to be done. Offsets are exclusive. */
 export interface DueEarlier {
   readonly request: HistoryRequest;
   /** Whether the job is paused until it is resumed. */
@@ -42,19 +42,19 @@ export interface EarlierRange {
 /** Each method rejects with WRITER_FENCED (fenced) under another epoch. */
 export interface EarlierPlace {
   /**
-   * Stores a range, completely or not at all. With the results `names` and `otherwise` nothing is stored. `names`: some
-   * names of the range need numbers first. `otherwise`: the range was pruned meanwhile, or contracts are being staged
-   * again.
+   * Stores a range completely or not at all. If the result is `names` or `otherwise`, nothing was stored. `names` means
+   * that some names of the range need numbers first. `otherwise` means that the range has been pruned in the meantime,
+   * or that contracts are being staged again.
    * @throws IndexerError FILTER_EXTEND_MISMATCH, FILTER_EXTEND_REFUSED
    */
   store(range: EarlierRange, epoch: number): Promise<'stored' | 'names' | 'otherwise'>;
   /** Assigns numbers to the names of the range. Called between two sessions, because it increments the epoch. */
   name(range: EarlierRange, epoch: number): Promise<void>;
-  /** Requests the contracts active at an offset, which are staged as in an extension of the filter. */
+  /** Requests the contracts active at an offset. They are staged in the same way as for a filter extension. */
   askForList(at: number, epoch: number): Promise<void>;
   /**
    * Marks the job complete.
-   * @param floor nothing before this offset can be read, or is retained here
+   * @param floor earlier offsets cannot be read from the participant, or are not retained here
    * @returns first offset (exclusive) of the history
    */
   finish(floor: number, epoch: number): Promise<number>;

@@ -1,12 +1,12 @@
 /**
- * Port to the requests for an extended filter, and to the staging area for the contracts that it adds. For the holder
- * of the writer lock. Implemented for Postgres by src/store/postgres-sink.ts.
+ * The interface to the requests for an extended filter, and to the staging area for the contracts that it adds. Only
+ * the holder of the writer lock uses it. Implemented for Postgres by src/store/postgres-sink.ts.
  */
 import type { StoredFilter, FilterExtensionRequest } from '../../model/stream.ts';
 import type { StreamIdentity } from '../../model/stream.ts';
 import type { Sink } from './sink.ts';
 
-/** The work that remains. */
+/** The work that remains to be done. */
 export interface DueFilterExtension {
   readonly request: FilterExtensionRequest;
   /** Whether the job is paused until it is resumed. */

@@ -1,14 +1,14 @@
 /**
- * Ports through which the pipeline reports events. The pipeline has no metrics or logs; the implementation
+ * Interfaces through which the pipeline reports events. The pipeline has no metrics or logs; the implementation
  * (src/observe) decides what becomes a log line, a counter or a gauge. No method may throw or block.
  */
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import type { LockHolder, Phase, RequestedInterface, Job } from '../../model/stream.ts';
 import type { UnknownName } from '../../model/unknown.ts';
 
-/** Contents of one committed database transaction. Counts are of this batch only. */
+/** Contents of one committed database transaction. The counts are only for this batch. */
 export interface BatchFacts {
-  /** Undefined for entries of a seed, which do not count before the seed is published. */
+  /** Undefined for entries of a seed, because they do not count until the seed is published. */
   readonly checkpoint: number | undefined;
   /** Updates by kind: transaction, reassignment, topology, offset_checkpoint, unknown. */
   readonly updates: ReadonlyMap<string, number>;
@@ -18,7 +18,7 @@ export interface BatchFacts {
   readonly rows: ReadonlyMap<string, number>;
   /** Names in the batch that this version does not know. */
   readonly unknown: readonly UnknownName[];
-  /** Transactions that the fast reader could not read and the fallback scanner read. */
+  /** Number of transactions that the fast reader could not decode, so that the fallback scanner decoded them. */
   readonly fallbackDecodedTransactions: number;
   /** Record time of the newest update or OffsetCheckpoint in the batch, milliseconds since 1970. */
   readonly recordTimeMs: number | undefined;
@@ -42,7 +42,7 @@ export interface QueueFacts {
   readonly bytesCapacity: number;
 }
 
-/** A package that cannot be read: its templates have no typed views until the next start. */
+/** A package that cannot be read. Its templates have no typed views until the next start. */
 export interface RefusedPackage {
   readonly packageId: string;
   readonly error: IndexerError;
@@ -50,18 +50,21 @@ export interface RefusedPackage {
 
 /** Progress of one retention pass. */
 export interface PruneFacts {
-  /** Updates up to this offset are removed, except those of contracts that are active there. */
+  /** Updates up to this offset are removed, except those that belong to contracts active at this offset. */
   readonly boundary: number;
   /** Rows removed since the pass began. */
   readonly rows: number;
   /** Whether the pass is over. */
   readonly finished: boolean;
-  /** The hold that keeps the pass from reaching the configured boundary; null if no hold does. */
+  /** The hold that prevents the pass from pruning up to the configured boundary; null if there is none. */
   readonly heldBy: {
     readonly name: string;
     readonly offset: number;
     readonly since: Date;
-    /** Set for an update that is recorded later than the updates after it; only a prune by offset goes past it. */
+    /**
+     * Set for an update whose record time is later than that of the updates after it. Only a prune by offset removes
+     * it.
+     */
     readonly isFutureUpdate?: true;
   } | null;
 }
@@ -70,7 +73,7 @@ export interface PruneFacts {
 export interface PackageFacts {
   /** Packages read. */
   readonly packages: number;
-  /** Packages refused in this pass; each is reported once. */
+  /** Packages that were refused in this pass. Each is reported once. */
   readonly refused: readonly RefusedPackage[];
   /** Typed views created or replaced. */
   readonly views: number;
@@ -78,14 +81,12 @@ export interface PackageFacts {
 }
 
 /**
- * `options`: the filter was extended, and the options in `behind` still name the previous one; empty when all name the
- * current one.
- * `set`: the filter is in force.
- * `gathering`: contracts that were active at an offset are being read.
- * `done`: they are part of the stream.
- * `replaced`: nothing was stored under the filter of a previous start, and the configured filter replaced it.
- * `earlier`: earlier history under the filter is part of the stream too, after an offset.
- * `late`: postponed; the stream continues. `delayMs` is the time until the next attempt, undefined if there is none.
+ * `options`: the filter was extended, and the options in `behind` still contain the previous filter; `behind` is empty
+ * if all options match the current filter. `set`: the filter is in force. `gathering`: contracts that were active at an
+ * offset are being read. `done`: they are part of the stream. `replaced`: nothing was stored under the filter of a
+ * previous start, and the configured filter replaced it. `earlier`: earlier history under the filter is also part of
+ * the stream, after an offset. `late`: the extension is postponed, and the stream continues. `delayMs` is the time
+ * until the next attempt, undefined if there is none.
  */
 export type FilterExtensionFacts =
   | { readonly kind: 'options'; readonly behind: readonly string[] }
@@ -94,9 +95,9 @@ export type FilterExtensionFacts =
   | { readonly kind: 'late'; readonly error: IndexerError; readonly delayMs: number | undefined };
 
 /**
- * `read`: the release at the beginning of a session. `lacking` is set if contracts may be missing that were in transit
- * between synchronizers when the list was read. `other`: an interrupted seed cannot resume with its token, because the
- * participant was upgraded since.
+ * `read`: the release at the beginning of a session. `lacking` is set if contracts that were in transit between
+ * synchronizers when the list was read may be missing. `other`: an interrupted seed cannot resume with its token,
+ * because the participant has been upgraded since.
  */
 export type ReleaseFacts =
   | {
@@ -120,7 +121,7 @@ export interface CompletionFacts {
   readonly accepted: number;
   /** Number of rejected commands by the ledger's error code; `unknown` counts rejections without a code. */
   readonly rejected: ReadonlyMap<string, number>;
-  /** Names in it that this version does not know. */
+  /** Names in the completions that this version does not know. */
   readonly unknown: readonly UnknownName[];
 }
 
@@ -139,20 +140,20 @@ export interface VerifiedFacts {
 /**
  * Result of requesting the range from the checkpoint to the ledger end. `empty`: the range contains no update, and the
  * checkpoint moves. `undelivered`: the range contains an update that the stream has not delivered. `obsolete`: the
- * stream delivered something meanwhile. `refused`: the request failed.
+ * stream has delivered a frame in the meantime. `refused`: the request failed.
  */
 export type ProbeAnswer = 'empty' | 'undelivered' | 'obsolete' | 'refused';
 
-/** The one thing that the stream currently waits for: frames of the ledger, decoding, or the database. */
+/** The activity that the stream currently waits for: frames of the ledger, decoding, or the database. */
 export type WorkPart = 'source' | 'decode' | 'database';
 
 /** The stream itself: its session, its frames and batches, and its failures. */
 export interface StreamObserver {
-  /** The stored checkpoint was read; the ledger's identity is not verified yet. */
+  /** The stored checkpoint was read. The identity of the ledger is not verified yet. */
   storedFound(checkpoint: number): void;
   /**
-   * A session begins. The ledger is verified to be the indexed one.
-   * @param checkpoint the stored one
+   * A session begins. It was verified that the ledger is the indexed ledger.
+   * @param checkpoint the stored checkpoint
    * @param participantId undefined when the ledger's user may not read it
    */
   sessionOpened(participantId: string | undefined, checkpoint: number | null): void;
@@ -160,7 +161,7 @@ export interface StreamObserver {
   /**
    * A stream is opened with this token.
    * @param expiresAt seconds since 1970, undefined when not known
-   * @param renewal true when the token replaces the one of a running stream
+   * @param renewal true if the token replaces the token of a running stream
    */
   tokenTaken(expiresAt: number | undefined, renewal: boolean): void;
   connected(stream: 'updates' | 'active_contracts'): void;
@@ -168,14 +169,14 @@ export interface StreamObserver {
   disconnected(stream: 'updates' | 'active_contracts', code: string): void;
   frameReceived(bytes: number): void;
   queueChanged(queue: QueueFacts): void;
-  /** From now on the stream waits for this part, or runs it; called a few times per batch. */
+  /** From now on, the stream waits for this activity. Called a few times per batch. */
   busyWith(part: WorkPart): void;
-  /** The ledger's socket was paused for this long because the database is slower. */
+  /** The socket of the ledger was paused for this long because the database is slower than the ledger. */
   backpressure(seconds: number): void;
   batchCommitted(batch: BatchFacts): void;
-  /** An update that could not be stored was quarantined completely; the checkpoint is past it. */
+  /** An update that could not be stored was quarantined completely. The checkpoint is now past this update. */
   quarantined(offset: number, error: IndexerError): void;
-  /** An update that the ledger sent after later ones was missing and is stored now. */
+  /** An update that the ledger sent out of order was missing and is now stored. */
   lateStored(offset: number): void;
   /** A failure and the decision about it: `delayMs` is the time until the next attempt, undefined if there is none. */
   failed(stage: 'ledger' | 'store' | 'pipeline', error: IndexerError, delayMs: number | undefined): void;
@@ -192,11 +193,14 @@ export interface PollObserver {
   lockHeld(holder: LockHolder | undefined, isOwn: boolean): void;
   /** The ledger returned this ledger end. */
   ledgerEnd(offset: number): void;
-  /** The ledger returned the offset up to which it is pruned; 0 if it never was. */
+  /** The ledger returned the offset up to which it is pruned. It is 0 if the ledger was never pruned. */
   pruned(offset: number): void;
-  /** No frames arrived although the ledger end is ahead, and the ledger was queried for updates in between. */
+  /** No frames arrived although the ledger end is ahead, so the ledger was queried for updates in this range. */
   idleProbed(answer: ProbeAnswer, error?: IndexerError): void;
-  /** Latest results of `verify`, which is another process: one for each kind of verification that was ever run. */
+  /**
+   * The latest results of `verify`, which is a separate process. There is one for each kind of verification that was
+   * ever run.
+   */
   verified(results: readonly VerifiedFacts[]): void;
   /** Number of contracts that are neither active nor ended, because their parties left the participant. */
   contractsUnhosted(count: number): void;
@@ -205,36 +209,41 @@ export interface PollObserver {
 export interface PackageObserver {
   /** Packages were read or refused, or typed views created. */
   read(facts: PackageFacts): void;
-  /** Packages or views failed for now; ingestion continues. @param delayMs time until the next attempt */
+  /** Packages or views failed temporarily. Ingestion continues. @param delayMs time until the next attempt */
   failed(error: IndexerError, delayMs: number): void;
 }
 
 export interface InterfaceObserver {
-  /** At the beginning of a session: the requested interfaces, and the offset from which views of them are stored. */
+  /**
+   * Called at the beginning of a session, with the requested interfaces and the offset from which their views are
+   * stored.
+   */
   interfacesRequested(interfaces: readonly RequestedInterface[]): void;
-  /** Views are being staged, from this offset, of interfaces that the participant did not know before. */
+  /** Views of interfaces that the participant did not know before are being staged from this offset. */
   gathering(interfaces: readonly string[], completeFrom: number): void;
   /** The staged views are part of the stream. @param views number of new views */
   added(interfaces: readonly string[], views: number): void;
   /**
-   * Views could not be staged for now; the stream continues without them.
+   * Views could not be staged. The stream continues without them.
    * @param delayMs time until the next attempt
    */
   failed(error: IndexerError, delayMs: number): void;
 }
 
 export interface FilterExtensionObserver {
-  /** At the beginning of a session, and when an extended filter comes into force. */
+  /** Called at the beginning of a session, and when an extended filter comes into force. */
   changed(facts: FilterExtensionFacts): void;
 }
 
 export interface ReleaseObserver {
-  /** The participant's release in this session, and of the list that the stream began with. */
+  /**
+   * The release of the participant in this session, and the release that returned the list that the stream began with.
+   */
   found(facts: ReleaseFacts): void;
 }
 
 export interface CompletionObserver {
-  /** Completions are not followed, for this reason. May be called repeatedly. */
+  /** Completions are not followed for this reason. May be called repeatedly. */
   off(reason: string, error?: IndexerError): void;
   /** Completions are followed from this offset. */
   followed(checkpoint: number): void;
@@ -242,16 +251,16 @@ export interface CompletionObserver {
   /** Completions after `from` and up to `to` were pruned before they were read. */
   skipped(from: number, to: number): void;
   /**
-   * Completions could not be followed for now; the stream continues without them.
+   * Completions could not be followed. The stream continues without them.
    * @param delayMs time until the next attempt
    */
   failed(error: IndexerError, delayMs: number): void;
 }
 
 export interface RetentionObserver {
-  /** Old history is being pruned: called after each transaction, and at the end. */
+  /** Old history is being pruned. Called after each transaction and at the end. */
   pruned(facts: PruneFacts): void;
-  /** Pruning failed for now; the stream continues. @param delayMs time until the next attempt */
+  /** Pruning failed. The stream continues. @param delayMs time until the next attempt */
   failed(error: IndexerError, delayMs: number): void;
 }
 
@@ -260,7 +269,7 @@ export interface JobObserver {
   seen(jobs: readonly Job[]): void;
 }
 
-/** One observer for each part of the pipeline: a background job uses its own. */
+/** One observer for each part of the pipeline. A background job uses its own observer. */
 export interface Observers {
   readonly stream: StreamObserver;
   readonly seed: SeedObserver;

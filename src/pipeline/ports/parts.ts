@@ -1,4 +1,4 @@
-/** Parts that the pipeline is built from; assembled once by the composition root. */
+/** The parts from which the pipeline is built. The composition root assembles them once. */
 import type { ParticipantRelease } from '../../ledger/api/release.ts';
 import type { LedgerFilter } from '../../ledger/api/request-format.ts';
 import type { TokenSource } from '../../ledger/access/token.ts';
@@ -20,16 +20,19 @@ export interface PipelineLimits {
   readonly batchBytes: number;
   readonly bufferUpdates: number;
   readonly bufferBytes: number;
-  /** Maximum number of concurrent batch writes to the database; they commit in order. */
+  /** Maximum number of concurrent batch writes to the database. The writes commit in order. */
   readonly writeConcurrency: number;
   readonly retryMaxDelayMs: number;
-  /** A bounded run that stores nothing for this long ends with the failure that prevents it; milliseconds. */
+  /** Milliseconds. If a bounded run stores nothing for this long, it ends with the failure that prevents progress. */
   readonly progressTimeoutMs: number;
   /** Interval of ledger-end polls; milliseconds. */
   readonly pollMs: number;
   /** Time without a frame after which the idle stream is probed, and minimum interval of probes; milliseconds. */
   readonly idleProbeAfterMs: number;
-  /** A stream without a frame for this long while the ledger end rises is disconnected and reopened; milliseconds. */
+  /**
+   * Milliseconds. If a stream has no frame for this long although the ledger end advances, it is disconnected and
+   * reopened.
+   */
   readonly silenceMs: number;
 }
 
@@ -60,7 +63,7 @@ export interface PipelineParts {
   readonly participantOffsets?: ParticipantOffsets | undefined;
   /** The participant's release when the session began. */
   readonly release: ParticipantRelease;
-  /** Includes the interfaces that are requested now; see `src/pipeline/proof/interfaces.ts`. */
+  /** Includes the interfaces that are currently requested; see `src/pipeline/proof/interfaces.ts`. */
   readonly filter: LedgerFilter;
   /** The configured interfaces: ids and names of presets. */
   readonly wantedInterfaces: readonly string[];
@@ -73,11 +76,11 @@ export interface PipelineParts {
   /** Undefined if all history is kept. */
   readonly retention: Retention | undefined;
   /**
-   * `whole`: everything that the participant returns, from the first update or from the active contracts at its pruned
-   * offset.
+   * `whole`: everything that the participant returns, beginning with the first update or with the active contracts at
+   * its pruned offset.
    */
   readonly start: 'seed' | 'genesis' | 'oldest' | 'whole' | number;
-  /** The last offset to store; the run ends there. */
+  /** The last offset to store. The run ends at this offset. */
   readonly stopAt: StopAt;
   readonly observers: Observers;
   readonly commits: Pick<Commits, 'reached'>;
@@ -85,7 +88,7 @@ export interface PipelineParts {
   readonly tracer?: Tracer | undefined;
   /** Whether an update that cannot be stored is quarantined; otherwise it stops the stream. */
   readonly quarantine: boolean;
-  /** Called before a quarantine, with the offset; undefined if any update may be quarantined. */
+  /** Called with the offset before an update is quarantined. If undefined, any update may be quarantined. */
   readonly mayQuarantine?: (offset: number) => Promise<boolean>;
   /** Handling of updates of a kind that this version does not know. */
   readonly unknownUpdates: UnknownPolicy;
@@ -97,7 +100,7 @@ export interface PipelineParts {
   readonly stop: AbortSignal;
 }
 
-/** The only place where the phase changes. Reports to the observer only when the phase, or the error in it, changes. */
+/** The phase is changed only here. The observer is notified only if the phase, or the error in it, changes. */
 export class PhaseKeeper {
   readonly #observer: StreamObserver;
   #phase: Phase | undefined;

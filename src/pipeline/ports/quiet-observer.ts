@@ -1,9 +1,12 @@
-/** Observers that ignore every report, for background jobs, whose measurements are not those of the stream. */
+/**
+ * Observers that ignore every report. They are for background jobs, whose measurements must not count as those of the
+ * stream.
+ */
 import type { Observers } from './observer.ts';
 
 const ignore = (): void => undefined;
 
-/** Ignores commits: listeners wait for offsets of the stream, and the offsets of a background job are others. */
+/** Ignores commits. Listeners wait for offsets of the stream, and the offsets of a background job are different. */
 export const quietCommits = { reached: ignore };
 
 type Every<Port> = (Port extends unknown ? (port: Port) => void : never) extends (all: infer All) => void ? All : never;

@@ -1,7 +1,7 @@
 /**
- * Port through which the pipeline writes: one stream, written by one process at a time. All implementations keep the
- * promises stated here; the one for Postgres is src/store/postgres-sink.ts. Offsets are those of the ledger. Every
- * method may reject with an IndexerError, whose code determines the consequences (src/errors).
+ * The interface through which the pipeline writes one stream. Only one process writes at a time. All implementations
+ * must follow the rules stated here. The implementation for Postgres is src/store/postgres-sink.ts. Offsets are those
+ * of the ledger. Every method may reject with an IndexerError, whose code determines the consequences (src/errors).
  */
 import type { PackageLookup, PackageModel } from '../../daml/package-model.ts';
 import type { IndexerError } from '../../errors/indexer-error.ts';
@@ -28,30 +28,30 @@ import type { FilterExtensions } from './filter-extension.ts';
 
 export interface Sink {
   /**
-   * Checks the database and updates its schema. Called at the start of every session; cheap when there is nothing to
+   * Checks the database and updates its schema. Called at the start of every session. It is fast if there is nothing to
    * do.
    */
   prepare(): Promise<void>;
   /**
-   * Tries once to take the writer lock; undefined while another process has it. After a rejection it may be called
-   * again.
+   * Tries once to take the writer lock. Resolves to undefined while another process holds the lock. After a rejection,
+   * it may be called again.
    */
   tryLock(): Promise<WriterLock | undefined>;
   /** The current holder of the writer lock; undefined if it is free. */
   lockHolder(): Promise<LockHolder | undefined>;
   /**
-   * Takes over the stream, so that no earlier session can write any more. The first session creates the stream.
+   * Takes over the stream, so that earlier sessions can no longer write. The first session creates the stream.
    * @throws IndexerError PARTICIPANT_CHANGED or FILTER_CHANGED (park) when another stream is stored here;
-   *   STORE_LOCK_LOST (fenced) without the writer lock
+   * STORE_LOCK_LOST (fenced) without the writer lock
    */
   openSession(identity: StreamIdentity): Promise<SinkSession>;
   readonly marks: StoredMarks;
   readonly packages: StoredPackages;
   readonly filterExtension: FilterExtensions;
   readonly earlier: EarlierJob;
-  /** The last result of each kind of `verify`, which is another process. */
+  /** The last result of each kind of `verify`, which runs as a separate process. */
   verifications(): Promise<readonly VerifiedFacts[]>;
-  /** The background jobs, of all processes. */
+  /** The background jobs of all processes. */
   jobs(): Promise<readonly Job[]>;
   /** Number of contracts that are neither active nor ended, because their parties left the participant. */
   unhostedContracts(): Promise<number>;
@@ -65,9 +65,10 @@ export interface WriterLock {
 }
 
 /**
- * One session, valid until the first error, and until the next one is opened. Its state is read from the database,
- * never from memory. Every write is one transaction.
- * @throws IndexerError WRITER_FENCED (fenced), from all methods that write, when another session has written meanwhile
+ * One session. It is valid until the first error, or until the next session is opened. Its state is read from the
+ * database, never from memory. Every write is one transaction.
+ * @throws IndexerError WRITER_FENCED (fenced), from all methods that write, when another session has written in the
+ * meantime
  */
 export interface SinkSession {
   /** State when the session was opened. */
@@ -75,9 +76,9 @@ export interface SinkSession {
   /** Interfaces whose views were requested when the session was opened. */
   readonly interfaces: readonly RequestedInterface[];
   readonly completions: CompletionWriter;
-  /** Stores the interfaces requested from now on; interfaces no longer requested are forgotten. */
+  /** Stores the interfaces that are requested from now on. Interfaces that are no longer requested are removed. */
   noteInterfaces(interfaces: readonly RequestedInterface[]): Promise<void>;
-  /** Stores the participant's id if none is stored. Call it only once the history is verified. */
+  /** Stores the id of the participant if no id is stored. Call it only after the history was verified. */
   noteParticipant(participantId: string): Promise<void>;
   /** Stores the ledger end and, if known, the offset up to which the ledger is pruned. */
   noteLedger(ledgerEnd: number, participantPrunedOffset: number | undefined): Promise<void>;
@@ -86,35 +87,39 @@ export interface SinkSession {
   /**
    * Writes a sealed batch of `newBatch` and moves the checkpoint from `from` to its offset, completely or not at all.
    * Resolves to the number of rows written, by table.
-   * @param predecessor the write of the batch before, if it is still running: this write commits after it or not at all
+   * @param predecessor the write of the previous batch, if it is still running; this write commits only after that
+   * write has committed
    * @throws IndexerError STORE_LOCK_LOST (fenced), or the reason for the rejection
    */
   writeBatch(batch: Batch, from: number, predecessor?: Promise<unknown>): Promise<ReadonlyMap<string, number>>;
-  /** Adds to the error why Postgres rejected an update that was written alone: an update may contain a key twice. */
+  /**
+   * If Postgres rejected an update that was written in a separate transaction, adds the reason to the error. For
+   * example, an update may contain a key twice.
+   */
   explained(error: IndexerError, offset: number): Promise<IndexerError>;
   /** Stores the original of an update that cannot be stored, and moves the checkpoint from `from` past it. */
   quarantine(update: QuarantinedUpdate, from: number): Promise<void>;
   /**
-   * Stores an update that arrived after later ones, if it is missing. After that the session is over.
-   * @param isOnLedger called first: whether the ledger has this update at this offset
-   * @returns whether the update was stored
+   * Stores an update that arrived out of order, if it is missing. The session ends afterwards.
+   * @param isOnLedger called first; resolves to true if the ledger has this update at this offset
+   * @returns true if the update was stored
    */
   storeLate(update: StoredUpdate, isOnLedger: () => Promise<boolean>): Promise<boolean>;
   /**
    * Begins a seed at `offset`. Removes the data of an unfinished seed, including its token.
-   * @param source release that returns the list; undefined when history begins without one
+   * @param source release of the participant that returns the list; undefined if history begins without a list
    */
   beginSeed(offset: number, source?: ListSource): Promise<void>;
   /**
    * Writes a sealed batch of entries of the seed, with the newest continuation token. The entries do not count before
    * `publishSeed`. Resolves to the number of rows written, by table.
-   * @param written number of entries stored before these
+   * @param written number of entries that were stored before this batch
    * @param predecessor as for `writeBatch`
    */
   writeSeed(batch: Batch, written: number, predecessor?: Promise<unknown>): Promise<ReadonlyMap<string, number>>;
   /**
-   * Adds to the error why Postgres rejected an entry of the seed that was written alone: a list may contain a contract
-   * twice.
+   * If Postgres rejected an entry of the seed that was written in a separate transaction, adds the reason to the error.
+   * For example, a list may contain a contract twice.
    */
   explainedEntry(error: IndexerError): Promise<IndexerError>;
   /** The newest offset at which a contract of the seed became active; undefined if the seed has no contracts. */
@@ -127,15 +132,15 @@ export interface SinkSession {
 }
 
 /**
- * Writes completions concurrently with the batches of the same session. Each method rejects with WRITER_FENCED (fenced)
- * once the session is over.
+ * Writes completions concurrently with the batches of the same session. After the session has ended, each method
+ * rejects with WRITER_FENCED (fenced).
  */
 export interface CompletionWriter {
-  /** The offset to resume from (exclusive); valid once the seed is published. */
+  /** Resolves to the offset to resume from (exclusive). The offset is valid after the seed is published. */
   open(start: CompletionStart): Promise<number>;
   /**
    * Stores the completions after `from` and up to `to`, in the order of their offsets, and moves the checkpoint of the
-   * completions, completely or not at all. Neither waits for batches nor delays them.
+   * completions, completely or not at all. The write neither waits for batches nor delays them.
    * @throws IndexerError WRITER_FENCED (fenced) also if `to` is past the checkpoint of the stream
    */
   write(completions: readonly Completion[], from: number, to: number): Promise<void>;
@@ -144,12 +149,12 @@ export interface CompletionWriter {
 }
 
 /**
- * Staging area for views of interfaces. The same ledger is followed into it, for these views alone, until they have
- * caught up with the stream and become part of it. For the holder of the writer lock.
+ * Staging area for views of interfaces. The updates of the same ledger are read into it, but only these views are used.
+ * When the views have caught up with the stream, they become part of it. Only the holder of the writer lock uses it.
  */
 export interface ViewStaging extends Pick<Sink, 'openSession'> {
   /**
-   * Creates the staging area, or reuses the one of an interrupted run if it fits.
+   * Creates the staging area, or reuses the staging area of an interrupted run if it is suitable.
    * @throws IndexerError INTERFACE_BACKFILL_REFUSED when something blocks it, or the role lacks rights
    */
   prepare(spec: {
@@ -157,8 +162,8 @@ export interface ViewStaging extends Pick<Sink, 'openSession'> {
     /** First offset to stage from; earlier offsets cannot be used. */
     readonly notBefore: number;
     /**
-     * Staged data can be continued only if they reach this offset: before it, the participant returns no updates any
-     * more.
+     * The participant no longer returns updates before this offset. Staged data can be continued only if it reaches
+     * this offset.
      */
     readonly pruned: number;
   }): Promise<void>;
@@ -198,21 +203,27 @@ export interface StoredMarks {
   firstUnknown(offsets: readonly number[]): Promise<number | undefined>;
   /** The newest active contracts that were never reassigned: at most `limit`, and one per template. */
   contracts(limit: number): Promise<readonly ContractMark[]>;
-  /** A text that changes when a command changes the participant, filter or offset that the stream continues with. */
+  /**
+   * A text that changes when a command changes the participant, the filter or the offset with which the stream
+   * continues.
+   */
   standing(): Promise<string>;
 }
 
 /** The packages that were read from the participant, and the views created from them. */
 export interface StoredPackages {
-  /** Cheap enough to be read after every commit. */
+  /** This is fast enough to be read after every commit. */
   state(): Promise<PackageState>;
-  /** Every stored package, completely: megabytes if a participant has many. */
+  /** All stored packages, with their complete models. They have megabytes if a participant has many packages. */
   all(): Promise<readonly PackageModel[]>;
-  /** Stores a package; an existing one stays unchanged, because its id is the hash of its content. */
+  /** Stores a package. An existing package is not changed, because its id is the hash of its content. */
   store(model: PackageModel): Promise<void>;
   /** Updates the omitted fields of all known templates from the packages. */
   refreshOmittedFields(packages: PackageLookup): Promise<void>;
-  /** Creates the typed views of these packages. A failure of one view is reported, and the others are created. */
+  /**
+   * Creates the typed views of these packages. If one view fails, the failure is reported and the other views are
+   * created.
+   */
   syncViews(packages: readonly PackageModel[]): Promise<SyncedViews>;
 }
 

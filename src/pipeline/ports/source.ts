@@ -1,11 +1,11 @@
 /**
- * The ledger as the pipeline uses it: the requests that indexing needs, and how a stream is opened. The client in
- * src/ledger implements and documents them.
+ * The interface to the ledger for the pipeline: the requests that indexing needs, and the function that opens a stream.
+ * The client in src/ledger implements and documents them.
  */
 import type { LedgerClient } from '../../ledger/api/client.ts';
 import type { FrameStream, FrameStreamOptions } from '../../ledger/transport/frame-stream.ts';
 
-/** Any of them may reject with an IndexerError. */
+/** Each of these requests may reject with an IndexerError. */
 export interface LedgerQuestions {
   readonly node: Pick<LedgerClient['node'], 'version'>;
   readonly state: Pick<LedgerClient['state'], 'ledgerEnd' | 'latestPrunedOffsets' | 'activeContracts'>;
@@ -15,7 +15,7 @@ export interface LedgerQuestions {
   readonly packages: Pick<LedgerClient['packages'], 'content'>;
 }
 
-/** Opens one stream; no callback is called before this has returned. */
+/** Opens one stream. No callback is called before this function has returned. */
 export type OpenStream = (
   stream: Pick<FrameStreamOptions, 'path' | 'request' | 'token' | 'onFrame' | 'onEnd' | 'onOpen'>,
 ) => FrameStream;

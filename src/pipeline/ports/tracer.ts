@@ -1,6 +1,6 @@
 /**
- * Port through which batches and seeds are traced. If tracing is off, the pipeline has no tracer and collects nothing.
- * No method may throw or block.
+ * The interface for tracing batches and seeds. If tracing is off, the pipeline has no tracer and collects no data. No
+ * method may throw or block.
  */
 import { defer, finalize, tap, type Observable } from 'rxjs';
 import { toIndexerError, type IndexerError } from '../../errors/indexer-error.ts';
@@ -11,18 +11,18 @@ import type { Update } from '../../model/update.ts';
 export interface BatchSpan {
   /** Adds an update to the batch, and a link to the trace of the command that caused it. */
   note(update: Update): void;
-  /** Decoding has ended, successfully or not. */
+  /** Called when decoding has ended, successfully or not. */
   decoded(frames: number, bytes: number, error: IndexerError | undefined): void;
-  /** @param lane number of writes running before this one */
+  /** @param lane number of writes that are running before this write */
   writing(lane: number): void;
-  /** The batch is committed, or failed. */
+  /** Called when the batch was committed or has failed. */
   done(batch: Batch, error?: IndexerError): void;
 }
 
 export interface Tracer {
-  /** @param from the offset after which the batch begins; that of the seed for active contracts */
+  /** @param from the offset after which the batch begins; for active contracts, the offset of the seed */
   batch(stream: 'updates' | 'active_contracts', from: number): BatchSpan;
-  /** Ends spans of batches that will not be written, because the session is over. */
+  /** Ends the spans of batches that will not be written, because the session has ended. */
   abandon(): void;
   /** Begins the span of a seed. Call the result at the end of the seed, with its offset if it was published. */
   seed(): (offset: number | undefined, error: IndexerError | undefined) => void;

@@ -1,6 +1,6 @@
 /**
- * Finds the filter that a session follows. The stored filter takes precedence: it may have been extended since this
- * process was configured, or an extension to the configured filter may be due.
+ * Finds the filter that a session uses. The stored filter takes precedence, because it may have been extended since
+ * this process was configured, or because an extension to the configured filter may be due.
  */
 import { keptFilter, type KeptFilter, type StoredFilter } from '../../model/stream.ts';
 import type { StreamIdentity } from '../../model/stream.ts';
@@ -11,7 +11,7 @@ export interface InForce {
   readonly parts: PipelineParts;
 }
 
-/** The configured filter, unless the stored one replaces it. Any other filter is refused when the session opens. */
+/** The configured filter, unless the stored filter replaces it. Any other filter is refused when the session opens. */
 export function filterInForce(
   all: PipelineParts,
   configured: StreamIdentity,
@@ -33,7 +33,7 @@ export function withFilter(all: PipelineParts, kept: KeptFilter): PipelineParts 
   return { ...all, filter: { ...all.filter, parties, templates, createdEventBlobs, topology }, wantedInterfaces };
 }
 
-/** The filter in the form that was hashed: a value from jsonb has its keys in another order. */
+/** The filter in the form that was hashed. A value that is read from jsonb has its keys in a different order. */
 function canonical({ createdEventBlobs, interfaces, parties, shape, templates, topology }: KeptFilter): string {
   return JSON.stringify({ createdEventBlobs, interfaces, parties, shape, templates, topology });
 }

@@ -1,7 +1,7 @@
 /**
- * Verifies that the ledger's history is still the stored one. Offsets prove nothing: a participant that was restored or
- * reset uses them again. Update ids do. If the histories differ, it searches for the last common offset, so that the
- * error can name the command that returns to it. Read-only.
+ * Verifies that the history of the ledger is still the same as the stored history. Offsets prove nothing, because a
+ * participant that was restored or reset uses them again. Update ids do prove it. If the histories differ, the last
+ * common offset is searched, so that the error can name the command that resets the stream to this offset. Read-only.
  */
 import { ExitCode } from '../../errors/exit-code.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
@@ -16,7 +16,10 @@ export interface LedgerBounds {
   readonly pruned: number;
   /** Whether the participant id was compared and equals the stored one. */
   readonly sameParticipant: boolean;
-  /** Whether the ledger is queried with another filter than that of the stored updates, and may return more updates. */
+  /**
+   * Whether the filter for the ledger differs from the filter of the stored updates, so that the ledger may return more
+   * updates.
+   */
   readonly otherFilter?: boolean;
 }
 
@@ -34,7 +37,8 @@ export async function proveHistory(parts: PipelineParts, state: StoredHistory, b
   if (checkpoint === null) return;
   if (checkpoint > ledgerEnd) throw await behind(parts, checkpoint, state.seedOffset ?? 0, bounds);
   if (pruned > checkpoint) throw prunedPast(checkpoint, pruned);
-  // Pruned updates cannot be returned again. If the participant id is known, it has to be enough then.
+  // Pruned updates cannot be returned again. In that case, comparing the participant id must be sufficient, if it is
+  // known.
   if (lastUpdate === undefined || lastUpdate.offset <= pruned) {
     if (!bounds.sameParticipant) await proveByContracts(parts);
     return;
@@ -49,7 +53,7 @@ export async function proveHistory(parts: PipelineParts, state: StoredHistory, b
 
 /**
  * Verifies that the ledger has no updates between the newest stored update and the checkpoint. A participant that was
- * restored to an offset in between reuses the later offsets, and nothing would ever request the updates there.
+ * restored to an offset in between reuses the later offsets, and the updates at these offsets would never be requested.
  */
 async function proveNothingAfter(parts: PipelineParts, lastUpdate: UpdateMark, checkpoint: number): Promise<void> {
   if (lastUpdate.offset >= checkpoint) return;
@@ -85,7 +89,7 @@ async function behind(
   );
 }
 
-/** The newest update up to `upTo` that both histories have, by bisection; undefined if there is none. */
+/** The newest update up to `upTo` that both histories have, found by bisection. Undefined if there is none. */
 async function lastCommon(parts: PipelineParts, pruned: number, upTo: number): Promise<UpdateMark | undefined> {
   let agreed = Math.max(pruned, await parts.sink.marks.rangeBegin());
   let last = upTo;
@@ -159,15 +163,15 @@ function prunedPast(checkpoint: number, pruned: number): IndexerError {
   );
 }
 
-// The last resort if neither the participant id nor any update can be compared: active contracts. Their ids are hashes
-// that no two ledgers share, and the offset of a create belongs to this participant.
+// Compares active contracts. This is the last resort if neither the participant id nor any update can be compared.
+// Contract ids are hashes that never occur on two ledgers, and the offset of a create belongs to this participant.
 
 const maxComparedContracts = 3;
 
 /**
- * Compares contracts that are active here: a participant that is not pruned past the checkpoint knows them.
- * @throws IndexerError HISTORY_CHANGED (park) when the ledger knows none of the requested contracts, or one at another
- *   offset
+ * Compares contracts that are active here, because a participant that is not pruned past the checkpoint knows them.
+ * @throws IndexerError HISTORY_CHANGED (park) when the ledger knows none of the requested contracts, or knows one of
+ * them at a different offset
  */
 async function proveByContracts(parts: PipelineParts): Promise<void> {
   const marks = await parts.sink.marks.contracts(maxComparedContracts);

@@ -1,7 +1,7 @@
 /**
  * Connects, and verifies that this is still the indexed ledger. Participant, filter and the update id at the checkpoint
  * are compared before anything is appended. Offsets alone prove nothing, because a restored participant uses them
- * again. If a participant returns its id only to administrators, the update id alone decides.
+ * again. If a participant returns its id only to administrators, only the update id is compared.
  */
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { filterFingerprint } from '../../ledger/api/request-format.ts';
@@ -20,7 +20,7 @@ export interface Connected {
   readonly session: SinkSession;
   /** The parts with the filter of this session. Offsets are those of the stream. */
   readonly parts: PipelineParts;
-  /** As stored in the sink. */
+  /** The interfaces as stored in the sink. */
   readonly interfaces: readonly RequestedInterface[];
   readonly ledgerEnd: number;
   readonly pruned: number;
@@ -28,13 +28,15 @@ export interface Connected {
   readonly requestedAt: number;
 }
 
-/** Opens a session. `isInterfaceRefused`: the participant has refused an interface that the stream requests. */
+/**
+ * Opens a session. `isInterfaceRefused` is true if the participant has refused an interface that the stream requests.
+ */
 export async function connect(
   configured: PipelineParts,
   { isInterfaceRefused }: { readonly isInterfaceRefused: boolean },
 ): Promise<Connected> {
   const { ledger, sink } = configured;
-  // Read first, because it is displayed for as long as the ledger does not respond.
+  // The checkpoint is read first, because it is displayed for as long as the ledger does not respond.
   const stored = await sink.marks.checkpoint();
   if (stored !== null) configured.observers.stream.storedFound(stored);
   const release = await sessionRelease(configured);
@@ -46,7 +48,7 @@ export async function connect(
   const session = await sink.openSession(identity);
   const { filterReplaced: difference } = session.state;
   if (difference !== undefined) configured.observers.filterExtension.changed({ kind: 'replaced', difference });
-  // Only the session has stored whether the stream was switched, and how the participant's offsets are translated.
+  // Only the session knows whether the stream was switched, and how the offsets of the participant are translated.
   const moved = { ...withParticipantOffsets(all, session.state.participantRange), release };
   const ledgerEnd = moved.participantOffsets?.toStreamOffset(bounds.end) ?? bounds.end;
   const pruned = Math.max(0, moved.participantOffsets?.toStreamOffset(bounds.pruned) ?? bounds.pruned);
@@ -57,7 +59,8 @@ export async function connect(
   parts.observers.polls.pruned(pruned);
   const sameParticipant = participantId !== undefined && session.state.participantId === participantId;
   await proveHistory(parts, session.state, { ledgerEnd, pruned, sameParticipant });
-  // Not stored earlier: the id of a participant without a verified history must not become that of this stream.
+  // The id is not stored earlier, because the id of a participant whose history is not verified must not become part of
+  // this stream.
   if (participantId !== undefined) await session.noteParticipant(participantId);
   parts.observers.filterExtension.changed({ kind: 'options', behind: outdatedOptions(configuredIdentity, identity) });
   reportRelease(parts, session.state);
@@ -86,7 +89,7 @@ export async function askIdentity({
   return { participantId, filter: json, filterHash: hash, shape: filter.shape };
 }
 
-/** Undefined if this user may not read it: on some participants, read rights do not include that. */
+/** Undefined if this user may not read it. On some participants, read rights do not include this right. */
 async function readableParticipantId(ledger: LedgerQuestions): Promise<string | undefined> {
   try {
     return await ledger.parties.participantId();

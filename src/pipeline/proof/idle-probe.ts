@@ -2,8 +2,8 @@
  * Moves the checkpoint of an idle stream to the ledger end although no frame reports it. Offsets of rejected commands,
  * and of updates that the filter excludes, bring no update, and the next OffsetCheckpoint may be more than a minute
  * away. While the stream is idle, the ledger end is polled. If it is ahead of the checkpoint, the range in between is
- * requested once over a separate stream that ends there. The checkpoint passes only a range that is verified to be
- * empty; an update in the range is for the stream itself to deliver.
+ * requested once over a separate stream that ends there. The checkpoint moves past the range only if the range is
+ * verified to be empty. If the range contains an update, the stream itself has to deliver it.
  */
 import { pause } from '../../config/pause.ts';
 import { toIndexerError, type IndexerError } from '../../errors/indexer-error.ts';
@@ -34,7 +34,8 @@ export interface IdleStream {
 export async function probeWhileIdle(parts: PipelineParts, stream: IdleStream, signal: AbortSignal): Promise<void> {
   const questions = new Questions(parts, stream, signal);
   while (!signal.aborted) {
-    // Pauses no longer than that at a time, because a frame that arrives meanwhile changes the due time.
+    // Pauses at most `idleProbeAfterMs` at a time, because a frame that arrives during the pause changes when the next
+    // probe is due.
     await pause(Math.min(parts.limits.idleProbeAfterMs, Math.max(1, questions.dueInMs())), signal);
     if (!signal.aborted && questions.dueInMs() <= 0) await questions.look();
   }
@@ -46,7 +47,7 @@ class Questions {
   readonly #signal: AbortSignal;
   #lookedAt = Number.NEGATIVE_INFINITY;
   #heardAt = Number.NEGATIVE_INFINITY;
-  /** Consecutive probes, without a frame in between, after which the checkpoint did not move. */
+  /** Number of consecutive probes, without a frame in between, after which the checkpoint did not move. */
   #vain = 0;
   /** The ledger requires that no requests are sent before this time (Retry-After). */
   #notBefore = Number.NEGATIVE_INFINITY;
@@ -74,7 +75,7 @@ class Questions {
     // Read before the request, so that a checkpoint that moves meanwhile is noticed.
     const checkpoint = this.#stream.following.checkpoint;
     const heardAt = this.#heardAt;
-    // The regular poll, which sends the same request, reports the failure.
+    // The regular poll sends the same request and reports the failure.
     const ledgerEnd = await ledger.state.ledgerEnd().catch((thrown: unknown) => {
       this.#sentAway(toIndexerError(thrown));
       return undefined;
@@ -97,7 +98,7 @@ class Questions {
       this.#sentAway(error);
     }
     if (this.#signal.aborted) return false;
-    // Frames received meanwhile are newer than the response.
+    // Frames that were received in the meantime are newer than the response.
     if (!this.#isStill(checkpoint, heardAt)) answer = 'obsolete';
     if (answer === 'empty') this.#stream.frames.pass(ledgerEnd);
     this.#parts.observers.polls.idleProbed(answer, error);
@@ -109,8 +110,8 @@ class Questions {
   }
 
   /**
-   * A clean end before any update may come from a gateway that closes its sockets, and an empty list from one that
-   * times out. So both the stream and the list must be empty.
+   * A clean end before any update may come from a gateway that closes its sockets, and an empty list may come from a
+   * gateway that times out. Therefore both the stream and the list must be empty.
    */
   async #isEmpty(checkpoint: number, ledgerEnd: number): Promise<boolean> {
     if (await showsUpdate(this.#parts, checkpoint, ledgerEnd, this.#signal)) return false;

@@ -1,7 +1,7 @@
 /**
- * Verifies that a list of active contracts is complete. The ledger ends it with code 1000 and no marker, and so does a
- * gateway that closes early: a clean end is necessary, but not sufficient. So the ledger is queried for entries after
- * the last one. If entries carry no continuation token, the same list is requested again.
+ * Verifies that a list of active contracts is complete. The ledger ends the list with code 1000 and no marker, and so
+ * does a gateway that closes early. A clean end is therefore necessary but not sufficient. For this reason the ledger
+ * is queried for entries after the last one. If entries carry no continuation token, the same list is requested again.
  */
 import { createHash } from 'node:crypto';
 import { toIndexerError, type IndexerError } from '../../errors/indexer-error.ts';
@@ -28,7 +28,7 @@ export class ListTally {
   add(entry: ActiveContractEntry): void {
     this.count += 1;
     this.token = entry.continuationToken ?? this.token;
-    // If there is a token, no second reading is compared, so no digest is needed.
+    // If there is a token, the list is not read again for comparison, so no digest is needed.
     if (this.token === null) this.#sum = BigInt.asUintN(256, this.#sum + digestOf(entry));
   }
 
@@ -78,8 +78,8 @@ export interface EndedList {
   readonly release: ParticipantRelease;
   readonly read: ListTally;
   /**
-   * Whether contracts that are missing from the list will be ended. A proof that a gateway could forge is not enough
-   * then.
+   * Whether contracts that are missing from the list will be ended. In that case, a proof that a gateway could imitate
+   * is not sufficient.
    */
   readonly strict?: boolean;
 }

@@ -1,6 +1,6 @@
 /**
- * The release of the participant for a session. A gateway that lacks the route for a moment does not make the
- * participant look older.
+ * The release of the participant for a session. If a gateway temporarily lacks the route, the participant is not
+ * mistaken for an older release.
  */
 import { readRelease, type ParticipantRelease } from '../../ledger/api/release.ts';
 import type { PipelineParts } from '../ports/parts.ts';

@@ -1,6 +1,6 @@
 /**
  * Finds the update, or the entry of the active contracts, that Postgres rejects. A batch fails as a unit. Unless the
- * failure may be transient, its entries are retried one by one and the failing one is named. Pure.
+ * failure may be transient, its entries are retried one by one, and the error names the entry that fails. Pure.
  */
 import { withContext, type IndexerError } from '../../errors/indexer-error.ts';
 
@@ -13,15 +13,15 @@ export interface OffsetRange {
 export const emptyRange: OffsetRange = { from: 0, upTo: 0 };
 
 /**
- * How many consecutive failures, with nothing stored in between, may be transient. Failures with other codes do not
- * concern the data.
+ * Number of consecutive failures, with nothing stored in between, that may be transient. Failures with other codes are
+ * not caused by the data.
  */
 const accidents: Readonly<Record<string, number>> = {
   STORE_DATA_REFUSED: 0,
   STORE_CONSTRAINT: 0,
   // A concurrent writer may be the cause; the next session detects it.
   STORE_DUPLICATE: 1,
-  // A lock or a busy disk is temporary; a smaller batch is worth a try in any case.
+  // A lock or a busy disk is temporary. In any case, a smaller batch may succeed.
   STORE_STATEMENT_TIMEOUT: 2,
 };
 
@@ -30,7 +30,7 @@ export function withRange(error: IndexerError, { from, upTo }: OffsetRange): Ind
   return withContext(error, { facts: { from, upTo } });
 }
 
-/** Whether the failure is that of one update or entry that was written alone. */
+/** Whether the failure was caused by one update or entry that was written in a separate transaction. */
 export function isNamed({ facts }: IndexerError): boolean {
   return facts['offset'] !== undefined || facts['entry'] !== undefined;
 }
@@ -42,7 +42,7 @@ export function isNamed({ facts }: IndexerError): boolean {
 export function rangeToSearch(error: IndexerError, repeated: number): OffsetRange | undefined {
   const { from, upTo } = error.facts;
   if (typeof from !== 'number' || typeof upTo !== 'number') return undefined;
-  // Once found, the update is tried alone until it can be stored.
+  // After the update was found, it is tried separately until it can be stored.
   return isNamed(error) || repeated > (accidents[error.code] ?? Infinity) ? { from, upTo } : undefined;
 }
 

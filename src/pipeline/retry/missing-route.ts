@@ -1,6 +1,6 @@
 /**
- * Handles HTTP 404 without an error of the participant. A gateway that is being reconfigured lacks a route for a
- * moment; a gateway that never has the route does not pass the call at all. So a call is repeated only a few times.
+ * Handles HTTP 404 without an error of the participant. A gateway that is being reconfigured lacks a route only
+ * temporarily, but another gateway may never have the route. Therefore a call is repeated only a few times.
  */
 import { type IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
 import type { PipelineParts } from '../ports/parts.ts';

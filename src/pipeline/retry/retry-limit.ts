@@ -3,7 +3,7 @@ import { IndexerError, withContext } from '../../errors/indexer-error.ts';
 import { holderText, type LockHolder } from '../../model/stream.ts';
 import type { PipelineParts } from '../ports/parts.ts';
 
-/** An attempt that lasted longer than this was working: longer than a request takes to fail, milliseconds. */
+/** Milliseconds. If an attempt lasted longer than this, it was working, because a request fails in less time. */
 const calmMs = 60_000;
 
 /** Measures how long attempts have failed without anything being stored. */
@@ -24,7 +24,7 @@ export class RetryLimits {
     this.#since = undefined;
   }
 
-  /** The error to end with if the next attempt would be too late; undefined if the run tries again. */
+  /** The error to end with if the next attempt would be too late. Undefined if the run continues to retry. */
   exhausted(error: IndexerError, delayMs: number): IndexerError | undefined {
     const now = this.#now();
     if (this.#since === undefined || now - this.#nextAt > calmMs) this.#since = now;

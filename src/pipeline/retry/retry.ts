@@ -17,11 +17,11 @@ const parkedDelayMs = 60_000;
 const slowly: Readonly<Partial<Record<ErrorCode, number>>> = { STORE_FULL: 30_000, STORE_PASSWORD_REFUSED: 10_000 };
 const refreshesBeforePark = 2;
 /**
- * Longest delay while nothing listens. An attempt is cheap then, and the delay decides how soon a participant that is
- * back is followed.
+ * Longest delay while no server listens. An attempt is cheap in that case, and a short delay means that a participant
+ * that is available again is followed soon.
  */
 const absentMaxMs = 2_000;
-/** Maximum of a Retry-After: a longer one is more often a mistake than intended. */
+/** Maximum delay for a Retry-After. A longer Retry-After is more often a mistake than intended. */
 const retryAfterMaxMs = 300_000;
 /**
  * Errors after which the ledger requires an immediate reconnect, and the loss of a Citus worker, which a standby may
@@ -59,8 +59,8 @@ export class FailureCount {
   /** Adds a failure. */
   add(error: IndexerError): Streak {
     const { code, retry } = error;
-    // Absences are counted separately: however long the server was absent, a failed first response is not the
-    // thousandth failure.
+    // Failures to connect are counted separately. If the first response after a long absence of the server is an error,
+    // it must count as the first failure.
     const absent = isAbsent(error);
     if (absent) this.#absences += 1;
     else this.#failures += 1;
@@ -77,7 +77,7 @@ export class FailureCount {
     return { failures, repeated: this.#repeated, lastingMs: this.#now() - this.#since };
   }
 
-  /** Called when something was stored: earlier failures do not count any more. */
+  /** Called when something was stored. Earlier failures no longer count. */
   clear(): void {
     this.#failures = 0;
     this.#refusals = 0;
@@ -100,7 +100,7 @@ export function decide(error: IndexerError, streak: Streak, maxDelayMs: number, 
   if (delayMs !== undefined) return { kind: 'again', delayMs, phase: 'backing_off' };
   const ceilingMs = isAbsent(error) ? Math.min(maxDelayMs, absentMaxMs) : maxDelayMs;
   const ownMs = backOff(failures, ceilingMs, random);
-  // With random jitter, because all rejected clients received the same delay.
+  // A random jitter is added, because all rejected clients received the same delay.
   const requestedMs = retryAfterMs(error) * (1 + random / 10);
   return { kind: 'again', delayMs: Math.round(Math.max(ownMs, requestedMs)), phase: 'backing_off' };
 }
@@ -127,7 +127,7 @@ function outlasts(error: IndexerError, { repeated, lastingMs }: Streak): boolean
 }
 
 /**
- * Exponential backoff with full jitter: many indexers that one restart disconnected must not reconnect at the same
+ * Exponential backoff with full jitter. If one restart disconnected many indexers, they must not reconnect at the same
  * moment.
  */
 function backOff(failures: number, maxDelayMs: number, random: number): number {

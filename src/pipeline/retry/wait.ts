@@ -1,4 +1,4 @@
-/** Waits after a failure, but no longer than its cause lasts. */
+/** Waits after a failure. The wait ends earlier if the cause of the failure is gone. */
 import { pause } from '../../config/pause.ts';
 import { toIndexerError, type IndexerError } from '../../errors/indexer-error.ts';
 import { updatesRequest } from '../../ledger/api/request-format.ts';
@@ -48,8 +48,8 @@ export async function pauseForToken(
 }
 
 /**
- * The same as `pauseForToken`, and ends earlier when refused rights are granted: meanwhile the ledger is queried for
- * just that.
+ * The same as `pauseForToken`, but also ends earlier when refused rights are granted. The ledger is queried for this
+ * during the wait.
  */
 export async function pauseForRights(parts: PipelineParts, error: IndexerError, delayMs: number): Promise<void> {
   if (error.code !== 'LEDGER_PERMISSION_DENIED') return await pauseForToken(parts, error, delayMs, parts.stop);
@@ -59,7 +59,10 @@ export async function pauseForRights(parts: PipelineParts, error: IndexerError, 
   over.abort();
 }
 
-/** The same for a parked stream, and ends earlier when a command has changed the database state that it parked for. */
+/**
+ * The same for a parked stream. Also ends earlier when a command has changed the database state because of which the
+ * stream parked.
+ */
 export async function pauseParked(parts: PipelineParts, error: IndexerError, delayMs: number): Promise<void> {
   if (!ofStored.has(error.code)) return await pauseForRights(parts, error, delayMs);
   const over = new AbortController();

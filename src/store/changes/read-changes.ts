@@ -25,8 +25,8 @@ const mostRows = 1_000;
 const mostCharacters = 256_000;
 
 /**
- * Reads one page from one snapshot of the database. The connection determines what is committed, the role which rows
- * are visible.
+ * Reads one page from one snapshot of the database. The connection determines which commits are visible. The role
+ * determines which rows are visible.
  * @param rows maximum number of changes, 1 to 1000
  * @param characters maximum characters of all changes together; a page always has at least one change. The limit exists
  * because contents may be of any size and a page is held in memory.

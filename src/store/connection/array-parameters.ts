@@ -1,6 +1,6 @@
 /**
- * Array parameters in the binary format. No text is built; values are read when they are sent. Source: Postgres
- * documentation, "Message Data Types", and array_recv.
+ * Array parameters in the binary format. Values are written when the statement is sent; no intermediate text is built.
+ * Source: Postgres documentation, "Message Data Types", and array_recv.
  */
 import { types } from 'pg';
 import type { Microseconds } from '../../model/binary-timestamp.ts';

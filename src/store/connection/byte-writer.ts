@@ -1,6 +1,6 @@
 /**
- * Writes bytes as Postgres receives them: numbers big-endian, texts in UTF-8 after their length. One growing buffer is
- * reused. Source: Postgres documentation, "Message Data Types", and the receive functions of the types.
+ * Writes bytes as Postgres receives them: numbers big-endian, texts in UTF-8 after their length. It reuses one buffer,
+ * which grows as needed. Source: Postgres documentation, "Message Data Types", and the receive functions of the types.
  */
 import { types } from 'pg';
 import { stringOf, utf8Of, type Text, type Utf8 } from '../../model/utf8.ts';
@@ -24,15 +24,15 @@ const textMark = 0xff;
 
 const digits = '0123456789abcdef';
 /**
- * The byte that two hexadecimal digits encode, by the character codes of the digits. -1 for all other characters,
- * including capitals, which could not be restored.
+ * The byte that two hexadecimal digits encode, indexed by the character codes of the digits. It is -1 for all other
+ * characters. Capital letters are excluded because the stored byte does not record the case.
  */
 const pairs = new Int16Array(2 ** 16).fill(-1);
 for (const high of digits) {
   for (const low of digits) pairs[(high.charCodeAt(0) << 8) | low.charCodeAt(0)] = Number.parseInt(high + low, 16);
 }
 
-/** Range of hexadecimal digits in a text. */
+/** A range of hexadecimal digits in a text. */
 interface Part {
   readonly start: number;
   readonly end: number;
@@ -180,8 +180,8 @@ export class ByteWriter {
   }
 
   /**
-   * Writes the bytes that the digits in these parts of a text encode. Returns false if the parts are not pairs of
-   * digits, or if the first byte would be mistaken for a mark.
+   * Writes the bytes encoded by the hexadecimal digits in these parts of a text. Returns false if the parts are not
+   * pairs of digits, or if the first byte would be mistaken for a mark.
    */
   #hexadecimal({ bytes, start, end }: Utf8, parts: readonly Part[]): boolean {
     this.#reserve(4 + ((end - start) >> 1));
@@ -222,7 +222,7 @@ export class ByteWriter {
   array<T>(oid: number, values: Iterable<T | null>, write: (value: T) => void): void {
     const start = this.#at;
     this.int32(0);
-    // The flag for nulls. The server determines it from the elements.
+    // The flag for nulls is always 0. The server checks the elements and ignores the flag.
     this.int32(0);
     this.int32(oid);
     const counted = this.#at;

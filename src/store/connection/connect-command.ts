@@ -1,4 +1,4 @@
-/** Builds the command with which a person connects to the database of a URL. It contains no secrets. */
+/** Builds the `psql` command that connects to the database of a URL. It contains no secrets. */
 import { urlsOf } from './hosts.ts';
 
 /** A `psql` command with host, port, database and user of the URL. `sslmode` is the only other setting it keeps. */

@@ -1,7 +1,7 @@
 /**
  * The connection to Postgres. A lost or frozen connection never ends or hangs the process, because every wait has a
- * limit on both sides. A client that had a failure is destroyed rather than reused. A commit that was not confirmed as
- * COMMIT is an error. Every exception is an IndexerError. No global setting of the driver is changed.
+ * limit on both sides. A client is destroyed after a failure and is not reused. If the server does not confirm a commit
+ * with COMMIT, an error is thrown. Every exception is an IndexerError. No global setting of the driver is changed.
  */
 import { setMaxListeners } from 'node:events';
 import { Socket } from 'node:net';
@@ -29,7 +29,7 @@ import { toStoreError } from './store-error.ts';
 const connectLimitMs = 10_000;
 const idleInTransactionLimitMs = 60_000;
 const lockLimitMs = 30_000;
-/** How much longer the client waits than the server, whose error is more informative than a timeout of the client. */
+/** The client waits this much longer than the server, because the timeout error of the server is more informative. */
 const queryGraceMs = 5_000;
 const rollbackLimitMs = 2_000;
 const closeLimitMs = 5_000;
@@ -48,7 +48,7 @@ export interface DatabaseOptions {
   readonly maxConnections?: number;
   /** The server ends a transaction that is idle for this long, milliseconds; default 60 s. */
   readonly idleInTransactionMs?: number;
-  /** If set, each connection is lent once, and is closed when the server has sent this many bytes over it. */
+  /** If set, each connection is used only once. It is closed when the server has sent this many bytes over it. */
   readonly oneUse?: { readonly mostBytes: number };
   /** Called after every query of the pool. */
   readonly onQuery?: OnQuery;
@@ -83,7 +83,8 @@ export function openDatabase(options: DatabaseOptions): Database {
   const hosts = new HostList(options.url, options.urlFile);
   const { idleInTransactionMs = idleInTransactionLimitMs } = options;
   const pool = new Pool(poolConfig({ ...options, idleInTransactionMs }, hosts, sockets));
-  // Idle clients report lost connections here; without a listener the process would end. The next query connects again.
+  // Idle clients report lost connections here. Without a listener, the process would end. The next query connects
+  // again.
   pool.on('error', ignore);
   const closing = new AbortController();
   // Each caller that waits for a client adds a listener, and any number of callers may wait.
@@ -99,8 +100,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     } catch (error) {
       client.release(true);
       const failure = toStoreError(error);
-      // A server that became a standby keeps its connections, so the host is changed here. The next connection attempt
-      // detects a server that is gone.
+      // A server that became a standby keeps its connections, so the host is changed here. If a server is unreachable,
+      // the next connection attempt detects it.
       if (failure.code === 'STORE_READ_ONLY') hosts.moveOn(failure, met);
       throw failure;
     }
@@ -121,7 +122,10 @@ export function openDatabase(options: DatabaseOptions): Database {
   };
 }
 
-/** The same pool, limited to `most` connections at once: other users keep the rest. It is closed with the pool. */
+/**
+ * The same pool, limited to `most` connections at once, so that other users of the pool can use the rest. It is closed
+ * with the pool.
+ */
 export function shareOf(database: Database, most: number): Database {
   const waiting: (() => void)[] = [];
   let free = most;
@@ -165,7 +169,7 @@ async function lendCurrent(pool: Pool, hosts: HostList, closing: AbortSignal): P
     } catch (thrown) {
       const error = toStoreError(thrown);
       if (!hosts.moveOn(error, met)) throw error;
-      // A changed password does not make the host unusable, so this attempt does not count.
+      // A changed password does not mean that the host is unusable, so this attempt does not count.
       if (error.code !== 'STORE_PASSWORD_REFUSED') tried += 1;
       if (tried > hosts.count) throw error;
     }
@@ -202,7 +206,7 @@ async function inTransaction<T>(client: PoolClient, work: (client: PoolClient) =
     await client.query('begin');
     const result = await work(client);
     const { command } = await client.query('commit');
-    // For an aborted transaction, the server responds to COMMIT with ROLLBACK and without an error.
+    // If the transaction was aborted, the server responds to COMMIT with ROLLBACK and reports no error.
     if (command !== 'COMMIT') throw commitRefused(command);
     return result;
   } catch (error) {
@@ -211,7 +215,10 @@ async function inTransaction<T>(client: PoolClient, work: (client: PoolClient) =
   }
 }
 
-/** Releases the locks of a failed transaction before a retry. Never rejects: a dead connection holds no locks. */
+/**
+ * Rolls back, so that a failed transaction releases its locks before a retry. Never rejects: if the connection is lost,
+ * the server has released the locks.
+ */
 export async function rollBack(client: ClientBase): Promise<void> {
   const rollback: QueryConfig & { query_timeout: number } = { text: 'rollback', query_timeout: rollbackLimitMs };
   await client.query(rollback).catch(ignore);
@@ -254,7 +261,9 @@ function clientOf(hosts: HostList, onQuery: OnQuery | undefined): new (config?: 
   };
 }
 
-/** A socket of our own: only its owner can close a connection that no longer responds. */
+/**
+ * Creates the socket of a client, because only the creator of a socket can close a connection that no longer responds.
+ */
 function trackedSocket(sockets: Set<Socket>, mostBytes: number | undefined): Socket {
   const socket = new Socket();
   sockets.add(socket);
@@ -278,7 +287,7 @@ function answerTooLarge(mostBytes: number): IndexerError {
   });
 }
 
-/** The function returns `unknown` because the driver awaits its promise but declares the result as void. */
+/** The return type is `unknown` because the driver declares the result as void but awaits the promise. */
 function sessionSetup(options: PoolOptions, primaryOnly: boolean): (client: ClientBase) => unknown {
   const { schema, statementTimeoutMs, idleInTransactionMs } = options;
   const lockTimeoutMs = Math.min(lockLimitMs, statementTimeoutMs);
@@ -302,7 +311,7 @@ interface SessionFacts {
 /** SQL: true on a standby, or if sessions are read-only by default. */
 export const isReadOnly = `(pg_is_in_recovery() or current_setting('default_transaction_read_only')::boolean)`;
 
-/** Rejects a read-only host, so that the next one of the list is tried. @throws IndexerError STORE_READ_ONLY */
+/** Rejects a read-only host, so that the next host of the list is tried. @throws IndexerError STORE_READ_ONLY */
 export function refuseReadOnly(readOnly: boolean): void {
   if (!readOnly) return;
   throw new IndexerError('Postgres accepts no writes: this host is a standby, or set to read-only', {
@@ -340,7 +349,7 @@ function refuseUnusableUrl(url: string): void {
     // The constructor parses the URL and reads the certificates it names; it does not connect.
     for (const connectionString of urlsOf(url)) void new Client({ connectionString });
   } catch (thrown) {
-    // The driver's error contains the URL and the password in it, so it is neither logged nor kept as a cause.
+    // The error of the driver contains the URL with its password, so it is neither logged nor kept as a cause.
     const file = unreadableFile(thrown);
     if (file === undefined) throw misread();
     throw new IndexerError(`the database URL names a certificate file that cannot be read: ${file}`, {

@@ -1,8 +1,8 @@
 /**
  * Handles database URLs with several servers, `postgres://user:password@h1:5432,h2:5432/database`: a primary and its
- * standbys. The driver supports neither such lists nor `target_session_attrs`, so the list is kept here. All clients
- * connect to the current host. The first client that finds it unreachable or read-only switches all clients to the next
- * host.
+ * standbys. This module handles the list because the driver supports neither such lists nor `target_session_attrs`. All
+ * clients connect to the current host. The first client that finds it unreachable or read-only switches all clients to
+ * the next host.
  */
 import type { ClientBase } from 'pg';
 import type { IndexerError } from '../../errors/indexer-error.ts';
@@ -22,8 +22,9 @@ export function urlsOf(configuredUrl: string): readonly string[] {
 }
 
 /**
- * Replaces `sslrootcert=system`, which does not name a file. As in libpq, it means the certificate authorities that
- * this system trusts, and `verify-full`. The driver would try to read a file of this name.
+ * Replaces `sslrootcert=system`, which does not name a file. As in libpq, the setting means that the certificate
+ * authorities of this system are trusted and that `verify-full` applies. The driver would try to read a file named
+ * `system`.
  */
 function withTrustedAuthorities(url: string): string {
   return url.replace(/(?<=[?&])sslrootcert=system(?=[&#]|$)/, 'sslmode=verify-full');
@@ -36,7 +37,7 @@ export function databaseLabel(url: string): string {
 }
 
 /**
- * Whether two such labels name the same database. Only the names are compared; different loopback names are equal, and
+ * Whether two such labels name the same database. Only the labels are compared. All loopback names count as equal, and
  * port 5432 may be omitted.
  */
 export function samePlace(one: string, other: string): boolean {
@@ -94,7 +95,7 @@ export class HostList {
 
   /**
    * Switches to the next host if this error means that the current one is unusable. Reads the URL's file again if the
-   * error means that the password is invalid. True if an immediate retry may succeed.
+   * error means that the password is invalid. Returns true if an immediate retry may succeed.
    * @param met value of `moves` when the failed host was chosen; if another caller has switched hosts since then,
    * nothing changes
    */
@@ -108,7 +109,7 @@ export class HostList {
   #readAgain(): boolean {
     if (this.#file === undefined) return false;
     const found = contentOf(this.#file);
-    // The file is empty for a moment while it is being replaced.
+    // While the file is being replaced, it may be empty for a moment.
     if (found === '' || found === this.#url) return false;
     this.#url = found;
     this.#urls = urlsOf(found);

@@ -16,7 +16,7 @@ export interface ServerInspection {
   readonly clockMs: number;
 }
 
-/** Takes milliseconds to seconds, because sizes are determined file by file. */
+/** Takes milliseconds to seconds, because the server determines the size of each file separately. */
 export async function inspectServer(database: Database): Promise<ServerInspection> {
   const { rows } = await database.withClient((client) =>
     client.query<ServerInspection>(
@@ -90,8 +90,8 @@ export interface ConnectionLimits {
 }
 
 /**
- * Limits of the session's login role. Only the limit of the server applies to a superuser. Postgres reveals little more
- * about sessions of other roles than that they exist.
+ * Limits of the session's login role. Only the limit of the server applies to a superuser. For sessions of other roles,
+ * Postgres reveals little except that they exist.
  */
 export async function connectionLimits(database: Database): Promise<ConnectionLimits> {
   const { rows } = await database.withClient((client) =>

@@ -1,6 +1,6 @@
 /**
- * Limits which kinds of login a server may request. The driver sends a password to any server that claims to be
- * Postgres: in clear text, or as an MD5 hash that is nearly as useful to an attacker. SCRAM does not reveal the
+ * Limits the authentication methods that a server may request. The driver sends a password to any server that claims to
+ * be Postgres: in clear text, or as an MD5 hash that is nearly as useful to an attacker. SCRAM does not reveal the
  * password, and fails if the server does not know it.
  */
 import { isIP, type Socket } from 'node:net';
@@ -21,7 +21,8 @@ const revealing = {
 export function guardPassword(client: Client): void {
   const { connection } = client;
   for (const [message, how] of Object.entries(revealing)) {
-    // Runs before the driver's own listener: data that the driver then writes to the destroyed connection is discarded.
+    // This listener runs before the listener of the driver. Data that the driver then writes to the destroyed
+    // connection is discarded.
     connection.prependListener(message, () => {
       const socket = connection.stream as Socket;
       if (!staysPrivate(socket)) socket.destroy(refusal(client, how));

@@ -1,7 +1,7 @@
 /**
  * Detects poolers that lend the same server session to several clients (pgbouncer in transaction or statement mode).
- * Behind such a pooler an advisory lock has no owner: in a test, two indexers both assumed that they held it. Session
- * mode is supported.
+ * Behind such a pooler an advisory lock does not belong to one client. In a test, two indexers both assumed that they
+ * held the lock. Session mode is supported.
  */
 import type { Client } from 'pg';
 import { elapsed } from '../../config/pause.ts';
@@ -9,8 +9,8 @@ import { IndexerError } from '../../errors/indexer-error.ts';
 
 const answerLimitMs = 5_000;
 /**
- * Number of probes. If other clients use the pooler at the same moment, a single probe may miss that it lends our
- * session; this many probes hardly miss it.
+ * Number of probes. If other clients use the pooler at the same moment, a single probe may not detect a shared session.
+ * With this many probes, a shared session is almost always detected.
  */
 const rounds = 10;
 
@@ -37,11 +37,11 @@ export async function refusePooler(client: Client, backend: number, another: () 
 }
 
 /**
- * Whether the pooler lends our session to the probe. The probe keeps a server session busy with a transaction: an
- * exclusive session of ours is a different one and stays the same.
+ * Whether the pooler lends our session to the probe. The probe keeps a server session busy with a transaction. If our
+ * session is exclusive, the probe has a different session, and ours does not change.
  */
 async function shares(client: Client, backend: number, probe: Client): Promise<boolean> {
-  // A pooler lends the session that was returned last: the probe gets it.
+  // A pooler lends the session that was returned last, so the probe gets that session.
   if ((await backendOf(client)) !== backend) return true;
   const begun = await probe.query('begin').then(
     () => true,

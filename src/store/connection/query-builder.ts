@@ -1,7 +1,7 @@
 /**
  * Builds statements over the tables with Kysely, so that a renamed column or a changed type fails the build. Kysely
- * only generates the SQL. A lent client sends the statements like any others, so timeouts, timing, transactions and
- * error handling are those of `Database`.
+ * only generates the SQL. The statements are sent by a client of `Database`, which handles timeouts, timing,
+ * transactions and errors.
  */
 import { createRequire } from 'node:module';
 import type * as KyselyPackage from 'kysely';
@@ -48,8 +48,8 @@ export function countRows<T extends keyof Tables>(from: ExpressionBuilder<Tables
 }
 
 /**
- * The limit of one row, as a literal. Sessions plan without parameter values (session-settings.ts), and the planner
- * estimates a limit in a parameter as a tenth of the rows.
+ * The limit of one row, as a literal. Sessions plan without parameter values (session-settings.ts). If the limit were a
+ * parameter, the planner would assume a tenth of the rows.
  */
 export const one = sql<number>`1`;
 
@@ -65,8 +65,8 @@ export type TablesWith<C extends string> = {
 }[keyof Tables];
 
 /**
- * Runs statements on a lent client. The lender connects and begins the transaction, so this one object is both the
- * driver and its connection.
+ * Runs statements on a lent client. The caller has already connected the client and begun the transaction, so one
+ * object implements both the driver and its connection.
  */
 class ClientDriver extends DummyDriver implements DatabaseConnection {
   readonly #client: ClientBase;

@@ -1,8 +1,8 @@
-/** Reports the duration of queries. Two clock readings per query, none per row. */
+/** Reports the duration of queries. It reads the clock twice per query and never per row. */
 import type { Client } from 'pg';
 
 /**
- * Purpose of a query. `batch` is a complete batch in one round trip. If batches overlap, `copy` sends the rows of a
+ * Purpose of a query. `batch` sends a complete batch in one round trip. If batches overlap, `copy` sends the rows of a
  * batch ahead, and `finish` sends the rest with its COMMIT. `commit` ends any other transaction.
  */
 export type QueryOp = 'batch' | 'copy' | 'finish' | 'commit' | 'read' | 'write' | 'ddl' | 'session';
@@ -53,8 +53,8 @@ export function timeQueries(client: Client, onQuery: OnQuery): void {
 }
 
 /**
- * Replaces the callback, which is an argument or a property of the query, with one that first calls `done`. False if
- * there is no callback.
+ * Replaces the callback, which is an argument or a property of the query, with one that first calls `done`. Returns
+ * false if there is no callback.
  */
 function withCallback(args: unknown[], done: () => void): boolean {
   const last = args.at(-1);

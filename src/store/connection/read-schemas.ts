@@ -8,7 +8,7 @@ export interface ReadSchemas {
   readonly explore: string;
   readonly typed: string;
   readonly pqs: string;
-  /** The variant of `pqs` in which a contract that is on several synchronizers is one row. */
+  /** The variant of `pqs` that has one row for a contract that is on several synchronizers. */
   readonly multisync: string;
 }
 

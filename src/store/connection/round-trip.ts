@@ -1,6 +1,6 @@
 /**
  * Sends several statements in one round trip: all messages are sent at once, including COPY data, and end with one
- * Sync. Without a BEGIN, the statements are one transaction of this server, which commits at the Sync. On Citus each
+ * Sync. Without a BEGIN, the server runs the statements as one transaction, which commits at the Sync. With Citus, each
  * worker would then commit each statement separately, so writers send BEGIN and COMMIT. If one statement fails, all
  * fail, because Postgres skips everything up to the Sync. Source: Postgres documentation, "Extended Query",
  * "Pipelining", "COPY Operations" and "Message Formats".
@@ -25,8 +25,8 @@ export interface Statement {
   /** Complete CopyData messages for a COPY. */
   readonly copy?: Buffer;
   /**
-   * Time limit of this statement if it is longer than the usual one, milliseconds. The server's limit has to be set as
-   * well.
+   * Time limit of this statement if it is longer than the usual one, milliseconds. The server has a limit of its own,
+   * which must be raised too.
    */
   readonly limitMs?: number;
   /** Returns the error for a failure that SQLSTATE alone does not explain; undefined: use the error of the SQLSTATE. */
@@ -138,7 +138,7 @@ class PipelinedStatements implements Submittable {
     this.callback(null, this.#rows);
   }
 
-  // These messages need no handling: the COPY data was sent already, and no statement returns rows.
+  // These messages need no handling, because the COPY data was already sent and no statement returns rows.
   handleCopyInResponse(): void {}
   handleRowDescription(): void {}
   handleDataRow(): void {}
@@ -153,8 +153,8 @@ function knownOf(connection: Connection): Known {
 }
 
 /**
- * Writes the message Bind. The driver's own version copies values several times, each time into memory that is not
- * reused.
+ * Writes the message Bind. The driver's own function copies each value several times and allocates memory for each
+ * copy.
  */
 function bind(bytes: ByteWriter, statement: string, values: readonly Parameter[]): void {
   bytes.byte(bindCode);

@@ -92,7 +92,7 @@ interface SessionFacts {
   readonly source: string;
   /**
    * Whether the setting comes from the role, according to the row of pg_db_role_setting that applies to this session;
-   * null if there is none. `of_database` has the same meaning for the database.
+   * null if there is no such row. `of_database` is the same for the database.
    */
   readonly of_role: boolean | null;
   readonly of_database: boolean | null;
@@ -118,8 +118,8 @@ select current_user::text as role, session_user::text as login, current_database
  where p.name = 'default_transaction_read_only'`;
 
 /**
- * Resolves if a session of this role may take the locks of a writer and its transactions may write. A standby passes,
- * because Postgres itself rejects writes there.
+ * Resolves if a session of this role may take the locks of a writer and its transactions may write. A standby passes
+ * this check, because Postgres itself rejects writes on a standby.
  * @throws IndexerError `STORE_NOT_PERMITTED` (park) or `STORE_READ_ONLY` (retry), each with the statement that fixes it
  */
 export async function assertWritable(database: Database): Promise<void> {
@@ -134,7 +134,7 @@ export async function assertWritable(database: Database): Promise<void> {
 
 function refuseWithoutLocks({ locks, role, database, is_writer: isWriter }: SessionFacts): void {
   if (locks.length === 0) return;
-  // A reader must not be granted these functions.
+  // These functions must not be granted to a reader, so the error does not suggest a GRANT.
   if (!isWriter) throw notTheWriter(role);
   const grant = `grant execute on function ${locks.map((name) => `pg_catalog.${name}`).join(', ')} to ${escapeIdentifier(role)}`;
   throw new IndexerError(
@@ -170,7 +170,7 @@ function readOnlySessions({ role, login, database, source, of_role: ofRole, of_d
   } else if (ofRole === false) {
     const all = ofDatabase === true ? `database ${quotedDatabase}` : 'role all';
     found = ofDatabase === true ? `database "${database}"` : 'all roles';
-    // Sessions of the role that runs the statement are also read-only, hence `read write`.
+    // The role that runs the statement may also have read-only sessions, hence `read write`.
     remedy = `let its owner or a superuser run \`begin read write; alter ${all} reset ${name}; commit\``;
   }
   return new IndexerError(

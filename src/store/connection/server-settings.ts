@@ -1,7 +1,7 @@
 /**
- * Reads settings of the server that determine the cost of a long history. None of them is required, and the indexer
- * changes none: they belong to the operator of the server. The values are those that a new session of this role gets,
- * whatever the indexer's own sessions set.
+ * Reads the server settings that determine the cost of a long history. None of them is required. The indexer changes
+ * none of them, because they belong to the operator of the server. The values are those of a new session of this role,
+ * before the indexer applies its session settings.
  */
 import type { PoolClient } from 'pg';
 import type { Database } from './database.ts';
@@ -25,7 +25,7 @@ export interface ServerSetting {
   /** Allowed words; empty for numbers and switches. */
   readonly words: readonly string[];
   /**
-   * Whether the value was set on the command line of the server: no statement can override it for the entire server.
+   * Whether the value was set on the command line of the server: then no statement can change it for the entire server.
    */
   readonly isSetAtServerStart: boolean;
 }
@@ -33,7 +33,7 @@ export interface ServerSetting {
 export interface ServerSettings {
   /** The database of this connection, quoted for use in statements. */
   readonly database: string;
-  /** Undefined if this server does not have the setting, as some managed services do not. */
+  /** Returns undefined if this server does not have the setting. Some managed services lack settings. */
   readonly get: (name: ServerSettingName) => ServerSetting | undefined;
   /** Whether the server was built with LLVM and can compile plans. */
   readonly canCompile: boolean;
@@ -48,7 +48,7 @@ interface Row {
   readonly givenAtStart: boolean;
 }
 
-/** The indexer's sessions do not change settings with a unit, so their current values are those of all sessions. */
+/** The indexer's sessions do not change any setting that has a unit, so the current values apply to all sessions. */
 const settingRows = `
 select name, reset_val as value, unit, case when unit is null then reset_val else current_setting(name) end as shown,
        enumvals as words, source = 'command line' as "givenAtStart"
@@ -62,7 +62,7 @@ export async function serverSettings(database: Database): Promise<ServerSettings
   });
 }
 
-/** Postgres only checks for LLVM if jit is on, so jit is set first. */
+/** Postgres checks for LLVM only if jit is on, so jit is turned on first. */
 async function facts(client: PoolClient): Promise<Pick<ServerSettings, 'database' | 'canCompile'>> {
   await client.query('set local jit = on');
   const { rows } = await client.query<{ database: string; canCompile: boolean }>(

@@ -1,7 +1,7 @@
 /**
  * Settings that every session relies on. They are set explicitly, because the defaults of the server, the database or
- * the role may differ. Choices of the operator are not changed: synchronous_commit, work_mem, tablespaces, a role to
- * work as.
+ * the role may differ. Settings that operators choose are not changed: synchronous_commit, work_mem, tablespaces, and
+ * the role of the session.
  */
 import { escapeIdentifier } from 'pg';
 
@@ -9,9 +9,9 @@ import { escapeIdentifier } from 'pg';
 export type Setting = readonly [name: string, value: string];
 
 /**
- * The same few statements run repeatedly, each for a few rows of large tables. Their plans are made once and must suit
- * tables that have grown. Statistics of the first minute, when all tables are small, would lead to plans with long
- * scans. Disabled plan nodes have a huge cost, for which a server with LLVM would compile every plan.
+ * The same few statements run repeatedly, each for a few rows of large tables. Their plans are made once and must also
+ * suit large tables. In the first minute all tables are small, and plans based on these statistics would later scan
+ * large tables. Disabled plan nodes have a huge cost, so a server with LLVM would compile every plan.
  */
 const planning: readonly Setting[] = [
   ['plan_cache_mode', 'force_generic_plan'],
@@ -25,7 +25,7 @@ const planning: readonly Setting[] = [
   ['jit', 'off'],
 ];
 
-/** Settings that determine how texts are read and written, and what a statement means. */
+/** Settings that determine the format of texts and the meaning of statements. */
 const meaning: readonly Setting[] = [
   ['datestyle', 'ISO, MDY'],
   ['intervalstyle', 'postgres'],
@@ -41,7 +41,7 @@ const meaning: readonly Setting[] = [
   // A refused statement returns an error, which is more informative than a closed session.
   ['exit_on_error', 'off'],
   ['default_table_access_method', 'heap'],
-  // A session that waited for a lock must read the rows that the lock's holder has committed.
+  // A session that waited for a lock must see the rows that the previous holder of the lock committed.
   ['default_transaction_isolation', 'read committed'],
   ['default_transaction_deferrable', 'off'],
 ];
@@ -74,8 +74,8 @@ export function sessionSettings(schema: string, limits: SessionLimits): readonly
 export const hasCitus = `to_regclass('pg_catalog.pg_dist_partition') is not null`;
 
 /**
- * Plans for distributed tables need the parameter values: they determine the worker, and Citus makes no plan without
- * them. The planner settings above apply on the coordinator; workers plan their parts with their own settings.
+ * Plans for distributed tables need the parameter values, which determine the worker. Without the values, Citus makes
+ * no plan. The planner settings above apply on the coordinator. Workers plan their parts with their own settings.
  */
 export const planDistributed = `
 select set_config('plan_cache_mode', 'force_custom_plan', false)
@@ -85,14 +85,14 @@ select set_config('plan_cache_mode', 'force_custom_plan', false)
 const noTransactionTimeout: Setting = ['transaction_timeout', '0'];
 
 /**
- * Settings that only later versions of Postgres have; they are skipped on servers without them. The server check
- * reports a server that is too old.
+ * Settings that exist only in later versions of Postgres. They are skipped on servers that do not have them. The server
+ * check reports a server that is too old.
  */
 const later: ReadonlySet<string> = new Set(['idle_session_timeout', 'transaction_timeout']);
 
 /**
- * One query that applies the settings. Startup parameters are not used: poolers refuse unknown ones, and an `options=`
- * in the URL would replace ours.
+ * One query that applies the settings. Startup parameters are not used: poolers refuse unknown startup parameters, and
+ * `options=` in the URL would replace them.
  * @param columns further columns of the one row returned
  */
 export function setUpQuery(

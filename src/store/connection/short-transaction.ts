@@ -1,6 +1,6 @@
 /**
- * Transactions that give way to other sessions. A session that queues behind a transaction that waits for a lock would
- * wait just as long.
+ * Transactions that wait only briefly for a lock. While a transaction waits for a lock, sessions that need the same
+ * lock queue behind it and wait just as long.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PoolClient } from 'pg';
@@ -25,8 +25,8 @@ const ofRows: GivingWay = {
 };
 
 /**
- * For changes of tables and views in use. The writer queues behind such a change, and writes between two attempts. All
- * attempts together wait up to half a minute for a reader's transaction.
+ * For changes of tables and views in use. While such a change waits for its lock, the writer waits behind it. The
+ * writer continues between two attempts. All attempts together wait up to half a minute for a reader's transaction.
  */
 const ofTables: GivingWay = {
   lockTimeoutMs: 500,

@@ -1,7 +1,7 @@
 /**
- * Translates exceptions of Postgres and its driver into IndexerErrors. SQLSTATE and errno determine the reaction. The
- * text is ours: the server's message, detail and context can quote row contents and are dropped. For the same reason
- * the original is not kept as a cause, because loggers print causes.
+ * Translates exceptions of Postgres and its driver into IndexerErrors. SQLSTATE and errno determine the error code. The
+ * message text is written here. The server's message, detail and context are dropped, because they can quote row
+ * contents. For the same reason the original is not kept as a cause, because loggers print causes.
  */
 import { DatabaseError } from 'pg';
 import { catalogue, type StoreErrorCode } from '../../errors/catalogue.ts';
@@ -36,9 +36,9 @@ const rules: readonly (readonly [sqlstates: readonly string[], code: StoreErrorC
 ];
 
 /**
- * Messages of Citus about a worker that does not respond. Their SQLSTATE is that of a broken connection, a disk or an
- * internal error. The last patterns are messages of the worker's server and its client library, which COPY passes on
- * without their SQLSTATE.
+ * Messages of Citus about a worker that does not respond. Their SQLSTATE is the one for a broken connection, a disk
+ * error or an internal error. The last patterns are messages of the worker's server and its client library, which COPY
+ * passes on without their SQLSTATE.
  */
 const workerLost = new RegExp(
   '^(?:connection to the remote node |failure on connection marked as essential|failed to (?:complete )?COPY (?:on|to shard) ' +
@@ -63,9 +63,9 @@ const driverSaysGone = /terminated|not queryable|timeout|connection|after callin
 const errnoGone = /^E(?!RR_)[A-Z_]+$/;
 
 /**
- * Converts any exception of a query, a client or the pool to an IndexerError. IndexerErrors are returned unchanged. An
- * exception from neither Postgres nor its driver is a bug and fatal. Facts: `sqlstate`, `table`, `constraint`, `column`
- * or `errno`.
+ * Converts any exception of a query, a client or the pool to an IndexerError. IndexerErrors are returned unchanged. Any
+ * other exception, which comes neither from Postgres nor from its driver, is a bug and fatal. Facts: `sqlstate`,
+ * `table`, `constraint`, `column` or `errno`.
  */
 export function toStoreError(thrown: unknown): IndexerError {
   if (thrown instanceof IndexerError) return thrown;
@@ -122,8 +122,8 @@ function fromServer(error: DatabaseError): IndexerError {
 }
 
 /**
- * Context of an error while Postgres parses a value of COPY for its column. For errors after the complete row is
- * parsed, the context names only the line.
+ * Context of an error that occurs while Postgres parses a COPY value for its column. If the error occurs later, the
+ * context contains only the line.
  */
 const readInto = /^COPY \S{1,130}, line \d+, column (\w{1,63})$/;
 
@@ -147,7 +147,7 @@ function slipOf(name: string): string | undefined {
 
 /**
  * Kinds and names of objects in messages of Postgres about missing rights: these errors have no field for the object.
- * Names are not contents.
+ * Names may appear in logs, because they are not row contents.
  */
 const denials: readonly RegExp[] = [
   /^permission denied for ((?:[a-z]+ ){1,3}\S{1,130})$/,
@@ -166,8 +166,8 @@ function deniedObject(message: string): string | undefined {
 }
 
 /**
- * Errors of server limits that are not the fault of the data. They are recognized by the Postgres routine that raised
- * them, because messages are in the language of the server. The name of an index is not content.
+ * Errors caused by server limits and not by the data. They are recognized by the Postgres routine that raised them,
+ * because messages are in the language of the server. The name of an index is not content.
  */
 function fromLimit({ routine = '', schema, table, constraint }: DatabaseError): IndexerError | undefined {
   if (rowOfIndex.test(routine)) {
@@ -192,8 +192,8 @@ const rowOfIndex =
 const goesOn = '`ledger-indexer index create` makes one that accepts any length; the indexer resumes automatically';
 
 /**
- * End of the Postgres message for a login without encryption that no line of pg_hba.conf allows, before version 14 and
- * since.
+ * The end of the Postgres message for a login without encryption that no line of pg_hba.conf allows. The text differs
+ * before version 14 and since.
  */
 const unencrypted = /, (?:no encryption|SSL off)$/;
 
@@ -208,7 +208,8 @@ function encryptionRequired(): IndexerError {
 }
 
 /**
- * SQLSTATEs that poolers use for unreachable servers and for their own limits, during a session or before it exists.
+ * SQLSTATEs that poolers send if a server is unreachable or a limit of the pooler is reached, during a session or
+ * before it exists.
  */
 const ofPoolers: ReadonlySet<string> = new Set(['XX000', '58000']);
 
@@ -246,7 +247,7 @@ function fromDriver(error: Error): IndexerError {
 }
 
 function unreachableAt(error: Error, errno: string): IndexerError {
-  // Connecting to a name with several addresses fails with one inner error per address.
+  // If a name has several addresses and connecting fails, the error contains one inner error per address.
   const inner: unknown = error instanceof AggregateError ? error.errors[0] : undefined;
   const source = inner instanceof Error ? inner : error;
   const host = text(source, 'address') ?? text(source, 'hostname');

@@ -11,11 +11,14 @@ const percentEncode =
 const sslModes = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify'];
 const otherSchema = ['schema', 'currentSchema', 'search_path'];
 
-/** @throws IndexerError STORE_URL_INVALID @param schema the schema that is used, whatever the URL names */
+/**
+ * @throws IndexerError STORE_URL_INVALID @param schema the schema that is used, even if the URL names a different one
+ */
 export function refuseMisread(url: string, schema: string): void {
   const [, authority = '', path = '', query = '', fragment = ''] =
     /^postgres(?:ql)?:\/\/([^/?#]*)([^?#]*)(\?[^#]*)?(#.*)?$/s.exec(url) ?? [];
-  // A special character in a password ends the host too early; the @ before the actual host then comes after it.
+  // A special character in a password ends the host too early; the @ that precedes the actual host then comes after
+  // that end.
   if (/@/.test(path + fragment) || /\?[^=]*@/.test(query)) throw misread();
   for (const host of authority.slice(authority.lastIndexOf('@') + 1).split(',')) refuseHost(host);
   const settings = new URLSearchParams(query);

@@ -1,6 +1,6 @@
 /**
  * Reads for the query page: SQL statements of users, `explain`, names of templates and parties. Each request uses its
- * own connection, with a login that can only read. The login of a superuser would not do: its statements can read files
+ * own connection, with a login that can only read. A superuser login is not used, because its statements can read files
  * of the server even in a read-only transaction.
  */
 import { randomBytes } from 'node:crypto';
@@ -18,7 +18,10 @@ import { askBounded, type AnswerBounds, type BoundedAnswer } from '../reads/boun
 import { readExplained, type Explained } from '../reads/explain.ts';
 
 export interface ConsoleReadsOptions {
-  /** URL of the reading login. A login with more rights than reading is refused, or replaced if `makeReader` is set. */
+  /**
+   * URL of the read-only login. If the login has more rights than reading, it is refused, or replaced if `makeReader`
+   * is set.
+   */
   readonly url: string;
   /** The file that contains the URL, if the URL comes from a file. */
   readonly urlFile?: string | undefined;
@@ -122,7 +125,10 @@ function notOneRead(): IndexerError {
   });
 }
 
-/** Refuses `explain` for roles under row security: a plan counts hidden rows, and its estimates use all rows. */
+/**
+ * Refuses `explain` for roles under row security, because a plan reveals the number of hidden rows and its estimates
+ * are based on all rows.
+ */
 async function refusePlan(database: Database): Promise<void> {
   const limited = await database.withClient((client) => isLimited(client, database.schema));
   if (!limited) return;
@@ -150,7 +156,8 @@ function searchFor(text: string, schema: string): string {
 }
 
 /**
- * The reading login. It is created or checked before the first request; after a failure, the next request tries again.
+ * The read-only login. It is created or checked before the first request; after a failure, the next request tries
+ * again.
  */
 class ReaderLogin {
   readonly #options: ConsoleReadsOptions;

@@ -1,20 +1,20 @@
 /**
- * Reads the data of a COPY to stdout as it arrives. The driver has no such query, but passes the messages to the query
- * that is active on the connection. Source: Postgres documentation, "COPY Operations".
+ * Reads the data of a COPY to stdout as it arrives. The driver does not support this, but it passes the messages to the
+ * active query object of the connection. Source: Postgres documentation, "COPY Operations".
  */
 import type { ClientBase, Connection, Submittable } from 'pg';
 import { toStoreError } from '../connection/store-error.ts';
 
 /** Maximum unread bytes; above it, reading from the server pauses. */
 const mostWaiting = 512 * 1024;
-/** Messages are collected in pieces of this size. A larger row makes a larger piece. */
+/** Messages are collected in pieces of this size. If a row is larger, its piece is larger. */
 const pieceBytes = 128 * 1024;
-/** Far longer than the server's timeout, which is the one that applies. */
+/** Much longer than the server's timeout, so that the server's timeout applies first. */
 const limitMs = 7 * 24 * 60 * 60_000;
 
 /**
- * The data of `copy (…) to stdout`, in pieces whose memory is not reused. Read it to its end. Leaving the loop early
- * closes the connection, because the server cannot be stopped in any other way.
+ * The data of `copy (…) to stdout`, in pieces whose memory is not reused. Read the data to its end. If the loop ends
+ * early, the connection is closed, because the server cannot be stopped in any other way.
  * @throws IndexerError STORE_ errors
  */
 export async function* copyOut(client: ClientBase, sql: string): AsyncGenerator<Buffer> {
@@ -40,7 +40,7 @@ class CopyOutQuery implements Submittable {
   #pieces: Buffer[] = [];
   #piece = Buffer.allocUnsafe(pieceBytes);
   #used = 0;
-  /** Number of bytes in the current memory block that were handed over. */
+  /** Number of bytes of the current memory block that were already returned to the caller. */
   #given = 0;
   #waiting = 0;
   #failure: Error | undefined;
@@ -98,7 +98,7 @@ class CopyOutQuery implements Submittable {
     this.#wake();
   }
 
-  /** Queues the data received so far. The rest of the memory block is for later data. */
+  /** Queues the data received so far. The rest of the memory block is used for later data. */
   #cut(): void {
     if (this.#used > this.#given) this.#pieces.push(this.#piece.subarray(this.#given, this.#used));
     this.#given = this.#used;

@@ -24,7 +24,7 @@ export async function describe(client: ClientBase, table: StoredTable): Promise<
   return { ...table, columns: fields.map((field) => columnOf(field, table.scales)) };
 }
 
-/** The description of a table that other programs get, without its SQL. */
+/** The description of a table for other programs. It does not contain the SQL of the table. */
 export function descriptionOf(table: DescribedTable | undefined): readonly ReadTable[] {
   if (table === undefined) return [];
   const { sql: _sql, scales: _scales, ...description } = table;
@@ -32,8 +32,8 @@ export function descriptionOf(table: DescribedTable | undefined): readonly ReadT
 }
 
 /**
- * The type of a column for other programs. JSON, intervals, and numbers without a fixed scale are texts in the format
- * of Postgres.
+ * The type of a column for other programs. JSON, intervals, and numbers without a fixed scale are returned as texts in
+ * the format of Postgres.
  */
 function columnOf({ name, dataTypeID }: FieldDef, scales: StoredTable['scales']): ReadColumn {
   const scale = scales?.get(name);
@@ -59,7 +59,7 @@ export function copyStatement(table: DescribedTable, from: number, to: number, u
 }
 
 /**
- * The SQL of a table for a range; both ends are included.
+ * The SQL of a table for a range of offsets, including both ends.
  * @param unhosted whether some contracts lost all of their parties within the range, before they ended
  */
 function filledIn({ sql }: StoredTable, from: number, to: number, unhosted: boolean): string {

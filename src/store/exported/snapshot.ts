@@ -1,4 +1,4 @@
-/** Snapshots of the database: facts about the stream at one moment, and the rows at that moment. */
+/** Snapshots of the database. A snapshot contains facts about the stream and the rows at one moment. */
 import type { ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { type Database, rollBack } from '../connection/database.ts';
@@ -11,7 +11,9 @@ import type { ReadFacts, Reads, Snapshot } from './reads.ts';
 import { storedTables } from './stored-tables.ts';
 import { typedTables } from './typed-tables.ts';
 
-/** Settings of the transaction. There is no time limit, because entire ranges are read. Times are in UTC. */
+/**
+ * Settings of the transaction. It has no time limit, because reading an entire range may take long. Times are in UTC.
+ */
 const settings = [
   'set local statement_timeout = 0',
   'set local idle_in_transaction_session_timeout = 0',
@@ -69,7 +71,7 @@ function snapshotOf(client: ClientBase, schema: string, facts: ReadFacts): Snaps
   };
 }
 
-/** Translates rejections of the driver to errors of the store. */
+/** Converts exceptions of the driver to store errors. */
 async function translated<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;
@@ -106,7 +108,10 @@ async function readFacts(client: ClientBase): Promise<ReadFacts> {
   return { participant, filterHash, shape, checkpoint, prunedToOffset: kept ?? -1, ...marks };
 }
 
-/** Refuses roles that may not read all rows: rows would be missing from files that claim to be complete. */
+/**
+ * Refuses roles that may not read all rows. With such a role, the files would lack rows although they claim to be
+ * complete.
+ */
 async function refuseLimited(client: ClientBase): Promise<void> {
   const { rows } = await client.query<{ limited: boolean }>(
     `select row_security_active('contracts') and exists (
@@ -143,7 +148,7 @@ async function readMarks(client: ClientBase): Promise<Marks> {
   const departed = await client.query<{ from: number | null; to: number | null }>(
     'select min(unhosted_since) as from, max(unhosted_since) as to from ended where unhosted_since is not null',
   );
-  // A sum of hashes does not depend on the order of the rows.
+  // The sum of the hashes is used because it does not depend on the order of the rows.
   const redactions = await client.query<{ mark: string }>(
     `select concat_ws(' ',
               (select concat_ws(' ', count(*), sum(hashtextextended(concat_ws(' ', contract_id, exercises), 0)::numeric)) from redacted_contracts),
@@ -161,7 +166,10 @@ async function readMarks(client: ClientBase): Promise<Marks> {
   };
 }
 
-/** Finds redacted rows by the ids and positions of redactions: they are few compared with the rows, and are indexed. */
+/**
+ * Finds redacted rows by the ids and positions in the redactions. There are few redactions, and the searched columns
+ * are indexed.
+ */
 async function readRedacted(client: ClientBase): Promise<ReadFacts['redacted']> {
   const places = `from redacted_contracts r join contract_states s on s.contract_id = r.contract_id`;
   const offsets = async (sql: string): Promise<readonly number[]> => {

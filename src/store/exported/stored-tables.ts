@@ -1,8 +1,8 @@
 /**
- * The tables that other programs read, as SQL over the storage tables. No row is derived from another one. Each row
- * belongs to one offset and never changes later. Views of explore also have the current state of a contract (whether it
- * is active, when it ended); here it is a row of `contract_ends`, at the offset of the end. `events` is missing because
- * it repeats the other tables. Only `updates` has update ids.
+ * The tables that other programs read, as SQL over the storage tables. Each row belongs to one offset and does not
+ * change when later updates arrive. Views of explore also have the current state of a contract (whether it is active,
+ * when it ended). Here, the end of a contract is a row of `contract_ends` at the offset of the end. There is no table
+ * `events`, because it would repeat the other tables. Only `updates` has update ids.
  */
 import type { ReadTable } from './reads.ts';
 
@@ -60,8 +60,8 @@ const contracts: StoredTable = {
 
 /**
  * A contract that lost all of its parties and ended later has two rows, because the loss was known before the end. The
- * activation is identified by its offset and node, as in `contracts`: contract ids would take most of the space in
- * files.
+ * activation is identified by its offset and node, as in `contracts`. Contract ids are omitted because they would use
+ * most of the space in files.
  */
 const contractEnds: StoredTable = {
   name: 'contract_ends',

@@ -1,7 +1,7 @@
 /**
- * The views of schema typed as tables for other programs. The table of a template has all of its contracts, without
- * their later state, which is in `contract_ends`. Choices have tables too. Interfaces have none: their views return the
- * contracts that are active now, and their rows are in `interface_views`.
+ * The views of schema typed as tables for other programs. The table of a template has all contracts of the template.
+ * Their later state is in `contract_ends`. Choices have tables too. Interfaces have no tables, because their typed
+ * views return only the contracts that are active now. Their rows are in `interface_views`.
  */
 import { escapeIdentifier, type ClientBase } from 'pg';
 import { freeName } from '../../daml/identifiers.ts';
@@ -10,7 +10,7 @@ import { tablesOf } from '../connection/query-builder.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
 import { within, type StoredTable } from './stored-tables.ts';
 
-/** Columns with the current state of a contract; all other columns never change. */
+/** Columns with the current state of a contract. All other columns never change. */
 const changing = ['status', 'is_active', 'archived_at_offset', 'archived_at'] as const;
 
 interface Field {
@@ -96,7 +96,7 @@ async function fieldsOf(client: ClientBase, view: string): Promise<readonly Fiel
     .execute();
 }
 
-/** The Daml type contains the number of digits. If it is a type parameter, the column is a text. */
+/** The number of digits is part of the Daml type. If it is a type parameter, the column is a text. */
 function scalesOf(fields: readonly Field[]): ReadonlyMap<string, number> {
   return new Map(
     fields.flatMap(({ name, type, description }) => {

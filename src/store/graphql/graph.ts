@@ -1,5 +1,6 @@
 /**
- * Applies the table of keys and relations to the views of a database. All views that the result refers to exist. Pure.
+ * Combines the table of keys and relations with the views that a database has. The result refers only to views that
+ * exist. Pure.
  */
 import { exploreEntities, exploreFunctions, typedEntities, type Entity, type Relation } from './relations.ts';
 import { columnOf, type ReadSide, type ReadView } from './read-side.ts';
@@ -88,8 +89,8 @@ function edgeOf(view: ReadView, relation: Relation, keys: Node['keys'], explore:
 }
 
 /**
- * Assigns names. Names in camel case lose their underscores, and names of types their plural. Views that differ only in
- * these are numbered.
+ * Assigns names. Camel case removes underscores from a name, and type names are singular. If two names differ only in
+ * these respects, a number is added.
  */
 class Names {
   readonly #taken = new Set<string>();

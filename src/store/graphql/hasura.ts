@@ -46,8 +46,8 @@ export interface HasuraMetadata {
 }
 
 /**
- * @param urlVariable Hasura's environment variable with the URL of the database; the user in it is a reader role, whose
- * rights apply to all clients
+ * @param urlVariable Hasura's environment variable with the URL of the database. The user in the URL is a reader role,
+ * and the rights of this role apply to all clients
  */
 export function hasuraMetadata({ nodes, functions }: Graph, urlVariable: string): HasuraMetadata {
   const views = new Set(nodes.map(({ view }) => view));

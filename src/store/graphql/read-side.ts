@@ -1,7 +1,4 @@
-/**
- * Reads from the catalog which views and functions for readers a database has, because typed views differ between
- * ledgers.
- */
+/** Reads the catalog to find the views and functions for readers, because typed views differ between ledgers. */
 import type { ClientBase } from 'pg';
 import { freeName } from '../../daml/identifiers.ts';
 import { historySuffix } from '../../daml/view-names.ts';
@@ -27,7 +24,10 @@ export interface ReadFunction {
   readonly name: string;
   /** Number of functions of this name. */
   readonly overloads: number;
-  /** The view whose rows it returns; null if it returns something different, or if the overloads differ. */
+  /**
+   * The view whose rows the function returns. It is null if the function returns other rows, or if the overloads
+   * differ.
+   */
   readonly returns: string | null;
 }
 

@@ -1,12 +1,12 @@
 /**
  * Keys and relations of the views for readers. Views have no constraints, so the catalog does not contain them.
  * Everything that is generated for other programs (smart tags, metadata) is derived from this table. It lists only keys
- * that the storage keeps unique, because other keys would duplicate rows in results. Typed views differ between
- * ledgers; their relations depend on their kind.
+ * that the storage keeps unique, because a relation to any other key would duplicate rows in results. Typed views
+ * differ between ledgers, so their relations are defined by kind.
  */
 import type { ViewKind } from '../typed/subjects.ts';
 
-/** A relation to another view. Its columns are compared, in order, with those of a key of the other view. */
+/** A relation to another view. Its columns are compared, in order, with the columns of a key of the other view. */
 export interface Relation {
   readonly columns: readonly string[];
   /** Name of a view in schema explore. */
@@ -16,8 +16,8 @@ export interface Relation {
   /** Name of the relation to the row of the other view. */
   readonly field: string;
   /**
-   * Name of the reverse relation to the rows of this view; undefined if it is not useful or the result would read all
-   * history.
+   * Name of the reverse relation to the rows of this view. It is undefined if the relation would not be useful or would
+   * read all history.
    */
   readonly back?: string;
   /** Why the other row may be missing although the columns have values; undefined if it never is. */
@@ -188,8 +188,8 @@ export const typedEntities: Readonly<Record<ViewKind | 'history', Entity>> = {
 };
 
 /**
- * Functions of schema explore that readers call. All others there are only used by these and by the views.
- * `wait_for_offset` is for reading your own writes: it waits until they are stored.
+ * Functions of schema explore that readers call. All other functions of the schema are used only by these functions and
+ * by the views. `wait_for_offset` is for reading your own writes: it waits until they are stored.
  */
 export const exploreFunctions: readonly string[] = [
   'active',

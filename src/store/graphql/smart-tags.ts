@@ -17,7 +17,7 @@ export interface SmartTags {
   };
 }
 
-/** Lists and connections at the root, only lists for related rows, no mutations. */
+/** The root has lists and connections. Related rows are only lists. There are no mutations. */
 const ofViews = [
   '-insert',
   '-update',

@@ -1,8 +1,8 @@
 /**
  * Hands a stream over to another server. No transaction spans both servers, so two commits in a fixed order keep them
  * consistent. The first commit records in the old storage that it is handed over. The second records in the new storage
- * that it is no longer being filled. Between the two, neither storage may be written to, and the next run of the
- * command finishes the handover.
+ * that it is no longer being filled. Between the two commits, indexers may write to neither storage. If the command
+ * stops there, its next run finishes the handover.
  */
 import { escapeIdentifier } from 'pg';
 import type { PoolClient } from 'pg';
@@ -34,8 +34,8 @@ export async function carryFirst(live: Database, target: Database): Promise<void
 }
 
 /**
- * Copies everything that takes long, while the indexer continues. Resolves to descriptions of everything that cannot be
- * copied.
+ * Copies everything that takes long, while the indexer continues. Resolves to descriptions of the objects that could
+ * not be copied.
  */
 export async function prepareHandover(live: Database, target: Database): Promise<readonly string[]> {
   await bring(live, target, 'earlier', async (client, storages) => {
@@ -92,7 +92,7 @@ function carryTo(
 
 /**
  * The first commit: after it, no indexer writes to the old storage. The holder of its writer lock calls this when the
- * target has caught up. Resolves to whether the job is still active; if it is not, nothing has changed.
+ * target has caught up. Resolves to true if the job is still active; otherwise nothing has changed.
  * @param into label of the other database, see `databaseLabel`
  * @throws IndexerError WRITER_FENCED if the stream is not where its writer stopped
  */
@@ -103,13 +103,14 @@ export function closeSource(
   into: string,
 ): Promise<boolean> {
   return live.transaction(async (from) => {
-    // The writer is stopped, so the wait is short. If other sessions hold locks, the next attempt waits again.
+    // The writer is stopped, so this statement waits only briefly. If other sessions hold locks, the next attempt waits
+    // again.
     await from.query(`set local lock_timeout = '1s'`);
     const liveStream = await lockStream(from);
     if (liveStream?.checkpoint !== writerStopped.checkpoint || liveStream.epoch !== writerStopped.epoch)
       throw fenced('the live stream moved');
-    // Commands that redact contents or place a hold run before this lock, or later in the other storage, but not in
-    // between.
+    // Commands that redact contents or place a hold run before this lock is taken, or later in the other storage. They
+    // cannot run in between.
     await from.query(`lock table ${lockedTables.join(', ')} in exclusive mode`);
     if (!(await updateJob(from, 'rebuild', { step: 'handing over', perSecond: null, problem: null }))) return false;
     await carryTo(from, target, 'all', async (client, storages) => {
@@ -124,8 +125,8 @@ export function closeSource(
 
 /**
  * The second commit: after it, indexers may write to the target. The epoch of the target is raised above that of the
- * old storage. A writer of the old storage then cannot commit here, even if its address now leads here. Resolves to the
- * checkpoint.
+ * old storage. A writer of the old storage then cannot commit here, even if the address that it uses now refers to this
+ * server. Resolves to the checkpoint.
  * @throws IndexerError WRITER_FENCED if the target has not caught up
  */
 export function openTarget(target: Database, { checkpoint, epoch }: StoppedWriter): Promise<number> {

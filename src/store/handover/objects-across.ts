@@ -1,7 +1,7 @@
 /**
  * Copies objects that operators have added to the tables of a storage (indexes, statistics, rights, policies, settings)
- * to the same tables on another server. Both servers list their objects as the statements that create them. Statements
- * that only the old server lists are run on the new one.
+ * to the same tables on another server. On both servers, the objects are listed as the statements that create them.
+ * Statements that are listed only on the old server are run on the new server.
  */
 import type { ClientBase, QueryConfig } from 'pg';
 import type { Database } from '../connection/database.ts';
@@ -11,7 +11,7 @@ import { dropContentStatistics } from '../roles/content-statistics.ts';
 import { limitedRoles, secureViews } from '../roles/secure-views.ts';
 import { searchIn } from '../swap/dependents.ts';
 
-/** An index over a large table takes long, and the driver cannot turn off its limit for a single query. */
+/** Creating an index on a large table takes long, and the driver cannot disable its time limit for a single query. */
 const buildLimitMs = 24 * 60 * 60 * 1000;
 
 interface Printed {
@@ -99,12 +99,13 @@ select null, format('alter role %I in database %I set %s to %s', r.rolname, $3::
  where d.setdatabase = (select oid from pg_database where datname = current_database())
    and exists (select from pg_namespace n cross join lateral aclexplode(n.nspacl) a where ${inSchemas} and a.grantee = r.oid)`;
 
-/** The kinds of objects in the order of creation: limited roles get their rights last. */
+/** The kinds of objects in the order of creation. Limited roles get their rights last. */
 const kinds = [indexes, statistics, settings, policies, grants, roleSettings];
 
 /**
- * Creates missing objects on the other server. Each has its own transaction, so that the job that fills the storage
- * waits for one table at a time. Resolves to descriptions of the objects that could not be created.
+ * Creates missing objects on the other server. Each object is created in its own transaction, so that the job that
+ * fills the storage waits for only one table at a time. Resolves to descriptions of the objects that could not be
+ * created.
  */
 export async function carryObjectsAcross(from: Database, to: Database): Promise<readonly string[]> {
   const name = await to.withClient(async (client) => {
@@ -136,7 +137,7 @@ async function printed(of: Database, kind: string, database: string): Promise<re
   return of.transaction(async (client) => {
     await searchIn(client, schema);
     const { rows } = await client.query<{ key: string | null; statement: string; roles: readonly string[] }>(
-      // The condition uses all parameters, because not every query needs all of them.
+      // The condition uses all parameters, because some of the queries do not use all of them.
       `select key, statement, roles from (${kind}) found (key, statement, roles)
         where $1::text <> '' and $2::text[] <> '{}' and $3::text <> '' order by 2`,
       [schema, Object.values(readSchemas(schema)), database],

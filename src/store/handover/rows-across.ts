@@ -1,7 +1,7 @@
 /**
- * Copies rows that cannot be read from a ledger to another server. They are first copied to a separate schema there;
- * from it, the same statements copy them as within one server. Rows are sent as JSON from the server, which is exact
- * for all types used.
+ * Copies rows that cannot be read from a ledger to another server. The rows are first copied to a temporary schema on
+ * the other server. From there, they are copied by the same statements that copy rows within one server. The server
+ * formats the rows as JSON, which is exact for all types used.
  */
 import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { ClientBase } from 'pg';
@@ -34,7 +34,7 @@ export interface Across {
 }
 
 /**
- * Calls `carry` with a temporary schema that holds the copied rows. That schema is the `from` schema; it has only the
+ * Calls `carry` with a temporary schema that holds the copied rows. `carry` reads from that schema. It has only the
  * copied tables, and is dropped afterwards.
  */
 export async function acrossServers(

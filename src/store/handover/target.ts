@@ -1,4 +1,4 @@
-/** The storage on another server that receives a stream: creation, reuse and cleanup. */
+/** Creates, reuses and removes the storage on another server that receives a stream. */
 import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { ClientBase } from 'pg';
 import type { ExerciseJson } from '../../model/tables.ts';
@@ -58,7 +58,9 @@ export async function prepareTarget(target: Database, source: string, exerciseJs
   await assertExerciseJson(target, exerciseJson);
 }
 
-/** For a storage that was itself handed over: marks it as being filled again, from the database that received it. */
+/**
+ * For a storage that was itself handed over earlier. Records that the database which received it now fills it again.
+ */
 export async function fillAgain(target: Database): Promise<void> {
   await target.transaction(async (client) => {
     await takeEpoch(client, undefined);
@@ -66,7 +68,7 @@ export async function fillAgain(target: Database): Promise<void> {
   });
 }
 
-/** Removes everything that was created for the handover; earlier objects stay. */
+/** Removes everything that was created for the handover; objects that existed before are kept. */
 export async function giveUpTarget(target: Database, source: string): Promise<void> {
   await target.transaction(async (client) => {
     const { schema } = target;

@@ -1,6 +1,6 @@
 /**
- * Subtracts the counts of some updates from `activity_hourly`, before their rows are deleted or extended. Counting all
- * remaining rows again would be wrong, because the sums include updates that were pruned here.
+ * Subtracts the counts of some updates from `activity_hourly`, before their rows are deleted or extended. The remaining
+ * rows cannot simply be counted again, because the sums also include updates that were pruned here.
  */
 import type { ClientBase } from 'pg';
 
@@ -52,8 +52,8 @@ const share = `
      group by 1, 4)`;
 
 /**
- * SQL: a sum of costs that was capped at the largest bigint cannot be reduced, so it is calculated again from the
- * remaining updates.
+ * SQL: a sum of costs that was capped at the largest bigint. It cannot be reduced by subtraction, so it is calculated
+ * again from the remaining updates.
  */
 const rest = `
   full_hours as (select hour, synchronizer_pk from activity_hourly where paid_traffic_cost = 9223372036854775807),
@@ -88,7 +88,8 @@ export async function subtractActivity(client: ClientBase, { above, upTo }: Offs
  * @param above offset after which all updates are removed
  */
 export async function dropEmptyActivity(client: ClientBase, above: number): Promise<void> {
-  // The row with the totals of an hour can be all zero and still needed: for an update without cost and events.
+  // The row with the totals of an hour may contain only zeros and still be needed, if an update of the hour has no cost
+  // and no events.
   await client.query(
     `with empty as (
        select hour, synchronizer_pk from activity_hourly

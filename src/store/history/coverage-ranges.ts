@@ -19,7 +19,7 @@ export interface NewRange {
 }
 
 /**
- * A stream that is seeded again at its start has no previous range: its history begins with that list of active
+ * A stream that is seeded again at its start has no previous range, because its history begins with that list of active
  * contracts.
  */
 const seededAgain = sql<boolean>`excluded.origin = 'reseed' and coverage.origin in ('seed', 'genesis', 'oldest', 'offset')`;
@@ -56,7 +56,7 @@ export async function openRange(client: ClientBase, closeAt: number, range: NewR
 
 /**
  * Goes back to an offset. Ranges that begin after it are deleted; the range that contains it is opened again.
- * @returns whether a new range was opened at the offset, because another filter was in force then
+ * @returns true if a new range was opened at the offset because another filter was in force then
  */
 export async function cutRanges(
   client: ClientBase,

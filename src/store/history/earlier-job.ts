@@ -72,8 +72,8 @@ export function dueEarlier(database: Database): Promise<DueEarlier | undefined> 
 }
 
 /**
- * Start of the history without a gap, under filters in the same shape that were extended to the one in force. Updates
- * from before another filter was accepted may be invisible under the current one.
+ * Start of the history without a gap. It includes only ranges whose filters have the same shape and were extended to
+ * the filter in force. Updates from before another filter was accepted may be invisible under the current one.
  */
 async function beginOf(client: ClientBase): Promise<number> {
   const { rows } = await client.query<{ begin: number | null }>(
@@ -90,9 +90,9 @@ async function beginOf(client: ClientBase): Promise<number> {
 }
 
 /**
- * Requests a list of the contracts active at an offset, as a filter extension to the filter in force. It is needed if
- * history begins later than the ledger, because contracts of that time may have ended since. Nothing is pruned here
- * until it is done.
+ * Requests a list of the contracts active at an offset, as a filter extension to the filter in force. The list is
+ * needed if history begins later than the ledger, because contracts that were active then may have ended since. Nothing
+ * is pruned here until the list is stored.
  * @throws IndexerError WRITER_FENCED (fenced)
  */
 export function askForList(database: Database, at: number, epoch: number): Promise<void> {
@@ -113,7 +113,7 @@ export function askForList(database: Database, at: number, epoch: number): Promi
 
 /**
  * The last step: records in `coverage` where the complete history begins, and marks the job as done.
- * @param floor start of the history of the participant, or of the retained history here
+ * @param floor start of the history that the participant has, or of the history that is retained here
  * @returns the offset from which history is complete
  * @throws IndexerError WRITER_FENCED (fenced), FILTER_EXTEND_REFUSED if the job was paused or cancelled meanwhile
  */

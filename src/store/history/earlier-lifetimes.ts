@@ -11,7 +11,7 @@ import { otherParties } from './earlier-rows.ts';
 const sameStay =
   'id_text(t.contract_id) = id_text(s.contract_id) and t."offset" = s."offset" and t.node_id = s.node_id';
 
-/** Runs in the caller's transaction, in which the rows of the range are stored and its lifetimes staged. */
+/** Runs in the caller's transaction, after the rows of the range were stored and its lifetimes were staged. */
 export async function placeLifetimes(client: ClientBase, { from }: { readonly from: number }): Promise<void> {
   await client.query(
     `create temporary table staged_states on commit drop as
@@ -37,7 +37,10 @@ export async function placeLifetimes(client: ClientBase, { from }: { readonly fr
   await markUnhosted(client, from);
 }
 
-/** Adds activations that are not stored, or that the previous filter only witnessed. */
+/**
+ * Adds activations that are not stored, and activations of contracts that the previous filter returned only to
+ * witnesses.
+ */
 async function addStays(client: ClientBase): Promise<void> {
   await client.query(
     `delete from ended t using staged_states s
@@ -119,7 +122,8 @@ async function endStays(client: ClientBase): Promise<void> {
        from (select template_pk, count(*) as ended from gone group by 1) n
       where a.template_pk = n.template_pk`,
   );
-  // A list of active contracts that contained a contract in flight did not contain the time at which the contract left.
+  // If a list of active contracts contained a contract in flight, the list did not say when the contract left its
+  // synchronizer.
   await client.query(
     `update ended t set ended_at = e.ended_at
        from staged_ends e

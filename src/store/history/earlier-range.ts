@@ -35,7 +35,7 @@ export interface EarlierRange {
 
 /**
  * `names`: nothing was stored, because some names need numbers first. `otherwise`: nothing was stored, because the
- * range was pruned here meanwhile or contracts are being staged again.
+ * range has been pruned here in the meantime or contracts are being staged again.
  */
 export type EarlierOutcome = 'stored' | 'names' | 'otherwise';
 
@@ -47,7 +47,7 @@ export type EarlierOutcome = 'stored' | 'names' | 'otherwise';
 export function storeEarlier(database: Database, range: EarlierRange, epoch: number): Promise<EarlierOutcome> {
   const { from, to } = range;
   return maintain(database, async (client) => {
-    // Redactions and pruning wait: after they have searched for rows, no rows that they search for may be added.
+    // Redactions and pruning wait for this lock. Once they have searched for rows, no matching rows may be added.
     await client.query(`select ${readSchemas(database.schema).pqs}.__retention_lock()`);
     if (await isOvertaken(client, from)) return 'otherwise';
     await refuseQuarantined(client, range);

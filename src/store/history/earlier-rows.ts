@@ -1,7 +1,7 @@
 /**
- * Adds the rows of a range of earlier updates, which are staged in tables `staged_…` with the numbers of this schema.
- * Missing rows are added, and stored rows are extended by what the extended filter returns. Every stored row must be
- * among the staged ones.
+ * Adds the rows of a range of earlier updates. The rows are staged in tables `staged_…` with the numbers of this
+ * schema. Missing rows are added, and stored rows get the additional data that the extended filter returns. Every
+ * stored row must be among the staged ones.
  */
 import { escapeIdentifier, type ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
@@ -12,7 +12,7 @@ interface Rule {
   readonly key: readonly string[];
   /** The table with its party sets. */
   readonly parties?: keyof typeof partyColumns;
-  /** SQL condition that a stored row and its staged row must fulfill. */
+  /** SQL condition that is true if a staged row matches a stored row. */
   readonly proof: string;
 }
 
@@ -49,7 +49,7 @@ const ruled = Object.keys(rules) as Ruled[];
 
 /**
  * Conditions for stored rows that may be missing among the staged rows. A list of active contracts may contain imported
- * contracts that no update of the participant created. Also, an interface may have been removed from the filter.
+ * contracts that no update of the participant created. An interface may also have been removed from the filter.
  */
 const unproven: Partial<Record<Ruled, string>> = {
   contracts: `t.origin = 's'`,
@@ -81,7 +81,7 @@ export async function proveEarlierRows(
 
 /** Runs in the caller's transaction, which has locked the stream row. */
 export async function addEarlierRows(client: ClientBase, epoch: number): Promise<void> {
-  // The updates are marked as late, so that programs that read by offset notice them.
+  // The updates are marked as late, so that programs that read by offset can find them.
   await client.query('update staged_updates set batch_offset = - "offset"');
   await client.query(
     `insert into batches (batch_offset, epoch)
@@ -119,7 +119,10 @@ async function gain(client: ClientBase, table: Ruled, { key, parties }: Rule): P
   );
 }
 
-/** SQL: the parties of `t` differ from those of `s`, even if the same party set has several numbers. */
+/**
+ * SQL: the parties of `t` differ from those of `s`, compared by party, because the same party set may have several
+ * numbers.
+ */
 export function otherParties(table: keyof typeof partyColumns): string {
   const list = (alias: string): string => partyColumns[table].map((column) => `${alias}.${column}`).join(', ');
   return `t.parties_pk <> s.parties_pk

@@ -1,6 +1,6 @@
 /**
- * Makes another filter the filter in force. History stays unchanged, and `coverage` records the offset from which the
- * new filter applies.
+ * Replaces the filter in force. History stays unchanged, and `coverage` records the offset from which the new filter
+ * applies.
  */
 import type { StreamIdentity } from '../../model/stream.ts';
 import type { Database } from '../connection/database.ts';
@@ -15,8 +15,8 @@ export interface FilterChange {
   /** Reason of the change, for table `coverage`. */
   readonly reason: string;
   /**
-   * Whether everything that was visible stays visible under the new filter. If not, the newest update can no longer be
-   * used to compare histories.
+   * Whether everything that was visible stays visible under the new filter. If false, the newest update can no longer
+   * be used to compare histories.
    */
   readonly allVisible: boolean;
   readonly writer: string;

@@ -1,7 +1,8 @@
 /**
- * Adds contracts to the running stream that were active when a filter was extended. It uses many short transactions,
- * each of which locks the stream row only for the narrow rows. Contracts that the stream has ended meanwhile are added
- * as ended. The list of active contracts ends nothing: it must have all contracts that the previous filter returned.
+ * Adds contracts to the running stream that were active when a filter was extended. It uses many short transactions.
+ * Each of them locks the stream row only while it writes the narrow rows. Contracts that the stream has ended in the
+ * meantime are added as ended. The list of active contracts must have all contracts that the previous filter returned.
+ * No contract is ended because it is missing from the list.
  */
 import { escapeIdentifier } from 'pg';
 import type { ClientBase } from 'pg';
@@ -26,8 +27,8 @@ export interface Filled {
 }
 
 /**
- * Progress of the fill. The first call prepares everything that does not block the stream: numbers of parties, the
- * state of each listed contract, and the check that the list belongs to this history.
+ * Returns the progress of the fill. The first call does all preparation that does not block the stream: it assigns
+ * numbers to parties, determines the state of each listed contract, and checks that the list belongs to this history.
  * @throws IndexerError FILTER_EXTEND_MISMATCH, HISTORY_CHANGED
  */
 export async function beginFill(database: Database): Promise<Filled> {
@@ -60,7 +61,9 @@ function prepareFill(database: Database): Promise<Filled> {
   });
 }
 
-/** Restores the primary keys that are used to find ranges; they are dropped if positions change after a switch. */
+/**
+ * Creates the primary keys again, which are used to find ranges. They are dropped if positions change after a switch.
+ */
 async function keyAgain(client: ClientBase, staged: string): Promise<void> {
   for (const [table, columns] of [
     ['contracts', '"offset", node_id'],
@@ -76,8 +79,8 @@ async function keyAgain(client: ClientBase, staged: string): Promise<void> {
 
 /**
  * For contracts that both filters return, more parties may be visible now. Table `wider` has the number of the party
- * set that combines the stored parties and the listed ones. Witnesses reported by an update stay, because a list names
- * stakeholders only.
+ * set that combines the stored parties and the listed ones. Witnesses reported by an update are kept, because a list
+ * contains only stakeholders.
  */
 async function extendParties(client: ClientBase, staged: string): Promise<void> {
   await client.query(
@@ -132,7 +135,7 @@ async function prove(client: ClientBase, staged: string): Promise<void> {
   );
   const { missing = 0, ended = 0, other = 0, setAside = false } = rows[0] ?? {};
   if (other > 0) throw unlike(`${String(other)} contracts there are at the position of other contracts here`);
-  // The check would fail, because contracts that a quarantined update has ended are still active here.
+  // The check would fail, because contracts ended by a quarantined update are still active here.
   if (setAside) return;
   if (ended > 0) throw unlike(`the ledger holds ${String(ended)} contracts as active that ended here`);
   if (missing > 0) throw unlike(`${String(missing)} contracts that are active here are not in the list`);
@@ -171,7 +174,7 @@ export function fillStep(database: Database, epoch: number, contracts: number): 
   const staged = escapeIdentifier(stagingSchema(database.schema, 'filter_extend'));
   const pqs = escapeIdentifier(readSchemas(database.schema).pqs);
   return database.transaction(async (client) => {
-    // Redactions and pruning wait: after they have searched for rows, no rows that they search for may be added.
+    // Redactions and pruning wait for this lock. Once they have searched for rows, no matching rows may be added.
     await client.query(`select ${pqs}.__retention_lock()`);
     const range = await nextRange(client, staged, contracts);
     if (range === undefined) return undefined;
@@ -215,7 +218,7 @@ async function nextRange(client: ClientBase, staged: string, contracts: number):
 
 /**
  * SQL: the condition for rows of a staging table in the range. Offsets are compared in addition to positions, because
- * the server estimates offset ranges well, but two comparisons of positions as a quarter of all rows.
+ * the server estimates ranges of offsets well. For two comparisons of positions it assumes a quarter of all rows.
  */
 function within(alias: string, { after, upTo }: PositionRange): string {
   const position = `(${alias}."offset", ${alias}.node_id)`;
@@ -260,8 +263,8 @@ async function addBlobs(client: ClientBase, staged: string, range: PositionRange
 }
 
 /**
- * Contracts that the previous filter only witnessed may be active for a party of the extended filter: they become
- * active.
+ * Activates contracts that the previous filter returned only to witnesses and that are active for a party of the
+ * extended filter.
  */
 async function takeWitnessed(client: ClientBase, staged: string, range: PositionRange): Promise<void> {
   await client.query(

@@ -27,7 +27,7 @@ export interface DueFilterExtension {
   readonly isPaused: boolean;
   /** Whether the requested filter is in force already. */
   readonly isSet: boolean;
-  /** Lists of active contracts at an earlier offset are not usable; undefined if nothing is missing. */
+  /** Lists of active contracts before this offset cannot be used; undefined if nothing is missing. */
   readonly notBefore: number | undefined;
 }
 
@@ -148,7 +148,7 @@ export function setFilterExtension(
   });
 }
 
-/** Places the hold: nothing after the offset is pruned here until the contracts are staged. */
+/** Places the hold: updates after the offset are not pruned here until the contracts are staged. */
 export async function hold(client: ClientBase, offset: number): Promise<void> {
   await client.query(
     `insert into retention_holds (name, "offset", reason) values ($1, $2, 'contracts of a wider filter are gathered')

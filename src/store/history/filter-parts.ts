@@ -17,7 +17,7 @@ export interface PartsBegin {
 /**
  * Stores parts that the stream's filter did not have, and deletes parts that it no longer has. Runs in the caller's
  * transaction.
- * @returns whether contracts that were active before may be missing for any part
+ * @returns true if contracts that were active before may be missing for some part
  */
 export async function noteParts(
   client: ClientBase,
@@ -45,7 +45,10 @@ export async function noteParts(
   return lacking.includes(true);
 }
 
-/** Goes back to an offset: additions that begin later now begin there, without the contracts active at that time. */
+/**
+ * Resets the additions to an offset: additions that begin later now begin at this offset, without the contracts active
+ * at that time.
+ */
 export async function cutParts(client: ClientBase, at: number): Promise<void> {
   await client.query(
     `update filter_additions

@@ -28,7 +28,10 @@ export function isDue(job: Job | undefined): job is Job {
   return job !== undefined && (job.state === 'requested' || job.state === 'working');
 }
 
-/** For each job, the jobs that it would undo: a rebuilt schema has the filter of the rebuild's request. */
+/**
+ * For each job, the jobs whose results it would undo. For example, a rebuilt schema has the filter that was in force
+ * when the rebuild was requested.
+ */
 const excluded: Readonly<Record<JobName, readonly JobName[]>> = {
   'filter-extend': ['rebuild'],
   history: ['rebuild'],
@@ -68,7 +71,7 @@ export async function requestJob(client: ClientBase, name: JobName, request: obj
   throw unfinished(`another request of job ${name} is not finished`, name);
 }
 
-/** Stores progress, unless the job was paused or cancelled. Resolves to whether the job should continue. */
+/** Stores progress, unless the job was paused or cancelled. Resolves to true if the job should continue. */
 export async function updateJob(
   client: ClientBase,
   name: JobName,
@@ -107,8 +110,8 @@ export async function changeJob(client: ClientBase, name: JobName, change: 'paus
 }
 
 /**
- * Cancels a job and resolves to whether there was one. The process that ran it, or the next process, deletes its staged
- * rows.
+ * Cancels a job and resolves to true if there was one. The staged rows are deleted by the process that ran the job, or
+ * by the next process.
  * @throws IndexerError JOB_REFUSED after the handover, when the job can only be finished
  */
 export async function cancelJob(client: ClientBase, name: JobName): Promise<boolean> {
@@ -122,8 +125,8 @@ export async function cancelJob(client: ClientBase, name: JobName): Promise<bool
 }
 
 /**
- * Refuses to cancel between the two commits of a handover, when this server does not know whether the other server has
- * made the second one.
+ * Refuses to cancel a handover between its two commits, because this server does not know whether the other server has
+ * made the second commit.
  */
 async function refuseHandedOver(client: ClientBase): Promise<void> {
   const { rows } = await client.query<{ peer: string }>(

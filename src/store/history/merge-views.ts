@@ -1,7 +1,7 @@
 /**
  * Merges staged views of interfaces that were added later into the stream, up to its exact checkpoint, in one
- * transaction. Contracts and exercises are only staged to attach the views; if they are missing in the stream, they are
- * not added.
+ * transaction. Contracts and exercises are staged only so that the views can be attached to them. They are not added to
+ * the stream if they are missing there.
  */
 import { escapeIdentifier } from 'pg';
 import type { ClientBase } from 'pg';
@@ -77,7 +77,7 @@ export function mergeViews(database: Database, merge: ViewMerge): Promise<number
         where interface_id = any ($1)`,
       [merge.interfaces, merge.completeFrom],
     );
-    // A new epoch makes the next session read the new names.
+    // The new epoch makes the next session read the new names.
     await client.query('update stream set epoch = epoch + 1');
     await dropStaging(client, database.schema, 'interfaces');
     return views;
@@ -101,8 +101,8 @@ async function copyViews(client: ClientBase, staged: string): Promise<number> {
 }
 
 /**
- * Exercises and archives list the requested interfaces next to the parties. Rows that were visible through the new
- * interfaces get party sets with the new names after the existing ones.
+ * Exercises and archives list the requested interfaces together with the parties. If a row was visible through the new
+ * interfaces, its party set gets the new names, after the existing names.
  */
 async function nameInterfaces(client: ClientBase, staged: string): Promise<void> {
   const both = (table: string): string =>
@@ -144,7 +144,7 @@ async function nameInterfaces(client: ClientBase, staged: string): Promise<void>
 
 /**
  * If the filter names templates, an interface also returns contracts of other templates. These contracts are stored
- * from here on. Earlier ones are missing, which `coverage` records.
+ * from here on. Earlier contracts are missing. `coverage` records this.
  */
 async function noteOthers(
   client: ClientBase,

@@ -99,9 +99,9 @@ async function mapParties(client: ClientBase, staged: string, table: string, col
 const same = 's."offset" = l."offset" and s.node_id = l.node_id and s.contract_id = l.contract_id';
 
 /**
- * Checks that the offsets of both sides belong to the same history. A contract id is a hash that no two ledgers share;
- * an offset belongs to one participant. Contracts that both sides have at the same offset confirm it; a contract at two
- * offsets contradicts it.
+ * Checks that the offsets of both sides belong to the same history. A contract id is a hash that never occurs on two
+ * ledgers, and an offset belongs to one participant. If both sides have a contract at the same offset, this confirms
+ * the history. If they have a contract at different offsets, the histories differ.
  * @returns number of contracts that are active on both sides
  */
 async function provenHistory(client: ClientBase, staged: string, merge: Merge, stream: StreamFacts): Promise<number> {
@@ -141,10 +141,10 @@ function otherHistory(found: string): IndexerError {
 }
 
 /**
- * Ends stored contracts that are missing in the list. Their exact end in the gap is unknown: at the latest when the
- * contract became active again on another synchronizer, otherwise at the end of the gap. A contract in flight between
- * synchronizers ended when it left. A contract whose parties left does not end, because its absence from the list means
- * nothing.
+ * Ends stored contracts that are missing in the list. Their exact end in the gap is unknown. The latest possible end is
+ * used: when the contract became active again on another synchronizer, or otherwise the end of the gap. A contract in
+ * flight between synchronizers ended when it left. A contract whose parties left the participant is not ended, because
+ * the list would not contain it even if it were active.
  */
 async function endMissing(client: ClientBase, staged: string, offset: number): Promise<number> {
   const { rows } = await client.query<{ ended: number }>(
@@ -190,7 +190,7 @@ async function addStates(client: ClientBase, staged: string): Promise<number> {
   return rows[0]?.added ?? 0;
 }
 
-/** Records that views which were not stored before are complete from the staged contracts on. */
+/** Records that views which were not stored before are complete from the offset of the staged contracts on. */
 async function noteViews(client: ClientBase, { interfaces, offset }: Merge): Promise<void> {
   await client.query(
     `insert into filter_interfaces as i (interface_id, state, complete_from)
@@ -244,7 +244,7 @@ async function publish(
 
 /**
  * Whether the stored update can still be used to compare histories, until a newer one is stored. The filter in force
- * must still return it.
+ * must still return that update.
  */
 function provesOn({ filterHash, lastUpdate }: StreamFacts, { identity, anchor }: Merge): boolean {
   if (filterHash !== identity.filterHash) return false;

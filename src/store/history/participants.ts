@@ -12,8 +12,8 @@ import { lockStream, maintain, readStream, refused } from './maintenance.ts';
 import { dropStaging } from './staging.ts';
 
 /**
- * The stream while no indexer writes, with the updates and contracts that confirm it belongs to its participant;
- * undefined if nothing was indexed.
+ * Reads the stream while no indexer writes, with the updates and contracts that confirm that the stream belongs to its
+ * participant. Returns undefined if nothing was indexed.
  */
 export async function readStanding(database: Database) {
   const stream = await readStream(database);
@@ -44,7 +44,8 @@ export function newestUpdates(database: Database): Promise<readonly Synchronizer
 }
 
 /**
- * The update that is followed by `newer` updates, or the oldest update with an id; undefined if no update has an id.
+ * The stored update that has exactly `newer` updates after it, or the oldest update with an id. Undefined if no update
+ * has an id.
  */
 export function updateBefore(database: Database, newer: number): Promise<UpdateMark | undefined> {
   return database.withClient((client) =>
@@ -66,7 +67,7 @@ export function updateBefore(database: Database, newer: number): Promise<UpdateM
 }
 
 /**
- * The subset of these ids that stored updates have.
+ * Returns those ids that belong to stored updates.
  * @param after offset after which the search begins, because most ids are those of the newest updates
  */
 export function storedIds(database: Database, ids: readonly string[], after: number): Promise<ReadonlySet<string>> {
@@ -95,8 +96,8 @@ export async function framesSetAside(database: Database): Promise<readonly Buffe
 }
 
 /**
- * The first update at which parties left and contracts became unhosted that are still unhosted; undefined if there is
- * none.
+ * The first update after which contracts became unhosted because their parties left, and are still unhosted. Undefined
+ * if there is none.
  */
 export function firstDeparture(database: Database): Promise<UpdateMark | undefined> {
   return database.withClient((client) =>
@@ -123,8 +124,8 @@ export interface ParticipantSwitch {
   readonly overlaps: Readonly<Record<string, number>>;
   readonly common: UpdateMark;
   /**
-   * Departures of parties from this offset of the stream on are checked again, because no update was missed since then;
-   * undefined if there are none.
+   * Departures of parties at or after this offset of the stream are checked again, because no update was missed since
+   * then. Undefined if there are none.
    */
   readonly anewFrom: number | undefined;
   readonly reason: string;
@@ -156,14 +157,14 @@ export function switchTo(database: Database, change: ParticipantSwitch): Promise
       .execute();
     await cutCompletions(client, change);
     if (change.anewFrom !== undefined) await knowAgain(client, change.anewFrom);
-    // Staged rows have offsets of the previous participant.
+    // The staged rows have offsets of the previous participant.
     for (const gathering of ['interfaces', 'reseed'] as const) await dropStaging(client, database.schema, gathering);
   });
 }
 
 /**
- * Staged rows of unfinished jobs, and the offsets that these jobs still have to read, are those of the previous
- * participant.
+ * Refuses the switch while jobs are unfinished. Their staged rows, and the offsets that they still have to read, belong
+ * to the previous participant.
  */
 async function refuseUnfinishedJobs(client: ClientBase): Promise<void> {
   const job = await tablesOf(client)
@@ -205,8 +206,8 @@ async function addParticipant(
 }
 
 /**
- * Starts a new range of completions. A completion is returned only by the participant that received the command, so
- * completions not read by now are missing.
+ * Starts a new range of completions. Only the participant that received a command returns its completion, so
+ * completions that were not read before the switch are missing.
  */
 async function cutCompletions(client: ClientBase, { checkpoint, participantId }: ParticipantSwitch): Promise<void> {
   await client.query(
@@ -221,7 +222,8 @@ async function cutCompletions(client: ClientBase, { checkpoint, participantId }:
 }
 
 /**
- * Parties that left the previous participant may be hosted by the new one: no update of theirs since then was missed.
+ * Contracts of parties that left the previous participant may be hosted by the new participant, because no update of
+ * these parties was missed since then.
  */
 async function knowAgain(client: ClientBase, from: number): Promise<void> {
   for (const table of ['live', 'ended'] as const) {
@@ -234,7 +236,10 @@ async function knowAgain(client: ClientBase, from: number): Promise<void> {
   await markUnhostedAgain(client, from);
 }
 
-/** Restores the previous participant when the stream goes back to before a switch. Runs in the caller's transaction. */
+/**
+ * Restores the previous participant if the stream is reset to an offset before a switch. Runs in the caller's
+ * transaction.
+ */
 export async function dropParticipantsAfter(client: ClientBase, to: number): Promise<void> {
   const { numDeletedRows } = await tablesOf(client)
     .deleteFrom('participants')

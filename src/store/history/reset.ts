@@ -1,6 +1,7 @@
 /**
- * Resets the stream. Either removes everything above an offset in one transaction, as if the indexer had stopped there;
- * dictionaries stay, so that later updates get the same numbers. Or removes everything, so that the next session seeds.
+ * Resets the stream in one of two ways. The first removes everything above an offset in one transaction, as if the
+ * indexer had stopped there. Dictionaries are kept, so that later updates get the same numbers. The second removes
+ * everything, so that the next session seeds.
  */
 import type { ClientBase } from 'pg';
 import type { StreamIdentity } from '../../model/stream.ts';
@@ -20,10 +21,10 @@ import { cutWebhooks } from '../webhooks/hooks.ts';
 /** Tables whose rows belong to an "offset" of the ledger, in the order of deletion. */
 const byOffset: readonly TablesWith<'offset'>[] = goingBack;
 
-/** Marks that no stored update can be used to compare histories. */
+/** Records that no stored update can be used to compare histories. */
 const noMark: Change<'stream'> = { checkpoint_update_offset: null, checkpoint_update_id: null };
 
-/** The stream row of a ledger of which nothing was read. */
+/** The stream row before anything was read from the ledger. */
 const nothingRead: Change<'stream'> = {
   seeded_at: null,
   checkpoint: null,
@@ -122,12 +123,13 @@ function refuseReset(stream: StreamFacts | undefined, to: number): StreamFacts {
 }
 
 /**
- * Resets live and ended contracts, and their counts. Contracts created above the offset are removed; contracts that
- * ended above it are live again. Parties that left after the offset are hosted again; contracts unhosted before it stay
- * unhosted.
+ * Resets live and ended contracts, and their counts. Contracts created above the offset are removed, and contracts that
+ * ended above it become active again. Parties that left after the offset count as hosted again. Contracts that became
+ * unhosted before the offset stay unhosted.
  */
 async function cutLifetimes(client: ClientBase, to: number): Promise<readonly (readonly [string, number])[]> {
-  // Separate statements, because Citus changes rows of one table at a time. No other session writes meanwhile.
+  // These are separate statements, because Citus changes the rows of one table at a time. No other session writes in
+  // the meantime.
   const begun = `"offset" > $1`;
   const reopened = `"offset" <= $1 and ended_offset > $1`;
   const { rows } = await client.query<{ gone: number }>(
@@ -184,7 +186,7 @@ async function cutBatches(client: ClientBase, to: number): Promise<void> {
   ]);
 }
 
-/** Makes completions be read again from the offset, if they were read beyond it. */
+/** Records that completions beyond the offset have to be read again. */
 async function cutCompletionRanges(client: ClientBase, to: number): Promise<void> {
   const tables = tablesOf(client);
   await tables.deleteFrom('completion_ranges').where('from_offset', '>', to).execute();
@@ -233,8 +235,8 @@ async function newestUpdate(client: ClientBase): Promise<{ readonly offset: numb
 }
 
 /**
- * The record time of the newest update of each synchronizer, as Postgres formats it. One query each: there are few, and
- * the row is at the end of an index.
+ * The record time of the newest update of each synchronizer, as Postgres formats it. It runs one query for each
+ * synchronizer, because there are few of them and the row is at the end of an index.
  */
 async function newestTimes(
   client: ClientBase,
@@ -258,7 +260,7 @@ async function newestTimes(
 
 /**
  * Removes everything, as before the first seed, and stores `identity` as the new identity of the stream; the next
- * session seeds. Packages and the names of typed views stay. Only the holder of the writer lock calls it.
+ * session seeds. Packages and the names of typed views are kept. Only the holder of the writer lock calls it.
  */
 export function emptyHistory(database: Database, identity: StreamIdentity, writer: string): Promise<void> {
   return maintain(database, async (client) => {
@@ -283,7 +285,7 @@ export function emptyHistory(database: Database, identity: StreamIdentity, write
       .set('epoch', (e) => e('epoch', '+', 1))
       .returning('epoch')
       .executeTakeFirstOrThrow();
-    // Beginning a seed removes the remaining rows.
+    // The start of a seed removes the remaining rows.
     await beginSeed(client, epoch, 0);
     await tablesOf(client).updateTable('stream').set({ seed_offset: null }).execute();
   });

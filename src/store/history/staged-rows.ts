@@ -38,8 +38,8 @@ export async function mapTemplates(client: ClientBase, staged: string): Promise<
 }
 
 /**
- * Removes redacted contents from the staging schema: they may have been redacted during staging, or since a run was
- * interrupted.
+ * Removes redacted contents from the staging schema. A contract may have been redacted while it was staged, or after a
+ * run was interrupted.
  */
 export async function removeRedacted(client: ClientBase, staged: string): Promise<void> {
   const redacted = 'redacted_contracts r on r.contract_id = id_text(c.contract_id)';
@@ -66,7 +66,7 @@ export async function removeRedacted(client: ClientBase, staged: string): Promis
   );
 }
 
-/** Maps numbers of staged synchronizers in the same way, in table `synchronizer_map`. */
+/** Maps numbers of staged synchronizers to those of this schema, in table `synchronizer_map`. */
 export async function mapSynchronizers(client: ClientBase, staged: string): Promise<void> {
   await client.query(
     `insert into synchronizers
@@ -107,8 +107,8 @@ export async function gatherStates(client: ClientBase, staged: string): Promise<
 const same = 's."offset" = l."offset" and s.node_id = l.node_id and s.contract_id = l.contract_id';
 
 /**
- * Marks listed contracts as hosted again if one of their parties is hosted again. This is checked because, for parties
- * that it does not host, the participant may list contracts that ended long ago.
+ * Marks listed contracts as hosted again if one of their parties is hosted again. This check is needed because the
+ * participant may list contracts that ended long ago if it does not host their parties.
  */
 export async function knowAgain(client: ClientBase, staged: string, offset: number): Promise<void> {
   await client.query(

@@ -1,7 +1,7 @@
 /**
  * Staging schemas next to the schema of the stream. They hold active contracts after a gap or under an extended filter,
- * or contracts with a view of an interface that was added later. They have only the storage tables, readers cannot read
- * them, and the transaction that merges them drops them.
+ * or contracts with a view of an interface that was added later. A staging schema has only the storage tables, and
+ * readers cannot read it. The transaction that merges its rows also drops it.
  */
 import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { ClientBase } from 'pg';
@@ -39,18 +39,19 @@ function note(schema: string, gathering: Gathering): string {
 export interface StagingRequest {
   readonly identity: StreamIdentity;
   /**
-   * Contracts active at an earlier offset are not usable. It is the checkpoint, or the offset up to which updates were
-   * pruned since.
+   * Lists of contracts active at an earlier offset cannot be used. This is the checkpoint, or the offset up to which
+   * updates have been pruned since.
    */
   readonly notBefore: number;
   /**
-   * Set if updates follow the seed: a staging schema that has reached this offset can be resumed, wherever it began.
+   * Set if updates follow the seed. A staging schema that has reached this offset can then be resumed, even if it began
+   * at a different offset.
    */
   readonly pruned?: number;
 }
 
 /**
- * Creates the staging schema, or reuses that of an interrupted run if it is suitable.
+ * Creates the staging schema, or reuses the schema of an interrupted run if it is suitable.
  * @param staging a database handle whose schema is `stagingSchema`
  * @throws IndexerError RESEED_REFUSED, INTERFACE_BACKFILL_REFUSED or FILTER_EXTEND_REFUSED if a foreign schema of that
  * name exists, SCHEMA_OWNER_MISMATCH if the schema belongs to another owner
@@ -63,28 +64,31 @@ export async function prepareStaging(
 ): Promise<void> {
   await staging.withClient((client) => refuseStrangers(client, staging.schema));
   const files = await migrationFiles();
-  // If a run was interrupted while its tables were created, nothing is staged and its stream row cannot be read.
+  // If a run was interrupted while it created its tables, nothing is staged and its stream row cannot be read.
   const left = (await hasAllTables(staging, files)) ? await leftOver(staging, note(schema, gathering)) : undefined;
   await staging.transaction(async (client) => {
     if (left === undefined || !fits(left, spec)) await dropStaging(client, schema, gathering);
     await takeSchema(client, staging.schema, schema, gathering);
   });
-  // Only the storage tables, because no client reads here.
+  // Only the storage tables are created, because no client reads this schema.
   await migrate(staging, { files });
   await staging.transaction(async (client) => {
-    // Copied so that redacted contents stay removed.
+    // These tables are copied so that redacted contents stay removed.
     for (const table of ['redactions', 'redacted_contracts', 'redacted_exercises'] as const) {
       const tables = tablesOf(client);
       await tables.deleteFrom(table).execute();
       const sourceRows = tables.withSchema(schema).selectFrom(table).selectAll();
       await tables.insertInto(table).expression(sourceRows).execute();
     }
-    // Rows that an interrupted run has staged may have redacted contents too.
+    // Rows that an interrupted run has staged may also contain redacted contents.
     await removeRedacted(client, escapeIdentifier(staging.schema));
   });
 }
 
-/** Creates the schema, or reuses one that has our comment or an empty one that an administrator has created for us. */
+/**
+ * Creates the schema. An existing schema is reused if it has our comment, or if it is empty because an administrator
+ * created it for us.
+ */
 async function takeSchema(client: ClientBase, name: string, schema: string, gathering: Gathering): Promise<void> {
   const found = await noteOf(client, name);
   if (found === undefined) await client.query(`create schema ${escapeIdentifier(name)}`);

@@ -20,7 +20,7 @@ export function newestMark(database: Database, above: number, upTo: number): Pro
 
 /**
  * Start (exclusive) of the range in which the filter in force is complete and offsets are those of the current
- * participant. Earlier updates may be invisible under the filter.
+ * participant. Earlier updates may not be visible under this filter.
  */
 export async function rangeBegin(database: Database): Promise<number> {
   const { begin } = await database.withClient((client) =>
@@ -82,9 +82,9 @@ export async function firstUnknown(database: Database, offsets: readonly number[
   return found?.offset;
 }
 
-// Active contracts that are used to compare histories if no update can be.
+// Finds active contracts that are used to compare histories if no update can be used.
 
-/** The newest active contracts that were never reassigned: one per template, at most `limit` in total. */
+/** The newest active contracts that were never reassigned. There is one per template, and at most `limit` in total. */
 export function newestContracts(database: Database, limit: number): Promise<readonly ContractMark[]> {
   return database.withClient((client) =>
     tablesOf(client)
@@ -109,7 +109,10 @@ export function newestContracts(database: Database, limit: number): Promise<read
   );
 }
 
-/** The state of a parked stream that a command can change, as one text for comparison; empty if nothing was indexed. */
+/**
+ * Formats the state of a parked stream that a command can change as one text, for comparison. The text is empty if
+ * nothing was indexed.
+ */
 export function standingText(database: Database): Promise<string> {
   return database.withClient(async (client) => {
     const { rows } = await client.query<{ standing: string }>(

@@ -1,7 +1,7 @@
 /**
  * Changes positions of staged contracts after a switch. Contracts that the new participant knew before the switch have
- * other offsets there than the stored ones, and only their contract ids match. They get the stored positions before
- * anything is merged.
+ * offsets of that participant, which differ from the stored offsets. Only their contract ids match. They get the stored
+ * positions before anything is merged.
  */
 import type { ClientBase } from 'pg';
 
@@ -16,9 +16,9 @@ const began = `
       join move m on s."offset" <= m.overlap_to_offset)`;
 
 /**
- * SQL: the new position of each contract, that of its newest activation before the switch. A contract may not be
- * stored, for example because only another filter returns it. It gets the offset of the switch and a node after the
- * nodes stored there.
+ * SQL: the new position of each contract, which is the position of its newest activation before the switch. If a
+ * contract is not stored, for example because only another filter returns it, it gets the offset of the switch and a
+ * node after the nodes stored there.
  */
 const places = `
   create table :staged.places as
@@ -46,7 +46,7 @@ export async function placeAsStored(client: ClientBase, staged: string): Promise
   const moved = await client.query('select from participants where common_offset is not null limit 1');
   if (moved.rowCount === 0) return;
   await client.query(places.replaceAll(':staged', staged));
-  // While positions change, two rows may temporarily have the same position, so the primary keys are dropped.
+  // While positions are changed, two rows may have the same position, so the primary keys are dropped.
   await client.query(`alter table ${staged}.contracts drop constraint contracts_pkey;
     alter table ${staged}.interface_views drop constraint interface_views_pkey`);
   const at = 'from :staged.places p where t."offset" = p."offset" and t.node_id = p.node_id';

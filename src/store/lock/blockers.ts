@@ -12,12 +12,13 @@ export interface Blocker {
   readonly openSeconds: number | null;
 }
 
-/** Shorter waits are normal: they occur in every commit. */
+/** Waits shorter than this are normal, because they occur in every commit. */
 const shortestSeconds = 1;
 
 /**
- * Sessions at the head of each queue; when they end, the sessions behind them continue. Every login can read locks and
- * roles in Postgres. The start of a transaction is visible only to its own role and to members of pg_read_all_stats.
+ * Finds the sessions at the head of each queue. When they end, the sessions behind them continue. Every login can read
+ * locks and roles in Postgres. The start of a transaction is visible only to its own role and to members of
+ * pg_read_all_stats.
  */
 const blockers = `
 with recursive queue as (

@@ -18,8 +18,8 @@ export interface LockConnection {
   /** Process id of the server session. It is constant unless there is a pooler in between. */
   readonly backend: number;
   /**
-   * Closes the connection cleanly, or destroys it if the server does not respond: a frozen server must not delay a stop
-   * or a retry.
+   * Closes the connection cleanly, or destroys it if the server does not respond: a server that does not respond must
+   * not delay a stop or a retry.
    */
   end(): Promise<void>;
 }
@@ -33,7 +33,8 @@ export async function openLockConnection(database: Database, leaseMs: number): P
   const met = hosts.moves;
   const socket = new Socket();
   const client = lockClient(hosts.url(), leaseMs, socket);
-  // The holder of the lock adds its own listener later. A connection that is lost before must not end the process.
+  // The holder of the lock adds its own listener later. Until then, this listener prevents a lost connection from
+  // ending the process.
   client.on('error', () => undefined);
   const leave = (): Promise<void> => end(client, socket);
   try {
@@ -44,7 +45,7 @@ export async function openLockConnection(database: Database, leaseMs: number): P
     const backend = rows[0]?.backend ?? 0;
     if (hosts.count > 1) refuseReadOnly(rows[0]?.read_only === true);
     await refusePooler(client, backend, () => lockClient(hosts.url(), leaseMs, new Socket()));
-    // Not before the pooler check: through a pooler, the settings would stay for other clients.
+    // This runs after the pooler check, because a pooler would keep the settings for other clients.
     const { text, values } = setUp(database.schema, leaseMs);
     await client.query(text, values);
     return { client, backend, end: leave };
@@ -71,8 +72,8 @@ function lockClient(connectionString: string, leaseMs: number, socket: Socket): 
 }
 
 /**
- * Makes the server end a session that sends nothing for one lease. Keepalives end a session whose host disappears while
- * the server sends a response.
+ * Makes the server end a session that sends nothing for one lease. If the host of the session disappears while the
+ * server sends a response, TCP keepalives end the session.
  */
 function setUp(schema: string, leaseMs: number) {
   const limits = {

@@ -5,7 +5,7 @@ export interface TransactionIds {
   /** The database of the server with the oldest row. */
   readonly database: string;
   readonly age: number;
-  /** At a higher age, autovacuum freezes rows regardless of its other settings. */
+  /** Above this age, autovacuum freezes rows even if it is otherwise disabled. */
   readonly freezeAge: number;
 }
 

@@ -1,10 +1,11 @@
 /**
- * The writer lock: a session advisory lock on a connection of its own, released when that connection ends. The lock
- * keeps a second indexer waiting; the epoch in the stream row makes a stale writer harmless.
+ * The writer lock: a session advisory lock on a connection of its own, released when that connection ends. While one
+ * indexer holds the lock, other indexers wait. If a stale writer still tries to write, the epoch in the stream row
+ * makes its commits fail.
  *
- * The holder sends several heartbeats within each lease. The server ends a session that was silent for a lease. The
- * holder stops writing no later than that: it measures the lease with its own monotonic clock, from the last heartbeat
- * that was answered.
+ * The holder sends several heartbeats within each lease. The server ends a session that has sent nothing for one lease.
+ * The holder stops writing at that time or earlier, because it measures the lease with its own monotonic clock,
+ * starting at the last heartbeat that the server answered.
  */
 import { type ClientBase, escapeIdentifier } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
@@ -28,8 +29,9 @@ const longestBeatMs = 1_000;
 const lockOf = `hashtext('ledger-indexer writer'), hashtext($1)`;
 
 /**
- * SQL: a heartbeat that also checks whether a session waits in the queue for the lock. Indexers only try the lock, so a
- * waiting session wants the holder to give way. Only sessions with the rights of the owner of the tables count.
+ * SQL: a heartbeat that also checks whether a session waits in the queue for the lock. Indexers only try the lock and
+ * do not wait for it, so a waiting session belongs to a command that needs the lock. Only sessions with the rights of
+ * the owner of the tables count.
  */
 const beat = `
 select pg_backend_pid() as backend,
@@ -64,7 +66,7 @@ export class WriterCandidate {
   }
 
   /**
-   * Tries to get the lock once. Undefined if another indexer holds it.
+   * Tries once to take the lock. Returns undefined if another indexer holds it.
    * @throws IndexerError; the next call connects again
    */
   async tryLock(): Promise<WriterLock | undefined> {
@@ -88,8 +90,8 @@ export class WriterCandidate {
 
   /**
    * Waits for the lock in the queue of the server. Sessions that only try the lock cannot overtake the queue. The
-   * holder gives way within a second, or loses the lock with its lease. Undefined if no holder gave way in time. Only
-   * for owners of the tables: holders ignore other sessions.
+   * holder releases the lock within a second, or loses it when its lease ends. Returns undefined if no holder released
+   * the lock in time. Only owners of the tables can use this, because holders ignore other sessions.
    */
   async askLock(waitMs: number): Promise<WriterLock | undefined> {
     try {
@@ -107,12 +109,12 @@ export class WriterCandidate {
     return this.tryLock();
   }
 
-  /** Whether it is certain that we hold the lock. */
+  /** Whether this process certainly holds the lock. */
   get isHeld(): boolean {
     return this.#held?.isAlive() === true;
   }
 
-  /** Throws unless it is certain that we hold the lock. @throws IndexerError STORE_LOCK_LOST (fenced) */
+  /** Throws unless this process certainly holds the lock. @throws IndexerError STORE_LOCK_LOST (fenced) */
   assertHeld(): void {
     if (!this.isHeld) throw lockLost(this.#leaseMs);
   }
@@ -144,7 +146,10 @@ class HeldLock implements WriterLock {
   #lose: (reason: unknown) => void = () => undefined;
   #gone = false;
   #waiting = false;
-  /** When the last answered heartbeat was sent. The server received it later, so its timer ends later than ours. */
+  /**
+   * When the last answered heartbeat was sent. The server received it later, so the timer of the server ends later than
+   * the timer here.
+   */
   #aliveAt: number;
 
   constructor(connection: LockConnection, { schema, leaseMs, requestedAt }: Held, close: () => Promise<void>) {
@@ -156,7 +161,7 @@ class HeldLock implements WriterLock {
     this.lost = new Promise<never>((_resolve, reject) => {
       this.#lose = reject;
     });
-    // Rejections without a listener would end the process; later listeners still receive the rejection.
+    // A rejection without a listener would end the process. Listeners that are added later still receive the rejection.
     this.lost.catch(() => undefined);
     connection.client.on('error', (error) => this.#fail(toStoreError(error)));
     connection.client.once('end', () => this.#fail(lockLost(leaseMs)));
@@ -213,16 +218,16 @@ function lockLost(leaseMs: number): IndexerError {
   });
 }
 
-// Ends sessions that a previous writer left behind. Once we hold the lock, the epoch of these sessions is invalid. But
-// a session that hangs during a batch keeps rows locked: no timeout of the server ends a session that waits for COPY
-// data, neither statement_timeout nor idle_in_transaction_session_timeout.
+// Ends sessions that a previous writer left open. Once this process holds the lock, the epoch of these sessions is
+// invalid. However, a session that hangs during a batch keeps its rows locked. No timeout of the server ends a session
+// that waits for COPY data, neither statement_timeout nor idle_in_transaction_session_timeout.
 
 /** Application name of sessions that write batches, used to find them. At most 63 bytes are kept by the server. */
 export function writerSessionName(schema: string): string {
   return `ledger-indexer ${schema}`;
 }
 
-/** Tables that every batch, seed or write of completions locks. */
+/** Tables that are locked by every batch, every seed and every write of completions. */
 const written = ['stream', 'updates', 'contracts', 'completion_ranges'] as const;
 
 /**
@@ -235,7 +240,7 @@ export async function endStaleWriters(client: ClientBase, schema: string): Promi
     'select array(select to_regclass(t)::oid from unnest($1::text[]) t) as oids',
     [tables],
   );
-  // A role that logs in and then switches to another role may end sessions of the login role only while it is not
+  // A role that logs in and then switches to another role can end sessions of the login role only while it is not
   // switched.
   await client.query('begin; set local role none');
   const { rowCount } = await client.query(

@@ -48,7 +48,10 @@ export type AccountStatementRow = readonly (string | null)[];
 
 export interface Bound {
   readonly offset: number;
-  /** Record time of the newest update up to the offset within its known range; null if none is stored. */
+  /**
+   * Record time of the newest update up to the offset, if it is within the known range; null if no such update is
+   * stored.
+   */
   readonly recordTime: string | null;
 }
 
@@ -58,7 +61,7 @@ export interface AccountStatementHead {
   readonly party: string;
   readonly instrument: string | null;
   readonly admin: string | null;
-  /** Exclusive: balances begin right after this offset. */
+  /** Exclusive start: opening balances include updates up to this offset. */
   readonly from: Bound;
   /** Inclusive end. */
   readonly to: Bound;
@@ -107,7 +110,7 @@ async function statementOf(
   const { participant = null, begins = 0, ends = 0, notes = [] } = rows[0] ?? {};
   const [fromBound, toBound] = [await boundAt(client, explore, begins), await boundAt(client, explore, ends)];
   const head = { participant, party, instrument, admin, from: fromBound, to: toBound };
-  // The cursor is planned for all rows; the default is to plan for the first ones.
+  // The cursor is planned for fetching all rows. By default, Postgres plans for fetching only the first rows.
   await client.query('set local cursor_tuple_fraction = 1');
   await client.query(
     `declare statement no scroll cursor for
@@ -176,8 +179,8 @@ async function notesOfInstrument(
 }
 
 /**
- * A note if the end is a time later than the newest update: the statement ends at the checkpoint, so updates still to
- * come before that time are missing.
+ * A note if the end is a time later than the newest update. The statement then ends at the checkpoint, and later
+ * updates before that time are missing.
  */
 async function notesOfEnd(
   client: ClientBase,
@@ -210,8 +213,8 @@ function printed(time: string): string {
 }
 
 /**
- * Reads the record time only from updates within the known range. Pruning or a seed leaves older updates behind, whose
- * times do not determine the offset.
+ * Reads the record time only from updates within the known range. After pruning or a seed, older updates may remain.
+ * Their times do not determine the offset.
  */
 async function boundAt(client: ClientBase, explore: string, offset: number): Promise<Bound> {
   const { rows } = await client.query<{ at: string | null }>(
@@ -227,8 +230,8 @@ async function boundAt(client: ClientBase, explore: string, offset: number): Pro
 
 /**
  * SHA-256 of JSON lines, each followed by a line feed. The first line is an array of participant, party, instrument,
- * admin, and the offsets of both bounds; then each row is an array. Record times of the bounds are not included: they
- * are unknown if history begins later because of a seed or pruning, although the rows are the same.
+ * admin, and the offsets of both bounds; then each row is an array. The record times of the bounds are not included. If
+ * history begins later because of a seed or pruning, these times are unknown although the rows are the same.
  */
 export class AccountStatementHash {
   readonly #hash: Hash = createHash('sha256');

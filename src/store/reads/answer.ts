@@ -19,7 +19,7 @@ export interface AnswerColumn {
 export type AnswerRow = readonly (string | null)[];
 
 export interface Answer {
-  /** A single column if each row is a JSON object. */
+  /** There is only one column if each row is a JSON object. */
   readonly columns: readonly AnswerColumn[];
   readonly isJson: boolean;
   /** Pages of rows. Iterate once, while `use` runs. */
@@ -54,7 +54,7 @@ export interface AskOptions {
   readonly stop: AbortSignal;
 }
 
-/** The cursor is planned for all rows; the default is to plan for the first ones. */
+/** The cursor is planned for fetching all rows. By default, Postgres plans for fetching only the first rows. */
 const planning = `${reportPlanning}; set local cursor_tuple_fraction = 1`;
 
 /**
@@ -86,7 +86,7 @@ export function ask(
 async function onAbort(database: Database, client: PoolClient, stop: AbortSignal): Promise<() => void> {
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
   const cancel = (): void => {
-    // If the cancel request fails, the statement ends at its time limit.
+    // If the cancel request fails, the statement ends when its time limit is reached.
     database.pool.query('select pg_cancel_backend($1)', [rows[0]?.pid]).catch(() => undefined);
   };
   // A signal that is already aborted does not call listeners.
@@ -116,7 +116,7 @@ async function answerOf(
 /** The first page has few rows, because the length of the rows is not known yet. */
 const firstPageRows = 10;
 const pageRows = 1_000;
-/** Target for the characters of a page, because rows may be long. */
+/** Intended number of characters in a page, because rows may be long. */
 const pageLength = 4_000_000;
 
 async function* onePage(rows: readonly AnswerRow[]): AsyncGenerator<readonly AnswerRow[]> {
@@ -143,7 +143,9 @@ function lengthOf(row: AnswerRow): number {
   return row.reduce((sum, value) => sum + (value?.length ?? 0), 0);
 }
 
-/** Adds an option of the driver that its types lack. With it, more than one statement is an error. */
+/**
+ * Declares an option of the driver that is missing in its types. With this option, more than one statement is an error.
+ */
 interface OneStatement extends QueryArrayConfig {
   readonly queryMode: 'extended';
 }
@@ -239,7 +241,7 @@ export function readStatement(text: string): StatementText {
   return { bare: text.slice(0, end), firstWord: firstWord ?? '', more: false };
 }
 
-/** Position after white space or one comment; `at` if neither begins there. */
+/** Position after white space or one comment, or `at` if neither begins there. */
 function afterLayout(text: string, at: number): number {
   if (text.startsWith('--', at)) return matchEnd(toLineEnd, text, at);
   if (!text.startsWith('/*', at)) return matchEnd(layout, text, at);
@@ -267,7 +269,7 @@ function afterToken(text: string, at: number, wordEnd: number): number {
 
 /**
  * Position after the closing quote, or the end of the text if there is none. Outside of escape strings, a doubled quote
- * closes and reopens the string, with the same result.
+ * is treated as the end of one string and the start of another, which gives the same end position.
  * @param marks pattern of quotes, and of longer tokens that may contain a quote
  */
 function behindQuote(text: string, at: number, marks: RegExp): number {

@@ -9,7 +9,7 @@ import type { AccountStatementBound } from './account-statement.ts';
 export interface DiffRequest {
   readonly from: AccountStatementBound;
   readonly to: AccountStatementBound;
-  /** Lists the contracts of this template; null counts the contracts of all templates. */
+  /** If set, lists the contracts of this template. If null, counts the contracts of all templates. */
   readonly template: string | null;
   /** Only contracts with this stakeholder; null for all contracts. */
   readonly party: string | null;

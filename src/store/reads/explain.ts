@@ -1,6 +1,7 @@
 /**
  * Explains an id with everything stored about it: an update with its tree, the history of a contract, the result of a
- * command. Rows stay the JSON text that Postgres returns, so that no digit is lost. Their number is limited.
+ * command. Rows are returned as the JSON text that Postgres produces, so that no digit is lost. The number of rows is
+ * limited.
  */
 import { escapeIdentifier, type ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
@@ -49,7 +50,7 @@ export interface ExplainedCommand {
 
 export type Explained = ExplainedUpdate | ExplainedContract | ExplainedCommand;
 
-/** Maximum characters of JSON read for one kind of rows, whatever their number. */
+/** Maximum characters of JSON for one kind of rows. It applies in addition to the limit on the number of rows. */
 const mostCharacters = 16_000_000;
 
 /**
@@ -122,7 +123,7 @@ class Explainer {
     return rows.length === 1;
   }
 
-  /** Rows of a view for one update, with amounts as texts that keep all digits. */
+  /** Rows of a view for one update. Amounts are texts, so that all digits are kept. */
   async #movements(view: string, offset: number, amounts: readonly string[]): Promise<Rows> {
     const texts = amounts.map((name) => `trim_scale(m.${name})::text as ${name}`).join(', ');
     const { rows } = await this.#client.query<{ columns: string }>(
@@ -147,14 +148,14 @@ class Explainer {
       .map((row) => JSON.parse(row) as { readonly offset: number; readonly succeeded: boolean })
       .filter(({ succeeded }) => succeeded);
     const [only] = accepted;
-    // The update may be missing because it is not visible under the filter.
+    // The update may be missing because the filter does not return it.
     const isHere = accepted.length === 1 && only !== undefined && (await this.#isUpdate(only.offset));
     return { kind: 'command', outcomes, update: isHere ? await this.#update(only.offset) : null };
   }
 
   /**
    * The first rows of a relation, and the number of the remaining rows.
-   * @param counted a relation that is cheaper to count
+   * @param counted a relation that has the same number of rows and is cheaper to count
    */
   async #rows(relation: string, values: readonly unknown[], counted = relation): Promise<Rows> {
     const most = this.#wanted.most;

@@ -1,6 +1,6 @@
 /**
- * Finds payload expressions that slow statements filter on, so that an index can speed them up. They are read from
- * pg_stat_statements, which keeps the text of statements without their parameters.
+ * Finds payload expressions that slow statements filter on, so that an index can speed them up. The statements are read
+ * from pg_stat_statements, which stores their text without parameters.
  */
 import { createHash } from 'node:crypto';
 import { DatabaseError, escapeIdentifier, escapeLiteral } from 'pg';
@@ -30,8 +30,8 @@ interface StatementRow {
 }
 
 /**
- * The recommended indexes, those of the most expensive statements first. Undefined if pg_stat_statements is not
- * installed or may not be read.
+ * The recommended indexes, ordered by the cost of their statements, most expensive first. Undefined if
+ * pg_stat_statements is not installed or may not be read.
  */
 export async function adviseIndexes(database: Database): Promise<readonly IndexAdvice[] | undefined> {
   return database.withClient(async (client) => {
@@ -52,14 +52,14 @@ export async function adviseIndexes(database: Database): Promise<readonly IndexA
       );
       return adviceFrom(rows);
     } catch (thrown) {
-      // Only superusers may read shared_preload_libraries, so this could not be checked before.
+      // Only superusers may read shared_preload_libraries, so this cannot be checked in advance.
       if (thrown instanceof DatabaseError && thrown.code === notLoaded) return undefined;
       throw thrown;
     }
   });
 }
 
-/** SQLSTATE of reading the view if the server has not loaded the library. */
+/** SQLSTATE that is returned when the view is read but the server has not loaded the library. */
 const notLoaded = '55000';
 
 /**
@@ -92,8 +92,8 @@ export function adviceFrom(statements: readonly StatementRow[]): readonly IndexA
 }
 
 /**
- * Both methods accept texts of any length. A b-tree would reject texts over 2,700 bytes that do not compress, and with
- * them the update.
+ * Both methods accept texts of any length. A b-tree would reject texts of more than 2,700 bytes that do not compress,
+ * so the update could not be stored.
  */
 export type PayloadIndexMethod = 'spgist' | 'hash';
 
@@ -108,8 +108,8 @@ export interface PayloadIndex {
 
 /**
  * Builds the SQL of an index that is limited to rows with a value. Postgres can derive this condition from any query
- * that compares the expression; it cannot derive that a query is about one template. Statistics are a separate object,
- * because Postgres keeps none for a partial index on an expression.
+ * that compares the expression. It could not derive a condition on the template. The statistics are a separate object,
+ * because Postgres keeps no statistics for a partial index on an expression.
  */
 export function payloadIndex(expression: string, method: PayloadIndexMethod): PayloadIndex {
   const definition = `on contracts using ${method} ((${expression})) where (${expression}) is not null`;

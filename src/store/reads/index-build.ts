@@ -1,15 +1,16 @@
-/** Builds indexes on tables in use: CONCURRENTLY, outside a transaction, without a time limit. */
+/** Builds indexes on tables that are in use. It uses CONCURRENTLY, outside a transaction and without a time limit. */
 import { escapeIdentifier } from 'pg';
 import type { PoolClient, QueryConfig } from 'pg';
 import { withContext, type IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../connection/database.ts';
 import { toStoreError } from '../connection/store-error.ts';
 
-/** The driver cannot turn off its limit for a single query. */
+/** The driver cannot disable its time limit for a single query, so this limit is very long. */
 const buildLimitMs = 24 * 60 * 60 * 1000;
 
 /**
- * Builds the index unless it exists; true if it was built. The remains of an interrupted build are removed first.
+ * Builds the index unless it exists, and resolves to true if it was built. An invalid index left by an interrupted
+ * build is removed first.
  * @param name name of the index, unquoted
  * @param definition the SQL after `create index concurrently name`, e.g. `on contracts ("offset")`
  */
@@ -58,7 +59,7 @@ function withoutLimit<T>(database: Database, work: (client: PoolClient) => Promi
     const { rows } = await client.query<{ usual: string }>(`select current_setting('statement_timeout') as usual`);
     await client.query('set statement_timeout = 0');
     const done = await work(client);
-    // Restores the usual limit. A client that failed is not used again.
+    // The usual limit is restored afterwards. A client that failed is not used again.
     await client.query(`select set_config('statement_timeout', $1, false)`, [rows[0]?.usual ?? '0']);
     return done;
   });
@@ -83,7 +84,10 @@ async function build(client: PoolClient, schema: string, name: string, definitio
   return true;
 }
 
-/** Drops the invalid index of a failed build, because every write would still update it. @returns the error to throw */
+/**
+ * Drops the invalid index that a failed build left, because every write would still update it. @returns the error to
+ * throw
+ */
 async function withoutRemains(client: PoolClient, index: string, error: IndexerError): Promise<IndexerError> {
   try {
     await client.query(withBuildTimeout(`drop index concurrently if exists ${index}`));

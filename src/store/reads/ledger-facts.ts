@@ -1,11 +1,11 @@
-/** Facts about the ledger in the stream row, and the reads of `status`. Not part of the write path. */
+/** Facts about the ledger in the stream row, and the reads of `status`. They are not part of the write path. */
 import type { ClientBase } from 'pg';
 import type { Database } from '../connection/database.ts';
 import { countRows, tablesOf } from '../connection/query-builder.ts';
 
 /**
- * Stores the polled ledger end and, if reported, the offset up to which the participant pruned. A fenced writer changes
- * nothing.
+ * Stores the polled ledger end and, if reported, the offset up to which the participant pruned. If the writer is
+ * fenced, nothing changes.
  */
 export async function noteLedgerFacts(
   database: Database,
@@ -26,7 +26,7 @@ export async function noteLedgerFacts(
 }
 
 export interface StoredStatus {
-  /** Null if the indexer's user was never allowed to read it. */
+  /** Null if the indexer's user never had the right to read it. */
   readonly participantId: string | null;
   readonly checkpoint: number | null;
   readonly seeded: boolean;

@@ -1,4 +1,7 @@
-/** Rows for the status page: few, read with a short time limit, and without payloads and parties. */
+/**
+ * Reads rows for the status page. There are few rows, they contain no payloads and no parties, and the time limit is
+ * short.
+ */
 import type { Database } from '../connection/database.ts';
 
 /** Facts for the status page; they contain only names and numbers. */
@@ -14,7 +17,7 @@ export interface StoredRecentFacts {
 }
 
 const rows = 8;
-/** Number of events of an update that are searched for template names, whatever its size. */
+/** Maximum number of events of an update that are searched for template names. */
 const eventsLookedAt = 100;
 const longestName = 200;
 

@@ -1,6 +1,6 @@
 /**
- * Sizes of a schema and its parts. Sizes are those of the files. Row counts are estimates from the catalog (of the
- * newest vacuum or analyze, scaled to the current pages). No table is read, so it is fast even for a terabyte.
+ * Sizes of a schema and its parts. Sizes are file sizes. Row counts are estimates from the catalog (from the newest
+ * vacuum or analyze, scaled to the current number of pages). No table is read, so this is fast even for a terabyte.
  */
 import type { ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
@@ -29,15 +29,15 @@ export interface IndexSize {
   readonly table: string;
   readonly bytes: number;
   /**
-   * False for the remains of a failed `create index concurrently`: no query uses such an index, but every write updates
-   * it.
+   * False for an index that a failed `create index concurrently` left. No query uses such an index, but every write
+   * updates it.
    */
   readonly valid: boolean;
 }
 
 export interface SizedServer {
   readonly version: string;
-  /** Whether the server is in recovery: it follows a primary. */
+  /** Whether the server is in recovery because it follows a primary. */
   readonly standby: boolean;
   /** Whether the tables are distributed by Citus, so that their rows are on other nodes. */
   readonly distributed: boolean;
@@ -119,7 +119,7 @@ const serverQuery = `
 
 /**
  * SQL: rows and pages of the last count, scaled to the current pages, as the planner estimates. Before the first count,
- * the statistics of the server are used, which a standby does not have.
+ * the estimate uses the statistics of the server. A standby does not have these statistics.
  */
 const tablesQuery = `
   with sized as (
@@ -151,8 +151,8 @@ interface StreamRow {
 }
 
 /**
- * SQL: full hours, at most a week. The first hour is excluded because history may begin within it, and so is the
- * current hour.
+ * SQL: full hours, at most a week. The first hour is excluded because history may begin within it. The current hour is
+ * excluded because it is not complete.
  */
 const streamQuery = `
   select case when first.hour is not null then greatest(first.hour, s.hour - interval '7 days') end as from, s.hour as to, s.pruned_to_offset as "prunedToOffset"

@@ -23,7 +23,7 @@ export function inSnapshot<T>(database: Database, read: (client: ClientBase) => 
   });
 }
 
-/** The error for an unknown offset or name, or an invalid time, with the message of Postgres. */
+/** The error for an unknown offset, an unknown name or an invalid time. It has the message of Postgres. */
 function refusal(thrown: unknown): unknown {
   if (!(thrown instanceof DatabaseError) || !/^(?:LI003|22|42704|42P0[89])/u.test(thrown.code ?? '')) return thrown;
   const remedy = thrown.hint ?? 'enter an offset, or a time with its zone such as 2026-01-31T00:00:00Z';

@@ -1,4 +1,7 @@
-/** Outline of one update for the status page: its tree with names and ids, without payloads and parties. */
+/**
+ * Outline of one update for the status page. It contains the tree of events with names and ids, without payloads and
+ * parties.
+ */
 import { escapeIdentifier } from 'pg';
 import type { Database } from '../connection/database.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
@@ -34,7 +37,7 @@ export interface StoredUpdateOutline {
 }
 
 const mostNodes = 60;
-/** For larger updates, no tree is built. */
+/** No tree is built for updates with more events than this. */
 const mostEvents = 2_000;
 const longest = 200;
 

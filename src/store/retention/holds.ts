@@ -27,7 +27,7 @@ export function listHolds(database: Database): Promise<readonly RetentionHold[]>
 
 export interface PlacedHold {
   readonly name: string;
-  /** History after this offset is retained; undefined retains everything stored here. */
+  /** History after this offset is retained; if undefined, everything stored here is retained. */
   readonly offset: number | undefined;
   /** Reason of the hold; null keeps the existing reason. */
   readonly reason: string | null;
@@ -55,7 +55,7 @@ export async function holdWithin(client: PoolClient, { name, offset, reason }: P
   return held;
 }
 
-/** Resolves to whether a hold of this name existed. */
+/** Resolves to true if a hold of this name existed. */
 export function releaseHold(database: Database, name: string): Promise<boolean> {
   return retaining(database, async (client) => {
     const { numDeletedRows } = await tablesOf(client)
@@ -66,7 +66,7 @@ export function releaseHold(database: Database, name: string): Promise<boolean> 
   });
 }
 
-/** Runs `work` while no other session determines the boundary of a prune. */
+/** Runs `work` while no other session can determine a boundary for pruning. */
 export function retaining<T>(database: Database, work: (client: PoolClient) => Promise<T>): Promise<T> {
   const pqs = escapeIdentifier(readSchemas(database.schema).pqs);
   return shortTransaction(database, async (client) => {

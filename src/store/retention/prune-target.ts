@@ -11,14 +11,17 @@ export type PruneBefore = ({ readonly offset: number } | { readonly time: Date }
   readonly exportedTo?: number;
 };
 
-/** Retains history: a row of `retention_holds`, or an update with a record time far ahead of the updates around it. */
+/**
+ * Something that prevents pruning: a row of `retention_holds`, or an update whose record time is far ahead of the
+ * updates around it.
+ */
 export interface Holding {
   readonly name: string;
   /** History after this offset is retained. */
   readonly offset: number;
   /** For a hold, when it was placed. For an update, the median record time of the updates after it. */
   readonly since: Date;
-  /** Set for an update. Only a boundary given as an offset may be beyond it. */
+  /** Set if this is an update. Only a boundary given as an offset may be beyond it. */
   readonly isFutureUpdate?: true;
 }
 
@@ -71,7 +74,7 @@ export async function pruneTarget(client: ClientBase, before: PruneBefore): Prom
 
 interface RequestedBoundary {
   readonly offset: number;
-  /** An update that keeps the boundary from being later; null if there is none. */
+  /** The update that prevents a later boundary; null if there is none. */
   readonly heldBy: Holding | null;
 }
 
@@ -89,8 +92,8 @@ async function findRequestedBoundary(
 }
 
 /**
- * Time relative to the newest record time, or to the current time if that is earlier: a record time ahead of the clock
- * must not remove history. Null if nothing was recorded yet.
+ * Time relative to the newest record time, or to the current time if that is earlier: history must not be removed
+ * because of a record time that is ahead of the clock. Null if nothing was recorded yet.
  */
 async function timeBefore(client: ClientBase, retentionMs: number): Promise<Date | null> {
   const { rows } = await client.query<{ time: Date | null }>(
@@ -114,7 +117,7 @@ async function firstOffsetSince(client: ClientBase, time: Date): Promise<number 
   return first;
 }
 
-/** More than the clocks of two synchronizers differ, milliseconds. */
+/** A time difference larger than that between the clocks of any two synchronizers, milliseconds. */
 const farAheadMs = 3_600_000;
 /** Number of updates that one window examines together. */
 const windowSize = 100;
@@ -122,10 +125,10 @@ const windowSize = 100;
 const farthestWindow = 40;
 
 /**
- * Whether the update retains history: it was recorded long after the time, and most updates after it were recorded
- * before the time. A single later update is not sufficient: its record time may be early, and other updates may be
- * ahead too. So the majority of a full window decides. Windows begin at doubled distances, and finally at the newest
- * updates.
+ * Whether the update prevents pruning. This is the case if it was recorded long after the time and most updates after
+ * it were recorded before the time. A single later update is not sufficient evidence, because its record time may be
+ * too early, or other updates may be ahead too. Therefore the majority of a full window decides. Windows begin at
+ * doubled distances, and finally at the newest updates.
  */
 async function updateAhead(client: ClientBase, offset: number, time: Date): Promise<Holding | null> {
   const { rows } = await client.query<{ recorded: Date }>(
@@ -158,7 +161,7 @@ async function windowsAfter(client: ClientBase, offset: number): Promise<readonl
 
 /**
  * The median record time of the updates in a window that were recorded before the time. Null if they are not the
- * majority, or if the window is incomplete and not the first one.
+ * majority. Also null if the window is incomplete, unless it is the first window.
  */
 async function olderMost(
   client: ClientBase,

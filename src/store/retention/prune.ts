@@ -21,7 +21,8 @@ export interface PrunedTable {
   /** Number of rows that would be removed, or that were removed. */
   readonly rows: number;
   /**
-   * Approximate size of these rows including indexes, bytes: their share of the table. Undefined once they are removed.
+   * Approximate size of these rows including indexes, bytes. It is calculated as their share of the table. Undefined
+   * after they are removed.
    */
   readonly bytes: number | undefined;
 }
@@ -30,7 +31,7 @@ export interface PrunePlan extends PruneTarget {
   readonly tables: readonly PrunedTable[];
   /** Offset of the first update after the boundary, where history begins; null if there is none. */
   readonly oldestRemaining: number | null;
-  /** Number of updates in quarantine at or below the boundary. They stay until an operator handles them. */
+  /** Number of updates in quarantine at or below the boundary. They are kept until an operator handles them. */
   readonly quarantined: number;
 }
 
@@ -57,8 +58,8 @@ export interface PruneResult extends Pick<PruneTarget, 'boundary' | 'heldBy'> {
 
 const defaultRows = 5_000;
 /**
- * After each batch, prune pauses as long as the batch took, at most this long: the writer has half of the time for
- * itself.
+ * After each batch, prune pauses as long as the batch took, but at most this long, so that the writer has half of the
+ * time without interference.
  */
 const longestPauseMs = 1_000;
 
@@ -115,7 +116,7 @@ interface Window {
   readonly removed: Readonly<Record<string, number>>;
 }
 
-/** Prunes for INDEXER_RETENTION: relative to the newest record, with progress reports. */
+/** Prunes for INDEXER_RETENTION. The boundary is relative to the newest record. Progress is reported. */
 export async function pruneInBackground(
   database: Database,
   retentionMs: number,
@@ -132,7 +133,7 @@ export async function pruneInBackground(
   return { boundary, heldBy, rows: tables.reduce((sum, { rows }) => sum + rows, 0), finished };
 }
 
-/** Adds to an error about missing rights the grant that lets this role prune. */
+/** If the error is about missing rights, adds the grant that lets this role prune. */
 async function withGrant(database: Database, thrown: unknown): Promise<unknown> {
   if (!(thrown instanceof IndexerError) || thrown.code !== 'STORE_NOT_PERMITTED') return thrown;
   const { missing, remedy } = await tryPruning(database);
@@ -239,7 +240,8 @@ class PruneRun {
         e.fn.min<number | null>('w.offset').as('first'),
       ])
       .executeTakeFirstOrThrow();
-    // Rows may remain after the last update: halves of reassignments that a seed found belong to no stored update.
+    // Rows may remain after the last update, because halves of reassignments that were found by a seed do not belong to
+    // a stored update.
     return fitting ?? first ?? (after < this.#target.boundary ? this.#target.boundary : null);
   }
 

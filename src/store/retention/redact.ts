@@ -1,7 +1,7 @@
 /**
- * Removes contents from rows that stay: payloads, keys, blobs, views, arguments and results become null. Table
- * `redactions` records who requested it and why. `redacted_contracts` and `redacted_exercises` list contents that the
- * writer must also remove when the ledger sends them again.
+ * Removes contents from rows and keeps the rows: payloads, keys, blobs, views, arguments and results become null. Table
+ * `redactions` records who requested a redaction and why. `redacted_contracts` and `redacted_exercises` list contents
+ * that the writer must also remove when the ledger sends them again.
  */
 import { randomUUID } from 'node:crypto';
 import { type ClientBase, escapeIdentifier } from 'pg';
@@ -21,7 +21,7 @@ export interface RedactionRequest {
   readonly active: boolean;
   /** Whether arguments and results of exercises on the contracts are included. */
   readonly exercises: boolean;
-  /** The same contracts in a Parquet export; their history may have been pruned here. */
+  /** The same contracts in a Parquet export. Their history may have been pruned from this schema. */
   readonly inLake?: FoundInLake;
 }
 
@@ -42,9 +42,9 @@ interface RowCounts {
 export interface RedactionPlan extends RowCounts {
   /** Number of contracts skipped because they are active. */
   readonly skippedActive: number;
-  /** Number of contracts, or 1 for the exercise, that only the export still has. */
+  /** Number of contracts that exist only in the export. For an exercise, 1 if it exists only there. */
   readonly onlyInLake: number;
-  /** Offsets of quarantined updates that name one of the contracts. Their contents stay. */
+  /** Offsets of quarantined updates that name one of the contracts. Their contents are kept. */
   readonly quarantined: readonly number[];
 }
 
@@ -56,7 +56,7 @@ export interface RedactionResult extends RedactionPlan {
 }
 
 const nothing: RowCounts = { contracts: 0, interfaceViews: 0, exercises: 0, reassignments: 0 };
-/** Counts for a redaction of one exercise, for which no contracts are searched. */
+/** Counts for the redaction of one exercise. No contracts are searched in that case. */
 const alone = { skippedActive: 0, onlyInLake: 0, quarantined: [] } as const;
 const batchContracts = 200;
 
@@ -109,7 +109,8 @@ async function countContents(client: ClientBase, ids: readonly string[], exercis
 }
 
 /**
- * Removes the contents, in many short transactions for many contracts. Repeated after a stop, it removes the rest.
+ * Removes the contents, in many short transactions for many contracts. If it was stopped, the next call removes the
+ * rest.
  * @throws IndexerError REDACTION_REFUSED for contents that are not stored, or active contracts that were not included;
  * STORE_NOT_PERMITTED
  */
@@ -128,7 +129,7 @@ export async function redact(
   const found = await reading(database, (client) => look(client, database.schema, { ...request, subject }));
   const { settled, unsettled, lakeOnly, skippedActive, quarantined } = found;
   const batches = [
-    // A pruned contract may have left for another synchronizer and may return.
+    // A pruned contract may have been reassigned to another synchronizer and may return.
     ...chunks([...unsettled, ...lakeOnly]).map((ids) => ({ ids, restart: true })),
     ...chunks(settled).map((ids) => ({ ids, restart: false })),
   ];
@@ -150,8 +151,8 @@ export async function redact(
 }
 
 /**
- * @param restart whether the ledger may send more of these contracts: the running writer has to begin a new session.
- * This is the first statement, because the writer locks the stream row first as well
+ * @param restart whether the ledger may send these contracts again, so that the running writer has to begin a new
+ * session. The statement for this comes first, because the writer also locks the stream row first
  */
 function redactBatch(
   database: Database,
@@ -240,7 +241,7 @@ function sum(a: RowCounts, b: RowCounts): RowCounts {
   };
 }
 
-// Finds the contents that a redaction applies to, and the contracts that it must skip.
+// Finds the contents that a redaction has to remove, and the contracts that it must skip.
 
 export interface ExerciseSubject {
   readonly kind: 'exercise';
@@ -297,7 +298,8 @@ async function findContracts(
           `(r.created_event -> 'signatories' ? $1 or r.created_event -> 'observers' ? $1)`,
           subject.party,
         ];
-  // If a seed found a contract in flight, its contents are stored with the reassignment until it arrives.
+  // If a seed found a contract in flight, the contents of the contract are stored with the reassignment until it is
+  // assigned.
   const { rows } = await client.query<ContractRow>(
     `select m.id, ${escapeIdentifier(readSchemas(schema).pqs)}.__contract_state(m.id) as state,
             m.open or ($2 and exists (select from exercises e
@@ -344,7 +346,7 @@ async function notHere(client: ClientBase, ids: readonly string[], exercises: bo
   return rows.map(({ id }) => id);
 }
 
-/** Offsets of quarantined updates that name one of the contracts. They stay unchanged, contents included. */
+/** Offsets of quarantined updates that name one of the contracts. These updates and their contents are not changed. */
 async function setAsideWith(client: ClientBase, contractIds: readonly string[]): Promise<readonly number[]> {
   const rows = await tablesOf(client)
     .selectFrom('quarantine as q')
@@ -358,7 +360,7 @@ async function setAsideWith(client: ClientBase, contractIds: readonly string[]):
   return rows.map(({ offset }) => offset);
 }
 
-/** Where the contents are that a redaction would remove. */
+/** The location of the contents that a redaction would remove. */
 type Whereabouts = 'here' | 'lake' | 'nowhere';
 
 /** @throws IndexerError REDACTION_REFUSED if the exercise is neither stored here nor exported */
@@ -387,7 +389,7 @@ async function whereIsExercise(
   return noted !== undefined && noted.update_id === inLake.exercise.updateId ? 'nowhere' : 'lake';
 }
 
-/** The part of a remedy that suggests searching an export, unless one was searched. */
+/** The part of a remedy that suggests searching an export. Empty if an export was searched. */
 function elsewhere(inLake: FoundInLake | undefined): string {
   return inLake === undefined ? '; if it was pruned, name the Parquet export that has it with --exported' : '';
 }

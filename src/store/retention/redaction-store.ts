@@ -4,8 +4,8 @@ import { Redactions } from '../../model/redactions.ts';
 import { tablesOf } from '../connection/query-builder.ts';
 
 /**
- * Loads the redactions; undefined if there are none, so that the writer does not have to check for them. All ids are
- * held in memory.
+ * Loads the redactions, all of whose ids are held in memory. Returns undefined if there are none, so that the writer
+ * does not have to check for them.
  */
 export async function loadRedactions(client: ClientBase): Promise<Redactions | undefined> {
   const contracts = await tablesOf(client)

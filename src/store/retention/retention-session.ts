@@ -4,8 +4,8 @@ import type { Database } from '../connection/database.ts';
 import { reportPlanning } from '../connection/report-planning.ts';
 
 /**
- * Runs statements that read entire tables. The settings of the writer's sessions, for few rows, would make them far too
- * slow.
+ * Runs statements that read entire tables. The settings of the writer's sessions are for statements on few rows and
+ * would make these statements far too slow.
  */
 export function reading<T>(database: Database, work: (client: PoolClient) => Promise<T>): Promise<T> {
   return database.transaction(async (client) => {

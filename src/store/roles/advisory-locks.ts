@@ -1,8 +1,8 @@
 /**
  * Functions of Postgres that take advisory locks. Every login may call them. The writer lock, migrations, pruning and
  * the creation of views use such locks. A login that holds one of them stops the indexer, and a login that takes
- * thousands fills the lock table of the server. So if a superuser creates reader roles, only the roles that write keep
- * these functions.
+ * thousands fills the lock table of the server. Therefore, if a superuser creates reader roles, only the roles that
+ * write may still call these functions.
  */
 import type { ClientBase } from 'pg';
 import { grantToThoseWhoWrite, readersThatMayCall, revokeFromPublic } from './reader-functions.ts';
@@ -11,8 +11,9 @@ const taking = `p.pronamespace = 'pg_catalog'::regnamespace
   and p.proname ~ '^pg_(try_)?advisory_(xact_)?lock(_shared)?$'`;
 
 /**
- * Statements that leave these functions to the roles that write, in this database. Run them after these roles have
- * their rights on tables. Only a superuser may run them, because Postgres owns the functions.
+ * Statements that let only the roles that write call these functions, in this database. Run them after these roles have
+ * their rights on tables. Only a superuser may run them, because the functions belong to the superuser that initialized
+ * the server.
  */
 export const leaveLocksToWriters: readonly string[] = [revokeFromPublic(taking), grantToThoseWhoWrite(taking)];
 

@@ -8,7 +8,7 @@ import type { Database } from '../connection/database.ts';
 import { shortChange } from '../connection/short-transaction.ts';
 import { limitedRoles } from './secure-views.ts';
 
-/** Rebuilding an index on a large table takes long, and the driver cannot turn off its limit for a single query. */
+/** Rebuilding an index on a large table takes long, and the driver cannot disable its time limit for a single query. */
 const buildLimitMs = 24 * 60 * 60 * 1000;
 
 /** Names of columns that hold contents. */
@@ -54,7 +54,10 @@ export async function contentStatistics(client: ClientBase, storage: string): Pr
   return [...new Set(indexes), ...objects.rows.map(({ name }) => name)];
 }
 
-/** Stops Postgres from keeping such statistics, in a schema that has none yet. Runs in the caller's transaction. */
+/**
+ * Stops Postgres from keeping such statistics. The schema must not have any of them yet. Runs in the caller's
+ * transaction.
+ */
 export async function keepNoContentStatistics(client: ClientBase, storage: string): Promise<void> {
   const schema = escapeIdentifier(storage);
   const { rows } = await client.query<IndexColumn>(indexColumns, [storage, contents]);
@@ -81,7 +84,7 @@ export async function dropContentStatistics(database: Database): Promise<void> {
   });
 }
 
-/** Replaces an index by a new one, because Postgres keeps the statistics of an index that is reindexed. */
+/** Replaces an index with a new one, because a reindexed index keeps its statistics. */
 async function buildAgain(
   client: ClientBase,
   storage: string,

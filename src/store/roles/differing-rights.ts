@@ -19,8 +19,8 @@ export interface DifferingRole {
 type Kind = 'writer' | 'redactor';
 
 /**
- * Reads the catalog. The result has no roles that have exactly their rights, or that do not exist. The storage is the
- * search path.
+ * Reads the catalog. The result contains only roles that exist and whose rights differ. The search path must be the
+ * storage schema.
  */
 export async function differingRoles(client: ClientBase, storage: string): Promise<readonly DifferingRole[]> {
   const { rows } = await client.query<{ role: string; prefix: string; kind: Kind }>(madeRoles);
@@ -77,7 +77,7 @@ function listRights({ inserted: rows, updated, deleted }: Rights): readonly stri
 
 /**
  * Functions that the role may not call. They are looked up in the catalog, because the current role may have no right
- * on their schema and could not name them.
+ * on their schema and then cannot refer to them by name.
  */
 async function uncallable(client: ClientBase, role: string, { called }: Rights): Promise<readonly string[]> {
   const { rows } = await client.query<{ right: string }>(
@@ -92,8 +92,8 @@ async function uncallable(client: ClientBase, role: string, { called }: Rights):
 }
 
 /**
- * SQL: roles that `grant-roles` created. They have rights of their own on the tables, and the owner's name has the same
- * prefix.
+ * SQL: roles that `grant-roles` created. Such a role has its own rights on the tables, and its name has the same prefix
+ * as the name of the owner.
  */
 const madeRoles = `
 select r.rolname::text as role, m.parts[1] as prefix, m.parts[2] as kind

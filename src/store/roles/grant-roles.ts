@@ -1,6 +1,6 @@
 /**
- * Creates the roles of a stream, so that the indexer connects with only the rights that writing needs. The
- * administrator of the server runs it, and repeats it after every upgrade, because new tables need new grants.
+ * Creates the roles of a stream, so that the indexer connects with only the rights that it needs for writing. The
+ * administrator of the server runs this, and runs it again after every upgrade, because new tables need new grants.
  */
 import { type ClientBase, escapeIdentifier, escapeLiteral } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
@@ -17,9 +17,9 @@ export const loginRoles: readonly LoginRole[] = ['migrator', 'writer', 'redactor
 
 export interface RoleRequest {
   readonly prefix: string;
-  /** Passwords as `create role` accepts them. A role without one can only log in by other means. */
+  /** Passwords as `create role` accepts them. A role without a password can only log in by other means. */
   readonly passwords: Readonly<Partial<Record<LoginRole, string>>>;
-  /** Whether other programs use the database too: then the rights of `public` in it stay. */
+  /** Whether other programs use the database too. If so, the rights of `public` in it are kept. */
   readonly sharedDatabase: boolean;
   /** Connection limit of the reader; see {@link ReaderRole}. */
   readonly connections?: number | undefined;
@@ -35,14 +35,14 @@ interface Facts {
   readonly superuser: boolean;
   readonly mayBypass: boolean;
   /**
-   * Whether the current role may create and change roles. The migrator may not; it only grants rights on its own
-   * objects again.
+   * True if the current role may create and alter roles. The migrator role may not: it can only grant rights on objects
+   * that it owns.
    */
   readonly administers: boolean;
   readonly existing: readonly string[];
-  /** Existing roles of these names that have more rights than they should. */
+  /** Existing roles with these names that have more rights than they should have. */
   readonly mighty: readonly string[];
-  /** Functions in our schemas that run with the rights of their owner and do not belong to this program. */
+  /** Functions in our schemas that run with the rights of their owner and are not part of this program. */
   readonly strange: readonly string[];
   readonly publicMayCreate: boolean;
   readonly shown: boolean;
@@ -51,7 +51,10 @@ interface Facts {
 export interface RolePlan {
   readonly roles: StreamRoles;
   readonly statements: readonly string[];
-  /** Whether the writer can continue when some readers are limited to parties (it bypasses row security). */
+  /**
+   * Whether the writer role may bypass row security, so that it can continue to write when some readers are limited to
+   * parties.
+   */
   readonly bypass: boolean;
   /** False if the roles do not change, and only their rights are granted again. */
   readonly administers: boolean;
@@ -70,11 +73,12 @@ export async function planRoles(database: Database, request: RoleRequest): Promi
       ...(facts.administers ? roleStatements(facts, roles, request) : []),
       ...(facts.administers ? databaseStatements(facts, roles, request.sharedDatabase) : []),
       ...(await ownershipStatements(client, readSchemas(database.schema), roles.owner)),
-      // By default, Postgres lets every login call a new function. With this, new functions of the owner need a grant.
+      // By default, Postgres lets every login call a new function. This statement changes the default, so that new
+      // functions of the owner need a grant.
       `alter default privileges for role ${escapeIdentifier(roles.owner)} revoke execute on functions from public`,
       ...writerGrants(roles.writer, database.schema),
       ...redactorGrants(roles.redactor, database.schema),
-      // Comes last, because the roles that write are recognized by their rights on tables.
+      // These statements come last, because the roles that write are recognized by their rights on tables.
       ...(facts.superuser && !request.sharedDatabase ? takeFromPublic : []),
     ];
     return { roles, statements, bypass: facts.mayBypass || !facts.administers, administers: facts.administers };
@@ -82,7 +86,7 @@ export async function planRoles(database: Database, request: RoleRequest): Promi
 }
 
 /**
- * Creates or repairs the roles in one transaction. The reader follows in its own transactions.
+ * Creates or repairs the roles in one transaction. The reader role is created afterwards, in separate transactions.
  * @throws IndexerError GRANT_ROLES_REFUSED, STORE_NOT_PERMITTED
  */
 export async function grantRoles(database: Database, request: RoleRequest): Promise<RolePlan> {
@@ -177,7 +181,7 @@ function roleStatements(facts: Facts, roles: StreamRoles, { passwords }: RoleReq
     ...ensure(writer, `${login('writer')}${facts.mayBypass ? ' bypassrls' : ''}`),
     ...ensure(roles.redactor, login('redactor')),
     `grant ${escapeIdentifier(owner)} to ${escapeIdentifier(migrator)}`,
-    // Only a member of the new owner may transfer objects to it.
+    // Objects can be transferred to a new owner only by a member of that owner.
     ...(facts.superuser ? [] : [`grant ${escapeIdentifier(owner)} to ${me}`]),
     ...(facts.superuser && facts.version >= 160_000
       ? [`grant ${reservedConnections} to ${escapeIdentifier(writer)}, ${escapeIdentifier(migrator)}`]
@@ -188,9 +192,9 @@ function roleStatements(facts: Facts, roles: StreamRoles, { passwords }: RoleReq
 }
 
 /**
- * Statements that limit transactions of a role. Rows changed by an open transaction block the writer until it ends. Our
- * own sessions set the limits they need; these defaults end forgotten sessions of other programs. Before Postgres 17,
- * no setting ends an active transaction.
+ * Statements that limit transactions of a role. Rows that an open transaction has changed block the writer until the
+ * transaction ends. Our own sessions set the limits that they need. These defaults are for sessions of other programs
+ * that leave transactions open. Before Postgres 17, no setting ends an active transaction.
  */
 function limitsOfTransactions(role: string, { database, version }: Facts): readonly string[] {
   const set = `alter role ${escapeIdentifier(role)} in database ${escapeIdentifier(database)} set`;
@@ -222,8 +226,8 @@ function refused(found: string, remedy: string): IndexerError {
 // on tables.
 
 /**
- * SQL: objects with another owner. Tables come before views, because the owner of a view must always have rights on its
- * tables. The server returns quoted names.
+ * SQL: objects with another owner. Tables are listed before views, because the owner of a view must always have rights
+ * on the tables that the view reads. The server returns quoted names.
  */
 const objectsOfOtherOwners = `
 with schemas as (select oid, nspname, nspowner from pg_namespace where nspname = any ($1)),
@@ -262,7 +266,7 @@ async function ownershipStatements(
 export interface StreamRoles {
   /** Owns all objects and cannot log in. */
   readonly owner: string;
-  /** Becomes the owner when it logs in. Used for `migrate`, `views rebuild`, `index create`. */
+  /** The migrator becomes the owner when it logs in. It is used for `migrate`, `views rebuild` and `index create`. */
   readonly migrator: string;
   /** Role of the indexer. */
   readonly writer: string;

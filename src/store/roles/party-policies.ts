@@ -44,18 +44,18 @@ export function policyStatements(role: string, parties: readonly string[]): read
 }
 
 /**
- * Grants on the tables that have a policy or need none. For tables of later versions, their migration runs the
- * `openGrants`.
+ * Grants on the tables that have a policy or need none. Tables of later versions get the grants in `openGrants` from
+ * their migration.
  */
 export function limitedGrants(role: string): readonly string[] {
-  // Of tables without a policy, row security hides all rows.
+  // If a table has no policy, row security hides all of its rows.
   const tables = [...Object.keys(conditions([])), ...tablesWhere(({ limited }) => limited === 'no policy')];
   return [`grant select on ${tables.join(', ')} to ${escapeIdentifier(role)}`, ...openGrants(role)];
 }
 
 /**
- * Grants on tables and columns without data of a single party. Without them, views and functions of a later version
- * would fail for the role.
+ * Grants on tables and columns that contain no data of a single party. Without these grants, views and functions of a
+ * later version would fail for the role.
  */
 export function openGrants(role: string): readonly string[] {
   const name = escapeIdentifier(role);

@@ -7,8 +7,8 @@ import { leaveLocksToWriters } from './advisory-locks.ts';
 import { revokeUnboundedWrites } from './unbounded-writes.ts';
 
 /**
- * The statements that revoke them. Only a superuser may run them, after the roles that write have their rights on
- * tables.
+ * The statements that revoke these rights. Only a superuser may run them. Run them after the roles that write have
+ * their rights on tables.
  */
 export const takeFromPublic: readonly string[] = [revokeUnboundedWrites, ...leaveLocksToWriters];
 

@@ -1,6 +1,6 @@
 /**
- * Lets the indexer read for clients as a role of `grant-reader`: for one transaction, it switches to the role with its
- * rights and row security.
+ * Lets the indexer read for its clients as a role created by `grant-reader`. For one transaction, the indexer switches
+ * to the role and has its rights and row security.
  */
 import { escapeIdentifier, type ClientBase } from 'pg';
 import { readSchemas } from '../connection/read-schemas.ts';
@@ -12,8 +12,8 @@ export interface ReadAs {
 }
 
 /**
- * Lets the writers of this stream switch to the role, after checking that the role can only read. Runs in a
- * transaction, with the storage as search path.
+ * Lets the writers of this stream switch to the role, after checking that the role can only read. Runs in a transaction
+ * whose search path is the storage schema.
  */
 export async function letReadAs(client: ClientBase, storage: string, role: string): Promise<ReadAs> {
   const { rows } = await client.query<{
@@ -40,8 +40,8 @@ export async function letReadAs(client: ClientBase, storage: string, role: strin
 
 /**
  * Makes the writers of this stream members of the role, unless they are members already. Since Postgres 16, the
- * membership only allows switching to the role. Before that, it does not limit a writer either, because a writer is the
- * owner or bypasses policies. Runs with the storage as search path.
+ * membership only allows switching to the role. In earlier versions the policies of the role do not limit the writer
+ * either, because a writer is the owner or bypasses policies. The search path must be the storage schema.
  */
 export async function grantToWriters(client: ClientBase, role: string): Promise<void> {
   const { rows } = await client.query<{ name: string; version: number }>(

@@ -25,7 +25,7 @@ export async function readersThatMayCall(
 
 /**
  * The statement that revokes these functions from `public` in this database. It does not change rights that were
- * granted to roles, so every grant can run it. Only a superuser may run it.
+ * granted to roles, so it is run each time roles are granted. Only a superuser may run it.
  */
 export function revokeFromPublic(functions: string): string {
   return `do $$
@@ -59,7 +59,7 @@ end
 $$`;
 }
 
-/** SQL: oids of roles. Rights on columns are ignored, because no role has only these. */
+/** SQL: oids of roles. Rights on columns are ignored, because no role has rights only on columns. */
 const thoseWhoWrite = `
   select w.role from pg_namespace n cross join lateral (
     select n.nspowner as role

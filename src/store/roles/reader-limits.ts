@@ -11,11 +11,11 @@ import { moreThanReading } from './role-reach.ts';
  */
 export const defaultConnections = 20;
 
-/** Limit of temporary files of one session: sufficient to sort ten million rows of 200 bytes. */
+/** Limit of temporary files of one session. It is sufficient to sort ten million rows of 200 bytes. */
 const temporaryFiles = '2GB';
 
 /**
- * Connections kept for one indexer. It opens up to 11, and up to 21 with all background jobs; see
+ * Connections kept for one indexer. An indexer opens up to 11 connections, or up to 21 if all background jobs run. See
  * `indexer/connections.ts`.
  */
 const ofIndexer = 25;
@@ -71,15 +71,15 @@ export interface ReaderUse {
   readonly anyTemporaryFiles: readonly string[];
   /** Sum of the connection limits of the other reader logins. */
   readonly connections: number;
-  /** Connections of the server for roles other than superusers, minus those of the indexer. */
+  /** Connections that the server has for roles other than superusers, minus the connections of the indexer. */
   readonly available: number;
   /** Whether the server reserves connections for the roles that write. */
   readonly reserved: boolean;
 }
 
 /**
- * Reads the catalog. A reader is a login that may use schema `explore` and can only read. The storage is the search
- * path.
+ * Reads the catalog. A reader is a login that may use schema `explore` and can only read. The search path must be the
+ * storage schema.
  */
 export async function readerUse(client: ClientBase, storage: string): Promise<ReaderUse> {
   const { rows } = await client.query<{ name: string; most: number; unlimited: boolean }>(

@@ -5,7 +5,10 @@ import { limitedRoles } from './secure-views.ts';
 export interface ReaderLogins {
   /** Names of all roles that are limited to parties. */
   readonly limited: readonly string[];
-  /** Names of such roles that can log in, and of logins that are members of one, such as those of tokens. */
+  /**
+   * Names of such roles that can log in, and of logins that are members of such a role, for example the logins of
+   * tokens.
+   */
   readonly logins: readonly string[];
 }
 

@@ -1,6 +1,6 @@
 /**
  * Creates reader roles, either for everything in the schemas of a stream, or only for rows that certain parties may
- * see. A limited role gets its grants last, after its policies and the views are ready.
+ * see. A limited role gets its grants last, after its policies exist and the views are ready.
  */
 import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { ClientBase } from 'pg';
@@ -20,9 +20,12 @@ export interface ReaderRole {
   readonly parties: readonly string[];
   /** Password as `create role` accepts it. If undefined, neither the password nor the right to log in changes. */
   readonly password: string | undefined;
-  /** Connection limit. If undefined, {@link defaultConnections} for a new role and no change for an existing one. */
+  /**
+   * Connection limit. If undefined, a new role gets {@link defaultConnections}, and the limit of an existing role is
+   * not changed.
+   */
   readonly connections?: number | undefined;
-  /** Whether other programs use the database too: then the rights of `public` in it stay. */
+  /** Whether other programs use the database too. If so, the rights of `public` in it are kept. */
   readonly sharedDatabase?: boolean;
 }
 
@@ -35,14 +38,17 @@ interface Facts {
   readonly superuser: boolean;
   /** Statements that limit the temporary files of the role. */
   readonly temporaryFiles: readonly string[];
-  /** Whether policies do not apply to the role: superuser, bypassrls, or a member of another role. */
+  /**
+   * Whether row security policies do not apply to the role, because it is a superuser, has bypassrls, or is a member of
+   * another role.
+   */
   readonly unbound: boolean;
   readonly limited: boolean;
-  /** Whether the role may write to the tables, as the indexer does. As a reader it could no longer write. */
+  /** Whether the role may write to the tables, as the indexer does. If it became a reader, it could no longer write. */
   readonly writes: boolean;
   /** Whether the role has tokens, whose logins are members of it. */
   readonly hasTokens: boolean;
-  /** Whether a role other than the owner may write: row-level security would refuse its COPY. */
+  /** Whether a role other than the owner may write. Row-level security would refuse its COPY. */
   readonly foreignWriter: boolean;
 }
 
@@ -59,8 +65,8 @@ export function onlyReads(alias: string): string {
 }
 
 /**
- * The statements of {@link grantReader}, one list per transaction. Statements on views are missing, because they are
- * generated when it runs.
+ * The statements of {@link grantReader}, one list per transaction. Statements on views are not included, because
+ * `grantReader` generates them when it runs.
  */
 export async function planReader(database: Database, reader: ReaderRole): Promise<readonly (readonly string[])[]> {
   const facts = await database.withClient((client) => readFacts(client, database.schema, reader.role));
@@ -75,14 +81,15 @@ export async function planReader(database: Database, reader: ReaderRole): Promis
 export async function grantReader(database: Database, reader: ReaderRole): Promise<void> {
   const transactions = await planReader(database, reader);
   const limited = reader.parties.length > 0;
-  // One table per transaction: locking all tables at once would block the writer, or be blocked by it.
+  // Each transaction changes one table. A transaction that locks all tables at once would block the writer, or the
+  // writer would block it.
   for (const statements of transactions) {
     await shortChange(database, async (client) => {
       for (const statement of statements) await client.query(statement);
     });
   }
   if (!limited) return;
-  // Runs before the role may read anything.
+  // This runs before the role may read anything.
   await dropContentStatistics(database);
   await shortChange(database, async (client) => {
     await secureViewsFor(client, readSchemas(database.schema), [reader.role]);
@@ -159,14 +166,14 @@ function plan(facts: Facts, reader: ReaderRole, schemas: ReadSchemas): readonly 
   const names = Object.values(schemas).map((schema) => escapeIdentifier(schema));
   const usage = names.map((schema) => `grant usage on schema ${schema} to ${name}`);
   const later = `alter default privileges for role ${escapeIdentifier(facts.owner)}`;
-  // Revokes rights that the role was given before. Functions need no grant: functions for every login are listed where
-  // they are created.
+  // Revokes rights that were granted to the role before. Functions need no grant here, because the statements that
+  // create them say which of them every login may call.
   const clean = names.flatMap((schema) => [
     `revoke all on all functions in schema ${schema} from ${name}`,
     `${later} in schema ${schema} revoke execute on functions from ${name}`,
   ]);
   const role = [
-    // Runs before there is a login that could call them.
+    // These statements run before a login exists that could call the functions.
     ...(facts.superuser && reader.sharedDatabase !== true ? takeFromPublic : []),
     ...roleStatements(facts, reader),
     ...facts.temporaryFiles,

@@ -1,7 +1,7 @@
 /**
  * Creates, lists, revokes and looks up reader tokens: table `reader_tokens`, and for each token a login that is a
- * member of its role. Statements of users run as that login, because they could undo a role that was only set in the
- * session.
+ * member of its role. Statements of users run as that login. If the role were only set in the session, a statement
+ * could reset it.
  */
 import { randomBytes } from 'node:crypto';
 import type { ClientBase } from 'pg';
@@ -17,7 +17,7 @@ export interface TokenRequest {
   readonly role: string;
   readonly name: string | null;
   readonly expiresAt: Date | null;
-  /** Whether other programs use the database too: then the rights of `public` in it stay. */
+  /** Whether other programs use the database too. If so, the rights of `public` in it are kept. */
   readonly sharedDatabase?: boolean;
 }
 
@@ -89,7 +89,7 @@ export async function listTokens(database: Database): Promise<readonly ListedTok
 }
 
 /**
- * Revokes a token and drops its login. Open streams of the token end without further action.
+ * Revokes a token and drops its login. Open streams that use the token end without further action.
  * @throws IndexerError READER_TOKEN_NOT_FOUND; STORE_NOT_PERMITTED or READER_TOKEN_LOGIN_KEPT if its login stays,
  * although the token is revoked
  */
@@ -108,15 +108,15 @@ export async function revokeToken(database: Database, id: string): Promise<void>
 /** SQL over a row `t`: why the token is no longer accepted, as {@link TokenEnd}. */
 const ended = `case when t.revoked_at is not null then 'revoked' when t.expires_at <= now() then 'expired' end`;
 /**
- * SQL over a row `t`: whether the login of the token is unchanged and can only read. A role that was dropped and
- * created again is another role.
+ * SQL over a row `t`: whether the login of the token is unchanged and can only read. If the role was dropped and
+ * created again, it is a different role.
  */
 const isMember = (storage: string): string =>
   `exists (select from pg_auth_members m join pg_roles g on g.oid = m.roleid join pg_roles l on l.oid = m.member
                  where g.rolname = t.role_name and l.rolname = t.login_name
                    and ${moreThanReading('l.oid', storage)} is null)`;
 
-/** The subset of these tokens that exist, by their hash in hex. @throws IndexerError STORE_ errors */
+/** Returns those tokens that exist, by their hash in hex. @throws IndexerError STORE_ errors */
 export async function readTokens(
   database: Database,
   hashes: readonly Buffer[],

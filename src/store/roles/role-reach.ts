@@ -1,6 +1,6 @@
 /**
  * Finds rights of a role in the schemas of a stream that go beyond reading. The indexer runs statements of users as
- * such roles, and a right to insert is only one of several harmful rights. Generates SQL text only.
+ * such roles, so every harmful right matters, for example a right to insert. Generates SQL text only.
  */
 import { escapeLiteral } from 'pg';
 import { readSchemas } from '../connection/read-schemas.ts';

@@ -1,6 +1,6 @@
 /**
  * Rights of the writer and the redactor on the tables of a stream, derived from the table entries. Generates SQL text
- * that runs with the storage as search path.
+ * that runs with the storage schema as search path.
  */
 import { escapeIdentifier } from 'pg';
 import { readSchemas } from '../connection/read-schemas.ts';
@@ -27,8 +27,8 @@ function updated(role: 'writer' | 'redactor'): Readonly<Record<string, string>> 
 }
 
 /**
- * Functions of schema pqs that remove data. Only the redactor gets a grant: for any other role the calls would fail
- * anyway.
+ * Functions of schema pqs that remove data. Only the redactor gets a grant, because the calls of any other role would
+ * fail anyway.
  */
 const removing = [
   '__contract_state(text)',
@@ -100,9 +100,9 @@ export function writerGrants(role: string, storage: string): readonly string[] {
     `grant insert on ${inserted.join(', ')} to ${name}`,
     ...updates(updated('writer'), name),
     `grant execute on function ${writerFunctions(storage).join(', ')} to ${name}`,
-    // The status page reads updates through functions of this schema, which run with the rights of the writer.
+    // The status page reads updates through functions of this schema. They run with the rights of the writer.
     `grant usage on schema ${explore} to ${name}`,
-    // For local clients of `/changes` without a token.
+    // Local clients may read `/changes` without a token, and the writer reads for them.
     `grant select on ${explore}.events to ${name}`,
     `grant delete on ${removed.join(', ')} to ${name}`,
     // The writer reads URLs and secrets of webhooks for deliveries.

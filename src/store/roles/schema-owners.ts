@@ -1,7 +1,7 @@
 /**
  * Checks the owners of schemas before anything is created in them. A role that may create schemas in the database can
- * create one with our name first. As its owner it can then replace our functions in it by its own, regardless of who
- * created them.
+ * create a schema with our name before we do. As the owner of the schema, it can then replace our functions, even those
+ * that other roles created.
  */
 import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { ClientBase } from 'pg';
@@ -12,8 +12,8 @@ import { readSchemas } from '../connection/read-schemas.ts';
 /**
  * SQL: the first of our schemas that belongs to an untrusted role. Trusted are the current role, the roles it is a
  * member of, and administrators of the database. The owner of a stream that cannot log in, as `grant-roles` creates it,
- * is trusted as well. Membership does not count for superusers, who are members of every role. No name depends on the
- * search path: `(oid, name)` has no better match.
+ * is trusted as well. Membership does not count for superusers, because they are members of every role. No name in the
+ * statement depends on the search path: no other function matches `(oid, name)` better.
  */
 function untrustedOwnerSql(storage: string): string {
   const names = Object.values(readSchemas(storage)).map((name) => `${escapeLiteral(name)}::pg_catalog.name`);

@@ -1,6 +1,6 @@
 /**
- * Encodes a password as Postgres stores it (SCRAM-SHA-256, RFC 5802 and 7677). Sent in this form, the password itself
- * reaches neither the server nor its log.
+ * Encodes a password as Postgres stores it (SCRAM-SHA-256, RFC 5802 and 7677). If a password is sent in this form, the
+ * password itself appears neither on the server nor in its log.
  */
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto';
 

@@ -1,14 +1,14 @@
 /**
  * Makes views safe for roles that are limited to parties. By default, views run with the rights of their owner, who can
- * read every row. If there are limited roles, every view has to run with the rights of its reader instead. A replaced
- * view loses that setting, so code that creates views calls this in the same transaction. Without limited roles it
- * changes nothing.
+ * read every row. If there are limited roles, every view has to run with the rights of its reader instead. A view that
+ * is replaced loses that setting, so code that creates views calls this module in the same transaction. If there are no
+ * limited roles, nothing is changed.
  */
 import { escapeIdentifier } from 'pg';
 import type { ClientBase } from 'pg';
 import type { ReadSchemas } from '../connection/read-schemas.ts';
 
-/** Roles that are limited to parties: those named by a restrictive policy of the storage. */
+/** Roles that are limited to parties. They are recognized because a restrictive policy of the storage names them. */
 export async function limitedRoles(client: ClientBase, storage: string): Promise<readonly string[]> {
   const { rows } = await client.query<{ name: string }>(
     `select distinct r.rolname::text as name
@@ -40,7 +40,7 @@ export async function secureViews(client: ClientBase, schemas: ReadSchemas): Pro
   if (roles.length > 0) await secureViewsFor(client, schemas, roles);
 }
 
-/** Does the same for these roles, whether or not they have policies already. */
+/** Does the same for these roles, even if they have no policies yet. */
 export async function secureViewsFor(
   client: ClientBase,
   schemas: ReadSchemas,

@@ -48,12 +48,16 @@ export async function makeLogin(
 const dependentObjects = '2BP01';
 
 const undefinedRole = '42704';
-/** A loser of the race finds the role changed or gone at once, so few attempts are enough. */
+/**
+ * If two sessions change the role at the same time, the session that fails sees the changed role immediately, so few
+ * attempts are enough.
+ */
 const attempts = 5;
 
 /**
- * Whether another session changed or dropped the role at the same time: the indexer ends revoked logins too. Postgres
- * reports a concurrent change of a catalog row as an internal error, whose message depends on the language of the server.
+ * Whether another session changed or dropped the role at the same time. This can happen because the indexer also ends
+ * revoked logins. Postgres reports a concurrent change of a catalog row as an internal error, whose message depends on
+ * the language of the server.
  */
 function isConcurrentChange(thrown: unknown): boolean {
   if (!(thrown instanceof DatabaseError)) return false;
@@ -87,7 +91,8 @@ async function tryToDrop(client: ClientBase, login: string): Promise<void> {
   const name = escapeIdentifier(login);
   await client.query(`alter role ${name} nologin`);
   await client.query('select pg_terminate_backend(pid) from pg_stat_activity where usename = $1', [login]);
-  // Dropping the objects of a role requires the rights of that role, and only a superuser has the rights of all roles.
+  // The objects of a role can be dropped only with the rights of that role. Only a superuser has the rights of all
+  // roles.
   if (!found.superuser) await client.query(`grant ${name} to current_user`);
   await client.query(`drop owned by ${name}`);
   await client.query(`drop role ${name}`).catch((thrown: unknown) => {
@@ -105,7 +110,7 @@ interface EndedLogin {
   readonly login: string;
   /** Whether the current role may set the login to `nologin`. */
   readonly mayAlter: boolean;
-  /** Whether the current role can become the login, and so end its sessions. */
+  /** Whether the current role can switch to the login, so that it can end the sessions of the login. */
   readonly mayBecome: boolean;
   readonly open: boolean;
 }
@@ -141,10 +146,10 @@ export async function endExpiredLogins(database: Database): Promise<number | und
 
 async function endLogin(client: ClientBase, { login, mayAlter, mayBecome, open }: EndedLogin): Promise<void> {
   const name = escapeIdentifier(login);
-  // Comes first, so that no session begins after the others are ended.
+  // This comes first, so that no new session begins after the existing sessions are ended.
   if (mayAlter) await client.query(`alter role ${name} nologin`);
   if (!open || !mayBecome) return;
-  // Runs as the login, which may end its own sessions: the writer does not inherit the rights of the login.
+  // This runs as the login, which may end its own sessions. The writer does not inherit the rights of the login.
   await client.query(
     `begin;
      set local role ${name};

@@ -1,6 +1,7 @@
 /**
- * Functions of Postgres through which every login can write, whatever rights it has: large objects, which stay, and
- * messages in the write-ahead log. Neither is limited. This program calls none of them.
+ * Functions of Postgres through which every login can write, even without any rights. They create large objects, which
+ * stay in the database, or messages in the write-ahead log. Neither is limited in size. This program calls none of
+ * these functions.
  */
 import type { ClientBase } from 'pg';
 import { readersThatMayCall, revokeFromPublic } from './reader-functions.ts';

@@ -1,7 +1,7 @@
 /**
- * Checks whether the role of a connection has all rights that writing needs, and if not, which other role it is. Each
- * right is tried on no row, in a transaction that is rolled back. Reading the catalog instead would mean checking
- * owners, members, row security and columns separately.
+ * Checks whether the role of a connection has all rights that writing needs, and otherwise identifies the role. Each
+ * right is tried with a statement that affects no row, in a transaction that is rolled back. A check by catalog would
+ * have to consider owners, members, row security and columns separately.
  */
 import { DatabaseError, escapeIdentifier, type ClientBase } from 'pg';
 import type { Database } from '../connection/database.ts';
@@ -23,12 +23,12 @@ export interface TriedRights {
 }
 
 /**
- * Tries the rights of the writer. Missing tables are skipped, because other checks cover the schema. It takes the locks
- * of a writer that changes no row, and up to a second.
+ * Tries the rights of the writer. Missing tables are skipped, because other checks cover the schema. It takes the same
+ * locks as a writer that changes no row, and runs for up to a second.
  */
 export async function tryRights(database: Database): Promise<TriedRights> {
   return await database.withClient(async (client) => {
-    // Sessions of readers are read-only by default, which says nothing about their rights.
+    // Sessions of readers are read-only by default, even if the role has the right to write.
     await client.query('begin read write');
     try {
       const columns = await columnsOf(client, database.schema);
@@ -54,8 +54,8 @@ export interface TriedPruning {
 }
 
 /**
- * Tries the rights for pruning by INDEXER_RETENTION. The writer of `grant-roles` lacks them until it is also a
- * redactor.
+ * Tries the rights for pruning by INDEXER_RETENTION. The writer role that `grant-roles` creates lacks them unless it is
+ * also a redactor.
  */
 export async function tryPruning(database: Database): Promise<TriedPruning> {
   return await database.withClient(async (client) => {
@@ -113,7 +113,7 @@ function redactorTrials(columns: Columns, schema: string): readonly Trial[] {
 }
 
 function pruningTrials(columns: Columns, schema: string): readonly Trial[] {
-  // Pruning does not delete holds and updates in quarantine.
+  // Pruning deletes neither holds nor updates in quarantine.
   const deleted = pruned.filter((table) => table !== 'retention_holds' && table !== 'quarantine');
   return trialsOf(columns, {
     inserted: [],
@@ -156,7 +156,7 @@ async function columnsOf(client: ClientBase, schema: string): Promise<Columns> {
   return new Map(rows.map(({ table, columns }) => [table, columns]));
 }
 
-/** The statement reads nothing, so that a missing right to read is not mistaken for a missing right to insert. */
+/** The statement reads no table, so that a missing right to read is not mistaken for a missing right to insert. */
 function insertTrial(table: string, columns: readonly string[]): Trial {
   const nulls = columns.map(() => 'null').join(', ');
   return {
@@ -183,8 +183,8 @@ function callTrial(called: string): Trial {
   const values = types.length === 0 ? ['0'] : types.map((type, nth) => `null::${type} as p${String(nth)}`);
   return {
     right: `execute on function ${called}`,
-    // The arguments are columns of a subquery that is not inlined: the planner could evaluate a call with constants
-    // without checking the right.
+    // The arguments are columns of a subquery that is not inlined. If they were constants, the planner could evaluate
+    // the call without checking the right.
     statement: `select ${called.slice(0, at)}(${names.join(', ')}) from (select ${values.join(', ')} offset 0) as p where false`,
   };
 }

@@ -1,9 +1,9 @@
 /**
  * Distributes the tables of a new schema over the workers of Citus. Tables that grow with the history are distributed
- * by offset, all in the same way: the rows of one update are on one worker, and joins by position (offset and node) run
- * there. Dictionaries are on every node. All other tables, most importantly the stream row, are on the coordinator,
- * where the checkpoint is compared and set. Source: Citus documentation, "Creating and Modifying Distributed Objects
- * (DDL)" and "Citus Utility Functions".
+ * by offset, all in the same way. The rows of one update are therefore on one worker, and joins by position (offset and
+ * node) run there. Dictionaries are on every node. All other tables are on the coordinator. The most important of these
+ * is the table with the stream row, where the checkpoint is compared and set. Source: Citus documentation, "Creating
+ * and Modifying Distributed Objects (DDL)" and "Citus Utility Functions".
  */
 import type { ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
@@ -31,8 +31,8 @@ const byOffset: readonly string[] = [
 const everywhere: readonly string[] = tablesWhere(({ nodes }) => nodes === 'everywhere');
 
 /**
- * Functions of the read schemas that only read tables that are on every node, and the views they read. If a query is
- * sent to a worker as a unit, the worker calls these functions.
+ * Functions of the read schemas that only read tables that are on every node, and the views they read. If a complete
+ * query is sent to a worker, the worker calls these functions.
  */
 const readEverywhere = {
   explore: {
@@ -65,14 +65,15 @@ const readEverywhere = {
 } as const;
 
 /**
- * The first migration that may only run on distributed tables: Citus does not distribute a table if a function of this
- * server depends on it.
+ * The first migration that must run after the tables are distributed. Citus does not distribute a table if a function
+ * on this server depends on it.
  */
 const functionsOverTables = '0005_writer_functions';
 
 /**
- * Distributes existing tables that are not distributed yet. If no table is, `requestedDistribution` decides, and the
- * first step checks whether distribution is possible. Runs in the caller's transaction, which holds the migration lock.
+ * Distributes existing tables that are not distributed yet. If no table is distributed yet, `requestedDistribution`
+ * determines whether to distribute, and the first step checks whether this is possible. Runs in the caller's
+ * transaction, which holds the migration lock.
  * @param requestedDistribution if undefined, tables are distributed only if some already are
  * @param next the migration that is applied next; undefined if none is left
  * @throws IndexerError `CITUS_REFUSED` if this database has no Citus, or if tables exist on this server only
@@ -98,14 +99,15 @@ export async function distribute(
     );
   }
   await distributeMissing(client, requestedDistribution?.shards);
-  // This session was set up before the tables were distributed, and it will be used after the commit.
+  // This session was set up before the tables were distributed, and it is used again after the commit.
   await client.query(planDistributed);
 }
 
 async function distributeMissing(client: ClientBase, shards: number | undefined): Promise<void> {
   const missing = await onThisServer(client);
   if (missing.size === 0) return;
-  // One connection per worker, so that each statement sees the objects that earlier ones created on the workers.
+  // Only one connection per worker is used, so that each statement sees the objects that earlier statements created on
+  // that worker.
   await client.query(`set local citus.multi_shard_modify_mode to 'sequential'`);
   await client.query(`select set_config('citus.shard_count', $1, true)`, [String(shards ?? (await workers(client)))]);
   for (const table of byOffset.filter((name) => missing.has(name))) {
@@ -144,17 +146,17 @@ export async function isDistributed(client: ClientBase): Promise<boolean> {
 }
 
 /**
- * For objects over tables of both kinds, until the transaction ends: Citus does not create them on workers, where some
- * of their tables are missing. Queries are planned on the coordinator, which has all tables.
+ * Used for objects over both local and distributed tables. Until the transaction ends, Citus does not create objects on
+ * workers, because some of the tables are missing there. Queries are planned on the coordinator, which has all tables.
  */
 export const onThisNodeOnly = 'set local citus.enable_ddl_propagation to off';
 
 /**
  * Adapts functions of the read side to Citus. Runs in the caller's transaction.
  *
- * Citus plans a query in a SQL function from its original text, without the arguments. In PL/pgSQL it gets both, so
- * functions that read tables are converted to PL/pgSQL. Workers run functions that only need their arguments or tables
- * on every node.
+ * Citus plans a query in a SQL function from its original text, without the arguments. In PL/pgSQL, Citus gets the
+ * query together with its arguments, so functions that read tables are converted to PL/pgSQL. Workers run functions
+ * that need only their arguments or tables on every node.
  */
 export async function fitFunctions(client: ClientBase, storage: string): Promise<void> {
   const schemas = [Object.values(readSchemas(storage))];
@@ -175,8 +177,8 @@ export async function fitFunctions(client: ClientBase, storage: string): Promise
 }
 
 /**
- * Lets workers run these functions. There they are queries within a query, which Citus must be set to allow, because it
- * cannot know that their tables are on every node.
+ * Lets workers run these functions. On a worker, such a function runs a query within a query. Citus must be configured
+ * to allow this, because it cannot know that the tables are on every node.
  */
 async function readOnWorkers(
   client: ClientBase,
@@ -200,8 +202,8 @@ async function readOnWorkers(
 }
 
 /**
- * In both languages, column names take precedence over parameter names. The server returns the body with all names
- * qualified.
+ * In both languages, column names take precedence over parameter names. The server returns the body of a function with
+ * qualified names.
  */
 const toPlpgsql = `
 do $do$

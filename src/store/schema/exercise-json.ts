@@ -1,6 +1,6 @@
 /**
- * Storage type of the arguments and results of exercises. It is chosen when the tables are created. Only the type of
- * their columns records it, so it cannot be inconsistent.
+ * Storage type of the arguments and results of exercises. It is chosen when the tables are created. It is recorded only
+ * as the type of the columns, so there can be no contradiction.
  */
 import { escapeLiteral } from 'pg';
 import type { ClientBase } from 'pg';

@@ -1,8 +1,9 @@
 /**
- * Brings a schema to the state that this program expects. Migrations are numbered SQL files, forward only. Each runs in
- * its own transaction together with its row in `schema_migrations`. Any number of migrators may start at once: a
- * transaction-level advisory lock lets one work, and the others then find nothing to do. A schema that is newer than
- * the program, or has the layout before these migrations, is never changed.
+ * Brings a schema to the state that this program expects. Migrations are numbered SQL files and cannot be reverted.
+ * Each migration runs in its own transaction, which also adds its row to `schema_migrations`. Several migrators may
+ * start at the same time. A transaction-level advisory lock lets one of them work, and the others then have nothing
+ * left to do. A schema is never changed if it is newer than the program, or if it has a layout from before these
+ * migrations.
  */
 import { readFile, readdir } from 'node:fs/promises';
 import { escapeIdentifier, escapeLiteral } from 'pg';
@@ -25,7 +26,7 @@ export interface Migration {
 
 const directory = new URL('../../../migrations/', import.meta.url);
 const fileName = /^\d{4}_[a-z0-9_]+\.sql$/;
-/** Building an index on a large table takes long, and the driver cannot turn off its limit for a single query. */
+/** Creating an index on a large table takes long, and the driver cannot disable its time limit for a single query. */
 const migrationLimitMs = 24 * 60 * 60 * 1000;
 
 const createMigrationsTable = `create table schema_migrations (
@@ -45,13 +46,13 @@ export async function migrationFiles(): Promise<readonly Migration[]> {
 }
 
 export interface MigrateOptions {
-  /** Used instead of all shipped migrations; then the read side is not created. */
+  /** These files are used instead of all shipped migrations. In this case the read side is not created. */
   readonly files?: readonly Migration[] | undefined;
   /** How new tables store arguments and results of exercises; `jsonb` by default. */
   readonly exerciseJson?: ExerciseJson | undefined;
   /**
-   * How to distribute new tables over the workers of Citus. If omitted, new tables are distributed like existing ones,
-   * and not distributed if there are none.
+   * How to distribute new tables over the workers of Citus. If omitted, new tables are distributed like existing
+   * tables. If there are no existing tables, new tables are not distributed.
    */
   readonly distribution?: Distribution | undefined;
 }
@@ -84,7 +85,7 @@ export async function migrate(
     if (await locked(database, (client) => applyOne(client, database.schema, file, exerciseJson))) mine.push(file.id);
   }
   if (distribution !== undefined || mine.length > 0) await distributed();
-  // Tests apply only some migrations; views and functions need all of them.
+  // Tests apply only some of the migrations, but the views and functions need all of them.
   if (files === undefined) await locked(database, (client) => makeReadSide(client, database.schema));
   return mine;
 }
@@ -108,7 +109,10 @@ export async function assertMigrated(database: Database, files?: readonly Migrat
   });
 }
 
-/** Everything that `migrate` would do to an empty database, as one SQL transaction for psql. Needs no connection. */
+/**
+ * Prints everything that `migrate` would do to an empty database, as one SQL transaction for psql. It needs no
+ * connection.
+ */
 export async function printMigrations(
   schema: string,
   { files, exerciseJson = 'jsonb' }: MigrateOptions = {},
@@ -121,7 +125,7 @@ export async function printMigrations(
   return [
     '-- For a new schema. Run with: psql --set ON_ERROR_STOP=1 --file <this file>',
     'begin;',
-    // Runs before any name is looked up in one of the schemas.
+    // This statement comes before any statement that refers to a name in one of the schemas.
     `create schema if not exists ${name};`,
     files === undefined ? createReadSchemas(schema) : '',
     printedRefusal(schema),
@@ -129,33 +133,37 @@ export async function printMigrations(
     setExerciseJsonSql(exerciseJson),
     `${createMigrationsTable};\n`,
     ...steps,
-    // Migrations given by the caller may not create all tables that the read side needs.
+    // The migrations that the caller passes may not create all tables that the read side needs.
     files === undefined ? await readSideScript(schema) : '',
     'commit;\n',
   ].join('\n');
 }
 
 /**
- * Runs `work` in a transaction that holds the migration lock of this schema. The lock is transaction-level, so that
- * poolers cannot leak it.
+ * Runs `work` in a transaction that holds the migration lock of this schema. The lock ends with the transaction, so
+ * that it cannot remain in a session of a pooler.
  */
 function locked<T>(database: Database, work: (client: PoolClient) => Promise<T>): Promise<T> {
   return database.transaction(async (client) => {
-    // Read committed, because changes of the previous holder of the lock must be visible once the lock is granted.
+    // The isolation level is read committed, because changes of the previous holder of the lock must be visible after
+    // the lock is granted.
     await client.query(
       `set transaction isolation level read committed; set local statement_timeout = 0; set local lock_timeout = '10min'`,
     );
     await client.query(
       withMigrationTimeout('select pg_advisory_xact_lock(hashtext($1))', [`ledger_indexer:${database.schema}`]),
     );
-    // Short from here on, because a migration that waits for a table lock makes every later reader of the table wait
-    // too.
+    // From here on, the lock timeout is short. If a migration waits for a lock on a table, all later readers of the
+    // table wait too.
     await client.query(`set local lock_timeout = '5s'; set local search_path to ${escapeIdentifier(database.schema)}`);
     return work(client);
   });
 }
 
-/** Checks for existence first, because `if not exists` requires the right to create even if the object exists. */
+/**
+ * Checks whether the object exists first, because `if not exists` requires the right to create even if the object
+ * exists.
+ */
 async function createMissing(client: PoolClient, schema: string): Promise<void> {
   const found = await client.query('select from pg_namespace where nspname = $1', [schema]);
   if (found.rowCount === 0) await client.query(`create schema ${escapeIdentifier(schema)}`);
@@ -178,7 +186,7 @@ async function appliedIds(client: PoolClient, schema: string): Promise<ReadonlyS
   return new Set(rows.map(({ id }) => id));
 }
 
-/** False if another migrator has applied it already. */
+/** Resolves to false if another migrator has already applied it. */
 async function applyOne(
   client: PoolClient,
   schema: string,
@@ -193,13 +201,14 @@ async function applyOne(
 }
 
 function withMigrationTimeout(text: string, values?: readonly string[]): QueryConfig & { query_timeout: number } {
-  // Without values, the driver uses the simple protocol, the only one that accepts several statements.
+  // If there are no values, the driver uses the simple protocol, which is the only protocol that accepts several
+  // statements.
   return { text, query_timeout: migrationLimitMs, ...(values === undefined ? {} : { values: [...values] }) };
 }
 
 /**
- * Refuses the layout of an earlier commit: before 1.0, migrations were rewritten. Such a schema has a migration of a
- * known number with another name.
+ * Refuses a layout from before version 1.0, when migrations were still rewritten. In such a schema, a migration has a
+ * known number but a different name.
  */
 function refuseEarlierLayout(schema: string, applied: ReadonlySet<string>, known: readonly Migration[]): void {
   const ids = new Set(known.map(({ id }) => id));

@@ -16,7 +16,7 @@ import { limitedRoles, secureViews } from '../roles/secure-views.ts';
 const directory = new URL('../../../migrations/read/', import.meta.url);
 const fileName = /^\d{2}_[a-z0-9_]+\.sql$/;
 
-/** Files that need not run again after a swap, because their effects stay on existing objects. */
+/** These files need not run again after a swap, because their effects on existing objects are kept. */
 const keptOnSwap = /^(?:59_explore_comments|90_rights)\.sql$/;
 const comment = /^comment on [^;']*'(?:[^']|'')*';\n/gm;
 
@@ -35,8 +35,8 @@ async function readSideFiles(): Promise<readonly { readonly name: string; readon
 }
 
 /**
- * SQL that creates the read schemas. It is separate for callers that must check the owners before anything is created
- * in them.
+ * SQL that creates the read schemas. It is a separate function because some callers must check the owners of the
+ * schemas before anything is created in them.
  */
 export function createReadSchemas(storage: string): string {
   const { explore, typed, pqs, multisync } = readSchemas(storage);
@@ -49,7 +49,7 @@ function hashOf(script: string): string {
   return `read side ${createHash('sha256').update(script).digest('hex')}`;
 }
 
-/** Replaces `:name` by the quoted schema and `:'name'` by the schema as a text literal. `::type` stays. */
+/** Replaces `:name` by the quoted schema and `:'name'` by the schema as a text literal. `::type` is not changed. */
 function withNames(sql: string, schemas: ReadSchemas): string {
   return sql.replaceAll(
     /(?<!:):(')?(storage|explore|typed|pqs|multisync)\b'?/g,
@@ -60,16 +60,16 @@ function withNames(sql: string, schemas: ReadSchemas): string {
 
 /**
  * Adapts the script to the workers of Citus. Text after `workers` in a comment is used; text between two comments
- * `alone` is removed. These comments mark which rows must be collected before the rest is computed from them, which is
- * not necessary on a single server.
+ * `alone` is removed. These comments mark rows that must be collected before other rows are computed from them. On a
+ * single server, this is not necessary.
  */
 function overWorkers(script: string): string {
   return script.replaceAll(/\/\*workers\b(.*?)\bworkers\*\//gs, '$1').replaceAll(/\/\*alone\*\/.*?\/\*alone\*\//gs, '');
 }
 
 /**
- * Creates the read side if it is missing or of another version; true if it was created. Call it in a transaction that
- * holds the migration lock.
+ * Creates the read side if it is missing or belongs to another version. Resolves to true if it was created. Call it in
+ * a transaction that holds the migration lock.
  * @throws IndexerError `SCHEMA_OWNER_MISMATCH`
  */
 export async function makeReadSide(client: ClientBase, storage: string): Promise<boolean> {
@@ -90,8 +90,9 @@ export async function makeReadSide(client: ClientBase, storage: string): Promise
 }
 
 /**
- * Replaces views and functions by the same ones over the tables that now have the name of the storage. Objects built on
- * them stay, and so do comments and rights. Only for a read side of this version. Runs in the caller's transaction.
+ * Replaces views and functions with identical ones over the tables that now have the name of the storage. Objects that
+ * depend on them are kept, and so are comments and rights. The read side must belong to this version. Runs in the
+ * caller's transaction.
  */
 export async function moveReadSide(client: ClientBase, storage: string): Promise<void> {
   const schemas = readSchemas(storage);

@@ -1,7 +1,8 @@
 /**
- * Objects outside a storage that depend on its tables and functions: views, functions, and objects that a rename does
- * not change. Postgres prints a view without the schema of its tables if that schema is in the search path. Run with
- * another storage in the search path, the same text creates the same view over that storage.
+ * Finds and moves objects outside a storage that depend on its tables and functions: views, functions, and objects that
+ * a rename does not change. If the schema of the tables is in the search path, Postgres prints a view without the
+ * schema name. If the same text is run with another storage in the search path, it creates the same view over that
+ * storage.
  */
 import { escapeIdentifier } from 'pg';
 import type { ClientBase } from 'pg';
@@ -70,8 +71,8 @@ export async function allDependents(client: ClientBase, storage: string): Promis
 }
 
 /**
- * Replaces views and functions that still depend on `from` by the same ones over `to`; their OIDs stay. Runs in the
- * caller's transaction.
+ * Replaces views and functions that still depend on `from` with identical ones over `to`. Their OIDs do not change.
+ * Runs in the caller's transaction.
  * @throws IndexerError REBUILD_REFUSED with the names of objects that cannot be replaced
  */
 export async function moveDependents(client: ClientBase, from: string, to: string): Promise<readonly string[]> {

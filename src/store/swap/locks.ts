@@ -1,9 +1,9 @@
 /**
- * The locks of the swap. Views are replaced, so no session may be reading one. Views that are free are locked at once,
- * so that later sessions wait without holding locks. Then the swap waits for the sessions that read the other views. If
- * a session holds one view and waits for another, the swap times out: its limit is below that of the deadlock check.
- * Tables are locked against writes but can still be read: at that moment, the previous storage is as new as the next
- * one.
+ * Takes the locks for the swap. The swap replaces views, so no session may be reading them. Views that no session is
+ * reading are locked immediately, so that later sessions wait without holding locks. Then the swap waits for the
+ * sessions that read the other views. If a session holds a lock on one view and waits for another view, the swap times
+ * out, because its time limit is shorter than that of the deadlock check. Tables are locked against writes but can
+ * still be read, because both storages have the same contents at that moment.
  */
 import type { ClientBase } from 'pg';
 import { escapeLiteral } from 'pg';
@@ -19,7 +19,7 @@ const longestMs = 2_000;
 /**
  * Locks every view for readers, and every table of the storage against writes, in less than deadlock_timeout. A view is
  * locked by transferring it to its own owner, which locks only the view; LOCK would also lock the tables below it.
- * @param tables `access exclusive` also prevents reads; for two storages that are not at the same offset
+ * @param tables `access exclusive` also prevents reads; it is used if the two storages are not at the same offset
  * @throws IndexerError STORE_STATEMENT_TIMEOUT or STORE_LOCKED if it does not get the locks in time
  */
 export async function lockStorage(
@@ -86,7 +86,10 @@ function viewsInOrder(schemas: string): string {
       order by d.depth, v.nspname, v.relname`;
 }
 
-/** Names of sessions that block this waiting session, with the name of their program if Postgres reveals it. */
+/**
+ * Descriptions of sessions that block this waiting session. They include the name of the program if Postgres reveals
+ * it.
+ */
 export async function blockersOf(client: ClientBase, pid: number): Promise<readonly string[]> {
   const { rows } = await client.query<{ holder: string }>(
     `select ${holderName} as holder from unnest(pg_blocking_pids($1)) b (pid) join pg_stat_activity a on a.pid = b.pid`,
@@ -99,9 +102,9 @@ const holderName = `format('%s (process %s, role %s)', coalesce(nullif(a.applica
 
 /**
  * Sessions that may still read a snapshot older than the last commit of the next storage. They would read the storage
- * as of then, with a checkpoint below the one that others have read. A transaction that began after the commit has no
- * such snapshot. Postgres does not always return the start of other roles' transactions; then only the snapshot
- * decides.
+ * in its earlier state, with a checkpoint below one that other sessions have already read. A transaction that began
+ * after the commit has no such snapshot. Postgres does not always return the start of transactions of other roles. In
+ * that case, only the snapshot is checked.
  * @param xid transaction id of the last commit
  * @param at time of the last commit by the clock of the server
  */

@@ -9,10 +9,13 @@ import type { ClientBase, QueryConfig } from 'pg';
 import { keepNoneForLimited } from '../roles/content-statistics.ts';
 import { searchIn } from './dependents.ts';
 
-/** The driver cannot turn off its limit for a single query. */
+/** The driver cannot disable its time limit for a single query, so this limit is very long. */
 const buildLimitMs = 24 * 60 * 60 * 1000;
 
-/** The statements that a query returns. $1 of the query is the schema of one storage, $2 that of the other. */
+/**
+ * Runs a query that returns statements. In the query, $1 is the schema of one storage and $2 is the schema of the other
+ * storage.
+ */
 async function statements(client: ClientBase, text: string, from: string, to: string): Promise<readonly string[]> {
   await searchIn(client, from);
   const { rows } = await client.query<{ statement: string }>(text, [from, to]);
@@ -26,14 +29,14 @@ async function runIn(client: ClientBase, schema: string, texts: readonly string[
   await client.query(patient);
 }
 
-/** SQL: pairs of relations of the same name and kind: `o` in schema $1, `n` in schema $2. */
+/** SQL: pairs of relations that have the same name and kind. `o` is in schema $1, and `n` is in schema $2. */
 const pairs = `pg_class o join pg_class n on n.relname = o.relname and n.relkind = o.relkind
   where o.relnamespace = (select oid from pg_namespace where nspname = $1)
     and n.relnamespace = (select oid from pg_namespace where nspname = $2)`;
 
-// Indexes and statistics take long on large tables, so they are built before any session has to wait.
+// Creating indexes and statistics takes long on large tables, so this is done before any session has to wait.
 
-/** SQL: indexes that the other storage lacks, except those of keys. */
+/** SQL: indexes that the other storage lacks, except indexes of keys. */
 const missingIndexes = `
 select pg_get_indexdef(i.indexrelid, 0, true) as statement
   from pg_index i
@@ -67,7 +70,7 @@ export async function buildMissing(client: ClientBase, from: string, to: string)
     ...(await statements(client, missingStatistics, from, to)),
   ];
   await runIn(client, to, found);
-  // Limited roles are those of the storage that will be replaced.
+  // The limited roles are those of the storage that will be replaced.
   await keepNoneForLimited(client, from, to);
   return found;
 }
@@ -179,8 +182,8 @@ select format('alter table %I alter column %I set statistics %s', o.relname, c.a
   join pg_attribute d on d.attrelid = o.after and d.attname = c.attname`;
 
 /**
- * SQL: comments that differ between the storages. This program writes the same comments on both, so others have added
- * these.
+ * SQL: comments that differ between the storages. This program writes the same comments on both storages, so different
+ * comments were added by operators or readers.
  */
 const comments = `
 select format('comment on %s %I is %L',
@@ -240,8 +243,8 @@ export async function carryObjects(client: ClientBase, from: string, to: string)
 }
 
 /**
- * SQL: foreign objects in the schema of the storage. They move with its name, so that their qualified names stay the
- * same.
+ * SQL: objects in the schema of the storage that this program did not create. They are moved to the schema with the
+ * same name, so that their qualified names do not change.
  */
 const own = `
 select format('alter %s %I.%I set schema %I', case o.relkind when 'v' then 'view' when 'm' then 'materialized view'
@@ -266,12 +269,12 @@ select format('alter type %I.%I set schema %I', $1::text, t.typname, $2::text)
    and not exists (select from pg_type n where n.typname = t.typname
                      and n.typnamespace = (select oid from pg_namespace where nspname = $2))`;
 
-/** Moves foreign objects from the schema `from` to the schema `to`. */
+/** Moves objects that this program did not create from the schema `from` to the schema `to`. */
 export async function moveForeign(client: ClientBase, from: string, to: string): Promise<void> {
   await runIn(client, to, await statements(client, own, from, to));
 }
 
-/** Changes the search path of functions in a schema that was renamed from `was`. */
+/** Changes the search path of the functions in a schema whose previous name was `was`. */
 export async function pointFunctions(client: ClientBase, schema: string, was: string): Promise<void> {
   const { rows } = await client.query<{ called: string; path: string }>(
     `select format('%I.%I(%s)', n.nspname, p.proname, pg_get_function_identity_arguments(p.oid)) as called,

@@ -17,11 +17,14 @@ export interface Storages {
   readonly to: string;
 }
 
-/** Tables that are copied completely and replace the rows of the target; also between servers. */
+/**
+ * Tables that are copied completely and whose rows replace the rows of the target. They are also copied between
+ * servers.
+ */
 export const wholly = tablesWhere(({ carried }) => carried === 'wholly');
 
 /**
- * Copies packages, which are read only once. A rebuild computes omitted fields from them, and requests only new
+ * Copies packages, which are read only once. A rebuild uses them to compute omitted fields, and requests only new
  * packages from the participant.
  */
 export async function carryPackages(client: ClientBase, { from, to }: Storages): Promise<void> {
@@ -66,7 +69,7 @@ export async function missingRedactions(client: ClientBase, storages: Storages):
 
 /**
  * Applies redactions of this storage to the other one. The writer of the other storage then begins a new session, which
- * applies them too. Runs in the caller's transaction. It reads entire tables, so it runs before any session has to
+ * applies them too. Runs in the caller's transaction. It reads entire tables, so call it before any session has to
  * wait.
  */
 export async function carryRedactions(client: ClientBase, storages: Storages): Promise<boolean> {

@@ -1,6 +1,6 @@
 /**
- * The schemas of one stream: the live one, the next one, which is being filled, and the previous one, which was live
- * before the last swap. A comment on each schema identifies it as ours.
+ * Handles the schemas of one stream. There are up to three: the live schema, the next schema, which is being filled,
+ * and the previous schema, which was live before the last swap. A comment on a schema identifies it as ours.
  */
 import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { ClientBase } from 'pg';
@@ -10,7 +10,7 @@ import type { Database } from '../connection/database.ts';
 import { refuseStrangers } from '../roles/schema-owners.ts';
 import { migrate, migrationFiles } from '../schema/migrations.ts';
 
-/** A storage that is not live: the next or the previous one. */
+/** A storage that is not live. It is the next storage or the previous storage. */
 export type OtherSchema = 'next' | 'previous';
 
 /** Name of the schema of the next or previous storage. */
@@ -27,7 +27,7 @@ export function otherSchemaComment(schema: string, other: OtherSchema): string {
 
 /**
  * Whether the next or previous storage exists.
- * @throws IndexerError REBUILD_REFUSED if a schema of this name exists that is not ours
+ * @throws IndexerError REBUILD_REFUSED if a schema of this name exists but was not created by this program
  */
 export async function isThere(client: ClientBase, schema: string, other: OtherSchema): Promise<boolean> {
   const name = otherSchemaName(schema, other);
@@ -54,11 +54,14 @@ export async function prepareNext(next: Database, schema: string, exerciseJson: 
       await client.query(`comment on schema ${name} is ${escapeLiteral(otherSchemaComment(schema, 'next'))}`);
     });
   }
-  // Only the storage tables, because no client reads here before the swap.
+  // Only the storage tables are created, because no client reads this schema before the swap.
   await migrate(next, { files: await migrationFiles(), exerciseJson });
 }
 
-/** Drops the schema with all its contents. @throws IndexerError REBUILD_REFUSED if the schema is not ours */
+/**
+ * Drops the schema with all its contents. @throws IndexerError REBUILD_REFUSED if this program did not create the
+ * schema
+ */
 export async function dropOtherSchema(client: ClientBase, schema: string, other: OtherSchema): Promise<void> {
   if (!(await isThere(client, schema, other))) return;
   await client.query(`drop schema ${escapeIdentifier(otherSchemaName(schema, other))} cascade`);

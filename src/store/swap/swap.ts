@@ -1,7 +1,7 @@
 /**
- * Swaps the storages. In one transaction, the next storage takes the name of the live one. Everything that readers use
- * is replaced in place over the next storage, so that objects of users on it stay. The swap has no effect before its
- * commit.
+ * Swaps the storages in one transaction. The next storage gets the name of the live storage. All views and functions
+ * for readers are replaced in place and then read the next storage, so that objects of users that depend on them are
+ * kept. The swap has no effect before its commit.
  */
 import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { ClientBase, PoolClient } from 'pg';
@@ -26,7 +26,7 @@ import { analyzeUnknown, buildMissing, carryObjects, moveForeign, pointFunctions
 import { type OtherSchema, otherSchemaComment, otherSchemaName, rebuildRefused } from './stream-schemas.ts';
 import { carryCompletions, carryPackages, carryRedactions, carryRows, missingRedactions } from './rows.ts';
 
-/** Results of the work that is done while the indexer still writes, so that little is left for the swap. */
+/** Results of the work that is done while the indexer still writes, so that the swap itself has little to do. */
 export interface Prepared {
   readonly typed: TypedViews;
 }
@@ -37,7 +37,7 @@ export interface StoppedWriter {
   readonly epoch: number;
 }
 
-/** The last commit of the next storage. Older snapshots do not contain all of the storage. */
+/** The last commit of the next storage. Snapshots from before this commit do not contain the complete storage. */
 export interface LastCommit {
   readonly xid: string;
   readonly at: string;
@@ -68,7 +68,7 @@ export async function prepareSwap(live: Database, target: Database): Promise<Pre
 export function halt(live: Database): Promise<StoppedWriter> {
   return live.transaction(async (client) => {
     await client.query(`set local lock_timeout = '5s'`);
-    // The lock also waits for completions that are being stored.
+    // This lock also waits for completions that are being stored.
     const stream = await lockStream(client);
     if (stream?.checkpoint === undefined || stream.checkpoint === null)
       throw fenced('the live stream has no checkpoint');
@@ -99,7 +99,7 @@ export interface Swap {
   readonly prepared: Prepared;
   readonly writerStopped: StoppedWriter;
   readonly last: LastCommit;
-  /** Whether the next storage may be ahead of the live one, because nothing was written to the live one. */
+  /** Whether the next storage may be ahead of the live storage, because nothing was written to the live storage. */
   readonly ahead: boolean;
   readonly notify: boolean;
   readonly writer: string;
@@ -112,8 +112,8 @@ export interface Swap {
 /**
  * Swaps the storages. The holder of the locks of both streams calls it when the next storage has caught up with the
  * live one. Resolves to the checkpoint.
- * @throws IndexerError STORE_LOCKED or REBUILD_SWAP_BLOCKED if other sessions blocked the swap: nothing has changed,
- * and it can be retried; REBUILD_REFUSED if something cannot be copied
+ * @throws IndexerError STORE_LOCKED or REBUILD_SWAP_BLOCKED if other sessions blocked the swap, in which case nothing
+ * has changed and the swap can be retried; REBUILD_REFUSED if something cannot be copied
  */
 export async function swap(live: Database, swapped: Swap): Promise<number> {
   const checkpoint = await live.transaction((client) => swapIn(client, live.schema, swapped));
@@ -178,8 +178,8 @@ async function refuseOldSnapshots(client: ClientBase, last: LastCommit): Promise
 }
 
 /**
- * Checks that both storages are at the same offset, and returns it. Then readers never read an older checkpoint, and a
- * snapshot that reads from both is consistent.
+ * Checks that both storages are at the same offset, and returns it. This ensures that readers never see the checkpoint
+ * decrease, and that a snapshot that reads from both storages is consistent.
  */
 async function requireSameOffset(
   client: PoolClient,
@@ -229,7 +229,8 @@ async function typedStatements(client: ClientBase, schema: string, { typed }: Pr
 }
 
 /**
- * Renames the schemas. If the previous storage comes back, two storages exchange their names, which needs a third name.
+ * Renames the schemas. If the previous storage becomes live again, two storages exchange their names, so a third name
+ * is needed temporarily.
  */
 async function rename(client: ClientBase, live: string, incoming: string, outgoing: string): Promise<void> {
   const aside = incoming === outgoing ? `${live}_aside` : outgoing;

@@ -1,6 +1,6 @@
 /** Properties of each table of a stream. Every list of tables is derived from these entries. */
 
-/** Rights beyond reading. The role gets no other rights, not even with a stolen password. */
+/** Rights beyond reading. The role has no other rights, so a stolen password gives no more rights than these. */
 export interface RoleRights {
   readonly insert?: true;
   /** Names of the columns, as SQL. */

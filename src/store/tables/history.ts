@@ -22,7 +22,7 @@ export const historyTables = {
     isWritten: true,
     goesBack: true,
   },
-  // When a contract ends, its row moves to table `ended`.
+  // When a contract ends, its row is moved to table `ended`.
   live: {
     ...grows,
     writer: { insert: true, update: 'unhosted_since', delete: true },
@@ -32,14 +32,15 @@ export const historyTables = {
   },
   ended: {
     ...grows,
-    // Updated if a late update ends a contract earlier than stored.
+    // This is updated if a late update ends a contract earlier than stored.
     writer: { insert: true, update: 'ended_offset, ended_by, ended_at, ended_node_id, class, unhosted_since' },
     redactor: { delete: true },
     limited: ({ among, stakes }) => among('contract_parties', stakes),
     sizes: 'ended',
     isWritten: true,
   },
-  // Not every stakeholder of a contract is notified of every choice on it: observers do not receive non-consuming ones.
+  // Not every stakeholder of a contract is notified of every choice on it: observers do not receive non-consuming
+  // choices.
   exercises: {
     ...grows,
     redactor: { update: 'argument, result, redaction_id', delete: true },
@@ -98,7 +99,7 @@ export const historyTables = {
     isWritten: true,
     goesBack: true,
   },
-  // Internal data of the writer: offsets, epochs, hours.
+  // Internal data of the writer: offsets, epochs and hours.
   batches: {
     nodes: 'everywhere',
     writer: { insert: true },

@@ -1,7 +1,7 @@
-/** Dictionaries that number names, and tables of packages and their typed views. */
+/** Dictionaries that assign numbers to names, and tables of packages and their typed views. */
 import type { TableEntry } from './entry.ts';
 
-/** For tables without data of a single party. */
+/** The entry of tables without data of a single party. */
 const forAll = { nodes: 'everywhere', writer: { insert: true }, limited: 'all' } as const;
 
 export const nameTables = {

@@ -15,7 +15,7 @@ export const streamTables = {
     },
     // The redactor raises the epoch, so that a running writer begins a new session, in which it applies the redaction.
     redactor: { update: 'pruned_to_offset, epoch' },
-    // All columns except the filter, which names the indexed parties.
+    // All columns except the filter, because the filter contains the indexed parties.
     limited: {
       columns:
         'singleton, participant_id, transaction_shape, seed_offset, seeded_at, seed_contracts, seed_release, seed_has_in_flight, checkpoint, ' +
@@ -36,7 +36,7 @@ export const streamTables = {
   completion_ranges: {
     nodes: 'coordinator',
     writer: { insert: true, update: 'to_offset, parties, reason, recorded_at' },
-    // Without the column of the parties whose completions are read.
+    // All columns except the parties whose completions are read.
     limited: { columns: 'from_offset, to_offset, reason, recorded_at' },
     sizes: 'completions',
   },
@@ -60,7 +60,7 @@ export const streamTables = {
     sizes: 'activity',
     isWritten: true,
   },
-  // The writer stores the progress of a background job, or why it cannot run it.
+  // The writer stores the progress of a background job, or the reason why it cannot run the job.
   jobs: {
     survivesReset: true,
     nodes: 'coordinator',

@@ -8,11 +8,11 @@ import { columnKey, type RequestedColumn } from './subjects.ts';
 
 /** The definition that a view should have. */
 export interface ViewDefinition {
-  /** Name in schema typed, unquoted. */
+  /** Name of the view in schema `typed`, unquoted. */
   readonly name: string;
   /** Statements that create or replace the view and set its comments. */
   readonly script: string;
-  /** The statement that creates or replaces the view. Comments stay when a view is replaced. */
+  /** The statement that creates or replaces the view. Comments are kept when a view is replaced. */
   readonly statement: string;
   /** End of the view's comment. It identifies the definition of an existing view. */
   readonly mark: string;
@@ -47,7 +47,10 @@ function definition(view: NamedView, shape: ViewShape, typed: string, there: Col
   return { name, statement, script: `${statements}\n${comment}`, mark };
 }
 
-/** Orders columns so that new ones come last: a view can only be replaced by one that begins with the same columns. */
+/**
+ * Orders columns so that new columns come last, because a view can only be replaced by a view that begins with the same
+ * columns.
+ */
 function inPlace<T extends readonly [name: string, sql: string]>(
   columns: readonly T[],
   there: readonly string[],
@@ -67,7 +70,8 @@ function fieldColumns(
   const subjectColumns = new Map(subject.columns.map((column) => [columnKey(column), column]));
   const timesOfPath = new Map<string, number>();
   for (const { path } of columns) {
-    // A deeper path also counts for the paths above it, where another version has a record instead of the value.
+    // A deeper path also counts for the paths above it, because another version may have a record where this version
+    // has a value.
     for (let length = 1; length <= path.length; length += 1) {
       const key = JSON.stringify(path.slice(0, length));
       timesOfPath.set(key, (timesOfPath.get(key) ?? 0) + 1);
@@ -76,7 +80,8 @@ function fieldColumns(
   return columns.map((column) => {
     const value = valueSql(shape.source, column);
     const castCanFail = column.type !== 'jsonb' && column.type !== 'text';
-    // The same path with two types is not a valid upgrade. A cast of the other version's value would fail every query.
+    // If the same path has two types, the upgrade is not valid. A cast of the value of the other version would make
+    // every query fail.
     if (!castCanFail || timesOfPath.get(JSON.stringify(column.path)) === 1) return [column.name, value];
     const versions = subjectColumns.get(columnKey({ path: column.path, type: column.type as RequestedColumn['type'] }));
     const ids = (versions?.packageIds ?? []).map((id) => escapeLiteral(id)).join(', ');
@@ -94,8 +99,8 @@ function valueSql(source: string, { path, type }: RegisteredColumn): string {
 }
 
 /**
- * SQL: an interval from microseconds. Days are converted separately: intervals are multiplied as floats, which are not
- * exact and do not reach the largest values.
+ * SQL: an interval from microseconds. Days are converted separately: Postgres multiplies intervals as floats, which are
+ * not exact and cannot represent the largest values.
  */
 function intervalOf(microseconds: string): string {
   const day = 86_400_000_000;

@@ -1,6 +1,6 @@
 /**
- * Stores packages that were read from the participant and their omitted fields. Also lists packages that stored events
- * name but that have not been read yet.
+ * Stores packages that were read from the participant and their omitted fields. Also lists packages that occur in
+ * stored events but have not been read yet.
  */
 import type { ClientBase } from 'pg';
 import type { PackageLookup, PackageModel } from '../../daml/package-model.ts';
@@ -10,7 +10,7 @@ import { tablesOf } from '../connection/query-builder.ts';
 import type { Tables } from '../connection/tables.ts';
 import { type OmittedFields, omittedFieldsOf, omittedFieldsOfType } from '../../daml/optional-fields.ts';
 
-/** Stores a package. A stored one does not change, because its id is the hash of its content. */
+/** Stores a package. A stored package does not change, because its id is the hash of its content. */
 export async function storePackage(database: Database, model: PackageModel): Promise<void> {
   await database.withClient((client) =>
     tablesOf(client)
@@ -27,7 +27,7 @@ export async function storePackage(database: Database, model: PackageModel): Pro
   );
 }
 
-/** All stored packages with their complete models, which are megabytes for a participant with many packages. */
+/** All stored packages with their complete models. They have megabytes if the participant has many packages. */
 export async function readPackages(database: Database): Promise<readonly PackageModel[]> {
   const rows = await database.withClient((client) =>
     tablesOf(client).selectFrom('packages').select('model').orderBy('package_id').execute(),
@@ -59,12 +59,12 @@ export async function readPackageState(database: Database): Promise<PackageState
   };
 }
 
-// The omitted fields of templates and interface views. The ledger omits trailing fields that are None; readers of
-// schema `pqs` expect explicit nulls for them.
+// The omitted fields of templates and interface views. The ledger omits trailing fields that are None. Readers of
+// schema `pqs` expect explicit nulls for these fields.
 
 /**
  * Computes the omitted fields of all templates and interfaces of the dictionary, and stores those that changed. Returns
- * the number of rows written. Call it after packages were stored; repeating it is safe. The search path must be the
+ * the number of rows written. Call it after packages were stored. It may be repeated. The search path must be the
  * schema of the stream.
  */
 export async function storeOmittedFields(client: ClientBase, packages: PackageLookup): Promise<number> {
@@ -88,8 +88,8 @@ export async function storeOmittedFields(client: ClientBase, packages: PackageLo
 type TemplateRow = Pick<Tables['templates'], 'package_id' | 'module_name' | 'entity_name'>;
 
 /**
- * For an interface, the omitted fields of its view; for a template, those of its payload. Undefined if no field can be
- * omitted.
+ * The omitted fields of a template are those of its payload, and the omitted fields of an interface are those of its
+ * view. Undefined if no field can be omitted.
  */
 function omittedFieldsOfEntity(row: TemplateRow, packages: PackageLookup): OmittedFields | undefined {
   const contract = packages(row.package_id)?.interfaces.find(

@@ -22,9 +22,9 @@ export interface NamedView {
   readonly name: string;
   readonly subject: ViewSubject;
   readonly columns: readonly RegisteredColumn[];
-  /** Whether typed_views lacks the view. */
+  /** Whether the view is missing in typed_views. */
   readonly isNew: boolean;
-  /** Columns that typed_columns lacks. */
+  /** Columns that are missing in typed_columns. */
   readonly added: readonly RegisteredColumn[];
 }
 
@@ -44,8 +44,8 @@ export class ViewRegistry {
   }
 
   /**
-   * Assigns missing names. Undefined for a subject that has no columns of its own and never had a name, because explore
-   * has the same data.
+   * Assigns missing names. Returns undefined for a subject that has no columns and never had a name, because schema
+   * explore has the same data.
    */
   named(subject: ViewSubject): NamedView | undefined {
     const key = subjectKey(subject);

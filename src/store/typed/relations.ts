@@ -1,5 +1,5 @@
 /**
- * The views for readers with their columns and types, and the Daml sources of the typed views. Used by programs that
+ * The views for readers with their columns and types, and the Daml sources of the typed views. They are used to
  * generate code.
  */
 import { historySuffix } from '../../daml/view-names.ts';
@@ -29,7 +29,7 @@ export interface RelationSubject {
 
 export interface Relation {
   readonly schema: string;
-  /** The purpose of the schema, independent of its name. */
+  /** The purpose of the schema. It does not depend on the name of the schema. */
   readonly role: 'explore' | 'typed' | 'pqs';
   readonly name: string;
   readonly columns: readonly RelationColumn[];

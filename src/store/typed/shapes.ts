@@ -1,6 +1,6 @@
 /**
- * For each kind of generated view, the columns in front of those created from fields, and the tables that the view
- * reads.
+ * Defines for each kind of generated view the tables that the view reads, and the columns that precede the columns
+ * created from fields.
  */
 import { escapeIdentifier, escapeLiteral } from 'pg';
 import { freeName } from '../../daml/identifiers.ts';
@@ -15,7 +15,7 @@ export interface LeadingColumn {
 }
 
 export interface ViewShape {
-  /** Suffix added to the name of the subject; may be empty. */
+  /** Suffix that is added to the name of the subject. It may be empty. */
   readonly suffix: string;
   readonly comment: string;
   readonly leading: readonly LeadingColumn[];
@@ -23,14 +23,13 @@ export interface ViewShape {
   readonly source: string;
   /** SQL: id of the package that defines the version of the row. */
   readonly packageId: string;
-  /** The SQL of the view, starting with `from`. */
+  /** The SQL of the view, beginning with `from`. */
   readonly from: string;
 }
 
 /**
  * The shapes of a subject: two for a template (active contracts, and all contracts), otherwise one.
- * @param fields names of the columns created from fields; other columns that a later version adds must not take these
- * names
+ * @param fields names of the columns created from fields; a later version must not add other columns with these names
  */
 export function shapesOf(
   subject: ViewSubject,
@@ -49,7 +48,7 @@ function shapes(subject: ViewSubject, storage: string): readonly ViewShape[] {
   return [activeShape(subject, storage), historyShape(subject, storage)];
 }
 
-/** Names that columns of further fields cannot have. @param fields see {@link shapesOf} */
+/** Names that columns of additional fields cannot have. @param fields see {@link shapesOf} */
 export function reservedColumns(subject: ViewSubject, fields: ReadonlySet<string>): readonly string[] {
   return shapesOf(subject, readSchemas(''), fields).flatMap(({ leading }) => leading.map(({ name }) => name));
 }
@@ -171,7 +170,7 @@ function historyShape(subject: ViewSubject, storage: string): ViewShape {
   };
 }
 
-/** Rest of the join to contracts, and further joins. */
+/** The rest of the join to contracts, and additional joins. */
 function contractJoins(subject: ViewSubject, in_: InSchema): readonly string[] {
   const numbers = `select y.template_pk from ${in_('templates')} y where ${isOfTemplate('y', subject)}`;
   return [
@@ -213,9 +212,9 @@ function choiceShape(subject: ViewSubject, storage: string): ViewShape {
 }
 
 /**
- * SQL condition that keeps a reader's casts away from contents of other templates, wherever they are in the plan.
- * Postgres evaluates the cheapest condition of a scan first, and a cast that can fail on contents is more expensive
- * than this condition.
+ * SQL condition that ensures that casts in a reader's query are not applied to contents of other templates, in any
+ * plan. Postgres evaluates the cheapest condition of a scan first, and a cast that can fail on contents is more
+ * expensive than this condition.
  * @param numbers SQL that selects the numbers that the column may have
  */
 function onlyOf(column: string, numbers: string): string {
@@ -279,8 +278,8 @@ function interfaceShape(subject: ViewSubject, storage: string): ViewShape {
     packageId: 'i.package_id',
     from: [
       interfaceFrom(in_, 'i', 'p'),
-      // Starts from the live contracts of the templates that implement the interface: ended contracts may have far more
-      // views.
+      // The query starts from the live contracts of the templates that implement the interface, because ended contracts
+      // may have far more views.
       `join ${in_('template_interfaces')} m on m.interface_pk = i.template_pk`,
       `join ${in_('live')} l on l.template_pk = m.template_pk`,
       `join ${in_('interface_views')} v on v."offset" = l."offset" and v.node_id = l.node_id`,
@@ -300,7 +299,7 @@ function tables(schema: string): InSchema {
   return (name) => `${escapeIdentifier(schema)}.${name}`;
 }
 
-/** Events name interfaces only by package id; the name of the package is in its own table. */
+/** Events contain only the package id of an interface. The name of the package is in a separate table. */
 function interfaceFrom(in_: InSchema, interfaces: string, packages: string): string {
   return `from ${in_('templates')} ${interfaces} join ${in_('packages')} ${packages} on ${packages}.package_id = ${interfaces}.package_id`;
 }

@@ -1,4 +1,6 @@
-/** The parts of packages that get a view, with the columns of all versions that upgrade each other. Pure. */
+/**
+ * The parts of packages for which views are created, with the columns of all versions that upgrade each other. Pure.
+ */
 import type { ChoiceModel, DamlType, PackageLookup, PackageModel, TypeName } from '../../daml/package-model.ts';
 import { byNameAndVersion } from '../../daml/package-order.ts';
 import { columnsOf, type PayloadColumn } from '../../daml/payload-columns.ts';
@@ -21,11 +23,11 @@ export interface ViewSubject {
   readonly choice: string;
   /** Whether the subject is a choice of an interface. */
   readonly ofInterface: boolean;
-  /** Columns of all versions, those of the oldest version first. */
+  /** Columns of all versions. The columns of the oldest version come first. */
   readonly columns: readonly RequestedColumn[];
 }
 
-/** Identity of a subject: the unique key of typed_views. */
+/** Identity of a subject, which is the unique key of typed_views. */
 export function subjectKey(subject: Omit<ViewSubject, 'columns' | 'ofInterface'>): string {
   const { kind, packageName, moduleName, entityName, choice } = subject;
   return JSON.stringify([kind, packageName, moduleName, entityName, choice]);
@@ -42,8 +44,8 @@ interface Draft {
 }
 
 /**
- * The subjects of the named packages: templates and interfaces first, so that they get the shorter names, then choices.
- * They are computed on demand, because a participant may have hundreds.
+ * The subjects of the named packages: Templates and interfaces come before choices, so that they get the shorter names.
+ * The subjects are computed on demand, because a participant may have hundreds of them.
  * @param packages all known packages; types are searched in all of them
  * @param names package names whose templates, choices and interfaces are requested
  */

@@ -1,7 +1,7 @@
 /**
- * Creates the views of schema typed from the packages that were read: one view per choice and interface, two per
- * template, with a column per field. A view covers all versions of its package. It is replaced only if its definition
- * has changed, so that views of users on it stay.
+ * Creates the views of schema typed from the packages that were read. There is one view per choice and interface and
+ * two per template, with a column for each field. A view covers all versions of its package. It is replaced only if its
+ * definition has changed, so that views of users that depend on it are kept.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ClientBase } from 'pg';
@@ -23,7 +23,7 @@ export interface ViewSync {
   readonly failed: readonly { readonly view: string; readonly error: IndexerError }[];
 }
 
-/** Codes of failures that concern a single view; any other failure would affect all of them. */
+/** Codes of failures that affect only one view. Any other failure would affect all views. */
 const ofOneView: ReadonlySet<string> = new Set([
   'STORE_LOCKED',
   'STORE_CONFLICT',
@@ -38,8 +38,8 @@ const ofOneView: ReadonlySet<string> = new Set([
 const lockLimit = '500ms';
 
 /**
- * Creates the views that the packages require. Each subject is a short transaction of its own, so that a lock on one
- * view is never held while waiting for another. Failures are reported, and the other views are still created.
+ * Creates the views that the packages require. Each subject has a separate short transaction, so that a lock on one
+ * view is never held while waiting for another view. Failures are reported, and the other views are still created.
  * @param every whether to replace views that are up to date
  * @throws IndexerError if the state cannot be read, or if no view can be created at all
  */
@@ -61,7 +61,7 @@ export async function syncTypedViews(
     failed: [],
   };
   for (const subject of viewSubjects(packages, new Set(named))) {
-    // A participant may have hundreds of views, so the ledger's sockets are served in between.
+    // A participant may have hundreds of views, so the sockets of the ledger must be served in between.
     await nextTurn();
     const view = registry.named(subject);
     if (view === undefined) continue;
@@ -97,16 +97,19 @@ async function make(
   }
 }
 
-/** Statements that re-create each existing view over the tables that will have the names of its own tables. */
+/** Statements that create each existing view again, over the tables that will have the names of its current tables. */
 export interface TypedViews {
-  /** Fingerprint of the state that they were generated from. In another state they may be incomplete. */
+  /**
+   * Fingerprint of the state from which the statements were generated. If the state has changed, the statements may be
+   * incomplete.
+   */
   readonly madeFrom: string;
   readonly statements: readonly string[];
 }
 
 /**
- * Generates them for all stored packages, even those whose templates no event has named: a view that exists is
- * permanent.
+ * Generates the statements for all stored packages, even if no event has named their templates, because an existing
+ * view is never dropped.
  */
 export async function generateTypedViews(
   client: ClientBase,
@@ -122,7 +125,7 @@ export async function generateTypedViews(
     await nextTurn();
     const view = registry.named(subject);
     if (view === undefined || view.isNew) continue;
-    // The regular synchronization adds columns that no view has yet.
+    // Columns that no view has yet are added later, by the regular synchronization.
     const existingView = { ...view, columns: view.columns.filter((column) => !view.added.includes(column)), added: [] };
     const definitions = definitionsOf(existingView, schemas, (name) => there.get(name)?.columns ?? []);
     statements.push(...definitions.filter(({ name }) => there.has(name)).map(({ statement }) => statement));
@@ -139,7 +142,10 @@ export async function typedState(client: ClientBase): Promise<string> {
   return rows[0]?.state ?? '';
 }
 
-/** Whether this role may create views. A role with only the rights of the writer may not, because it would own them. */
+/**
+ * Whether this role may create views. A role that has only the rights of the writer may not create views, because it
+ * would own them.
+ */
 async function mayMakeViews(client: ClientBase, { typed, explore }: ReadSchemas): Promise<boolean> {
   const { rows } = await client.query<{ permitted: boolean | null }>(
     `select bool_and(has_schema_privilege(oid, case nspname when $1 then 'create' else 'usage' end)) as permitted

@@ -32,8 +32,9 @@ interface FoundRow {
 const listedRows = 20;
 
 /**
- * SQL: a setting for the rules, which read all rows. A table may have no statistics yet, for example after a large
- * load. The server would then search all rows of one table for each row of another.
+ * SQL: a setting for the queries of the rules, which read all rows. A table may have no statistics yet, for example
+ * after a large load. Without this setting, the server would then search all rows of one table for each row of another
+ * table.
  */
 export const fullScanSetting = 'enable_nestloop = off';
 

@@ -1,9 +1,12 @@
-/** Rules about contracts: each is created once, ends at most once, and is active exactly in between. */
+/**
+ * Rules about contracts. Each contract is created once, ends at most once, and is active exactly between these two
+ * events.
+ */
 import type { Invariant } from './invariant.ts';
 
 /**
- * SQL: events that end a contract on a synchronizer, if the ledger returned them, and the columns that the end is
- * stored with.
+ * SQL: events that end a contract on a synchronizer, if the ledger returned them, with the columns in which the end is
+ * stored.
  */
 const endings = `
   select e."offset", e.contract_id, u.synchronizer_pk, 'exercise ' || e.node_id as event, 'a' as ended_by, e.node_id,
@@ -36,8 +39,8 @@ const departures = `
    where y.kind = 'ParticipantAuthorizationRevoked' and y.participant_id = (select participant_id from stream)`;
 
 /**
- * SQL: ends a subselect, so that its rows are collected before they are compared, even if they are on several servers.
- * A contract is compared with rows at other offsets than its start, so no single server could compare them.
+ * SQL: the end of a subselect. It causes the rows to be collected before they are compared, even if they are on several
+ * servers. This is needed because a contract is compared with rows at other offsets, which may be on other servers.
  */
 const gathered = 'offset 0';
 

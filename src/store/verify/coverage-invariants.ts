@@ -11,7 +11,9 @@ const list = (name: string): string => `
      from jsonb_array_elements(case when jsonb_typeof(filter -> '${name}') = 'array' then filter -> '${name}' end)
           with ordinality e)`;
 
-/** SQL: the JSON that was hashed, whose keys are in another order than in jsonb; null if a key is missing. */
+/**
+ * SQL: the JSON text that was hashed. The order of its keys differs from the order in jsonb. Null if a key is missing.
+ */
 const canonical = `
   '{"createdEventBlobs":' || (filter -> 'createdEventBlobs')::text || ',"interfaces":' || ${list('interfaces')}
   || ',"parties":' || ${list('parties')} || ',"shape":' || (filter -> 'shape')::text

@@ -1,7 +1,7 @@
 /**
- * One of two databases that are compared. It is read through the functions of PQS, which exist in a PQS and in our
- * schema, so both are read with the same queries. No table of either database is used. All reads are within the given
- * snapshot.
+ * One of two databases that are compared. Both databases are read with the same queries, through the functions of PQS,
+ * which exist in a PQS database and in our schema. The queries use no table of either database. All reads are within
+ * the given snapshot.
  */
 import { escapeIdentifier, type ClientBase } from 'pg';
 
@@ -11,7 +11,10 @@ export type PqsKind = (typeof pqsKinds)[number];
 
 /** Range of offsets whose history a database has. */
 export interface Reach {
-  /** Events at this offset are not compared, because it is the offset of a seed or the offset pruned to. */
+  /**
+   * Events at this offset are not compared, because it is the offset of a seed or the offset up to which history was
+   * pruned.
+   */
   readonly oldest: number;
   readonly latest: number;
 }
@@ -23,7 +26,7 @@ export interface Span {
   readonly parts: number;
 }
 
-/** Identity of a count. */
+/** Identifies a count. */
 export interface Counted {
   readonly kind: PqsKind;
   /** `package-name:Module:Entity` of the template, or of the interface whose views are counted. */
@@ -42,8 +45,8 @@ export interface Count extends Counted {
 }
 
 /**
- * Keys of the rows of one count: an id, or an offset and an id; then, if requested, a space and the hash of the
- * contents.
+ * Keys of the rows of one count. A key is an id, or an offset and an id. If contents are compared, a space and the hash
+ * of the contents follow.
  */
 export type Keys = AsyncIterable<readonly string[]>;
 
@@ -109,7 +112,7 @@ export class PqsSide {
     return rows.map(({ at, id }) => [at, id]);
   }
 
-  /** All counts of a kind. Counts of zero are missing. Reads all rows of the kind. */
+  /** All counts of a kind, without counts of zero. Reads all rows of the kind. */
   async counts(kind: PqsKind, span: Span): Promise<readonly Count[]> {
     const { source, values, choice, type, at, hashed } = this.#reading(kind, span, null);
     const part =
@@ -176,7 +179,7 @@ export class PqsSide {
 interface Reading {
   readonly source: string;
   readonly values: unknown[];
-  /** SQL expressions over a row `r`: its offset, its choice, its type, and its key. */
+  /** SQL expressions over a row `r`: the offset, the choice, the type, and the key of the row. */
   readonly at: string;
   readonly choice: string;
   readonly type: string;
@@ -184,14 +187,14 @@ interface Reading {
 }
 
 /**
- * SQL condition. A contract created and archived by one update was never active. Our database has no archive for it,
- * only the exercise that consumed it.
+ * SQL condition that excludes contracts that were created and archived by the same update. Such a contract was never
+ * active. Our database has no archive event for it and has only the exercise that consumed it.
  */
 const livedOn = 'l.created_at_offset < l.archived_at_offset';
 
 /**
- * SQL: contents without nulls. A PQS writes a field that is None as null; the ledger and our database omit such
- * trailing fields.
+ * SQL: contents without nulls. PQS writes a field that is None as null. The ledger and our database omit trailing
+ * fields that are None.
  */
 const contentsOf: Readonly<Record<PqsKind, string | undefined>> = {
   active: `coalesce(jsonb_strip_nulls(r.payload)::text, '')`,

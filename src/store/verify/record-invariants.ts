@@ -2,7 +2,8 @@
 import type { Invariant } from './invariant.ts';
 
 /**
- * SQL: by synchronizer, the time since which hours are complete. In a pruned history, that is the first remaining hour.
+ * SQL: by synchronizer, the time since which hours are complete. If history was pruned, this is the first remaining
+ * hour.
  */
 const completeHours = `
   select u.synchronizer_pk, case when st.pruned_to_offset is null then '-infinity'
@@ -204,8 +205,8 @@ export const recordInvariants: readonly Invariant[] = [
 // Rules about redactions: recorded redactions and redacted rows must agree.
 
 /**
- * SQL: whether exercise `e` was redacted in the update that is stored at its offset; redactions for updates of another
- * ledger do not count.
+ * SQL: whether exercise `e` was redacted in the update that is stored at its offset. Redactions for updates of another
+ * ledger are ignored.
  */
 const noted = `
   exists (select from redacted_exercises x left join updates u on u."offset" = x."offset"

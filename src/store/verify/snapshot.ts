@@ -30,7 +30,7 @@ export interface Snapshot {
   readonly stream: VerifiedStream;
 }
 
-/** Settings of the transaction. There is no time limit, because entire tables are read. */
+/** Settings of the transaction. It has no time limit, because entire tables are read. */
 const settings = [
   'set local statement_timeout = 0',
   'set local idle_in_transaction_session_timeout = 0',
@@ -77,8 +77,8 @@ async function readStream(client: ClientBase): Promise<VerifiedStream> {
 }
 
 /**
- * Determines this from the newest range that is not a reset, because a reset to an offset does not change which earlier
- * ranges are complete.
+ * Uses the newest range that is not a reset, because a reset to an offset does not change which earlier ranges are
+ * complete.
  */
 async function readCoverage(client: ClientBase): Promise<Pick<VerifiedStream, 'coveredAfter' | 'activeAfter'>> {
   const rows = await tablesOf(client)

@@ -1,6 +1,6 @@
 /**
- * Contracts that are active at an offset according to the tables: as sums per bucket, and one by one for buckets that
- * differ. Also reassignments in flight.
+ * Reads the contracts that are active at an offset according to the tables. It returns sums per bucket, and single
+ * contracts for buckets that differ. It also reads reassignments in flight.
  */
 import type { ClientBase } from 'pg';
 import { comparedFields } from '../../model/compared-rows.ts';
@@ -20,8 +20,8 @@ export interface ActiveAt {
   readonly after: number;
   readonly seeded: SeededOffsets;
   /**
-   * The offset at which the stream was switched to the participant. Earlier contracts have another offset there, which
-   * is not compared.
+   * The offset at which the stream was switched to the participant. Earlier contracts have different offsets at the new
+   * participant, so their offsets are not compared.
    */
   readonly movedAt?: number | undefined;
 }
@@ -33,8 +33,8 @@ export interface ActiveAt {
 export interface SeededOffsets {
   readonly upTo: number;
   /**
-   * Offsets of the first and last contract up to `upTo` that came with an update. If the first is larger than the last,
-   * there was none.
+   * Offsets of the first and last contract up to `upTo` that came with an update. If there is no such contract, the
+   * first offset is larger than the last.
    */
   readonly streamed: readonly [first: number, last: number];
 }
@@ -120,7 +120,7 @@ function digestsOf(fields: readonly string[]): string {
   return `array[${digests.join(', ')}]`;
 }
 
-/** The entries of these buckets. Reads the id of every active contract, and the rows of these buckets. */
+/** The entries of these buckets. Reads the ids of all active contracts, and the rows of these buckets. */
 export async function storedEntries(
   client: ClientBase,
   range: ActiveAt,
@@ -146,8 +146,8 @@ export async function storedEntries(
 }
 
 /**
- * Offsets of seeded contracts. A repeated seed may list contracts whose updates were stored, so then all contracts are
- * read.
+ * Offsets of seeded contracts. After a repeated seed, all contracts are read, because the seed may list contracts whose
+ * updates were stored.
  */
 export async function seededOffsets(client: ClientBase, seedOffset: number): Promise<SeededOffsets> {
   const { rows } = await client.query<{ first: number | null; last: number | null }>(
@@ -177,8 +177,8 @@ export async function redactedActive(client: ClientBase, { at }: Pick<ActiveAt, 
 }
 
 /**
- * Contracts whose parties had left the participant, as contract id, space, synchronizer id. The participant may or may
- * not list them; both are correct.
+ * Contracts whose parties had left the participant, as contract id, space, synchronizer id. It is correct whether or
+ * not the participant lists them.
  */
 export async function unhostedActive(client: ClientBase, { at, after }: ActiveAt): Promise<ReadonlySet<string>> {
   const { rows } = await client.query<{ key: string }>(
@@ -191,9 +191,7 @@ export async function unhostedActive(client: ClientBase, { at, after }: ActiveAt
   return new Set(rows.map(({ key }) => key));
 }
 
-/**
- * The subset of these contracts that a quarantined update up to this offset names. Their differences are not errors.
- */
+/** Those of these contracts that occur in a quarantined update up to this offset. Their differences are not errors. */
 export async function quarantinedContracts(
   client: ClientBase,
   at: number,

@@ -1,7 +1,7 @@
 /**
  * Stored rows in the notation of `model/compared-rows.ts`, as SQL. A row's fields are joined to a line, and its digest
- * is the SHA-256 of that line. Data of the ledger is converted to a line elsewhere; if both agree, the digests are
- * equal.
+ * is the SHA-256 of that line. Other code converts data of the ledger to lines in the same way. If both agree, the
+ * digests are equal.
  */
 import {
   absent,
@@ -21,7 +21,8 @@ const json = (column: string): string =>
   `case when ${column} ->> '$escaped' is not null and ${column} - '$escaped' = '{}'
         then 'raw:' || (${column} ->> '$escaped') else ${column}::text end`;
 /**
- * SQL: text that is stored unchanged, as the ledger sent it, or in our escape. Only an escape begins with this prefix.
+ * SQL: text that is stored unchanged, as the ledger sent it, or escaped by the indexer. Only escaped text begins with
+ * this prefix.
  */
 const asSent = (column: string): string =>
   `case when starts_with(${column}::text, '{"$escaped":') then ${column} ->> '$escaped' else ${column}::text end`;
@@ -54,8 +55,8 @@ const active: JoinedSql<'active'> = {
 
 const seeded: JoinedSql<'seeded'> = {
   ...active,
-  // Releases before 3.4 return neither field. Then the package is that of the template, and every listed contract
-  // changes the active contracts.
+  // Releases before 3.4 return neither field. In that case the package is the package of the template, and every listed
+  // contract changes the active contracts.
   representative_package_id: 'coalesce(c.representative_package_id, t.package_id)',
   acs_delta: 'coalesce(c.acs_delta, true)::text',
   witness_parties: set('c.witness_parties'),

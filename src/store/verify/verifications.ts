@@ -16,7 +16,10 @@ export interface Verification {
   readonly note?: string;
 }
 
-/** Stores the results. False if this role may not write them: a comparison itself only needs the right to read. */
+/**
+ * Stores the results. Resolves to false if this role may not write them, because a comparison itself only needs the
+ * right to read.
+ */
 export async function noteVerifications(database: Database, results: readonly Verification[]): Promise<boolean> {
   try {
     await database.transaction(async (client) => {

@@ -1,4 +1,7 @@
-/** Manages webhooks, for owners of the tables: tables `webhooks`, `webhook_secrets` and `webhook_dead_letters`. */
+/**
+ * Manages webhooks in the tables `webhooks`, `webhook_secrets` and `webhook_dead_letters`. Only owners of the tables
+ * may do this.
+ */
 import type { ClientBase } from 'pg';
 import type { ChangeCursor } from '../../model/push/changes.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
@@ -211,9 +214,9 @@ function refused(found: string, remedy: string): IndexerError {
 }
 
 /**
- * Moves webhooks back when the stream is reset to `to`. Later changes are delivered again; if they belong to another
- * history, they have other ids. Null means that no history is left, and each webhook begins where the next history
- * begins.
+ * Moves webhooks back when the stream is reset to `to`. Later changes are delivered again. If they belong to a
+ * different history, they have different ids. Null means that no history is left, and each webhook begins where the
+ * next history begins.
  */
 export async function cutWebhooks(client: ClientBase, to: number | null): Promise<void> {
   await client.query('delete from webhook_dead_letters where $1::bigint is null or "offset" > $1', [to]);

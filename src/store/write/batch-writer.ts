@@ -1,7 +1,7 @@
 /**
  * Writes one batch as one transaction in one round trip: compare-and-set of the stream row, COPY into the append-only
- * tables, then set-based changes of lifetimes and totals. Several batches may run concurrently on connections of their
- * own; they commit in order.
+ * tables, then set-based changes of lifetimes and totals. Several batches may run concurrently, each on a separate
+ * connection. They commit in order.
  */
 import { type ClientBase, escapeIdentifier } from 'pg';
 import { delayUnit, startOf, type ActivityRow } from '../../model/activity.ts';
@@ -74,8 +74,8 @@ export function rowStatements(batch: Batch<BinaryRows>, added: DictionaryEntries
 }
 
 /**
- * Sends statements that only add rows at once. Statements that depend on earlier batches (the stream row, ends of
- * lifetimes, totals) are sent after the predecessor has committed.
+ * Statements that only add rows are sent immediately. Statements that depend on earlier batches (the stream row, ends
+ * of lifetimes, totals) are sent after the predecessor has committed.
  */
 async function inOrder(
   client: ClientBase,
@@ -196,8 +196,8 @@ function* mapped<T, U>(values: Iterable<T>, change: (value: T) => U): Generator<
 }
 
 /**
- * The statements that add the activity of a batch. There are two: with hundreds of templates, most rows that the writer
- * updates are those of templates, so these rows only have their own counts.
+ * The statements that add the activity of a batch. There are two statements. With hundreds of templates, most of the
+ * rows that the writer updates belong to templates, so these rows contain only the counts of their template.
  */
 export function activityStatements(batch: Batch): Statement[] {
   const rows = batch.activity.rows();

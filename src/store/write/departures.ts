@@ -14,7 +14,10 @@ const limitMs = 60 * 60 * 1000;
 
 const allowTime = `select set_config('statement_timeout', '${String(limitMs)}', true)`;
 
-/** The statements that mark contracts. Send them after all statements that end contracts. Empty if no party left. */
+/**
+ * The statements that mark contracts as unhosted. Send them after all statements that end contracts. Empty if no party
+ * has left the participant.
+ */
 export function departureStatements({ departure }: Batch): Statement[] {
   if (departure === undefined) return [];
   return [

@@ -68,8 +68,8 @@ async function hasRows(database: Database, table: string, offset: number): Promi
 }
 
 /**
- * The error for a contract that becomes active twice at one offset. It has the form of a unique index error, because no
- * unique index covers the ids.
+ * The error for a contract that becomes active twice at one offset. It has the form of an error of a unique index,
+ * although no unique index covers the ids.
  */
 export function contractTwice(): IndexerError {
   return new IndexerError('a contract becomes active twice at one offset', {
@@ -97,7 +97,10 @@ function isOwnConstraint({ facts }: IndexerError): boolean {
   return constraint === (table === 'live' ? contractIndex : `${String(table)}_pkey`);
 }
 
-/** The error for valid data that is refused by a rule which was added by hand. It is not quarantined. */
+/**
+ * The error for valid data that was rejected by a constraint, trigger or index that was added by hand. The update is
+ * not quarantined.
+ */
 function foreignIndex(error: IndexerError): IndexerError {
   return new IndexerError(
     `expected no unique index except our own, found one that refuses a row (${constraintLabel(error)})`,

@@ -1,6 +1,6 @@
 /**
- * Finds foreign rules on the tables of a stream that can refuse a row: indexes on expressions, constraints and
- * triggers. An update refused by such a rule is valid, so it is not quarantined.
+ * Finds constraints, triggers and expression indexes on the tables of a stream that the migrations did not create and
+ * that can reject a row. An update rejected by one of them is valid, so it is not quarantined.
  */
 import { ExitCode } from '../../errors/exit-code.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';

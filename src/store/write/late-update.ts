@@ -1,6 +1,6 @@
 /**
- * Stores an update after later ones were stored: a quarantined update, or one that the ledger sent late. It is stored
- * at its offset as if it had come in time.
+ * Stores an update after later ones were stored: a quarantined update, or an update that the ledger sent late. It is
+ * stored at its offset as if it had arrived in order.
  */
 import type { ClientBase } from 'pg';
 import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';

@@ -1,6 +1,6 @@
 /**
- * Static description of a metric. It is enough to create the metric, to export it from the start, and to generate its
- * documentation.
+ * Static description of a metric. It is sufficient to create the metric, to export it from the start, and to generate
+ * its documentation.
  */
 
 /** The values of a label: a complete list, or a description if they are not known beforehand. */
@@ -27,7 +27,7 @@ type Words<L extends string> = Pick<AnyDescription, 'name' | 'help' | 'use'> & {
   readonly labels?: Readonly<Record<L, LabelValues>>;
 };
 
-/** For durations of own work and of remote calls, seconds. */
+/** Buckets for durations of local work and of remote calls, seconds. */
 const workBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30] as const;
 
 /** @param words `initial` defaults to 0 */

@@ -1,7 +1,7 @@
 /** Metrics of connections and requests to the participant. */
 import { counter, gauge, histogram } from './description.ts';
 
-/** Endpoints that the running program calls; any other is counted as `other`. */
+/** Endpoints that the running program calls. Any other endpoint is counted as `other`. */
 export const endpoints = [
   '/v2/version',
   '/v2/state/ledger-end',
@@ -12,7 +12,7 @@ export const endpoints = [
   '/v2/events/events-by-contract-id',
   'other',
 ] as const;
-/** HTTP statuses with a label of their own; `none` means that there was no response. */
+/** HTTP statuses that have their own label value. `none` means that there was no response. */
 export const statuses = ['200', '400', '401', '403', '404', '413', '429', '500', '503', 'other', 'none'] as const;
 const disconnectCodes = [
   '1000',
@@ -70,7 +70,7 @@ export const ledgerSide = {
     name: 'access_token_expiry_timestamp_seconds',
     help: 'When the access token in use expires; NaN if unknown.',
     use: 'Alert if less than five minutes remain: it is renewed at 80 % of its lifetime.',
-    // The value 0 would mean a token that expired long ago, and trigger the alert.
+    // The value 0 would mean that the token expired long ago, and would trigger the alert.
     initial: Number.NaN,
   }),
   accessTokenRenewals: counter({
