@@ -43,7 +43,7 @@ export declare interface ReadFacts {
   readonly interfacesFingerprint: string;
   /** Ids of packages of stored contracts and exercises that have not been read yet. */
   readonly unreadPackages: readonly string[];
-  /** Updates that were stored late, each with the epoch of the writer that stored it; ordered by offset. */
+  /** Updates that were stored late, ordered by offset. Each has the epoch of the writer that stored it. */
   readonly lateUpdates: readonly {
     readonly offset: number;
     readonly epoch: number;
@@ -99,7 +99,8 @@ export declare interface ReadRedactions {
 /** Provides snapshots. */
 export declare interface Reads {
   /**
-   * Calls `use` with a snapshot, which ends when `use` has settled. Nothing is written, so a standby is sufficient.
+   * Calls `use` with a snapshot, which ends when `use` has settled. Nothing is written, so the database may be a
+   * standby.
    * @throws IndexerError EXPORT_NOT_READY if nothing was published yet; EXPORT_REFUSED if the role may not read all
    * rows; STORE_ errors; any error of `use`
    */
@@ -111,14 +112,14 @@ export declare interface ReadTable {
   /** Name of the table's view in schema `explore`, or `typed.` and the name of its view in schema `typed`. */
   readonly name: string;
   readonly columns: readonly ReadColumn[];
-  /** The column with the offset of a row, by which ranges select rows. */
+  /** The column that contains the offset of a row. Ranges of rows are selected by this column. */
   readonly offset: string;
   /** Columns that identify a row, the offset first. Rows are ordered by them. */
   readonly order: readonly string[];
   readonly redacted?: Redactable;
-  /** Set if a late update can add or change rows at any offset from its own on. */
+  /** Set if a late update can add or change rows at its own offset and at any later offset. */
   readonly followsLate?: true;
-  /** Set if names in the rows are unknown until their package has been read. */
+  /** Set if a row may lack names until the package that contains them has been read. */
   readonly namesPackages?: true;
 }
 
@@ -142,7 +143,7 @@ export declare interface Redactable {
   readonly redactionId?: string;
 }
 
-/** Tables with contents that a redaction can remove; a table of a typed view belongs to one of them. */
+/** Tables whose rows have contents that a redaction can remove. The table of a typed view belongs to one of them. */
 export declare type RedactedRows = 'contracts' | 'exercises' | 'interface_views';
 
 /** A snapshot: one REPEATABLE READ READ ONLY transaction. */
@@ -151,15 +152,15 @@ export declare interface Snapshot {
   /** Describes the tables of schema `explore`, and the typed views whose names (`typed.NAME`) `isRequested` accepts. */
   readonly tables: (isRequested: (name: string) => boolean) => Promise<readonly ReadTable[]>;
   /**
-   * Rows of a table in a range of offsets (both ends are included), as the pieces of a binary COPY. Read them to the
-   * end: the connection is busy until then.
+   * Rows of a table in a range of offsets (both ends are included), as the pieces of a binary COPY. Read the pieces to
+   * the end, because the connection is busy until then.
    * @param table name of a table that `tables` has described
    * @throws TypeError for any other name; IndexerError STORE_ errors
    */
   readonly rows: (table: string, from: number, to: number) => AsyncIterable<Uint8Array>;
   /**
-   * Last offset of the range that begins after `after`: the offset at which a table reaches `rows` rows in the range,
-   * or `until`. The result depends only on rows after `after`, so a restarted program continues with the same ranges.
+   * Last offset of the range that begins after `after`. The range ends when a table has `rows` rows in it, or at
+   * `until`. The result depends only on rows after `after`, so a restarted program continues with the same ranges.
    */
   readonly endOfRange: (after: number, until: number, rows: number) => Promise<number>;
   /** All redactions; undefined if there are none. All their ids are held in memory. */

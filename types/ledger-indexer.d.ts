@@ -93,7 +93,7 @@ export declare interface CommandCalls {
   submitAndWait(commands: Commands): Promise<SubmitResponse>;
   /**
    * `POST /v2/commands/submit-and-wait-for-transaction`, whose request nests the commands one level deeper than the
-   * others. Without a format: shape ACS_DELTA, events of `actAs` and `readAs`. All releases.
+   * other requests. Without a format, the shape is ACS_DELTA with the events of `actAs` and `readAs`. All releases.
    */
   submitAndWaitForTransaction(commands: Commands, transactionFormat?: TransactionFormat): Promise<Transaction>;
   /** `POST /v2/commands/async/submit`: resolves when the commands are accepted. A completion reports the outcome. */
@@ -111,7 +111,8 @@ export declare interface CommandCalls {
 export declare interface CommandContext {
   readonly commands: readonly Command[];
   /**
-   * Identifies the change, together with user and `actAs`: the same three are accepted once per deduplication period.
+   * Identifies the change, together with user and `actAs`: the same combination is accepted only once per deduplication
+   * period.
    */
   readonly commandId: string;
   readonly actAs: readonly string[];
@@ -179,7 +180,10 @@ export declare interface CompletionResponse {
   };
 }
 
-/** Completions of a signed transaction, newest last. It is accepted at most once, perhaps after rejections. */
+/**
+ * Completions of a signed transaction, newest last. The transaction is accepted at most once, possibly after
+ * rejections.
+ */
 export declare interface CompletionsByHash {
   readonly acceptedCompletion: Completion | undefined;
   readonly lastRejectedCompletions: readonly Completion[];
@@ -286,7 +290,7 @@ export declare interface CreatedEvent {
  */
 export declare function createLedgerClient(options: ConnectionOptions): LedgerClient;
 
-/** Period in which a repeated command id is refused: a duration, or everything after an offset. */
+/** The period in which a repeated command id is refused. It is a duration, or everything after an offset. */
 export declare type DeduplicationPeriod =
   | {
       readonly DeduplicationDuration: {
@@ -299,7 +303,7 @@ export declare type DeduplicationPeriod =
       };
     };
 
-/** A contract that the submitter discloses although the participant does not know it. */
+/** A contract that the submitter discloses because the participant does not know it. */
 export declare interface DisclosedContract {
   /** Base64, from a CreatedEvent that was requested with its blob. */
   readonly createdEventBlob: string;
@@ -609,8 +613,8 @@ export declare interface ListOptions {
   /** Maximum number of elements. */
   readonly limit?: number;
   /**
-   * The node responds after this many milliseconds without a new element; default 500. For lists that have no end of
-   * their own. Keep it below the request timeouts of both sides (20 s at the node).
+   * The node responds after this many milliseconds without a new element; default 500. Use it for lists that have no
+   * end. Keep it below the request timeouts of both sides (20 s at the node).
    */
   readonly streamIdleTimeoutMs?: number;
 }

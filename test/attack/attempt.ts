@@ -14,7 +14,7 @@ export interface Verdict {
 export interface Attempt {
   /** Unique and readable, for example `two-host-headers`. */
   readonly id: string;
-  /** What the attacker does. */
+  /** The action of the attacker. */
   readonly what: string;
   /** The result if the product keeps its promise. */
   readonly expected: string;

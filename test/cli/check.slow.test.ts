@@ -1,6 +1,5 @@
 /** Runs `check` against real servers. It accepts correct setups, and each of its lines fails for a separate reason. */
-import { createServer, request, type Server } from 'node:http';
-import { createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net';
+import { createServer as createTcpServer, type Socket } from 'node:net';
 import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
@@ -10,6 +9,7 @@ import { startDaemon } from '../e2e/runs/daemon.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { endsIn, sharedSecret, token } from '../support/tokens.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { listening, startProxy } from '../support/wire/http-proxy.ts';
 import { programInProcess } from './in-process.ts';
 import { program } from './program.ts';
 
@@ -80,42 +80,6 @@ async function store(variables: Env = env()): Promise<void> {
     variables,
   );
   expect(code, stderr).toBe(0);
-}
-
-async function listening(server: Server | ReturnType<typeof createTcpServer>): Promise<string> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return `127.0.0.1:${String((server.address() as AddressInfo).port)}`;
-}
-
-/**
- * A proxy that forwards requests, but rejects upgrades. It can return another date, and calls `beforeAnswer` before it
- * forwards each response.
- */
-async function startProxy(
-  to: string,
-  date?: string,
-  beforeAnswer?: (path: string) => Promise<void>,
-): Promise<AsyncDisposable & { readonly url: string }> {
-  const server = createServer((incoming, answer) => {
-    const { host: _host, connection: _connection, upgrade: _upgrade, ...headers } = incoming.headers;
-    const onward = request(`${to}${incoming.url ?? ''}`, { method: incoming.method, headers }, (response) => {
-      const passOn = (): void => {
-        answer.writeHead(response.statusCode ?? 502, { ...response.headers, ...(date === undefined ? {} : { date }) });
-        response.pipe(answer);
-      };
-      if (beforeAnswer === undefined) passOn();
-      else void beforeAnswer(incoming.url ?? '').then(passOn);
-    });
-    incoming.pipe(onward);
-  });
-  const url = `http://${await listening(server)}`;
-  return {
-    url,
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
 }
 
 describe('check', { timeout: 180_000 }, () => {

@@ -239,12 +239,12 @@ describe('the chart, rendered by Helm', needs(noHelm), () => {
     [
       'one option twice',
       { ...everything, config: { LEDGER_URL: 'https://x', LEDGER_TOKEN_FILE: '/x' } },
-      /LEDGER_TOKEN_FILE stands in config and in secret\.files/,
+      /LEDGER_TOKEN_FILE is in config and in secret\.files/,
     ],
     [
       'a Job without an existing Secret',
       { ...existing, secret: { data: { 'database-url': 'x' } }, migrations: { mode: 'job' } },
-      /needs a Secret that is there/,
+      /needs an existing Secret/,
     ],
     ['an invalid value', { ...existing, replica: 2 }, /replica/],
   ])('rejects %s with a message', async (_, values, pattern) => {

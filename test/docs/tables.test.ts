@@ -65,9 +65,12 @@ describe('the reference of the commands', () => {
     expect(between('docs/reference/commands.md', 'commands')).toBe(commandIndex(commands));
   });
 
-  it.each(pages)('has the current sections in docs/reference/commands/%s.md (if not, run npm run docs:generate)', (page) => {
-    expect(between(`docs/reference/commands/${page}.md`, 'commands')).toBe(commandSections(commands, page, verbs));
-  });
+  it.each(pages)(
+    'has the current sections in docs/reference/commands/%s.md (if not, run npm run docs:generate)',
+    (page) => {
+      expect(between(`docs/reference/commands/${page}.md`, 'commands')).toBe(commandSections(commands, page, verbs));
+    },
+  );
 });
 
 it('docs/reference/graphql-names.md lists the relations (if not, run npm run docs:generate)', () => {

@@ -30,7 +30,7 @@ afterAll(async () => {
 });
 
 describe('code that another role planted in public', () => {
-  it('runs if a function refers to it by name, which shows that the tests below would detect it', async () => {
+  it('runs if a function refers to it by name, so the tests below would detect such a call', async () => {
     const naming = `create function explore.naming() returns pg_catalog.jsonb language plpgsql as
       $$ begin return jsonb_build_object('a'::pg_catalog.text, '1'::pg_catalog.jsonb); end $$`;
     await victim.query(naming);

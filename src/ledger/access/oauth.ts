@@ -60,7 +60,7 @@ const keptBackMs = [0, 2_000, 5_000] as const;
 /** Milliseconds. A token that is refused within this time of its first use may not be valid yet. */
 const youngMs = 10_000;
 
-/** What is known about a provider: the endpoint that issues tokens, and the method to reach it. */
+/** The known facts of a provider: the endpoint that issues tokens, and the method to reach it. */
 interface Provider {
   readonly server: ServerMetadata;
   readonly fetchIt: CustomFetch;

@@ -109,8 +109,7 @@ async function countContents(client: ClientBase, ids: readonly string[], exercis
 }
 
 /**
- * Removes the contents, in many short transactions for many contracts. If it was stopped, the next call removes the
- * rest.
+ * Removes the contents, in many short transactions for many contracts. If stopped, the next call removes the rest.
  * @throws IndexerError REDACTION_REFUSED for contents that are not stored, or active contracts that were not included;
  * STORE_NOT_PERMITTED
  */
@@ -298,8 +297,7 @@ async function findContracts(
           `(r.created_event -> 'signatories' ? $1 or r.created_event -> 'observers' ? $1)`,
           subject.party,
         ];
-  // If a seed found a contract in flight, the contents of the contract are stored with the reassignment until it is
-  // assigned.
+  // If a seed found a contract in flight, its contents are stored with the reassignment until it is assigned.
   const { rows } = await client.query<ContractRow>(
     `select m.id, ${escapeIdentifier(readSchemas(schema).pqs)}.__contract_state(m.id) as state,
             m.open or ($2 and exists (select from exercises e

@@ -191,7 +191,7 @@ export async function unhostedActive(client: ClientBase, { at, after }: ActiveAt
   return new Set(rows.map(({ key }) => key));
 }
 
-/** Those of these contracts that occur in a quarantined update up to this offset. Their differences are not errors. */
+/** The subset of these contracts that occurs in a quarantined update up to this offset. Their differences are not errors. */
 export async function quarantinedContracts(
   client: ClientBase,
   at: number,

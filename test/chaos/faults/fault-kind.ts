@@ -17,7 +17,7 @@ export interface FaultKind {
   /** When the fault can happen: while the indexer seeds, or while it follows the stream. */
   readonly moments: readonly ('seed' | 'follow')[];
   /**
-   * What the indexer may need to recover. `restart`: it may park, until an operator restarts it. `death`: the fault is
+   * The action that the indexer may need to recover. `restart`: it may park, until an operator restarts it. `death`: the fault is
    * the death of the indexer. `takeover`: the same, with a second indexer as standby. Absent: it recovers
    * automatically.
    */

@@ -93,17 +93,20 @@ describe('a valid update', () => {
       'trigger theirs of ledger.contracts',
       'drop trigger theirs on ledger.contracts',
     ],
-  ])('that is rejected by %s is not reported as invalid', async (_what, statement, payload, sqlstate, name, removal) => {
-    await query(created.url, statement);
-    const error = await refusal(payload);
-    expect(error).toMatchObject({ code: 'STORE_CONSTRAINT', retry: 'park', exitCode: 78, facts: { sqlstate } });
-    expect(error.message).toContain(name);
-    expect(error.remedy).toContain(`\`${removal}\``);
-    expect(`${error.message} ${error.remedy}`).not.toContain('ten');
-    // Runs the statement in the remedy unchanged.
-    await query(created.url, removal);
-    expect(await foreignRules(database)).toEqual([]);
-  });
+  ])(
+    'that is rejected by %s is not reported as invalid',
+    async (_what, statement, payload, sqlstate, name, removal) => {
+      await query(created.url, statement);
+      const error = await refusal(payload);
+      expect(error).toMatchObject({ code: 'STORE_CONSTRAINT', retry: 'park', exitCode: 78, facts: { sqlstate } });
+      expect(error.message).toContain(name);
+      expect(error.remedy).toContain(`\`${removal}\``);
+      expect(`${error.message} ${error.remedy}`).not.toContain('ten');
+      // Runs the statement in the remedy unchanged.
+      await query(created.url, removal);
+      expect(await foreignRules(database)).toEqual([]);
+    },
+  );
 
   it('is not reported as invalid if several foreign rules may have rejected it, and the error omits indexes of `index create`', async () => {
     const { name, definition } = payloadIndex(`payload ->> 'owner'`, 'spgist');
