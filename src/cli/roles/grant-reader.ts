@@ -22,8 +22,8 @@ export const grantReaderCommand: Command = {
   name: 'grant-reader',
   summary: 'create a role that reads everything, or only data of parties',
   does: [
-    'With --party, row security limits the role to contracts whose stakeholders include these parties, and to events that they',
-    'may see.',
+    'With --party, row security limits the role to contracts whose stakeholders include these parties, and to events that',
+    'these parties may see.',
     'Run by a superuser, it also revokes advisory locks and large objects from reader logins of this database.',
   ],
   operands: [{ name: 'ROLE' }],
