@@ -17,7 +17,7 @@ import {
 import { digestOf } from './bucket-sums.ts';
 import { readAllUpdates } from '../ledger/complete-reads.ts';
 import { PackageNames, updatesAvailableAfter, toParticipantOffset, type VerifyCall, readToEnd } from './call.ts';
-import { addedBy, recomputedBy, type KnownPackages } from './computed-views.ts';
+import { recomputedBy } from './computed-views.ts';
 import { cannotCompare, listedFindings, type Compared, type Finding } from './result.ts';
 
 /** Maximum number of updates from the ledger in one slice; `sliceLength` limits the characters of its frames. */
@@ -73,7 +73,7 @@ class Comparison {
   #quarantined = 0;
   /** Number of recomputed views, by the packages that computed them before and now. */
   readonly #recomputed = new Map<string, number>();
-  #packages: Promise<KnownPackages> | undefined;
+  #packageNames: ReadonlyMap<string, string> | undefined;
 
   constructor(call: VerifyCall, from: number, to: number) {
     this.#call = call;
@@ -186,9 +186,8 @@ class Comparison {
     for (const row of rows) {
       const line = byKey.get(row.key);
       byKey.delete(row.key);
-      if (line === undefined) {
-        if (!(await this.#isAdded(row, rows))) findings.push({ type: 'missing', offset, row: row.key });
-      } else if (line.digest !== digestOf(row, line.redacted)) {
+      if (line === undefined) findings.push({ type: 'missing', offset, row: row.key });
+      else if (line.digest !== digestOf(row, line.redacted)) {
         const fields = await this.#fields(row, line);
         if (fields.length > 0) findings.push({ type: 'different', offset, row: row.key, fields });
       }
@@ -203,35 +202,15 @@ class Comparison {
     const stored = (await storedFields(client, line)) ?? [];
     const names: readonly string[] = comparedFields[row.kind];
     const sent = visibleFields(row, line.redacted);
-    if (row.kind === 'view' && this.#count(recomputedBy(stored, sent, await this.#knownPackages()))) return [];
+    if (row.kind === 'view') {
+      this.#packageNames ??= await namesOfPackages(client);
+      const pair = recomputedBy(stored, sent, this.#packageNames);
+      if (pair !== undefined) {
+        this.#recomputed.set(pair, (this.#recomputed.get(pair) ?? 0) + 1);
+        return [];
+      }
+    }
     return names.filter((_, index) => (stored[index] ?? null) !== (sent[index] ?? null));
-  }
-
-  /** Whether a row that is not stored is a view that a later version of the package added to the contract. */
-  async #isAdded(row: ComparedRow, rows: readonly ComparedRow[]): Promise<boolean> {
-    if (row.kind !== 'view') return false;
-    const [, contractId = ''] = row.key.split(' ');
-    const create = rows.find(({ key }) => key === `contract ${contractId}`);
-    const template = create?.fields[comparedFields.contract.indexOf('template')];
-    if (template === undefined || template === null) return false;
-    return this.#count(addedBy(row.fields, template.split(':')[0] ?? '', await this.#knownPackages()));
-  }
-
-  /** Counts a view that was computed again, by its packages; false if it was not. */
-  #count(pair: string | undefined): boolean {
-    if (pair === undefined) return false;
-    this.#recomputed.set(pair, (this.#recomputed.get(pair) ?? 0) + 1);
-    return true;
-  }
-
-  /** Read for the first view that is not as stored. */
-  #knownPackages(): Promise<KnownPackages> {
-    const { client, snapshot } = this.#call;
-    this.#packages ??= Promise.all([namesOfPackages(snapshot.client), client.packages.list()]).then(([names, ids]) => ({
-      names,
-      ids: new Set(ids),
-    }));
-    return this.#packages;
   }
 }
 

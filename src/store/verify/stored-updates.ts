@@ -143,19 +143,8 @@ export async function storedPackageNames(client: ClientBase): Promise<ReadonlyMa
   return new Map(rows.map((row) => [`${row.package_id}:${row.module_name}:${row.entity_name}`, row.package_name]));
 }
 
-/** Names of the packages whose archives were read or whose templates are stored, by package id. */
+/** Names of the packages whose archives were read, by package id. */
 export async function namesOfPackages(client: ClientBase): Promise<ReadonlyMap<string, string>> {
-  const tables = tablesOf(client);
-  const rows = await tables
-    .selectFrom('packages')
-    .select(['package_id', 'package_name'])
-    .union(
-      tables
-        .selectFrom('templates')
-        .select(['package_id', 'package_name'])
-        .where('package_name', 'is not', null)
-        .$narrowType<{ package_name: string }>(),
-    )
-    .execute();
+  const rows = await tablesOf(client).selectFrom('packages').select(['package_id', 'package_name']).execute();
   return new Map(rows.map((row) => [row.package_id, row.package_name]));
 }
