@@ -10,60 +10,55 @@ export interface DifferingRole {
   readonly role: string;
   /** The `--prefix` with which `grant-roles` created the role. */
   readonly prefix: string;
-  /** Rights that this version grants and the role lacks, in GRANT notation. */
+  /** Rights and settings that this version grants and the role lacks. Rights are in GRANT notation. */
   readonly missing: readonly string[];
   /** Rights that the role has and this version does not grant. */
   readonly superfluous: readonly string[];
 }
 
-type Kind = 'writer' | 'redactor';
+interface Role {
+  readonly role: string;
+  readonly prefix: string;
+  readonly kind: 'owner' | 'migrator' | 'writer' | 'redactor';
+}
 
 /**
  * Reads the catalog. The result contains only roles that exist and whose rights differ. The search path must be the
  * storage schema.
  */
 export async function differingRoles(client: ClientBase, storage: string): Promise<readonly DifferingRole[]> {
-  const { rows } = await client.query<{ role: string; prefix: string; kind: Kind }>(madeRoles);
+  const { rows: roles } = await client.query<Role & { readonly lost: readonly string[] }>(rolesOfStream);
   const differing: DifferingRole[] = [];
-  for (const { role, prefix, kind } of rows) {
-    const expected = kind === 'writer' ? writerRights(storage) : redactorRights(storage);
-    const expectedRights = new Set(listRights(expected));
-    const found = await client.query<{ right: string }>(grantedTo, [role]);
-    const has = new Set(found.rows.map(({ right }) => right));
-    const missing = [
-      ...[...expectedRights].filter((right) => !has.has(right)),
-      ...(await uncallable(client, role, expected)),
-    ];
-    const superfluous = [...has].filter((right) => !expectedRights.has(right));
-    if (missing.length + superfluous.length > 0) differing.push({ role, prefix, missing, superfluous });
-  }
-  for (const prefix of new Set(rows.map((row) => row.prefix))) {
-    for (const { role, lost } of (await client.query<{ role: string; lost: string[] }>(lostInDatabase, [prefix]))
-      .rows) {
-      const at = differing.findIndex((other) => other.role === role);
-      const found = differing[at] ?? { role, prefix, missing: [], superfluous: [] };
-      differing.splice(at < 0 ? differing.length : at, 1, { ...found, missing: [...found.missing, ...lost] });
+  for (const { role, prefix, kind, lost } of roles) {
+    const { missing, superfluous } = await differingTables(client, role, rightsOf(kind, storage));
+    if (missing.length + superfluous.length + lost.length > 0) {
+      differing.push({ role, prefix, missing: [...missing, ...lost], superfluous });
     }
   }
   return differing;
 }
 
-/** SQL: what `grant-roles` sets in the database itself, as far as it is missing. A restore by `pg_restore` without `--create` loses it. */
-const lostInDatabase = `
-select e.role, array_agg(e.lost order by e.lost) as lost
-  from (select r.rolname::text as role, 'the setting ' || m.setting || ' in this database' as lost
-          from (values ('_migrator', 'role'), ('_writer', 'idle_in_transaction_session_timeout'),
-                       ('_redactor', 'idle_in_transaction_session_timeout')) m (kind, setting)
-          join pg_roles r on r.rolname = $1 || m.kind
-         where not exists (select from pg_db_role_setting s join pg_database d on d.oid = s.setdatabase
-                            cross join unnest(s.setconfig) c
-                            where d.datname = current_database() and s.setrole = r.oid and starts_with(c, m.setting || '='))
-        union all
-        select r.rolname::text, 'create on the database'
-          from pg_roles r
-         where r.rolname = $1 || '_owner' and not has_database_privilege(r.oid, current_database(), 'create')) e
- group by e.role
- order by e.role`;
+/** Undefined for roles whose rights come from the ownership of the tables. */
+function rightsOf(kind: Role['kind'], storage: string): Rights | undefined {
+  if (kind === 'writer') return writerRights(storage);
+  return kind === 'redactor' ? redactorRights(storage) : undefined;
+}
+
+async function differingTables(
+  client: ClientBase,
+  role: string,
+  expected: Rights | undefined,
+): Promise<Pick<DifferingRole, 'missing' | 'superfluous'>> {
+  if (expected === undefined) return { missing: [], superfluous: [] };
+  const expectedRights = new Set(listRights(expected));
+  const found = await client.query<{ right: string }>(grantedTo, [role]);
+  const has = new Set(found.rows.map(({ right }) => right));
+  const missing = [...expectedRights].filter((right) => !has.has(right));
+  return {
+    missing: [...missing, ...(await uncallable(client, role, expected))],
+    superfluous: [...has].filter((right) => !expectedRights.has(right)),
+  };
+}
 
 function listRights({ inserted: rows, updated, deleted }: Rights): readonly string[] {
   return [
@@ -92,16 +87,32 @@ async function uncallable(client: ClientBase, role: string, { called }: Rights):
 }
 
 /**
- * SQL: roles that `grant-roles` created. Such a role has its own rights on the tables, and its name has the same prefix
- * as the name of the owner.
+ * SQL: the roles that `grant-roles` created for the owner of the tables. They are found by the writer or redactor, which
+ * has rights of its own on the tables and a name with the same prefix as the owner. `lost` lists rights and settings in
+ * the database that the role lacks: `pg_restore` restores them only with `--create`.
  */
-const madeRoles = `
-select r.rolname::text as role, m.parts[1] as prefix, m.parts[2] as kind
-  from pg_class c cross join lateral (select distinct grantee from aclexplode(c.relacl)) a
-  join pg_roles r on r.oid = a.grantee
- cross join lateral (select regexp_match(r.rolname, '^(.+)_(writer|redactor)$') as parts) m
- where c.oid = to_regclass('updates') and m.parts is not null
-   and pg_get_userbyid(c.relowner) = m.parts[1] || '_owner'
+const rolesOfStream = `
+with prefixes as (
+  select distinct m.parts[1] as prefix
+    from pg_class c cross join lateral (select distinct grantee from aclexplode(c.relacl)) a
+    join pg_roles r on r.oid = a.grantee
+   cross join lateral (select regexp_match(r.rolname, '^(.+)_(writer|redactor)$') as parts) m
+   where c.oid = to_regclass('updates') and m.parts is not null
+     and pg_get_userbyid(c.relowner) = m.parts[1] || '_owner')
+select r.rolname::text as role, p.prefix, k.kind,
+       array(select 'create on the database'
+              where k.kind = 'owner' and not has_database_privilege(r.oid, current_database(), 'create')
+             union all
+             select 'the setting ' || k.setting || ' in this database'
+              where k.setting is not null
+                and not exists (select from pg_db_role_setting s join pg_database d on d.oid = s.setdatabase
+                                 cross join unnest(s.setconfig) c
+                                 where d.datname = current_database() and s.setrole = r.oid
+                                   and starts_with(c, k.setting || '='))) as lost
+  from prefixes p
+ cross join (values ('owner', null), ('migrator', 'role'), ('writer', 'idle_in_transaction_session_timeout'),
+                    ('redactor', 'idle_in_transaction_session_timeout')) k (kind, setting)
+  join pg_roles r on r.rolname = p.prefix || '_' || k.kind
  order by 1`;
 
 const grantedTo = `
