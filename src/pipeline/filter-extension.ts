@@ -110,7 +110,8 @@ export class FilterExtensionWatch implements BackgroundJob {
     }
     // This also checks rights on objects that another role has created.
     await filterExtension.assertAllowed();
-    if (due.isSet && notBefore !== undefined) return inPlace(parts, (staging) => gathered(context, staging, notBefore));
+    if (due.isSet && notBefore !== undefined)
+      return inPlace(parts, (staging) => addActiveContracts(context, staging, notBefore));
     await probe(parts, due.request);
     return (await filterExtension.note({ step: 'applying the filter', problem: null })) ? 'set' : undefined;
   }
@@ -147,7 +148,7 @@ async function inPlace<T>(parts: PipelineParts, work: (staging: FilterExtensionP
 }
 
 /** Reads the active contracts and then adds them. @returns the reason to end the session; undefined when stopped */
-async function gathered(
+async function addActiveContracts(
   context: JobContext,
   staging: FilterExtensionPlace,
   notBefore: number,

@@ -111,7 +111,7 @@ export class InterfaceWatch implements BackgroundJob {
   }
 
   async #gather(gathering: Gathering, lastReport: Reported): Promise<boolean> {
-    const history = await gathered(gathering, lastReport);
+    const history = await readHistory(gathering, lastReport);
     if (history === undefined) return false;
     if (gathering.stop.aborted) {
       // The next session continues with the staged views, so they must be closed before it begins.
@@ -167,7 +167,7 @@ interface Reported {
 }
 
 /** Resolves to undefined while the participant knows none of the requested interfaces, and when stopped. */
-async function gathered(gathering: Gathering, lastReport: Reported): Promise<ViewHistory | undefined> {
+async function readHistory(gathering: Gathering, lastReport: Reported): Promise<ViewHistory | undefined> {
   const { parts } = gathering;
   const { ledger, sink, observers } = parts;
   const { following, stop } = gathering;

@@ -136,8 +136,8 @@ export function postgresStaging(database: Database, staging: Database, options: 
     // Readers are not notified about staged rows.
     openSession: (identity: StreamIdentity) => openSession(staging, identity, { notify: false }),
     merge: async (merge: Omit<Merge, 'anchor' | 'writer' | 'notify'>) => {
-      const gathered = await readStream(staging);
-      return mergeStaging(database, { ...merge, anchor: gathered?.lastUpdate, ...options });
+      const staged = await readStream(staging);
+      return mergeStaging(database, { ...merge, anchor: staged?.lastUpdate, ...options });
     },
   };
 }

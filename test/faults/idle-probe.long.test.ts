@@ -11,7 +11,7 @@ import { runIndexer, type IndexerRun } from '../e2e/runs/indexer-run.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { post } from '../../packages/ledger-sandbox/test/server/sockets.ts';
-import { StretchLedger, type Instead } from './stretch-ledger.ts';
+import { RangeLedger, type Instead } from './range-ledger.ts';
 
 const bank = 'Bank::1220aa';
 const account = { bank, owner: bank, number: '1', balance: '10', version: '1' };
@@ -51,11 +51,11 @@ const countProbes = (indexer: IndexerRun, answer: string): Promise<number> =>
   indexer.metric(`indexer_idle_probes_total{result="${answer}"}`);
 
 const isAnswered = (indexer: IndexerRun, answer: string): Promise<true> =>
-  waitFor(`a stretch is ${answer}`, async () => ((await countProbes(indexer, answer)) > 0 ? true : undefined), soonMs);
+  waitFor(`a range is ${answer}`, async () => ((await countProbes(indexer, answer)) > 0 ? true : undefined), soonMs);
 
 describe('offsets without an update', () => {
   it('are passed soon: /wait and wait_for_offset return, and the indexer is caught up', async () => {
-    await using ledger = await StretchLedger.start();
+    await using ledger = await RangeLedger.start();
     ledger.grow(3, 1, 3);
     await using indexer = await run(ledger.url, 'eaten');
     await indexer.reaches(3);
@@ -91,7 +91,7 @@ describe('offsets without an update', () => {
   });
 
   it('are passed after a busy ledger has rejected ledger-end requests', async () => {
-    await using ledger = await StretchLedger.start();
+    await using ledger = await RangeLedger.start();
     ledger.grow(3, 1, 3);
     await using indexer = await run(ledger.url, 'busy');
     await indexer.reaches(3);
@@ -109,7 +109,7 @@ describe('offsets without an update', () => {
   });
 
   it('are not requested while the stream sends updates', async () => {
-    await using ledger = await StretchLedger.start();
+    await using ledger = await RangeLedger.start();
     await using indexer = await run(ledger.url, 'lively');
     const growing = setInterval(() => ledger.grow(ledger.end + 3, ledger.end + 2), 50);
     await indexer.reaches(200);
@@ -133,7 +133,7 @@ describe('an update that the stream has not delivered', () => {
     ['is in the HTTP response only, because a gateway closes sockets with 1000', 'gateway', early, undefined],
     ['is in the WebSocket response only, because the list ends too early', 'patience', undefined, nothing],
   ])('is not passed when it %s, and is stored exactly once', async (_, schema, bounded, list) => {
-    await using ledger = await StretchLedger.start();
+    await using ledger = await RangeLedger.start();
     ledger.grow(3, 1, 3);
     ledger.bounded = bounded ?? ledger.bounded;
     ledger.list = list ?? ledger.list;
@@ -156,7 +156,7 @@ describe('an update that the stream has not delivered', () => {
   });
 
   it('is not skipped because of a response that is older than the newest frame', async () => {
-    await using ledger = await StretchLedger.start();
+    await using ledger = await RangeLedger.start();
     ledger.grow(3, 1, 3);
     for (const offset of [5, 6]) ledger.held.add(offset);
     await using indexer = await run(ledger.url, 'overtaken');
@@ -183,7 +183,7 @@ describe('an update that the stream has not delivered', () => {
   });
 
   it('is not passed while the ledger rejects the requests, which is logged once', async () => {
-    await using ledger = await StretchLedger.start();
+    await using ledger = await RangeLedger.start();
     ledger.grow(3, 1, 3);
     await using indexer = await run(ledger.url, 'refused');
     await indexer.reaches(3);
@@ -205,7 +205,7 @@ describe('an update that the stream has not delivered', () => {
   });
 
   it('is stored at its offset if neither response contained it', async () => {
-    await using ledger = await StretchLedger.start();
+    await using ledger = await RangeLedger.start();
     ledger.grow(3, 1, 3);
     ledger.held.add(5);
     ledger.bounded = early;

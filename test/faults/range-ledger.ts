@@ -16,7 +16,7 @@ interface Request {
   readonly endInclusive?: number;
 }
 
-export class StretchLedger implements AsyncDisposable {
+export class RangeLedger implements AsyncDisposable {
   url = '';
   end = 0;
   /** Offsets of updates. */
@@ -38,8 +38,8 @@ export class StretchLedger implements AsyncDisposable {
   #open: { readonly socket: WebSocket; sent: number } | undefined;
   #stop: () => Promise<void> = () => Promise.resolve();
 
-  static async start(): Promise<StretchLedger> {
-    const ledger = new StretchLedger();
+  static async start(): Promise<RangeLedger> {
+    const ledger = new RangeLedger();
     const served = await startFakeLedger({
       http: (request, response) => void ledger.#answer(request, response),
       socket: (socket, request) => void ledger.#stream(socket, JSON.parse(request) as Request),

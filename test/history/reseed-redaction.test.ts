@@ -23,7 +23,7 @@ async function followed(database: Database): Promise<void> {
 }
 
 /** Stages the active contract. It was reassigned in the gap, so the ledger lists it with offset 8. */
-async function gathered(staging: Database): Promise<void> {
+async function stageList(staging: Database): Promise<void> {
   await prepareStaging(staging, 'ledger', 'reseed', { identity, notBefore: 1 });
   const session = await openSession(staging, identity, { notify: false });
   await session.beginSeed(9);
@@ -39,7 +39,7 @@ it('a redaction also removes contents from rows that a reseed has already staged
     openDatabase({ url: created.url, schema, statementTimeoutMs: 60_000, applicationName: 'test' });
   const [database, staging] = [open('ledger'), open(stagingSchema('ledger', 'reseed'))];
   await followed(database);
-  await gathered(staging);
+  await stageList(staging);
   const subject = { kind: 'contract', contractId: '00c1' } as const;
   const request = { subject, reason: 'asked for', active: true, exercises: false };
   await redact(database, request, new AbortController().signal);

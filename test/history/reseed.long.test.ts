@@ -166,8 +166,8 @@ describe('an interrupted reseed', () => {
       code: 'LEDGER_PERMISSION_DENIED',
     });
     expect(await digestOf(world.database.url, 'ledger')).toBe(before);
-    const { seed_contracts: gathered } = await world.row('select seed_contracts from ledger_reseed.stream');
-    expect(Number(gathered)).toBeGreaterThan(0);
+    const { seed_contracts: stagedContracts } = await world.row('select seed_contracts from ledger_reseed.stream');
+    expect(Number(stagedContracts)).toBeGreaterThan(0);
     world.sandbox.faults.streamFailure = undefined;
     await world.command('reseed --yes', 'ledger', small);
     await world.index();

@@ -11,12 +11,12 @@ import { emptyRange } from '../../src/pipeline/retry/isolate-failing-update.ts';
 import { deferred } from '../support/deferred.ts';
 import { pause, waitFor } from '../support/wait-for.ts';
 import { checkpointFrame as checkpoint, topologyFrame as topology, type MemoryStream } from './memory-ledger.ts';
-import { memoryWorld, type Told } from './memory-parts.ts';
+import { memoryWorld, type Reports } from './memory-parts.ts';
 import type { MemorySink } from './memory-sink.ts';
 
 interface Run {
   readonly sink: MemorySink;
-  readonly reports: Told;
+  readonly reports: Reports;
   readonly following: Following;
   /** Ends the stream. Without a reason, the stream ends as if the participant shut down. */
   readonly end: (reason?: IndexerError) => void;

@@ -61,7 +61,7 @@ export function failure(
   code: CodeWithRemedy,
   facts: Readonly<Record<string, string | number | boolean>> = {},
 ): IndexerError {
-  return new IndexerError(`told to: ${code}`, { code, facts });
+  return new IndexerError(`requested failure: ${code}`, { code, facts });
 }
 
 /** A stream that stays open until either side ends it. */

@@ -21,7 +21,7 @@ type Facts<Name extends Method> = Name extends `${infer Port extends keyof Obser
   : never;
 
 /** Records all reports. */
-export class Told {
+export class Reports {
   readonly calls: (readonly [name: string, ...facts: readonly unknown[]])[] = [];
   readonly observers: Observers = {
     stream: this.#port('stream'),
@@ -102,7 +102,7 @@ export interface World {
   readonly sink: MemorySink;
   readonly ledger: MemoryLedger;
   readonly tokens: MemoryTokens;
-  readonly reports: Told;
+  readonly reports: Reports;
   /** Checkpoints that commit listeners received. */
   readonly reached: readonly number[];
   readonly stop: AbortController;
@@ -116,7 +116,7 @@ export function memoryWorld({
   const sink = new MemorySink();
   const ledger = new MemoryLedger();
   const tokens = new MemoryTokens();
-  const reports = new Told();
+  const reports = new Reports();
   const commits = new Commits();
   const reached: number[] = [];
   commits.listen((checkpoint) => reached.push(checkpoint));

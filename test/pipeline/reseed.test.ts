@@ -56,7 +56,7 @@ class MemoryStaging implements Staging {
     return merged;
   }
 
-  get gathered(): readonly string[] {
+  get staged(): readonly string[] {
     return this.sink.seedEntries.map(({ contractId }) => contractId);
   }
 }
@@ -126,7 +126,7 @@ describe('a reseed', () => {
     const staging = new MemoryStaging();
     const plan = await planned(world);
     await expect(reseed(world.parts, staging, plan)).resolves.toEqual({ ...merged, offset: 5 });
-    expect(staging.gathered).toEqual(contracts);
+    expect(staging.staged).toEqual(contracts);
     expect(staging.prepared).toEqual([{ identity: plan.identity, notBefore: 5 }]);
     expect(staging.merges).toEqual([
       { identity: plan.identity, interfaces: [], offset: 5, checkpoint: 5, reason: plan.reason },
@@ -150,7 +150,7 @@ describe('a reseed', () => {
     const staging = new MemoryStaging();
     await expect(reseed(world.parts, staging, await planned(world))).resolves.toMatchObject({ offset: 9 });
     expect(world.ledger.streams.map(({ request }) => request.activeAtOffset)).toEqual([5, 9]);
-    expect(staging.gathered).toEqual(contracts);
+    expect(staging.staged).toEqual(contracts);
     // The participant is not pruned there, so the rejection is attributed to reassignments in flight.
     expect(world.reports.failures).toEqual([['LEDGER_REASSIGNMENT_IN_FLIGHT', true]]);
   });
@@ -164,7 +164,7 @@ describe('a reseed', () => {
     };
     const staging = new MemoryStaging();
     await expect(reseed(world.parts, staging, await planned(world))).resolves.toMatchObject({ offset: 5 });
-    expect(staging.gathered).toEqual(contracts);
+    expect(staging.staged).toEqual(contracts);
     expect(staging.sessions).toBe(2);
     expect(staging.merges).toHaveLength(1);
   });

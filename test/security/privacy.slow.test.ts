@@ -62,9 +62,9 @@ const rowCounts = new Map<string, number>();
 
 async function fill(session: StoreSession): Promise<void> {
   await session.beginSeed(seedOffset);
-  const gathered = session.newBatch(seedOffset);
-  for (const entry of history.entries) gathered.addEntry(decodeActiveContract(text(entry)));
-  await session.writeSeed(gathered, 0);
+  const seedBatch = session.newBatch(seedOffset);
+  for (const entry of history.entries) seedBatch.addEntry(decodeActiveContract(text(entry)));
+  await session.writeSeed(seedBatch, 0);
   await session.publishSeed(seedOffset, 'seed');
   for (let from = 0, checkpoint = seedOffset; from < history.updates.length;) {
     const upTo = from + random.between(1, 12);

@@ -251,8 +251,8 @@ it('views of a new interface are backfilled from the new participant, even for c
     );
     return rows.filter(({ id }) => active.has(String(id))).map(({ id, view }) => `${String(id)} ${String(view)}`);
   };
-  const [gathered, expected] = [await views('ledger'), await views('fresh')];
-  expect(gathered.length).toBeGreaterThan(10);
-  expect(gathered).toEqual(expected);
+  const [stored, expected] = [await views('ledger'), await views('fresh')];
+  expect(stored.length).toBeGreaterThan(10);
+  expect(stored).toEqual(expected);
   expect(await brokenRules(world.database.url, 'ledger')).toEqual([]);
 }, 120_000);

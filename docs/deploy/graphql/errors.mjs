@@ -4,14 +4,14 @@ import { isSafeError } from 'postgraphile/grafast';
 import { GraphQLError } from 'postgraphile/graphql';
 
 /** Our own codes (LI…), ambiguous or unknown name, invalid value, statement timeout. */
-const told = /^(LI\d{3}|42P08|42704|22023|57014)$/;
+const forwarded = /^(LI\d{3}|42P08|42704|22023|57014)$/;
 
 export function maskError(error) {
   const { originalError } = error;
   if (originalError == null || originalError instanceof GraphQLError) return error;
   if (isSafeError(originalError)) return as(error, originalError.message);
   const { code = 'unknown', hint } = originalError;
-  if (told.test(code)) return as(error, originalError.message, { code, ...(hint ? { hint } : {}) });
+  if (forwarded.test(code)) return as(error, originalError.message, { code, ...(hint ? { hint } : {}) });
   console.error(`A field failed: code ${code} at ${(error.path ?? []).join('.')}`);
   return as(error, `The request failed: code ${code}`, { code });
 }

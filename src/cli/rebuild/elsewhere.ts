@@ -43,10 +43,10 @@ export function sourceOf({ config }: RebuildRequest): string {
  * Progress of a handover.
  * - `ready`: the target can be filled, or is being filled
  * - `again`: the target has handed the stream over to this database before, and gets it back
- * - `laid down`: the handover was interrupted between its two commits
- * - `taken up`: the handover is complete, but not recorded here
+ * - `closed`: the source is closed, and the target is not open yet: the handover was interrupted between its two commits
+ * - `opened`: the handover is complete, but not recorded here
  */
-type Stage = 'ready' | 'again' | 'laid down' | 'taken up';
+type Stage = 'ready' | 'again' | 'closed' | 'opened';
 
 async function stageOf(live: Database, target: Database, request: Elsewhere): Promise<Stage> {
   const { into } = request;
@@ -56,7 +56,7 @@ async function stageOf(live: Database, target: Database, request: Elsewhere): Pr
   }
   const here = await readTurn(live);
   const there = await readTurn(target);
-  if (here?.handover === 'handed over') return laidDown(here, there, into.label);
+  if (here?.handover === 'handed over') return stageAfterClose(here, there, into.label);
   if (here?.handover === 'filling') {
     throw rebuildRefused(
       'the source schema is itself being filled',
@@ -76,10 +76,10 @@ async function stageOf(live: Database, target: Database, request: Elsewhere): Pr
   );
 }
 
-function laidDown(here: Turn, there: Turn | undefined, label: string): Stage {
+function stageAfterClose(here: Turn, there: Turn | undefined, label: string): Stage {
   if (there !== undefined && here.peer !== null && samePlace(here.peer, label)) {
-    if (there.handover === 'filling') return 'laid down';
-    if (there.handover === null) return 'taken up';
+    if (there.handover === 'filling') return 'closed';
+    if (there.handover === null) return 'opened';
   }
   throw handedOver(here);
 }
@@ -106,7 +106,7 @@ export async function plannedElsewhere(
 ): Promise<readonly string[]> {
   const stage = await stageOf(live, target, request);
   const { label } = request.into;
-  if (stage === 'laid down' || stage === 'taken up') {
+  if (stage === 'closed' || stage === 'opened') {
     return [`the handover to ${label} was interrupted; it will be finished`];
   }
   const stream = await liveStream(live);
@@ -136,7 +136,7 @@ export async function makeReadyElsewhere(
   const stored = (await live.withClient(storedExerciseJson)) ?? 'jsonb';
   const there = stage === 'again' ? await target.withClient(storedExerciseJson) : undefined;
   const exerciseJson: ExerciseJson = there ?? request.config.indexer.exerciseJson ?? stored;
-  if (stage === 'taken up') {
+  if (stage === 'opened') {
     const done = { state: 'done', step: 'handed over', perSecond: null, problem: null } as const;
     await live.withClient((client) => updateJob(client, 'rebuild', done));
     return 'nothing';
@@ -147,7 +147,7 @@ export async function makeReadyElsewhere(
     await requestJob(client, 'rebuild', identity);
     return job !== undefined && job.state !== 'done' && isDeepStrictEqual(job.request, identity);
   });
-  if (stage === 'laid down') return 'finish';
+  if (stage === 'closed') return 'finish';
   // Such a target was filled by another process, or by a rebuild that was cancelled.
   if (!goesOn && (await target.withClient((client) => isCreatedByRebuild(client, target.schema, source)))) {
     await giveUpTarget(target, source);

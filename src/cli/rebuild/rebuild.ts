@@ -176,8 +176,8 @@ async function handOver(
   const ending = handingOver({ live, follower, into: request.into.label, logger, onLeft });
   const { noSwap, config } = request;
   const { leaseMs } = config.indexer;
-  const laidDown = left === 'finish';
-  const outcome = await rebuild({ live, follower, ending, noSwap, leaseMs, logger, stop, laidDown });
+  const isSourceClosed = left === 'finish';
+  const outcome = await rebuild({ live, follower, ending, noSwap, leaseMs, logger, stop, isSourceClosed });
   for (const one of notCarried) print(`not copied: ${one}`);
   return outcome;
 }

@@ -14,7 +14,7 @@ export interface Rebuild extends Handover {
   /** Whether to exit when the schema has caught up, without the swap. */
   readonly noSwap: boolean;
   /** Whether the source was already closed: the remaining steps need no ledger. */
-  readonly laidDown?: boolean;
+  readonly isSourceClosed?: boolean;
 }
 
 /** The outcome of the rebuild. */
@@ -34,7 +34,7 @@ export async function rebuild(options: Rebuild): Promise<Outcome> {
   const { follower, noSwap, logger, live } = options;
   try {
     for (let tried = 0; tried < attempts; tried += 1) {
-      const reached = options.laidDown === true ? 'caught up' : await untilCaughtUp(options);
+      const reached = options.isSourceClosed === true ? 'caught up' : await untilCaughtUp(options);
       if (reached !== 'caught up' || noSwap) return reached;
       const done = await handOver(options);
       if (typeof done !== 'string') return done;
@@ -42,7 +42,7 @@ export async function rebuild(options: Rebuild): Promise<Outcome> {
       const delayMs = Math.min(longestPauseMs, 250 * 1.4 ** tried);
       logger.warn({ blockedBy: done, delayMs }, 'swap blocked, retrying');
       await live.withClient((client) => updateJob(client, 'rebuild', { problem: done }));
-      if (options.laidDown !== true) follower.start();
+      if (options.isSourceClosed !== true) follower.start();
       await pause(delayMs, options.stop);
     }
   } catch (thrown) {

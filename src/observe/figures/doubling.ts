@@ -15,22 +15,22 @@ interface Repetition {
 }
 
 export class Doubling {
-  readonly #told = new Map<string, Repetition>();
+  readonly #repetitions = new Map<string, Repetition>();
 
   /** Number of suppressed failures of this kind since its last line; undefined if this failure is suppressed too. */
   due(kind: string, nowMs: number): number | undefined {
-    const last = this.#told.get(kind);
+    const last = this.#repetitions.get(kind);
     if (last !== undefined && nowMs - last.atMs < last.pauseMs) {
       last.suppressed += 1;
       return undefined;
     }
     const pauseMs = last === undefined ? firstPauseMs : Math.min(longestPauseMs, 2 * last.pauseMs);
-    this.#told.set(kind, { atMs: nowMs, pauseMs, suppressed: 0 });
+    this.#repetitions.set(kind, { atMs: nowMs, pauseMs, suppressed: 0 });
     return last?.suppressed ?? 0;
   }
 
   /** Called after a success. The next failure is then logged immediately. */
   clear(): void {
-    this.#told.clear();
+    this.#repetitions.clear();
   }
 }

@@ -104,7 +104,7 @@ export class HealthTracker {
   #checkpoint: number | undefined;
   #waitingSinceMs: number | undefined;
   /** Result of probing the offsets between the checkpoint and the ledger end; undefined if they were not probed. */
-  #stretch: ProbeAnswer | undefined;
+  #probeAnswer: ProbeAnswer | undefined;
   #committedAtMs: number | undefined;
   readonly #currency = new Currency();
   #lastError: StatusDocument['lastError'] = null;
@@ -165,7 +165,7 @@ export class HealthTracker {
   }
 
   idleProbed(answer: ProbeAnswer): void {
-    this.#stretch = answer;
+    this.#probeAnswer = answer;
   }
 
   failed(error: IndexerError): void {
@@ -245,7 +245,7 @@ export class HealthTracker {
         decode: share(timeShares.decode),
         database: share(timeShares.database),
       },
-      delay: delayOf({ state, reason, distance, timeShares, probeAnswer: this.#stretch }),
+      delay: delayOf({ state, reason, distance, timeShares, probeAnswer: this.#probeAnswer }),
     };
   }
 
@@ -261,7 +261,7 @@ export class HealthTracker {
   checkpointReached(checkpoint: number): void {
     if (checkpoint === this.#checkpoint) return;
     this.#checkpoint = checkpoint;
-    this.#stretch = undefined;
+    this.#probeAnswer = undefined;
     if (this.ledgerEnd !== undefined && checkpoint >= this.ledgerEnd) this.#lag.ledgerEndReached();
     this.source.stored(checkpoint);
     this.#waitingSinceMs = (this.#distance() ?? 0) > 0 ? this.now() : undefined;

@@ -15,7 +15,7 @@ interface ReportParts {
 export class PollReport implements PollObserver {
   readonly #parts: ReportParts;
   #participantPrunedOffset: number | undefined;
-  #stretch: ProbeAnswer | undefined;
+  #probeAnswer: ProbeAnswer | undefined;
 
   constructor(parts: ReportParts) {
     this.#parts = parts;
@@ -52,8 +52,8 @@ export class PollReport implements PollObserver {
     const { health, metrics, logger } = this.#parts;
     metrics.idleProbes.inc({ result: answer });
     health.idleProbed(answer);
-    const before = this.#stretch;
-    this.#stretch = answer;
+    const before = this.#probeAnswer;
+    this.#probeAnswer = answer;
     // This is logged once, because the probe is repeated.
     if (answer !== 'refused' || answer === before) return;
     const facts = { checkpoint: health.checkpoint, ledgerEnd: health.ledgerEnd, err: error };

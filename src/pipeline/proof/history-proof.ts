@@ -178,7 +178,7 @@ async function proveByContracts(parts: PipelineParts): Promise<void> {
   let unknown = 0;
   for (const mark of marks) {
     const offset = await createdAt(parts, mark);
-    if (offset === mark.offset || offset === 'not told') return;
+    if (offset === mark.offset || offset === 'not readable') return;
     if (offset !== undefined) {
       throw otherHistory(`the ledger has at offset ${String(offset)} what we stored at ${String(mark.offset)}`);
     }
@@ -187,17 +187,17 @@ async function proveByContracts(parts: PipelineParts): Promise<void> {
   if (unknown > 0) throw otherHistory(`the ledger knows none of ${String(unknown)} contracts that are active here`);
 }
 
-/** Offset of the create; undefined if the ledger does not know the contract, `not told` if it cannot be queried. */
-async function createdAt(parts: PipelineParts, mark: ContractMark): Promise<number | undefined | 'not told'> {
+/** Offset of the create; undefined if the ledger does not know the contract, `not readable` if it cannot be queried. */
+async function createdAt(parts: PipelineParts, mark: ContractMark): Promise<number | undefined | 'not readable'> {
   const { ledger, filter } = parts;
   try {
     const format = eventFormat(filter);
     const events = await pastMissingRoute(parts, () => ledger.events.byContractId(mark.contractId, format));
     if (events === undefined) return undefined;
-    return events.created?.createdEvent.offset ?? 'not told';
+    return events.created?.createdEvent.offset ?? 'not readable';
   } catch (thrown) {
     const refused = thrown instanceof IndexerError && (thrown.retry === 'park' || thrown.code === 'LEDGER_INTERNAL');
-    if (refused) return 'not told';
+    if (refused) return 'not readable';
     throw thrown;
   }
 }

@@ -151,7 +151,7 @@ export function setFilterExtension(
 /** Places the hold: updates after the offset are not pruned here until the contracts are staged. */
 export async function hold(client: ClientBase, offset: number): Promise<void> {
   await client.query(
-    `insert into retention_holds (name, "offset", reason) values ($1, $2, 'contracts of a wider filter are gathered')
+    `insert into retention_holds (name, "offset", reason) values ($1, $2, 'active contracts of an extended filter are being added')
      on conflict (name) do update set "offset" = excluded."offset", moved_at = now()`,
     [holdName, offset],
   );

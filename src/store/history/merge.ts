@@ -55,9 +55,9 @@ export async function mergeStaging(database: Database, merge: Merge): Promise<Me
     for (const table of ['contracts', 'interface_views', 'reassignments'] as const)
       await copyRows(client, staged, table);
     const added = await addStates(client, staged);
-    const gathered = await gatheredList(client, database.schema);
+    const stagedStream = await readStagedStream(client, database.schema);
     const reason = `${merge.reason}; ${String(ended)} contracts ended and ${String(added)} began unseen`;
-    await publish(client, gathered, stream, merge, reason);
+    await publish(client, stagedStream, stream, merge, reason);
     await noteViews(client, merge);
     await dropStaging(client, database.schema, 'reseed');
     await dropStaging(client, database.schema, 'interfaces');
@@ -204,7 +204,7 @@ async function noteViews(client: ClientBase, { interfaces, offset }: Merge): Pro
 }
 
 /** Number of contracts in the list, and the version of the participant that returned it. */
-async function gatheredList(client: ClientBase, schema: string): Promise<Change<'stream'>> {
+async function readStagedStream(client: ClientBase, schema: string): Promise<Change<'stream'>> {
   const staged = tablesOf(client).withSchema(stagingSchema(schema, 'reseed'));
   const { count } = await staged.selectFrom('contracts').select(countRows).executeTakeFirstOrThrow();
   const source = await staged.selectFrom('stream').select(['seed_release', 'seed_has_in_flight']).executeTakeFirst();
@@ -213,7 +213,7 @@ async function gatheredList(client: ClientBase, schema: string): Promise<Change<
 
 async function publish(
   client: PoolClient,
-  gathered: Change<'stream'>,
+  stagedStream: Change<'stream'>,
   stream: StreamFacts,
   merge: Merge,
   reason: string,
@@ -228,7 +228,7 @@ async function publish(
   await tablesOf(client)
     .updateTable('stream')
     .set({ seed_offset: offset, checkpoint: offset, seed_token: null })
-    .set(gathered)
+    .set(stagedStream)
     .set(mark)
     .set({
       participant_id: participantId,

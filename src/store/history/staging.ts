@@ -25,14 +25,14 @@ export function stagingSchema(schema: string, gathering: Gathering): string {
   return `${schema}_${gathering}`;
 }
 
-const gathered = {
+const contents = {
   reseed: 'Active contracts staged by "ledger-indexer reseed"',
   interfaces: 'Views of interfaces staged by an indexer',
   filter_extend: 'Active contracts of an extended filter staged by an indexer',
 } as const satisfies Record<Gathering, string>;
 
 function note(schema: string, gathering: Gathering): string {
-  return `${gathered[gathering]} for schema ${schema}; may be dropped when none runs.`;
+  return `${contents[gathering]} for schema ${schema}; may be dropped when none runs.`;
 }
 
 /** The state of an interrupted run that a later run can resume. */

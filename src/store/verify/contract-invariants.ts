@@ -42,7 +42,7 @@ const departures = `
  * SQL: the end of a subselect. It causes the rows to be collected before they are compared, even if they are on several
  * servers. This is needed because a contract is compared with rows at other offsets, which may be on other servers.
  */
-const gathered = 'offset 0';
+const collectFirst = 'offset 0';
 
 /** Rules I08 to I14, I20, I32 to I35, I38 and I39. */
 export const contractInvariants: readonly Invariant[] = [
@@ -142,11 +142,11 @@ export const contractInvariants: readonly Invariant[] = [
     id: 'I32',
     says: 'a lifetime that ended in a complete range was ended by an event',
     sql: `select l.ended_offset as "offset", id_text(l.contract_id) as contract_id, 'no event ends it at this offset' as found
-            from (${lifetimes} ${gathered}) l
+            from (${lifetimes} ${collectFirst}) l
            where l.ended_offset > coalesce((select pruned_to_offset from stream), 0)
              and exists (select from coverage c where l.ended_offset > c.from_offset
                             and (c.to_offset is null or l.ended_offset <= c.to_offset))
-             and not exists (select from (${endings} ${gathered}) d
+             and not exists (select from (${endings} ${collectFirst}) d
                               where d.contract_id = l.contract_id and d.synchronizer_pk = l.synchronizer_pk
                                 and d."offset" = l.ended_offset)`,
   },
@@ -192,23 +192,23 @@ export const contractInvariants: readonly Invariant[] = [
                  case when l.unhosted_since <= l.activated_offset or l.unhosted_since >= l.deactivated_offset
                       then 'unhosted since an offset at which it was not active'
                       else 'unhosted, but none of its parties left at this offset' end as found
-            from (select * from lifetimes where unhosted_since is not null ${gathered}) l
+            from (select * from lifetimes where unhosted_since is not null ${collectFirst}) l
            where l.unhosted_since <= l.activated_offset or l.unhosted_since >= l.deactivated_offset
-              or not exists (select from (${departures} ${gathered}) y
+              or not exists (select from (${departures} ${collectFirst}) y
                                join contract_parties p on p.parties_pk = l.parties_pk
                               where y."offset" = l.unhosted_since and y.synchronizer_pk = l.synchronizer_pk
                                 and y.party_id = any (p.witness_parties))
           union all
           select l."offset", id_text(l.contract_id), 'active, although its only party left at offset ' || y."offset"
-            from (select d.* from (${departures} ${gathered}) d
+            from (select d.* from (${departures} ${collectFirst}) d
                    where d."offset" > (select seed_offset from stream)
                      and not exists (
                            select from (select b."offset", b.party_id, v.synchronizer_pk
                                           from topology_events b join updates v on v."offset" = b."offset"
                                          where b.participant_id = (select participant_id from stream)
-                                           and b.kind <> 'ParticipantAuthorizationRevoked' ${gathered}) b
+                                           and b.kind <> 'ParticipantAuthorizationRevoked' ${collectFirst}) b
                             where b.party_id = d.party_id and b.synchronizer_pk = d.synchronizer_pk
-                              and b."offset" >= d."offset") ${gathered}) y
+                              and b."offset" >= d."offset") ${collectFirst}) y
             join live l on l.synchronizer_pk = y.synchronizer_pk and l.unhosted_since is null and l."offset" < y."offset"
             join contract_parties p on p.parties_pk = l.parties_pk and p.witness_parties = array[y.party_id]`,
   },

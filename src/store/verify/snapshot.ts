@@ -89,8 +89,8 @@ async function readCoverage(client: ClientBase): Promise<Pick<VerifiedStream, 'c
     .execute();
   const range = rows.find(({ origin }) => origin !== 'reset') ?? rows.at(-1);
   const coveredAfter = range?.from_offset ?? 0;
-  const gathered = range?.origin === 'filter-extend' && range.complete;
-  const hasAllActiveContracts = range?.origin === 'seed' || range?.origin === 'reseed' || gathered;
+  const isExtended = range?.origin === 'filter-extend' && range.complete;
+  const hasAllActiveContracts = range?.origin === 'seed' || range?.origin === 'reseed' || isExtended;
   return { coveredAfter, activeAfter: hasAllActiveContracts || coveredAfter === 0 ? -1 : coveredAfter };
 }
 

@@ -12,7 +12,7 @@ import { createLedgerClient } from '../../../src/ledger/api/client.ts';
 import type { WrittenPackage } from '../../../packages/ledger-sandbox/src/daml-lf/declaration.ts';
 import { startParticipant, type Sandbox } from '../../../packages/ledger-sandbox/src/server/sandbox.ts';
 import type { CreatedEvent, Transaction } from '../../../packages/ledger-sandbox/src/wire/wire.ts';
-import { Lawful } from '../../../packages/ledger-sandbox/test/demo/lawful.ts';
+import { PayloadValidator } from '../../../packages/ledger-sandbox/test/demo/payload-validator.ts';
 import { archivesOf, noDars, payloadIn } from '../../daml/dars.ts';
 import { runIndexer } from '../../e2e/runs/indexer-run.ts';
 import { createTestDatabase, query, type TestDatabase } from '../../support/database.ts';
@@ -74,7 +74,7 @@ describe('the published test tokens', needs(noDars), () => {
   });
 
   it('match their package types in every event', () => {
-    const validator = new Lawful(models);
+    const validator = new PayloadValidator(models);
     const faults = transactions.flatMap(({ events }) =>
       events.flatMap((event): readonly string[] => {
         if ('CreatedEvent' in event) {

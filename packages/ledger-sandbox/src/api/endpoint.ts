@@ -54,8 +54,8 @@ export interface Endpoint extends Described {
   /** Paths of the keys that a JSON body must have to be decoded. */
   readonly wants?: readonly string[];
   readonly query?: readonly string[];
-  /** `nobody`: served without a token. Absent: any authenticated user may call it; `run` checks further rights. */
-  readonly needs?: 'nobody' | Need;
+  /** `none`: served without a token. Absent: any authenticated user may call it; `run` checks further rights. */
+  readonly needs?: 'none' | Need;
   run(call: Call): Answer | Promise<Answer>;
 }
 

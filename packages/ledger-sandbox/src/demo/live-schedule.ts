@@ -35,19 +35,19 @@ const pause = [2, 6] as const;
 export class LiveSchedule {
   readonly #random: Random;
   readonly perSecond: number;
-  readonly #stretch: PeriodStart;
+  readonly #period: PeriodStart;
   #next: number;
 
   constructor(seed: number, start: PeriodStart) {
     this.#random = new Random(seed + 5 * start.after + 3);
     this.perSecond = start.perSecond;
-    this.#stretch = start;
+    this.#period = start;
     this.#next = start.at;
     this.advance();
   }
 
   save(): SavedSchedule {
-    return { stretch: this.#stretch, random: this.#random.save(), next: this.#next };
+    return { stretch: this.#period, random: this.#random.save(), next: this.#next };
   }
 
   /** Restores a saved schedule. */
@@ -68,7 +68,7 @@ export class LiveSchedule {
       this.#next = Infinity;
       return;
     }
-    const rate = this.perSecond * (1 + swing * Math.sin((2 * Math.PI * (this.#next - this.#stretch.at)) / breath));
+    const rate = this.perSecond * (1 + swing * Math.sin((2 * Math.PI * (this.#next - this.#period.at)) / breath));
     const gap = (second / rate) * (0.4 + 1.2 * this.#random.float());
     const rest = this.#random.chance(1 / pauseEvery) ? this.#random.between(...pause) * second : 0;
     this.#next += Math.max(1, Math.round(gap)) + rest;

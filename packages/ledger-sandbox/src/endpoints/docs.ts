@@ -99,7 +99,7 @@ function operation(endpoint: Endpoint): object {
       '400': { description: 'A value that cannot be decoded', content: { 'text/plain': { schema: text } } },
       default: { description: 'A refusal', content: jsonOf('JsCantonError') },
     },
-    security: endpoint.needs === 'nobody' ? [] : [{ httpAuth: [] }],
+    security: endpoint.needs === 'none' ? [] : [{ httpAuth: [] }],
   };
 }
 
@@ -149,7 +149,7 @@ export function docsEndpoints(endpoints: readonly Endpoint[], streams: readonly 
     method: 'GET',
     path,
     summary,
-    needs: 'nobody',
+    needs: 'none',
     run: ({ participant }) => ({
       type: 'text/plain; charset=UTF-8',
       content: stringify(describe(participant.release), { aliasDuplicateObjects: false }),

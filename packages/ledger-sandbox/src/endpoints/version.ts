@@ -20,14 +20,14 @@ export const versionEndpoints: readonly Endpoint[] = [
     path: '/v2/version',
     summary: 'The release and the features of the participant',
     response: 'GetLedgerApiVersionResponse',
-    needs: 'nobody',
+    needs: 'none',
     run: ({ participant }) => JSON.stringify({ version: participant.version, features }),
   },
   {
     method: 'GET',
     path: '/livez',
     summary: 'Whether the process is alive',
-    needs: 'nobody',
+    needs: 'none',
     run: () => ({ type: '', content: '' }),
   },
   ...(['/health/liveness', '/health/readiness'] as const).map((path): Endpoint => ({
@@ -35,14 +35,14 @@ export const versionEndpoints: readonly Endpoint[] = [
     path,
     summary: 'The same as /livez and /readyz, under other names',
     since: '3.6',
-    needs: 'nobody',
+    needs: 'none',
     run: () => (path === '/health/liveness' ? { type: '', content: '' } : readiness),
   })),
   {
     method: 'GET',
     path: '/readyz',
     summary: 'Whether the participant serves requests',
-    needs: 'nobody',
+    needs: 'none',
     run: () => readiness,
   },
 ];

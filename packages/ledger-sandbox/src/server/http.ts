@@ -50,7 +50,7 @@ async function callerOf(
   authenticate: Authenticate,
   release: Release,
 ): Promise<Caller> {
-  if (endpoint.needs === 'nobody') return anyone;
+  if (endpoint.needs === 'none') return anyone;
   const caller = await authenticate(tokenOf(request, release));
   if (caller === undefined) throw unauthenticated();
   require(caller, [endpoint.needs ?? 'authenticated']);

@@ -7,10 +7,10 @@ import { licensingUpgrade } from '../../src/demo/packages/applications.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
 import type { CreatedEvent, ExercisedEvent } from '../../src/wire/wire.ts';
 import { playDemo } from '../../../../test/support/demo-play.ts';
-import { Lawful } from './lawful.ts';
+import { PayloadValidator } from './payload-validator.ts';
 
 const models = [...demoPackages, licensingUpgrade].map(({ payload }) => readPackageArchive(payload));
-const validator = new Lawful(models);
+const validator = new PayloadValidator(models);
 
 /** Type of the payload of a template, or of the view of an interface. */
 function viewType(id: string): DamlType | undefined {

@@ -18,7 +18,7 @@ function isObject(value: unknown): value is Values {
 }
 
 /** Reports errors in values, with their position and the expected type. */
-export class Lawful {
+export class PayloadValidator {
   readonly #packages: PackageLookup;
 
   constructor(packages: readonly PackageModel[]) {

@@ -22,11 +22,11 @@ export interface SetAside {
 }
 
 /** Writes and reads the payloads of a template. */
-export interface Shape<Told> {
+export interface Shape<Value> {
   /** `package:Module:Entity` */
   readonly template: string;
-  readonly write: (value: Told) => JsonObject;
-  readonly read: (payload: JsonObject) => Told;
+  readonly write: (value: Value) => JsonObject;
+  readonly read: (payload: JsonObject) => Value;
 }
 
 export interface Registry {
