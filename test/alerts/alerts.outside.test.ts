@@ -9,14 +9,14 @@ const path = (name: string): string => fileURLToPath(new URL(name, import.meta.u
 const rulesFile = path('../../grafana/alerts/ledger-indexer.rules.yaml');
 const caseFiles = readdirSync(path('.')).filter((name) => name.endsWith('.test.yaml'));
 
-describe('the alerts', needs(noPromtool), () => {
-  it('are accepted by promtool', () => {
+describe('alert rules', needs(noPromtool), () => {
+  it('pass `promtool check rules`', () => {
     const { status, stdout, stderr } = promtool(['check', 'rules', rulesFile]);
     expect({ status, stderr }, stdout).toEqual({ status: 0, stderr: '' });
     expect(stdout).toMatch(/[1-9]\d* rules found/);
   });
 
-  it.each(caseFiles)('fire as expected in %s', (file) => {
+  it.each(caseFiles)('fire exactly as expected in %s', (file) => {
     const { status, stdout, stderr } = promtool(['test', 'rules', path(file)]);
     expect(status, stdout + stderr).toBe(0);
   });

@@ -33,15 +33,15 @@ const cases = caseFiles.flatMap((file) =>
   (read(file) as Cases).tests.flatMap(({ alert_rule_test: expected }) => expected),
 );
 
-describe.each(rules)('$alert', ({ alert, expr, labels, annotations }) => {
-  it('has a case in which it fires and one in which it does not', () => {
+describe.each(rules)('alert $alert', ({ alert, expr, labels, annotations }) => {
+  it('has a test case that fires the alert and one that does not', () => {
     const expected = cases
       .filter(({ alertname }) => alertname === alert)
       .map(({ exp_alerts: list }) => list.length > 0);
     expect(new Set(expected)).toEqual(new Set([true, false]));
   });
 
-  it('uses existing metrics', () => {
+  it('uses only existing metrics', () => {
     const known = new Set(
       createMetrics({ version: 'test' })
         .registry.getMetricsAsArray()
@@ -61,7 +61,7 @@ describe.each(rules)('$alert', ({ alert, expr, labels, annotations }) => {
     expect(readFileSync(path(`../../${page}`), 'utf8')).toContain(`\n## ${alert}\n`);
   });
 
-  it('is in the table of docs/runbook/README.md', () => {
+  it('is listed with its severity in docs/runbook/README.md', () => {
     expect(readFileSync(path('../../docs/runbook/README.md'), 'utf8')).toMatch(
       new RegExp(`^\\| \\[${alert}\\]\\([a-z]+\\.md#${alert.toLowerCase()}\\) +\\| ${labels.severity} +\\|`, 'm'),
     );

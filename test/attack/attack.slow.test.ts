@@ -11,7 +11,7 @@ import { World } from './world/world.ts';
 
 const quick = groups.filter((group) => group.quick);
 
-describe('an indexer behind a ledger with traffic', needs(noLimits), () => {
+describe('indexer under attack', needs(noLimits), () => {
   let world: World;
   beforeAll(async () => {
     world = await World.open({ databaseUrl: process.env['TEST_POSTGRES_URL'], updatesPerSecond: 10 });
@@ -20,14 +20,14 @@ describe('an indexer behind a ledger with traffic', needs(noLimits), () => {
     await world[Symbol.asyncDispose]();
   });
 
-  it.each(quick)('keeps its promises against $what', async (group) => {
+  it.each(quick)('resists every attempt of the group "$what"', async (group) => {
     const results = await runGroups(world, [group], () => undefined);
     const bad = results.filter(({ held, crashed }) => !held || crashed);
     expect(bad.map(({ id, seen }) => `${id}: ${seen}`)).toEqual([]);
     expect(results.length).toBeGreaterThan(2);
   });
 
-  it('is attacked by more than a hundred quick attempts, each with a unique name', () => {
+  it('faces more than 100 quick attempts, and all attempt ids are unique', () => {
     const ids = groups.flatMap(({ attempts }) => attempts.map(({ id }) => id));
     expect(new Set(ids).size).toBe(ids.length);
     expect(quick.flatMap(({ attempts }) => attempts).length).toBeGreaterThan(100);

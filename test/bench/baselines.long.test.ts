@@ -78,7 +78,7 @@ function rowsOf(
   return stageBaseline(baseline, database, { recording, expected: expectedRows });
 }
 
-describe('a recording in the tables of the indexer', () => {
+describe('benchmark baseline', () => {
   let database: RunDatabase;
   let recording: Recording;
   beforeAll(async () => {
@@ -87,7 +87,7 @@ describe('a recording in the tables of the indexer', () => {
     await written(recording, database);
   });
 
-  it.each([pqsLayout, rawJson])('is loaded into $name with every event and complete payloads', async (baseline) => {
+  it.each([pqsLayout, rawJson])('loads every event and complete payloads into $name', async (baseline) => {
     const rows = await rowsOf(baseline, database, recording);
     const { updates, contracts, exercises, active } = expected;
     expect(rows.counts).toMatchObject({ updates, contracts, exercises, active });
@@ -99,16 +99,20 @@ describe('a recording in the tables of the indexer', () => {
     expect(weight.checkpoints).toBeGreaterThan(0);
   });
 
-  it('is rejected as a source when it differs from the recording', async () => {
+  it('rejects source tables that differ from the recording', async () => {
     await expect(rowsOf(pqsLayout, database, recording, { ...expected, contracts: 71 })).rejects.toThrow(
       `PQS's layout, rows of the reference: contracts: found 70, expected 71`,
     );
   });
 
   it.each<[string, Partial<Baseline>, string]>([
-    ['archives', { publish: () => 'select' }, `active: found ${String(expected.contracts)}, expected 30`],
     [
-      'a payload',
+      'archives are not loaded',
+      { publish: () => 'select' },
+      `active: found ${String(expected.contracts)}, expected 30`,
+    ],
+    [
+      'a payload is replaced',
       {
         publish: (last) =>
           `${pqsLayout.publish?.(last) ?? ''};
@@ -116,16 +120,16 @@ describe('a recording in the tables of the indexer', () => {
       },
       'contents: found',
     ],
-  ])('is reported as incomplete without %s', async (_, change, complaint) => {
+  ])('reports a difference if %s', async (_, change, complaint) => {
     const rows = await rowsOf({ ...pqsLayout, ...change }, database, recording);
     expect((await runBaseline(server, rows, 'settled')).error).toContain(complaint);
   });
 });
 
-describe('a recording that archives contracts created before it began', () => {
+describe('benchmark baseline', () => {
   const preloaded = 1_000;
 
-  it('archives such old contracts in half of the cases, in the baseline layout and in the tables of the indexer', async () => {
+  it('matches the indexer tables if the recording archives preloaded contracts', async () => {
     const recording = recorded(preloaded);
     const template = await preloadedDatabase(server, preloaded);
     const database = await server.createDatabase(template);

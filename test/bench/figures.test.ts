@@ -33,8 +33,8 @@ function measuredOf(lines: readonly Line[]): Measured {
   return { options, lines: [...lines], latencies: [], memories: [] };
 }
 
-describe('measurements of a benchmark call', () => {
-  it('are per event, with ratios computed round by round', () => {
+describe('benchmark measurements', () => {
+  it('are values per event, with ratios computed per round', () => {
     const lines = [
       line('ingest', figure(1_000, 20), figure(1_000, 30), figure(1_000, 40)),
       line(`PQS's layout`, figure(2_000, 40), figure(2_000, 40), figure(2_000, 160)),
@@ -56,7 +56,7 @@ describe('measurements of a benchmark call', () => {
     });
   });
 
-  it('are null when a value was not measured, or was measured only in a run that failed', () => {
+  it('are null for values that were not measured or come from a failed run', () => {
     const lines = [line('ingest', { ...figure(1_000, 20), error: 'wrong' }), line(`PQS's layout`, figure(2_000, 40))];
     expect(keyFigures(measuredOf(lines), 'default')).toMatchObject({
       bytes_per_event: null,
@@ -71,7 +71,7 @@ describe('measurements of a benchmark call', () => {
     });
   });
 
-  it('include the number of events of one checkpoint cycle', () => {
+  it('include the number of events per checkpoint cycle', () => {
     expect(figure(1_000, 20)).toMatchObject({ cycleEvents: 500, fullPages: 0.1 });
   });
 });

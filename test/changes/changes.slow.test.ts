@@ -58,8 +58,8 @@ function sendRequest(path: string, headers: Readonly<Record<string, string>> = {
   });
 }
 
-describe('a stream of changes', () => {
-  it('returns everything after its first position, then each commit, once and in order', async () => {
+describe('GET /changes', () => {
+  it('returns stored changes, then each new change, once and in order', async () => {
     const all = listen(`${indexer.httpUrl}/changes?after=0`);
     const before = await stored();
     expect(before.length).toBeGreaterThan(150);
@@ -73,7 +73,7 @@ describe('a stream of changes', () => {
     all.close();
   });
 
-  it('resumes after the id in the request', async () => {
+  it('resumes after Last-Event-ID', async () => {
     const ids = await stored();
     const middle = Math.floor(ids.length / 2);
     const rest = listen(`${indexer.httpUrl}/changes?after=0`, { lastEventId: ids[middle] ?? '' });
@@ -82,7 +82,7 @@ describe('a stream of changes', () => {
     rest.close();
   });
 
-  it('begins with the next committed change when the request has no position', async () => {
+  it('starts with the next committed change if the request has no position', async () => {
     const next = listen(`${indexer.httpUrl}/changes`);
     await next.begun;
     const before = await stored();
@@ -94,7 +94,7 @@ describe('a stream of changes', () => {
     next.close();
   });
 
-  it('waits if its position has not been stored yet', async () => {
+  it('waits for a position beyond the checkpoint', async () => {
     const [last, before] = [world.sandbox.ledger.ledgerEnd(), (await stored()).length];
     const ahead = listen(`${indexer.httpUrl}/changes?after=${String(last + 3)}`);
     await ahead.begun;
@@ -107,7 +107,7 @@ describe('a stream of changes', () => {
     ahead.close();
   });
 
-  it('stays open while the database is unavailable, and resumes', async () => {
+  it('stays open while its queries fail, and resumes', async () => {
     const before = (await stored()).length;
     const there = listen(`${indexer.httpUrl}/changes`);
     await there.begun;
@@ -128,7 +128,7 @@ describe('a stream of changes', () => {
     }
   });
 
-  it('returns only the requested changes, with the values of the view', async () => {
+  it('returns only changes of the requested template, party and event types', async () => {
     const [one] = await query(
       world.database.url,
       `select template_fqn, parties[1] as party from explore.events where event_type = 'created' limit 1`,
@@ -152,7 +152,7 @@ describe('a stream of changes', () => {
     some.close();
   });
 
-  it('begins with a note when no event has the requested party or template', async () => {
+  it('returns a note if no event has the requested party or template', async () => {
     const [party, template] = ['Mistyped::1220ab', 'splice-amulet:Splice.Amulet:Amulett'];
     const noted = await sendRequest(`/changes?party=${party}&template=${template}`);
     expect(noted.body).toContain(
@@ -169,7 +169,7 @@ describe('a stream of changes', () => {
     expect(plain.headers).not.toHaveProperty('indexer-unmatched-filter');
   });
 
-  it('begins with a note when the template is an interface or the position is ahead of history', async () => {
+  it('returns a note if the template is an interface or the position is ahead of history', async () => {
     const [known = {}] = await query(
       world.database.url,
       "select template_fqn from explore.templates where kind = 'interface' limit 1",
@@ -184,7 +184,7 @@ describe('a stream of changes', () => {
     expect(Number(ahead.headers['indexer-checkpoint'])).toBeGreaterThan(0);
   });
 
-  it('opens without a note when the note cannot be read from the database', async () => {
+  it('returns no note if the query for the note fails', async () => {
     await query(world.database.url, 'alter function explore.is_known_party(text) rename to is_known_party_away');
     try {
       const { status, headers, body } = await sendRequest('/changes?party=Mistyped::1220ab');
@@ -226,17 +226,17 @@ describe('a stream of changes', () => {
   });
 });
 
-describe('a request to /changes', () => {
+describe('GET /changes', () => {
   it.each([
     ['an invalid position', '/changes?after=x', 400],
     ['a repeated position', '/changes?after=1&after=2', 400],
     ['an unknown parameter', '/changes?from=1', 400],
     ['an empty template', '/changes?template=', 400],
-    ['a party that is too long', `/changes?party=${'a'.repeat(1_001)}`, 400],
+    ['a party of more than 1000 characters', `/changes?party=${'a'.repeat(1_001)}`, 400],
     ['a zero byte', '/changes?template=%00', 400],
     ['a template without its package', '/changes?template=Amulet', 400],
-    ['the hint of a party', '/changes?party=alice', 400],
-  ])('is rejected with %s', async (_, path, status) => {
+    ['a party hint', '/changes?party=alice', 400],
+  ])('rejects %s with 400', async (_, path, status) => {
     const response = await sendRequest(path);
     expect(response.status).toBe(status);
     expect(Object.keys(JSON.parse(response.body) as object)).toContain('error');
@@ -245,16 +245,16 @@ describe('a request to /changes', () => {
   it.each([
     ['through a proxy', { 'x-forwarded-for': '10.0.0.1' }, 403],
     ['from the page of another origin', { origin: 'http://evil.example' }, 403],
-    ['for a page that does not send its origin', { 'sec-fetch-site': 'cross-site' }, 403],
+    ['of a cross-site page without an origin', { 'sec-fetch-site': 'cross-site' }, 403],
     ['with a foreign host name', { host: 'evil.example' }, 421],
     ['with a configured name that is not loopback', { host: '10.1.2.3' }, 403],
     ['with an invalid id', { 'last-event-id': "1' or true" }, 400],
     ['with an id after the end of a reset history', { 'last-event-id': '99999999-3' }, 409],
-  ])('is rejected %s', async (_, headers, status) => {
+  ])('rejects a request %s', async (_, headers, status) => {
     expect((await sendRequest('/changes?after=0', headers)).status).toBe(status);
   });
 
-  it('is rejected while the maximum number of clients is connected, and accepted after one disconnects', async () => {
+  it('returns 503 while the maximum number of clients is connected', async () => {
     await waitFor('the end of all clients', async () =>
       (await indexer.metric('indexer_changes_clients')) === 0 ? true : undefined,
     );
@@ -268,7 +268,7 @@ describe('a request to /changes', () => {
     for (const one of all) one.close();
   });
 
-  it('frees its slot when its connection closes, also after a hundred requests on one connection', async () => {
+  it('frees all slots when a connection with a hundred requests closes', async () => {
     const socket = connect(Number(new URL(indexer.httpUrl).port), '127.0.0.1');
     const request = 'GET /changes?party=none::1220 HTTP/1.1\r\nHost: localhost\r\n\r\n';
     socket.on('error', () => undefined).write(request.repeat(100));
@@ -278,11 +278,11 @@ describe('a request to /changes', () => {
     );
   });
 
-  it.each(['POST', 'HEAD'])('is rejected with method %s', async (method) => {
+  it.each(['POST', 'HEAD'])('returns 405 to %s', async (method) => {
     expect((await sendRequest('/changes', {}, method)).status).toBe(405);
   });
 
-  it('with SQL in its parameters returns nothing, and the SQL is not executed', async () => {
+  it('does not execute SQL in its parameters', async () => {
     const before = await stored();
     const odd = listen(
       `${indexer.httpUrl}/changes?after=0&template=${encodeURIComponent("p:M:'; drop table ledger.updates; --")}`,
@@ -294,7 +294,7 @@ describe('a request to /changes', () => {
     odd.close();
   });
 
-  it('ends with a notice when history was reset', async () => {
+  it('ends the stream with a notice after a reset of history', async () => {
     const there = listen(`${indexer.httpUrl}/changes`);
     await there.begun;
     const back = async (by: number) =>
@@ -306,7 +306,7 @@ describe('a request to /changes', () => {
     there.close();
   });
 
-  it('gets the first available offset when its position was pruned, and open streams end with the reason', async () => {
+  it('returns 410 with the first available offset for a pruned position', async () => {
     const [row] = await query(world.database.url, 'select checkpoint::int from ledger.stream');
     const checkpoint = Number(row?.['checkpoint']);
     const there = listen(`${indexer.httpUrl}/changes?after=${String(checkpoint)}`);

@@ -31,7 +31,7 @@ describe('a token whose login changed its password', needs(noLimits), () => {
     return { status, body: JSON.parse(body) as Readonly<Record<string, unknown>> };
   };
 
-  it('gets a response from the query page with the cause and the commands that fix it', async () => {
+  it('is rejected by /query with the cause and the commands that fix it', async () => {
     expect(await runQuery(reader?.token)).toEqual({
       status: 403,
       body: {
@@ -44,7 +44,7 @@ describe('a token whose login changed its password', needs(noLimits), () => {
     });
   });
 
-  it('is reported once in the log, without its text', async () => {
+  it('is logged once, without its text', async () => {
     for (let nth = 0; nth < 2; nth += 1) expect((await runQuery(reader?.token)).status).toBe(403);
     const lines = world.indexer.log.filter((line) => line.includes('login of a token refused'));
     expect(lines.length).toBe(1);
@@ -53,13 +53,13 @@ describe('a token whose login changed its password', needs(noLimits), () => {
     expect(lines[0]).not.toContain('lir_');
   });
 
-  it('still works at /changes, and other tokens of the same role work everywhere', async () => {
+  it('is accepted by /changes, and another token of its role by /query', async () => {
     const answer = await world.request('/changes', { ...elsewhere, authorization: `Bearer ${String(reader?.token)}` });
     expect(answer.status).toBe(200);
     expect((await runQuery(other?.token)).status).toBe(200);
   });
 
-  it('is reported with a different remedy than a token whose login may not log in', async () => {
+  it('has a different remedy from a token whose login has NOLOGIN', async () => {
     const rows = await world.sql(
       `select login_name as login from ledger.reader_tokens where id = '${String(other?.id)}'`,
     );
@@ -70,7 +70,7 @@ describe('a token whose login changed its password', needs(noLimits), () => {
     expect(body['remedy']).toContain(`alter role "${its}" login`);
   });
 
-  it('is replaced by a working token when the commands in the remedy are run', async () => {
+  it('is replaced by a working token with the commands of the remedy', async () => {
     await world.token('revoke', String(reader?.id));
     const { lines } = await world.token('create', '--role', String(reader?.role));
     expect(await runQuery(lines[0])).toMatchObject({ status: 200, body: { rows: [['1']] } });

@@ -46,7 +46,7 @@ describe('a reader token', needs(noLimits), () => {
     stream.close();
   }
 
-  it('is the only output of the command and is stored as a hash, and its text is neither listed nor readable', async () => {
+  it('is the only output of reader-token create, and is stored as a hash', async () => {
     const { lines, noted } = await world.token('create', '--role', one.role);
     expect(lines).toEqual([expect.stringMatching(/^lir_[\w-]{43}$/)]);
     expect(noted).not.toContain(lines[0]);
@@ -92,7 +92,7 @@ describe('a reader token', needs(noLimits), () => {
     expect((await world.question(one.token, 'select 1')).status).toBe(200);
   });
 
-  it('is rejected for a role that can log in, and its role cannot get a login later', async () => {
+  it('is refused for a role that can log in, and its role cannot be granted a password', async () => {
     const login = await world.roleOfAll();
     await world.sql(`alter role ${login} login`);
     const made = world.token('create', '--role', login);
@@ -102,7 +102,7 @@ describe('a reader token', needs(noLimits), () => {
     await expect(grant).rejects.toMatchObject({ code: 'GRANT_READER_REFUSED' });
   });
 
-  it('is rejected for a role that is a member of another role', async () => {
+  it('is refused for a role that is a member of another role', async () => {
     const [token] = await world.sql(`select login_name as login from ledger.reader_tokens where id = '${one.id}'`);
     const role = await world.roleOfAll();
     for (const group of ['pg_read_all_data', 'pg_monitor', other.role]) {
@@ -135,7 +135,7 @@ describe('a reader token', needs(noLimits), () => {
     expect(await queryStatus()).toBe(400);
   });
 
-  it('returns only changes that its role may see at /changes, also while other tokens read the same offset', async () => {
+  it('returns only changes that are visible to its role at /changes', async () => {
     const [all, ofOne, ofOther] = [
       await world.visible(null),
       await world.visible(one.role),
@@ -162,7 +162,7 @@ describe('a reader token', needs(noLimits), () => {
     }
   });
 
-  it('returns only rows that its role may see at /query, whatever the statement tries', async () => {
+  it('returns only rows that are visible to its role at /query', async () => {
     const counted = async ({ token }: Reader, statement: string) => {
       const { status, body } = await world.question(token, statement);
       return { status, value: (JSON.parse(body) as { rows?: readonly string[][] }).rows?.[0]?.[0], body };
@@ -197,7 +197,7 @@ describe('a reader token', needs(noLimits), () => {
     expect([explained.status, explained.body]).toEqual([200, expect.stringContaining('offset')]);
   });
 
-  it('returns no plan at /query to a role that is limited to parties', async () => {
+  it('returns no plan at /query if its role is limited to parties', async () => {
     const plan = 'explain (analyze, costs off) select 1 from ledger.updates where "offset" = 1 and command_id < $$z$$';
     for (const statement of [plan, `/* a */ -- b\n ${plan.toUpperCase()}`, 'EXPLAIN select 1;']) {
       const { status, body } = await world.question(one.token, statement);
@@ -218,7 +218,7 @@ describe('a reader token', needs(noLimits), () => {
       () => ({ authorization: `Basic ${Buffer.from(`x:${one.token}`).toString('base64')}` }),
       /known/,
     ],
-  ])('that is %s is rejected, also in local requests', async (_, headers, why) => {
+  ])('is rejected if it is %s, also in local requests', async (_, headers, why) => {
     for (const from of [elsewhere, {}]) {
       const response = await world.request('/changes', { ...from, ...headers() });
       expect([response.status, response.headers['www-authenticate']]).toEqual([401, 'Bearer realm="ledger-indexer"']);
@@ -255,7 +255,7 @@ describe('a reader token', needs(noLimits), () => {
     expect(row?.['hash']).not.toBe(Buffer.from(one.token).toString('hex'));
   });
 
-  it('must belong to a role that reads everything if another machine requests an endpoint that returns all parties', async () => {
+  it('must have a role for all parties if another machine requests /status or /update', async () => {
     const everything = await world.readerOf(await world.roleOfAll(), one.party);
     const [newest] = await world.sql('select max("offset") as at from ledger.updates');
     for (const path of ['/status', `/update?offset=${String(newest?.['at'])}`]) {
@@ -273,7 +273,7 @@ describe('a reader token', needs(noLimits), () => {
     for (const path of ['/livez', '/metrics']) expect((await world.request(path, elsewhere)).status).toBe(200);
   });
 
-  it('is required from other machines, whatever host name they use', async () => {
+  it('is required in requests from other machines', async () => {
     expect((await world.request('/changes', elsewhere)).status).toBe(403);
     expect((await world.request('/changes', { host: 'evil.example' })).status).toBe(421);
     expect((await world.request('/changes', { host: 'evil.example', ...bearer(one.token) })).status).toBe(421);
@@ -283,7 +283,7 @@ describe('a reader token', needs(noLimits), () => {
     expect((await world.request('/query', elsewhere)).status).toBe(200);
   });
 
-  it('that is revoked ends its streams, also on the standby', async () => {
+  it('ends its streams when it is revoked, also on the standby', async () => {
     const reader = await world.readerOf(one.role, one.party);
     const [mine, standbyStream, stays] = [hear(reader.token), hear(reader.token, '', world.standby), hear(one.token)];
     await Promise.all([mine.begun, standbyStream.begun, stays.begun]);
@@ -298,7 +298,7 @@ describe('a reader token', needs(noLimits), () => {
     expect((await world.token('list')).lines.find((line) => line.startsWith(reader.id))).toContain(' revoked ');
   });
 
-  it('that is revoked loses the objects of its login, and the command reports any objects that remain', async () => {
+  it('loses the objects of its login when it is revoked', async () => {
     const [plain, far] = [await world.readerOf(one.role, one.party), await world.readerOf(one.role, one.party)];
     const other = await createTestDatabase();
     try {
@@ -331,7 +331,7 @@ describe('a reader token', needs(noLimits), () => {
     await world.token('revoke', far.id);
   });
 
-  it('stops working when it expires, and when its role is dropped and created again', async () => {
+  it('is rejected after it expires, and after its role is dropped', async () => {
     const party = other.party;
     const [short, dropped] = [await world.readerOf(other.role, party, '--expires', '1m'), await world.reader(party)];
     const [shortStream, droppedStream] = [hear(short.token), hear(dropped.token)];
@@ -351,10 +351,10 @@ describe('a reader token', needs(noLimits), () => {
     expect(lines).not.toContain('lir_');
   });
 
-  describe('from a page of another origin', () => {
+  describe('a cross-origin request', () => {
     const preflight = { 'access-control-request-method': 'GET', 'access-control-request-headers': 'authorization' };
 
-    it('is accepted from a configured origin, and no response allows *', async () => {
+    it('is accepted from a configured origin', async () => {
       const response = await world.request('/changes', { origin: appOrigin, ...preflight }, { method: 'OPTIONS' });
       expect(response.status).toBe(204);
       expect(response.headers).toMatchObject({
@@ -371,7 +371,7 @@ describe('a reader token', needs(noLimits), () => {
       expect([wait.status, wait.headers['access-control-allow-origin']]).toEqual([200, appOrigin]);
     });
 
-    it('is rejected from another origin, and at endpoints that are not for pages', async () => {
+    it('is rejected from an unknown origin, and at endpoints without CORS', async () => {
       const origin = 'https://evil.example';
       for (const [path, from, method] of [
         ['/changes', origin, 'OPTIONS'],

@@ -37,7 +37,7 @@ function contextOf(report: Report, some: Partial<TierContext>): TierContext {
   };
 }
 
-it('the indexer stores the same rows when it is killed before every fortieth message of both connections', async () => {
+it('the indexer stores the same rows when killed before every 40th message of both connections', async () => {
   const report = new Report();
   await crashPoints.run(contextOf(report, { stride: 40 }));
   expect(report.failures).toEqual([]);
@@ -45,7 +45,7 @@ it('the indexer stores the same rows when it is killed before every fortieth mes
   expect(report.crashPointsEqual).toBe(report.crashPoints);
 }, 600_000);
 
-it('the indexer stores the same rows after faults of many kinds', async () => {
+it('the indexer stores the same rows despite more than 40 kinds of faults', async () => {
   const report = new Report();
   await seeded.run(contextOf(report, { seeds: 18 }));
   expect(report.failures).toEqual([]);

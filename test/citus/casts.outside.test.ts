@@ -20,8 +20,8 @@ const shapes = [
   { count: 3, each: 30, archives: true },
 ];
 
-describe('templates with fields of the same names', needs(noCitus), () => {
-  it.each(shapes)('are kept separate: %j', async (shape) => {
+describe('casts in queries on Citus', needs(noCitus), () => {
+  it.each(shapes)('read only values of the selected template: %j', async (shape) => {
     await using place = await citusPlace(citusUrl ?? '', 'ledger', 4);
     const random = new Random(seed);
     const { templates, end } = await writeMixedWorld(written(place), random, shape);

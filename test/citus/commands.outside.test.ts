@@ -52,7 +52,7 @@ async function collectResults(place: CitusPlace): Promise<Readonly<Record<string
   return results;
 }
 
-describe('commands', needs(noCitus), () => {
+describe('diff, reset and prune on Citus', needs(noCitus), () => {
   let places: readonly CitusPlace[];
   beforeAll(async () => {
     places = [await plainPlace('citus_history'), await citusPlace(citusUrl ?? '', 'citus_history', 4)];
@@ -62,7 +62,7 @@ describe('commands', needs(noCitus), () => {
     for (const place of places) await place[Symbol.asyncDispose]();
   });
 
-  it('find, remove and reset the same rows', async () => {
+  it('return and leave the same rows as on plain Postgres', async () => {
     const [plain, distributed] = [
       await collectResults(places[0] as CitusPlace),
       await collectResults(places[1] as CitusPlace),

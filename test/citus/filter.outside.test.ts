@@ -14,17 +14,21 @@ const other = {
   filterHash: 'other',
 };
 
-it('another filter replaces one under which nothing is stored', needs(noCitus), async () => {
+it('openSession() on Citus replaces the filter if nothing is stored', needs(noCitus), async () => {
   await using place = await citusPlace(citusUrl ?? '', 'citus_filter', 4, false);
   await openSession(place.database, identity);
   await openSession(place.database, other);
   expect(await place.query('select filter_hash from stream')).toEqual([{ filter_hash: 'other' }]);
 });
 
-it('another filter is refused for a history, with the differences', needs(noCitus), async () => {
-  await using place = await citusPlace(citusUrl ?? '', 'citus_filter', 4);
-  const refused = { code: 'FILTER_CHANGED', message: expect.stringContaining('iou:Main:A') as string };
-  await expect(openSession(place.database, other)).rejects.toMatchObject(refused);
-  await place.write(randomHistory(5, 3), 3);
-  await expect(openSession(place.database, other)).rejects.toMatchObject(refused);
-});
+it(
+  'openSession() on Citus refuses another filter for stored history and reports the differences',
+  needs(noCitus),
+  async () => {
+    await using place = await citusPlace(citusUrl ?? '', 'citus_filter', 4);
+    const refused = { code: 'FILTER_CHANGED', message: expect.stringContaining('iou:Main:A') as string };
+    await expect(openSession(place.database, other)).rejects.toMatchObject(refused);
+    await place.write(randomHistory(5, 3), 3);
+    await expect(openSession(place.database, other)).rejects.toMatchObject(refused);
+  },
+);

@@ -9,7 +9,7 @@ import { citusPlace, citusUrl, noCitus, takeTurn } from './places.ts';
 takeTurn();
 
 it(
-  'the triggers of the stream row and of redactions exist, and reject roles other than the owner',
+  'the triggers on stream and redactions exist on Citus and reject stream updates by other roles',
   needs(noCitus),
   async () => {
     await using place = await citusPlace(citusUrl ?? '', 'citus_guards', 4);

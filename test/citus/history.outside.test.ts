@@ -18,7 +18,7 @@ takeTurn();
 
 const history = randomHistory(21, 240);
 
-describe('a history over Citus workers', needs(noCitus), () => {
+describe('history on Citus workers', needs(noCitus), () => {
   let plain: CitusPlace;
   let distributed: CitusPlace;
   beforeAll(async () => {
@@ -31,7 +31,7 @@ describe('a history over Citus workers', needs(noCitus), () => {
     await plain[Symbol.asyncDispose]();
   });
 
-  it('stores the same rows when its connections are closed six times', async () => {
+  it('equals the history on plain Postgres after six closed connections', async () => {
     const stop = new AbortController();
     const cutting = cutConnections(distributed, stop.signal);
     const met = await writeInSpiteOfLosses(distributed, 60_000);
@@ -42,27 +42,31 @@ describe('a history over Citus workers', needs(noCitus), () => {
     expect(await digestOf(distributed.url, distributed.schema)).toBe(await digestOf(plain.url, plain.schema));
   }, 90_000);
 
-  it('stores the same rows when workers are killed six times', { timeout: 300_000, ...needs(noKill) }, async () => {
-    await using killed = await citusPlace(citusUrl ?? '', 'citus_killed', 4);
-    const met = new Set<string>();
-    const kills = 6;
-    for (let kill = 1; kill <= kills; kill += 1) {
-      const part = history.slice(0, Math.ceil((history.length * kill) / kills));
-      const writing = writeInSpiteOfLosses(killed, 60_000, part);
-      await pause(100 * kill);
-      await killWorker(kill % 2);
-      for (const code of await writing) met.add(code);
-    }
-    console.log(`test/citus: workers killed ${String(kills)} times while it was written; met ${[...met].join(', ')}`);
-    expect([...met].filter((code) => code !== 'STORE_WORKER_LOST' && code !== 'STORE_UNREACHABLE')).toEqual([]);
-    expect(await digestOf(killed.url, killed.schema)).toBe(await digestOf(plain.url, plain.schema));
-  });
+  it(
+    'equals the history on plain Postgres after six worker kills',
+    { timeout: 300_000, ...needs(noKill) },
+    async () => {
+      await using killed = await citusPlace(citusUrl ?? '', 'citus_killed', 4);
+      const met = new Set<string>();
+      const kills = 6;
+      for (let kill = 1; kill <= kills; kill += 1) {
+        const part = history.slice(0, Math.ceil((history.length * kill) / kills));
+        const writing = writeInSpiteOfLosses(killed, 60_000, part);
+        await pause(100 * kill);
+        await killWorker(kill % 2);
+        for (const code of await writing) met.add(code);
+      }
+      console.log(`test/citus: workers killed ${String(kills)} times while it was written; met ${[...met].join(', ')}`);
+      expect([...met].filter((code) => code !== 'STORE_WORKER_LOST' && code !== 'STORE_UNREACHABLE')).toEqual([]);
+      expect(await digestOf(killed.url, killed.schema)).toBe(await digestOf(plain.url, plain.schema));
+    },
+  );
 
-  it('stores no row on any worker if one statement of the batch fails', async () => {
+  it('contains no row of a batch if one of its statements fails', async () => {
     expect(await leftByFailure(distributed)).toEqual([{ left: 0 }]);
   });
 
-  it('is distributed over all workers, in the requested number of shards', async () => {
+  it('is distributed over all workers in the requested number of shards', async () => {
     const placed = await distributed.query(
       `select s.table_name::text, count(distinct s.shardid)::integer as shards, count(distinct s.nodeport)::integer as nodes
          from citus_shards s where s.table_name in ('contracts'::regclass, 'completions'::regclass) group by 1 order by 1`,
@@ -77,7 +81,7 @@ describe('a history over Citus workers', needs(noCitus), () => {
     ]);
   });
 
-  it('keeps its distributed tables when it is migrated again, with or without the flag', async () => {
+  it('keeps its distributed tables after another migration, with or without --citus', async () => {
     expect(await migrate(distributed.database)).toEqual([]);
     expect(await migrate(distributed.database, { distribution: { shards: 4 } })).toEqual([]);
     expect(

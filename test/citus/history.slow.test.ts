@@ -20,7 +20,7 @@ afterAll(async () => {
   await plain[Symbol.asyncDispose]();
 });
 
-it('migrate with a distribution is rejected for existing tables on plain Postgres, and changes nothing', async () => {
+it('migrate with a distribution rejects existing tables on plain Postgres and changes nothing', async () => {
   await expect(migrate(plain.database, { distribution: {} })).rejects.toMatchObject({
     code: 'CITUS_REFUSED',
     exitCode: 78,
@@ -28,7 +28,7 @@ it('migrate with a distribution is rejected for existing tables on plain Postgre
   expect(await migrate(plain.database)).toEqual([]);
 });
 
-it('a history stores the same rows in batches of one update, each committed by its own statement', async () => {
+it('batches of one update store the same rows as batches of seven updates', async () => {
   await using other = await plainPlace('citus_history');
   await other.write(history, 1);
   expect(await digestOf(other.url, other.schema)).toBe(await digestOf(plain.url, plain.schema));

@@ -37,9 +37,13 @@ async function writeLate(place: CitusPlace, late: number): Promise<void> {
   expect(await last.storeLate(update, async () => true)).toBe(false);
 }
 
-it.each([2, 4])('update %i is stored late', needs(noCitus), async (late) => {
-  await using plain = await plainPlace('citus_late');
-  await using distributed = await citusPlace(citusUrl ?? '', 'citus_late', 4);
-  for (const place of [plain, distributed]) await writeLate(place, late);
-  expect(await digestOf(distributed.url, distributed.schema)).toBe(await digestOf(plain.url, plain.schema));
-});
+it.each([2, 4])(
+  'late update %i results in the same rows on Citus as on plain Postgres',
+  needs(noCitus),
+  async (late) => {
+    await using plain = await plainPlace('citus_late');
+    await using distributed = await citusPlace(citusUrl ?? '', 'citus_late', 4);
+    for (const place of [plain, distributed]) await writeLate(place, late);
+    expect(await digestOf(distributed.url, distributed.schema)).toBe(await digestOf(plain.url, plain.schema));
+  },
+);

@@ -51,12 +51,12 @@ const statements = [
   'select a.contract_id, t.* from active() a join transactions t on t.ix = coalesce(a.created_at_ix, a.assigned_at_ix)',
 ];
 
-it.each(statements)('%s', needs(noCitus), async (sql) => {
+it.each(statements)('the result on Citus equals the result on plain Postgres: %s', needs(noCitus), async (sql) => {
   const [plain, distributed] = await Promise.all(places.map((place) => resultOf(place, sql)));
   expect(distributed).toEqual(plain);
 });
 
-it('most of these statements return rows', needs(noCitus), async () => {
+it('more than 35 of the pqs_multisync statements return rows', needs(noCitus), async () => {
   const results = await Promise.all(statements.map((sql) => resultOf(places[0], sql)));
   expect(results.filter((result) => typeof result !== 'string' && result.length > 0).length).toBeGreaterThan(35);
 });

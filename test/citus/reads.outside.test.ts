@@ -28,7 +28,7 @@ const refused: Readonly<Record<string, readonly string[]>> = { documented: [], v
 /** Minimum number of statements of each kind. A shorter list would verify nothing. */
 const fewest: Readonly<Record<string, number>> = { documented: 53, views: 245, functions: 125 };
 
-describe('the statements of readers', needs(noCitus), () => {
+describe('indexed data on Citus', needs(noCitus), () => {
   let sandbox: Sandbox;
   let places: readonly [plain: CitusPlace, distributed: CitusPlace];
   let on: readonly [plain: Client, distributed: Client];
@@ -49,7 +49,7 @@ describe('the statements of readers', needs(noCitus), () => {
   });
 
   it.each([[['--tail', '100']], [['--acs']], [['--invariants']]])(
-    'return data that verify %j reports as equal to the ledger',
+    'equals the ledger according to verify %j',
     async (words) => {
       const stdout = new Captured({ env: {} });
       const env = { DATABASE_URL: places[1].url, LEDGER_URL: sandbox.url, INDEXER_HTTP_PORT: '1' };
@@ -59,7 +59,7 @@ describe('the statements of readers', needs(noCitus), () => {
     },
   );
 
-  it('return the same results on Citus as on plain Postgres', async () => {
+  it('returns the same results for reader queries as plain Postgres', async () => {
     const statementsByKind = {
       documented: documented.filter((sql) => !/^(?:create|refresh|listen) /m.test(sql)),
       views: (await viewNames(on[0])).map((name) => `select * from ${name}`),

@@ -74,7 +74,7 @@ async function statement(...words: readonly string[]): Promise<Printed> {
 }
 
 describe('account-statement', () => {
-  it('prints every change with its balance, and a hash of its lines', async () => {
+  it('prints each change with the new balance, and the SHA-256 of all lines', async () => {
     const printed = await statement();
     expect(printed.rows.map((row) => [row[0], row[7], row[10], row[11]])).toEqual([
       ['1', 'received', '10.5', '10.5'],
@@ -86,7 +86,7 @@ describe('account-statement', () => {
     expect(printed.sha256).toBe(createHash('sha256').update(lines).digest('hex'));
   });
 
-  it('begins with the balance at the requested start, and ends at the requested end; both can be an offset or a time', async () => {
+  it('starts with the opening balance at --from and ends at --to (an offset or a time)', async () => {
     const later = await statement('--from', '1', '--to', '2', '--instrument', 'Amulet');
     expect(later.rows.map((row) => [row[0], row[7], row[11]])).toEqual([
       ['1', 'opening', '10.5'],
@@ -96,7 +96,7 @@ describe('account-statement', () => {
     expect((await statement('--instrument', 'Nothing')).rows).toEqual([]);
   });
 
-  it('prints a table for people and CSV for spreadsheets, with the stamp on stderr', async () => {
+  it('prints CSV with the SHA-256 on stderr, or a table', async () => {
     const { stdout: csv, stderr } = await run('account-statement', '--party', alice, '--csv');
     expect(csv.split('\r\n')[1]).toMatch(
       /^1,2026-08-14T11:01:00\.100001Z,12200001,,"",dso::1220,Amulet,received,10\.5,0,10\.5,/,
@@ -112,14 +112,14 @@ describe('account-statement', () => {
     [['--party', alice, '--to', '99'], /not known yet/],
     [[], /needs --party/],
     [['--party', alice, '--csv', '--json'], /one output format/],
-  ])('rejects %j', async (words, pattern) => {
+  ])('rejects the arguments %j', async (words, pattern) => {
     const { code, stdout, stderr } = await run('account-statement', ...words);
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toMatch(pattern);
   });
 });
 
-it('account-statement ends silently when the reader of its output closes it', async () => {
+it('account-statement exits with 0 and prints no error when the reader closes its output pipe', async () => {
   const words = [main, 'account-statement', '--party', alice, '--json'];
   const env = { PATH: process.env['PATH'], DATABASE_URL: database.url };
   const child = spawn(process.execPath, words, { env, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -130,7 +130,7 @@ it('account-statement ends silently when the reader of its output closes it', as
   expect([code, errors]).toEqual([0, '']);
 });
 
-describe('account-statement on text of other parties', () => {
+describe('account-statement --party', () => {
   const evil = '=HYPERLINK("http://evil")\n\u001b[2Jsecond line\u202e';
   const carol = 'Carol::1220cc';
   let other: ReadDatabase;
@@ -150,7 +150,7 @@ describe('account-statement on text of other parties', () => {
   });
   afterAll(() => other[Symbol.asyncDispose]());
 
-  it('escapes formulas in CSV and line breaks in tables, and prints the complete text in JSON', async () => {
+  it('escapes formulas in CSV and control characters in tables, but nothing in JSON', async () => {
     const csv = await runProgram('account-statement', '--party', carol, '--csv');
     expect(csv.stdout).toContain(`,"'=HYPERLINK(""http://evil"")\n`);
     const table = await runProgram('account-statement', '--party', carol, '--table');
@@ -160,7 +160,7 @@ describe('account-statement on text of other parties', () => {
     expect(rows.map((row) => row[6])).toContain(evil);
   });
 
-  it('does not include an instrument with the same id of another admin', async () => {
+  it('ignores an instrument with the same id from another admin if --admin is set', async () => {
     const words = ['--party', carol, '--instrument', 'Amulet', '--admin', 'dso::1220'];
     const { rows } = JSON.parse((await runProgram('account-statement', ...words, '--json')).stdout) as Printed;
     expect(rows.map((row) => [row[5], row[11]])).toEqual([['dso::1220', '1']]);
@@ -168,9 +168,9 @@ describe('account-statement on text of other parties', () => {
   });
 
   it.each([
-    ['a hint', 'Carol'],
-    ['a party with a typing error', 'Carl::1220cc'],
-  ])('fails for %s and names the nearest party', async (_, party) => {
+    ['a party hint without a namespace', 'Carol'],
+    ['a mistyped party id', 'Carl::1220cc'],
+  ])('exits with 2 for %s and names the nearest party', async (_, party) => {
     const refused = await runProgram('account-statement', '--party', party, '--json');
     expect([refused.code, refused.stdout]).toEqual([2, '']);
     expect(refused.stderr).toMatch(
@@ -178,14 +178,14 @@ describe('account-statement on text of other parties', () => {
     );
   });
 
-  it('is empty for a party without holdings, and rejected when it ends before it begins', async () => {
+  it('prints "none" for a party without holdings, and rejects --to before --from', async () => {
     const nothing = await runProgram('account-statement', '--party', frames.bob, '--table');
     expect([nothing.code, nothing.stdout]).toEqual([0, expect.stringMatching(/\nnone\n/)]);
     const backwards = await runProgram('account-statement', '--party', carol, '--from', '2', '--to', '1');
     expect([backwards.code, backwards.stderr]).toEqual([2, expect.stringMatching(/ends before it begins/)]);
   });
 
-  it('contains a note that it ends at the checkpoint when the requested time is later', async () => {
+  it('notes that the statement ends at the checkpoint if the time in --to is later', async () => {
     const printed = await runProgram('account-statement', '--party', carol, '--to', '2100-01-01T00:00:00Z', '--json');
     expect(JSON.parse(printed.stdout)).toMatchObject({
       notes: ['2100-01-01T00:00:00Z is later than all that is here: it ends at the checkpoint'],
@@ -196,7 +196,7 @@ describe('account-statement on text of other parties', () => {
 });
 
 describe('verify --account-statement', () => {
-  it('accepts an unchanged statement, and reports a changed file and a difference from the tables', async () => {
+  it('accepts an unchanged statement and reports an edited file or changed table rows', async () => {
     const file = join(folder, 'alice.json');
     const { stdout } = await run('account-statement', '--party', alice, '--to', '3', '--json');
     await writeFile(file, stdout);

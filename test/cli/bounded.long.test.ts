@@ -86,7 +86,7 @@ async function reaches(schema: string, offset: number): Promise<void> {
 }
 
 describe('run --stop-at', { timeout: 240_000 }, () => {
-  it('stores everything up to the offset and nothing above it, and exits with 0', async () => {
+  it('stores all updates up to the offset, none after the offset, and exits with 0', async () => {
     const expectedDigest = await digestOfFirstPart('genesis');
     goOn();
     await bounded('ledger', 'run', '--start', 'genesis', '--stop-at', String(stop));
@@ -94,7 +94,7 @@ describe('run --stop-at', { timeout: 240_000 }, () => {
     expect(await digestOf(database.url, 'ledger')).toBe(expectedDigest);
   });
 
-  it('stores the same when it is killed repeatedly', async () => {
+  it('stores the same rows after repeated SIGKILLs as an uninterrupted run', async () => {
     const expectedDigest = await digestOfFirstPart('genesis');
     goOn();
     sandbox.faults.slowFrames = { delayMs: 5, path: '/v2/updates' };
@@ -109,7 +109,7 @@ describe('run --stop-at', { timeout: 240_000 }, () => {
     expect(await digestOf(database.url, 'ledger')).toBe(expectedDigest);
   });
 
-  it('does not treat a stream that closed early as complete, even after a normal close', async () => {
+  it('stores all rows if the server closes the stream early with code 1000', async () => {
     const expectedDigest = await digestOfFirstPart('genesis');
     goOn();
     sandbox.faults.close = { code: 1000, afterFrames: 40, times: 3, path: '/v2/updates' };
@@ -118,7 +118,7 @@ describe('run --stop-at', { timeout: 240_000 }, () => {
     expect(await digestOf(database.url, 'ledger')).toBe(expectedDigest);
   });
 
-  it('does not treat a stream that closed before its first frame as empty', async () => {
+  it('stores all rows if the server closes the stream before the first frame', async () => {
     const expectedDigest = await digestOfFirstPart('genesis');
     goOn();
     sandbox.faults.close = { code: 1000, afterFrames: 0, times: 2, path: '/v2/updates' };
@@ -127,7 +127,7 @@ describe('run --stop-at', { timeout: 240_000 }, () => {
     expect(await digestOf(database.url, 'ledger')).toBe(expectedDigest);
   });
 
-  it('seeds at the offset when the ledger is already past it', async () => {
+  it('seeds at the stop offset when the ledger end is already later', async () => {
     const expectedDigest = await digestOfFirstPart('seed');
     goOn();
     await bounded('ledger', 'run', '--stop-at', String(stop));
@@ -136,7 +136,7 @@ describe('run --stop-at', { timeout: 240_000 }, () => {
     expect(await digestOf(database.url, 'ledger')).toBe(expectedDigest);
   });
 
-  it('waits for an offset that the ledger has not reached yet, and stores nothing above it', async () => {
+  it('waits until the ledger reaches the offset, and stores nothing after the offset', async () => {
     const running = startProgram(['run', '--start', 'genesis', '--stop-at', String(stop + 20)], env('ledger'));
     await reaches('ledger', stop);
     goOn();
@@ -144,7 +144,7 @@ describe('run --stop-at', { timeout: 240_000 }, () => {
     expect(await checkpoint('ledger')).toBe(stop + 20);
   });
 
-  it('reports no fault and counts no token renewal while it waits for the ledger', async () => {
+  it('counts no database time and no token renewals while it waits for the ledger', async () => {
     await using run = await runIndexer({
       ...env('ledger'),
       INDEXER_START: 'genesis',
@@ -160,13 +160,13 @@ describe('run --stop-at', { timeout: 240_000 }, () => {
     expect(await run.metric('indexer_access_token_renewals_total')).toBe(0);
   });
 
-  it('with the value "end" stores everything up to the ledger end at the time of the start', async () => {
+  it('stores all updates up to the ledger end at startup if the value is "end"', async () => {
     await bounded('ledger', 'run', '--start', 'genesis', '--stop-at', 'end');
     expect(await checkpoint('ledger')).toBe(stop);
     await bounded('ledger', 'run', '--stop-at', String(stop));
   });
 
-  it('rejects an end before the checkpoint and names the command that resets the stream', async () => {
+  it('rejects an offset before the checkpoint and names the reset command', async () => {
     await bounded('ledger', 'run', '--start', 'genesis', '--stop-at', 'end');
     const ended = await program(['run', '--stop-at', '100'], env('ledger'));
     expect(ended.code).toBe(78);
@@ -174,7 +174,7 @@ describe('run --stop-at', { timeout: 240_000 }, () => {
     expect(ended.stderr).toContain('reset --to 100');
   });
 
-  it('stores the same as one run when it is continued to a later end', async () => {
+  it('stores the same rows in two consecutive runs as in one run', async () => {
     await bounded('ledger', 'run', '--start', 'genesis', '--stop-at', '123');
     await bounded('ledger', 'run', '--stop-at', String(stop));
     await bounded('whole', 'run', '--start', 'genesis', '--stop-at', String(stop));
@@ -183,14 +183,14 @@ describe('run --stop-at', { timeout: 240_000 }, () => {
 });
 
 describe('backfill', { timeout: 240_000 }, () => {
-  it('stores a range and exits, and the same command resumes it or reports that it is complete', async () => {
+  it('stores a range, extends the range to a later --to, and exits with 0 when repeated', async () => {
     await bounded('ledger', 'backfill', '--from', '0', '--to', '100');
     await bounded('ledger', 'backfill', '--from', '0', '--to', '200');
     expect(await checkpoint('ledger')).toBe(200);
     await bounded('ledger', 'backfill', '--from', '0', '--to', '200');
   });
 
-  it('stores from the oldest offset to the ledger end by default', async () => {
+  it('stores the range from the oldest available offset to the ledger end by default', async () => {
     sandbox.ledger.pruneTo(50);
     await bounded('ledger', 'backfill');
     const [row] = await query(database.url, 'select seed_offset, checkpoint from ledger.stream');
@@ -228,9 +228,13 @@ describe('backfill', { timeout: 240_000 }, () => {
 it.each([
   [{ LEDGER_TOKEN_FILE: '/nonexistent/token' }, 78, 'LEDGER_TOKEN_UNREADABLE'],
   [{ LEDGER_URL: 'http://127.0.0.1:9' }, 69, 'LEDGER_UNREACHABLE'],
-])('backfill with %j fails after INDEXER_PROGRESS_TIMEOUT', { timeout: 60_000 }, async (wrong, code, name) => {
-  const limits = { INDEXER_PROGRESS_TIMEOUT: '1s', INDEXER_RETRY_MAX_DELAY: '500ms' };
-  const ended = await program(['backfill'], { ...env('ledger'), ...limits, ...wrong });
-  expect([ended.code, ended.stdout + ended.stderr]).toEqual([code, expect.stringContaining(name)]);
-  expect(ended.stdout + ended.stderr).toContain('(INDEXER_PROGRESS_TIMEOUT)');
-});
+])(
+  'backfill with %j exits with an error after INDEXER_PROGRESS_TIMEOUT',
+  { timeout: 60_000 },
+  async (wrong, code, name) => {
+    const limits = { INDEXER_PROGRESS_TIMEOUT: '1s', INDEXER_RETRY_MAX_DELAY: '500ms' };
+    const ended = await program(['backfill'], { ...env('ledger'), ...limits, ...wrong });
+    expect([ended.code, ended.stdout + ended.stderr]).toEqual([code, expect.stringContaining(name)]);
+    expect(ended.stdout + ended.stderr).toContain('(INDEXER_PROGRESS_TIMEOUT)');
+  },
+);

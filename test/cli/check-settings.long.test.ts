@@ -46,11 +46,11 @@ async function runFix(url: string, line: Line | undefined): Promise<void> {
   for (const statement of named) await query(url, statement);
 }
 
-describe('check of session settings', () => {
+describe('session settings check', () => {
   it.each([
     ['wal_compression', 'on', /^pglz, expected lz4 or off|^on, which is pglz, expected lz4 or off/, /^(lz4|off)$/],
     ['random_page_cost', '4', /^4, .* expected 1\.1:/, /^1\.1$/],
-  ])('warns about %s = %s, and the statement of the fix corrects it', async (name, value, found, better) => {
+  ])('warns about %s = %s, and prints a statement that corrects the setting', async (name, value, found, better) => {
     await using database = await createTestDatabase();
     const named = new URL(database.url).pathname.slice(1);
     await query(database.url, `alter database ${named} set ${name} = ${value}`);
@@ -64,7 +64,7 @@ describe('check of session settings', () => {
     });
   });
 
-  it('warns about jit when plans can be compiled, although the indexer disables jit in its own sessions', async () => {
+  it('warns about jit = on if the server supports JIT, and passes otherwise', async () => {
     await using database = await createTestDatabase();
     const named = new URL(database.url).pathname.slice(1);
     await query(database.url, `alter database ${named} set jit = on`);
@@ -84,14 +84,14 @@ describe('check of session settings', () => {
 const small = { shared_buffers: '128MB', max_wal_size: '1GB', checkpoint_timeout: '5min' };
 const large = { shared_buffers: '1GB', max_wal_size: '8GB', checkpoint_timeout: '15min' };
 
-describe('check of server settings', { timeout: 180_000 }, () => {
+describe('server settings check', { timeout: 180_000 }, () => {
   let folder: string;
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'check-settings-'));
   });
   afterEach(() => rm(folder, { recursive: true, force: true }));
 
-  it('warns about small values, and the statements of the fixes correct them', async () => {
+  it('warns about small values, and prints statements that correct the values', async () => {
     const made = await startEmbeddedPostgres({ dataDir: folder });
     await made.stop();
     {
@@ -111,7 +111,7 @@ describe('check of server settings', { timeout: 180_000 }, () => {
     for (const [name, found] of Object.entries(large)) expect(line(name)).toEqual({ name, state: 'pass', found });
   });
 
-  it('suggests changing the start command of the server if it contains the settings, because no statement can override them', async () => {
+  it('suggests new start arguments if the server was started with small values', async () => {
     await using server = await startEmbeddedPostgres({ dataDir: folder, settings: small });
     const line = await advice(server.url);
     for (const name of Object.keys(small)) {

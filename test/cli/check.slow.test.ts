@@ -83,7 +83,7 @@ async function store(variables: Env = env()): Promise<void> {
 }
 
 describe('check', { timeout: 180_000 }, () => {
-  it('passes every line of a correct setup, before anything is stored and when everything is stored', async () => {
+  it('reports no failure for a correct setup, before and after indexing', async () => {
     const before = await check(env());
     expect(failures(before)).toEqual([]);
     expect(before.get('stored stream')).toMatchObject({ state: 'skip' });
@@ -99,7 +99,7 @@ describe('check', { timeout: 180_000 }, () => {
     expect(lines.get('stored history')?.found).toContain(`checkpoint ${String(sandbox.ledger.ledgerEnd())}, 0 behind`);
   });
 
-  it('skips the rights of the user if the participant has no authorization, although a token is configured', async () => {
+  it('skips the user rights if the participant has no authorization', async () => {
     await using open = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
     const lines = await check(env({ LEDGER_URL: open.url }));
     expect(lines.get('user rights')).toMatchObject({
@@ -108,7 +108,7 @@ describe('check', { timeout: 180_000 }, () => {
     });
   });
 
-  it('prints one line with a mark per check, and the fix below each failure', async () => {
+  it('prints one marked line per check, and a fix below each failure', async () => {
     const { code, stdout } = await program(['check'], {
       DATABASE_URL: 'postgres://a:hidden@127.0.0.1:1/b',
       LEDGER_URL: sandbox.url,
@@ -121,18 +121,18 @@ describe('check', { timeout: 180_000 }, () => {
     expect(stdout).not.toContain('hidden');
   });
 
-  it('reports that embedded servers need no check', async () => {
+  it('reports no failure for an embedded ledger and database', async () => {
     const lines = await check({});
     expect(failures(lines)).toEqual([]);
     for (const name of ['ledger', 'postgres']) expect(lines.get(name)?.found).toContain('embedded');
   });
 
-  it('lists every configuration problem at once', async () => {
+  it('lists all configuration problems at once', async () => {
     const lines = await check({ INDEXER_BATCH_UPDATE: '1', LEDGER_URL: 'nonsense' });
     expect(lines.get('configuration')?.found).toMatch(/INDEXER_BATCH_UPDATE:.*\n.*LEDGER_URL:/);
   });
 
-  it('fails for a wrong or expired token, and warns about one without an audience', async () => {
+  it('fails for an invalid or expired token, and warns about a token without an audience', async () => {
     const foreignSigner = sharedSecret('another secret, which is not valid');
     const foreign = await check(env({ LEDGER_TOKEN: await token(foreignSigner) }));
     expect(foreign.get('ledger')?.state).toBe('pass');
@@ -159,7 +159,7 @@ describe('check', { timeout: 180_000 }, () => {
     });
   });
 
-  it('names the parties that the user may not read, and the call that grants the right', async () => {
+  it('names the parties that the user may not read, and the API call that grants the right', async () => {
     const nobody = await token(signer, { sub: 'nobody' });
     const any = await check(env({ LEDGER_TOKEN: nobody }));
     expect(any.get('user rights')?.found).toContain('CanReadAsAnyParty');
@@ -172,7 +172,7 @@ describe('check', { timeout: 180_000 }, () => {
     expect(named.get('user rights')?.fix).toContain('POST /v2/users/nobody/rights');
   });
 
-  it('warns about parties that the participant does not know, and names the nearest known party', async () => {
+  it('warns about parties unknown to the participant and suggests the nearest party', async () => {
     const [party = ''] = sandbox.ledger.localParties();
     const mistyped = `${party.slice(0, -1)}${party.endsWith('0') ? '1' : '0'}`;
     const lines = await check(env({ LEDGER_PARTIES: `${party},${mistyped},Zoe::1220ab` }));
@@ -188,7 +188,7 @@ describe('check', { timeout: 180_000 }, () => {
     expect(hint.get('configuration')?.found).toMatch(/LEDGER_PARTIES: expected complete party ids.*got "alice"/);
   });
 
-  it('finds the nearest party regardless of capitals, and prefers the same namespace', async () => {
+  it('suggests the nearest party in any letter case, and prefers the same namespace', async () => {
     const [party = ''] = sandbox.ledger.localParties();
     const [hint = '', fingerprint = ''] = party.split('::');
     const capitals = await check(env({ LEDGER_PARTIES: `${hint.toUpperCase()}::1220ab` }));
@@ -197,7 +197,7 @@ describe('check', { timeout: 180_000 }, () => {
     expect(other.get('parties')?.found).toContain(`(nearest: ${party}`);
   });
 
-  it('warns about an unknown interface, a template given as interface and an unknown package', async () => {
+  it('warns about unknown interfaces and packages, and about a template in LEDGER_INTERFACES', async () => {
     const holding = '#splice-api-token-holding-v1:Splice.Api.Token.HoldingV1:Holding';
     const mistyped = await check(env({ LEDGER_INTERFACES: `${holding}s` }));
     expect(mistyped.get('filter')).toMatchObject({
@@ -214,7 +214,7 @@ describe('check', { timeout: 180_000 }, () => {
     expect((await check(env({ LEDGER_INTERFACES: holding }))).get('filter')?.state).toBe('pass');
   });
 
-  it('fails for a proxy that rejects the WebSocket upgrade, and for a ledger whose clock is wrong', async () => {
+  it('fails for a proxy that rejects WebSocket upgrades and for a wrong ledger clock', async () => {
     await using proxy = await startProxy(sandbox.url, new Date(Date.now() + 3_600_000).toUTCString());
     const lines = await check(env({ LEDGER_URL: proxy.url }));
     expect(lines.get('ledger end')?.state).toBe('pass');
@@ -222,13 +222,13 @@ describe('check', { timeout: 180_000 }, () => {
     expect(lines.get('ledger clock')?.found).toMatch(/35\d\d\.\d s ahead/);
   });
 
-  it('fails for a template of a package that is not vetted', async () => {
+  it('fails for a template whose package is not vetted', async () => {
     const lines = await check(env({ LEDGER_TEMPLATES: '#no-such-package:Main:Thing' }));
     expect(lines.get('filter')?.found).toContain('no-such-package');
     expect(lines.get('websocket')).toMatchObject({ state: 'fail', code: 'LEDGER_FILTER_UNKNOWN' });
   });
 
-  it('fails if the URL leads to another participant, or if the filter was changed', async () => {
+  it('fails if the participant or the filter differs from the stored stream', async () => {
     await store();
     await using other = await startLedger('participant2::1220bb');
     const participant = await check(env({ LEDGER_URL: other.url }));
@@ -237,7 +237,7 @@ describe('check', { timeout: 180_000 }, () => {
     expect(filter.get('stored stream')?.fix).toContain('filter accept');
   });
 
-  it('reports deprecated and removed calls of the release, and their effect on this configuration', async () => {
+  it('reports deprecated and removed API calls of the ledger release', async () => {
     const found = async (options: SandboxOptions, more: Env = {}): Promise<Line | undefined> => {
       await using other = await startSandbox(options);
       return (await check(env({ LEDGER_URL: other.url, ...more }))).get('release');
@@ -269,7 +269,7 @@ describe('check', { timeout: 180_000 }, () => {
     expect(line?.fix).toMatch(/verify --acs.*reseed/u);
   });
 
-  it('detects a ledger pruned past the checkpoint, and a ledger that ends before it', async () => {
+  it('reports a ledger that is pruned past the checkpoint or ends before the checkpoint', async () => {
     await store();
     const stored = sandbox.ledger.ledgerEnd();
     generateHistory(sandbox.ledger, { seed: 4, updates: 20 });
@@ -300,7 +300,7 @@ describe('check', { timeout: 180_000 }, () => {
     });
   });
 
-  it('fails for an outdated schema that must not be migrated, and for a schema newer than the program', async () => {
+  it('fails for an outdated schema with POSTGRES_MIGRATE=never and for a newer schema', async () => {
     const outdated = await check(env({ POSTGRES_MIGRATE: 'never' }));
     expect(outdated.get('schema')).toMatchObject({ state: 'fail', code: 'SCHEMA_OUTDATED' });
     await store();
@@ -352,7 +352,7 @@ describe('check', { timeout: 180_000 }, () => {
     expect(lines.get('writer')?.found).toContain(`:${String(daemon.pid)}`);
   });
 
-  it('fails at once for closed ports, and within the time limit for servers that do not respond', async () => {
+  it('fails for closed ports, and after --timeout for servers that do not respond', async () => {
     const closed = await check({ LEDGER_URL: 'http://127.0.0.1:1', DATABASE_URL: 'postgres://a:b@127.0.0.1:1/c' });
     expect(failures(closed)).toEqual(['ledger', 'postgres']);
     const sockets = new Set<Socket>();

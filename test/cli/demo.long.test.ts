@@ -121,31 +121,31 @@ afterAll(async () => {
 
 const first = (): { demo: Demo; facts: Facts } => ({ demo: demos[0], facts: banners[0]?.facts ?? ({} as Facts) });
 
-describe('a demo', () => {
-  it('prints its banner when the query in the banner has rows', () => {
+describe('demo', () => {
+  it('prints its banner only after the banner query returns rows', () => {
     for (const { rows } of banners) expect(rows).toBeGreaterThan(1);
   });
 
-  it('returns rows to the query command for the query in its banner', async () => {
+  it('returns rows when the query command runs the banner query', async () => {
     const { demo, facts } = first();
     const { code, stdout } = await demo.run('query', facts.query);
     expect(code).toBe(0);
     expect(lines(stdout).length).toBeGreaterThan(1);
   });
 
-  it('reports in its log that it has caught up with its ledger', async () => {
+  it('logs "caught up with the ledger" after "live"', async () => {
     const log = lines(first().demo.running.stdout()).map(({ msg }) => msg);
     expect(log.indexOf('live')).toBeGreaterThan(0);
     expect(log.indexOf('caught up with the ledger')).toBeGreaterThan(log.indexOf('live'));
   });
 
-  it('keeps its password out of the log', async () => {
+  it('does not log the database password', async () => {
     const { demo, facts } = first();
     const password = (await readFile(facts.passwordFile, 'utf8')).trim();
     expect(demo.running.stdout()).not.toContain(password);
   });
 
-  it('is not changed by a second demo in its folder, which prints the address of the first demo', async () => {
+  it('rejects a second demo in its folder and prints the address of the first demo', async () => {
     const { demo, facts } = first();
     const { code, stderr } = await demo.run('demo');
     expect(stderr).toContain('DEMO_RUNNING');
@@ -155,8 +155,8 @@ describe('a demo', () => {
   });
 });
 
-describe('a demo on a terminal', { timeout: limitMs }, () => {
-  it('prints a connection string and a query that work together at once', needs(noTerminal), async () => {
+describe('demo on a terminal', { timeout: limitMs }, () => {
+  it('prints a connection string and a query that returns rows', needs(noTerminal), async () => {
     const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-terminal-'));
     const demo = onTerminal(`exec '${process.execPath}' '${main}' demo`, small, folder);
     try {
@@ -178,8 +178,8 @@ describe('a demo on a terminal', { timeout: limitMs }, () => {
   });
 });
 
-describe('the command demo-info', () => {
-  it('prints the data of the banner, with the password, as text and as JSON', async () => {
+describe('demo-info', () => {
+  it('prints the URLs, the password and the query of the banner as text or JSON', async () => {
     const { demo, facts } = first();
     const { code, stdout } = await demo.run('demo-info');
     expect(code).toBe(0);
@@ -194,7 +194,7 @@ describe('the command demo-info', () => {
     expect(onOneLine(json.queries[0] ?? '')).toBe(facts.query);
   });
 
-  it('exits with 69 when no demo runs, and prints where it searched', async () => {
+  it('exits with 69 and prints the searched folder if no demo runs', async () => {
     const elsewhere = await mkdtemp(join(tmpdir(), 'ledger-indexer-nothing-'));
     try {
       const { code, stderr } = await programInProcess(['demo-info'], {}, elsewhere);
@@ -246,18 +246,22 @@ const calls: Readonly<Record<string, readonly [shows: RegExp, ...argv: string[]]
   index: [/pg_stat_statements/, 'suggest'],
 };
 
-describe('in the folder of a demo, without options', () => {
-  it('every command that needs a database or a ledger is tested', () => {
+describe('commands in the folder of a demo', () => {
+  it('are all tested if they need a database or a ledger', () => {
     const needing = commands.filter(({ alone }) => alone === undefined).map(({ name }) => name);
     expect(Object.keys(calls).sort()).toEqual(needing.sort());
   });
 
-  it.each(Object.entries(calls))('%s finds the demo', { timeout: 120_000 }, async (name, [pattern, ...argv]) => {
-    const { stdout, stderr } = await first().demo.runInProcess(name, ...argv);
-    expect(stdout + stderr).toMatch(pattern);
-  });
+  it.each(Object.entries(calls))(
+    'connect to the demo without options: %s',
+    { timeout: 120_000 },
+    async (name, [pattern, ...argv]) => {
+      const { stdout, stderr } = await first().demo.runInProcess(name, ...argv);
+      expect(stdout + stderr).toMatch(pattern);
+    },
+  );
 
-  it('the command status queries the demo of the folder and prints which demo it queries', async () => {
+  it('report the address and the database of the demo: status', async () => {
     for (const [at, demo] of demos.entries()) {
       const status = JSON.parse((await demo.runInProcess('status', '--json')).stdout) as {
         source: string;
@@ -270,7 +274,7 @@ describe('in the folder of a demo, without options', () => {
   });
 });
 
-describe('the command status', () => {
+describe('status', () => {
   it('ignores the indexer of another database', async () => {
     const [one, other] = banners.map(({ facts }) => facts);
     const env = { INDEXER_HTTP_PORT: new URL(other?.page ?? '').port, DATABASE_URL: await withPassword(one as Facts) };
@@ -279,7 +283,7 @@ describe('the command status', () => {
     expect(status['reason']).toContain(`the indexer at ${other?.page.slice(0, -1) ?? ''} writes to 127.0.0.1`);
   });
 
-  it('identifies its own indexer by the holder of the writer lock, even if the URL names the server differently', async () => {
+  it('identifies the indexer by its writer lock if DATABASE_URL has another host address', async () => {
     const { facts } = first();
     const url = (await withPassword(facts)).replace('@127.0.0.1:', '@0.0.0.0:');
     const env = { INDEXER_HTTP_PORT: new URL(facts.page).port, DATABASE_URL: url };
@@ -287,7 +291,7 @@ describe('the command status', () => {
     expect(status['source']).toBe(facts.page.slice(0, -1));
   });
 
-  it('queries the indexer at --http-port, and fails without the flag if no demo runs', async () => {
+  it('queries the indexer at --http-port, or exits with 69 if no port is set and no demo runs', async () => {
     const { facts } = first();
     const elsewhere = await mkdtemp(join(tmpdir(), 'ledger-indexer-nothing-'));
     try {
@@ -309,7 +313,7 @@ describe('two concurrent demos', () => {
     expect(new Set(ports).size).toBe(6);
   });
 
-  it('remember their ports', async () => {
+  it('store their ports in ports.json', async () => {
     for (const [at, { folder }] of demos.entries()) {
       const kept: unknown = JSON.parse(await readFile(join(folder, '.ledger-indexer', 'ports.json'), 'utf8'));
       const [http, ledger, postgres] = portsOf(banners[at]?.facts ?? ({} as Facts));
@@ -318,8 +322,8 @@ describe('two concurrent demos', () => {
   });
 });
 
-describe('the ports of a demo', { timeout: 2 * limitMs }, () => {
-  it('stay the same when it is started again', async () => {
+describe('demo ports', { timeout: 2 * limitMs }, () => {
+  it('stay the same after a restart', async () => {
     const [demo] = demos;
     const ports = portsOf(first().facts);
     expect((await demo.stop()).code).toBe(0);
@@ -327,7 +331,7 @@ describe('the ports of a demo', { timeout: 2 * limitMs }, () => {
     expect(portsOf(await next.greeted)).toEqual(ports);
   });
 
-  it('are replaced when another process uses them, and the log names that process', async () => {
+  it('change if another process uses the old ports, and the log names that process', async () => {
     const [{ folder }] = demos;
     const ports = portsOf(first().facts);
     const holders = await Promise.all(ports.map(hold));
@@ -345,7 +349,7 @@ describe('the ports of a demo', { timeout: 2 * limitMs }, () => {
     }
   });
 
-  it('cause an error before anything starts if a requested port is in use', async () => {
+  it('cause exit code 78 before anything starts if the requested port is in use', async () => {
     const holder = await hold(0);
     const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-taken-'));
     try {

@@ -48,19 +48,19 @@ describe('docs/deploy/kubernetes.yaml', () => {
   const { spec } = deployment.spec.template;
   const [container] = spec.containers;
 
-  it('is valid YAML and names only options that exist', () => {
+  it('is valid YAML and sets only existing options', () => {
     for (const document of documents) expect(document.errors).toEqual([]);
     expect(parsed.map(({ kind }) => kind)).toEqual(['PodDisruptionBudget', 'Secret', 'Service', 'Deployment']);
     for (const { name } of container.env) expect(known, name).toContain(name);
   });
 
-  it('allows requests whose host name is the name of its service', () => {
+  it('includes the service name in INDEXER_HTTP_ALLOWED_HOSTS', () => {
     const service = parsed.find(({ kind }) => kind === 'Service') as unknown as { metadata: { name: string } };
     const names = container.env.find(({ name }) => name === 'INDEXER_HTTP_ALLOWED_HOSTS')?.value;
     expect(names?.split(',')).toContain(service.metadata.name);
   });
 
-  it('runs a writer and a standby, without root and without writable folders', () => {
+  it('runs two replicas without root and with a read-only file system', () => {
     expect(deployment.spec.replicas).toBe(2);
     expect(spec.securityContext.runAsNonRoot).toBe(true);
     expect(container.securityContext.readOnlyRootFilesystem).toBe(true);
@@ -87,19 +87,19 @@ describe('docs/deploy/ledger-indexer.service', () => {
   const values = (key: string): readonly string[] =>
     lines.filter((line) => line.startsWith(`${key}=`)).map((line) => line.slice(key.length + 1));
 
-  it('names only options that exist, and no secret', () => {
+  it('sets only existing options and no secret', () => {
     const names = values('Environment').map((value) => value.slice(0, value.indexOf('=')));
     for (const name of names.filter((text) => ownOptionPattern.test(text))) expect(known, name).toContain(name);
     expect(names).toEqual(expect.arrayContaining(['LEDGER_TOKEN_FILE', 'DATABASE_URL_FILE']));
     expect(names).not.toContain('LEDGER_TOKEN');
   });
 
-  it('waits longer than the indexer takes to stop, and does not restart it after permanent failures', () => {
+  it('waits 20 s for a stop, and does not restart after exit codes 2, 77 and 78', () => {
     expect(values('TimeoutStopSec')).toEqual(['20s']);
     expect(values('RestartPreventExitStatus')).toEqual(['2 77 78']);
   });
 
-  it('is accepted by systemd, if it is installed', async () => {
+  it('passes systemd-analyze verify, if systemd is installed', async () => {
     if (spawnSync('systemd-analyze', ['--version']).status !== 0) {
       process.stdout.write('the unit was only parsed: no systemd-analyze here\n');
       return;

@@ -55,7 +55,7 @@ async function updatesLeft(): Promise<number> {
   }
 }
 
-describe('a demo that restarts from scratch', { timeout: 120_000 }, () => {
+describe('demo restart', { timeout: 120_000 }, () => {
   it('deletes the data of an earlier demo', async () => {
     await indexed();
     expect(await updatesLeft()).toBe(0);
@@ -68,48 +68,40 @@ describe('a demo that restarts from scratch', { timeout: 120_000 }, () => {
   });
 });
 
-it(
-  'run keeps the participant of a data folder, and parks with the address of another participant',
-  { timeout: 240_000 },
-  async () => {
-    await using first = await startSandbox({ participantId: 'participant::1220first' });
-    await using second = await startSandbox({ participantId: 'participant::1220second' });
-    for (const { ledger } of [first, second]) generateHistory(ledger, { seed: 3, updates: 30 });
-    const note = (): Promise<string> => readFile(join(folder, 'participant'), 'utf8');
-    const until = async (url: string, text: string): Promise<string> => {
-      const env = { LEDGER_URL: url, INDEXER_DATA_DIR: folder, INDEXER_HTTP_PORT: '0', INDEXER_LOG_FORMAT: 'json' };
-      const running = startProgram(['run'], env);
-      await waitFor(text, () => (running.stdout().includes(text) ? true : undefined), 100_000);
-      running.signal('SIGTERM');
-      return (await running.ended).stdout;
-    };
-    expect(await until(first.url, '"msg":"live"')).not.toContain('holds the history');
-    expect(await note()).toBe(`${new URL(first.url).host}\n`);
-    const parked = await until(second.url, '"msg":"parked: an operator is needed"');
-    expect(parked).toContain(`data folder holds the history of the participant at ${new URL(first.url).host}`);
-    expect(parked).toContain('for another participant set DATABASE_URL, or INDEXER_DATA_DIR to another folder');
-    expect(await note()).toBe(`${new URL(first.url).host}\n`);
-    expect(await until(first.url, '"msg":"live"')).not.toContain('holds the history');
-  },
-);
+it('run parks if the data folder contains the history of another participant', { timeout: 240_000 }, async () => {
+  await using first = await startSandbox({ participantId: 'participant::1220first' });
+  await using second = await startSandbox({ participantId: 'participant::1220second' });
+  for (const { ledger } of [first, second]) generateHistory(ledger, { seed: 3, updates: 30 });
+  const note = (): Promise<string> => readFile(join(folder, 'participant'), 'utf8');
+  const until = async (url: string, text: string): Promise<string> => {
+    const env = { LEDGER_URL: url, INDEXER_DATA_DIR: folder, INDEXER_HTTP_PORT: '0', INDEXER_LOG_FORMAT: 'json' };
+    const running = startProgram(['run'], env);
+    await waitFor(text, () => (running.stdout().includes(text) ? true : undefined), 100_000);
+    running.signal('SIGTERM');
+    return (await running.ended).stdout;
+  };
+  expect(await until(first.url, '"msg":"live"')).not.toContain('holds the history');
+  expect(await note()).toBe(`${new URL(first.url).host}\n`);
+  const parked = await until(second.url, '"msg":"parked: an operator is needed"');
+  expect(parked).toContain(`data folder holds the history of the participant at ${new URL(first.url).host}`);
+  expect(parked).toContain('for another participant set DATABASE_URL, or INDEXER_DATA_DIR to another folder');
+  expect(await note()).toBe(`${new URL(first.url).host}\n`);
+  expect(await until(first.url, '"msg":"live"')).not.toContain('holds the history');
+});
 
-it(
-  'a demo rejects the data folder of a running demo, because both would write one journal',
-  { timeout: 120_000 },
-  async () => {
-    await using _server = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres') });
-    // The parent process is used because it is certainly running and is another process.
-    await writeFile(join(folder, 'postgres', 'owner.pid'), String(process.ppid));
-    await expect(updatesLeft()).rejects.toMatchObject({ code: 'DEMO_RUNNING', exitCode: 78 });
-    await expect(stat(journal())).rejects.toMatchObject({ code: 'ENOENT' });
-  },
-);
+it('demo rejects the data folder of a running demo', { timeout: 120_000 }, async () => {
+  await using _server = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres') });
+  // The parent process is used because it is certainly running and is another process.
+  await writeFile(join(folder, 'postgres', 'owner.pid'), String(process.ppid));
+  await expect(updatesLeft()).rejects.toMatchObject({ code: 'DEMO_RUNNING', exitCode: 78 });
+  await expect(stat(journal())).rejects.toMatchObject({ code: 'ENOENT' });
+});
 
 it.each([
-  ['a file', () => join(folder, 'file'), 'ENOTDIR'],
-  ['below a file', () => join(folder, 'file', 'below'), 'ENOTDIR'],
-  ['where no folder can be made', () => '/proc/nowhere/at/all', 'ENOENT'],
-])('a demo rejects a data folder that is %s', async (_, getPath, reason) => {
+  ['is a file', () => join(folder, 'file'), 'ENOTDIR'],
+  ['is below a file', () => join(folder, 'file', 'below'), 'ENOTDIR'],
+  ['cannot be created', () => '/proc/nowhere/at/all', 'ENOENT'],
+])('demo rejects a data folder that %s', async (_, getPath, reason) => {
   await writeFile(join(folder, 'file'), '');
   const config = loadConfig({ INDEXER_DATA_DIR: getPath() });
   const { logger } = createLogger({ level: 'silent', format: 'json', stream: process.stdout });
@@ -120,7 +112,7 @@ it.each([
   });
 });
 
-it('the command sandbox names the option of an invalid port', async () => {
+it('sandbox rejects an invalid SANDBOX_PORT', async () => {
   const never = new AbortController().signal;
   await expect(
     runCommand(sandboxCommand, ['--speed', '3'], { SANDBOX_PORT: 'abc' }, { stop: never }),

@@ -8,8 +8,8 @@ const id = { title: 'contract_id' };
 const name = { title: 'name' };
 const count = { title: 'n', right: true } as const;
 
-describe('a table', () => {
-  it('is unchanged if it fits', () => {
+describe('fitRows()', () => {
+  it('returns an aligned table without truncation if all columns fit', () => {
     expect(
       fitRows(
         [name, count],
@@ -25,20 +25,20 @@ describe('a table', () => {
     ).toBe('name      n\none       7\nthree  1234\n');
   });
 
-  it('truncates its widest values, but never numbers', () => {
+  it('truncates the widest values, but never numbers', () => {
     const rows = [[`00${'a'.repeat(130)}`, 'short', '12345678901234567890']];
     expect(fitRows([id, name, count], rows, 50)(rows)).toBe(
       'contract_id            name                      n\n00aaaaaaaaaaaaaaaaaa…  short  12345678901234567890\n',
     );
   });
 
-  it('prints its titles once, and truncates values of later rows that are too wide', () => {
+  it('prints the titles once and truncates later values that exceed the column widths', () => {
     const format = fitRows([name, { title: 'note' }], [['a', 'b']], 30);
     expect(format([['a', 'b']])).toBe('name  note\na     b\n');
     expect(format([['longer', 'the rest of the line is for the last']])).toBe('lon…  the rest of the line is…\n');
   });
 
-  it('counts wide characters as two columns, and combining characters as none', () => {
+  it('counts wide characters as two columns, and combining characters as zero', () => {
     const rows = [
       ['漢字漢字', 'e\u0301e\u0301e\u0301'],
       ['x', 'y'],
@@ -49,8 +49,8 @@ describe('a table', () => {
   });
 });
 
-describe('rows that are too wide for columns', () => {
-  it('are printed with one line per column', () => {
+describe('fitRows() on a narrow terminal', () => {
+  it('prints one line per column if the columns do not fit', () => {
     const columns = ['one', 'two', 'three', 'four'].map((title) => ({ title }));
     const rows = [
       ['a'.repeat(40), 'b'.repeat(40), 'c'.repeat(12), 'd'],
@@ -75,13 +75,13 @@ describe('rows that are too wide for columns', () => {
     expect(format([['next', '', '', '']]).split('\n')[0]).toBe('-[ 3 ]--------------');
   });
 
-  it('include rows whose number is wider than the terminal', () => {
+  it('prints one line per column if the numbers do not fit on one line', () => {
     const rows = [['1'.repeat(30), '2'.repeat(30)]];
     expect(fitRows([count, { title: 'm', right: true }], rows, 50)(rows)).toContain(`n  ${'1'.repeat(30)}\n`);
   });
 });
 
-it('the lines of a table are never wider than the terminal, and a single column that fits is not truncated', () => {
+it('fitRows() never exceeds the terminal width, and does not truncate a single column that fits', () => {
   const cell = fc.oneof(fc.string({ maxLength: 8 }), fc.string({ unit: 'grapheme', maxLength: 120 }), fc.constant(''));
   const table = fc.integer({ min: 1, max: 9 }).chain((columns) =>
     fc.record({

@@ -12,9 +12,9 @@ import { version } from '../../src/version.ts';
 import { program } from './program.ts';
 import { needs } from '../support/skips/needs.ts';
 
-describe('the list of commands', () => {
+describe('command help', () => {
   it.each(commands.map((command) => [command.name, command] as const))(
-    'has help for %s: usage, flags, two examples and exit codes, in lines that fit',
+    'contains usage, flags, two examples and exit codes: %s',
     (name, command) => {
       const text = commandHelp(command);
       expect(text).toContain(`usage: ledger-indexer ${name} `);
@@ -26,7 +26,7 @@ describe('the list of commands', () => {
     },
   );
 
-  it('uses only existing flags in its examples', () => {
+  it('uses only existing flags in the examples', () => {
     const options = optionList.flatMap(({ name }) => [`--${name}`, `--no-${name}`]);
     for (const { name, examples, flags } of commands) {
       // The subcommands of `ledger` have flags of their own.
@@ -40,7 +40,7 @@ describe('the list of commands', () => {
 });
 
 describe('ledger-indexer', () => {
-  it('prints help for all commands and for one, by --help, -h and help', async () => {
+  it('prints help for --help, -h and help, with or without a command', async () => {
     for (const words of [['--help'], ['-h'], ['help']]) {
       expect(await program(words)).toMatchObject({ code: 0, stdout: `${help(commands)}\n` });
     }
@@ -94,7 +94,7 @@ describe('ledger-indexer', () => {
     expect(await program(['config'], env)).toMatchObject({ code: 0 });
   });
 
-  it('recognizes every command of the list', async () => {
+  it('prints help without errors for every command', async () => {
     for (const { name } of commands) {
       if (name === 'ledger') continue;
       expect(await program([name, '--help']), name).toMatchObject({ code: 0, stderr: '' });
@@ -102,7 +102,7 @@ describe('ledger-indexer', () => {
   });
 });
 
-describe('the completion script', () => {
+describe('completion script', () => {
   const noBash = spawnSync('bash', ['--version']).status === 0 ? undefined : 'needs bash';
 
   /** Completions that a real bash offers for the typed words, the last of which is incomplete. */
@@ -121,7 +121,7 @@ describe('the completion script', () => {
     }
   }
 
-  it('offers commands, operands, flags and values in a real bash', needs(noBash), async () => {
+  it('completes commands, operands, flags and values in bash', needs(noBash), async () => {
     expect(await offered([''])).toEqual(commands.map(({ name }) => name));
     expect(await offered(['pr'])).toEqual(['prune']);
     expect(await offered(['views', ''])).toEqual(['list', 'rebuild']);
@@ -135,12 +135,12 @@ describe('the completion script', () => {
     expect(await offered(['--ledger-u'])).toEqual(['--ledger-url']);
   });
 
-  it('never offers a flag for a secret', () => {
+  it('offers no flag for a secret', () => {
     for (const shell of ['bash', 'zsh', 'fish'])
       expect(completionScript(shell, commands)).not.toMatch(/ledger-token(?!-)/);
   });
 
-  it.each(['bash', 'zsh', 'fish'])('is accepted by %s, if it is installed', (shell) => {
+  it.each(['bash', 'zsh', 'fish'])('passes the syntax check of %s, if that shell is installed', (shell) => {
     const script = completionScript(shell, commands);
     for (const { name } of commands) expect(script).toContain(name);
     const checked = spawnSync(shell, ['-n'], { input: script, encoding: 'utf8' });
@@ -148,7 +148,7 @@ describe('the completion script', () => {
     else expect({ status: checked.status, stderr: checked.stderr }).toEqual({ status: 0, stderr: '' });
   });
 
-  it('is not available for other shells', async () => {
+  it('is rejected with exit code 2 for other shells', async () => {
     expect(await program(['completion', 'tcsh'])).toMatchObject({ code: 2 });
   });
 });

@@ -13,7 +13,7 @@ function imports(file: string): readonly string[] {
   );
 }
 
-it('modules that are loaded before a command runs import no packages', () => {
+it('modules loaded before a command runs import no npm packages', () => {
   const read = new Set(['src/program.ts', 'src/cli/commands.ts'].map((file) => join(root, file)));
   const packages: string[] = [];
   for (const file of read) {

@@ -7,14 +7,14 @@ import { run } from './verb-run.ts';
 /** No server listens on this port. Mistakes are reported before any request. */
 const env = { LEDGER_URL: 'http://127.0.0.1:1' };
 
-describe('the command line of ledger', () => {
+describe('ledger command', () => {
   const usage = (message: string): object => ({
     code: 'USAGE',
     exitCode: 2,
     message: expect.stringContaining(message) as string,
   });
 
-  it('is rejected with one message that has a hint for each wrong subcommand, flag and value', async () => {
+  it('rejects wrong subcommands, flags and values in one message with hints', async () => {
     await expect(run(['acd'], { env })).rejects.toMatchObject(usage('did you mean acs?'));
     await expect(run([], { env })).rejects.toMatchObject(usage('expected a verb'));
     const wrong = run(['acs', '--tempalte', 'x', '--at', 'soon', 'more'], { env });
@@ -28,7 +28,7 @@ describe('the command line of ledger', () => {
     );
   });
 
-  it('accepts configuration options before and after its own flags, and requires LEDGER_URL', async () => {
+  it('accepts configuration options before and after operands, and requires LEDGER_URL', async () => {
     await using sandbox = await startSandbox();
     const byFlag = ['update', '--ledger-url', sandbox.url, '1', '--ledger-topology=false'];
     generateHistory(sandbox.ledger, { seed: 2, updates: 2 });

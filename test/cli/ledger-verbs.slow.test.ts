@@ -60,8 +60,8 @@ async function iou(commandId: string): Promise<string> {
 const offsetOf = (row: unknown): number =>
   Object.values((row as { update: Record<string, { value: { offset: number } }> }).update)[0]?.value.offset ?? -1;
 
-describe('information about the node', () => {
-  it('is one JSON object in a pipe and aligned lines on a terminal', async () => {
+describe('ledger version and ledger end', () => {
+  it('print one JSON object in a pipe and aligned lines on a terminal', async () => {
     generateHistory(sandbox.ledger, { seed: 2, updates: 20 });
     expect((await rows('version'))[0]).toMatchObject({ version: '3.5.10' });
     const end = (await rows('end'))[0];
@@ -76,8 +76,8 @@ describe('information about the node', () => {
   });
 });
 
-describe('packages', () => {
-  it('are uploaded, listed with status and name, and downloaded into a file', async () => {
+describe('ledger upload-dar and ledger packages', () => {
+  it('upload a DAR, then list and download its package', async () => {
     const source = { name: 'harbor-notes', version: '2.0.0', templates: ['Note'] };
     const { id, payload, archive } = compiled(source);
     const file = join(folder, 'notes.dar');
@@ -95,7 +95,7 @@ describe('packages', () => {
     expect((await readFile(saved)).equals(payload)).toBe(true);
   });
 
-  it('that are invalid are rejected with advice about the DAR', async () => {
+  it('reject an invalid DAR with a remedy, and a missing DAR file', async () => {
     const file = join(folder, 'broken.dar');
     await writeFile(file, 'no zip');
     await expect(run(['upload-dar', file])).rejects.toMatchObject({
@@ -107,12 +107,12 @@ describe('packages', () => {
   });
 });
 
-describe('active contracts and updates', () => {
+describe('ledger acs, updates and update', () => {
   beforeEach(() => {
     generateHistory(sandbox.ledger, { seed: 2, updates: 900 });
   });
 
-  it('are printed as the ledger sent them, also if there are more than the 200 that an HTTP list can return', async () => {
+  it('print more than 200 rows, which is the limit of HTTP lists', async () => {
     const contracts = await rows('acs');
     expect(contracts.length).toBeGreaterThan(200);
     expect(contracts[0]).toHaveProperty('contractEntry.JsActiveContract.createdEvent.contractId');
@@ -122,7 +122,7 @@ describe('active contracts and updates', () => {
     expect(updates.map(offsetOf)).toEqual(updates.map(offsetOf).toSorted((a, b) => a - b));
   });
 
-  it('are limited by offsets, template, party and count', async () => {
+  it('filter by offset, template, party and limit', async () => {
     expect(await rows('acs', '--limit', '7')).toHaveLength(7);
     expect((await rows('acs', '--at', '30')).length).toBeLessThan(60);
     const template = '#harbor-stablecoin:Harbor.StableCoin:Token';
@@ -138,7 +138,7 @@ describe('active contracts and updates', () => {
     expect(await rows('updates', '--from', '100', '--limit', '3')).toHaveLength(3);
   });
 
-  it('are printed as aligned columns with shortened ids in table format, also in a pipe', async () => {
+  it('print aligned columns with shortened ids for --table, also in a pipe', async () => {
     const lines = (await run(['updates', '--table', '--limit', '40'])).text.trimEnd().split('\n');
     const column = lines[0]?.indexOf('CONTRACT') ?? -1;
     expect(lines[1]?.slice(column)).toMatch(/^00[0-9a-f]{10}…[0-9a-f]{6} {2}\S/);
@@ -146,7 +146,7 @@ describe('active contracts and updates', () => {
     expect((await run(['acs', '--limit', '2'], { isTTY: true })).text).toMatch(/^CONTRACT +STATE/);
   });
 
-  it('are printed as they are committed until the command is stopped, without checkpoints', async () => {
+  it('print new updates with --follow until the command stops', async () => {
     const stop = new AbortController();
     const end = sandbox.ledger.ledgerEnd();
     const { stdout, done } = start(['updates', '--follow'], { stop: stop.signal });
@@ -160,7 +160,7 @@ describe('active contracts and updates', () => {
     expect(stdout.text).not.toContain('OffsetCheckpoint');
   });
 
-  it('continue with the next token when a token expires, without a gap or repetition', async () => {
+  it('continue with the next token when a token expires, without gaps or duplicates', async () => {
     await using secured = await startSecured();
     const file = join(folder, 'token');
     const clock = stopClock();
@@ -185,18 +185,18 @@ describe('active contracts and updates', () => {
     expect(offsets).toEqual(all.rows.map(offsetOf));
   });
 
-  it('end with a failure when a signal interrupts the command', async () => {
+  it('exit with 75 when a signal interrupts the command', async () => {
     const stop = new AbortController();
     stop.abort();
     await expect(run(['acs'], { stop: stop.signal })).rejects.toMatchObject({ code: 'INTERRUPTED', exitCode: 75 });
   });
 
-  it('end successfully when the reader closes the pipe', async () => {
+  it('exit with 0 when the reader closes the pipe', async () => {
     const ended = run(['updates', '--follow', '--from', '0'], { writes: 1 });
     await expect(ended).rejects.toMatchObject({ code: 'OUTPUT_CLOSED', exitCode: 0 });
   });
 
-  it('are found individually, by offset and by id', async () => {
+  it('print a single update by offset or by id, and reject an unknown offset', async () => {
     const [first] = await rows('updates', '--limit', '1');
     const offset = offsetOf(first);
     expect(await rows('update', String(offset))).toEqual([first]);
@@ -205,7 +205,7 @@ describe('active contracts and updates', () => {
     await expect(run(['update', '999999999'])).rejects.toMatchObject({ code: 'UPDATE_NOT_FOUND', exitCode: 65 });
   });
 
-  it('end with a remedy for this command when the ledger rejects the request', async () => {
+  it('fail if --from is after the ledger end or before the pruned offset', async () => {
     await expect(run(['updates', '--from', '999999999'])).rejects.toMatchObject({
       code: 'LEDGER_OFFSET_AFTER_END',
       remedy: expect.stringContaining('ledger end') as string,
@@ -216,8 +216,8 @@ describe('active contracts and updates', () => {
   });
 });
 
-describe('commands', () => {
-  it('are submitted from a file or from standard input, and their completions are printed', async () => {
+describe('ledger submit and completions', () => {
+  it('submit commands from a file or standard input, and print the completions', async () => {
     generateHistory(sandbox.ledger, { seed: 2, updates: 20 });
     const before = sandbox.ledger.ledgerEnd();
     const file = join(folder, 'commands.json');
@@ -242,7 +242,7 @@ describe('commands', () => {
     expect((await run([...own, '--table'])).text).toMatch(/^ +\d+ {2}accepted +one +ops +alice::/m);
   });
 
-  it('are not sent if they are incomplete or would lose digits', async () => {
+  it('reject commands that are incomplete or would lose digits, and send nothing', async () => {
     const before = sandbox.ledger.ledgerEnd();
     const commandsJson = await iou('one');
     for (const stdin of [
@@ -260,8 +260,8 @@ describe('commands', () => {
   });
 });
 
-describe('rights', () => {
-  it('are printed for the user of the token, unless another user is named', async () => {
+describe('ledger rights', () => {
+  it('prints the rights of the token user, and needs ParticipantAdmin for other users', async () => {
     await using secured = await startSecured({
       secret,
       users: [{ id: 'alice', rights: [{ kind: 'CanReadAsAnyParty' }] }],
@@ -278,8 +278,8 @@ describe('rights', () => {
   });
 });
 
-describe('the built program', () => {
-  it('runs a subcommand of ledger', async () => {
+describe('built program', () => {
+  it('runs ledger version', async () => {
     assertBuilt();
     const program = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
     const child = spawn(process.execPath, [program, 'ledger', 'version'], {
@@ -292,7 +292,7 @@ describe('the built program', () => {
     expect([code, output.slice(0, 20)]).toEqual([0, '{"version":"3.5.10",']);
   });
 
-  it('ends silently when the reader of its output closes the pipe, as with `| head`', async () => {
+  it('exits with 0 and prints no error when the reader closes its output pipe', async () => {
     const program = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
     const child = spawn(process.execPath, [program, 'config'], { env: {}, stdio: ['ignore', 'pipe', 'pipe'] });
     child.stdout.destroy();

@@ -79,7 +79,7 @@ function mixed(
 }
 
 describe.each(commands.map((command) => [command.name, command] as const))('%s', (_, command) => {
-  it('has the same meaning in every order of its arguments that keeps the order of the operands', () => {
+  it('parses to the same arguments in any order that keeps the operand order', () => {
     const call = callOf(command);
     const picks = fc.array(fc.boolean(), { maxLength: 12 });
     const order = fc.array(fc.nat(), { maxLength: 12 });
@@ -93,7 +93,7 @@ describe.each(commands.map((command) => [command.name, command] as const))('%s',
   });
 
   const valued = command.flags.filter(({ value }) => value !== undefined && !value.startsWith('['));
-  it.each(valued)('--$name requires $value and rejects another flag as its value', async ({ name, value = '' }) => {
+  it.each(valued)('rejects --$name without $value or with another flag as value', async ({ name, value = '' }) => {
     const operands = command.operands.map(({ words }) => words?.[0] ?? 'some');
     for (const found of [
       ...command.flags.map((flag) => `--${flag.name}`),
@@ -120,7 +120,7 @@ describe.each(commands.map((command) => [command.name, command] as const))('%s',
   });
 
   const single = command.flags.filter(({ list }) => list !== true);
-  it.each(single)('--$name is rejected if repeated', ({ name, value }) => {
+  it.each(single)('rejects a repeated --$name', ({ name, value }) => {
     const operands = command.operands.map(({ words }) => words?.[0] ?? 'some');
     const group = [`--${name}`, ...(value === undefined || value.startsWith('[') ? [] : value.split(' '))];
     const twice = (): unknown => parse(command, [...operands, ...group, ...group]);
@@ -142,7 +142,7 @@ describe.each(commands.map((command) => [command.name, command] as const))('%s',
   });
 });
 
-describe('command lines that earlier versions parsed incorrectly', () => {
+describe('command line parser', () => {
   it.each([
     ['redact', ['contract', '00ab', '--reason', '--json'], '--reason: expected TEXT after it, found "--json"'],
     ['grant-reader', ['r', '--party', '--dry-run'], '--party: expected PARTY after it, found "--dry-run"'],
@@ -154,7 +154,7 @@ describe('command lines that earlier versions parsed incorrectly', () => {
       ['contrct', '00ab', '--reason', 'x'],
       '"contrct": expected one of contract, exercise, party; did you mean contract?',
     ],
-  ])('are rejected: %s %j', async (name, argv, message) => {
+  ])('rejects %s %j', async (name, argv, message) => {
     await expect(run(name, argv)).rejects.toMatchObject({ code: 'USAGE', exitCode: 2, message: `${name}: ${message}` });
   });
 
@@ -166,29 +166,29 @@ describe('command lines that earlier versions parsed incorrectly', () => {
     ['redact', ['contract', '00ab', '--reason=--json']],
     ['query', ['-- the newest\nselect 1']],
     ['query', ['--json', 'select 1']],
-  ])('are accepted: %s %j reaches the database', async (name, argv) => {
+  ])('accepts %s %j and connects to the database', async (name, argv) => {
     const code = expect.stringMatching(/^(STORE_UNREACHABLE|INTERRUPTED)$/) as string;
     await expect(run(name, argv)).rejects.toMatchObject({ code });
   });
 
-  it('are accepted: sandbox --port', () => {
+  it('accepts sandbox --port', () => {
     expect(parse(commandNamed('sandbox'), ['--port', '7001', '--seed', '5']).text('port')).toBe('7001');
   });
 
-  it('are reported without the value of a mistyped flag, because it may be a secret', async () => {
+  it('reports a mistyped flag without its value, because the value may be a secret', async () => {
     const refused = run('migrate', ['--database-ulr', 'postgres://me:hunter2@db/ledger']);
     const message = 'migrate: --database-ulr: no such flag; did you mean --database-url?';
     await expect(refused).rejects.toMatchObject({ exitCode: 2, message });
   });
 
-  it('are reported with every problem at once', async () => {
+  it('reports all problems at once', async () => {
     const message =
       'redact:\n  --reason: expected TEXT after it, found "--yes"\n  --paint: no such flag\n  expected ID, found nothing';
     await expect(run('redact', ['contract', '--reason', '--yes', '--paint'])).rejects.toMatchObject({ message });
   });
 });
 
-describe('a flag of a subcommand of `ledger`', () => {
+describe('flags of ledger subcommands', () => {
   const verbs = [nodeVerbs, packageVerbs, partyVerbs, contractVerbs, updateVerbs, completionVerbs, submitVerbs].flat();
   const all = verbs.flatMap((verb) =>
     verb.flags.flatMap(({ name: flag, value }) =>
@@ -196,7 +196,7 @@ describe('a flag of a subcommand of `ledger`', () => {
     ),
   );
 
-  it.each(all)('$name --$flag rejects another flag as $value', ({ verb, flag }) => {
+  it.each(all)('reject another flag as $value: $name --$flag', ({ verb, flag }) => {
     const taken = (): unknown => verbArguments(verb, [`--${flag}`, '--json']);
     expect(taken).toThrow(
       expect.objectContaining({ exitCode: 2, message: expect.stringContaining(`--${flag}`) as string }),
@@ -204,10 +204,10 @@ describe('a flag of a subcommand of `ledger`', () => {
   });
 });
 
-describe('a configuration option as flag', () => {
+describe('configuration flags', () => {
   const all = optionList.filter(({ type, secret }) => type !== 'boolean' && secret !== 'value');
 
-  it.each(all.map(({ name }) => name))('--%s rejects another flag as its value', (name) => {
+  it.each(all.map(({ name }) => name))('reject another flag as value: --%s', (name) => {
     const message = expect.stringContaining(`--${name}: expected a value`) as string;
     const call = (): unknown => parse(commandNamed('run'), [`--${name}`, '--log-level', 'info']);
     expect(call).toThrow(expect.objectContaining({ code: 'USAGE', message }));

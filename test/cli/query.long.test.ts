@@ -33,11 +33,11 @@ async function printed(...words: readonly string[]): Promise<string> {
   return stdout;
 }
 
-describe('query prints', () => {
+describe('query output', () => {
   const values = `select 12345678901234567890.123456789012345678 as n, null as nothing, '' as empty, 'a,"b' as text,
     true as yes, timestamptz '2026-01-05 08:00:00Z' as at, array['x', null] as list, jsonb '{"deep": [1.10]}' as body`;
 
-  it('one object per row, with every digit', async () => {
+  it('contains one JSON object per row, with all digits', async () => {
     expect(await printed(values)).toBe(
       '{"n":12345678901234567890.123456789012345678,"nothing":null,"empty":"","text":"a,\\"b","yes":true,' +
         '"at":"2026-01-05T08:00:00+00:00","list":["x",null],"body":{"deep": [1.10]}}\n',
@@ -46,7 +46,7 @@ describe('query prints', () => {
     expect(await printed('select 1 as answer;')).toBe('{"answer":1}\n');
   });
 
-  it('CSV, in which null and the empty text differ', async () => {
+  it('distinguishes null and empty text in CSV, and escapes formulas with --spreadsheet', async () => {
     expect(await printed(values, '--csv')).toBe(
       'n,nothing,empty,text,yes,at,list,body\r\n' +
         '12345678901234567890.123456789012345678,,"","a,""b",t,2026-01-05 08:00:00+00,"{x,NULL}","{""deep"": [1.10]}"\r\n',
@@ -60,7 +60,7 @@ describe('query prints', () => {
     expect(await printed('--csv', 'select 1 as n where false')).toBe('n\r\n');
   });
 
-  it('an aligned table without control sequences', async () => {
+  it('is an aligned table without control sequences for --table', async () => {
     const rows = `values (7, 'a'), (1234, e'b\\u001b[31m')`;
     expect(await printed(`select * from (${rows}) as v(n, text)`, '--table')).toBe(
       '   n  text\n   7  a\n1234  b [31m\n',
@@ -68,29 +68,29 @@ describe('query prints', () => {
     expect(await printed('select 1 where false', '--table')).toBe('none\n');
   });
 
-  it('the same rows for a statement with a semicolon and a trailing comment', async () => {
+  it('is the same for a statement with a final semicolon and comment', async () => {
     for (const format of ['--json', '--csv', '--table']) {
       expect(await printed('select 1 as n; -- done\n', format)).toBe(await printed('select 1 as n', format));
     }
   });
 
-  it('rows longer than a page', async () => {
+  it('is complete if the rows are larger than a page', async () => {
     const lines = (await printed(`select repeat('x', 300000) as x from generate_series(1, 250)`)).trimEnd().split('\n');
     expect([lines.length, ...new Set(lines.map((line) => line.length))]).toEqual([250, 300_008]);
   });
 
-  it('many rows, page by page', async () => {
+  it('is complete for 2,500 rows', async () => {
     const lines = (await printed('select g from generate_series(1, 2500) as g')).trimEnd().split('\n');
     expect([lines.length, lines[0], lines[2499]]).toEqual([2_500, '{"g":1}', '{"g":2500}']);
   });
 
-  it('the results of explain and show', async () => {
+  it('contains the results of explain and show', async () => {
     expect(await printed('show server_encoding')).toBe('{"server_encoding":"UTF8"}\n');
     expect(await printed('-- a comment\nexplain (costs off) select 1', '--table')).toBe('QUERY PLAN\nResult\n');
   });
 });
 
-describe('query rejects', () => {
+describe('query', () => {
   it.each([
     ['delete from kept.rows', 'query takes one select'],
     ['select 1; delete from kept.rows', 'query takes one select'],
@@ -99,7 +99,7 @@ describe('query rejects', () => {
     ['commit', 'query takes one select'],
     ["/* /* */ show */ copy (select 1) to '/tmp/copied'", 'query takes one select'],
     ['explain execute nothing', 'QUERY_REFUSED: '],
-  ])('%s', async (statement, reason) => {
+  ])('rejects %s', async (statement, reason) => {
     for (const format of ['--json', '--table']) {
       const { code, stdout, stderr } = await ask(statement, format);
       expect(stderr).toContain(reason);
@@ -108,14 +108,14 @@ describe('query rejects', () => {
     expect(await query(database.url, 'select n from kept.rows')).toEqual([{ n: 1 }]);
   });
 
-  it('a large object on Postgres 16 or later, and creates none on earlier releases', async () => {
+  it('creates no large object, and rejects lo_from_bytea since Postgres 16', async () => {
     const { code } = await ask("select lo_from_bytea(0, 'x')");
     const [server] = await query(database.url, `select current_setting('server_version_num')::integer as version`);
     expect(code).toBe(Number(server?.['version']) < 160_000 ? 0 : 2);
     expect(await query(database.url, 'select oid from pg_largeobject_metadata')).toEqual([]);
   });
 
-  it('a statement with an error, and prints the message of Postgres with its position', async () => {
+  it('reports a statement error with the message of Postgres and its position', async () => {
     for (const format of ['--json', '--table']) {
       const { code, stderr } = await ask("select n\n  from kept.rows\n where 'ä' = nn", format);
       expect(stderr).toMatch(/QUERY_REFUSED: column "nn" does not exist at line 3, column 14 \(SQLSTATE 42703\)/);
@@ -123,19 +123,19 @@ describe('query rejects', () => {
     }
   });
 
-  it('changes that explain analyze would make', async () => {
+  it('changes nothing with explain analyze', async () => {
     await printed('explain analyze create table kept.made as select 1 as n');
     await printed('explain analyze select 1 as n into kept.made');
     expect(await query(database.url, `select to_regclass('kept.made') as made`)).toEqual([{ made: null }]);
   });
 
-  it('words without quotes and two output formats', async () => {
+  it('rejects an unquoted statement and two output formats', async () => {
     expect((await ask('select', 'n', 'from', 'kept.rows')).stderr).toContain('put it in quotes');
     expect((await ask('select 1', '--csv', '--json')).stderr).toContain('one output format');
     expect(await ask('--json', '--postgres-schema', 'x', 'select 1 as one')).toMatchObject({ stdout: '{"one":1}\n' });
   });
 
-  it('a statement on tables that the role may not read, with exit code 77', async () => {
+  it('exits with 77 for a table that the role may not read', async () => {
     const role = `nobody_${String(process.pid)}`;
     await query(database.url, `create role ${role} login password 'x'`);
     const url = new URL(database.url);
@@ -148,8 +148,8 @@ describe('query rejects', () => {
   });
 });
 
-describe('query resolves unqualified names', () => {
-  it('in the order of readers: explore, typed, pqs, storage', async () => {
+describe('query search path', () => {
+  it('resolves names in the order explore, typed, pqs, storage', async () => {
     const schemas = ['explore', 'typed', 'pqs', 'ledger', 'desk_explore', 'desk'];
     await query(
       database.url,
@@ -183,7 +183,7 @@ describe('query on a terminal', () => {
 
   const statement = `select 7 as n, repeat('long', 100) as text, jsonb '{"a": 1}' as body`;
 
-  it('truncates long values to its width', needs(noTerminal), () => {
+  it('truncates long values to the terminal width', needs(noTerminal), () => {
     expect(runInTerminal(40, statement)).toEqual([
       `n  ${'text'.padEnd(27)}  body`,
       `7  ${'long'.repeat(6)}lo…  {"a": 1}`,
@@ -201,7 +201,7 @@ describe('query on a terminal', () => {
     expect(runInTerminal(0, `select repeat('x', 100) as x`)[1]).toBe(`${'x'.repeat(79)}…`);
   });
 
-  it('truncates nothing in JSON, CSV and plans', needs(noTerminal), () => {
+  it('does not truncate JSON, CSV and plans', needs(noTerminal), () => {
     const long = `select repeat('x', 100) as x`;
     expect(runInTerminal(40, long, '--json')).toEqual([`{"x":"${'x'.repeat(100)}"}`]);
     expect(runInTerminal(40, long, '--csv')).toEqual(['x', 'x'.repeat(100)]);
@@ -209,7 +209,7 @@ describe('query on a terminal', () => {
     expect(plan.join('\n')).toContain('x'.repeat(90));
   });
 
-  it('prints a complete table when the output is not a terminal', async () => {
+  it('does not truncate a table if the output is not a terminal', async () => {
     expect(await printed(`select repeat('x', 300) as x`, '--table')).toBe(`x\n${'x'.repeat(300)}\n`);
   });
 });
@@ -227,7 +227,7 @@ describe('query -', () => {
 
 const noFullDevice = existsSync('/dev/full') ? undefined : 'needs /dev/full';
 
-it('query reports that its output cannot be written', needs(noFullDevice), () => {
+it('query exits with OUTPUT_NOT_WRITTEN if its output device is full', needs(noFullDevice), () => {
   const stdio = ['ignore', openSync('/dev/full', 'w'), 'pipe'] as const;
   const env = { DATABASE_URL: database.url };
   const { status, stderr } = spawnSync(process.execPath, [main, 'query', 'select 1'], { stdio: [...stdio], env });
@@ -235,11 +235,11 @@ it('query reports that its output cannot be written', needs(noFullDevice), () =>
   expect(status).toBe(75);
 });
 
-it('query keeps running if the reader of its output pauses for an hour', async () => {
+it('query sets idle_in_transaction_session_timeout to one hour', async () => {
   expect(await printed('show idle_in_transaction_session_timeout', '--csv')).toContain('1h');
 });
 
-it('query sends nothing if it is already stopped', async () => {
+it('query sends no statement if its signal is already aborted', async () => {
   const { url } = database;
   const stopped = openDatabase({ url, schema: 'kept', statementTimeoutMs: 10_000, applicationName: 'test' });
   const options = { asJson: false, stop: AbortSignal.abort() };
@@ -251,7 +251,7 @@ it('query sends nothing if it is already stopped', async () => {
   await stopped.close();
 });
 
-it('query is cancelled on the server by Ctrl-C', async () => {
+it('query cancels its statement on the server on SIGINT', async () => {
   const running = startProgram(['query', 'select pg_sleep(60)'], { DATABASE_URL: database.url });
   const asleep = `select pid from pg_stat_activity where application_name = 'ledger-indexer query' and wait_event = 'PgSleep'`;
   await waitFor('it sleeps', async () => ((await query(database.url, asleep)).length === 1 ? true : undefined));
@@ -264,7 +264,7 @@ it('query is cancelled on the server by Ctrl-C', async () => {
 });
 
 describe('query without DATABASE_URL', () => {
-  it('uses the running embedded server of the data folder, or reports that there is none', async () => {
+  it('uses the embedded server of the data folder, or exits with 78 if no server runs', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-query-'));
     const runQuery = () => program(['query', 'select current_database() as name'], { INDEXER_DATA_DIR: folder });
     try {

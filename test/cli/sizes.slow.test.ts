@@ -105,7 +105,7 @@ function as(role: string): string {
 }
 
 describe('status --sizes', () => {
-  it('prints the size of every table as Postgres reports it, and the number of rows after analyze', async () => {
+  it('prints the table sizes of Postgres, and the number of rows after analyze', async () => {
     const { tables, groups, bytes, indexes } = await sizesAt(database.url);
     const named = (a: { readonly table?: unknown }, b: { readonly table?: unknown }): number =>
       String(a.table) < String(b.table) ? -1 : 1;
@@ -118,7 +118,7 @@ describe('status --sizes', () => {
     expect(tables.find(({ table }) => table === 'contracts')?.toast).toBeGreaterThan(11 * 4_000);
   });
 
-  it('prints the events of a week by full hours of record time, and how long the free space will last', async () => {
+  it('prints the events of the last seven days and the days until the disk is full', async () => {
     const { events, bytesPerEvent, bytes, growth, disk, takenAt } = await sizesAt(database.url, '--free', '10MiB');
     expect(events).toBe(12);
     expect(bytesPerEvent).toBeCloseTo(bytes.total / 12, 0);
@@ -131,7 +131,7 @@ describe('status --sizes', () => {
     expect(Date.parse(disk.fullAt) - Date.parse(String(takenAt))).toBe(disk.daysLeft * 86_400_000);
   });
 
-  it('subtracts the databases of the server and the maximum size of the write-ahead log from a given disk size', async () => {
+  it('subtracts database sizes and max_wal_size from the value of --disk', async () => {
     const { disk, bytes } = await sizesAt(database.url, '--disk', '1TB');
     const [wal] = await query(database.url, `select pg_size_bytes(current_setting('max_wal_size'))::float8 as bytes`);
     expect(disk.source).toBe('disk');
@@ -139,7 +139,7 @@ describe('status --sizes', () => {
     expect(disk.free).toBeGreaterThan(9e11);
   });
 
-  it('works for every role, and reports tables that the role may not read as unknown', async () => {
+  it('prints table sizes to a role without rights, with unknown growth', async () => {
     const [fullReader, none] = ['whole', 'none'].map((name) => `sizes_${name}_${String(process.pid)}`) as [
       string,
       string,
@@ -173,7 +173,7 @@ describe('status --sizes', () => {
     }
   });
 
-  it('reads the disk of an embedded server, also without a schema of the indexer', async () => {
+  it('reads the free disk space of an embedded server, even without an indexer schema', async () => {
     const dir = await mkdtemp(join(tmpdir(), 'sizes-'));
     const server = await startEmbeddedPostgres({ dataDir: join(dir, 'postgres') });
     try {
@@ -194,7 +194,7 @@ describe('status --sizes', () => {
     [['--sizes', '--watch']],
     [['--sizes', '--free', '1GiB', '--disk', '2GiB']],
     [['--sizes', '--disk', 'half']],
-  ])('rejects %j', async (words) => {
+  ])('rejects the arguments %j', async (words) => {
     await expect(runCommand(statusCommand, words, { DATABASE_URL: database.url })).rejects.toMatchObject({
       code: 'USAGE',
     });
@@ -230,8 +230,8 @@ const growing: StoredSizes = {
 const report = (change: object, room: Room = { source: 'free', freeBytes: 2.4e9 }): SizeReport =>
   sizeReport({ ...growing, ...change }, room, hour('22T00:00'));
 
-describe('the size report', () => {
-  it('prints a table, the days, and the day on which the disk will be full', () => {
+describe('size report', () => {
+  it('contains a table, daily growth and the day on which the disk will be full', () => {
     const text = sizeLines('database a/b, schema "ledger"', report({})).join('\n');
     for (const part of [
       /^contracts +150,000 +57\.2 MiB +0 B +38\.1 MiB +95\.4 MiB +50\.0 % +500 B$/m,
@@ -256,24 +256,24 @@ describe('the size report', () => {
     ['Citus', { server: { ...growing.server, distributed: true } }, undefined, /without the workers/],
     ['pruned history', { prunedToOffset: 7 }, undefined, /up to offset 7 was pruned/],
     [
-      'failed builds',
+      'failed index builds',
       { indexes: [{ index: 'own_a', table: 'contracts', bytes: 1, valid: false }] },
       undefined,
       /own_a/,
     ],
-    ['an unknown disk', {}, { source: null }, /pass --free or --disk/],
+    ['unknown disk space', {}, { source: null }, /pass --free or --disk/],
     [
-      'databases of others',
+      'databases that the role may not read',
       { server: { ...growing.server, databasesUnseen: 2 } },
       { source: 'disk', diskBytes: 1e9 },
       /^2 databases/,
     ],
-    ['a ledger at rest', { growth: { ...growing.growth, events: 0 } }, undefined, /nothing grew/],
-  ])('notes %s', (_, change, room, note) => {
+    ['a ledger without growth', { growth: { ...growing.growth, events: 0 } }, undefined, /nothing grew/],
+  ])('contains a note about %s', (_, change, room, note) => {
     expect(report(change, room).notes).toContainEqual(expect.stringMatching(note));
   });
 
-  it('prints no day without row counts, growth or disk space', () => {
+  it('contains no full-disk date if row counts, growth or disk space are unknown', () => {
     const unknown = { daysLeft: null, fullAt: null };
     expect(report({ tables: [{ table: 'exercises', rows: null, ...table }] })).toMatchObject({
       bytesPerEvent: null,

@@ -17,7 +17,7 @@ function states(output: string): readonly string[] {
 }
 
 describe('status --watch', () => {
-  it('follows the indexer, reads the database after the indexer ends, and exits with 0 on SIGINT', async () => {
+  it('polls the indexer, then the database after the indexer ends, and exits with 0 on SIGINT', async () => {
     await using sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
     generateHistory(sandbox.ledger, { seed: 5, updates: 30 });
     await using database = await createTestDatabase();
@@ -38,7 +38,7 @@ describe('status --watch', () => {
     }
   });
 
-  it('works on a terminal with 0 columns', needs(noTerminal), async () => {
+  it('prints the state on a terminal with 0 columns', needs(noTerminal), async () => {
     await using sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
     await using database = await createTestDatabase();
     await using daemon = startDaemon({ ledgerUrl: sandbox.url, databaseUrl: database.url, schema: 'ledger' });
@@ -50,12 +50,12 @@ describe('status --watch', () => {
     expect(await watching.ended).toBe(0);
   });
 
-  it('exits with 69 when there is no indexer to query', async () => {
+  it('exits with 69 if no indexer responds', async () => {
     expect(await program(['status', '--watch', '--http-port', '1'])).toMatchObject({ code: 69 });
   });
 });
 
-describe('the screen of status --watch', () => {
+describe('status --watch screen', () => {
   const catchingUp = {
     state: 'catching_up',
     reason: '990 offsets behind the ledger end',
@@ -69,7 +69,7 @@ describe('the screen of status --watch', () => {
     lastError: { code: 'LEDGER_PING_TIMEOUT', message: 'two\nlines', at: '2026-01-01T00:00:00.000Z' },
   };
 
-  it('prints state, offsets, lag, rates, remaining time and last error in lines that fit', () => {
+  it('contains state, offsets, lag, rates, remaining time and last error in 70 columns', () => {
     const lines = statusScreen(catchingUp, 70);
     const text = lines.join('\n');
     for (const part of [
@@ -88,13 +88,13 @@ describe('the screen of status --watch', () => {
     for (const line of lines) expect(line.length).toBeLessThanOrEqual(70);
   });
 
-  it.each([undefined, 0])('has the default width on a terminal of %s columns', (columns) => {
+  it.each([undefined, 0])('is 80 columns wide on a terminal of %s columns', (columns) => {
     const lines = statusScreen({ ...catchingUp, reason: 'x'.repeat(200) }, columns);
     expect(lines.map((line) => line.length)).toContain(80);
     expect(lines.join('\n')).toContain('990 offsets,');
   });
 
-  it('prints a remedy and the age of the last known lag while the ledger does not respond', () => {
+  it('contains a remedy and the age of the lag while the ledger does not respond', () => {
     const away = { ...catchingUp, state: 'backing_off', ledgerEndAgeSeconds: 158.2, remedy: 'start the participant' };
     const text = statusScreen(away, 120).join('\n');
     expect(text).toContain('990 offsets 158 s ago, unknown since then');

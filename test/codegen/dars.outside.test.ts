@@ -8,18 +8,14 @@ import { darsFolder } from '../support/wire/recorded.ts';
 import { codegen } from './codegen-run.ts';
 import { complaints } from './compiled.ts';
 
-describe('codegen of DARs', () => {
-  it(
-    'generates types that compile, for each DAR separately and for all DARs together in any order',
-    needs(noDars),
-    async () => {
-      const files = darNames().map((name) => join(darsFolder, name));
-      const sources: Record<string, string> = {};
-      for (const [at, file] of files.entries()) sources[`dar${String(at)}.ts`] = (await codegen('--dar', file)).text;
-      const all = await codegen(...files.flatMap((file) => ['--dar', file]));
-      expect(all.code).toBe(ExitCode.stopped);
-      expect(await complaints({ ...sources, 'all.ts': all.text })).toBe('');
-      expect((await codegen(...files.toReversed().flatMap((file) => ['--dar', file]))).text).toBe(all.text);
-    },
-  );
+describe('codegen --dar', () => {
+  it('generates types that compile, for each DAR and for all DARs in any order', needs(noDars), async () => {
+    const files = darNames().map((name) => join(darsFolder, name));
+    const sources: Record<string, string> = {};
+    for (const [at, file] of files.entries()) sources[`dar${String(at)}.ts`] = (await codegen('--dar', file)).text;
+    const all = await codegen(...files.flatMap((file) => ['--dar', file]));
+    expect(all.code).toBe(ExitCode.stopped);
+    expect(await complaints({ ...sources, 'all.ts': all.text })).toBe('');
+    expect((await codegen(...files.toReversed().flatMap((file) => ['--dar', file]))).text).toBe(all.text);
+  });
 });

@@ -8,8 +8,8 @@ import { ExitCode } from '../../src/errors/exit-code.ts';
 import { compiled, darOf } from '../../packages/ledger-sandbox/test/packages/dars.ts';
 import { codegen } from './codegen-run.ts';
 
-describe('codegen of DARs', () => {
-  it('writes a file, reports a difference from it, and rejects files that are not DARs', async () => {
+describe('codegen --dar', () => {
+  it('writes a file, reports differences with --check, and rejects files that are not DARs', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-codegen-'));
     try {
       const [dar, out, noDar] = ['model.dar', 'ledger.ts', 'no.dar'].map((name) => join(folder, name)) as [

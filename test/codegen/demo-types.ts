@@ -29,7 +29,7 @@ function program(views: readonly ViewRows[]): string {
 
 /** @param demo returns the database after the demo is indexed */
 export function describeGeneratedTypes(demo: () => DemoDatabase): void {
-  describe('codegen of the demo', () => {
+  describe('codegen for the demo', () => {
     /** A connection with default settings, as programs open it. */
     let client: Client;
     let types: string;
@@ -42,7 +42,7 @@ export function describeGeneratedTypes(demo: () => DemoDatabase): void {
       views = await rowsOfViews(client);
     });
     afterAll(() => client.end());
-    it('generates the same types each time, and all sample rows fit them', async () => {
+    it('generates the same types on every run, and all sample rows match the types', async () => {
       const rows = program(views);
       // The samples contain names of templates, which depend on the demo.
       expect(rows).toContain('"splice-amulet:Splice.');
@@ -50,7 +50,7 @@ export function describeGeneratedTypes(demo: () => DemoDatabase): void {
       expect(await codegen(demo().url)).toBe(types);
     });
 
-    it('has types for the columns of a view for Kysely, and for the payload of a contract', async () => {
+    it('generates types for Kysely queries and for contract payloads', async () => {
       const use = `
       import type { Kysely } from 'kysely';
       import type { ContractOf, DB, Interfaces } from './ledger.js';
@@ -74,7 +74,7 @@ export function describeGeneratedTypes(demo: () => DemoDatabase): void {
       expect(await complaints({ 'ledger.ts': types, 'use.ts': use })).toBe('');
     });
 
-    it('marks only columns without nulls as never null, and marks most columns in this way', async () => {
+    it('marks only columns without nulls as never null, and over 75% of these columns', async () => {
       const { never, nullable } = declaredColumns(types);
       const counted = views.flatMap(({ columns }) => columns);
       expect(counted.filter(({ column, nulls }) => nulls > 0 && never.has(column))).toEqual([]);
@@ -89,7 +89,7 @@ export function describeGeneratedTypes(demo: () => DemoDatabase): void {
       expect(known.length / filled.length).toBeGreaterThan(0.75);
     });
 
-    it('marks a column as never null whenever the planner can derive it', async () => {
+    it('marks every column as never null that the Postgres planner proves to be never null', async () => {
       const { rows } = await client.query<{ version: number }>(
         "select current_setting('server_version_num')::int as version",
       );

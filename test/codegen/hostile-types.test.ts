@@ -66,8 +66,8 @@ function hostile(packageId: string, name: string): PackageModel {
   );
 }
 
-describe('the generated file compiles', () => {
-  it('with arbitrary names of packages, modules, types, parameters, fields and choices', async () => {
+describe('generated types', () => {
+  it('compile with arbitrary names of packages, modules, types, fields and choices', async () => {
     const others = words.map((word, at) =>
       model(`q${String(at)}`, { 'Main:T': record({ [word]: text }) }, { name: word }),
     );
@@ -82,7 +82,7 @@ describe('the generated file compiles', () => {
     expect(await complaints({ 'ledger.cts': types, 'use.ts': use })).toBe('');
   });
 
-  it('with versions whose type parameters differ, each with its own arguments', async () => {
+  it('compile for versions of a type with different type parameters', async () => {
     const { key: _none, ...keyless } = model('p1', {}).templates[0] as TemplateModel;
     const keyed = (key: DamlType): readonly TemplateModel[] => [{ ...keyless, key }];
     const one = model(
@@ -127,7 +127,7 @@ describe('the generated file compiles', () => {
     expect(types).toContain('readonly key: null | made_up.Main.Box_2<string, string> | daml.Party;');
   });
 
-  it('with one type for two versions that only name type parameters differently', async () => {
+  it('contain one type for two versions whose type parameters differ only in name', async () => {
     const boxed = (packageId: string, parameter: string, added: Readonly<Record<string, DamlType>>): PackageModel =>
       model(
         packageId,
@@ -143,7 +143,7 @@ describe('the generated file compiles', () => {
   });
 });
 
-describe('fields that the ledger omits at the end of a record', () => {
+describe('trailing record fields', () => {
   const pair = (one: DamlType, two: DamlType): DamlType => named('Main:Pair', one, two);
   const dataTypes = {
     'Main:Pair': record({ _1: variable('z'), _2: variable('a') }, ['z', 'a']),
@@ -218,7 +218,7 @@ describe('fields that the ledger omits at the end of a record', () => {
     ],
   ];
 
-  it('are optional if a type argument at any depth is an Optional, and required otherwise', async () => {
+  it('are optional if a type argument at any depth is an Optional, otherwise required', async () => {
     const fields = Object.fromEntries(cases.map(([name, type]) => [name, type]));
     const types = generated(model('p1', { ...dataTypes, 'Main:T': record({ ...fields, end: int }) }));
     const values = (list: readonly string[], name: string): readonly string[] =>
@@ -230,7 +230,7 @@ describe('fields that the ledger omits at the end of a record', () => {
     );
   });
 
-  it('are optional in versions that had fewer fields', async () => {
+  it('are optional if an earlier version has fewer fields', async () => {
     const one = model('p1', { 'Main:T': record({ note: optional(text) }) });
     const two = model(
       'p2',
@@ -241,8 +241,8 @@ describe('fields that the ledger omits at the end of a record', () => {
   });
 });
 
-describe('the generated types accept', () => {
-  it('Numeric with any scale, also with a parameter as scale', async () => {
+describe('generated types', () => {
+  it('accept Numeric with any scale, including a scale parameter', async () => {
     const scales = Array.from({ length: 38 }, (_, scale) => [`s${String(scale)}`, { kind: 'numeric', scale }] as const);
     const types = generated(
       model('p1', {
@@ -255,7 +255,7 @@ describe('the generated types accept', () => {
     await fits(types, [value("'0.1'")], [value('0.1')]);
   });
 
-  it('maps with any key type', async () => {
+  it('accept maps with any key type', async () => {
     const types = generated(
       model('p1', {
         'Main:T': record({

@@ -16,7 +16,7 @@ import {
 } from './made-up.ts';
 
 describe('generated payload types', () => {
-  it('accept values in the format of the ledger, and no others', async () => {
+  it('accept values in the ledger format and reject other values', async () => {
     const types = generated(
       model('p1', {
         'Main:T': record({
@@ -46,7 +46,7 @@ describe('generated payload types', () => {
     await fits(types, [value, ...good.map(changed)], [...bad.map(changed), '{}']);
   });
 
-  it('get another name if their name is ambiguous, a keyword of TypeScript or reserved', async () => {
+  it('are renamed if their name is ambiguous, a TypeScript keyword or reserved', async () => {
     const own = model('p1', {
       'Main:T': record({
         class: named('Main:String'),
@@ -75,7 +75,7 @@ describe('generated payload types', () => {
     expect(generated(...others, own)).toBe(types);
   });
 
-  it('accept contracts of earlier versions, and of other packages with the same name', async () => {
+  it('accept contracts of earlier versions and of other packages with the same name', async () => {
     const one = model('p1', { 'Main:T': record({ owner: party }) });
     const two = model(
       'p2',
@@ -94,7 +94,7 @@ describe('generated payload types', () => {
     expect(both).toContain('/** Versions 1.0.0, 1.9.0, 1.10.0. */');
   });
 
-  it('accept every value for parts whose type is unknown', async () => {
+  it('accept any value for fields of unknown type', async () => {
     const types = generated(
       model('p1', { 'Main:T': record({ far: { kind: 'named', name: 'p9:Far:Away', arguments: [] } }) }),
     );

@@ -12,8 +12,8 @@ beforeEach(async () => {
 });
 afterEach(() => world.close());
 
-describe('the completion of a command', () => {
-  it('is stored as a row, with its update if it was accepted and with the reason if it was rejected', async () => {
+describe('explore.completions', () => {
+  it('contains accepted commands with the update and rejected commands with the error', async () => {
     await using indexer = await world.run();
     const { body } = await world.submit('c-1', { submissionId: 's-1', actAs: [bank, alice] });
     expect((await world.submit('c-1', { submissionId: 's-2', actAs: [bank, alice] })).status).toBe(409);
@@ -55,8 +55,8 @@ describe('the completion of a command', () => {
   });
 });
 
-describe('completions that the indexer does not read', () => {
-  it('are reported in the log (once), in /status and in the metrics if the participant is older than 3.5.7', async () => {
+describe('completion reader', () => {
+  it('turns off and reports the reason if the participant is older than 3.5.7', async () => {
     const older = await CompletionWorld.open({ release: '3.4' });
     await using indexer = await older.run();
     await older.submit('c-1');
@@ -72,7 +72,7 @@ describe('completions that the indexer does not read', () => {
     await older.close();
   });
 
-  it('are not requested if they are turned off', async () => {
+  it('stores nothing if INDEXER_COMPLETIONS is off', async () => {
     await using indexer = await world.run('ledger', { INDEXER_COMPLETIONS: 'off' });
     await world.submit('c-1');
     await indexer.reaches(1);
@@ -80,7 +80,7 @@ describe('completions that the indexer does not read', () => {
     expect(await world.rows('select from ledger.completion_ranges')).toEqual([]);
   });
 
-  it('do not delay the stream while requests for them fail, and are later read from the last position', async () => {
+  it('retries failed requests from the last position without delaying the stream', async () => {
     const path = '/v2/commands/command-completions';
     world.sandbox.faults.refuseUpgrade = { path, as: 'SERVICE_NOT_RUNNING' };
     await using indexer = await world.run();
@@ -99,8 +99,8 @@ describe('completions that the indexer does not read', () => {
   });
 });
 
-describe('completions that the participant has pruned', () => {
-  it('are recorded as a gap, and later completions are stored completely', async () => {
+describe('completion reader', () => {
+  it('records pruned completions as a gap and stores later completions', async () => {
     {
       await using blind = await world.run('ledger', { INDEXER_COMPLETIONS: 'off' });
       for (const id of ['c-1', 'c-1', 'c-2', 'c-2', 'c-3']) await world.submit(id);
@@ -131,8 +131,8 @@ describe('completions that the participant has pruned', () => {
   });
 });
 
-describe('a rejected command', () => {
-  it('is stored with its cost, whether it may be retried, and its final outcome', async () => {
+describe('rejected command', () => {
+  it('is stored with cost, is_retryable and final outcome', async () => {
     await using indexer = await world.run();
     world.sandbox.ledger.completions.add(rejected(world, 'late', { code: 'NOT_SEQUENCED_TIMEOUT', errorCategory: 2 }));
     await world.submit('late');
@@ -161,7 +161,7 @@ describe('a rejected command', () => {
     ]);
   });
 
-  it('is stored without contents of a redacted contract, whether it arrives before or after the redaction', async () => {
+  it('is stored without contents of a contract that is redacted before or after its arrival', async () => {
     const contractId = `00${'ab'.repeat(32)}`;
     const refusal = { code: 'CONTRACT_NOT_FOUND', errorCategory: 11, resources: [['CONTRACT_ID', contractId]] };
     await using indexer = await world.run();

@@ -33,8 +33,8 @@ const explain = (...words: readonly string[]): Promise<Ended> =>
     INDEXER_TRACE_URL_TEMPLATE: 'https://traces.example/t/{trace_id}',
   });
 
-describe('explain of a command', () => {
-  it('prints that it was accepted, then rejected as a duplicate, and its update', async () => {
+describe('explain COMMAND_ID', () => {
+  it('prints the acceptance, the later rejection as a duplicate, and the update', async () => {
     const { code, stdout, stderr } = await explain('pay-17');
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toContain(`accepted as update`);
@@ -45,7 +45,7 @@ describe('explain of a command', () => {
     expect(stdout.split('\n').filter((line) => Array.from(line).length > 80)).toEqual([]);
   });
 
-  it('returns the same facts in JSON and in SQL', async () => {
+  it('returns the same outcomes with --json as explore.explain_command()', async () => {
     const { stdout } = await explain('pay-17', '--json');
     const { kind, outcomes, update } = JSON.parse(stdout) as {
       kind: string;
@@ -71,13 +71,13 @@ describe('explain of a command', () => {
     expect(update.events).toHaveLength(1);
   });
 
-  it('prints that the id of a command that was rejected at once is unknown, and why', async () => {
+  it('reports a command rejected at submission as unknown, with the reason', async () => {
     const { code, stdout, stderr } = await explain('gone-18');
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toMatch(/no update, contract or command of id "gone-18"[\s\S]*refused at once leaves no completion/);
   });
 
-  it('requires --as if the id is also an offset', async () => {
+  it('requires --as if the command id is also an offset', async () => {
     const { code, stdout, stderr } = await explain(String(accepted));
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toMatch(/is the offset of an update and a command here[\s\S]*--as update/);
@@ -85,7 +85,7 @@ describe('explain of a command', () => {
     expect((await explain(String(accepted), '--as', 'update')).stdout).toMatch(/^transaction /);
   });
 
-  it('prints that an id is unknown, and which kinds of ids it accepts', async () => {
+  it('rejects unknown ids and invalid values of --as and --max-events', async () => {
     expect((await explain('nothing')).stderr).toMatch(
       /no update, contract or command of id "nothing" is here; history is known from/,
     );

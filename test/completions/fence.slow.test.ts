@@ -92,7 +92,7 @@ describe('completions', () => {
     expect(await stored()).toEqual([11]);
   });
 
-  it('are not stored by a writer that was replaced', async () => {
+  it('are not stored by a replaced writer', async () => {
     const previous = await streamAt(10);
     const from = await previous.completions.open(start);
     const next = await openSession(database, identity);
@@ -103,7 +103,7 @@ describe('completions', () => {
     expect(await stored()).toEqual([]);
   });
 
-  it('delay a takeover while they are being stored, but never delay a batch of updates', async () => {
+  it('delay a takeover during a write of completions, and do not delay a batch of updates', async () => {
     const session = await streamAt(10);
     const from = await session.completions.open(start);
     await client.query('begin');
@@ -130,7 +130,7 @@ describe('completions', () => {
     expect(await next.completions.open(start)).toBe(4);
   });
 
-  it('of other parties begin a new range at the end of the previous range', async () => {
+  it('begin a new range at the end of the previous range if the parties change', async () => {
     const session = await streamAt(10);
     await session.completions.write([completion(3)], await session.completions.open(start), 5);
     expect(await session.completions.open({ ...start, parties: ['b', 'a'] })).toBe(5);

@@ -38,8 +38,8 @@ function withFile<T>(content: string, use: (path: string) => T): T {
   }
 }
 
-describe('loadConfig', () => {
-  it('has defaults for all options, so an empty configuration is valid', () => {
+describe('loadConfig()', () => {
+  it('returns the defaults of all options for an empty configuration', () => {
     expect(loadConfig({})).toEqual({
       ledger: {
         url: undefined,
@@ -103,7 +103,7 @@ describe('loadConfig', () => {
     });
   });
 
-  it('uses a flag first, then a secret file, then the environment, then the default', () => {
+  it('prefers flags, then secret files, then the environment, then defaults', () => {
     withFile('postgres://file/db\n', (path) => {
       const env = { DATABASE_URL: 'postgres://environment/db', DATABASE_URL_FILE: path };
       expect(loadConfig(env, flags('--database-url', 'postgres://flag/db')).database.url).toBe('postgres://flag/db');
@@ -112,7 +112,7 @@ describe('loadConfig', () => {
     });
   });
 
-  it('rejects a flag with a password anywhere in an address, without printing the password', () => {
+  it('rejects an address flag with a password, without printing the password', () => {
     for (const url of [
       'postgres://me:hunter2@db/x',
       'postgres://db/x?user=me&password=hunter2',
@@ -127,12 +127,12 @@ describe('loadConfig', () => {
     expect(loadConfig({}, allowed).database.url).toContain('me@db');
   });
 
-  it('keeps the path of the token file without reading it, and ignores a fixed token', () => {
+  it('keeps the path of the token file, and ignores LEDGER_TOKEN', () => {
     const { ledger } = loadConfig({ LEDGER_TOKEN: 'abc', LEDGER_TOKEN_FILE: '/nowhere/token' });
     expect(ledger).toMatchObject({ token: undefined, tokenFile: '/nowhere/token' });
   });
 
-  it('reads durations, sizes, lists, offsets and booleans in every documented spelling', () => {
+  it('parses durations, sizes, lists, offsets and booleans', () => {
     const config = loadConfig(
       { LEDGER_URL: 'https://node.example/api/json/', LEDGER_INTERFACES: '#pkg-v1:Some.Module:Holding,' },
       flags(
@@ -162,11 +162,11 @@ describe('loadConfig', () => {
     });
   });
 
-  it('treats an empty variable like an unset one', () => {
+  it('treats an empty variable as unset', () => {
     expect(loadConfig({ INDEXER_BATCH_UPDATES: '', DATABASE_URL: ' ' }).database.url).toBeUndefined();
   });
 
-  it('reports every problem at once, with the names that the operator used', () => {
+  it('reports all problems at once, with the names of their variables or flags', () => {
     const error = refusal(
       { INDEXER_BATCH_UPDATES: '1k', POSTGRES_SCHEMA: 'Ledger', INDEXER_STALLED_AFTER: '5' },
       '--http-port=70000',
@@ -186,7 +186,7 @@ describe('loadConfig', () => {
     'LEDGER_INTERFACES',
     'INDEXER_HTTP_ALLOWED_HOSTS',
     'INDEXER_CORS_ORIGINS',
-  ])('rejects %s that contains only commas, which is not an empty list', (name) => {
+  ])('rejects %s if it contains only commas', (name) => {
     const problem = `${name}: expected at least one entry between the commas, or an empty value, got " , ": the variables`;
     expect(() => loadConfig({ [name]: ' , ' })).toThrow(problem.replace('" , "', '","'));
     expect(() => loadConfig({ [name]: '' })).not.toThrow();
@@ -196,18 +196,18 @@ describe('loadConfig', () => {
     ['INDEXER_LEDGER_URL', 'LEDGER_URL'],
     ['INDEXER_DATABASE_URL', 'DATABASE_URL'],
     ['LEDGER_INDEXER_START', 'INDEXER_START'],
-  ])('suggests the name without the extra prefix: %s as %s', (name, meant) => {
+  ])('rejects %s and suggests %s', (name, meant) => {
     expect(() => loadConfig({ [name]: 'x' })).toThrow(`${name}: no such variable; did you mean ${meant}?`);
   });
 
-  it('rejects an unknown variable or flag with the nearest known name', () => {
+  it('suggests the nearest name for an unknown variable or flag', () => {
     expect(refusal({ INDEXER_BATCH_UPDATE: '5' }).message).toContain(
       'INDEXER_BATCH_UPDATE: no such variable; did you mean INDEXER_BATCH_UPDATES?',
     );
     expect(() => flags('--htp-port', '5')).toThrow('--htp-port: no such flag; did you mean --http-port?');
   });
 
-  it('ignores variables of other programs: POSTGRES_*, variables of the tests, service links of Kubernetes', () => {
+  it('ignores variables of other programs and Kubernetes service variables', () => {
     const env = {
       POSTGRES_PASSWORD: 'x',
       LEDGER_DARS: '/dars',
@@ -227,12 +227,12 @@ describe('loadConfig', () => {
     expect(() => loadConfig(Object.fromEntries(optional.map((name) => [name, '1'])))).not.toThrow();
   });
 
-  it('explains why a package id is not a template filter', () => {
+  it('rejects a package id in a template filter, with the reason', () => {
     const error = refusal({ LEDGER_TEMPLATES: `#fine:A:B,${'ab'.repeat(32)}:Main:T` });
     expect(error.message).toContain('a package id names one version only');
   });
 
-  it('rejects a token on the command line and credentials in the ledger address, without printing them', () => {
+  it('rejects a token flag and credentials in addresses, without printing secrets', () => {
     const error = refusal(
       { LEDGER_URL: 'https://me:hunter2@node', DATABASE_URL: 'mysql://me:hunter2@db' },
       '--ledger-token',
@@ -258,7 +258,7 @@ describe('loadConfig', () => {
     expect(rows.find((row) => row.env === 'LEDGER_OAUTH_TOKEN_URL')?.value).toBe('https://id.example/token?***');
   });
 
-  it('accepts an OAuth client with a secret from the environment or a file, and keeps the address unchanged', () => {
+  it('accepts an OAuth client with a secret from the environment or a file', () => {
     withFile('hunter2\n', (path) => {
       const env = { LEDGER_OAUTH_ISSUER: 'https://id.example/realms/x/', LEDGER_OAUTH_CLIENT_ID: 'indexer' };
       const { oauth } = loadConfig({ ...env, LEDGER_OAUTH_CLIENT_SECRET_FILE: path }).ledger;
@@ -301,7 +301,7 @@ describe('loadConfig', () => {
   });
 
   it.each(['-----BEGIN PRIVATE KEY-----\nhunter2\n-----END PRIVATE KEY-----', '{"kty":"OKP","d":"hunter2"}'])(
-    'rejects a private key that is given instead of its path, and does not print it: %s',
+    'rejects a private key instead of its path, without printing the key: %s',
     (text) => {
       for (const name of ['LEDGER_OAUTH_CLIENT_KEY_FILE', 'LEDGER_KEY_FILE']) {
         const { message } = refusal({ [name]: text });
@@ -311,7 +311,7 @@ describe('loadConfig', () => {
     },
   );
 
-  it('rejects an incomplete OAuth client, two kinds of token and a certificate without its key, all at once', () => {
+  it('reports all incomplete and conflicting OAuth and TLS options at once', () => {
     const error = refusal({
       LEDGER_TOKEN: 'abc',
       LEDGER_OAUTH_ISSUER: 'http://id.example',
@@ -337,15 +337,15 @@ describe('loadConfig', () => {
     expect(() => loadConfig(lan, flags('--ledger-insecure'))).not.toThrow();
   });
 
-  it('names a secret file that cannot be read', () => {
+  it('rejects a secret file that cannot be read, with its path', () => {
     expect(refusal({ DATABASE_URL_FILE: '/nowhere/url' }).message).toContain(
       'DATABASE_URL_FILE: expected a readable file, got "/nowhere/url" (ENOENT)',
     );
   });
 });
 
-describe('describeConfig', () => {
-  it('prints the origin of each value and masks every secret', () => {
+describe('describeConfig()', () => {
+  it('returns the origin of each value, and masks secrets', () => {
     const env = {
       DATABASE_URL: 'postgres://me:p@ss/word@db:5432/x?sslpassword=hunter2&application_name=a',
       LEDGER_TOKEN: 'hunter2',
@@ -367,7 +367,7 @@ describe('the option table', () => {
   });
 });
 
-describe('configCommand', () => {
+describe('the command config', () => {
   it('prints an aligned table, JSON or Markdown', async () => {
     const run = async (...argv: string[]): Promise<string> => {
       const lines: string[] = [];

@@ -11,7 +11,7 @@ import { secretFile } from '../support/secret-file.ts';
 const env = { DATABASE_URL: 'postgres://nobody@127.0.0.1:9/none', LEDGER_URL: 'http://127.0.0.1:9' };
 const secret = 'postgres://me:hunter2@127.0.0.1:9/x';
 
-describe('an address that contains a password', () => {
+describe('an address with a password', () => {
   it.each([
     ['compare-pqs --pqs', comparePqsCommand, ['--pqs', secret]],
     ['rebuild --into', rebuildCommand, ['--into', secret]],
@@ -22,7 +22,7 @@ describe('an address that contains a password', () => {
     expect(JSON.stringify(refused)).not.toContain('hunter2');
   });
 
-  it('is read from a file, and both its content and the path of the file are kept', () => {
+  it('is accepted from a file, together with the path of the file', () => {
     const file = secretFile(secret);
     expect(addressFromFlags(argsWith({ 'url-file': file }), 'url', '')).toEqual({ url: secret, urlFile: file });
     expect(() => addressFromFlags(argsWith({ 'url-file': file, url: 'postgres://db/x' }), 'url', '')).toThrow(

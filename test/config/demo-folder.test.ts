@@ -24,8 +24,8 @@ afterEach(async () => {
 const run = (words: readonly string[], env: Readonly<Record<string, string>>): Promise<Ended> =>
   program(words, { INDEXER_DATA_DIR: folder, INDEXER_HTTP_PORT: '0', ...env });
 
-describe('a configured database without a ledger', () => {
-  it.each([[['run']], [['backfill']]])('makes %s fail, and is not changed', async (words) => {
+describe('DATABASE_URL without LEDGER_URL', () => {
+  it.each([[['run']], [['backfill']]])('makes %s fail without changing the database', async (words) => {
     await using database = await createTestDatabase();
     const { code, stdout, stderr } = await run(words, { DATABASE_URL: database.url });
     expect(code).toBe(78);
@@ -37,16 +37,16 @@ describe('a configured database without a ledger', () => {
   });
 });
 
-it('a configured database without a ledger also makes check fail', async () => {
+it('DATABASE_URL without LEDGER_URL makes check fail', async () => {
   await using database = await createTestDatabase();
   const { code, stdout } = await run(['check'], { DATABASE_URL: database.url });
   expect(code).toBe(1);
   expect(stdout).toMatch(/^✗ ledger +LEDGER_URL_MISSING: DATABASE_URL is set and LEDGER_URL is not/mu);
 });
 
-describe('a ledger, with the database in another variable', () => {
+describe('LEDGER_URL without DATABASE_URL', () => {
   it.each([['DATABASE_URI'], ['POSTGRES_URL'], ['POSTGRES_URI'], ['POSTGRESQL_URL'], ['PG_URL'], ['PGURL']])(
-    'is rejected by run and check for %s, and no embedded Postgres starts',
+    'makes run and check fail with a suggestion if %s is set',
     async (name) => {
       const env = { LEDGER_URL: ledger, [name]: 'postgres://me:hidden@127.0.0.1:1/mine' };
       const ran = await run(['run'], env);
@@ -69,7 +69,7 @@ describe('the data folder of a demo with seed 7', () => {
     ['a demo with another seed', ['demo'], {}, '--demo-seed 7'],
     ['a run without URLs', ['run'], {}, '--demo-seed 7'],
     ['a run of a participant', ['run'], { LEDGER_URL: ledger }, 'set DATABASE_URL'],
-  ])('is not usable by %s', async (_what, words, env, remedy) => {
+  ])('is rejected by %s', async (_what, words, env, remedy) => {
     const { code, stdout, stderr } = await run(words, env);
     expect(code).toBe(78);
     expect(stdout + stderr).toMatch(/DATA_DIR_TAKEN.*holds a demo with seed 7/su);
@@ -84,7 +84,7 @@ describe('the data folder of a participant', () => {
     takeDataDir(folder, { ledgerUrl: taken });
   });
 
-  it.each([[['demo']], [['run']]])('makes %s fail, because its Postgres contains another history', async (words) => {
+  it.each([[['demo']], [['run']]])('is rejected by %s with DATA_DIR_TAKEN', async (words) => {
     const { code, stdout, stderr } = await run(words, {});
     expect(code).toBe(78);
     expect(stdout + stderr).toMatch(/DATA_DIR_TAKEN.*participant at ledger\.example:7575.*set LEDGER_URL/su);
@@ -92,7 +92,7 @@ describe('the data folder of a participant', () => {
     expect(await readFile(join(folder, 'participant'), 'utf8')).not.toContain('hidden');
   });
 
-  it('can be used again by the same participant, and keeps its address until the user confirms another participant', async () => {
+  it('keeps its participant until another participant is confirmed', async () => {
     expect(takeDataDir(folder, { ledgerUrl: taken })).toBeUndefined();
     expect(takeDataDir(folder, { ledgerUrl: ledger })).toBe('ledger.example:7575');
     expect(await readFile(join(folder, 'participant'), 'utf8')).toBe('ledger.example:7575\n');

@@ -57,7 +57,7 @@ it.each([
   ['pqs', 'ledger'],
   ['desk_typed', 'desk'],
   ['ledger', 'typed'],
-])('schema %s is rejected in a database with a stream in schema %s', async (name, stream) => {
+])('POSTGRES_SCHEMA=%s is rejected if the stream in schema %s owns this schema', async (name, stream) => {
   expect(await run(env(stream))).toMatchObject({ code: 0 });
   const before = await made();
   const line = (await check(env(name))).find((one) => one.name === 'schema');

@@ -19,48 +19,40 @@ function refusal(env: Readonly<Record<string, string>>): IndexerError {
   throw new Error('it was taken');
 }
 
-describe('a likely mistake', () => {
+describe('a likely configuration mistake', () => {
   it.each<[string, Readonly<Record<string, string>>, RegExp]>([
-    ['an address of Postgres for the ledger', { LEDGER_URL: postgres }, /LEDGER_URL: .*belongs to DATABASE_URL/],
+    ['a Postgres address for the ledger', { LEDGER_URL: postgres }, /LEDGER_URL: .*belongs to DATABASE_URL/],
     [
-      'an address of HTTP for Postgres',
+      'an HTTP address for Postgres',
       { ...ledger, DATABASE_URL: 'http://localhost:7575' },
       /DATABASE_URL: .*belongs to LEDGER_URL/,
     ],
     ['a ledger without a scheme', { LEDGER_URL: 'localhost:7575' }, /write http:\/\/ or https:\/\/ in front/],
     ['a WebSocket address', { LEDGER_URL: 'wss://ledger.example' }, /write http:\/\/ or https:\/\/, streams/],
-    ['the address of an endpoint', { LEDGER_URL: 'http://localhost:7575/v2/updates' }, /without \/v2/],
-    ['the address of the interface', { LEDGER_URL: 'http://localhost:7575/participant/v2/' }, /without \/v2/],
-    [
-      'a password in the address of the ledger',
-      { LEDGER_URL: 'http://me:hunter2@localhost:7575' },
-      /LEDGER_TOKEN_FILE/,
-    ],
-    ['quotes of an env file', { LEDGER_URL: '"http://localhost:7575"' }, /remove the quotes/],
+    ['an endpoint address', { LEDGER_URL: 'http://localhost:7575/v2/updates' }, /without \/v2/],
+    ['an address that ends in /v2/', { LEDGER_URL: 'http://localhost:7575/participant/v2/' }, /without \/v2/],
+    ['a password in the ledger address', { LEDGER_URL: 'http://me:hunter2@localhost:7575' }, /LEDGER_TOKEN_FILE/],
+    ['quotes from an env file', { LEDGER_URL: '"http://localhost:7575"' }, /remove the quotes/],
     ['quotes around a secret', { ...ledger, DATABASE_URL: `'${postgres}'` }, /remove the quotes/],
-    ['an address of JDBC', { ...ledger, DATABASE_URL: 'jdbc:postgresql://localhost/ledger' }, /remove jdbc:/],
-    [
-      'settings of libpq',
-      { ...ledger, DATABASE_URL: 'host=localhost dbname=ledger password=hunter2' },
-      /as an address/,
-    ],
+    ['a JDBC address', { ...ledger, DATABASE_URL: 'jdbc:postgresql://localhost/ledger' }, /remove jdbc:/],
+    ['libpq settings', { ...ledger, DATABASE_URL: 'host=localhost dbname=ledger password=hunter2' }, /as an address/],
     [
       'a database without a scheme',
       { ...ledger, DATABASE_URL: 'localhost:5432/ledger' },
       /write postgres:\/\/ in front/,
     ],
     ['a token with its scheme', { ...ledger, LEDGER_TOKEN: 'Bearer eyJhbGciOiJub25lIn0.hunter2.x' }, /remove "Bearer"/],
-    ['the path of a token', { ...ledger, LEDGER_TOKEN: '/run/secrets/token' }, /belongs to LEDGER_TOKEN_FILE/],
-    ['the hint of a party', { ...ledger, LEDGER_PARTIES: 'alice' }, /ledger-indexer ledger parties/],
+    ['a path in LEDGER_TOKEN', { ...ledger, LEDGER_TOKEN: '/run/secrets/token' }, /belongs to LEDGER_TOKEN_FILE/],
+    ['a party hint', { ...ledger, LEDGER_PARTIES: 'alice' }, /ledger-indexer ledger parties/],
     ['a template without #', { ...ledger, LEDGER_TEMPLATES: 'splice-amulet:Splice.Amulet:Amulet' }, /write # in front/],
     [
       'a template without its package',
       { ...ledger, LEDGER_TEMPLATES: 'Splice.Amulet:Amulet' },
       /ledger-indexer ledger packages/,
     ],
-    ['a schema that Postgres keeps', { ...ledger, POSTGRES_SCHEMA: 'pg_ledger' }, /begin with pg_/],
+    ['a reserved schema name', { ...ledger, POSTGRES_SCHEMA: 'pg_ledger' }, /begin with pg_/],
     ['a schema in capitals', { ...ledger, POSTGRES_SCHEMA: 'Ledger' }, /lower case/],
-    ['an unset variable', { ...ledger, LEDGER_PARTY: 'alice::1220ab' }, /did you mean LEDGER_PARTIES/],
+    ['an unknown variable', { ...ledger, LEDGER_PARTY: 'alice::1220ab' }, /did you mean LEDGER_PARTIES/],
     [
       'a missing ledger URL',
       { DATABASE_URL: postgres, LEDGER_URI: 'http://localhost:7575' },

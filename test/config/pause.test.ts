@@ -2,8 +2,8 @@
 import { describe, expect, it } from 'vitest';
 import { pause } from '../../src/config/pause.ts';
 
-describe('pause', () => {
-  it('ends immediately and without an error when the signal is aborted, before or during the pause', async () => {
+describe('pause()', () => {
+  it('resolves immediately if its signal is aborted before or during the pause', async () => {
     await pause(1_000_000, AbortSignal.abort());
     const stop = new AbortController();
     const paused = pause(1_000_000, stop.signal);

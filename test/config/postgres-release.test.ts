@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { judgedPostgres } from '../../src/cli/check/release-checks.ts';
 
-it('a version of Postgres causes a warning from the day after its end of support', () => {
+it('check warns about a Postgres version from the day after its end of support', () => {
   const at = (version: string, day: string) => judgedPostgres(version, Date.parse(day));
   expect(at('14.20', '2026-11-12')).toMatchObject({ state: 'pass' });
   expect(at('14.20', '2026-11-13')).toMatchObject({ state: 'warn', fix: expect.stringContaining('upgrade') });

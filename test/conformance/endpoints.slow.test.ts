@@ -121,7 +121,7 @@ function suite(chosen: readonly Row[], start: () => Promise<World>): void {
 
 const tested: readonly Release[] = url === undefined ? releases : [];
 
-describe.each(tested)('release %s', (release) => {
+describe.each(tested)('sandbox of release %s', (release) => {
   suite(
     rows.filter(({ releases }) => releases.includes(release)),
     () => startWorld(release),
@@ -129,12 +129,12 @@ describe.each(tested)('release %s', (release) => {
 });
 
 if (url !== undefined) {
-  describe('the participant of LEDGER_URL', () => {
+  describe('participant at LEDGER_URL', () => {
     suite(rows, () => joinWorld(url, process.env['LEDGER_TOKEN']));
   });
 }
 
-describe('the conformance table', () => {
+describe('conformance table', () => {
   afterAll(() => {
     const endpoints = new Set([...covered].filter((name) => name.endsWith(' success')));
     const refusals = [...covered].filter((name) => !name.includes(' success'));
@@ -143,11 +143,11 @@ describe('the conformance table', () => {
     console.log(`conformance: ${endpoints.size} endpoints, ${refusals.length} error rows, ${count} releases`);
   });
 
-  it('has a passed success row for every endpoint of the interface', needs(needsSandbox), () => {
+  it('has a passed success row for each endpoint of the interface', needs(needsSandbox), () => {
     expect(required.filter((operation) => !covered.has(`${operation} success`))).toEqual([]);
   });
 
-  it('has a case for every operation of the client', () => {
+  it('has a case for each operation of the client', () => {
     const tabled = new Set(cases.map(({ operation }) => operation));
     const calls = [...node, ...packages, ...submission, ...state, ...updates, ...parties, ...users, ...interactive];
     const missing = calls.map(({ operation }) => operation).filter((operation) => !tabled.has(operation));

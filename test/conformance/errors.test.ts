@@ -76,11 +76,11 @@ function check(way: 'http' | 'ws', row: ErrorRow, error: IndexerError): void {
 const seen = { http: new Set<string>(), ws: new Set<string>() };
 
 for (const way of ['http', 'ws'] as const) {
-  describe(way === 'http' ? 'over HTTP' : 'over WebSocket', () => {
+  describe(way === 'http' ? 'LedgerClient over HTTP' : 'LedgerClient over WebSocket', () => {
     for (const row of rows) {
       const raise = row[way];
       if (raise === undefined) continue;
-      it(`${row.says} is ${row.code}`, async () => {
+      it(`reports ${row.code} for ${row.says}`, async () => {
         const error = await onStage({ sandbox: row.sandbox, token: await row.token?.() }, raise);
         check(way, row, error);
         if (way === 'http' && row.httpStatus !== undefined) expect(error.facts['httpStatus']).toBe(row.httpStatus);
@@ -90,8 +90,8 @@ for (const way of ['http', 'ws'] as const) {
   });
 }
 
-describe('the table of error classes', () => {
-  it('does not classify a normal close without an error frame as an error', async () => {
+describe('ledger error tables', () => {
+  it('do not classify a normal close without an error frame as an error', async () => {
     const end = await onStage({}, (stage) => {
       stage.sandbox.faults.close = { code: 1000, afterFrames: 2 };
       return ending('/v2/updates', after(0))(stage);
@@ -99,7 +99,7 @@ describe('the table of error classes', () => {
     expect(end).toBeUndefined();
   });
 
-  it('has no entry that decided no row', () => {
+  it('contain only entries that classify at least one tested error', () => {
     expect(entries.filter((entry) => !seen.http.has(entry) && !seen.ws.has(entry))).toEqual([]);
   });
 

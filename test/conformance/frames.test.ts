@@ -41,7 +41,7 @@ function typesOf(resources: unknown): readonly unknown[] {
   return ((resources ?? []) as readonly (readonly unknown[])[]).map(([type]) => type);
 }
 
-describe('a message of the sandbox', () => {
+describe('sandbox message', () => {
   it.each(sources)('has the form of $sample', async (source) => {
     const sample = read(source.sample);
     const messages = await messagesOf(source);

@@ -30,8 +30,8 @@ function reduce(schemas: object, paths: object = {}, channels: object = {}): { o
   return { output: stdout, refused: stderr };
 }
 
-describe('the descriptions of a participant', () => {
-  it('are reduced to operations and types without explanations', () => {
+describe('reduce-descriptions.mjs', () => {
+  it('reduces descriptions to operations and types without explanations', () => {
     const schemas = {
       Thing: {
         title: 'Thing',
@@ -92,7 +92,7 @@ describe('the descriptions of a participant', () => {
     ['T.a: cannot reduce the type null', { properties: { a: { type: 'null' } } }],
     ['T.a: cannot reduce values of the type integer', { properties: { a: { type: 'integer', enum: [1] } } }],
     ['T: b is required and not described', { required: ['b'], properties: {} }],
-  ])('are rejected if a fact would be lost: %s', (why, schema) => {
+  ])('rejects a description if a fact would be lost: %s', (why, schema) => {
     const { output, refused } = reduce({ T: schema });
     expect(output).toBe('');
     expect(refused).toContain(why);

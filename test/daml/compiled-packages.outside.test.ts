@@ -17,7 +17,7 @@ function brief(columns: readonly PayloadColumn[]): readonly string[] {
   return columns.map((column) => `${column.name} ${column.type} ${column.path.join('.')}`);
 }
 
-describe('the reader of compiled packages', needs(noDars), () => {
+describe('the package reader with compiled packages', needs(noDars), () => {
   it('reads or rejects compiled packages with changed bytes', () => {
     const archives = [...archivesOf('richtypes.dar').values()].filter(({ length }) => length < 100_000);
     expectProperty(
@@ -51,7 +51,7 @@ describe('the reader of compiled packages', needs(noDars), () => {
     ]);
   });
 
-  it('splits the view of Holding into columns, also where its types are in other packages', () => {
+  it('splits the view of Holding into columns, also with types of other packages', () => {
     const { main, packages } = readDar('splice-api-token-holding-v1-1.0.0.dar', 'splice-api-token-holding-v1');
     const found = columnsOf(`${main.packageId}:Splice.Api.Token.HoldingV1:HoldingView`, packages);
     expect(brief(found)).toEqual([
@@ -83,7 +83,7 @@ describe('the reader of compiled packages', needs(noDars), () => {
     ]);
   });
 
-  it('completes omitted fields in the lock of a Holding, but none in the Holding itself, whose last field is meta', () => {
+  it('finds omitted fields in the lock of a Holding, and none in the Holding', () => {
     const { main, packages } = readDar('splice-api-token-holding-v1-1.0.0.dar', 'splice-api-token-holding-v1');
     expect(omittedFieldsOf(`${main.packageId}:Splice.Api.Token.HoldingV1:HoldingView`, packages)).toEqual({
       nulls: {},

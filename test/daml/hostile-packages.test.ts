@@ -81,7 +81,7 @@ describe('the package reader with crafted packages', () => {
     expect(attempt(build.payload())).toContain('levels');
   });
 
-  it('rejects types that are nested deeper from field to field', () => {
+  it('rejects fields with deeper and deeper types', () => {
     const build = new PackageBuilder();
     let type = build.intern(build.builtin(code.text));
     const fields = Array.from({ length: 110 }, (_, index) => {
@@ -147,7 +147,7 @@ describe('the package reader with crafted packages', () => {
     expect(typeof attempt(build.payload())).toBe('string');
   });
 
-  it('rejects a few strings that are combined into very many names', () => {
+  it('rejects a few strings that form very many names', () => {
     const build = new PackageBuilder();
     const long = build.text('A'.repeat(60_000));
     const definitions = Array.from({ length: 400 }, () => {

@@ -118,7 +118,7 @@ describe('omitted fields', () => {
     });
   });
 
-  it('stop at recursive types and at unknown packages', () => {
+  it('exclude fields of recursive types and of unknown packages', () => {
     const fields = { next: type.optional(type.named('p:M:R')), other: type.optional(type.named('q:M:R')) };
     expect(omitted({ 'M:R': record(fields) })).toEqual({ nulls: { next: null, other: null } });
   });
@@ -134,7 +134,7 @@ describe('omitted fields', () => {
     expect(omitted(dataTypes)).toEqual({ nulls: {}, fields: { x: { nulls: {}, fields: { _2: second } } } });
   });
 
-  it('stop at a type with parameters that contains itself', () => {
+  it('include only three levels of a parameterized type that contains itself', () => {
     const dataTypes = {
       'M:R': record({ chain: type.named('p:M:Chain', type.text) }),
       'M:Chain': record({ next: type.optional(type.named('p:M:Chain', type.list(type.variable('a')))) }, ['a']),

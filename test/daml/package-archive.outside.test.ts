@@ -34,8 +34,8 @@ function failure(read: () => unknown): IndexerError {
   throw new Error('it was read');
 }
 
-describe('the reader of compiled packages', needs(noDars), () => {
-  it.each(darNames())('reads everything in %s, with the same result with and without envelope', (dar) => {
+describe('the package reader with compiled packages', needs(noDars), () => {
+  it.each(darNames())('reads all packages of %s, with or without their envelope', (dar) => {
     for (const [file, bytes] of archivesOf(dar)) {
       const model = readPackageArchive(bytes);
       expect(file).toContain(model.packageId);

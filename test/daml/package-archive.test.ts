@@ -36,7 +36,7 @@ describe('the package reader with rare language features', () => {
     expect(fieldsOf(model, 'Main:R')).toEqual([['x', { kind: 'list', of: optional(text) }]]);
   });
 
-  it('reads types that are applied to one argument at a time, and packages from the import table', () => {
+  it('reads curried type applications, and packages from the import table', () => {
     const build = new PackageBuilder();
     const tuple = build.intern(build.data(build.typeName('DA.Types', 'Tuple2', 'tuples')));
     const amount = build.apply(build.builtin(code.numeric), build.natural(7));
@@ -90,11 +90,11 @@ describe('the package reader with rare language features', () => {
 
   it.each([
     ['language version 1', message([2, message()], [3, '17']), 'Daml-LF 1'],
-    ['no package', message([3, '1']), 'not contain a package of Daml-LF 2'],
-    ['an odd version of the language', new PackageBuilder().payload({ minor: '1; drop' }), 'version of Daml-LF'],
-    ['an odd package name', new PackageBuilder().payload({ name: 'a b' }), 'name'],
-    ['an odd package version', new PackageBuilder().payload({ version: 'x' }), 'version'],
-    ['no bytes at all', new Uint8Array(), 'not contain a package'],
+    ['an archive without a package', message([3, '1']), 'not contain a package of Daml-LF 2'],
+    ['an invalid language version', new PackageBuilder().payload({ minor: '1; drop' }), 'version of Daml-LF'],
+    ['an invalid package name', new PackageBuilder().payload({ name: 'a b' }), 'name'],
+    ['an invalid package version', new PackageBuilder().payload({ version: 'x' }), 'version'],
+    ['an empty archive', new Uint8Array(), 'not contain a package'],
   ])('rejects %s', (_, bytes, reason) => {
     const error = failure(() => readPackageArchive(bytes));
     expect([error.code, error.exitCode]).toEqual(['PACKAGE_UNREADABLE', 65]);

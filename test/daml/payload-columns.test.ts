@@ -18,7 +18,7 @@ function columns(dataTypes: PackageModel['dataTypes'], reserved?: ReadonlySet<st
   return brief(columnsOf('p:M:R', lookup(modelOf(dataTypes)), reserved));
 }
 
-describe('the mapping of a payload to columns', () => {
+describe('columnsOf()', () => {
   it('splits records down to the third level, and keeps the fourth level in one column', () => {
     const dataTypes = {
       'M:R': record({ a: type.named('p:M:S') }),
@@ -34,7 +34,7 @@ describe('the mapping of a payload to columns', () => {
     expect(columns(dataTypes)).toEqual(['text text text', 'next jsonb next']);
   });
 
-  it('replaces type parameters by arguments, also across several types', () => {
+  it('replaces type parameters by their arguments', () => {
     const dataTypes = {
       'M:R': record({ x: type.named('p:M:Pair', type.int64, type.named('p:M:Pair', type.party, type.bool)) }),
       'M:Pair': record({ _1: type.variable('a'), _2: type.optional(type.variable('b')) }, ['a', 'b']),
@@ -42,7 +42,7 @@ describe('the mapping of a payload to columns', () => {
     expect(columns(dataTypes)).toEqual(['x__1 bigint x._1', 'x__2__1 text x._2._1', 'x__2__2 boolean x._2._2']);
   });
 
-  it('has no column for unit, and uses a jsonb column if null and a value could be confused', () => {
+  it('returns no column for unit, and jsonb columns for ambiguous nulls', () => {
     const fields = {
       nothing: type.unit,
       maybe: type.optional(type.unit),
@@ -57,7 +57,7 @@ describe('the mapping of a payload to columns', () => {
     ]);
   });
 
-  it('treats an Optional of an Optional argument like the argument', () => {
+  it('treats an Optional of an Optional argument as one Optional', () => {
     const dataTypes = {
       'M:R': record({ x: type.named('p:M:Box', type.optional(type.text)) }),
       'M:Box': record({ inside: type.optional(type.variable('a')) }, ['a']),
@@ -65,7 +65,7 @@ describe('the mapping of a payload to columns', () => {
     expect(columns(dataTypes)).toEqual(['x_inside text x.inside']);
   });
 
-  it('has a text column for enums, and a tag and a value column for variants, also if they are Optional', () => {
+  it('returns a text column for an enum, and tag and value columns for a variant', () => {
     const dataTypes: PackageModel['dataTypes'] = {
       'M:R': record({ colour: type.optional(type.named('p:M:Colour')), shape: type.optional(type.named('p:M:Shape')) }),
       'M:Colour': { kind: 'enum', cases: ['Red'] },
@@ -82,7 +82,7 @@ describe('the mapping of a payload to columns', () => {
     expect(columns(dataTypes)).toEqual(['x_microseconds bigint x.microseconds']);
   });
 
-  it('writes names in lower case, with _ between words', () => {
+  it('converts names to snake case', () => {
     const fields = {
       createdAt: type.text,
       settlementURL: type.text,
@@ -128,7 +128,7 @@ describe('the mapping of a payload to columns', () => {
     expect(columns({ 'M:R': record(wide) })).toHaveLength(1000);
   });
 
-  it('has no columns for a payload that is unknown or not a record', () => {
+  it('returns no columns for a payload that is unknown or not a record', () => {
     expect(columns({ 'M:R': { kind: 'enum', cases: [] } })).toEqual([]);
     expect(columns({})).toEqual([]);
     expect(columnsOf('q:M:R', () => undefined)).toEqual([]);

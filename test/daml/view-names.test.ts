@@ -12,7 +12,7 @@ function nameOf(packageName: string, template: string, choice = '', taken: Itera
   return viewName({ packageName, moduleName, entityName, choice }, new Set(taken));
 }
 
-describe('names of generated views', () => {
+describe('viewName()', () => {
   it.each([
     ['splice-amulet', 'Splice.Amulet:LockedAmulet', '', 'splice_amulet__locked_amulet'],
     [
@@ -35,11 +35,11 @@ describe('names of generated views', () => {
     ['2048-game', 'Main:Board', '', '_2048_game__board'],
     ["o'clock", "Main:Foo'", "It's_Ok", 'o_clock__foo__it_s_ok'],
     ['漢', 'Main:字', '', 'x__x'],
-  ])('%s, %s %s: %s', (packageName, template, choice, name) => {
+  ])('maps %s, %s %s to %s', (packageName, template, choice, name) => {
     expect(nameOf(packageName, template, choice)).toBe(name);
   });
 
-  it('are extended if they conflict: by the full choice name, then the package, then the module', () => {
+  it('resolves conflicts with the full choice name, the package or the module', () => {
     expect(nameOf('app', 'Main:Trade', 'Trade_Settle', ['app__trade__settle'])).toBe('app__trade__trade_settle');
     const short = nameOf('acme-wallet-payments', 'Main:Request');
     expect(short).toBe('wallet_payments__request');
@@ -48,7 +48,7 @@ describe('names of generated views', () => {
     expect(nameOf('iou', 'Main.Two:Iou', 'Transfer', ['iou__iou__transfer'])).toBe('iou__main_two__iou__transfer');
   });
 
-  it('end with a hash if package, module and template differ only in capitals and special characters', () => {
+  it('adds a hash to names that differ only in capitals and special characters', () => {
     const taken = ['iou__iou', 'iou__main__iou'];
     const first = nameOf('iou', 'Main:IOU', '', taken);
     expect(first).toMatch(/^iou__main__iou_[0-9a-f]{6}$/);
@@ -57,7 +57,7 @@ describe('names of generated views', () => {
     expect(second).not.toBe(first);
   });
 
-  it('are shortened without a hash if they are too long: first by words of the package, then of the module, then by letters', () => {
+  it('shortens a long name by words of the package and module, then by letters', () => {
     const [entity, choice] = ['AnEntityWithAFairlyLongNameIndeed', 'Choose'];
     expect(nameOf('very-long-words-of-a-packagename-alltogether', `Main:${entity}`, choice)).toBe(
       'alltogether__an_entity_with_a_fairly_long_name_indeed__choose',
@@ -73,12 +73,12 @@ describe('names of generated views', () => {
     expect(cut).toBe(`package__main__t__${'l'.repeat(45)}`);
   });
 
-  it('are never the same as the name of the history view of another view', () => {
+  it('avoids the names of history views', () => {
     expect(nameOf('iou', 'Main:Iou', 'History', ['iou__iou'])).toBe('iou__main__iou__history');
     expect(nameOf('iou', 'Main:Iou', '', ['iou__iou__history'])).toBe('iou__main__iou');
   });
 
-  it('are unique, need no quotes and fit into Postgres, for arbitrary package, module and template names', () => {
+  it('returns unique identifiers of at most 63 characters for arbitrary input', () => {
     const name = fc.string({ unit: 'binary', minLength: 1, maxLength: 90 });
     const alike = fc.constantFrom('A', 'a', 'A_', 'A_B', 'a__b', 'History', 'A_History', 'L'.repeat(70));
     const part = fc.oneof(name, alike);

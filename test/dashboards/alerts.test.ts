@@ -4,7 +4,7 @@ import { checkAlerts, pairUp } from '../../scripts/dashboards/alerts.ts';
 
 const rules = { groups: [{ rules: [{ alert: 'Down' }, { alert: 'Slow' }, { alert: 'Odd' }, {}] }] };
 
-it('the check of alerts requires a case in which each alert fires and one in which it does not', () => {
+it('pairUp() requires a firing case and a silent case for each alert', () => {
   const cases = [
     {
       tests: [
@@ -22,7 +22,7 @@ it('the check of alerts requires a case in which each alert fires and one in whi
   expect(pairUp(rules, []).map(({ verdict }) => verdict)).toContain('no case in which it fires, no silent case');
 });
 
-it('the check of alerts reports a missing rules file', async () => {
+it('checkAlerts() reports a missing rules file', async () => {
   expect(await checkAlerts('grafana/nothing.yaml', 'test/alerts')).toEqual({
     alerts: [],
     problems: ['grafana/nothing.yaml is missing'],

@@ -42,8 +42,8 @@ const ofPanel = (change: Partial<Panel>): readonly string[] => ofDashboard({ pan
 const ofQuery = (expr: string): readonly string[] => ofPanel({ targets: [{ refId: 'A', datasource: source, expr }] });
 const other = { ...good, id: 3, title: 'Other', gridPos: { x: 12, y: 1, w: 12, h: 4 } };
 
-describe('a dashboard', () => {
-  it('passes if it follows the rules', () => {
+describe('dashboard lint', () => {
+  it('accepts a dashboard that follows the rules', () => {
     expect(ofDashboard({})).toEqual([]);
     expect(ofDashboard({ panels: [row, good, other] })).toEqual([]);
   });
@@ -63,17 +63,17 @@ describe('a dashboard', () => {
     [{ panels: [row, good, { ...other, gridPos: { x: 11, y: 4, w: 12, h: 4 } }] }, '"Up" and "Other" overlap'],
     [{ panels: [{ ...row, title: 'State' }, good] }, 'the title of a row is a question'],
     [{ annotations: { list: [{ name: 'A', expr: 'up' }] } }, 'annotation "A" does not use the variable datasource'],
-  ])('is rejected with the change %j', (change, problem) => {
+  ])('rejects a dashboard with the change %j', (change, problem) => {
     expect(ofDashboard(change)).toEqual([problem]);
   });
 
-  it('must have a unique uid and title', () => {
+  it('rejects two dashboards with the same uid and title', () => {
     const file = { name: 'small', dashboard };
     expect(problems([file, file])).toEqual(['two dashboards with uid small', 'two dashboards called "Small"']);
   });
 });
 
-describe('a panel', () => {
+describe('panel lint', () => {
   it.each<[Partial<Panel>, string]>([
     [{ title: '' }, 'no title'],
     [{ description: '' }, 'no description'],
@@ -88,7 +88,7 @@ describe('a panel', () => {
     ],
     [{ targets: [{ refId: 'A', datasource: source, rawSql: 'select $nobody' }] }, 'no variable called nobody'],
     [{ targets: [...(good.targets ?? []), ...(good.targets ?? [])] }, 'two queries called A'],
-  ])('is rejected with the change %j', (change, problem) => {
+  ])('rejects a panel with the change %j', (change, problem) => {
     expect(ofPanel(change)).toEqual([problem]);
   });
 
@@ -98,12 +98,12 @@ describe('a panel', () => {
     ['up{job=~"$job"}', 'up is not limited by instance'],
     ['sum by (le) (up{instance=~"$instance"}) > 0', 'up is not limited by job'],
     ['vector(1)', 'a query that names no metric'],
-  ])('is rejected with the query %s', (expr, problem) => {
+  ])('rejects a panel with the query %s', (expr, problem) => {
     expect(ofQuery(expr)).toEqual([problem]);
   });
 });
 
-describe('the provisioning of Grafana', () => {
+describe('Grafana provisioning', () => {
   let files: Provisioning;
   let dashboards: readonly DashboardFile[];
   beforeAll(async () => {
@@ -148,7 +148,7 @@ describe('the provisioning of Grafana', () => {
     expect(lintProvisioning(without({ uid: undefined }), [])).toEqual(['data source Ledger: no uid']);
   });
 
-  it('is rejected if it has no provider that reads files, or no versions', () => {
+  it('is rejected without a file provider or without an apiVersion', () => {
     const broken = { ...files, providers: [{ providers: [{ name: 'x', type: 'file' }] }] };
     expect(lintProvisioning(broken, [])).toEqual([
       'a file without apiVersion: 1',

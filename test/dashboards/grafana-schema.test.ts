@@ -86,8 +86,8 @@ async function dashboards(): Promise<Readonly<Record<string, string>>> {
   return Object.fromEntries(await Promise.all(texts));
 }
 
-describe('the types of Grafana', () => {
-  it.each(schemaPackages)('in %s accept all dashboards, and reject every mistake', async (schema) => {
+describe('Grafana dashboard types', () => {
+  it.each(schemaPackages)('accept all dashboards and reject every injected mistake: %s', async (schema) => {
     const files = await dashboards();
     const planted = Object.fromEntries(
       Object.entries(mistakes).map(([name, [spoil]]) => [name, spoilt(files['operations'] ?? '', spoil)]),
@@ -103,7 +103,7 @@ describe('the types of Grafana', () => {
       expect([name, byName.get(name)]).toEqual([name, expect.stringContaining(text)]);
   });
 
-  it('cover Grafana 10 to 13, and the release that docker-compose.yml runs', async () => {
+  it('include Grafana 10, 12 and 13, and the release in docker-compose.yml', async () => {
     const versions = await Promise.all(
       schemaPackages.map(async (name) => {
         const text = await readFile(`node_modules/${name}/package.json`, 'utf8');

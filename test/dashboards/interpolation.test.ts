@@ -23,7 +23,7 @@ const choices: Choices = new Map([
 ]);
 const span = `'2026-01-01T00:00:00.000Z' AND '2026-01-02T00:00:00.000Z'`;
 
-describe('expansion of SQL', () => {
+describe('expandSql()', () => {
   it.each([
     ['$__timeFilter(hour)', `hour BETWEEN ${span}`],
     ['$__timeFrom() $__timeTo()', `'2026-01-01T00:00:00.000Z' '2026-01-02T00:00:00.000Z'`],
@@ -42,7 +42,7 @@ describe('expansion of SQL', () => {
     expect(expandSql("$__timeFilter(date_trunc('hour', t))", view, choices)).toBe(`date_trunc('hour' BETWEEN ${span})`);
   });
 
-  it('quotes a list of texts, and expands "All" as the variable defines it', () => {
+  it('quotes a list of texts, and expands "All" to the value that the variable defines', () => {
     expect(expandSql('${schema:raw}.x in (${template:sqlstring})', view, choices)).toBe("explore.x in ('it''s','b')");
     expect(expandSql("'${party:raw}'", view, choices)).toBe("'all'");
   });
@@ -52,18 +52,18 @@ describe('expansion of SQL', () => {
   });
 });
 
-describe('expansion of PromQL', () => {
-  it('uses for rates four scrape intervals, or the query interval plus one scrape interval if that is longer', () => {
+describe('expandPromQl()', () => {
+  it('sets the rate interval to at least four scrape intervals', () => {
     expect(expandPromQl('rate(x[$__rate_interval])', view, choices)).toBe('rate(x[75s])');
     expect(expandPromQl('rate(x[$__rate_interval])', { ...view, intervalMs: 5_000 }, choices)).toBe('rate(x[1m])');
   });
 
-  it('expands the range, and escapes the selected values for a regular expression', () => {
+  it('expands the range and escapes selected values for a regular expression', () => {
     expect(expandPromQl('x{job=~"$job"}[$__range]', view, choices)).toBe(String.raw`x{job=~"(a\\.b|c)"}[1d]`);
   });
 });
 
-it('durations are written and read in the format of Grafana', () => {
+it('duration() and milliseconds() write and read durations in the format of Grafana', () => {
   expect([500, 15_000, 90_000, 7_200_000].map(duration)).toEqual(['500ms', '15s', '90s', '2h']);
   expect(['15s', '5m', '1h', '1d'].map(milliseconds)).toEqual([15_000, 300_000, 3_600_000, 86_400_000]);
   expect(() => milliseconds('soon')).toThrow('soon');

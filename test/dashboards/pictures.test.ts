@@ -13,11 +13,11 @@ it.each([
   [0.045, 'percentunit', 1, '4.5%'],
   [3, 'ops', undefined, '3 ops/s'],
   [null, 's', undefined, ''],
-])('a value is formatted with its unit: %s in %s', (value, unit, decimals, text) => {
+])('formatted() returns the value with its unit: %s in %s', (value, unit, decimals, text) => {
   expect(formatted(value, unit, decimals)).toBe(text);
 });
 
-it('axis ticks are at round numbers, also in units of 1024', () => {
+it('ticks() and timeTicks() return round numbers, also in units of 1024', () => {
   expect(ticks(0, 87, 4)).toEqual([0, 50, 100]);
   expect(ticks(0, 3 * 1024, 3, 1024)).toEqual([0, 1024, 2048, 3072]);
   expect(timeTicks(0, 60_000, 4).map(({ label }) => label)).toEqual([

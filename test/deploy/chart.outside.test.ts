@@ -90,7 +90,7 @@ interface Variable {
 
 let files = 0;
 
-describe('the chart, rendered by Helm', needs(noHelm), () => {
+describe('rendered Helm chart', needs(noHelm), () => {
   let folder: string;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-chart-'));
@@ -135,10 +135,10 @@ describe('the chart, rendered by Helm', needs(noHelm), () => {
   });
 
   it.each([
-    ['a Secret of one’s own', existing, ['Deployment', 'PodDisruptionBudget', 'Service']],
-    ['an account', alone, ['Deployment', 'PodDisruptionBudget', 'Service', 'ServiceAccount']],
+    ['an existing Secret', existing, ['Deployment', 'PodDisruptionBudget', 'Service']],
+    ['a service account', alone, ['Deployment', 'PodDisruptionBudget', 'Service', 'ServiceAccount']],
     [
-      'everything',
+      'all values',
       everything,
       [
         ...Array.from({ length: 6 }, () => 'ConfigMap'),
@@ -152,7 +152,7 @@ describe('the chart, rendered by Helm', needs(noHelm), () => {
         'ServiceMonitor',
       ],
     ],
-  ])('renders %s, with unique names', async (_, values, kinds) => {
+  ])('contains the expected objects with unique names for %s', async (_, values, kinds) => {
     const objects = await rendered(values);
     expect(objects.map(({ kind }) => kind).toSorted()).toEqual(kinds);
     const names = objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
@@ -170,7 +170,7 @@ describe('the chart, rendered by Helm', needs(noHelm), () => {
     expect(kubernetes.problemsOf({ ...first, replica: 2 } as unknown as KubernetesObject)).toHaveLength(1);
   });
 
-  it('passes numbers unchanged in an environment that the program accepts', async () => {
+  it('passes numbers unchanged in a valid environment', async () => {
     const objects = await rendered(everything);
     const env = environmentOf(one(objects, 'Deployment', 'indexer'));
     expect(env).toMatchObject({
@@ -187,7 +187,7 @@ describe('the chart, rendered by Helm', needs(noHelm), () => {
     expect(ledger.parties).toEqual(['alice::1220ab', 'bob::1220cd']);
   });
 
-  it('creates the tables by a Job with another role before the pods start, or leaves it to the pods', async () => {
+  it('migrates the schema in a Job with another role, or in the pods', async () => {
     const objects = await rendered(everything);
     const job = one(objects, 'Job', 'indexer-migrate');
     expect(job.metadata).toMatchObject({ annotations: { 'helm.sh/hook': 'pre-install,pre-upgrade' } });
@@ -197,7 +197,7 @@ describe('the chart, rendered by Helm', needs(noHelm), () => {
     expect(environmentOf(one(usual, 'Deployment', 'ledger-indexer'))['POSTGRES_MIGRATE']).toBe('auto');
   });
 
-  it('connects to the pods: services, budget, policy and monitor select existing pods', async () => {
+  it('selects existing pods in services, budget, policy and monitor', async () => {
     const objects = await rendered(everything);
     const { labels } = one(objects, 'Deployment', 'indexer').spec.template.metadata;
     const selectors = objects.flatMap(({ kind, spec }: KubernetesObject & { readonly spec?: unknown }) => {
@@ -228,16 +228,16 @@ describe('the chart, rendered by Helm', needs(noHelm), () => {
   });
 
   it.each<readonly [string, Values, RegExp]>([
-    ['no ledger', { secret: { existing: 'mine' } }, /config\.LEDGER_URL is empty/],
-    ['no Secret', { config: existing['config'] }, /there is no Secret/],
+    ['a missing LEDGER_URL', { secret: { existing: 'mine' } }, /config\.LEDGER_URL is empty/],
+    ['a missing Secret', { config: existing['config'] }, /there is no Secret/],
     ['two Secrets', { ...existing, secret: { existing: 'mine', data: { 'database-url': 'x' } } }, /exclude each other/],
     ['an unknown key', { ...existing, secret: { data: { other: 'x' } } }, /has no key database-url/],
     ['an unknown option', { ...existing, config: { LEDGER_URI: 'x' } }, /LEDGER_URI/],
     ['a secret among the options', { ...existing, config: { LEDGER_TOKEN: 'x' } }, /LEDGER_TOKEN/],
-    ['off, which YAML reads as false', { ...existing, config: { INDEXER_COMPLETIONS: false } }, /INDEXER_COMPLETIONS/],
+    ['the YAML boolean off', { ...existing, config: { INDEXER_COMPLETIONS: false } }, /INDEXER_COMPLETIONS/],
     ['an option that the chart sets', { ...existing, config: { INDEXER_HTTP_PORT: 1 } }, /INDEXER_HTTP_PORT/],
     [
-      'one option twice',
+      'a duplicate option',
       { ...everything, config: { LEDGER_URL: 'https://x', LEDGER_TOKEN_FILE: '/x' } },
       /LEDGER_TOKEN_FILE is in config and in secret\.files/,
     ],
@@ -253,7 +253,7 @@ describe('the chart, rendered by Helm', needs(noHelm), () => {
     expect(stderr).toMatch(pattern);
   });
 
-  it('equals the plain YAML file (if not, run npm run docs:chart)', () => {
+  it('equals the plain YAML file (update: npm run docs:chart)', () => {
     expect(read(plainFile)).toBe(plainYaml(root));
   });
 });

@@ -8,8 +8,8 @@ import { root } from '../docs/pages.ts';
 
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
 
-describe('the chart', () => {
-  it('has the current alerts, dashboards, options and table of values (if not, run npm run docs:chart)', async () => {
+describe('Helm chart', () => {
+  it('contains the current alerts, dashboards and options (update: npm run docs:chart)', async () => {
     const files = await chartFiles(root);
     for (const [path, text] of files) expect(read(path), path).toBe(text);
     const copies = readdirSync(join(root, chartFolder, 'files'), { recursive: true, withFileTypes: true });
@@ -22,7 +22,7 @@ describe('the chart', () => {
     expect(parse(read(`${chartFolder}/Chart.yaml`))).toMatchObject({ version, appVersion: version });
   });
 
-  it('has a default for each value in its schema, and a schema for each default', () => {
+  it('has a default for each value in the schema, and a schema for each default', () => {
     const schema = JSON.parse(read(`${chartFolder}/values.schema.json`)) as ValueSchema;
     const values = parse(read(`${chartFolder}/values.yaml`)) as Readonly<Record<string, unknown>>;
     // `global` is for charts that include this one.

@@ -39,7 +39,7 @@ const settled: Readonly<Record<string, string>> = {
 };
 
 describe('docker-compose.yml', () => {
-  it.each(services)('gives %s an image with a version, and publishes only local ports', (_name, service) => {
+  it.each(services)('sets an image version for %s and publishes only local ports', (_name, service) => {
     expect(service.image).toMatch(/:-[a-z/-]+:(?:v?\d+\.\d+(?:\.\d+)?|local)\}$/);
     for (const port of service.ports ?? []) expect(port).toMatch(/^127\.0\.0\.1:\$\{[A-Z_]+:-\d+\}:\d+$/);
     expect(service.security_opt).toEqual(['no-new-privileges:true']);
@@ -64,12 +64,12 @@ describe('docker-compose.yml', () => {
     expect(variableNames.filter((name) => !known.has(name))).toEqual(['NODE_OPTIONS']);
   });
 
-  it('passes the column type of exercises to the migration, through its script', () => {
+  it('passes INDEXER_EXERCISE_JSON to the migration script', () => {
     expect(file.services['setup']?.environment).toContain('INDEXER_EXERCISE_JSON');
     expect(read('scripts/compose/set-up.mjs')).toMatch(/const env = \{[^}]*INDEXER_EXERCISE_JSON/);
   });
 
-  it('passes every option, except those that it fixes', () => {
+  it('passes every option except the listed exceptions', () => {
     const variableNames = ['ledger-indexer', 'sandbox'].flatMap((name) => {
       const entries = (file.services[name]?.environment ?? []) as readonly string[];
       return entries.map((entry) => entry.replace(/=.*/, ''));
@@ -79,7 +79,7 @@ describe('docker-compose.yml', () => {
     expect(missing.sort()).toEqual(Object.keys(settled).sort());
   });
 
-  it('allows requests with the host name that Prometheus uses', () => {
+  it('allows the host name that Prometheus uses in its requests', () => {
     const scraped = /targets: \['(.+):7580'\]/.exec(read('grafana/prometheus.yml'))?.[1] ?? '';
     expect(Object.keys(file.services)).toContain(scraped);
     const names = ((indexer?.environment ?? []) as readonly string[]).find((entry) =>
@@ -88,12 +88,12 @@ describe('docker-compose.yml', () => {
     expect(names?.replace(/^.*=/, '').split(',')).toContain(scraped);
   });
 
-  it('follows the same interfaces as the demo', () => {
+  it('sets LEDGER_INTERFACES to the token interfaces', () => {
     const script = indexer?.entrypoint?.at(-1) ?? '';
     expect(/LEDGER_INTERFACES=(\S*)/.exec(script)?.[1]).toBe('tokens');
   });
 
-  it('gives Grafana the files and variables that its provisioning needs', () => {
+  it('passes the variables of the provisioning files to Grafana', () => {
     const references = [...read('grafana/provisioning/datasources/ledger-indexer.yaml').matchAll(/\$\{(\w+)\}/g)];
     const { environment = {}, entrypoint = [] } = file.services['grafana'] ?? {};
     const grafanaConfig = [...Object.keys(environment), ...entrypoint].join(' ');
@@ -101,8 +101,8 @@ describe('docker-compose.yml', () => {
   });
 });
 
-describe('the secrets of docker-compose.yml', () => {
-  it('are random, created only once, and readable where they are mounted', () => {
+describe('make-secrets.mjs', () => {
+  it('creates random, readable secrets, and keeps existing secrets', () => {
     const folder = mkdtempSync(join(tmpdir(), 'secrets-'));
     for (const name of ['postgres', 'roles', 'indexer', 'grafana']) mkdirSync(join(folder, name));
     const make = (password: string): string =>

@@ -72,11 +72,11 @@ function roomOf(path: string): string {
 }
 
 describe('the tree in docs/explanation/architecture.md', () => {
-  it('has every folder of src and no other folder', () => {
+  it('lists exactly the folders of src', () => {
     expect([...drawn(), ...parts].toSorted()).toEqual([...folders()].toSorted());
   });
 
-  it('lists the submodules of each module so that they import only later ones', () => {
+  it('orders the submodules of a module so that each imports only later submodules', () => {
     const positions = new Map(drawn().map((path, at) => [path, at]));
     const upwards = arrows().filter(([from, to]) => {
       const [a, b] = [drawnOf(from), drawnOf(to)];
@@ -86,7 +86,7 @@ describe('the tree in docs/explanation/architecture.md', () => {
     expect(upwards.map((pair) => pair.join(' -> '))).toEqual([]);
   });
 
-  it('lists modules so that none imports an earlier one', () => {
+  it('orders modules so that each imports only later modules', () => {
     const positions = new Map(drawn().map((path, at) => [path, at]));
     const upwards = arrows().filter(([from, to]) => {
       const [a, b] = [roomOf(from), roomOf(to)];
@@ -97,7 +97,7 @@ describe('the tree in docs/explanation/architecture.md', () => {
     expect(upwards.map((pair) => pair.join(' -> '))).toEqual([]);
   });
 
-  it('has no folder with more files than its limit', () => {
+  it('has no folder with more than 20 files', () => {
     const roots = [
       ...houses,
       'test',

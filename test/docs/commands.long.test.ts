@@ -108,7 +108,7 @@ describe('shell commands of the documentation', () => {
     await runInShell(commands.map((command) => inPlace(command, place)).join('\n'));
   });
 
-  it('exist on a page if they are listed as not run', () => {
+  it('exist on a page if shell.ts excludes them from the run', () => {
     const listed = shell.flatMap((block) => commandsOf(block).map((command) => reasonNotToRun(block.path, command)));
     expect(notRun.filter((entry) => !listed.includes(entry))).toEqual([]);
     for (const test of elsewhere.values()) expect(isThere(test), test).toBe(true);
@@ -133,7 +133,7 @@ describe('TypeScript examples of the documentation', () => {
     }),
   );
 
-  it('exist', () => {
+  it('exist on at least one page', () => {
     expect(examples).not.toHaveLength(0);
   });
 

@@ -51,7 +51,7 @@ function namesIn(line: string): readonly string[] {
   });
 }
 
-it('no page, no source and no example installs or runs the package by its name', () => {
+it('pages, sources and examples never install or run the package by its name', () => {
   const wrong = [...new Set(checkedFiles)].flatMap(linesOf).filter(({ text }) => namesIn(text).length > 0);
   expect(wrong).toEqual([]);
 });
@@ -67,11 +67,11 @@ it.each([
   ['npx ledger-sandbox --port 0', true],
   ['npm install --save-dev ./ledger-indexer/ledger-indexer*-0.1.0.tgz', false],
   ['npm install github:ledger-indexer/ledger-indexer', false],
-])('a command that installs or runs the package by its name is recognized in %j', (line, found) => {
+])('the search for package names in %j returns %s', (line, found) => {
   expect(namesIn(line).length > 0).toBe(found);
 });
 
-it('the package cannot be published by accident, and has the address of its source', () => {
+it('package.json is private and contains the address of the repository', () => {
   const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Readonly<Record<string, unknown>>;
   const home = 'https://github.com/ledger-indexer/ledger-indexer';
   expect(manifest).toMatchObject({ private: true, homepage: home, bugs: `${home}/issues` });
@@ -82,7 +82,7 @@ it('the package cannot be published by accident, and has the address of its sour
 /** Lines of the program without comments, whose texts may reach a user. */
 const spoken = sources.flatMap(linesOf).filter(({ text }) => !/^\s*(?:\/\/|\/?\*|<!--)/.test(text));
 
-it('the package contains all files that the program names', () => {
+it('npm pack contains all files that the program names', () => {
   const { status, stdout, stderr } = spawnSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
     cwd: root,
     encoding: 'utf8',

@@ -31,7 +31,7 @@ function problemOf({ from, target }: Link): string | undefined {
 }
 
 describe('the documentation pages', () => {
-  it('have no dead links, neither to files nor to headings', () => {
+  it('have no dead links to files or headings', () => {
     const problems = all.flatMap((page) => linksOf(page).map(problemOf)).filter((problem) => problem !== undefined);
     expect(problems).toEqual([]);
   });
@@ -49,18 +49,18 @@ describe('the documentation pages', () => {
     expect(all.map(({ path }) => path).filter((path) => !reached.has(path) && !entrances.has(path))).toEqual([]);
   });
 
-  it('name the language of every code block, so that all blocks are checked', () => {
+  it('name the language of every code block', () => {
     const unnamed = all.flatMap(blocksOf).filter(({ language }) => language === '');
     expect(unnamed.map(({ path, line }) => `${path}:${String(line)}`)).toEqual([]);
   });
 
-  it('contain no path of the machine on which they were written', () => {
+  it('contain no path of a development machine', () => {
     expect(all.filter(({ text }) => /\/work\/|\.\.\/shared/.test(text)).map(({ path }) => path)).toEqual([]);
   });
 });
 
 describe('README.md', () => {
-  it('is short, because longer texts are on separate pages', () => {
+  it('has fewer than 200 lines', () => {
     const readme = all.find(({ path }) => path === 'README.md');
     expect(readme?.text.split('\n').length).toBeLessThan(200);
   });

@@ -4,7 +4,7 @@ import { blocksOf, pages } from './pages.ts';
 
 const made = /\bcreate schema (?:if not exists )?(\w+)/g;
 
-it('a page creates a schema before it uses the schema', () => {
+it('documentation pages create each schema before its first use', () => {
   const early = pages().flatMap((page) => {
     const blocks = blocksOf(page).filter(({ language }) => ['sql', 'postgresql', 'js', 'ts', 'sh'].includes(language));
     return blocks.flatMap(({ text }, nth) =>

@@ -46,7 +46,7 @@ describe('pages named by the program or by alerts', () => {
     expect(bare.filter((line) => !line.includes("pageUrl('docs/") && !line.includes(": page: 'docs/"))).toEqual([]);
   });
 
-  it('have URLs below the home page of the package, if it has one', () => {
+  it('have URLs below the homepage of package.json', () => {
     const { homepage } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { homepage?: string };
     expect(base).toBe(`${(homepage ?? base).replace(/(?:#.*|\/blob\/main\/)$/, '')}/blob/main/`);
   });

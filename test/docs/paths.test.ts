@@ -33,9 +33,9 @@ function comments(): readonly Text[] {
 }
 
 it.each([
-  ['a page', pages().map(({ path }) => ({ where: path, text: readFileSync(join(root, path), 'utf8') }))],
-  ['a comment of the sources', comments()],
-])('the paths that %s names exist', (_, texts: readonly Text[]) => {
+  ['documentation pages', pages().map(({ path }) => ({ where: path, text: readFileSync(join(root, path), 'utf8') }))],
+  ['source comments', comments()],
+])('paths named in %s exist', (_, texts: readonly Text[]) => {
   const named = texts.flatMap(({ where, text }) =>
     [...text.matchAll(/`([^`\s]+)`/g)].flatMap(([, mention = '']) => {
       const path = pathOf(mention);

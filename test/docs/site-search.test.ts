@@ -31,7 +31,7 @@ function sectionsOf({ path, text }: StagedPage) {
   return sections;
 }
 
-describe('search of the site', () => {
+describe('site search', () => {
   it.each([
     ['latency', 'explanation/performance.md'],
     ['backup', 'how-to/run/backup-and-restore.md'],
@@ -44,7 +44,7 @@ describe('search of the site', () => {
     ['uninstall', 'how-to/run/uninstall.md'],
     ['Metabase', 'how-to/query/bi-tools.md'],
     ['GDPR', 'how-to/change/redact.md'],
-  ])('returns a result for "%s" on page %s among the first three', (query, path) => {
+  ])('finds "%s" on page %s within the first three results', (query, path) => {
     const found = index.search(query).slice(0, 3);
     expect(found.map(({ id }) => String(id).replace(/#.*/, ''))).toContain(`/${addressOf(path)}`);
   });

@@ -25,16 +25,16 @@ function between(page: string, name: string): string {
   return new RegExp(`<!-- ${name} -->\n(.*)\n<!-- /${name} -->`, 's').exec(pageText(page))?.[1]?.trim() ?? '';
 }
 
-it('docs/reference/configuration.md documents exactly the options of the program (if not, run npm run docs:generate)', () => {
+it('docs/reference/configuration.md lists the current options (fix: npm run docs:generate)', () => {
   expect(between('docs/reference/configuration.md', 'configuration')).toBe(configMarkdown());
 });
 
 describe('docs/reference/error-codes.md', () => {
-  it('contains the catalog, with a remedy for every code (if not, run npm run docs:generate)', () => {
+  it('contains the current catalog (fix: npm run docs:generate)', () => {
     expect(between('docs/reference/error-codes.md', 'troubleshooting')).toBe(troubleshootingMarkdown());
   });
 
-  it('explains only codes that the program has', () => {
+  it('explains only existing codes', () => {
     const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.ts'))
       .map((name) => readFileSync(join(root, 'src', name), 'utf8'))
@@ -54,29 +54,26 @@ it('docs/reference/exit-codes.md documents every exit code', () => {
   expect(documented).toEqual([...new Set(Object.values(ExitCode))].sort((a, b) => a - b));
 });
 
-describe('the reference of the commands', () => {
+describe('command reference', () => {
   const pages = Object.keys(commandPages) as CommandPage[];
 
   it('has every command on exactly one page', () => {
     expect(Object.values(commandPages).flat().toSorted()).toEqual(commands.map(({ name }) => name).toSorted());
   });
 
-  it('lists the commands in docs/reference/commands.md (if not, run npm run docs:generate)', () => {
+  it('lists the commands in docs/reference/commands.md (fix: npm run docs:generate)', () => {
     expect(between('docs/reference/commands.md', 'commands')).toBe(commandIndex(commands));
   });
 
-  it.each(pages)(
-    'has the current sections in docs/reference/commands/%s.md (if not, run npm run docs:generate)',
-    (page) => {
-      expect(between(`docs/reference/commands/${page}.md`, 'commands')).toBe(commandSections(commands, page, verbs));
-    },
-  );
+  it.each(pages)('has the current sections in docs/reference/commands/%s.md (fix: npm run docs:generate)', (page) => {
+    expect(between(`docs/reference/commands/${page}.md`, 'commands')).toBe(commandSections(commands, page, verbs));
+  });
 });
 
-it('docs/reference/graphql-names.md lists the relations (if not, run npm run docs:generate)', () => {
+it('docs/reference/graphql-names.md lists the relations (fix: npm run docs:generate)', () => {
   expect(between('docs/reference/graphql-names.md', 'relations')).toBe(relationsMarkdown());
 });
 
-it('docs/how-to/secure/roles.md lists the minimal role for each feature (if not, run npm run docs:generate)', () => {
+it('docs/how-to/secure/roles.md lists the minimal roles (fix: npm run docs:generate)', () => {
   expect(between('docs/how-to/secure/roles.md', 'least-roles')).toBe(leastRolesMarkdown());
 });

@@ -25,8 +25,8 @@ function shortestPause(times: readonly number[]): number {
   return Math.min(...times.slice(1).map((time, index) => time - (times[index] ?? 0)));
 }
 
-describe('an unreachable participant', () => {
-  it('is followed within five seconds of its return, however long it was away, and causes few log lines until then', async () => {
+describe('indexer with an unreachable participant', () => {
+  it('retries every few seconds with few log lines', async () => {
     await using ledger = await GuardedLedger.start('good');
     await using daemon = start(ledger, { INDEXER_RETRY_MAX_DELAY: '30s' });
     await storesUpTo(daemon, 3);
@@ -44,13 +44,13 @@ describe('an unreachable participant', () => {
   }, 90_000);
 });
 
-describe('a Retry-After', () => {
+describe('Retry-After', () => {
   it.each([
-    ['seconds, of a request', 429, '2', 'http'],
-    ['seconds, of a handshake', 503, '2', 'upgrade'],
-    ['a date, of a request', 503, new Date(2_000).toUTCString(), 'http'],
+    ['seconds, in a response', 429, '2', 'http'],
+    ['seconds, in a handshake response', 503, '2', 'upgrade'],
+    ['a date, in a response', 503, new Date(2_000).toUTCString(), 'http'],
   ])(
-    'in %s is honored, and no request is sent before it ends',
+    'delays the next request: %s',
     async (_form, status, value, where) => {
       await using ledger = await GuardedLedger.start('good');
       // The date is relative to the clock of the sender, which may differ from ours.
@@ -67,7 +67,7 @@ describe('a Retry-After', () => {
     60_000,
   );
 
-  it('in the response to a ledger-end request does not affect the stream', async () => {
+  it('delays ledger-end requests without closing the stream', async () => {
     await using ledger = await GuardedLedger.start('good');
     // Only the poll sends requests, and there is only one socket.
     await using daemon = start(ledger, { INDEXER_IDLE_PROBE_AFTER: '1m', INDEXER_COMPLETIONS: 'off' });

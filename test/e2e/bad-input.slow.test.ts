@@ -101,8 +101,8 @@ async function fakeLedger(refusal: object): Promise<FakeLedger & AsyncDisposable
   return { ...ledger, [Symbol.asyncDispose]: () => ledger.stop() };
 }
 
-describe('a ledger that cannot be used', () => {
-  it('parks the indexer without writes when the URL leads to a web server that is not a ledger', async () => {
+describe('indexer with an unusable ledger', () => {
+  it('parks without writes if the URL is a web server that is not a ledger', async () => {
     const web = await startFakeLedger({ http: (_request, response) => response.end('<html>welcome</html>') });
     try {
       await expectState('parked', 'LEDGER_NOT_A_LEDGER', ledgerEnv(web.url), /expected JSON from \/v2\//);
@@ -112,13 +112,13 @@ describe('a ledger that cannot be used', () => {
     expect(await rowsStored(database.url)).toBe(0);
   });
 
-  it('parks the indexer without writes when the path of the URL is wrong', async () => {
+  it('parks without writes if the path of the URL is wrong', async () => {
     await using sandbox = await startSandbox({});
     await expectState('parked', 'LEDGER_NOT_A_LEDGER', ledgerEnv(`${sandbox.url}/wrong`), /HTTP 404/);
     expect(await rowsStored(database.url)).toBe(0);
   });
 
-  it('is retried without writes when the port is closed', async () => {
+  it('retries without writes if the port is closed', async () => {
     await expectState(
       'backing_off',
       'LEDGER_UNREACHABLE',
@@ -128,21 +128,21 @@ describe('a ledger that cannot be used', () => {
     expect(await rowsStored(database.url)).toBe(0);
   });
 
-  it('parks the indexer without writes when the URL is https and the port is plain http', async () => {
+  it('parks without writes if the URL is https and the port is plain http', async () => {
     await using sandbox = await startSandbox({});
     const url = sandbox.url.replace('http:', 'https:');
     await expectState('parked', 'LEDGER_TLS', ledgerEnv(url), /talking to 127\.0\.0\.1:\d+ failed/);
     expect(await rowsStored(database.url)).toBe(0);
   });
 
-  it('parks the indexer without writes after retrying a rejected token', async () => {
+  it('parks without writes after retries with a rejected token', async () => {
     await using sandbox = await startSandbox({ token: 'another' });
     generateHistory(sandbox.ledger, { seed: 1, updates: 20 });
     await expectState('parked', 'LEDGER_UNAUTHENTICATED', ledgerEnv(sandbox.url), /security-sensitive/, startRun);
     expect(await rowsStored(database.url)).toBe(0);
   });
 
-  it('parks the indexer without writes when the token has no rights for the party', async () => {
+  it('parks without writes if the token has no rights for the party', async () => {
     const refusal = { code: 'NA', cause: 'A security-sensitive error has been received', errorCategory: -1 };
     await using ledger = await fakeLedger({ ...refusal, grpcCodeValue: 7, context: {}, resources: [] });
     const env = ledgerEnv(ledger.url, { LEDGER_PARTIES: 'alice::1220ab' });
@@ -150,7 +150,7 @@ describe('a ledger that cannot be used', () => {
     expect(await rowsStored(database.url)).toBe(0);
   });
 
-  it('parks the indexer without writes when the filter names an unknown package', async () => {
+  it('parks without writes if the filter names an unknown package', async () => {
     await using own = await createTestDatabase();
     await using sandbox = await startSandbox({});
     generateHistory(sandbox.ledger, { seed: 1, updates: 20 });
@@ -162,15 +162,15 @@ describe('a ledger that cannot be used', () => {
     expect(await rowsStored(own.url)).toBe(0);
   });
 
-  it('ends the program with 78 if the token would be sent in clear text to another machine', async () => {
+  it('exits with 78 if the token would be sent in clear text to another machine', async () => {
     const ended = await commandToEnd(ledgerEnv('http://ledger.example.org:7575'), ['run']);
     expectRefusal(ended, 78, 'LEDGER_TOKEN_INSECURE', /will not send the token in clear text to ledger\.example\.org/);
     expect(await rowsStored(database.url)).toBe(0);
   });
 });
 
-describe('a database that cannot be used', () => {
-  it('ends the program with 77 and names the missing grant when the role may not create the schema', async () => {
+describe('indexer with an unusable database', () => {
+  it('exits with 77 and names the missing grant if the role may not create the schema', async () => {
     await using own = await createTestDatabase();
     const role = `limited_${randomBytes(6).toString('hex')}`;
     await query(own.url, `create role ${role} login password '${canaryPassword}'`);
@@ -187,24 +187,24 @@ describe('a database that cannot be used', () => {
     }
   });
 
-  it('parks the indexer when the database does not exist', async () => {
+  it('parks if the database does not exist', async () => {
     const url = new URL(database.url);
     url.pathname = '/no_such_database';
     await expectState('parked', 'STORE_DATABASE_MISSING', databaseEnv(url.href), /does not exist.*3D000/);
   });
 
-  it('is retried when the password is wrong, because it may soon be replaced; the password is not printed', async () => {
+  it('retries if the password is wrong', async () => {
     const url = new URL(database.url);
     url.password = canaryPassword;
     await expectState('backing_off', 'STORE_PASSWORD_REFUSED', databaseEnv(url.href), /password/, startRun);
   });
 
-  it('is retried when the port of the database is closed', async () => {
+  it('retries if the database port is closed', async () => {
     const env = databaseEnv(`postgres://indexer:${canaryPassword}@127.0.0.1:9/ledger`);
     await expectState('backing_off', 'STORE_UNREACHABLE', env, /cannot be reached at 127\.0\.0\.1:9 \(ECONNREFUSED\)/);
   });
 
-  it('ends the program with 78 when its encoding is not UTF8, and nothing is created in it', async () => {
+  it('exits with 78 and creates nothing if the database encoding is not UTF8', async () => {
     const name = `ascii_${randomBytes(6).toString('hex')}`;
     const provider = `encoding 'SQL_ASCII' locale_provider libc locale 'C' template template0`;
     await query(database.url, `create database ${name} ${provider}`);
@@ -219,7 +219,7 @@ describe('a database that cannot be used', () => {
     }
   });
 
-  it('ends the program with 78 when a newer version created the schema, and the schema is not changed', async () => {
+  it('exits with 78 and stores nothing if a newer version created the schema', async () => {
     await using own = await createTestDatabase();
     await commandToEnd(databaseEnv(own.url), ['migrate']);
     await query(own.url, `insert into ${schema}.schema_migrations (id) values ('9999_from_the_future')`);
@@ -228,7 +228,7 @@ describe('a database that cannot be used', () => {
     expect(await rowsStored(own.url)).toBe(0);
   });
 
-  it('ends the program with 78 when the schema was created with another INDEXER_EXERCISE_JSON, even if it may migrate', async () => {
+  it('exits with 78 if the schema has another INDEXER_EXERCISE_JSON', async () => {
     await using own = await createTestDatabase();
     await commandToEnd({ ...databaseEnv(own.url), INDEXER_EXERCISE_JSON: 'json' }, ['migrate']);
     for (const migrate of ['auto', 'never']) {
@@ -244,8 +244,8 @@ describe('a database that cannot be used', () => {
   });
 });
 
-describe('a command line or configuration that cannot be used', () => {
-  it('ends the program with 78 and lists all problems at once, before a connection is opened', async () => {
+describe('program with invalid input', () => {
+  it('exits with 78 and lists all configuration problems at once', async () => {
     const ended = await runToEnd({
       LEDGER_URL: 'ledger.example.org',
       LEDGER_TOKEN: `${canaryToken} with blanks`,
@@ -264,14 +264,14 @@ describe('a command line or configuration that cannot be used', () => {
     expect(ended.stderr).toContain('what to do: correct the listed values');
   });
 
-  it('ends the program with 2 and suggests the nearest command and the command list when the command does not exist', async () => {
+  it('exits with 2 and suggests the nearest command if the command does not exist', async () => {
     const ended = await runToEnd({}, ['indx']);
     expect(ended.code).toBe(2);
     expect(ended.stderr).toContain('there is no command "indx"');
     expect(ended.stderr).toMatch(/did you mean index.*ledger-indexer --help/is);
   });
 
-  it('ends the program with 78 before it connects to a database when another process has its HTTP port', async () => {
+  it('exits with 78 before it writes to the database if another process uses its HTTP port', async () => {
     await using own = await createTestDatabase();
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
@@ -305,7 +305,7 @@ describe('secrets', () => {
     expect((await commandToEnd(env, ['config', '--json'])).code).toBe(0);
   });
 
-  it('are not in any line that these runs printed', () => {
+  it('are not in the output of any run in this file', () => {
     const printed = everythingPrinted();
     expect(printed.length).toBeGreaterThan(5_000);
     expect(printed).not.toContain(canaryToken);

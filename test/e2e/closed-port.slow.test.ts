@@ -34,8 +34,8 @@ async function closedPort(): Promise<number> {
   return port;
 }
 
-describe('a closed port', () => {
-  it.each(['database', 'ledger'] as const)('of the %s causes one log line per attempt', async (side) => {
+describe('indexer with a closed port', () => {
+  it.each(['database', 'ledger'] as const)('logs one line per attempt to connect to the %s', async (side) => {
     await using sandbox = await startSandbox();
     await using database = await createTestDatabase();
     const port = await closedPort();

@@ -46,8 +46,8 @@ async function found(): Promise<readonly string[]> {
   return rows.map(({ line }) => String(line));
 }
 
-describe('an indexer that is killed while it follows completions', () => {
-  it('stores each completion exactly once in the end', async () => {
+describe('indexer killed while following completions', () => {
+  it('stores each completion exactly once', async () => {
     const random = new Random(3);
     const outcomeLines: string[] = [];
     for (let life = 0; life < 12; life += 1) {
@@ -75,8 +75,8 @@ describe('an indexer that is killed while it follows completions', () => {
   }, 240_000);
 });
 
-describe('a token that loses its rights', () => {
-  it('loses no completions after its rights have returned', async () => {
+describe('indexer with revoked rights', () => {
+  it('stores all completions after the rights are granted again', async () => {
     const secret = 'a shared secret for completions';
     await world.close();
     const everything = [{ kind: 'CanReadAsAnyParty' as const }];

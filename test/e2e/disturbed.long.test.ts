@@ -9,7 +9,7 @@ import { createWorld, progress, type World } from './runs/daemon-world.ts';
 /** This is longer than the time in which the daemon treats a second signal as a repetition of the first. */
 const echoMs = 1_000;
 
-describe('a daemon that is interrupted under load', () => {
+describe('daemon under load', () => {
   const fast = { INDEXER_START: 'genesis' };
   /** Small batches are used until the interruption is over. The remaining updates are stored in large batches. */
   const slow = { ...fast, INDEXER_BATCH_UPDATES: '3' };
@@ -25,7 +25,7 @@ describe('a daemon that is interrupted under load', () => {
   });
   afterAll(() => world[Symbol.asyncDispose]());
 
-  it('ends with 0 on SIGTERM, and the next daemon resumes right after its checkpoint', async () => {
+  it('exits with 0 on SIGTERM, and the next daemon resumes after the checkpoint', async () => {
     const { stored } = world;
     await using first = world.start('stopped', slow);
     await progress(world, first, 'stopped', 200);
@@ -44,7 +44,7 @@ describe('a daemon that is interrupted under load', () => {
     expect(rows[0]?.first).toBe(rows[0]?.gap);
   });
 
-  it('ends at once on a later second SIGTERM, even while it waits for Postgres, and loses nothing', async () => {
+  it('exits with 75 on a second SIGTERM while it waits for Postgres, and loses no rows', async () => {
     const { client } = world.stored;
     await using first = world.start('insisted', slow);
     await progress(world, first, 'insisted', 100);
@@ -71,7 +71,7 @@ describe('a daemon that is interrupted under load', () => {
     expect(await world.finish(second, 'insisted')).toBe(expected);
   });
 
-  it('is replaced by a waiting second daemon when it is killed', async () => {
+  it('is replaced by a standby when it is killed', async () => {
     await using first = world.start('shared', slow);
     await progress(world, first, 'shared', 100);
     await using second = world.start('shared', fast);

@@ -78,7 +78,7 @@ async function stored(url: string, offset: number): Promise<Stored | undefined> 
   }
 }
 
-it('an externally signed transaction is in Postgres with the hash that was signed', async () => {
+it('indexer stores an externally signed transaction with the signed hash', async () => {
   await using database = await createTestDatabase();
   await using sandbox = await startSandbox();
   // The indexer starts at genesis, because a seed would store the contracts of earlier updates without their updates.

@@ -144,8 +144,8 @@ afterAll(async () => {
   await Promise.all([calm.drop(), hostile.drop()]);
 });
 
-describe('with hostile defaults of the role and the database', { timeout: 180_000 }, () => {
-  it('a seed, two connections, a restart and an archive of an earlier contract store the expected rows', async () => {
+describe('database role with hostile defaults', { timeout: 180_000 }, () => {
+  it('stores the same rows as a role without defaults, also after a restart', async () => {
     const steps = new Steps(sandbox.ledger, 5);
     let made = 0;
     const grow = (updates: number): void => {
@@ -168,12 +168,12 @@ describe('with hostile defaults of the role and the database', { timeout: 180_00
     expect(await digestOf(hostile.url, 'ledger')).toBe(await digestOf(calm.url, 'ledger'));
   });
 
-  it('verify reports no difference from the ledger and no violated invariant', async () => {
+  it('passes verify and verify --invariants', async () => {
     expect(await runVerify([], envOf(urlOf(writer)))).toMatchObject({ code: 0, outcome: 'equal' });
     expect(await runVerify(['--invariants'], envOf(urlOf(writer)))).toMatchObject({ code: 0, outcome: 'equal' });
   });
 
-  it('commands print the expected output', async () => {
+  it('prints the same command output as a role without defaults', async () => {
     const answers = async (url: string) => {
       const ran = async (...words: string[]) => await programInProcess(words, { DATABASE_URL: url });
       return {
@@ -192,7 +192,7 @@ describe('with hostile defaults of the role and the database', { timeout: 180_00
     expect((await programInProcess(['status'], { DATABASE_URL: urlOf(writer) })).code).toBe(0);
   });
 
-  it('views and functions for readers return the expected rows to a reader with such defaults', async () => {
+  it('reads the same rows from reader views as a role without defaults', async () => {
     await runCommand(grantReaderCommand, [reader], { DATABASE_URL: hostile.url });
     await setAgainstUs(reader, meaning);
     const views = await query(

@@ -20,11 +20,11 @@ const kills = Number(process.env['KILLS'] ?? 6);
  */
 const atLeastLeft = 1_500;
 
-describe(`a daemon killed with SIGKILL ${String(kills)} times`, () => {
+describe(`daemon killed with SIGKILL ${String(kills)} times`, () => {
   const seededUpdates = 700;
   const killsBySeeding = Math.ceil(kills / 4);
 
-  it('stores the same rows as an uninterrupted daemon, although it is killed while starting, seeding and following', async () => {
+  it('stores the same rows as an uninterrupted daemon', async () => {
     // The database is not migrated, so the daemon can also be killed while it creates its tables.
     await using world = await createWorld(41, await createTestDatabase());
     const { stored, sandbox } = world;

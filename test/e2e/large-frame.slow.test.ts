@@ -41,7 +41,7 @@ function append(megabytes: number): number {
   return offset;
 }
 
-it('a process with a small heap stores small frames, and parks at a large frame', { timeout: 180_000 }, async () => {
+it('indexer with a 96 MiB heap stores a 15 MB frame and parks at an 80 MB frame', { timeout: 180_000 }, async () => {
   const env = { INDEXER_START: 'genesis', NODE_OPTIONS: '--max-old-space-size=96' };
   await using daemon = startDaemon({ ledgerUrl: sandbox.url, databaseUrl: database.url, schema: 'ledger', env });
   const stored = append(15);
@@ -65,7 +65,7 @@ it('a process with a small heap stores small frames, and parks at a large frame'
   await waitFor('a line with the reason', () => daemon.output().includes('LEDGER_FRAME_TOO_LARGE') || undefined);
 });
 
-describe('the size limit of frames', () => {
+describe('frameLimitFor()', () => {
   const mebibyte = 1024 ** 2;
   it.each([
     [24_000, 4_144, 256],
@@ -73,7 +73,7 @@ describe('the size limit of frames', () => {
     [512, 432, 68],
     [4_096, 144, 26],
     [64, 144, 1],
-  ])('with %d MiB of memory and a heap of %d MiB is %d MiB', (memory, heap, largest) => {
+  ])('limits frames for %d MiB of memory and %d MiB of heap to %d MiB', (memory, heap, largest) => {
     expect(frameLimitFor({ memory: memory * mebibyte, heap: heap * mebibyte })).toBe(largest * mebibyte);
   });
 });

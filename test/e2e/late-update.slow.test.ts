@@ -29,7 +29,7 @@ async function stored(schema: string): Promise<readonly number[]> {
   return rows.map(({ offset }) => Number(offset));
 }
 
-describe('an update that arrives after later updates', () => {
+describe('late update', () => {
   it('is stored at its offset', async () => {
     await using good = await scriptedLedger(sound);
     await using swapped = await scriptedLedger([sound[0], sound[2], sound[1], sound[3], sound[4]]);
@@ -42,7 +42,7 @@ describe('an update that arrives after later updates', () => {
     expect(await digestOf(database.url, 'late')).toBe(await digestOf(database.url, 'whole'));
   });
 
-  it('is not stored when the ledger has another update at that offset', async () => {
+  it('is not stored if the ledger returns another update at its offset', async () => {
     const foreign = move(2, '00x', '00y');
     const value = Object.values(foreign['update'] as Record<string, { value: { updateId: string } }>)[0]?.value;
     if (value !== undefined) value.updateId = '1220beef';

@@ -59,7 +59,7 @@ async function expectUndisturbed(): Promise<void> {
   expect(await digestOf(database.url, 'ledger')).toBe(await digestOf(database.url, 'reference'));
 }
 
-describe('the indexer', () => {
+describe('indexer', () => {
   it('resumes after every transient error frame, and stores the same rows as without errors', async () => {
     await using indexer = await run();
     const passing = [
@@ -102,7 +102,7 @@ describe('the indexer', () => {
     expect(await digestOf(database.url, 'ledger')).toBe(before);
   });
 
-  it('does not follow a replica that lags behind its checkpoint', async () => {
+  it('backs off when the ledger end is before the checkpoint', async () => {
     await using indexer = await run();
     await indexer.reaches(sandbox.ledger.ledgerEnd());
     const { checkpoint } = await indexer.status();
@@ -115,7 +115,7 @@ describe('the indexer', () => {
     expect(await indexer.status()).toMatchObject({ state: 'backing_off', checkpoint });
   });
 
-  it('waits while requests are rejected because of load', async () => {
+  it('retries ledger-end requests rejected with RESOURCE_EXHAUSTED, without parking', async () => {
     sandbox.faults.answer = { path: '/v2/state/ledger-end', as: 'RESOURCE_EXHAUSTED', times: 3 };
     await using indexer = await run();
     await indexer.reaches(sandbox.ledger.ledgerEnd());

@@ -79,8 +79,8 @@ const becomes = (daemon: Daemon, states: readonly string[], limitMs?: number): P
     limitMs,
   );
 
-describe('an indexer whose token has expired while its stream is idle', () => {
-  it('is not ready after ten seconds and reports why, until it reads a renewed token and reopens the stream with it', async () => {
+describe('indexer with an idle stream', () => {
+  it('is not ready after ten seconds with an expired token, until the token is renewed', async () => {
     await using ledger = await GuardedLedger.start('first');
     await putToken('first');
     await using daemon = start(ledger);
@@ -111,7 +111,7 @@ describe('an indexer whose token has expired while its stream is idle', () => {
     expect(daemon.output()).not.toContain('"msg":"backing off"');
   });
 
-  it('does not enter state ledger_timeout because of a slow database, because it still polls the ledger', async () => {
+  it('polls the ledger and stays ready while the database is slow', async () => {
     await using ledger = await GuardedLedger.start('first');
     await putToken('first');
     await using daemon = start(ledger, { INDEXER_LEDGER_TIMEOUT: '2s' });
@@ -126,12 +126,12 @@ describe('an indexer whose token has expired while its stream is idle', () => {
   });
 });
 
-describe('an indexer with some failing requests', () => {
+describe('indexer with failing requests', () => {
   const ledgerEnd = '/v2/state/ledger-end';
   /** Without idle probes, only the poll sends requests. */
   const polled = { INDEXER_IDLE_PROBE_AFTER: '1m' };
 
-  it('reports the ledger end although the request for the pruned offset fails', async () => {
+  it('reports the ledger end when the pruned-offset request fails', async () => {
     await using ledger = await GuardedLedger.start('first');
     await putToken('first');
     await using daemon = start(ledger, { ...polled, INDEXER_LEDGER_TIMEOUT: '2s' });
@@ -147,7 +147,7 @@ describe('an indexer with some failing requests', () => {
     expect(await query(database.url, 'select ledger_end::int from ledger.stream')).toEqual([{ ledger_end: offset }]);
   });
 
-  it('stays ready when a response never arrives, because it repeats the request in time', async () => {
+  it('stays ready when a ledger-end response never arrives, because it retries in time', async () => {
     await using ledger = await GuardedLedger.start('first');
     await putToken('first');
     await using daemon = start(ledger, { ...polled, INDEXER_LEDGER_TIMEOUT: '6s' });
@@ -168,7 +168,7 @@ describe('an indexer with some failing requests', () => {
     expect([...states]).toEqual(['live']);
   });
 
-  it('stays ready while updates arrive, although a Retry-After of minutes stops its requests', async () => {
+  it('becomes ready when an update arrives, although a Retry-After stops its requests', async () => {
     await using ledger = await GuardedLedger.start('first');
     await putToken('first');
     await using daemon = start(ledger, { ...polled, INDEXER_LEDGER_TIMEOUT: '3s' });
@@ -190,8 +190,8 @@ describe('an indexer with some failing requests', () => {
   });
 });
 
-describe('an indexer that waits for the next attempt', () => {
-  it('resumes within seconds when its rejected token is replaced, also while parked', async () => {
+describe('parked indexer', () => {
+  it('resumes when its rejected token is replaced', async () => {
     await using ledger = await GuardedLedger.start('good', 'better');
     await putToken('refused');
     await using daemon = start(ledger);
@@ -207,7 +207,7 @@ describe('an indexer that waits for the next attempt', () => {
     await storesUpTo(daemon, 4);
   });
 
-  it('resumes within seconds when missing rights are granted, and only checks the rights until then', async () => {
+  it('does not reconnect until missing rights are granted, then resumes', async () => {
     await using ledger = await GuardedLedger.start('good');
     ledger.rights = false;
     await putToken('good');
@@ -222,7 +222,7 @@ describe('an indexer that waits for the next attempt', () => {
     await storesUpTo(daemon, 3);
   });
 
-  it('does not retry faster when a gateway rejects only the stream and the rights exist', async () => {
+  it('does not reconnect early if a gateway rejects the stream although the rights exist', async () => {
     await using ledger = await GuardedLedger.start('good');
     ledger.refusal = { status: 403, headers: {}, of: 'handshakes' };
     await putToken('good');

@@ -65,7 +65,7 @@ const renewed = (indexer: IndexerRun, times: number): Promise<true> =>
     120_000 + times * 2_000,
   );
 
-it('an indexer reopens the stream of completions with each new token, before the previous one expires', async () => {
+it('indexer reopens the completion stream with each new token before the old token expires', async () => {
   await using lasting = await startOidc({ tokenSeconds: 12 });
   await using ledger = await startSandbox({
     auth: { jwksUrl: lasting.jwksUrl, audience, users: [{ id: clientId, rights: [{ kind: 'CanReadAsAnyParty' }] }] },
@@ -83,9 +83,9 @@ it('an indexer reopens the stream of completions with each new token, before the
   await indexer.completionsReach(ledger.ledger.ledgerEnd());
 });
 
-describe('an indexer with tokens that live two seconds', () => {
+describe('indexer with two-second tokens', () => {
   it(
-    `streams without gaps or duplicates over ${renewalCount} renewals, and is always ready`,
+    `stores all updates without gaps or duplicates over ${renewalCount} token renewals`,
     async () => {
       const begunAt = Date.now() / 1000;
       await using indexer = await run('renewed');
@@ -110,7 +110,7 @@ describe('an indexer with tokens that live two seconds', () => {
     240_000 + renewalCount * 2_000,
   );
 
-  it('survives an outage of the provider that is longer than the lifetime of a token', async () => {
+  it('resumes after a provider outage that is longer than the token lifetime', async () => {
     await using indexer = await run('outage');
     // First the indexer needs a token and a stream that it can lose.
     await waitFor('the indexer is live', async () => ((await indexer.status()).state === 'live' ? true : undefined));
@@ -131,7 +131,7 @@ describe('an indexer with tokens that live two seconds', () => {
     expect(await digestOf(database.url, 'outage')).toBe(await undisturbed());
   });
 
-  it('parks with the reason when the provider rejects the client, and does not print the secret', async () => {
+  it('parks if the provider rejects the client, and does not log the secret', async () => {
     await using indexer = await run('refused', { LEDGER_OAUTH_CLIENT_SECRET: `${clientSecret}-wrong` });
     await waitFor('the indexer parks', async () => ((await indexer.status()).state === 'parked' ? true : undefined));
     expect((await indexer.status()).lastError).toMatchObject({
@@ -141,7 +141,7 @@ describe('an indexer with tokens that live two seconds', () => {
     expect(indexer.log.join('')).not.toContain(clientSecret);
   });
 
-  it('parks after two new tokens when the participant requires another audience', async () => {
+  it('parks after two token renewals if the participant requires another audience', async () => {
     await sandbox.close();
     sandbox = await startSandbox({ auth: { jwksUrl: oidc.jwksUrl, audience: 'somebody-else' } });
     await using indexer = await run('audience');

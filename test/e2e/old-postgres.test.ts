@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 it.each([[['run']], [['migrate']]])(
-  '%j ends with 78, names the required version, and creates nothing',
+  'command %j exits with 78 on an old Postgres and names the required version',
   needs(noOldServer),
   async (argv) => {
     const { code, stderr } = await runToEnd({ DATABASE_URL: database.url, LEDGER_URL: 'http://127.0.0.1:9' }, argv);

@@ -63,8 +63,8 @@ async function parksWith(user: 'reader' | 'admin', code: string): Promise<void> 
   expect((await indexer.status()).lastError).toMatchObject({ code });
 }
 
-describe('an indexer whose user may only read', () => {
-  it('follows without the participant id, and reports that once, however often it reconnects', async () => {
+describe('indexer with read-only rights', () => {
+  it('runs without the participant id, and logs the missing id once', async () => {
     const stored = await indexAs('reader', async (indexer) => {
       // The test runs only this stream, because the stream of completions would log another message.
       sandbox.faults.cut = { path: '/v2/updates', times: 2 };
@@ -79,7 +79,7 @@ describe('an indexer whose user may only read', () => {
     expect(stored).toBeNull();
   });
 
-  it('stores the id when it may read it, and keeps it when the right is revoked', async () => {
+  it('keeps a stored participant id when the right to read the id is revoked', async () => {
     expect(await indexAs('reader')).toBeNull();
     const known = await indexAs('admin', async (indexer) => {
       expect(indexer.logged(unknown)).toBe(0);
@@ -91,7 +91,7 @@ describe('an indexer whose user may only read', () => {
     await parksWith('admin', 'PARTICIPANT_CHANGED');
   });
 
-  it('rejects a rewritten history also without a participant id', async () => {
+  it('parks on rewritten history without a participant id', async () => {
     await indexAs('reader');
     sandbox.ledger.participantId = 'participant2::1220bb';
     sandbox.ledger.rewriteAfter(0);

@@ -46,8 +46,8 @@ async function quarantine(schema: string, ...words: readonly string[]): Promise<
   return lines;
 }
 
-describe('an update that cannot be stored', () => {
-  it('stops the stream with its offset unless quarantine is allowed', async () => {
+describe('invalid update', () => {
+  it('parks the indexer and is reported with its offset unless quarantine is allowed', async () => {
     await using ledger = await scriptedLedger(odd);
     await using run = await runIndexer(env(ledger.url, 'stopped'));
     const status = await waitFor('the indexer parks', async () => {
@@ -60,7 +60,7 @@ describe('an update that cannot be stored', () => {
     expect(await query(database.url, 'select from stopped.quarantine')).toEqual([]);
   });
 
-  it('is quarantined if that is allowed, and is later stored like any other update', async () => {
+  it('is quarantined if INDEXER_QUARANTINE is set, and stored by a later retry', async () => {
     await using good = await scriptedLedger(sound);
     await using bad = await scriptedLedger(odd);
     {

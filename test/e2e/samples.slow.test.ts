@@ -90,8 +90,8 @@ function withoutToken(frame: Message): Message {
   return 'streamContinuationToken' in frame ? { ...frame, streamContinuationToken: '' } : frame;
 }
 
-describe.each(['LEDGER_EFFECTS', 'ACS_DELTA'])('the samples under %s', (shape) => {
-  it('are stored with every field of every update and of every active contract', async () => {
+describe.each(['LEDGER_EFFECTS', 'ACS_DELTA'])('indexer with shape %s', (shape) => {
+  it('stores every field of all sample updates and active contracts', async () => {
     const { updates, entries } = samples;
     expect(Math.min(updates.length, entries.length)).toBeGreaterThan(3);
     const sandbox = await startSandbox();
@@ -112,7 +112,7 @@ describe.each(['LEDGER_EFFECTS', 'ACS_DELTA'])('the samples under %s', (shape) =
     );
   });
 
-  it('move the checkpoint and the record times by their OffsetCheckpoints', async () => {
+  it('moves the checkpoint and the record times to each sample OffsetCheckpoint', async () => {
     for (const sample of samples.checkpoints) {
       const sandbox = await startSandbox();
       const run = await start(sandbox, shape);

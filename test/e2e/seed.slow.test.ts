@@ -43,8 +43,8 @@ async function inState(indexer: IndexerRun, state: string): Promise<void> {
   await waitFor(`the state ${state}`, async () => ((await indexer.status()).state === state ? true : undefined));
 }
 
-describe('a seed', () => {
-  it('continues without parking however many tokens expire, if entries are stored with each token', async () => {
+describe('seed', () => {
+  it('continues after five expired tokens if entries were stored with each token', async () => {
     const times = 5;
     const path = '/v2/state/active-contracts';
     sandbox.faults.streamFailure = { path, failure: 'ACCESS_TOKEN_EXPIRED', afterFrames: 2, times };
@@ -57,14 +57,14 @@ describe('a seed', () => {
     expect(await digestOf(database.url, 'ledger')).toBe(await digestOf(database.url, 'reference'));
   });
 
-  it('parks when every token expires before anything is stored', async () => {
+  it('parks if every token expires before any entry is stored', async () => {
     sandbox.faults.streamFailure = { path: '/v2/state/active-contracts', failure: 'ACCESS_TOKEN_EXPIRED' };
     await using indexer = await run();
     await inState(indexer, 'parked');
     expect(indexer.logged('backing off')).toBe(2);
   });
 
-  it('uses a seeded contract to detect rewritten history if nothing was streamed and the participant id is unreadable', async () => {
+  it('detects rewritten history from a seeded contract if no update was streamed', async () => {
     {
       await using indexer = await run();
       await inState(indexer, 'live');

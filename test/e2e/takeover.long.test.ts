@@ -36,21 +36,21 @@ const lockSession = `select pg_terminate_backend(l.pid) from pg_locks l join pg_
   where l.locktype = 'advisory' and l.granted and a.datname = current_database()
     and a.application_name = 'ledger-indexer lock'`;
 
-describe('a standby', { timeout: 120_000 }, () => {
-  it('takes over at once from a process that was killed', async () => {
+describe('standby', { timeout: 120_000 }, () => {
+  it('takes over at once from a killed process', async () => {
     await using pair = await startPair();
     await measured(pair, 'SIGKILL', afterDeathMs, () => pair.leader.signal('SIGKILL'));
     await expectSameAsCalm(pair);
   });
 
-  it('takes over at once from a process that is stopped by SIGTERM', async () => {
+  it('takes over at once from a process stopped by SIGTERM', async () => {
     await using pair = await startPair();
     await measured(pair, 'SIGTERM', afterDeathMs, () => pair.leader.signal('SIGTERM'));
     expect(await pair.leader.exited).toEqual({ code: 0, signal: null });
     await expectSameAsCalm(pair);
   });
 
-  it('takes over at once when the session with the lock is ended, unless the writer itself resumes', async () => {
+  it('takes over, or the writer resumes, at once when the session with the lock ends', async () => {
     await using pair = await startPair();
     await measured(pair, 'session of the lock terminated', afterDeathMs, async () => {
       await pair.stored.client.query(lockSession);
@@ -58,7 +58,7 @@ describe('a standby', { timeout: 120_000 }, () => {
     await expectSameAsCalm(pair);
   });
 
-  it('takes over within the lease from a frozen process, which later becomes a standby and writes nothing', async () => {
+  it('takes over after the lease from a frozen process, which then becomes a standby', async () => {
     await using pair = await startPair();
     await measured(pair, 'SIGSTOP', afterSilenceMs, () => {
       pair.leader.signal('SIGSTOP');
@@ -73,13 +73,13 @@ describe('a standby', { timeout: 120_000 }, () => {
     expect(await pair.epoch()).toBe(epoch);
   });
 
-  it('takes over within the lease when the connection of the writer is half open', async () => {
+  it('takes over after the lease when the connection of the writer is half open', async () => {
     await using pair = await startPair();
     await measured(pair, 'network frozen', afterSilenceMs, () => pair.road.freeze());
     await expectSameAsCalm(pair);
   });
 
-  it.each([0.3, 0.9])('takes over within the lease when the connection freezes at %f of a batch', async (share) => {
+  it.each([0.3, 0.9])('takes over after the lease when the connection freezes at %f of a batch', async (share) => {
     await using pair = await startPair();
     await measured(pair, `network frozen ${share} through a batch`, afterSilenceMs, async () => {
       const frozen = pair.road.freezeAt('move-checkpoint', share);
@@ -89,7 +89,7 @@ describe('a standby', { timeout: 120_000 }, () => {
     await expectSameAsCalm(pair);
   });
 
-  it('takes over from a process with an event loop blocked for longer than the lease, which becomes a standby', async () => {
+  it('takes over from a process whose event loop is blocked for longer than the lease', async () => {
     const block = `process.on('SIGUSR2',()=>{const end=performance.now()+${2 * leaseMs};while(performance.now()<end);})`;
     await using pair = await startPair({ NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(block)}` });
     await measured(pair, 'event loop blocked', afterSilenceMs, () => pair.leader.signal('SIGUSR2'));
@@ -97,7 +97,7 @@ describe('a standby', { timeout: 120_000 }, () => {
     await expectSameAsCalm(pair);
   });
 
-  it('is live but not ready, and reports its state', async () => {
+  it('returns 200 for /livez and 503 for /readyz, and reports its state', async () => {
     await using pair = await startPair();
     const http = await pair.standby.http();
     const ready = await fetch(`${http}/readyz`);

@@ -53,8 +53,8 @@ function run(schema: string): Promise<IndexerRun> {
   });
 }
 
-describe('a token file', () => {
-  it('that is renewed in time makes the stream use the new token under load and when idle, without a phase change', async () => {
+describe('indexer with LEDGER_TOKEN_FILE', () => {
+  it('reopens the stream with each renewed token, under load and when idle, without backoff', async () => {
     await rotate();
     await using indexer = await run('file');
     const traffic = startTraffic(sandbox.ledger, { seed: 8, updatesPerSecond: 100 });
@@ -81,7 +81,7 @@ describe('a token file', () => {
     expect(await digestOf(database.url, 'file')).toBe(await digestOf(database.url, 'reference'));
   });
 
-  it('that is not renewed does not affect the stream', async () => {
+  it('keeps one stream if the token file is not renewed', async () => {
     await rotate();
     await using indexer = await run('old');
     await indexer.reaches(0);

@@ -23,7 +23,7 @@ afterEach(() => rm(folder, { recursive: true }));
 const file = (name: string): string => join(folder, name);
 
 describe('a token file', () => {
-  it('that is empty, missing, invalid or a swapped link does not interrupt the stream while the last token is valid', async () => {
+  it('may be empty, missing, invalid or replaced while the last token is valid', async () => {
     await using world = await FaultWorld.open({ auth: { secret, users: [{ id: 'reader', rights }] } });
     let tokens = 0;
     const good = () => token(signer, { sub: 'reader', jti: String((tokens += 1)) });
@@ -51,7 +51,7 @@ describe('a token file', () => {
     await world.expectUndisturbed('ledger', { LEDGER_TOKEN_FILE: file('token') });
   });
 
-  it('is reported as invalid if the last token has expired or was rejected', async () => {
+  it('causes LEDGER_TOKEN_MALFORMED after the last token has expired or was rejected', async () => {
     for (const end of ['ended', 'refused']) {
       const tokenFile = file(end);
       const source = createTokenSource({ tokenFile });
@@ -73,14 +73,14 @@ describe('a token file', () => {
   });
 });
 
-describe('requests that are rejected while the stream is accepted', () => {
+describe('rejected ledger-end requests', () => {
   let oidc: Oidc;
   beforeEach(async () => {
     oidc = await startOidc({ tokenSeconds: 120 });
   });
   afterEach(() => oidc.stop());
 
-  it('request only one new token in total', async () => {
+  it('cause at most one token request', async () => {
     const auth = { jwksUrl: oidc.jwksUrl, audience, users: [{ id: clientId, rights }] };
     await using world = await FaultWorld.open({ auth });
     await using indexer = await world.run('ledger', {
@@ -106,8 +106,8 @@ describe('requests that are rejected while the stream is accepted', () => {
   });
 });
 
-describe('rejections while active contracts are read', () => {
-  it('are no longer counted after the contracts are published, also if no entry has a continuation token', async () => {
+describe('rejected handshakes of the seed', () => {
+  it('are no longer counted after the seed is published', async () => {
     await using world = await FaultWorld.open({ release: '3.4' });
     const { faults } = world.sandbox;
     faults.refuseUpgrade = { path: '/v2/state/active-contracts', times: 2, as: 'UNAUTHENTICATED' };
@@ -124,7 +124,7 @@ describe('rejections while active contracts are read', () => {
 });
 
 describe('a token that cannot be sent in a handshake', () => {
-  it('parks the indexer and is not printed', async () => {
+  it('parks the indexer, and is not logged', async () => {
     await using world = await FaultWorld.open();
     const padded = 'a-token-with-padding==';
     await using indexer = await world.run('ledger', { LEDGER_TOKEN: padded });

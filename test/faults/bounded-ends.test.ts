@@ -128,18 +128,18 @@ async function isStoredUpTo(offset: number): Promise<void> {
 describe('a bounded run', () => {
   it.each([
     ['a topology update', 2],
-    ['the half of a reassignment that leaves', 3],
-    ['the half that arrives', 4],
+    ['an unassign', 3],
+    ['an assign', 4],
     ['an offset without an update', 6],
     ['the last offset before an update', 8],
     ['a topology update after a hole', 10],
-    ['the ledger end, where only a checkpoint is', 15],
-  ])('stores everything up to %s and ends', async (_what, offset) => {
+    ['the ledger end without an update', 15],
+  ])('stores all updates up to %s, and ends', async (_what, offset) => {
     await runUpTo(offset);
     await isStoredUpTo(offset);
   });
 
-  it('does nothing when it is repeated', async () => {
+  it('changes nothing when it is repeated', async () => {
     await runUpTo(2);
     await runUpTo(2);
     await isStoredUpTo(2);
@@ -154,14 +154,14 @@ describe('a bounded run', () => {
     expect(await digestOf(database.url, 'ledger')).toBe(await digestOf(database.url, 'whole'));
   });
 
-  it.each([2, 10])('ends at a topology update outside of the filter, at offset %i', async (offset) => {
+  it.each([2, 10])('ends at offset %i, a topology update outside the filter', async (offset) => {
     const more = { LEDGER_TOPOLOGY: 'false' };
     await runUpTo(offset, 'ledger', more);
     const [stream] = await query(database.url, 'select checkpoint::int from ledger.stream');
     expect(stream).toEqual({ checkpoint: offset });
   });
 
-  it('waits for an end offset without an update, and ends when the ledger has passed it', async () => {
+  it('waits until the ledger end passes an end offset without an update', async () => {
     const running = runUpTo(20);
     await waitFor('it waits', async () => {
       const rows = await query(database.url, 'select checkpoint from ledger.stream').catch(() => []);

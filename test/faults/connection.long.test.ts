@@ -25,7 +25,7 @@ describe('the connection to the ledger', () => {
     await world.expectUndisturbed();
   });
 
-  it('is closed when it is half open and pings get no response', async () => {
+  it('is closed if pings get no response', async () => {
     world.sandbox.faults.halfOpen = { path, afterFrames: 20 };
     await using indexer = await world.run('ledger', { INDEXER_PING_INTERVAL: '100ms' });
     await failedWith(indexer, 'LEDGER_PING_TIMEOUT');
@@ -34,7 +34,7 @@ describe('the connection to the ledger', () => {
     await world.expectUndisturbed();
   });
 
-  it('is not treated as completed when it is closed with 1000, 1001 or 1011', async () => {
+  it('is reopened after a close with 1000, 1001 or 1011', async () => {
     await using indexer = await world.run();
     for (const code of [1000, 1001, 1011]) {
       await world.reachesEnd(indexer);
@@ -47,7 +47,7 @@ describe('the connection to the ledger', () => {
     await world.expectUndisturbed();
   });
 
-  it('is retried after RST, a timeout or a response of 503', async () => {
+  it('is retried after connection resets and 503 responses', async () => {
     world.sandbox.faults.refuseConnections = true;
     await using indexer = await world.run();
     await failedWith(indexer, 'LEDGER_UNREACHABLE');
@@ -59,8 +59,8 @@ describe('the connection to the ledger', () => {
   });
 });
 
-describe('an address whose host does not resolve', () => {
-  it('is retried indefinitely, because the name may become resolvable again', async () => {
+describe('a host name that does not resolve', () => {
+  it('makes the indexer back off and retry', async () => {
     await using indexer = await world.run('ledger', { LEDGER_URL: 'http://nowhere.invalid:7575' });
     await waitFor('three tries', () => (indexer.logged('ledger failed, trying again') >= 3 ? true : undefined));
     expect(await indexer.status()).toMatchObject({ state: 'backing_off', lastError: { code: 'LEDGER_UNREACHABLE' } });
@@ -68,7 +68,7 @@ describe('an address whose host does not resolve', () => {
 });
 
 describe('compression of frames', () => {
-  it('is never offered, so that a small frame cannot expand into a large one', async () => {
+  it('is not offered in the handshake', async () => {
     const offeredExtensions: unknown[] = [];
     const ledger = await startFakeLedger({
       options: { perMessageDeflate: true },
@@ -85,7 +85,7 @@ describe('compression of frames', () => {
 });
 
 describe('a frame', () => {
-  it('larger than LEDGER_MAX_FRAME_BYTES parks the indexer with its position, after everything before it is stored', async () => {
+  it('parks the indexer with its position if it exceeds LEDGER_MAX_FRAME_BYTES', async () => {
     const atOffset = world.someOffset();
     world.sandbox.faults.oversizedFrames = { path, atOffset, bytes: 3_000_000 };
     await using indexer = await world.run('ledger', { LEDGER_MAX_FRAME_BYTES: '1MiB' });
@@ -100,10 +100,10 @@ describe('a frame', () => {
   });
 
   it.each([
-    ['cut off', 'invalidJson', 'UPDATE_UNDECODABLE'],
+    ['truncated', 'invalidJson', 'UPDATE_UNDECODABLE'],
     ['not UTF-8', 'invalidUtf8', 'LEDGER_UNDECODABLE'],
     ['binary', 'binaryFrames', 'LEDGER_UNDECODABLE'],
-  ] as const)('that is %s is requested again, then parks the indexer with its position', async (_what, fault, code) => {
+  ] as const)('is requested again, then parks the indexer, if it is %s', async (_what, fault, code) => {
     const atOffset = world.someOffset();
     world.sandbox.faults[fault] = { path, atOffset };
     await using indexer = await world.run();
@@ -116,7 +116,7 @@ describe('a frame', () => {
   });
 
   it.each(['invalidJson', 'invalidUtf8', 'binaryFrames'] as const)(
-    'that is damaged once (%s) is stored when it is sent again',
+    'is stored on the second attempt if it is damaged once (%s)',
     async (fault) => {
       world.sandbox.faults[fault] = { path, atOffset: world.someOffset(), times: 1 };
       await using indexer = await world.run();
@@ -126,7 +126,7 @@ describe('a frame', () => {
     },
   );
 
-  it('in two fragments is read as one frame', async () => {
+  it('is read completely if it arrives in two fragments', async () => {
     world.sandbox.faults.splitFrames = { path };
     await using indexer = await world.run();
     await world.reachesEnd(indexer);
@@ -134,7 +134,7 @@ describe('a frame', () => {
     await world.expectUndisturbed();
   });
 
-  it('of an unknown kind is stored unchanged', async () => {
+  it('is stored and counted as unknown if its kind is unknown', async () => {
     world.sandbox.faults.unknownKind = { path, atOffset: world.someOffset(), times: 1 };
     await using indexer = await world.run('ledger', { INDEXER_UNKNOWN_UPDATES: 'store' });
     await world.reachesEnd(indexer);
@@ -142,8 +142,8 @@ describe('a frame', () => {
   });
 });
 
-describe('the order of updates', () => {
-  it('is checked, and updates in wrong order are rejected and park the indexer the third time', async () => {
+describe('update order check', () => {
+  it('parks the indexer if the order is wrong three times', async () => {
     world.sandbox.faults.swapUpdates = { path, atOffset: world.someOffset() };
     await using indexer = await world.run();
     const { code } = await parked(indexer);
@@ -152,7 +152,7 @@ describe('the order of updates', () => {
     expect((await indexer.status()).checkpoint).toBeLessThan(world.someOffset());
   });
 
-  it('is accepted if a wrong order is corrected on the next attempt', async () => {
+  it('accepts a correct order on the second attempt', async () => {
     world.sandbox.faults.swapUpdates = { path, atOffset: world.someOffset(), times: 1 };
     await using indexer = await world.run();
     await world.reachesEnd(indexer);
@@ -160,7 +160,7 @@ describe('the order of updates', () => {
     await world.expectUndisturbed();
   });
 
-  it('permits repeated updates and checkpoints, which are ignored', async () => {
+  it('ignores repeated updates and checkpoints', async () => {
     world.sandbox.faults.duplicateUpdates = { path };
     world.sandbox.faults.duplicateCheckpoints = true;
     await using indexer = await world.run();
@@ -171,8 +171,8 @@ describe('the order of updates', () => {
   });
 });
 
-describe('errors of the ledger', () => {
-  it('are recognized even if they have no text', async () => {
+describe('ledger errors', () => {
+  it('are recognized by their code if they have no message', async () => {
     world.sandbox.faults.errorFrameOnce = { body: { code: 'SERVICE_NOT_RUNNING', errorCategory: 1 }, afterFrames: 20 };
     await using indexer = await world.run();
     await world.reachesEnd(indexer);

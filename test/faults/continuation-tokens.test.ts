@@ -96,8 +96,8 @@ async function isSeededAt(offset: number): Promise<void> {
   expect((await query(database.url, lived)).map(({ id }) => id)).toEqual(expectedIds);
 }
 
-describe('the token of an interrupted seed', () => {
-  it('resumes after the last commit at the same offset, and no entry is read twice', async () => {
+describe('continuation token of an interrupted seed', () => {
+  it('resumes the seed at the same offset without reading entries twice', async () => {
     const { offset, token, entries } = await beginSeed();
     goOn();
     expect(sandbox.ledger.ledgerEnd()).toBeGreaterThan(offset);
@@ -113,7 +113,7 @@ describe('the token of an interrupted seed', () => {
     await isSeededAt(offset);
   });
 
-  it('is discarded with its entries, and the seed restarts, when the ledger no longer recognizes the token', async () => {
+  it('is discarded with its entries if the ledger does not recognize it', async () => {
     const { offset } = await beginSeed();
     const token = Buffer.from('of another start of the participant').toString('base64');
     await query(database.url, `update ledger.stream set seed_token = '${token}'`);
@@ -121,7 +121,7 @@ describe('the token of an interrupted seed', () => {
   });
 
   it.each(['PARTICIPANT_PRUNED_DATA_ACCESSED', 'OFFSET_AFTER_LEDGER_END'] as const)(
-    'is also discarded if its offset is rejected with %s',
+    'is discarded if its offset is rejected with %s',
     async (failure) => {
       const { offset, token } = await beginSeed();
       sandbox.faults.streamFailure = { path: listPath, failure, times: 1 };
@@ -144,7 +144,7 @@ describe('the token of an interrupted seed', () => {
     await isSeededAt(end);
   }
 
-  it('is rejected by the ledger if it belongs to another offset, and its entries are removed', async () => {
+  it('is discarded with its entries if it belongs to another offset', async () => {
     const { offset } = await beginSeed();
     await query(database.url, `update ledger.stream set seed_offset = ${offset - 7}`);
     goOn();
@@ -154,7 +154,7 @@ describe('the token of an interrupted seed', () => {
     await isSeededAt(sandbox.ledger.ledgerEnd());
   });
 
-  it('is not sent with another filter, but is kept until the indexer runs with the previous filter again', async () => {
+  it('is kept while another filter parks the indexer', async () => {
     const { offset, token } = await beginSeed();
     const before = await digestOf(database.url, 'ledger');
     {
@@ -169,7 +169,7 @@ describe('the token of an interrupted seed', () => {
     await isSeededAt(offset);
   });
 
-  it('leaves no part of a list stored, however often pruning invalidates it', async () => {
+  it('is discarded with its entries each time pruning invalidates the list', async () => {
     await beginSeed();
     sandbox.faults.streamFailure = {
       path: listPath,

@@ -59,10 +59,10 @@ const published = async (): Promise<unknown> =>
 
 const activeNow = (): number => [...sandbox.ledger.activeAt(sandbox.ledger.ledgerEnd())].length;
 
-describe('a list with continuation tokens that a gateway closes early with 1000', () => {
+describe('a truncated list with continuation tokens', () => {
   beforeEach(() => open({}, 150));
 
-  it('is resumed after each early close, and published when the ledger has no more entries', async () => {
+  it('is resumed after each early close, and published when it is complete', async () => {
     gateway.cuts = ({ path, frames }) => path === listPath && frames === 10;
     await using indexer = await index();
     await isLive(indexer);
@@ -72,7 +72,7 @@ describe('a list with continuation tokens that a gateway closes early with 1000'
     await expectComplete();
   });
 
-  it('parks the indexer without publishing when it makes no progress', async () => {
+  it('parks the indexer and is not published if it makes no progress', async () => {
     gateway.cuts = ({ path }) => path === listPath;
     await using indexer = await index();
     const { code, remedy } = await parked(indexer);
@@ -83,8 +83,8 @@ describe('a list with continuation tokens that a gateway closes early with 1000'
 
   it.each([
     ['every stream before its first entry', (): boolean => true],
-    ['the request alone', ({ opened }: PassingFrame): boolean => opened > 0],
-  ])('is not confirmed complete if HTTP does not return lists and the gateway closes %s', async (_, closes) => {
+    ['every later stream before its first entry', ({ opened }: PassingFrame): boolean => opened > 0],
+  ])('parks the indexer if HTTP returns no list and the gateway closes %s', async (_, closes) => {
     gateway.listAnswer = 404;
     gateway.cuts = (cut) => cut.path === listPath && cut.frames === 0 && closes(cut);
     await using indexer = await index();
@@ -93,7 +93,7 @@ describe('a list with continuation tokens that a gateway closes early with 1000'
     expect(await published()).toBe(false);
   });
 
-  it('is confirmed without being read again after a crash between its last entry and the check', async () => {
+  it('is not read again after a crash before the completeness check', async () => {
     gateway.listAnswer = 503;
     {
       await using indexer = await index();
@@ -113,7 +113,7 @@ describe('a list with continuation tokens that a gateway closes early with 1000'
 });
 
 describe('a list without continuation tokens', () => {
-  it('is read again from its beginning after an early close, until two readings agree', async () => {
+  it('is read again after each early close', async () => {
     await open({ release: '3.4' }, 150);
     gateway.cuts = ({ path, frames, opened }) => path === listPath && frames === 10 && opened < 3;
     await using indexer = await index();
@@ -122,7 +122,7 @@ describe('a list without continuation tokens', () => {
     await expectComplete();
   });
 
-  it('is never published if every reading ends early, and the indexer parks and reports the numbers of entries', async () => {
+  it('parks the indexer and is not published if every reading ends early', async () => {
     await open({ release: '3.4' }, 150);
     gateway.cuts = ({ path, frames }) => path === listPath && frames === 10;
     await using indexer = await index();
@@ -131,7 +131,7 @@ describe('a list without continuation tokens', () => {
     expect(await published()).toBe(false);
   });
 
-  it('that is too long for HTTP is read again with other contents, so that a byte limit would end it at another entry', async () => {
+  it('parks the indexer if a byte limit ends each reading at another entry', async () => {
     await open({ release: '3.4' }, 900);
     expect(activeNow()).toBeGreaterThan(230);
     const most = 200 * 1500;
@@ -147,7 +147,7 @@ describe('a list without continuation tokens', () => {
     await expectComplete();
   });
 
-  it('is confirmed after several failed requests, without being read again for each of them', async () => {
+  it('is confirmed by repeated requests without being read again', async () => {
     await open({ release: '3.4' }, 150);
     gateway.listAnswer = 503;
     await using indexer = await index();
@@ -158,7 +158,7 @@ describe('a list without continuation tokens', () => {
     await expectComplete();
   });
 
-  it('is confirmed complete even if the stream first closes twice before any entry', async () => {
+  it('is published after the stream has closed twice before any entry', async () => {
     await open({}, 150);
     gateway.cuts = ({ path, opened }) => path === listPath && opened < 2;
     await using indexer = await index();

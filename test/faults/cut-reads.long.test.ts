@@ -45,7 +45,7 @@ function fallBehind(): void {
 }
 
 describe('the command reseed', () => {
-  it('behind a gateway that closes lists early ends only contracts that are missing in the complete list', async () => {
+  it('ends only contracts missing in the complete list if a gateway closes lists early', async () => {
     fallBehind();
     cutLists();
     await world.command(reseed, 'ledger', env);
@@ -55,7 +55,7 @@ describe('the command reseed', () => {
     expect(await world.broken()).toEqual([]);
   }, 120_000);
 
-  it('changes nothing and reports why if the list cannot be confirmed complete', async () => {
+  it('fails without changes if the list cannot be confirmed complete', async () => {
     fallBehind();
     const before = await digestOf(world.database.url, 'ledger');
     withoutTokens();
@@ -70,13 +70,13 @@ describe('the command reseed', () => {
 describe('the command verify', () => {
   const verify = (...words: string[]) => runVerify(words, world.env('ledger', env));
 
-  it('with --acs resumes after an early close, and compares the complete list', async () => {
+  it('resumes --acs after an early close, and compares the complete list', async () => {
     cutLists();
     const { outcome, results } = await verify('--acs');
     expect([outcome, results[0]?.compared]).toEqual(['equal', activeNow()]);
   });
 
-  it('with --acs is undecided about a list that is not confirmed complete', async () => {
+  it('reports --acs as undecided if the list is not confirmed complete', async () => {
     withoutTokens();
     cutLists();
     const { code, results } = await verify('--acs');
@@ -85,7 +85,7 @@ describe('the command verify', () => {
     expect(results[0]?.note).toContain('cannot be verified as complete');
   });
 
-  it('with --range resumes after an early close, and reports no surplus rows', async () => {
+  it('resumes --range after an early close, and reports no surplus rows', async () => {
     cutUpdates();
     const checkpoint = await world.checkpoint();
     const { outcome, results } = await verify('--range', '1', String(checkpoint));
@@ -93,7 +93,7 @@ describe('the command verify', () => {
     expect([outcome, results[0]?.compared]).toEqual(['equal', stored?.['updates']]);
   });
 
-  it('with --range is undecided if it makes no progress', async () => {
+  it('reports --range as undecided if it makes no progress', async () => {
     gateway.cuts = ({ path }) => path === '/v2/updates';
     const { code, results } = await verify('--range', '1', String(await world.checkpoint()));
     expect([code, results[0]?.outcome]).toEqual([2, 'undecided']);
@@ -102,7 +102,7 @@ describe('the command verify', () => {
 });
 
 describe('the command ledger', () => {
-  it('acs prints the complete list, or fails', async () => {
+  it('prints the complete list of acs, or fails', async () => {
     cutLists();
     expect((await run(['acs', '--json'], { env: world.env('ledger', env) })).rows).toHaveLength(activeNow());
     withoutTokens();
@@ -111,7 +111,7 @@ describe('the command ledger', () => {
     });
   });
 
-  it('updates prints the complete range, or fails', async () => {
+  it('prints the complete range of updates, or fails', async () => {
     cutUpdates();
     const complete = await run(['updates', '--json'], { env: world.env('ledger') });
     expect((await run(['updates', '--json'], { env: world.env('ledger', env) })).rows).toEqual(complete.rows);

@@ -8,7 +8,7 @@ import { FaultWorld } from './fault-world.ts';
 const connections = 6;
 const sessions = (): number => Number(queryObjects(StoreSession));
 
-it('an indexer that has reconnected keeps only its last session in memory', async () => {
+it('the indexer releases earlier sessions from memory after it reconnects', async () => {
   await using world = await FaultWorld.open();
   await using indexer = await world.run();
   await world.reachesEnd(indexer);

@@ -78,8 +78,8 @@ function lines(indexer: IndexerRun, words: string): readonly string[] {
 const releases: readonly Release[] = ['3.5', '3.6', '3.7'];
 const versions = { '3.4': '3.4.12', '3.5': '3.5.10', '3.6': '3.6.2', '3.7': '3.7.4' };
 
-describe.each(releases)('with a participant of %s, reassignments in flight are kept', (release) => {
-  it('by a seed, which also stores the release', async () => {
+describe.each(releases)('in-flight reassignments of participant %s', (release) => {
+  it('are stored by a seed, with the release of the participant', async () => {
     await open(release);
     const travels = depart();
     await world.index();
@@ -92,7 +92,7 @@ describe.each(releases)('with a participant of %s, reassignments in flight are k
     await settle(travels);
   });
 
-  it('by a reseed', async () => {
+  it('are stored by a reseed', async () => {
     await open(release);
     await world.index();
     await query(world.database.url, 'update ledger.stream set seed_release = null, seed_has_in_flight = false');
@@ -111,7 +111,7 @@ describe.each(releases)('with a participant of %s, reassignments in flight are k
     await equal();
   });
 
-  it('by a filter extension', async () => {
+  it('are stored by filter extend', async () => {
     await open(release);
     const travels = depart();
     const narrow = { LEDGER_TEMPLATES: '#splice-amulet:Splice.Amulet:Amulet' };
@@ -130,7 +130,7 @@ describe.each(releases)('with a participant of %s, reassignments in flight are k
     await equal(wide);
   });
 
-  it('by a rebuild', async () => {
+  it('are stored by a rebuild', async () => {
     await open(release);
     const travels = depart();
     {
@@ -148,8 +148,8 @@ describe.each(releases)('with a participant of %s, reassignments in flight are k
   });
 });
 
-describe('a participant that rejects offsets other than its ledger end while reassignments are in flight', () => {
-  it('does not make `verify --acs --at`, a reseed or a filter extension report it as pruned', async () => {
+describe('an offset rejected because of in-flight reassignments', () => {
+  it('is not reported as pruned by verify --acs, reseed or filter extend', async () => {
     await open('3.7');
     const narrow = { LEDGER_TEMPLATES: '#splice-amulet:Splice.Amulet:Amulet' };
     const wide = { LEDGER_TEMPLATES: `${narrow.LEDGER_TEMPLATES},${iou}` };
@@ -177,10 +177,10 @@ describe('a participant that rejects offsets other than its ledger end while rea
   });
 });
 
-describe('a participant of 3.7 whose version cannot be read at first', () => {
+describe('a participant with an unreadable version', () => {
   const unread = { path: '/v2/version', as: { status: 404, type: 'text/html', content: '<html>' } } as const;
 
-  it('is treated as an older release with a warning, and a reseed later corrects the seed that was reported as doubtful', async () => {
+  it('causes a warning, and a later reseed adds the missing in-flight contracts', async () => {
     await open('3.7', { faults: { answer: unread } });
     const travels = depart();
     {

@@ -70,7 +70,7 @@ describe('an OffsetCheckpoint', () => {
   it.each([
     ['below', 4],
     ['at', 5],
-  ])('leads to the rejection of an update %s its offset, and nothing of the batch is stored', async (_where, late) => {
+  ])('causes the rejection of its batch if an update %s its offset follows', async (_where, late) => {
     await using ledger = await ledgerOf(6, [update(3), offsetCheckpoint(5), update(late), update(6)]);
     await using indexer = await run(ledger);
     const { code, message } = await parked(indexer);
@@ -81,7 +81,7 @@ describe('an OffsetCheckpoint', () => {
     expect(await query(database.url, `select from ledger.updates`)).toEqual([]);
   });
 
-  it('does not hide an earlier update that arrives after its commit, and the update is stored at its offset', async () => {
+  it('does not hide an earlier update that arrives after its commit', async () => {
     await using ledger = await ledgerOf(5, [update(3), offsetCheckpoint(5)], [update(4)]);
     await using indexer = await run(ledger);
     await waitFor('the late update', () => (retriesFor(indexer, 'LEDGER_OUT_OF_ORDER') > 0 ? true : undefined));
@@ -92,7 +92,7 @@ describe('an OffsetCheckpoint', () => {
     expect(await query(database.url, 'select checkpoint::int from ledger.stream')).toEqual([{ checkpoint: 5 }]);
   });
 
-  it('permits a repetition of an update at its offset', async () => {
+  it('permits a repeated update at its offset', async () => {
     await using ledger = await ledgerOf(6, [update(5), offsetCheckpoint(5), update(5), update(6), offsetCheckpoint(6)]);
     await using indexer = await run(ledger);
     await indexer.reaches(6);

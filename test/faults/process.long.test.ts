@@ -33,8 +33,8 @@ describe('an uncaught error', () => {
 
   it.each([
     ['thrown', `setTimeout(() => { throw new Error(${message}) }, 1500)`],
-    ['a rejection', `setTimeout(() => { void Promise.reject(new Error(${message})) }, 1500)`],
-  ])('(%s) ends the process with 70 without printing a secret, and the next process resumes', async (_how, code) => {
+    ['rejected promise', `setTimeout(() => { void Promise.reject(new Error(${message})) }, 1500)`],
+  ])('ends the process with 70 without printing a secret (%s)', async (_how, code) => {
     world.grow(800);
     {
       await using broken = daemon('ledger', code);
@@ -50,7 +50,7 @@ describe('an uncaught error', () => {
 });
 
 describe('two streams in one database', () => {
-  it('fail independently, so that one continues while the other is parked', async () => {
+  it('are independent: the second continues while the first is parked', async () => {
     await using broken = await world.run('broken');
     await using sound = await world.run('sound');
     await world.reachesEnd(broken);
@@ -65,7 +65,7 @@ describe('two streams in one database', () => {
   });
 });
 
-describe('a wall clock that jumps by a day, forward and back', () => {
+describe('a wall clock that jumps by a day', () => {
   it('does not change the stored rows', async () => {
     world.grow(800);
     const jumps = `const real = Date.now; let times = 0;
@@ -79,12 +79,12 @@ describe('a wall clock that jumps by a day, forward and back', () => {
   });
 });
 
-describe('an indexer whose ledger sends more than fits into memory', () => {
+describe('process memory', () => {
   /** Maximum memory that the process has used so far, in MiB. */
   const peakMib = async (pid: number | undefined): Promise<number> =>
     Number(/VmHWM:\s+(\d+) kB/u.exec(await readFile(`/proc/${String(pid)}/status`, 'utf8'))?.[1]) / 1024;
 
-  it('stays within its memory, because buffers are bounded', { timeout: 120_000, ...needs(noLinux) }, async () => {
+  it('stays below 300 MiB while the ledger sends 400 MB', { timeout: 120_000, ...needs(noLinux) }, async () => {
     world.grow(2_000);
     // 400 MB of frames, which consist mostly of blanks.
     world.sandbox.faults.oversizedFrames = { path: '/v2/updates', bytes: 200_000 };

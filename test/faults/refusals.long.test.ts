@@ -96,14 +96,14 @@ async function nothingPassed(): Promise<void> {
   expect(Number(row?.['checkpoint'])).toBeLessThan(2);
 }
 
-describe('a failure that no update causes', () => {
+describe('a Postgres failure', () => {
   let database: TestDatabase;
   beforeAll(async () => {
     database = await prepared();
   });
   afterAll(() => database.drop());
 
-  describe('with one indexer, which retries after each failure', () => {
+  describe('a transient SQLSTATE', () => {
     let indexer: IndexerRun;
     beforeAll(async () => {
       await refuseWith(raised('40001'));
@@ -113,20 +113,20 @@ describe('a failure that no update causes', () => {
 
     it.each([
       ['a full disk', '53100', 'STORE_FULL'],
-      ['a disk that cannot be written', '58030', 'STORE_FULL'],
+      ['an unwritable disk', '58030', 'STORE_FULL'],
       ['no memory', '53200', 'STORE_OUT_OF_RESOURCES'],
-      ['a limit of resources', '53400', 'STORE_OUT_OF_RESOURCES'],
-      ['no connection left', '53300', 'STORE_TOO_MANY_CONNECTIONS'],
+      ['a resource limit', '53400', 'STORE_OUT_OF_RESOURCES'],
+      ['no free connection', '53300', 'STORE_TOO_MANY_CONNECTIONS'],
       ['a serialization failure', '40001', 'STORE_CONFLICT'],
       ['a deadlock', '40P01', 'STORE_CONFLICT'],
-      ['a transaction that was rolled back', '40000', 'STORE_TRANSACTION_ABORTED'],
+      ['a rolled back transaction', '40000', 'STORE_TRANSACTION_ABORTED'],
       ['a lock that was not granted', '55P03', 'STORE_LOCKED'],
-      ['a server that shuts down', '57P01', 'STORE_UNREACHABLE'],
-      ['a server that crashed', '57P02', 'STORE_UNREACHABLE'],
-      ['a server that starts', '57P03', 'STORE_UNREACHABLE'],
-      ['a connection that broke', '08006', 'STORE_UNREACHABLE'],
-      ['a server that became a standby', '25006', 'STORE_READ_ONLY'],
-      ['an idle session that was ended', '25P03', 'STORE_SESSION_TIMEOUT'],
+      ['a server shutdown', '57P01', 'STORE_UNREACHABLE'],
+      ['a server crash', '57P02', 'STORE_UNREACHABLE'],
+      ['a server start', '57P03', 'STORE_UNREACHABLE'],
+      ['a broken connection', '08006', 'STORE_UNREACHABLE'],
+      ['a read-only server', '25006', 'STORE_READ_ONLY'],
+      ['an idle session timeout', '25P03', 'STORE_SESSION_TIMEOUT'],
     ])('is retried: %s (%s)', async (_what, sqlstate, code) => {
       await refuseWith(raised(sqlstate));
       await failsWith(indexer, code, sqlstate);
@@ -136,16 +136,16 @@ describe('a failure that no update causes', () => {
   });
 
   it.each([
-    ['a right that was revoked', '42501', 'STORE_NOT_PERMITTED'],
-    ['a table that is not there', '42P01', 'STORE_SCHEMA_MISMATCH'],
-    ['a login that was refused', '28000', 'STORE_LOGIN_REFUSED'],
-    ['a database that was dropped', '3D000', 'STORE_DATABASE_MISSING'],
-    ['a constraint that others made', '23514', 'STORE_CONSTRAINT'],
-    ['an exclusion constraint that others made', '23P01', 'STORE_CONSTRAINT'],
-    ['a trigger of others', 'P0001', 'STORE_FAILED'],
+    ['a revoked right', '42501', 'STORE_NOT_PERMITTED'],
+    ['a missing table', '42P01', 'STORE_SCHEMA_MISMATCH'],
+    ['a refused login', '28000', 'STORE_LOGIN_REFUSED'],
+    ['a dropped database', '3D000', 'STORE_DATABASE_MISSING'],
+    ['a constraint added by hand', '23514', 'STORE_CONSTRAINT'],
+    ['an exclusion constraint added by hand', '23P01', 'STORE_CONSTRAINT'],
+    ['a trigger added by hand', 'P0001', 'STORE_FAILED'],
     ['a damaged table', 'XX001', 'STORE_FAILED'],
     ['an internal error of the server', 'XX000', 'STORE_FAILED'],
-    ['a file of the server that is gone', '58P01', 'STORE_FAILED'],
+    ['a missing file of the server', '58P01', 'STORE_FAILED'],
     ['an object in use', '55006', 'STORE_FAILED'],
   ])('parks the indexer: %s (%s)', async (_what, sqlstate, code) => {
     await refuseWith(raised(sqlstate));
@@ -156,20 +156,15 @@ describe('a failure that no update causes', () => {
   });
 
   it.each([
-    ['a connection that the server ends', 'select pg_terminate_backend(pg_backend_pid())', 'STORE_UNREACHABLE', ''],
+    ['a terminated connection', 'select pg_terminate_backend(pg_backend_pid())', 'STORE_UNREACHABLE', ''],
+    ['a lock of another session', 'lock table public.held in access exclusive mode nowait', 'STORE_LOCKED', '55P03'],
     [
-      'a lock that another session holds',
-      'lock table public.held in access exclusive mode nowait',
-      'STORE_LOCKED',
-      '55P03',
-    ],
-    [
-      'temporary files beyond their limit',
+      'the limit of temporary files',
       `set local temp_file_limit = 0; set local work_mem = '64kB'; select count(*) from (select g from generate_series(1, 100000) g order by -g) s`,
       'STORE_OUT_OF_RESOURCES',
       '53400',
     ],
-  ])('is retried when provoked in Postgres: %s', async (_what, statement, code, sqlstate) => {
+  ])('is retried if a statement causes it: %s', async (_what, statement, code, sqlstate) => {
     await query(url, 'create table if not exists held ()');
     const holder = new Client({ connectionString: url });
     await holder.connect();
@@ -184,7 +179,7 @@ describe('a failure that no update causes', () => {
     await nothingPassed();
   });
 
-  it('parks the indexer with the offset if the statement is cancelled each time', async () => {
+  it('parks the indexer with the offset if each statement is cancelled', async () => {
     await refuseWith('select pg_cancel_backend(pg_backend_pid()); select pg_sleep(5)');
     await using indexer = await run();
     await stateIs(indexer, 'parked');
@@ -193,7 +188,7 @@ describe('a failure that no update causes', () => {
     expect(row).toEqual({ aside: 0 });
   });
 
-  it('parks the indexer if it comes from a unique index added by hand, because the update contains no key twice', async () => {
+  it('parks the indexer if a unique index added by hand causes it', async () => {
     await refuseWith(undefined);
     await query(
       url,
@@ -212,7 +207,7 @@ describe('a failure that no update causes', () => {
     await query(url, 'drop index ledger.theirs');
   });
 
-  it('does not change the rows that are stored in the end, compared with a run without failures', async () => {
+  it('leaves the same rows as a run without failures', async () => {
     await refuseWith(undefined);
     await using indexer = await run();
     await indexer.reaches(5);
@@ -220,7 +215,7 @@ describe('a failure that no update causes', () => {
   });
 });
 
-describe('a rule added by hand that rejects an update', () => {
+describe('a trigger or index added by hand', () => {
   let database: TestDatabase;
   beforeEach(async () => {
     database = await prepared();
@@ -228,10 +223,10 @@ describe('a rule added by hand that rejects an update', () => {
   afterEach(() => database.drop());
 
   it.each([
-    ['a character that no text holds', '22P05'],
+    ['an untranslatable character', '22P05'],
     ['a number out of range', '22003'],
     ['a row larger than a limit', '54000'],
-  ])('as %s (%s) parks the indexer, which names the trigger and quarantines nothing', async (_what, sqlstate) => {
+  ])('parks the indexer with the name of the trigger: %s (%s)', async (_what, sqlstate) => {
     await refuseWith(raised(sqlstate));
     await using indexer = await run();
     await stateIs(indexer, 'parked');
@@ -239,7 +234,7 @@ describe('a rule added by hand that rejects an update', () => {
     await nothingPassed();
   });
 
-  it('as an index on a cast parks the indexer, and everything is stored after the index is dropped', async () => {
+  it('parks the indexer until an index on a cast is dropped', async () => {
     await query(
       url,
       `create function public.of_others(text) returns numeric language sql immutable return case when $1 = '00b' then ('x' || $1)::numeric end;

@@ -59,28 +59,25 @@ const repeating = [
   ['interface view of a contract', [create('00x', { interfaceViews: [view, view] })], 'interface_views'],
 ] as const;
 
-describe('an update that contains a key twice', () => {
-  it.each(repeating)(
-    'stops the stream with its offset and the key, if the key is the %s',
-    async (key, events, table) => {
-      await using ledger = await scriptedLedger([
-        sound[0],
-        sound[1],
-        frames.transaction(3, [...events]),
-        sound[3],
-        sound[4],
-      ]);
-      await using run = await runIndexer(env(ledger.url));
-      const { checkpoint, code, message } = await parked(run);
-      expect({ checkpoint, code }).toEqual({ checkpoint: 2, code: 'DUPLICATE_KEY' });
-      expect(message).toContain('update at offset 3: ');
-      expect(message).toContain(`expected each ${key} once in an update, found one twice (table ${table}, constraint `);
-      expect(run.log.join('')).not.toContain('another program');
-      expect(await offsets()).toEqual([1, 2]);
-    },
-  );
+describe('an update with a duplicate key', () => {
+  it.each(repeating)('parks the indexer with its offset and the key: %s', async (key, events, table) => {
+    await using ledger = await scriptedLedger([
+      sound[0],
+      sound[1],
+      frames.transaction(3, [...events]),
+      sound[3],
+      sound[4],
+    ]);
+    await using run = await runIndexer(env(ledger.url));
+    const { checkpoint, code, message } = await parked(run);
+    expect({ checkpoint, code }).toEqual({ checkpoint: 2, code: 'DUPLICATE_KEY' });
+    expect(message).toContain('update at offset 3: ');
+    expect(message).toContain(`expected each ${key} once in an update, found one twice (table ${table}, constraint `);
+    expect(run.log.join('')).not.toContain('another program');
+    expect(await offsets()).toEqual([1, 2]);
+  });
 
-  it('is quarantined if that is allowed, and later updates are stored', async () => {
+  it('is quarantined with INDEXER_QUARANTINE, and later updates are stored', async () => {
     const twice = frames.transaction(3, [use(4), use(4)]);
     await using ledger = await scriptedLedger([sound[0], sound[1], twice, sound[3], sound[4]]);
     await using run = await runIndexer(env(ledger.url, { INDEXER_QUARANTINE: 'true' }));
@@ -103,7 +100,7 @@ describe('updates that cannot be converted to rows', () => {
   const all = Array.from({ length: 40 }, (_, index) => index + 1);
   const sent = all.map((offset) => (bad.includes(offset) ? beyond(offset) : frames.transaction(offset, [use(4)])));
 
-  it.each([1, 2])('are quarantined individually, and the rest of their batch is stored (%d lanes)', async (lanes) => {
+  it.each([1, 2])('are quarantined one by one, without other updates of the batch (concurrency %d)', async (lanes) => {
     await using ledger = await scriptedLedger(sent);
     const options = { INDEXER_QUARANTINE: 'true', INDEXER_WRITE_CONCURRENCY: String(lanes) };
     await using run = await runIndexer(env(ledger.url, options));
@@ -113,7 +110,7 @@ describe('updates that cannot be converted to rows', () => {
     expect(aside).toEqual(bad.map((offset) => ({ offset, code: 'STORE_DATA_REFUSED' })));
   });
 
-  it('stop the stream with the offset of the first one, after everything before it is stored', async () => {
+  it('park the indexer with the first offset, after earlier updates are stored', async () => {
     await using ledger = await scriptedLedger(sent);
     await using run = await runIndexer(env(ledger.url));
     const { checkpoint, code, message } = await parked(run);
@@ -123,8 +120,8 @@ describe('updates that cannot be converted to rows', () => {
   });
 });
 
-describe('rows that exist after the checkpoint', () => {
-  it('stop the stream with their offset and are reported as written by another process, without quarantine', async () => {
+describe('rows after the checkpoint', () => {
+  it('park the indexer with STORE_DUPLICATE and their offset, without quarantine', async () => {
     {
       await using first = await scriptedLedger(sound.slice(0, 2));
       await using run = await runIndexer(env(first.url));
@@ -144,7 +141,7 @@ describe('rows that exist after the checkpoint', () => {
   });
 });
 
-describe('a statement that exceeds its time limit', () => {
+describe('a statement timeout', () => {
   /** Makes contracts with this id slow to store, as an update that is too large would be. */
   const slow = (id: string): Promise<unknown> =>
     query(
@@ -153,7 +150,7 @@ describe('a statement that exceeds its time limit', () => {
        create trigger slow before insert on ledger.contracts for each row when (ledger.id_text(new.contract_id) = '${id}') execute function ledger.slow()`,
     );
 
-  it('is traced to one update, which stops the stream with its offset and is never quarantined', async () => {
+  it('parks the indexer with the offset of the slow update, without quarantine', async () => {
     {
       await using first = await scriptedLedger(sound.slice(0, 1));
       await using run = await runIndexer(env(first.url));
@@ -170,7 +167,7 @@ describe('a statement that exceeds its time limit', () => {
     expect(await query(database.url, `select from ledger.quarantine`)).toEqual([]);
   });
 
-  it('succeeds when its lock is released, and batches are full again after the searched range', async () => {
+  it('is retried, and updates are stored after its cause is removed', async () => {
     {
       await using first = await scriptedLedger(sound.slice(0, 1));
       await using run = await runIndexer(env(first.url));
@@ -190,7 +187,7 @@ describe('a statement that exceeds its time limit', () => {
   });
 });
 
-describe('an active-contracts entry that occurs twice', () => {
+describe('an invalid active-contracts entry', () => {
   const listed = (id: string, change: JsonRecord, synchronizerId = frames.here): JsonRecord =>
     frames.entry('JsActiveContract', {
       createdEvent: frames.created({ contractId: id, ...change }),
@@ -225,9 +222,9 @@ describe('an active-contracts entry that occurs twice', () => {
   }
 
   it.each([
-    ['a participant that resumes after a token', true],
-    ['one that restarts its list', false],
-  ])('parks the indexer with its number and contract, at %s', async (_what, tokens) => {
+    ['a list with continuation tokens', true],
+    ['a list without continuation tokens', false],
+  ])('parks the indexer with its number and contract if it occurs twice in %s', async (_what, tokens) => {
     // In releases without offsets, the contract looks the same on both synchronizers.
     const twice = [listed('00twice', { offset: null }), listed('00twice', { offset: null }, frames.there)];
     const many = [1, 2, 3, 4, 5, 6].map((at) => listed(`00${String(at)}`, { offset: at }));
@@ -253,8 +250,8 @@ describe('an active-contracts entry that occurs twice', () => {
   });
 });
 
-describe('a key that occurs in two updates', () => {
-  it('is valid, because a contract may be created, archived and assigned again', async () => {
+describe('a key in two updates', () => {
+  it('is accepted, because a contract may be assigned again', async () => {
     await using ledger = await scriptedLedger([sound[0], move(2, '00a', '00b'), move(3, '00b', '00a')]);
     await using run = await runIndexer(env(ledger.url));
     await run.reaches(3);

@@ -20,10 +20,10 @@ afterEach(() => world[Symbol.asyncDispose]());
 
 describe('a seed', () => {
   it.each([
-    ['cut', { cut: { path, afterFrames: 6, times: 4 } }],
-    ['broken off in the middle of a frame', { reset: { path, afterFrames: 9, times: 4 } }],
+    ['disconnected', { cut: { path, afterFrames: 6, times: 4 } }],
+    ['reset in the middle of a frame', { reset: { path, afterFrames: 9, times: 4 } }],
     ['closed with 1001', { close: { path, afterFrames: 6, code: 1001, times: 4 } }],
-  ] as const)('that is repeatedly %s stores the same rows as an undisturbed one', async (_what, faults) => {
+  ] as const)('stores the same rows if its stream is repeatedly %s', async (_what, faults) => {
     Object.assign(world.sandbox.faults, faults);
     await using indexer = await world.run('ledger', seeding);
     await waitFor('the seed', async () => ((await indexer.status()).state === 'live' ? true : undefined));
@@ -33,7 +33,7 @@ describe('a seed', () => {
     expect(await digestOf(world.database.url, 'ledger')).toBe(await digestOf(world.database.url, 'fresh'));
   });
 
-  it('is not treated as empty if its request format is disabled, and the indexer parks and reports the remedy', async () => {
+  it('parks the indexer with a remedy if its request format is disabled', async () => {
     const body = JSON.parse(fixture('samples/refusals/deprecated-api-disabled.json')) as JsonObject;
     world.sandbox.faults.errorFrameOnce = { body };
     await using indexer = await world.run('ledger', seeding);
@@ -43,7 +43,7 @@ describe('a seed', () => {
     expect(await query(world.database.url, 'select seeded_at from ledger.stream')).toEqual([{ seeded_at: null }]);
   });
 
-  it('ends at the offset at which the stream begins, however far the ledger moves', async () => {
+  it('ends at the start offset of the stream while the ledger adds updates', async () => {
     const at = world.sandbox.ledger.ledgerEnd();
     world.sandbox.faults.slowFrames = { path, delayMs: 20 };
     await using indexer = await world.run('ledger', seeding);

@@ -15,7 +15,7 @@ import { query } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { FaultWorld } from './fault-world.ts';
 
-it('a stream without updates is reopened when the ledger end stays past the checkpoint', async () => {
+it('an idle stream is reopened if the ledger end stays past the checkpoint', async () => {
   await using world = await FaultWorld.open();
   const databaseUrl = world.database.url;
   const config = loadConfig({ LEDGER_URL: world.sandbox.url, DATABASE_URL: databaseUrl, INDEXER_START: 'genesis' });

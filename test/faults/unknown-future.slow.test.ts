@@ -102,7 +102,7 @@ describe.each(releases)('a participant newer than %s', (release) => {
     await sandbox.close();
   });
 
-  it('is indexed with all known content, and unknown content is counted', { timeout: 120_000 }, async () => {
+  it('is indexed with all known content, and its unknown content is counted', { timeout: 120_000 }, async () => {
     grow(150);
     newer.firstRefusal = unavailable;
     await using alone = await indexing(sandbox.url, reference);
@@ -131,7 +131,7 @@ describe.each(releases)('a participant newer than %s', (release) => {
     expect(await facts(behind)).toEqual(await facts(reference));
   });
 
-  it('is reported with its code while it rejects requests, and is followed again', { timeout: 60_000 }, async () => {
+  it('parks the indexer while it rejects requests, and is followed again later', { timeout: 60_000 }, async () => {
     grow(60);
     {
       await using run = await indexing(newer.url, behind);

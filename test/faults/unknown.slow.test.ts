@@ -54,8 +54,8 @@ async function parked(run: IndexerRun): Promise<unknown> {
 const kinds = (schema: string): Promise<unknown> =>
   query(database.url, `select "offset"::int, kind from ${schema}.decoded_updates order by 1`);
 
-describe('content that this version does not recognize', () => {
-  it('is stored raw or skipped, logged once with its first offset, counted by name and listed', async () => {
+describe('unknown content', () => {
+  it('is stored raw or ignored, and logged once and counted by name', async () => {
     await using ledger = await scriptedLedger(harmless);
     await using run = await runIndexer(env(ledger.url, 'ledger'));
     await run.reaches(5);
@@ -92,7 +92,7 @@ describe('content that this version does not recognize', () => {
     ]);
   });
 
-  it('parks the stream with kind and offset if an update of an unknown kind names contracts', async () => {
+  it('parks the indexer if an update of an unknown kind names contracts', async () => {
     await using ledger = await scriptedLedger(harmful);
     await using run = await runIndexer(env(ledger.url, 'ledger'));
     expect(await parked(run)).toMatchObject({
@@ -104,7 +104,7 @@ describe('content that this version does not recognize', () => {
     expect(await kinds('ledger')).toEqual([{ offset: 1, kind: 'transaction' }]);
   });
 
-  it('parks the stream if it is a topology event that names contracts', async () => {
+  it('parks the indexer if an unknown topology event names contracts', async () => {
     const events = [{ event: { ContractsPurged: { value: { contractIds: ['00a'] } } } }];
     const purge = frames.update('TopologyTransaction', {
       offset: 2,
@@ -122,7 +122,7 @@ describe('content that this version does not recognize', () => {
     });
   });
 
-  it('is stored raw although it names contracts, or parks although it names none, if configured so', async () => {
+  it('is stored raw or parks the indexer as INDEXER_UNKNOWN_UPDATES specifies', async () => {
     await using bad = await scriptedLedger(harmful);
     await using kept = await runIndexer(env(bad.url, 'ledger', { INDEXER_UNKNOWN_UPDATES: 'store' }));
     await kept.reaches(5);
@@ -132,7 +132,7 @@ describe('content that this version does not recognize', () => {
     expect(await parked(strict)).toMatchObject({ checkpoint: 1, code: 'UPDATE_KIND_UNKNOWN' });
   });
 
-  it('is quarantined if that is allowed, and a retry stores it raw only if configured so', async () => {
+  it('is quarantined, and stored by quarantine retry if INDEXER_UNKNOWN_UPDATES=store', async () => {
     await using ledger = await scriptedLedger(harmful);
     {
       await using run = await runIndexer(env(ledger.url, 'ledger', { INDEXER_QUARANTINE: 'true' }));
@@ -151,7 +151,7 @@ describe('content that this version does not recognize', () => {
     expect(await kinds('ledger')).toContainEqual({ offset: 2, kind: 'unknown' });
   });
 
-  it('parks the stream with the offset if it is an event of a transaction', async () => {
+  it('parks the indexer with the offset if it is a transaction event', async () => {
     const unknownEventFrame = frames.transaction(2, [{ PurgedEvent: { contractId: '00a' } }]);
     await using ledger = await scriptedLedger([sound[0], unknownEventFrame, sound[2]]);
     await using run = await runIndexer(env(ledger.url, 'ledger'));

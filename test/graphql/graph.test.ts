@@ -32,8 +32,8 @@ function graph(...views: readonly ReadView[]): Graph {
 
 const core = graph(explore('contracts'), explore('exercises'), explore('token_holdings'), explore('updates'));
 
-describe('the table of keys and relations', () => {
-  it('has only relations to keys, each with a unique name', () => {
+describe('key and relation table', () => {
+  it('contains only relations to keys, with unique names', () => {
     const towards: string[] = [];
     for (const [name, { relations }] of [...Object.entries(exploreEntities), ...Object.entries(typedEntities)]) {
       const fields = relations.map(({ field }) => field);
@@ -49,12 +49,12 @@ describe('the table of keys and relations', () => {
   });
 });
 
-describe('a graph', () => {
+describe('graph()', () => {
   it('omits relations to missing views', () => {
     expect(graph(explore('exercises')).nodes[0]?.edges).toEqual([]);
   });
 
-  it('uses the columns that every view of a kind has, whatever its fields are called', () => {
+  it('uses the fixed columns of a view even if a payload field has the same name', () => {
     const [, , node] = graph(
       explore('contracts'),
       explore('updates'),
@@ -70,8 +70,8 @@ describe('a graph', () => {
   });
 });
 
-describe('smart tags', () => {
-  it('name both sides of a relation, and mark the side with one row', () => {
+describe('smartTags()', () => {
+  it('names both sides of a relation and marks the side with one row', () => {
     const { class: classes } = smartTags(core).config;
     expect(classes['"my-desk_explore".exercises']?.tags['foreignKey']).toEqual([
       '(offset) references "my-desk_explore".updates (offset)|@fieldName update|@foreignSimpleFieldName exercises',
@@ -83,26 +83,26 @@ describe('smart tags', () => {
     ]);
   });
 
-  it('hide functions that are parts of other functions', () => {
+  it('hides functions that only other functions use', () => {
     const { procedure } = smartTags(core).config;
     expect(procedure['"my-desk_explore".fqn']?.tags['behavior']).toContain('-queryField');
     expect(procedure['"my-desk_explore".active_at']?.tags['behavior']).not.toContain('-queryField');
   });
 });
 
-describe('metadata for Hasura', () => {
+describe('hasuraMetadata()', () => {
   const [source] = hasuraMetadata(core, 'URL').sources;
   const names = (table: string, kind: 'object_relationships' | 'array_relationships') =>
     source?.tables.find(({ table: { name } }) => name === table)?.[kind].map(({ name }) => name);
 
-  it('has relations in both directions, to one row or to many rows', () => {
+  it('contains relations in both directions, to one row and to many rows', () => {
     expect(names('exercises', 'object_relationships')).toEqual(['update', 'contract']);
     expect(names('contracts', 'object_relationships')).toEqual(['createdUpdate', 'archivedUpdate', 'tokenHolding']);
     expect(names('contracts', 'array_relationships')).toEqual(['exercises']);
     expect(names('updates', 'array_relationships')).toEqual(['createdContracts', 'archivedContracts', 'exercises']);
   });
 
-  it('maps columns to columns in both directions', () => {
+  it('maps the columns of a relation', () => {
     const [exercises] = source?.tables.find(({ table }) => table.name === 'contracts')?.array_relationships ?? [];
     expect(exercises?.using.manual_configuration).toEqual({
       remote_table: { schema: 'my-desk_explore', name: 'exercises' },
@@ -111,7 +111,7 @@ describe('metadata for Hasura', () => {
     });
   });
 
-  it('tracks only functions that Hasura supports, which return rows of a view and have a unique name', () => {
+  it('tracks only functions that return rows of a view and have a unique name', () => {
     const [with_] = hasuraMetadata(graph(explore('active_contracts')), 'URL').sources;
     expect(with_?.functions.map((each) => each.function.name)).toEqual(['active']);
   });

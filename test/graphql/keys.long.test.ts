@@ -10,8 +10,8 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => world[Symbol.asyncDispose]());
 
-describe('the table of keys and relations, for the month of the demo', () => {
-  it('has keys that are unique and never null', async () => {
+describe('key and relation table with demo data', () => {
+  it('contains only keys that are unique and never null', async () => {
     const wrong: string[] = [];
     let keys = 0;
     for (const node of world.graph.nodes) {
@@ -28,7 +28,7 @@ describe('the table of keys and relations, for the month of the demo', () => {
     expect(keys).toBeGreaterThan(100);
   });
 
-  it('has only relations whose rows exist, and each relation of explore has rows', async () => {
+  it('contains no relation with missing rows and no explore relation without rows', async () => {
     const held = new HeldRelations(world.demo);
     const orphans: string[] = [];
     const idle: string[] = [];
@@ -45,7 +45,7 @@ describe('the table of keys and relations, for the month of the demo', () => {
   });
 });
 
-it('graphql writes an unchanged file only once, and rejects two formats', async () => {
+it('graphql does not rewrite an unchanged file, and rejects two formats', async () => {
   const path = join(world.folder, 'tags.json5');
   expect(await world.graphql('--postgraphile', '--output', path)).toMatch(/is up to date: \d+ views and \d+ relations/);
   await expect(world.graphql('--postgraphile', '--hasura')).rejects.toMatchObject({ code: 'USAGE' });

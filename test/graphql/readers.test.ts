@@ -20,8 +20,8 @@ async function readers(env: Readonly<Record<string, string>>): Promise<Readers> 
 const requestTo = (host: string) => ({ node: { req: { headers: { host } } } });
 afterEach(() => vi.unstubAllEnvs());
 
-describe('the GraphQL server without tokens', () => {
-  it('reads as the role of the URL, read-only and with a time limit', async () => {
+describe('GraphQL server without tokens', () => {
+  it('runs queries read-only and with a statement timeout', async () => {
     const { readerOf } = await readers({ GRAPHQL_STATEMENT_TIMEOUT: '3s' });
     expect(await readerOf(requestTo('127.0.0.1:5678'), ['explore', 'typed'])).toEqual({
       pgSettings: {
@@ -43,8 +43,8 @@ describe('the GraphQL server without tokens', () => {
   });
 });
 
-describe('the GraphQL server with tokens', () => {
-  it('does not start without an audience, or with a weak secret', async () => {
+describe('GraphQL server with tokens', () => {
+  it('refuses to start without an audience or with a weak secret', async () => {
     await expect(readers({ GRAPHQL_JWKS_URL: 'https://login.example/jwks' })).rejects.toThrow('GRAPHQL_JWT_AUDIENCE');
     vi.unstubAllEnvs();
     await expect(readers({ GRAPHQL_JWT_SECRET_FILE: '/dev/null' })).rejects.toThrow('32 characters');

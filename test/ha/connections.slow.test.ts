@@ -30,7 +30,7 @@ describe('the table of docs/reference/connections.md', () => {
   });
 });
 
-describe('an indexer with many clients', () => {
+describe('indexer connections', () => {
   let sandbox: Sandbox;
   let database: TestDatabase;
 
@@ -43,7 +43,7 @@ describe('an indexer with many clients', () => {
     await database.drop();
   });
 
-  it('opens at most as many connections as documented, with at most four application names', async () => {
+  it('stay within the documented limit with 40 clients', async () => {
     await using indexer = await runIndexer({
       LEDGER_URL: sandbox.url,
       DATABASE_URL: database.url,
@@ -76,7 +76,7 @@ describe('an indexer with many clients', () => {
     expect(count.size).toBeLessThanOrEqual(4);
   });
 
-  it('makes check print a warning if its role may open fewer connections', async () => {
+  it('cause a warning of check if the role may open fewer connections', async () => {
     const role = `few_${randomBytes(4).toString('hex')}`;
     const url = new URL(database.url);
     url.username = role;
@@ -118,9 +118,14 @@ describe('check', () => {
 
   it.each([
     ['passes with enough connections', free, 'pass', 'the limit of all sessions of the server is 97'],
-    ['fails with fewer than the minimum', { ...free, role: 5 }, 'fail', 'the limit of this role is 5'],
-    ['warns below what background jobs need', { ...free, database: 15 }, 'warn', 'all sessions of this database'],
-    ['warns when other programs have taken them', { ...free, others: 90 }, 'warn', '90 of 97 open now'],
+    ['fails with fewer connections than the minimum', { ...free, role: 5 }, 'fail', 'the limit of this role is 5'],
+    [
+      'warns about too few connections for background jobs',
+      { ...free, database: 15 },
+      'warn',
+      'all sessions of this database',
+    ],
+    ['warns if other programs use most connections', { ...free, others: 90 }, 'warn', '90 of 97 open now'],
   ])('%s', (_, limits, state, found) => {
     const judged = judge({ always: 11, withJobs: 21 }, limits);
     expect(judged).toMatchObject({ state, found: expect.stringContaining(found) as unknown });

@@ -41,7 +41,7 @@ async function holderOf(indexer: IndexerRun, role: string): Promise<Record<strin
   });
 }
 
-it('a session of another role that holds the writer lock is named by /status, /readyz, the log and commands', async () => {
+it('/status, /readyz, the log and reset name the session with the writer lock', async () => {
   const held = new Client({ connectionString: urlOf(consoleRole), application_name: 'a console' });
   // If the test fails, dropping the database ends the session.
   held.on('error', () => undefined);
@@ -67,7 +67,7 @@ it('a session of another role that holds the writer lock is named by /status, /r
   expect(indexer.logged('this process holds the writer lock')).toBe(1);
 });
 
-it('a standby reports which session writes, and since when', async () => {
+it('/status of a standby names the session with the writer lock, and its start', async () => {
   await using leader = await start();
   const holder = await holderOf(leader, writer);
   await using standby = await start();

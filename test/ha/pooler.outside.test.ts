@@ -38,11 +38,11 @@ describe('the writer lock behind pgbouncer', needs(noBouncer), () => {
     }
   });
 
-  it('is held in session mode', async () => {
+  it('is acquired in session mode', async () => {
     expect(await lockThrough('session')).toHaveProperty('release');
   });
 
-  it('in transaction mode makes check fail', { timeout: 180_000 }, async () => {
+  it('makes check fail in transaction mode', { timeout: 180_000 }, async () => {
     await using sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
     await using created = await createTestDatabase();
     await using bouncer = await startBouncer(created.url, 'transaction');

@@ -103,7 +103,7 @@ describe('a running daemon', () => {
     await goesOn(indexer);
   });
 
-  it('retries at long intervals after its password was changed, and resumes after it is changed back', async () => {
+  it('backs off after its password is changed, and resumes after the change is reverted', async () => {
     await using role = await ownRole();
     await using indexer = await run(role.url);
     await goesOn(indexer);
@@ -129,7 +129,7 @@ describe('a running daemon', () => {
     await rm(folder, { recursive: true });
   });
 
-  it('parks when a column is missing, writes nothing, and leaves the lock to a working writer', async () => {
+  it('parks without changes if a column is missing, and releases the writer lock', async () => {
     await using indexer = await run();
     await goesOn(indexer);
     await query(database.url, 'alter table ledger.updates rename column workflow_id to workflow');
@@ -145,7 +145,7 @@ describe('a running daemon', () => {
 });
 
 describe('a transaction of a writer', () => {
-  it('that becomes idle is ended by the server within the lease, and its locks are released', async () => {
+  it('is ended by the server when it is idle, and its locks are released', async () => {
     const frozen = openDatabase({
       url: database.url,
       schema: 'public',
@@ -173,7 +173,7 @@ describe('a transaction of a writer', () => {
 });
 
 describe('a migration', () => {
-  it('that waits for a reader of the table fails after five seconds, so that it does not block others', async () => {
+  it('fails with STORE_LOCKED while a reader has locked the table', async () => {
     const store = openDatabase({
       url: database.url,
       schema: 'ledger',

@@ -55,14 +55,14 @@ async function expectNoSession(): Promise<void> {
 }
 
 describe('SIGTERM', () => {
-  it('during a batch ends the process with 0, with the batch committed or rolled back and the lock released', async () => {
+  it('ends the process with 0 during a batch, without remaining sessions', async () => {
     await using daemon = start({ INDEXER_START: 'genesis' });
     await stored.reaches(daemon, 'ledger', 100);
     expect(await stopped(daemon)).toEqual({ code: 0, signal: null });
     await expectNoSession();
   });
 
-  it('during the seed ends the process with 0, and the next start resumes the seed', async () => {
+  it('ends the process with 0 during the seed, and the next start completes the seed', async () => {
     await using daemon = start({ INDEXER_BATCH_UPDATES: '1' });
     await waitFor('some of the seed', async () => ((await stored.seeded('ledger')) > 20 ? true : undefined));
     expect(await stopped(daemon)).toEqual({ code: 0, signal: null });
@@ -71,13 +71,13 @@ describe('SIGTERM', () => {
     await stored.reaches(again, 'ledger', sandbox.ledger.ledgerEnd());
   });
 
-  it('during a retry delay ends the process immediately with 0', async () => {
+  it('ends the process with 0 during a retry delay', async () => {
     await using daemon = start({ INDEXER_RETRY_MAX_DELAY: '1h' }, 'postgres://nobody:x@127.0.0.1:9/none');
     await daemon.logged('store failed, trying again');
     expect(await stopped(daemon)).toEqual({ code: 0, signal: null });
   });
 
-  it('during a hanging query cancels the query and ends the process within the limit', async () => {
+  it('ends the process during a hanging query', async () => {
     await using road = await openRoad(database.url);
     await using daemon = start({ INDEXER_START: 'genesis' }, road.url);
     await stored.reaches(daemon, 'ledger', 50);
@@ -85,7 +85,7 @@ describe('SIGTERM', () => {
     expect((await stopped(daemon)).signal).toBeNull();
   });
 
-  it('twice ends the process immediately with 75', async () => {
+  it('ends the process with 75 on the second signal', async () => {
     await using road = await openRoad(database.url);
     // A stop timeout that is longer than the test.
     await using daemon = start({ INDEXER_START: 'genesis', INDEXER_STOP_TIMEOUT: '10m' }, road.url);
@@ -100,7 +100,7 @@ describe('SIGTERM', () => {
 });
 
 describe('a process', () => {
-  it('continues when the reader of its output closes the pipe, and still stops on request', async () => {
+  it('continues when its output pipe is closed, and stops on SIGTERM', async () => {
     const port = await freePort();
     const env = {
       PATH: process.env['PATH'],
@@ -123,7 +123,7 @@ describe('a process', () => {
     expect(await ended).toBe(0);
   });
 
-  it('does not touch the database when the HTTP port is in use', async () => {
+  it('does not change the database if the HTTP port is in use', async () => {
     const holder = createServer();
     const port = await new Promise<number>((resolve) => {
       holder.listen(0, '127.0.0.1', () => resolve((holder.address() as AddressInfo).port));
@@ -137,7 +137,7 @@ describe('a process', () => {
 });
 
 describe('a process of an older release', () => {
-  it('leaves a schema unchanged that a newer release has migrated', async () => {
+  it('exits with SCHEMA_NEWER if a newer release has migrated the schema', async () => {
     await using daemon = start();
     await stored.reaches(daemon, 'ledger', sandbox.ledger.ledgerEnd());
     await query(database.url, `insert into ledger.schema_migrations (id) values ('9999_of_a_newer_release')`);

@@ -171,7 +171,7 @@ async function printed(
   return [stdout.text, code];
 }
 
-it('primary and standby give the same output for commands that read', async () => {
+it('commands that only read print the same output on primary and standby', async () => {
   const [row] = await query(
     servers.primary,
     `select owner, (select max("offset") from explore.updates)::text as "offset" from explore.token_holdings limit 1`,
@@ -194,7 +194,7 @@ it('primary and standby give the same output for commands that read', async () =
   }
 });
 
-it('verify finds no difference between the ledger and the primary or the standby', async () => {
+it('verify finds no differences on primary and standby', async () => {
   for (const url of [servers.primary, servers.standby]) {
     const [report, code] = await printed(
       url,
@@ -210,7 +210,7 @@ it('verify finds no difference between the ledger and the primary or the standby
   }
 });
 
-it('primary and standby give the same output for status and status --sizes', async () => {
+it('status prints the same state, and --sizes the same tables, on primary and standby', async () => {
   const [primary, standby] = await Promise.all(
     [servers.primary, servers.standby].map(async (url) => {
       const [statusText] = await printed(url, statusCommand, '--json');
@@ -228,7 +228,7 @@ it('primary and standby give the same output for status and status --sizes', asy
   expect(standby?.sizes.notes).toContainEqual(expect.stringMatching(/a standby/));
 });
 
-it('a standby rejects grants and LISTEN, which need the primary', async () => {
+it('a standby rejects grant-reader and LISTEN', async () => {
   const granted = printed(servers.standby, grantReaderCommand, 'analyst');
   await expect(granted).rejects.toMatchObject({ code: 'STORE_READ_ONLY' });
   await expect(query(servers.standby, 'listen ledger_offset')).rejects.toMatchObject({ code: readOnly });

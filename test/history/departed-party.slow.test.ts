@@ -87,11 +87,11 @@ afterAll(async () => {
 });
 
 describe('contracts of an offboarded party', () => {
-  it.each(Object.entries(active))('are not active in the query "%s"', async (_name, sql) => {
+  it.each(Object.entries(active))('are not returned as active by the query "%s"', async (_name, sql) => {
     expect(await names(sql)).toBe('with the keeper, later with the keeper');
   });
 
-  it('are unhosted from the offset of the offboarding, and were active before', async () => {
+  it('are unhosted from the offset of the offboarding, and active at earlier offsets', async () => {
     for (const name of ['seeded', 'seeded and closed', 'alone']) {
       expect(await status(name)).toEqual({ status: 'unhosted', is_active: false, since: left });
     }
@@ -106,7 +106,7 @@ describe('contracts of an offboarded party', () => {
     }
   });
 
-  it('are not counted as active, but in a separate count', async () => {
+  it('are counted as unhosted instead of active', async () => {
     expect(
       await world.row(`select active::int, unhosted::int from explore.templates where entity_name = 'Account'`),
     ).toEqual({ active: 2, unhosted: 3 });
@@ -123,7 +123,7 @@ describe('contracts of an offboarded party', () => {
     expect(await indexer.status()).toMatchObject({ contractsUnhosted: 3 });
   });
 
-  it('are not reported as a difference by verify, which notes that they were not compared', async () => {
+  it('are skipped by verify, which notes their number', async () => {
     expect(await verified()).toEqual([
       { kind: 'invariants', outcome: 'equal', findings: [], note: undefined },
       { kind: 'acs', outcome: 'equal', findings: [], note: leftOut(3) },
@@ -132,7 +132,7 @@ describe('contracts of an offboarded party', () => {
 });
 
 describe('contracts of a party that is hosted again', () => {
-  it('stay unhosted until a reseed returns them or an event ends them', async () => {
+  it('stay unhosted until a reseed or an archive changes their status', async () => {
     const { ledger } = world.sandbox;
     authorize(ledger, guest, true);
     await world.index();

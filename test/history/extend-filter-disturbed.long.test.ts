@@ -56,7 +56,7 @@ async function expectComplete(): Promise<void> {
   expect(await world.row(left)).toEqual({ staging: null, holds: 0 });
 }
 
-it('a filter extension is complete after kills at every step', async () => {
+it('filter extend stores the rows of a fresh index after kills at every step', async () => {
   assertBuilt();
   await world.index('ledger', previousOptions());
   await world.command('filter extend --yes', 'ledger', wider);
@@ -97,7 +97,7 @@ it('a filter extension is complete after kills at every step', async () => {
   await expectComplete();
 }, 180_000);
 
-it('a filter extension waits while it is paused, and continues when it is resumed', async () => {
+it('filter extend adds no contracts while it is paused, and completes after jobs resume', async () => {
   await using indexer = await world.run('ledger', previousOptions());
   await indexer.reaches(end());
   const release = await holdSteps();
@@ -121,7 +121,7 @@ it('a filter extension waits while it is paused, and continues when it is resume
   await expectComplete();
 });
 
-it('a cancelled filter extension keeps and reports the contracts that it added, and can be requested again', async () => {
+it('filter extend completes when it is requested again after jobs cancel', async () => {
   await using indexer = await world.run('ledger', previousOptions());
   await indexer.reaches(end());
   const release = await holdSteps();
@@ -144,7 +144,7 @@ it('a cancelled filter extension keeps and reports the contracts that it added, 
   await expectComplete();
 });
 
-it('a filter extension continues under the next writer', async () => {
+it('filter extend is resumed by the next writer', async () => {
   await world.index('ledger', previousOptions());
   const release = await holdSteps();
   {
@@ -161,7 +161,7 @@ it('a filter extension continues under the next writer', async () => {
   await expectComplete();
 });
 
-it('a filter extension does not restore contents that are redacted while it runs, and restarts after a reset', async () => {
+it('filter extend restarts after a reset, and stores no redacted contents', async () => {
   await world.index('ledger', previousOptions());
   await holdSteps();
   const [found] = await (async () => {

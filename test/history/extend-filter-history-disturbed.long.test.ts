@@ -73,7 +73,7 @@ async function fallsBelow(offset: number): Promise<number> {
   });
 }
 
-it('the history of a wider filter is complete after kills at every step of a range, and between ranges', async () => {
+it('filter extend --with-history stores all rows after kills within and between offset ranges', async () => {
   assertBuilt();
   await world.index('ledger', previousOptions);
   await world.command(slowly, 'ledger', wider);
@@ -106,7 +106,7 @@ it('the history of a wider filter is complete after kills at every step of a ran
   expect(await world.broken()).toEqual([]);
 }, 120_000);
 
-it('the history of a wider filter waits while it is paused, continues when resumed, and is complete after a reset', async () => {
+it('filter extend --with-history stores all rows after a pause, a reset and jobs resume', async () => {
   let at = -1;
   {
     await using indexer = await world.run('ledger', previousOptions);

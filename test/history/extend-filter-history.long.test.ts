@@ -58,7 +58,7 @@ async function redact(schemas: readonly string[]): Promise<readonly string[]> {
   return [id, String(offset)];
 }
 
-it('an extended filter stores all rows of an indexer that began with it, including rows from before the extension', async () => {
+it('filter extend --with-history stores the rows of a fresh index with the wider filter', async () => {
   const previousOptions = { ...started, LEDGER_PARTIES: some.join() };
   // A contract that only the wider filter includes is active on the same synchronizer twice. The first time spans two
   // ranges.
@@ -109,7 +109,7 @@ it('an extended filter stores all rows of an indexer that began with it, includi
   expect(rest).toEqual([]);
 });
 
-it('the added history ends at the pruned offset or at the start of stored history, with the contracts active there', async () => {
+it('filter extend --with-history adds history back to the pruned offset or the seed', async () => {
   const previousOptions = { INDEXER_RETRY_MAX_DELAY: '300ms', LEDGER_PARTIES: some.join() };
   const wider = { INDEXER_RETRY_MAX_DELAY: '300ms' };
   await world.index('wholeseed', wider);

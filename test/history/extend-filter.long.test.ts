@@ -122,8 +122,8 @@ function parts(): Promise<readonly Record<string, unknown>[]> {
   );
 }
 
-describe('filter extend while an indexer runs', () => {
-  it('adds parties, and stores the same active contracts and later updates as if it had begun with them', async () => {
+describe('filter extend', () => {
+  it('adds parties, with the active contracts and later updates of a fresh index', async () => {
     const [first = '', ...others] = some;
     const at = await extendsTo({ LEDGER_PARTIES: first }, { LEDGER_PARTIES: [first, ...others].join() });
     expect(await statuses()).toEqual(['complete', 'complete']);
@@ -133,7 +133,7 @@ describe('filter extend while an indexer runs', () => {
     );
   });
 
-  it('extends a few parties to all parties that the token may read', async () => {
+  it('extends a list of parties to all parties that the token may read', async () => {
     const at = await extendsTo({ LEDGER_PARTIES: some.join() }, {});
     expect((await parts()).find(({ kind }) => kind === 'party')).toEqual({
       kind: 'party',
@@ -154,7 +154,7 @@ describe('filter extend while an indexer runs', () => {
     ).not.toEqual([]);
   });
 
-  it('adds interfaces to a filter with templates, and stores contracts of other templates with their views', async () => {
+  it('adds interfaces to a filter of templates, with contracts of other templates', async () => {
     const named = { LEDGER_TEMPLATES: '#splice-amulet:Splice.Round:OpenMiningRound' };
     const at = await extendsTo(named, { ...named, LEDGER_INTERFACES: 'tokens' });
     expect(await statuses()).toEqual(['complete', 'complete']);
@@ -165,7 +165,7 @@ describe('filter extend while an indexer runs', () => {
     expect(holding).toEqual({ state: 'followed', complete_from: at });
   });
 
-  it('adds interfaces to a filter with all templates, and backfills their views from the beginning', async () => {
+  it('adds interfaces to a filter of all templates, with views from the beginning', async () => {
     await using indexer = await world.run('ledger', genesis);
     await indexer.reaches(end());
     await extendFilter(world, { ...genesis, LEDGER_INTERFACES: 'tokens' });
@@ -177,7 +177,7 @@ describe('filter extend while an indexer runs', () => {
     expect(await world.broken()).toEqual([]);
   });
 
-  it('waits for the views of all interfaces that the participant knows', async () => {
+  it('waits with --wait until all interfaces known to the participant are followed', async () => {
     await using indexer = await world.run('ledger', genesis);
     await indexer.reaches(end());
     const wider = { ...genesis, LEDGER_INTERFACES: 'tokens,#unknown:Main:Thing' };
@@ -192,7 +192,7 @@ describe('filter extend while an indexer runs', () => {
     ).toEqual([]);
   });
 
-  it('adds blobs, also to active contracts', async () => {
+  it('adds created-event blobs, also to active contracts', async () => {
     await extendsTo({}, { LEDGER_CREATED_EVENT_BLOBS: 'true' });
     expect(
       await query(
@@ -211,8 +211,8 @@ describe('filter extend while an indexer runs', () => {
   });
 });
 
-describe('the options of an indexer whose filter was extended', () => {
-  it('may name the previous or the new filter, with a notice to use the new one', async () => {
+describe('filter options after filter extend', () => {
+  it('may name the previous filter, which is logged as outdated', async () => {
     const [first = ''] = some;
     const previousOptions = { ...genesis, LEDGER_PARTIES: first };
     const wider = { ...genesis, LEDGER_PARTIES: some.join() };
@@ -239,7 +239,7 @@ describe('the options of an indexer whose filter was extended', () => {
     expect((await world.parks('ledger', previousOptions)).code).toBe('FILTER_CHANGED');
   });
 
-  it('may name the new filter during the extension, while the stored filter is followed', async () => {
+  it('may name the new filter before the extension is done', async () => {
     const [first = ''] = some;
     const wider = { ...genesis, LEDGER_PARTIES: some.join() };
     await world.index('ledger', { ...genesis, LEDGER_PARTIES: first });
@@ -259,8 +259,8 @@ describe('the options of an indexer whose filter was extended', () => {
   });
 });
 
-describe('filter extend rejects', () => {
-  it('a filter that is not an extension, and without --yes it changes nothing', async () => {
+describe('filter extend', () => {
+  it('refuses a filter that is not wider, and changes nothing without --yes', async () => {
     const [first = '', second = ''] = some;
     const two = { ...genesis, LEDGER_PARTIES: `${first},${second}` };
     await world.index('ledger', two);
@@ -283,7 +283,7 @@ describe('filter extend rejects', () => {
     expect(await query(url(), 'select from ledger.jobs')).toEqual([]);
   });
 
-  it('a participant with other offsets', async () => {
+  it('refuses another participant', async () => {
     await world.index('ledger', { ...genesis, LEDGER_PARTIES: some.join() });
     world.sandbox.ledger.participantId = 'participant2::1220bb';
     await expect(world.command('filter extend --yes', 'ledger', genesis)).rejects.toMatchObject({
@@ -292,7 +292,7 @@ describe('filter extend rejects', () => {
     expect(await query(url(), 'select from ledger.jobs')).toEqual([]);
   });
 
-  it('a list that lacks stored active contracts: it adds nothing, and the stream continues', async () => {
+  it('adds nothing if the ledger lists other active contracts, and the stream continues', async () => {
     const [first = ''] = some;
     await using indexer = await world.run('ledger', { ...genesis, LEDGER_PARTIES: first });
     await indexer.reaches(end());

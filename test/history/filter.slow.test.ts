@@ -31,7 +31,7 @@ function ranges(): Promise<readonly Record<string, unknown>[]> {
 }
 
 describe('a changed filter', () => {
-  it('parks the indexer, changes nothing, and the error names the command that accepts the filter', async () => {
+  it('parks the indexer without changes, and the error names filter accept', async () => {
     await world.index('ledger', parties(some));
     const before = await digestOf(world.database.url, 'ledger');
     const park = await world.parks('ledger', genesis);
@@ -41,7 +41,7 @@ describe('a changed filter', () => {
     expect(await digestOf(world.database.url, 'ledger')).toBe(before);
   });
 
-  it('takes effect at the checkpoint after filter accept, and coverage reports it', async () => {
+  it('starts a coverage range at the checkpoint after filter accept --yes', async () => {
     await world.index('ledger', parties(some));
     const checkpoint = await world.checkpoint();
     const output = await world.command('filter accept', 'ledger', genesis);
@@ -64,7 +64,7 @@ describe('a changed filter', () => {
     expect((await world.parks('ledger', parties(some))).code).toBe('FILTER_CHANGED');
   });
 
-  it('is complete immediately after reseed, including active contracts', async () => {
+  it('has the same active contracts as a fresh index after reseed', async () => {
     await world.index('ledger', parties(some));
     const before = (await world.active()).length;
     await world.command('reseed --yes', 'ledger', genesis);
@@ -74,7 +74,7 @@ describe('a changed filter', () => {
     expect(await world.active()).toEqual(await world.active('fresh'));
   });
 
-  it('that is narrower is accepted with a list of contracts no longer followed, and the last update still identifies the history', async () => {
+  it('can be narrower, and filter accept reports data that is no longer followed', async () => {
     await world.index('ledger', genesis);
     const narrow = parties(some.slice(0, 1));
     const output = await world.command('filter accept --yes', 'ledger', narrow);
@@ -85,7 +85,7 @@ describe('a changed filter', () => {
     expect(await world.broken()).toEqual([]);
   });
 
-  it('can be reverted before anything is stored, and a reset keeps the ranges in order', async () => {
+  it('can be reverted before an update is stored, without a new coverage range', async () => {
     await world.index('ledger', genesis);
     const narrow = parties(some);
     await world.command('filter accept --yes', 'ledger', narrow);
@@ -99,7 +99,7 @@ describe('a changed filter', () => {
     await world.index('ledger', genesis);
   });
 
-  it('stays in force after a reset to an earlier offset, and coverage reports it', async () => {
+  it('stays in force after a reset to an offset before filter accept', async () => {
     await world.index('ledger', parties(some));
     const checkpoint = await world.checkpoint();
     await world.command('filter accept --yes', 'ledger', genesis);
@@ -117,7 +117,7 @@ describe('a changed filter', () => {
 describe('a wrong filter at the first start', () => {
   const typo = { LEDGER_TEMPLATES: '#splice-amulet:Splice.Amulet:Amulett' };
 
-  it('parks the indexer, and is replaced by a corrected filter, because nothing was stored', async () => {
+  it('is replaced by the corrected filter if nothing was stored', async () => {
     expect((await world.parks('ledger', typo)).code).toBe('LEDGER_FILTER_UNKNOWN');
     expect(await world.command('filter accept')).toContain('start the indexer, it uses the configured one');
     const refusal = await world
@@ -139,7 +139,7 @@ describe('a wrong filter at the first start', () => {
     expect(await world.broken()).toEqual([]);
   });
 
-  it('is not replaced while a seed with it has stored data', async () => {
+  it('is not replaced if its seed has stored contracts', async () => {
     await world.index('ledger', parties(some));
     await query(world.database.url, 'update ledger.stream set seeded_at = null, checkpoint = null, seed_contracts = 1');
     const park = await world.parks();
@@ -150,7 +150,7 @@ describe('a wrong filter at the first start', () => {
     expect(park.remedy).not.toContain('filter accept');
   });
 
-  it('that matches nothing parks the indexer with the difference, and after reset --all the indexer seeds', async () => {
+  it('is replaced after reset --all if it matched nothing', async () => {
     const nobody = { LEDGER_PARTIES: 'nobody::1220' };
     await world.index('ledger', nobody);
     const park = await world.parks('ledger', {});
@@ -167,8 +167,8 @@ describe('a wrong filter at the first start', () => {
   });
 });
 
-describe('the command filter without an action', () => {
-  it('prints the filter in force and what the configured filter adds and removes, and changes nothing', async () => {
+describe('the command filter', () => {
+  it('prints the stored filter and its difference to the configured filter, without changes', async () => {
     await world.index('ledger', parties(some.slice(0, 2)));
     const before = await digestOf(world.database.url, 'ledger');
     const [first = '', second = '', third = ''] = some;
@@ -187,7 +187,7 @@ describe('the command filter without an action', () => {
     expect(await digestOf(world.database.url, 'ledger')).toBe(before);
   });
 
-  it('prints one object with --json, also for another shape and for a schema without a stream', async () => {
+  it('prints one JSON object with --json, also for a schema without a stream', async () => {
     const json = async (more: Record<string, string>): Promise<unknown> =>
       JSON.parse(await world.command('filter --json', 'ledger', more)) as unknown;
     await world.index('ledger', genesis);
@@ -212,7 +212,7 @@ describe('the command filter without an action', () => {
   );
 });
 
-describe('the difference between two filters', () => {
+describe('filterDifference()', () => {
   const filter: RequestedFilter = {
     parties: ['a', 'b'],
     templates: [],
@@ -229,7 +229,7 @@ describe('the difference between two filters', () => {
     return [adds, removes];
   };
 
-  it('can be wider, narrower or both', () => {
+  it('returns whether the new filter adds or removes anything', () => {
     expect(changed({})).toEqual([false, false]);
     expect(changed({ parties: [] })).toEqual([true, false]);
     expect(changed({ parties: ['a', 'b', 'c'] })).toEqual([true, false]);

@@ -15,7 +15,7 @@ afterEach(async () => {
 });
 
 describe('record times', () => {
-  it('may decrease between synchronizers, and order, resumption and the newest time per synchronizer stay correct', async () => {
+  it('may decrease between updates, and the newest time per synchronizer is stored', async () => {
     const { ledger } = world.sandbox;
     const [one, two] = ledger.synchronizers.map(({ id }) => id);
     ledger.lagSynchronizer(two ?? '', 3_600_000_000);
@@ -40,8 +40,8 @@ describe('record times', () => {
   });
 });
 
-describe('contracts without a create', () => {
-  it('have archives that are stored as events, and no contract is created for them', async () => {
+describe('events of a contract without a create', () => {
+  it('are stored without adding a contract', async () => {
     const { ledger } = world.sandbox;
     const end = ledger.ledgerEnd();
     const unseen = { contractId: '00unseen' };
@@ -63,7 +63,7 @@ describe('contracts without a create', () => {
 });
 
 describe('revoked rights', () => {
-  it('park the indexer, which keeps its rows and does not narrow its filter', async () => {
+  it('park the indexer, and stored rows stay unchanged', async () => {
     await world.index('ledger', { INDEXER_START: 'genesis' });
     const before = await digestOf(world.database.url, 'ledger');
     world.sandbox.faults.streamFailure = { path: '/v2/updates', failure: 'PERMISSION_DENIED' };
@@ -74,7 +74,7 @@ describe('revoked rights', () => {
     expect(await digestOf(world.database.url, 'ledger')).toBe(before);
   });
 
-  it('during a stream make the indexer open a new stream at once, and then park', async () => {
+  it('park the indexer after STALE_STREAM_AUTHORIZATION has ended its stream', async () => {
     await using indexer = await world.run();
     await indexer.reaches(world.sandbox.ledger.ledgerEnd());
     world.sandbox.faults.streamFailure = { path: '/v2/updates', failure: 'STALE_STREAM_AUTHORIZATION', times: 1 };

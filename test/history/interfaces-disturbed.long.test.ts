@@ -51,7 +51,7 @@ async function refuseMerges(schema = 'ledger'): Promise<() => Promise<void>> {
   };
 }
 
-it('backfilled views equal those of an undisturbed indexer after kills at every step of the backfill and the merge', async () => {
+it('interface backfill stores the views of a fresh index after kills at every step', async () => {
   assertBuilt();
   await startedWithout();
   const hits = { preparing: 0, gathering: 0, merging: 0, anywhere: 0 };
@@ -120,7 +120,7 @@ async function schemaIsThere(): Promise<boolean> {
   return rows[0]?.there === true;
 }
 
-it('backfilled views are merged later if the merge is rejected, and the stream stops for the merge only once', async () => {
+it('interface backfill retries a rejected merge while the stream continues', async () => {
   await startedWithout();
   const release = await refuseMerges();
   await using indexer = await world.run('ledger', { ...tokens, INDEXER_RETRY_MAX_DELAY: '2s' });
@@ -143,7 +143,7 @@ it('backfilled views are merged later if the merge is rejected, and the stream s
   expect(await differingRows(url(), 'ledger', 'fresh')).toEqual([]);
 });
 
-it('backfilled views contain no contents that were redacted during the backfill, and no history that was reset', async () => {
+it('interface backfill restarts after a reset, and stores no redacted contents', async () => {
   await startedWithout();
   const release = await refuseMerges();
   {
@@ -180,7 +180,7 @@ it('backfilled views contain no contents that were redacted during the backfill,
   expect(await world.broken()).toEqual([]);
 });
 
-it('the backfill of views waits until its role has the required rights, and reports the remedy', async () => {
+it('interface backfill waits for a run by the table owner, and logs this remedy', async () => {
   await world.index('ledger', { INDEXER_START: 'genesis' });
   const prefix = `views_${randomBytes(4).toString('hex')}`;
   await runCommand(grantRolesCommand, ['--prefix', prefix], world.env());
@@ -222,7 +222,7 @@ it('the backfill of views waits until its role has the required rights, and repo
   }
 });
 
-it('stored views are kept when the participant loses an interface, and the indexer waits for the interface', async () => {
+it('interface views are kept while the participant does not know their interface', async () => {
   await world.index('ledger', tokens);
   const learn = forgets(world.sandbox.ledger, 'AllocationRequest');
   world.grow(20);

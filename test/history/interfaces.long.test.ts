@@ -28,8 +28,8 @@ async function queryValue(sql: string): Promise<unknown> {
   return Object.values(row ?? {})[0];
 }
 
-describe('interfaces that are requested later', () => {
-  it('have the same views as if requested from the beginning, including those of contracts that ended long ago', async () => {
+describe('interfaces added to the filter later', () => {
+  it('have the same views as in an index that requested them from the start', async () => {
     await world.index('early', tokens);
     await world.index('late');
     const begin = await world.checkpoint('late');
@@ -51,7 +51,7 @@ describe('interfaces that are requested later', () => {
     expect(await queryValue(`select to_regnamespace('late_interfaces')::text`)).toBeNull();
   });
 
-  it('are complete from the pruned offset of the participant, and queries of earlier offsets fail', async () => {
+  it('are complete from the pruned offset, and queries at earlier offsets fail', async () => {
     await world.index('ledger', { INDEXER_START: 'genesis' });
     const first = await world.checkpoint();
     world.grow(200);
@@ -81,7 +81,7 @@ describe('interfaces that are requested later', () => {
     );
   });
 
-  it('begin a range of partial coverage if templates outside of the filter implement them', async () => {
+  it('start a partial coverage range if templates outside the filter implement them', async () => {
     const named = { LEDGER_TEMPLATES: '#splice-amulet:Splice.Round:OpenMiningRound' };
     await world.index('ledger', named);
     await world.command('filter accept --yes', 'ledger', { ...named, ...tokens });
@@ -101,8 +101,8 @@ describe('interfaces that are requested later', () => {
   });
 });
 
-describe('interfaces that the participant does not know yet', () => {
-  it('are waited for, are listed in /status, and are followed later without a park or a gap', async () => {
+describe('interfaces unknown to the participant', () => {
+  it('are listed in /status as waiting, and followed without a gap once known', async () => {
     const learn = forgets(world.sandbox.ledger, 'HoldingV2:Holding');
     await using indexer = await world.run('ledger', fromGenesis);
     await indexer.reaches(end());
@@ -134,7 +134,7 @@ describe('interfaces that the participant does not know yet', () => {
     expect(await world.broken()).toEqual([]);
   });
 
-  it('do not change results for earlier offsets, even if the participant has pruned since', async () => {
+  it('do not change balances at earlier offsets once they are known', async () => {
     const v2 = 'HoldingV2:Holding';
     const learn = forgets(world.sandbox.ledger, v2);
     await using indexer = await world.run('ledger', fromGenesis);
@@ -153,7 +153,7 @@ describe('interfaces that the participant does not know yet', () => {
     expect(await queryValue(balances)).toEqual(then);
   });
 
-  it('are also waited for, with a warning, if they are listed by name', async () => {
+  it('cause a warning instead of a park if LEDGER_INTERFACES names them', async () => {
     const missing = '#no-such-package:No.Such:Interface';
     await using indexer = await world.run('ledger', { ...tokens, LEDGER_INTERFACES: `${missing},${holdingId}` });
     await indexer.reaches(end());
@@ -162,7 +162,7 @@ describe('interfaces that the participant does not know yet', () => {
     expect(indexer.log.find((line) => line.includes('"level":"warn"') && line.includes(missing))).toBeDefined();
   });
 
-  it('are followed by the next run if a run ends before the participant knows them', async () => {
+  it('are followed in the next run after the participant knows them', async () => {
     const learn = forgets(world.sandbox.ledger, 'HoldingV2:Holding');
     await world.index('ledger', fromGenesis);
     learn();

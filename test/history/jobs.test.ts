@@ -30,7 +30,7 @@ async function jobs(...words: string[]): Promise<readonly string[]> {
 }
 
 describe('a background job', () => {
-  it('is resumed by the same request, and rejects another request until it is finished', async () => {
+  it('accepts an equal request again, and refuses a different one until it is done', async () => {
     await within((client) => requestJob(client, 'filter-extend', request));
     expect(
       await within((client) => updateJob(client, 'filter-extend', { step: 'gathering', unit: 'contracts', done: 7 })),
@@ -49,7 +49,7 @@ describe('a background job', () => {
     expect(await within((client) => getJob(client, 'filter-extend'))).toMatchObject({ request: { parties: ['c'] } });
   });
 
-  it('stops when it is paused, and its process does not overwrite the paused state', async () => {
+  it('is not due while it is paused, and ignores progress of its process', async () => {
     await within((client) => requestJob(client, 'rebuild', request));
     await within((client) => updateJob(client, 'rebuild', { step: 'following', done: 3, perSecond: 2 }));
     await within((client) => changeJob(client, 'rebuild', 'pause'));
@@ -61,7 +61,7 @@ describe('a background job', () => {
     expect(isDue(await within((client) => getJob(client, 'rebuild')))).toBe(true);
   });
 
-  it('cannot be requested or resumed while a job that it would undo is unfinished', async () => {
+  it('cannot be requested or resumed while it would undo an unfinished job', async () => {
     await within((client) => requestJob(client, 'filter-extend', request));
     await within((client) => updateJob(client, 'filter-extend', { state: 'failed', problem: 'no room' }));
     await within((client) => requestJob(client, 'rebuild', request));
@@ -110,13 +110,13 @@ describe('the command jobs', () => {
   });
 
   it.each([[['pause']], [['pause', 'stream']], [['list', 'filter-extend']], [['halt', 'filter-extend']]])(
-    'rejects %j as wrong usage',
+    'rejects %j with USAGE',
     async (words) => {
       await expect(jobs(...words)).rejects.toMatchObject({ code: 'USAGE' });
     },
   );
 
-  it('rejects names of jobs that were not requested', async () => {
+  it('refuses to pause, resume or cancel a job that was not requested', async () => {
     for (const action of ['pause', 'resume', 'cancel']) {
       await expect(jobs(action, 'rebuild')).rejects.toMatchObject({ code: 'JOB_REFUSED' });
     }

@@ -30,8 +30,8 @@ async function parksAfter(
   return park;
 }
 
-describe('a participant that was reset', () => {
-  it('parks the indexer at once while the ledger is empty, and the remedy names both solutions', async () => {
+describe('a reset participant', () => {
+  it('parks the indexer if the ledger is empty, and the remedy names both solutions', async () => {
     const park = await parksAfter(() => world.sandbox.ledger.reset());
     expect(park).toMatchObject({
       code: 'HISTORY_CHANGED',
@@ -41,13 +41,13 @@ describe('a participant that was reset', () => {
     expect(park.remedy).toContain('ledger-indexer reset --all --yes');
   });
 
-  it('parks the indexer when it has other updates at offsets below the checkpoint', async () => {
+  it('parks the indexer if it has other updates below the checkpoint', async () => {
     const park = await parksAfter(() => world.startOver(60));
     expect(park.code).toBe('HISTORY_CHANGED');
     expect(park.message).toContain('no stored update is the same');
   });
 
-  it('parks the indexer when its ledger end is past the checkpoint again', async () => {
+  it('parks the indexer if its new ledger end is past the checkpoint', async () => {
     const park = await parksAfter(() => world.startOver(400));
     expect(park.code).toBe('HISTORY_CHANGED');
     expect(park.remedy).toContain('ledger-indexer reset --all --yes');
@@ -55,7 +55,7 @@ describe('a participant that was reset', () => {
 });
 
 describe('another participant at the same URL', () => {
-  it('parks the indexer with an error that names both participants', async () => {
+  it('parks the indexer with an error that names the new participant', async () => {
     const park = await parksAfter(() => {
       world.sandbox.ledger.participantId = 'participant2::1220bb';
     });
@@ -65,8 +65,8 @@ describe('another participant at the same URL', () => {
   });
 });
 
-describe('a participant restored from a backup that reused stored offsets', () => {
-  it('parks the indexer, and the command in the error resolves the park by rewinding to the newest common offset', async () => {
+describe('a restored participant that reused stored offsets', () => {
+  it('parks the indexer until it is reset to the newest common offset', async () => {
     let common = 0;
     const park = await parksAfter(() => {
       const end = world.sandbox.ledger.ledgerEnd();
@@ -98,7 +98,7 @@ describe('a participant restored from a backup that reused stored offsets', () =
     expect(await indexer.status()).toMatchObject({ checkpoint: end, lastError: { code: 'HISTORY_CHANGED' } });
   });
 
-  it('parks the indexer when only the last update differs', async () => {
+  it('parks the indexer if only the last update differs', async () => {
     const park = await parksAfter(() => world.sandbox.ledger.rewriteAfter(world.sandbox.ledger.ledgerEnd() - 1));
     expect(park).toMatchObject({ code: 'HISTORY_CHANGED' });
     expect(park.remedy).toMatch(/ledger-indexer reset --to \d+ --yes/);
@@ -106,7 +106,7 @@ describe('a participant restored from a backup that reused stored offsets', () =
 });
 
 describe('pruning', () => {
-  it('past the checkpoint during a stream parks the indexer, and earlier updates are kept', async () => {
+  it('parks the indexer if it passes the checkpoint, and stored updates are kept', async () => {
     const { ledger, faults } = world.sandbox;
     await world.index('whole', { INDEXER_START: 'genesis' });
     faults.prune = { path: '/v2/updates', afterFrames: 50, to: ledger.ledgerEnd() };
@@ -121,7 +121,7 @@ describe('pruning', () => {
     expect(Number(some['n'])).toBeLessThan(Number(all['n']));
   });
 
-  it('is reported as a distance before it reaches the checkpoint', async () => {
+  it('is reported as its distance from the checkpoint in a metric', async () => {
     await using indexer = await world.run();
     const end = world.sandbox.ledger.ledgerEnd();
     await indexer.reaches(end);
@@ -133,7 +133,7 @@ describe('pruning', () => {
     expect(await indexer.metric('indexer_prune_headroom_offsets')).toBe(25);
   });
 
-  it('restarts a seed at a new ledger end, without parking', async () => {
+  it('restarts a seed without a park', async () => {
     const { ledger, faults } = world.sandbox;
     const end = ledger.ledgerEnd();
     faults.streamFailure = {
@@ -150,20 +150,20 @@ describe('pruning', () => {
   });
 });
 
-describe('a history of pruned updates, from a participant that does not return its id', () => {
+describe('history check with an unreadable participant id', () => {
   const unreadable = async (): Promise<void> => {
     world.sandbox.faults.answer = { path: '/v2/parties/participant-id', as: 'PERMISSION_DENIED' };
     await world.index('ledger', { INDEXER_START: 'genesis' });
   };
 
-  it('is identified by its active contracts', async () => {
+  it('accepts a pruned history with the same active contracts', async () => {
     await unreadable();
     world.sandbox.ledger.pruneTo(world.sandbox.ledger.ledgerEnd());
     world.grow(10);
     await world.index('ledger', { INDEXER_START: 'genesis' });
   });
 
-  it('parks the indexer when the ledger does not have its contracts', async () => {
+  it('parks the indexer if the ledger has none of the stored contracts', async () => {
     await unreadable();
     const before = await digestOf(world.database.url, 'ledger');
     const checkpoint = await world.checkpoint();
@@ -180,7 +180,7 @@ describe('a history of pruned updates, from a participant that does not return i
 });
 
 describe('a lagging replica', () => {
-  it('makes the indexer wait without a park, and is followed again when it has caught up', async () => {
+  it('makes the indexer back off, and is followed again after it catches up', async () => {
     await world.index('ledger', { INDEXER_START: 'genesis' });
     const checkpoint = await world.checkpoint();
     world.sandbox.ledger.lagBehind(20);
@@ -197,7 +197,7 @@ describe('a lagging replica', () => {
     expect(indexer.logged('parked: an operator is needed')).toBe(0);
   });
 
-  it('parks the indexer after five minutes, with the command for a restored backup', () => {
+  it('parks the indexer after five minutes', () => {
     for (const code of ['LEDGER_BEHIND_CHECKPOINT', 'LEDGER_OFFSET_AFTER_END'] as const) {
       const error = new IndexerError('behind', { code, retry: 'retry' });
       const after = (lastingMs: number): unknown =>
@@ -207,7 +207,7 @@ describe('a lagging replica', () => {
     }
   });
 
-  it('is distinguished from a restored participant, which still returns updates', async () => {
+  it('is not confused with a restored participant, which parks the indexer', async () => {
     const park = await parksAfter(() => {
       const end = world.sandbox.ledger.ledgerEnd();
       world.restore(end - 40);

@@ -33,7 +33,7 @@ async function stageList(staging: Database): Promise<void> {
   await session.publishSeed(9, 'seed');
 }
 
-it('a redaction also removes contents from rows that a reseed has already staged', async () => {
+it('redact removes contents also from rows that a reseed has staged', async () => {
   await using created = await createTestDatabase();
   const open = (schema: string): Database =>
     openDatabase({ url: created.url, schema, statementTimeoutMs: 60_000, applicationName: 'test' });

@@ -39,8 +39,8 @@ async function countsHold(): Promise<void> {
   expect(wrong).toEqual([]);
 }
 
-describe('a gap from pruning past the checkpoint', () => {
-  it('parks the indexer, changes nothing, and the error names the command that bridges the gap', async () => {
+describe('reseed after pruning past the checkpoint', () => {
+  it('is named as the remedy when the indexer parks without changes', async () => {
     const { checkpoint, end } = await fallBehind();
     const before = await digestOf(world.database.url, 'ledger');
     const park = await world.parks();
@@ -50,7 +50,7 @@ describe('a gap from pruning past the checkpoint', () => {
     expect(await digestOf(world.database.url, 'ledger')).toBe(before);
   });
 
-  it('is bridged by reseed, which records the gap, corrects active contracts and keeps earlier history', async () => {
+  it('records the gap, corrects active contracts and keeps earlier history', async () => {
     const { checkpoint, end } = await fallBehind();
     const before = await world.row(history(checkpoint));
     const plan = await world.command('reseed');
@@ -75,7 +75,7 @@ describe('a gap from pruning past the checkpoint', () => {
     expect(await world.row(`select to_regnamespace('ledger_reseed')::text as staging`)).toEqual({ staging: null });
   });
 
-  it('contains the ends of contracts that are no longer active after it', async () => {
+  it('ends contracts that are no longer active', async () => {
     const { checkpoint, end } = await fallBehind();
     await world.command('reseed --yes');
     const { ended, exact } = await world.row(
@@ -93,7 +93,7 @@ describe('a gap from pruning past the checkpoint', () => {
     expect(statuses).toEqual([{ status: 'ended' }]);
   });
 
-  it('is followed by later updates, and active contracts stay correct', async () => {
+  it('keeps active contracts correct after later updates and a reset to the end of the gap', async () => {
     await fallBehind();
     await world.command('reseed --yes');
     world.grow(60);
@@ -110,8 +110,8 @@ describe('a gap from pruning past the checkpoint', () => {
   });
 });
 
-describe('the end of a gap', () => {
-  it('is the pruned offset, and every later update is stored', async () => {
+describe('reseed', () => {
+  it('ends the gap at the pruned offset, and every later update is stored', async () => {
     const { checkpoint, end } = await fallBehind();
     await world.command('reseed --yes');
     await world.index();
@@ -123,7 +123,7 @@ describe('the end of a gap', () => {
     expect([first, last, stored]).toEqual([offsets[0], offsets.at(-1), offsets.length]);
   });
 
-  it('is the ledger end if the participant cannot return the active contracts at the pruned offset', async () => {
+  it('ends the gap at the ledger end if the ledger cannot list contracts at the pruned offset', async () => {
     const { checkpoint, end } = await fallBehind();
     const path = '/v2/state/active-contracts';
     world.sandbox.faults.streamFailure = { path, failure: 'PARTICIPANT_PRUNED_DATA_ACCESSED', times: 1 };
@@ -134,7 +134,7 @@ describe('the end of a gap', () => {
     expect(await world.broken()).toEqual([]);
   });
 
-  it('does not exist if nothing was pruned past the checkpoint, and every update is stored', async () => {
+  it('leaves no gap if nothing was pruned past the checkpoint', async () => {
     const genesis = { INDEXER_START: 'genesis' };
     await world.index('ledger', genesis);
     const checkpoint = await world.checkpoint();
@@ -155,8 +155,8 @@ describe('the end of a gap', () => {
   });
 });
 
-describe('an interrupted reseed', () => {
-  it('leaves the stream unchanged, and is resumed when it is run again', async () => {
+describe('reseed', () => {
+  it('leaves the stream unchanged when it fails, and completes on the next run', async () => {
     await fallBehind();
     const before = await digestOf(world.database.url, 'ledger');
     const path = '/v2/state/active-contracts';
@@ -175,7 +175,7 @@ describe('an interrupted reseed', () => {
     expect(await world.active()).toEqual(await world.active('fresh'));
   });
 
-  it('starts with new staging tables if it stopped while creating them', async () => {
+  it('completes on the next run after a failure while it creates staging tables', async () => {
     await fallBehind();
     await query(
       world.database.url,
@@ -200,7 +200,7 @@ describe('an interrupted reseed', () => {
     expect(await world.active()).toEqual(await world.active('fresh'));
   });
 
-  it('merges its rows if it had staged everything before the interruption', async () => {
+  it('completes on the next run after a failure while it merges rows', async () => {
     await fallBehind();
     await query(
       world.database.url,
@@ -219,7 +219,7 @@ describe('an interrupted reseed', () => {
     await countsHold();
   });
 
-  it('can be repeated while the indexer is parked, because a parked indexer has released the writer lock', async () => {
+  it('runs while the indexer is parked, because the writer lock is released', async () => {
     await fallBehind();
     await using indexer = await world.run();
     await expect.poll(async () => (await indexer.status()).state, { timeout: 40_000 }).toBe('parked');
@@ -227,8 +227,8 @@ describe('an interrupted reseed', () => {
   });
 });
 
-describe('a history with other updates at the same offsets', () => {
-  it('is rejected by reseed after a reset of the participant', async () => {
+describe('a changed history', () => {
+  it('is refused by reseed if the participant was reset', async () => {
     await world.index();
     const before = await digestOf(world.database.url, 'ledger');
     world.startOver(400);
@@ -236,13 +236,13 @@ describe('a history with other updates at the same offsets', () => {
     expect(await digestOf(world.database.url, 'ledger')).toBe(before);
   });
 
-  it('is rejected by reseed if it belongs to another participant', async () => {
+  it('is refused by reseed if it belongs to another participant', async () => {
     await world.index();
     world.sandbox.ledger.participantId = 'participant2::1220bb';
     await expect(world.command('reseed --yes')).rejects.toMatchObject({ code: 'RESEED_REFUSED' });
   });
 
-  it('is detected by comparing contracts if the participant was reset and pruned, so that no update can be compared', async () => {
+  it('is detected by its contracts if all common updates are pruned', async () => {
     await world.index();
     const before = await digestOf(world.database.url, 'ledger');
     world.startOver(400);
@@ -267,7 +267,7 @@ describe('a history with other updates at the same offsets', () => {
     expect(await digestOf(world.database.url, 'ledger')).toBe(before);
   });
 
-  it('is indexed after reset --all, which empties the schema', async () => {
+  it('is indexed after reset --all', async () => {
     await world.index();
     world.startOver(400);
     expect(await world.command('reset --all')).toContain('nothing was changed');

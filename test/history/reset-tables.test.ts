@@ -248,7 +248,7 @@ describe.each(shapes)('reset --to with shape %s', (shape, empty) => {
     expect(cut.filter((name) => before.get(name)?.join() === short.get(name)?.join())).toEqual([]);
   });
 
-  it.each(Object.entries(rules))('treats table %s as %s', (name, rule) => {
+  it.each(Object.entries(rules))('handles table %s by its rule: %s', (name, rule) => {
     const expected = rule === 'cut' ? short : before;
     expect(parsed(after.get(name))).toEqual(parsed(expected.get(name)));
   });
@@ -257,7 +257,7 @@ describe.each(shapes)('reset --to with shape %s', (shape, empty) => {
     expect(broken).toEqual([]);
   });
 
-  it('is reverted when the stream is followed again', async () => {
+  it('yields the original rows after the stream is read again', async () => {
     await index('long');
     const again = await tables('long');
     for (const [name, rows] of before) {

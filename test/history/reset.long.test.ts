@@ -15,7 +15,7 @@ afterEach(async () => {
 const genesis = { INDEXER_START: 'genesis' };
 
 describe('reset --to', () => {
-  it('to any offset yields, after following the stream again, the digest of an indexer that was never reset', async () => {
+  it('yields the digest of a never reset index after the stream is read again', async () => {
     await world.index('ledger', genesis);
     await world.index('never', genesis);
     const never = await digestOf(world.database.url, 'never');
@@ -30,7 +30,7 @@ describe('reset --to', () => {
     }
   });
 
-  it('leaves the same rows as an indexer that stopped at the offset, except in dictionaries', async () => {
+  it('leaves the rows of an indexer that stopped at the offset, except in dictionaries', async () => {
     await world.index('short', genesis);
     const end = world.sandbox.ledger.ledgerEnd();
     world.grow(200);
@@ -58,7 +58,7 @@ describe('reset --to', () => {
     expect(await mark('ledger')).toEqual(await mark('short'));
   });
 
-  it('without --yes counts the rows and changes nothing', async () => {
+  it('counts the rows and changes nothing without --yes', async () => {
     await world.index();
     const seeded = await world.checkpoint();
     world.grow(50);
@@ -70,7 +70,7 @@ describe('reset --to', () => {
     expect(await digestOf(world.database.url, 'ledger')).toBe(before);
   });
 
-  it('without --yes names the updates that the participant has pruned and cannot send again', async () => {
+  it('warns about stored updates that the participant has pruned', async () => {
     await world.index('ledger', genesis);
     const end = await world.checkpoint();
     expect(await world.command('reset --to 5')).not.toContain('pruned');
@@ -86,7 +86,7 @@ describe('reset --to', () => {
     );
   });
 
-  it('rejects offsets before the seed or after the checkpoint, and every offset while an indexer holds the lock', async () => {
+  it('refuses offsets before the seed or after the checkpoint, and fails while an indexer runs', async () => {
     await world.index();
     const seeded = await world.checkpoint();
     await expect(world.command(`reset --to ${seeded - 1} --yes`)).rejects.toMatchObject({ code: 'RESET_REFUSED' });
@@ -97,7 +97,7 @@ describe('reset --to', () => {
     await expect(world.command(`reset --to ${seeded} --yes`)).rejects.toMatchObject({ code: 'WRITER_ACTIVE' });
   });
 
-  it('raises the epoch, so that a paused writer is fenced', async () => {
+  it('increments the epoch', async () => {
     await world.index();
     const before = await world.row('select epoch from ledger.stream');
     await world.command(`reset --to ${await world.checkpoint()} --yes`);
@@ -106,7 +106,7 @@ describe('reset --to', () => {
 });
 
 describe('reset --all', () => {
-  it('without --yes counts the rows that it would delete, by table', async () => {
+  it('counts the rows to delete in each table without --yes', async () => {
     await world.index('ledger', genesis);
     const rowsOf = async (): Promise<ReadonlyMap<string, number>> => {
       const tables = await query(
@@ -136,7 +136,7 @@ describe('reset --all', () => {
     expect(counted.toSorted()).toEqual(deleted.map(([name, rows]) => `${name} ${String(rows)}`).toSorted());
   });
 
-  it('empties the schema, and the next start seeds, even from another participant', async () => {
+  it('empties the schema, and the next start can seed from another participant', async () => {
     await world.index();
     world.grow(20);
     await world.index();

@@ -45,7 +45,7 @@ async function isResolvedBy(common: number, says: RegExp, start = genesis): Prom
 }
 
 describe('a participant restored from a backup', () => {
-  it('without an update at the newest stored offset but with later ones parks the indexer, until it is reset', async () => {
+  it('parks the indexer until reset --to if it lacks only the newest stored update', async () => {
     await world.index('ledger', genesis);
     const last = await newest();
     const common = await newest(last - 1);
@@ -55,7 +55,7 @@ describe('a participant restored from a backup', () => {
     await isResolvedBy(common, new RegExp(`the ledger has no update at offset ${last}, where we stored one`));
   });
 
-  it('without updates at many of the newest stored offsets parks the indexer, until it is reset', async () => {
+  it('parks the indexer until reset --to if it lacks many of the newest stored updates', async () => {
     await world.index('ledger', genesis);
     const last = await newest();
     const common = await newest(last - 30);
@@ -65,7 +65,7 @@ describe('a participant restored from a backup', () => {
     await isResolvedBy(common, /the ledger has no update at offset/);
   });
 
-  it('with other updates at the newest stored offsets and a hole at the last one parks the indexer, until it is reset', async () => {
+  it('parks the indexer until reset --to if it has other updates and lacks the newest one', async () => {
     await world.index('ledger', genesis);
     const last = await newest();
     const common = await newest(last - 30);
@@ -76,7 +76,7 @@ describe('a participant restored from a backup', () => {
     await isResolvedBy(common, new RegExp(`the ledger has no update at offset ${last}`));
   });
 
-  it('with updates after the newest stored one, where it had none, parks the indexer, until it is reset', async () => {
+  it('parks the indexer until reset --to if it has a new update below the checkpoint', async () => {
     const { ledger } = world.sandbox;
     ledger.skipOffsets(40);
     await world.index('ledger', genesis);
@@ -91,7 +91,7 @@ describe('a participant restored from a backup', () => {
     await isResolvedBy(last, new RegExp(`the ledger has an update at offset ${ledgerOffset}, where we stored none`));
   });
 
-  it('with a hole at the offset of the seed parks the indexer, and the remedy names POSTGRES_SCHEMA', async () => {
+  it('parks the indexer if it lacks the update of the seed, and the remedy is a new schema', async () => {
     const { ledger } = world.sandbox;
     await world.index('ledger');
     const seed = await world.checkpoint();
@@ -109,8 +109,8 @@ describe('a participant restored from a backup', () => {
   });
 });
 
-describe('a participant past the stored offsets', () => {
-  it('has the same history if neither side has an update at the checkpoint', async () => {
+describe('a participant ahead of the checkpoint', () => {
+  it('is accepted if neither side has an update at the checkpoint', async () => {
     world.sandbox.ledger.skipOffsets(40);
     await world.index('ledger', genesis);
     world.sandbox.ledger.skipOffsets(20);
@@ -120,7 +120,7 @@ describe('a participant past the stored offsets', () => {
     expect(await world.active()).toEqual(await world.active('fresh'));
   });
 
-  it('has the same history when an update after the newest stored one is in quarantine', async () => {
+  it('is accepted if the update at the checkpoint is quarantined', async () => {
     const { ledger } = world.sandbox;
     world.grow(1);
     await world.index('ledger', genesis);

@@ -24,7 +24,7 @@ import { begun, create, filesWith, updates, write } from './small-history.ts';
 
 const schemas = schemasOfFile();
 
-describe('export --to s3://…', needs(noBucketServer), () => {
+describe('export --to s3://', needs(noBucketServer), () => {
   let server: BucketServer;
   let database: Database;
   beforeAll(async () => {
@@ -44,7 +44,7 @@ describe('export --to s3://…', needs(noBucketServer), () => {
   const toBucket = (to: string, ...argv: readonly string[]): Promise<unknown> =>
     run(exportCommand, ['--to', to, ...argv]);
 
-  it('writes the same files, manifest and logs as to a folder, and rewrites files with redacted contents', async () => {
+  it('writes the same files as to a folder, and rewrites files with redacted contents', async () => {
     const path = join(server.bucket('first'), 'some/lake');
     using dir = lakeDir();
     for (const until of ['4', '9']) {
@@ -70,7 +70,7 @@ describe('export --to s3://…', needs(noBucketServer), () => {
     expect(filesIn(path).filter((name) => name.startsWith('updates/_delta_log/')).length).toBe(3);
   });
 
-  it('uploads a large file as one object, and uploads a log commit only if its version does not exist', async () => {
+  it('uploads a large file as one object, and a log commit only if it does not exist', async () => {
     const path = server.bucket('large');
     const lake = await openLake('s3://large', server.env);
     const file = await lake.begin();
@@ -96,7 +96,7 @@ describe('export --to s3://…', needs(noBucketServer), () => {
     expect(await lake.read(commit)).toBe('one');
   });
 
-  it('is rejected while another export holds the lock, and takes over the lock of a process that has ended', async () => {
+  it('fails while another export has the lock, and takes over the lock of an ended process', async () => {
     const path = server.bucket('locked');
     await toBucket('s3://locked');
     expect(filesIn(path)).not.toContain('.lock');

@@ -115,7 +115,7 @@ function loggedAndNamed(table: string): readonly [readonly string[], readonly st
   return [[...logged].map((path) => `${table}/${path}`).sort(), named.sort()];
 }
 
-it('a contract that exists only in the export is found there, and the next export removes its contents from the files', async () => {
+it('redact --exported redacts a contract that exists only in the export', async () => {
   const before = await rest();
   await expect(redact('contract', '00c1', '--yes')).rejects.toMatchObject({
     code: 'REDACTION_REFUSED',
@@ -152,7 +152,7 @@ it('a contract that exists only in the export is found there, and the next expor
   expect(await exported()).toMatchObject({ files: 0 });
 });
 
-it('an exercise that exists only in the export is redacted, but its contract is not', async () => {
+it('redact --exported redacts an exercise without its contract', async () => {
   const [exercise] = await duck(
     `select "offset" || ':' || node_id as at from read_parquet('${dir.path}/exercises/*.parquet') where contract_id = '00c2'`,
   );
@@ -165,7 +165,7 @@ it('an exercise that exists only in the export is redacted, but its contract is 
   expect(left.map((name) => name.split('/')[0])).toEqual(['contracts', 'interface_views', 'typed.iou__iou']);
 });
 
-it('an active contract is redacted in a file whose other rows are pruned from Postgres', async () => {
+it('export redacts an active contract in a file whose other rows are pruned', async () => {
   await redact('contract', '00c4', '--include-active', '--yes');
   await exported();
   expect(await filesWith(dir.path, 'SECRET-00c4')).toEqual([]);
@@ -173,7 +173,7 @@ it('an active contract is redacted in a file whose other rows are pruned from Po
   expect(await exported()).toMatchObject({ files: 0 });
 });
 
-it('the contracts of a party are redacted in Postgres and in the export', async () => {
+it('redact party --exported redacts contracts in Postgres and in the export', async () => {
   expect(await redact('party', frames.alice, '--include-active', '--with-exercises')).toMatchObject({ onlyInLake: 0 });
   const done = await redactInLake('party', frames.alice, '--include-active', '--with-exercises');
   expect(done).toMatchObject({ onlyInLake: 1, finished: true });

@@ -46,7 +46,7 @@ async function hashes(path: string): Promise<Readonly<Record<string, TableHash>>
 }
 
 describe('export', () => {
-  it('writes files from which DuckDB and hyparquet read the same rows as Postgres returns', async () => {
+  it('writes files with the same rows as Postgres, as read by DuckDB and hyparquet', async () => {
     using dir = lakeDir();
     const result = await exportTo(dir.path, world.url, 'a');
     expect(result).toMatchObject({ until: end, rewritten: 0 });
@@ -101,7 +101,7 @@ describe('export', () => {
     expect(second.files.some(({ table, from }) => table.startsWith('typed.harbor') && from === 0)).toBe(true);
   });
 
-  it('writes active.sql, which returns the contracts that are active at an offset', async () => {
+  it('writes active.sql, which returns the active contracts at an offset', async () => {
     using dir = lakeDir();
     await exportTo(dir.path, world.url, 'a', '--until', String(Math.floor(end / 3)));
     await exportTo(dir.path, world.url, 'a');
@@ -113,7 +113,7 @@ describe('export', () => {
     }
   });
 
-  it('rejects offsets after the checkpoint, folders of other streams, and a second export at the same time', async () => {
+  it('refuses offsets after the checkpoint, foreign folders and a concurrent export', async () => {
     using dir = lakeDir();
     await expect(exportTo(dir.path, world.url, 'a', '--until', String(end + 1))).rejects.toMatchObject({
       code: 'EXPORT_NOT_READY',

@@ -32,24 +32,24 @@ interface ReadByPython {
 
 /** Engine, format that it reads, and Python modules that it needs. */
 const engines = [
-  ['delta-rs', 'one table of Delta Lake', 'deltalake, pyarrow'],
+  ['delta-rs', 'a Delta Lake table', 'deltalake, pyarrow'],
   ['arrow', 'files', 'pyarrow'],
-  ['clickhouse', 'one table of Delta Lake', 'chdb'],
+  ['clickhouse', 'a Delta Lake table', 'chdb'],
   ['clickhouse', 'files', 'chdb'],
   ['spark', 'files', 'pyspark'],
-  ['spark', 'one table of Delta Lake', 'pyspark'],
+  ['spark', 'a Delta Lake table', 'pyspark'],
 ] as const;
 
 /** Spark reads Delta Lake with separate jars: delta-spark and delta-storage of its version, separated by commas. */
 const sparkJars = process.env['LAKE_SPARK_JARS'] ?? '';
 
-describe.each(engines)('%s reads extreme values from %s', (engine, form, modules) => {
+describe.each(engines)('%s on %s', (engine, form, modules) => {
   const lacksJars = engine === 'spark' && form !== 'files' && sparkJars === '';
   const isThere = !lacksJars && spawnSync(python, ['-c', `import ${modules}`]).status === 0;
   const reason = lacksJars ? 'needs the jars of Delta Lake (LAKE_SPARK_JARS)' : `needs ${modules} (LAKE_PYTHON)`;
   const options = { timeout: 180_000, ...needs(isThere ? undefined : reason) };
 
-  it('in the files of two exports', options, () => {
+  it('reads extreme values from two exports', options, () => {
     const args = [reader, engine, form === 'files' ? 'files' : 'delta', grown.path, typedTable(grown.path)];
     const text = execFileSync(python, args, {
       encoding: 'utf8',

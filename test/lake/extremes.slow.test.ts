@@ -34,7 +34,7 @@ function expectAll(rows: readonly Record<string, unknown>[]): void {
   expect(rows.map(({ list }) => list)).toEqual(['["a", ""]', '[]', null, null]);
 }
 
-it('DuckDB reads extreme values from the files', async () => {
+it('DuckDB reads extreme values from an export', async () => {
   using dir = lakeDir();
   await exportTo(dir.path, schemas.url, 'ledger', '--views', 'typed.*');
   expectAll(await readTyped(dir.path));
@@ -47,7 +47,7 @@ it('DuckDB reads extreme values from the files', async () => {
   expect(contracts.every((row) => row['contract_key'] === null)).toBe(true);
 });
 
-it('extreme values are unchanged in a file that is rewritten after a redaction', async () => {
+it('export keeps extreme values in a file that it rewrites after a redaction', async () => {
   using dir = lakeDir();
   await exportTo(dir.path, schemas.url, 'ledger', '--views', 'typed.*');
   await prune(database, { offset: 4 }, { stop });

@@ -46,7 +46,7 @@ function expectConsistent(path: string): void {
   expect(others).toEqual([...named.map((file) => file.path ?? ''), ...segments, 'active.sql', 'manifest.json'].sort());
 }
 
-it('export --follow writes new updates, and SIGTERM leaves a complete export that the next run continues', async () => {
+it('export --follow writes new updates, and leaves a consistent export after SIGTERM', async () => {
   using dir = lakeDir();
   const path = join(dir.path, 'lake');
   const database = await begun(schemas, 'followed', [create(1, '00c1'), create(2, '00c2')]);
@@ -68,7 +68,7 @@ it('export --follow writes new updates, and SIGTERM leaves a complete export tha
   expect(row).toEqual({ n: 4 });
 });
 
-it('a large range is written as one file of several row groups, and all rows can be read', async () => {
+it('export writes a large range as one file of several row groups', async () => {
   using dir = lakeDir();
   const database = await schemas.migrated('large');
   const session = await openSession(database, identity);

@@ -64,7 +64,7 @@ describe('a manifest', () => {
       writeFileSync(join(lake, 'manifest.json'), JSON.stringify({ ...manifest, version: 1 })),
     'in segments': writeSegmented,
   };
-  describe.each(Object.entries(forms))('%s', (_form, write) => {
+  describe.each(Object.entries(forms))('stored %s', (_form, write) => {
     it('is accepted if it names only files of the export', async () => {
       using folders = world();
       write(folders.lake, manifestOf(folders.lake));
@@ -75,16 +75,19 @@ describe('a manifest', () => {
     });
 
     it.each<[string, (manifest: ReadManifest) => object]>([
-      ['a file elsewhere', withPath('../elsewhere/precious')],
-      ['a file elsewhere with the name of an export file', withPath('contracts/../../elsewhere/from=0-to=3.parquet')],
+      ['a file outside the export', withPath('../elsewhere/precious')],
+      [
+        'a file outside the export with the name of an export file',
+        withPath('contracts/../../elsewhere/from=0-to=3.parquet'),
+      ],
       ['a file of another range', withPath('contracts/from=4-to=6.parquet')],
       ['a file of another table', withPath('exercises/from=0-to=3.parquet')],
       [
-        'a table elsewhere',
+        'a table outside the export',
         (manifest) => ({ ...manifest, tables: { ...manifest.tables, '../elsewhere': { columns: [] } } }),
       ],
       ['a value that is not a list', (manifest) => ({ ...manifest, files: {} })],
-    ])('is rejected if it contains %s, and nothing is removed', async (_, change) => {
+    ])('is rejected without changes if it contains %s', async (_, change) => {
       using folders = world();
       const { lake, elsewhere } = folders;
       write(lake, change(manifestOf(lake)) as ReadManifest);
@@ -144,7 +147,7 @@ describe('files and folders of an export', () => {
     expect(modes(lake)).toEqual(new Set(['folder 700', 'file 600']));
   });
 
-  it('are also accessible to the group if the folder was opened to the group', async () => {
+  it('have group rights if the export folder has group rights', async () => {
     using dir = lakeDir();
     chmodSync(dir.path, 0o750);
     await exportTo(dir.path, schemas.url, 'foreign');

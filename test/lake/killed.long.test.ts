@@ -45,7 +45,7 @@ function spread(operations: number, points: number): readonly number[] {
   return Array.from({ length: points }, (_, at) => 1 + Math.round((at * (operations - 1)) / (points - 1)));
 }
 
-it('an export after a kill yields the same manifest, files and logs as one that was never killed', async () => {
+it('export after a kill writes the same manifest, files and logs as without a kill', async () => {
   assertBuilt();
   const database = await begun('killed');
   using completeDir = lakeDir();
@@ -59,7 +59,7 @@ it('an export after a kill yields the same manifest, files and logs as one that 
   }
 }, 180_000);
 
-it('an export that is killed repeatedly is a valid prefix of the complete export after each kill', async () => {
+it('export leaves a valid prefix of the complete export after each kill', async () => {
   const database = await begun('left');
   using completeDir = lakeDir();
   await exportAll(completeDir.path, database, rowsPerRange);
@@ -76,9 +76,9 @@ it('an export that is killed repeatedly is a valid prefix of the complete export
 
 it.each([
   ['in Postgres', undefined],
-  ['only in the lake, because they were pruned from Postgres', 6],
+  ['only in the export', 6],
 ])(
-  'an export after a kill completes the removal of redacted contents that are %s',
+  'export after a kill removes redacted contents that are %s',
   async (_, pruned) => {
     const schema = `killed_anew_${String(pruned ?? 0)}`;
     const database = await begun(schema);

@@ -64,7 +64,7 @@ describe('prune --exported', () => {
     return rows.map(({ id }) => id);
   };
 
-  it('stops at the end of the export, so that history and active contracts remain complete', async () => {
+  it('stops at the end of the export, and history and active contracts stay complete', async () => {
     using completeDir = lakeDir();
     using dir = lakeDir();
     const middle = Math.floor(end / 2);
@@ -121,8 +121,8 @@ describe('prune --exported', () => {
   });
 });
 
-describe('an export that differs from the database', () => {
-  it('limits pruning to the ranges before the first outdated range, until that range is rewritten', async () => {
+describe('prune --exported', () => {
+  it('stops before the first outdated range until the range is exported again', async () => {
     using dir = lakeDir();
     const database = await begun(schemas, 'stale', updates());
     await exportInRanges(dir.path, schemas.url, 'stale', 9);
@@ -138,7 +138,7 @@ describe('an export that differs from the database', () => {
     expect(await filesWith(dir.path, 'SECRET-00c7')).toEqual([]);
   });
 
-  it('is rejected if it is missing or lacks a file of its manifest', async () => {
+  it('fails if the export is missing or lacks a file of its manifest', async () => {
     using dir = lakeDir();
     await begun(schemas, 'lacking', updates());
     const args = ['--before', '9', '--exported', dir.path] as const;

@@ -19,7 +19,7 @@ const named = (files: readonly ManifestFile[]): readonly string[] =>
   files.flatMap(({ path }) => (path === null ? [] : [path]));
 
 describe('redacted contents', () => {
-  it('are in no file after the next export, and only the files of their ranges are replaced', async () => {
+  it('are removed by the next export, which replaces only the files of their ranges', async () => {
     using dir = lakeDir();
     const database = await begun(schemas, 'redacted', updates());
     await exportInRanges(dir.path, schemas.url, 'redacted', 9);
@@ -46,8 +46,8 @@ describe('redacted contents', () => {
   });
 });
 
-describe('an update out of order', () => {
-  it('is exported to the file of its range, and the contracts that it archives are ended', async () => {
+describe('a late update', () => {
+  it('is exported to the file of its range, and ends the contracts that it archives', async () => {
     using dir = lakeDir();
     const list = updates();
     const database = await schemas.migrated('late');
@@ -76,8 +76,8 @@ describe('an update out of order', () => {
   });
 });
 
-describe('history that was reset', () => {
-  it('is removed from the export, and exported again after it is indexed again', async () => {
+describe('reset history', () => {
+  it('is removed by the next export, and later updates are exported', async () => {
     using dir = lakeDir();
     const database = await begun(schemas, 'undone', updates());
     await exportInRanges(dir.path, schemas.url, 'undone', 9);
@@ -95,7 +95,7 @@ describe('history that was reset', () => {
     expect(await filesWith(dir.path, '00c9')).toEqual([]);
   });
 
-  it('is replaced in the export after other updates are indexed at the same offsets', async () => {
+  it('is replaced by new updates at the same offsets', async () => {
     using dir = lakeDir();
     const database = await begun(schemas, 'again', updates());
     await exportInRanges(dir.path, schemas.url, 'again', 9);

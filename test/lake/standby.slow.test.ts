@@ -32,7 +32,7 @@ async function write(database: Database): Promise<void> {
 
 const active = ['00c1', '00c3'].map((id) => `${id} ${frames.here}`);
 
-it('a standby yields the same export as its primary', { timeout: 120_000 }, async () => {
+it('export writes the same manifest from a standby as from its primary', { timeout: 120_000 }, async () => {
   await using servers = await startServers();
   const options = { schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test' };
   const database = openDatabase({ url: servers.primary, ...options });
@@ -63,7 +63,7 @@ function as(role: string): string {
   return url.href;
 }
 
-it('export accepts a role that may read all parties, and rejects a role that is limited to some parties', async () => {
+it('export accepts a reader of all parties, and refuses a reader of some parties', async () => {
   const database = await schemas.migrated('ledger');
   await write(database);
   const suffix = String(process.pid);
@@ -81,7 +81,7 @@ it('export accepts a role that may read all parties, and rejects a role that is 
   }
 });
 
-it('export --hold stores a hold at the exported offset, and each export moves it', async () => {
+it('export --hold stores a hold at the exported offset, and the next export moves the hold', async () => {
   const database = await schemas.migrated('held');
   await write(database);
   using dir = lakeDir();

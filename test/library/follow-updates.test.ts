@@ -32,8 +32,8 @@ async function followed(options: FollowOptions, until: number): Promise<readonly
   return found;
 }
 
-describe('followUpdates', () => {
-  it('returns every update once and in order if the stream is often interrupted', async () => {
+describe('followUpdates()', () => {
+  it('returns each update once and in order despite frequent interruptions', async () => {
     await using ledger = await sandbox(400);
     ledger.faults.cutEveryFrames = { min: 3, max: 40 };
     const offsets = offsetsOf(ledger);
@@ -44,7 +44,7 @@ describe('followUpdates', () => {
     expect(new Set(failures)).toEqual(new Set(['LEDGER_STREAM_CLOSED']));
   });
 
-  it('continues where another call ended, waits for new updates, and ends without an error when aborted', async () => {
+  it('continues after a given offset, waits for new updates, and ends on abort', async () => {
     await using ledger = await sandbox(30);
     const offsets = offsetsOf(ledger);
     const [half = 0] = offsets.slice(15);
@@ -61,7 +61,7 @@ describe('followUpdates', () => {
     expect(later.length).toBeGreaterThan(offsets.length - first.length);
   });
 
-  it('returns offsets without an update only if they are requested', async () => {
+  it('returns offsets without an update if checkpoints is true', async () => {
     await using ledger = await sandbox(5);
     const end = ledger.ledger.ledgerEnd();
     const kinds = new Set<string>();
@@ -73,7 +73,7 @@ describe('followUpdates', () => {
     expect(kinds).toContain('Transaction');
   });
 
-  it('rejects when the ledger has another history, or when a retry would not help', async () => {
+  it('rejects if the ledger has another history or a retry cannot succeed', async () => {
     await using ledger = await sandbox(10);
     const after = offsetsOf(ledger)[4] ?? 0;
     const afterUpdateId = await firstId({ url: ledger.url, after: after - 1 });
@@ -95,8 +95,8 @@ async function firstId(options: FollowOptions): Promise<string> {
   return '';
 }
 
-describe('createLedgerClient', () => {
-  it('sends the token that a function returns, and rejects with a code and a remedy', async () => {
+describe('createLedgerClient()', () => {
+  it('calls the token function, and rejects with a code and a remedy', async () => {
     await using ledger = await sandbox(3);
     let tokenReads = 0;
     const token = (): string => `token-${String((tokenReads += 1))}`;

@@ -14,8 +14,8 @@ async function bytesOf(pieces: AsyncIterable<Uint8Array>): Promise<Buffer> {
   return Buffer.concat(found);
 }
 
-describe('openReads', () => {
-  it('reads facts, tables and rows of one moment, despite concurrent writes', async () => {
+describe('openReads()', () => {
+  it('reads facts, tables and rows from one snapshot despite concurrent writes', async () => {
     const database = await begun(schemas, 'read', updates());
     const reads = openReads({ databaseUrl: schemas.url, schema: 'read' });
     try {
@@ -42,7 +42,7 @@ describe('openReads', () => {
     }
   });
 
-  it('rejects with the error of the calling program, also if its code looks like a lost connection', async () => {
+  it('rejects with the unchanged error of the callback', async () => {
     await begun(schemas, 'failing', updates().slice(0, 2));
     const reads = openReads({ databaseUrl: schemas.url, schema: 'failing' });
     const full = Object.assign(new Error('the disk is full'), { code: 'ENOSPC', syscall: 'write' });
@@ -58,7 +58,7 @@ describe('openReads', () => {
     }
   });
 
-  it('reads again after a program stopped reading the rows of a table before their end', async () => {
+  it('reads again after a consumer stops reading rows early', async () => {
     await begun(schemas, 'left', updates());
     // These are more bytes than the reader reads ahead.
     await query(schemas.url, `update "left".contracts set payload = jsonb_build_object('text', repeat('x', 8000000))`);
@@ -80,7 +80,7 @@ describe('openReads', () => {
     }
   });
 
-  it('rejects with the errors of the store when Postgres fails', async () => {
+  it('rejects with an IndexerError if a query fails or the schema does not exist', async () => {
     await begun(schemas, 'refused', updates().slice(0, 2));
     const reads = openReads({ databaseUrl: schemas.url, schema: 'refused' });
     try {

@@ -9,7 +9,7 @@ const project = join(import.meta.dirname, '../..');
 const names = readdirSync(join(project, 'types')).map((file) => file.replace(/\.d\.ts$/, ''));
 
 it.each(names)(
-  '%s has the published types (to update them: npm run library:types)',
+  'types/%s.d.ts contains the current types (update: npm run library:types)',
   (name) => {
     const made = spawnSync(process.execPath, ['scripts/library-types.mjs', '--print', name], {
       cwd: project,

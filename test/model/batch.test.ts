@@ -63,7 +63,7 @@ const unassign = (offset: number): JsonRecord =>
 const assign = (offset: number, change: JsonRecord = {}, target = frames.there): JsonRecord =>
   frames.reassignment(offset, { JsAssignmentEvent: frames.assigned({ target, ...change }) }, target);
 
-describe('a batch', () => {
+describe('batch', () => {
   it('starts the lifetime of a contract with its create and ends it with a consuming exercise', () => {
     const batch = batchOf(create(1), exercise(2, { consuming: false }), exercise(3));
     expect(lifetimes(batch)).toEqual([['00c1', 1, 1, 3]]);
@@ -79,7 +79,7 @@ describe('a batch', () => {
     expect(lifetimes(batchOf(transient))).toEqual([['00c1', 1, 1, 1]]);
   });
 
-  it('stores a create with acsDelta false as never active, so that its exercise ends no contract', () => {
+  it('stores a create with acsDelta false as never active, and its exercise ends no contract', () => {
     const batch = batchOf(create(1, { acsDelta: false }), exercise(2, { acsDelta: false }));
     expect([lifetimes(batch), ends(batch)]).toEqual([[], []]);
     expect(batch.sink.rows.get('contracts')).toHaveLength(1);
@@ -94,7 +94,7 @@ describe('a batch', () => {
     expect(witnessed).toEqual([['00c1', -1, 'w', 1]]);
   });
 
-  it('stores when and how a contract ended', () => {
+  it('stores time, offset and reason of the end of a contract', () => {
     const columns = ['ended_offset', 'ended_by', 'ended_at', 'ended_node_id', 'class'] as const;
     const archived = batchOf(create(1), exercise(9, { nodeId: 3 }));
     expect(valuesOf([...archived.lifetimes.ended()], 'ended', ...columns)).toEqual([
@@ -106,13 +106,13 @@ describe('a batch', () => {
     ]);
   });
 
-  it('handles a contract that becomes active twice in an update', () => {
+  it('marks lifetimes as repeated if a contract becomes active twice in an update', () => {
     const twice = [{ CreatedEvent: frames.created() }, { CreatedEvent: frames.created({ nodeId: 1 }) }];
     expect(batchOf(frames.transaction(1, twice)).lifetimes.repeated).toBe(true);
     expect(batchOf(create(1), exercise(2), create(3)).lifetimes.repeated).toBe(false);
   });
 
-  it('treats a create without acsDelta as active only if a stakeholder sees it', () => {
+  it('treats a create without acsDelta as active only if a stakeholder is a witness', () => {
     const { acsDelta: _, ...silent } = frames.created();
     const seen = { ...silent, witnessParties: [frames.bob] };
     const divulged = { ...silent, witnessParties: ['Eve::1220'] };
@@ -120,7 +120,7 @@ describe('a batch', () => {
     expect(lifetimes(batchOf(frames.transaction(1, [{ CreatedEvent: divulged }])))).toEqual([]);
   });
 
-  it('ends contracts on archived events of shape ACS_DELTA, also contracts of earlier batches', () => {
+  it('ends contracts of this and earlier batches on archived events of shape ACS_DELTA', () => {
     const archive = frames.transaction(2, [
       { ArchivedEvent: frames.archived({ contractId: '00c1' }) },
       { ArchivedEvent: frames.archived({ contractId: 'earlier' }) },
@@ -135,7 +135,7 @@ describe('a batch', () => {
     expect(ends(batch)).toEqual([{ contractId: '00c1', synchronizerPk: 1, offset: 4 }]);
   });
 
-  it('records a contract that moves to another synchronizer and back as active on one synchronizer at a time', () => {
+  it('starts a new lifetime at each assignment to another synchronizer', () => {
     const back = assign(4, {}, frames.here);
     const batch = batchOf(create(1), unassign(2), assign(3), back);
     expect(lifetimes(batch)).toEqual([
@@ -147,13 +147,13 @@ describe('a batch', () => {
     expect(valuesOf(batch.sink.rows.get('contracts'), 'contracts', 'origin')).toEqual([['c'], ['a'], ['a']]);
   });
 
-  it('keeps the end of an earlier activation separate from a re-activation in the same batch', () => {
+  it('keeps the end of an earlier activation separate from a re-activation in one batch', () => {
     const batch = batchOf(unassign(2), assign(3, {}, frames.here), exercise(4));
     expect(ends(batch)).toEqual([{ contractId: '00c1', synchronizerPk: 1, offset: 2 }]);
     expect(lifetimes(batch)).toEqual([['00c1', 1, 3, 4]]);
   });
 
-  it('advances its offset with OffsetCheckpoints and counts activity by the hour of record time', () => {
+  it('advances its offset with OffsetCheckpoints and counts activity by record time', () => {
     const batch = batchOf(frames.fullTransaction(41), frames.offsetCheckpoint(99));
     batch.seal();
     expect([batch.offset, batch.lastUpdate?.offset]).toEqual([99, 41]);
@@ -167,14 +167,14 @@ describe('a batch', () => {
   });
 });
 
-describe('a seed batch', () => {
+describe('seed batch', () => {
   it('treats active entries as active from the offset of their create', () => {
     const batch = seedOf(frames.activeEntry());
     expect(lifetimes(batch)).toEqual([['00c1', 1, 41, null]]);
     expect([batch.entries, batch.continuationToken]).toEqual([1, 'dG9r']);
   });
 
-  it('treats a contract that has left its synchronizer as no longer active there', () => {
+  it('ends the lifetime of a contract with an incomplete unassignment', () => {
     const value = { createdEvent: frames.created(), unassignedEvent: frames.unassigned() };
     const batch = seedOf(frames.entry('JsIncompleteUnassigned', value));
     expect(lifetimes(batch)).toEqual([['00c1', 1, 41, 50]]);
@@ -183,7 +183,7 @@ describe('a seed batch', () => {
     ]);
   });
 
-  it('does not treat an incomplete assign as evidence that the contract is active', () => {
+  it('starts no lifetime for an incomplete assignment', () => {
     const batch = seedOf(frames.entry('JsIncompleteAssigned', { assignedEvent: frames.assigned() }));
     expect(lifetimes(batch)).toEqual([]);
     expect(batch.sink.rows.get('contracts')).toEqual([]);
@@ -194,14 +194,14 @@ describe('a seed batch', () => {
     );
   });
 
-  it('counts empty entries and keeps the continuation token of the last entry that had one', () => {
+  it('counts empty entries and keeps the last non-empty continuation token', () => {
     const batch = seedOf(frames.activeEntry(), frames.entry('JsEmpty', {}, { streamContinuationToken: '' }));
     expect([batch.entries, batch.continuationToken]).toEqual([2, 'dG9r']);
   });
 });
 
-describe('the last update id of the history', () => {
-  it('is stored with the offset of the same update, which is the newest one that has an id', () => {
+describe('Batch.lastUpdate', () => {
+  it('contains id and offset of the newest update that has an id', () => {
     const batch = new Batch(
       new KeptRows(),
       new Dictionary({ templates: [], choices: [], synchronizers: [], implementations: [] }),

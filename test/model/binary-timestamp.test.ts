@@ -6,7 +6,7 @@ import { expectProperty } from '../support/chance/property.ts';
 
 const epoch = Date.UTC(2000, 0, 1);
 
-describe('postgresMicroseconds', () => {
+describe('postgresMicroseconds()', () => {
   it.each([
     ['2000-01-01T00:00:00Z', 0],
     ['2000-01-01T00:00:00.000001Z', 1],
@@ -39,7 +39,7 @@ describe('postgresMicroseconds', () => {
     expect(postgresMicroseconds(text)).toBeUndefined();
   });
 
-  it('agrees with JavaScript dates for every millisecond and any fraction digits', () => {
+  it('matches JavaScript dates for any millisecond and any fraction digits', () => {
     const milliseconds = fc.integer({ min: Date.UTC(1900, 0, 1), max: Date.UTC(2284, 0, 1) });
     expectProperty(
       fc.property(milliseconds, fc.integer({ min: 0, max: 999 }), (time, micros) => {

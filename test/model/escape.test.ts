@@ -20,7 +20,7 @@ function refused(json: string): boolean {
   return bad;
 }
 
-describe('jsonbText', () => {
+describe('jsonbText()', () => {
   it.each([
     String.raw`"\u0000"`,
     String.raw`"\ud800"`,
@@ -32,7 +32,7 @@ describe('jsonbText', () => {
     String.raw`"\ud83d-\ude00"`,
     String.raw`"\ud83d\n\ude00"`,
     String.raw`{"\u0000":1}`,
-  ])('escapes %s and restores it', (json) => {
+  ])('escapes %s reversibly', (json) => {
     expect(jsonbText(json)).not.toBe(json);
     expect(unescaped(jsonbText(json))).toBe(json);
   });
@@ -56,7 +56,7 @@ describe('jsonbText', () => {
     expect(jsonbText(flat)).toBe(flat);
   });
 
-  it('escapes a payload that looks like its own escape', () => {
+  it('escapes a payload in the form of an escaped payload', () => {
     const spelled = [
       String.raw`{"\u0024escaped":"x"}`,
       String.raw`{"$\u0065scaped":"x"}`,
@@ -95,8 +95,8 @@ describe('jsonbText', () => {
   });
 });
 
-describe('columnText', () => {
-  it('leaves ordinary text unchanged, and reversibly escapes NUL, lone surrogates and its own prefix', () => {
+describe('columnText()', () => {
+  it('escapes only NUL, lone surrogates and its own prefix, reversibly', () => {
     expectProperty(
       fc.property(
         fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('a\u0000b', '\ud800', 'json:"x"', 'json:')),

@@ -101,8 +101,8 @@ function expectAsModelled(steps: readonly Step[], lifetimes = new Lifetimes()): 
   expect(lifetimes.contractIds()).toEqual(activations.map(({ id }) => id));
 }
 
-describe('lifetimes', () => {
-  it('equal the lifetimes of the reference model for similar ids, both as strings and as bytes', () => {
+describe('Lifetimes', () => {
+  it('matches the reference model for similar contract ids, as strings and as bytes', () => {
     expectProperty(
       fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
         expectAsModelled(steps);
@@ -111,7 +111,7 @@ describe('lifetimes', () => {
     );
   });
 
-  it('contain only the current batch after they were cleared', () => {
+  it('contains only the current batch after clear()', () => {
     const lifetimes = new Lifetimes();
     const batches = fc.array(step, { maxLength: 40 });
     expectProperty(
@@ -124,7 +124,7 @@ describe('lifetimes', () => {
     );
   });
 
-  it('are empty after they were cleared, even if a contract began twice at an offset', () => {
+  it('is empty after clear(), even if a contract began twice at an offset', () => {
     const lifetimes = new Lifetimes();
     const begin = { contractId: '00aa', offset: 1, nodeId: 0, templatePk: 1, synchronizerPk: 1, partiesPk: 1 };
     lifetimes.activate(begin);
@@ -136,7 +136,7 @@ describe('lifetimes', () => {
     expect([lifetimes.repeated, [...lifetimes.live()].length]).toEqual([false, 1]);
   });
 
-  it('match the reference model for thousands of contracts and for a few afterwards', () => {
+  it('matches the reference model for thousands of contracts and for a few afterwards', () => {
     const step = (id: string, begins: boolean): Step => ({ begins, id, synchronizerPk: 1 });
     const lifetimes = new Lifetimes();
     const alike = (_: unknown, index: number): string => `${hash}${String(index)}${hash}`;
@@ -155,7 +155,7 @@ describe('lifetimes', () => {
     }
   });
 
-  it('keep copies of contract ids, because the memory of frames is reused', () => {
+  it('copies contract ids, because the memory of frames is reused', () => {
     const memory = Buffer.from('00aa');
     const lifetimes = new Lifetimes();
     lifetimes.deactivate(new Utf8(memory, 0, memory.length), 1, endAt(1));

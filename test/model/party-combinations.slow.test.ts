@@ -20,8 +20,8 @@ function sameLists(same: boolean): (list: readonly string[]) => readonly string[
   };
 }
 
-describe('numbers of party sets', () => {
-  it('ascend in the order in which the sets first occur, even if sets are similar', () => {
+describe('PartyCombinations', () => {
+  it('numbers party sets in order of first occurrence, even if sets are similar', () => {
     const combinations = new PartyCombinations();
     const inputs: readonly (readonly [string[], string[], string[]])[] = [
       [['a', 'b'], [], ['a']],
@@ -37,7 +37,7 @@ describe('numbers of party sets', () => {
     expect(combinations.takeAdded()).toEqual([]);
   });
 
-  it('equal the numbers of a reference model, even if a new session starts at any point', () => {
+  it('matches a reference model, even if a new session starts at any point', () => {
     const remembered = rememberedCombinations;
     const parties = fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 2 });
     expectProperty(
@@ -71,7 +71,7 @@ describe('numbers of party sets', () => {
     );
   });
 
-  it('are cached up to a size limit, even if a new session starts at any point', () => {
+  it('caches party sets up to a size limit, even if a new session starts at any point', () => {
     const long = fc.tuple(fc.constantFrom('a', 'b', 'c', 'd'), fc.constantFrom(1, 9_000, 30_000, 90_000));
     expectProperty(
       fc.property(fc.array(long, { maxLength: 24 }), fc.nat(24), (inputs, cut) => {

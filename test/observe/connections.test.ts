@@ -53,21 +53,21 @@ async function ask({ socket, heard }: Client): Promise<void> {
 const isOpen = ({ socket }: Client): boolean => !socket.destroyed;
 
 describe('idle connections', () => {
-  it('are all served if they send a request within their grace period, even if they exceed the limit of idle connections', async () => {
+  it('are served within their grace period, even above the limit', async () => {
     await start({ most, graceMs: forever, mostInGrace: 10 * most });
     const clients = await open(6 * most);
     for (const client of clients) await ask(client);
     expect(clients.filter(isOpen).length).toBe(6 * most);
   });
 
-  it('are closed, oldest first, after their grace period, even if no new connections arrive', async () => {
+  it('are closed oldest first after their grace period, even without new connections', async () => {
     await start({ most, graceMs: 50, mostInGrace: 10 * most });
     const clients = await open(3 * most);
     await waitFor('few', () => (clients.filter(isOpen).length <= most ? true : undefined));
     expect(clients.filter(isOpen)).toEqual(clients.slice(-most));
   });
 
-  it('are closed, oldest first, when too many are in their grace period', async () => {
+  it('are closed oldest first when too many are in their grace period', async () => {
     await start({ most, graceMs: forever, mostInGrace: 2 * most });
     const clients = await open(3 * most);
     await waitFor('few', () => (clients.filter(isOpen).length <= 2 * most ? true : undefined));
@@ -76,7 +76,7 @@ describe('idle connections', () => {
     if (newest !== undefined) await ask(newest);
   });
 
-  it('stay open while they are few, and count as new after a response', async () => {
+  it('stay open below the limit, and count as new after a response', async () => {
     await start({ most, graceMs: 0, mostInGrace: most });
     const clients = await open(most);
     const [first, second] = clients;
@@ -87,7 +87,7 @@ describe('idle connections', () => {
   });
 });
 
-it('a second request before the response closes the connection, and later requests are not parsed', async () => {
+it('a second request before the first response closes the connection', async () => {
   let [parsed, responses] = [0, 0];
   class Counted extends IncomingMessage {
     constructor(...of: ConstructorParameters<typeof IncomingMessage>) {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { Doubling } from '../../src/observe/figures/doubling.ts';
 
-describe('log lines of a repeated failure', () => {
-  it('appear at once and then after intervals that double, with the number of suppressed lines', () => {
+describe('log of a repeated failure', () => {
+  it('writes a line at once and then at doubling intervals, with the number of skipped lines', () => {
     const lines = new Doubling();
     const reports: (readonly [second: number, suppressed: number])[] = [];
     for (let second = 0; second < 24 * 3_600; second += 1) {
@@ -21,7 +21,7 @@ describe('log lines of a repeated failure', () => {
     expect(reports.at(-1)?.[1]).toBe(599);
   });
 
-  it('are counted per kind, and start over after a success', () => {
+  it('counts lines per kind, and starts over after a success', () => {
     const lines = new Doubling();
     expect([lines.due('a', 0), lines.due('b', 0), lines.due('a', 1), lines.due('a', 2)]).toEqual([
       0,

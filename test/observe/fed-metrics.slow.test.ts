@@ -29,8 +29,8 @@ async function lockUpdates(): Promise<AsyncDisposable & { release(): Promise<unk
   return { release: () => client.query('rollback'), [Symbol.asyncDispose]: () => client.end() };
 }
 
-describe('the metrics of a running indexer', () => {
-  it('count calls to the ledger, time queries by purpose, and identify the stream', async () => {
+describe('metrics of a running indexer', () => {
+  it('count ledger calls, time queries by purpose, and identify the stream', async () => {
     await using indexer = await runIndexer({
       LEDGER_URL: sandbox.url,
       DATABASE_URL: database.url,
@@ -58,7 +58,7 @@ describe('the metrics of a running indexer', () => {
     expect(await indexer.metric(`indexer_stream_info{${labels}}`)).toBe(1);
   });
 
-  it('attribute a quiet stream to the source, and a slow database to the database', async () => {
+  it('attribute waiting to the source on a quiet stream, and to a slow database', async () => {
     // Offset checkpoints are rare, so only one update arrives.
     await using quiet = await startSandbox({ limits: { checkpointIntervalMs: 600_000 } });
     generateHistory(quiet.ledger, { seed: 31, updates: 300 });

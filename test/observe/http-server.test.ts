@@ -26,8 +26,8 @@ async function start(port = 0): Promise<{ server: RunningHttpServer; health: Hea
   return { server, health };
 }
 
-describe('the HTTP server', () => {
-  it('is live at once, and ready only after the ledger end has been reached', async () => {
+describe('HTTP server', () => {
+  it('is live at once, and ready only in phase live', async () => {
     const { server, health } = await start();
     expect((await fetch(`${server.url}/livez`)).status).toBe(200);
     const before = await fetch(`${server.url}/readyz`);
@@ -39,7 +39,7 @@ describe('the HTTP server', () => {
     expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
   });
 
-  it('serves metrics and status', async () => {
+  it('serves /metrics and /status', async () => {
     const { server, health } = await start();
     health.source.participantId = 'participant::1220';
     const metrics = await fetch(`${server.url}/metrics`);
@@ -54,7 +54,7 @@ describe('the HTTP server', () => {
     });
   });
 
-  it('returns nothing that looks like a token or a password, whatever the participant sends', async () => {
+  it('returns no token or password from an error message of the participant', async () => {
     const { server, health } = await start();
     const secrets = [`lir_${'a'.repeat(43)}`, 'hunter2', 'eyJhbGciOiJub25lIn0.eyJzdWIiOiJ4In0.x', 'in-the-query'];
     const [token, password, jwt, query] = secrets.map(String);
@@ -75,7 +75,7 @@ describe('the HTTP server', () => {
     expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
   });
 
-  it('reports a remedy when the port is in use, and releases the port when closed', async () => {
+  it('reports a remedy if the port is in use, and releases the port when it is closed', async () => {
     const { server } = await start();
     const port = Number(new URL(server.url).port);
     await expect(start(port)).rejects.toMatchObject({ code: 'HTTP_PORT_TAKEN', exitCode: 78, retry: 'fatal' });

@@ -13,7 +13,7 @@ it.each([
   ['info', 'an interface of a preset', [preset]],
   ['warn', 'an explicit name', [own]],
   ['warn', 'an explicit name next to a preset', [preset, own]],
-])('the interface report logs at %s for %s', (level, _what, ids) => {
+])('the interface report logs at level %s for %s', (level, _what, ids) => {
   const written: string[] = [];
   const stream = { isTTY: false, write: (text: string) => written.push(text) };
   const { logger } = createLogger({ level: 'info', format: 'json', stream });

@@ -59,14 +59,14 @@ const proxies = [
 
 const withUnderscores = ['x_forwarded_for', 'x_real_ip', 'remote_addr', 'tailscale_user_login', 'accept_language'];
 
-describe('a request over the loopback address', () => {
-  it.each(Object.entries(clients))('with the headers of %s is local', async (_, names) => {
+describe('request over loopback', () => {
+  it.each(Object.entries(clients))('is local with the headers of %s', async (_, names) => {
     const headers = Object.fromEntries(names.split(' ').map((name) => [name, 'x']));
     expect(await reason({ ...headers, connection: 'close' })).toBe('');
   });
 
   it.each([...proxies, ...withUnderscores])(
-    'with the header %s is not local, and the reason names the header',
+    'is not local with the header %s, and the reason names the header',
     async (name) => {
       expect(await reason({ [name]: 'somebody@example.com' })).toContain(
         `("${name}"): only requests from this machine are accepted`,
@@ -74,7 +74,7 @@ describe('a request over the loopback address', () => {
     },
   );
 
-  it('is classified regardless of the case of its header names', async () => {
+  it('is classified regardless of the case of header names', async () => {
     expect(await reason({ 'Tailscale-User-Login': 'x' })).toContain('tailscale-user-login');
     expect(await reason({ 'USER-AGENT': 'x', 'Accept-Language': 'de' })).toBe('');
   });

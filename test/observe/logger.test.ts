@@ -12,7 +12,7 @@ function lines(isTTY: boolean) {
   return { written, ...createLogger({ level: 'info', format: 'auto', stream }) };
 }
 
-describe('scrub', () => {
+describe('scrub()', () => {
   it('removes tokens and URL passwords, and leaves the line valid JSON', () => {
     const line = JSON.stringify({
       a: `Bearer ${jwt}`,
@@ -33,7 +33,7 @@ describe('scrub', () => {
   });
 });
 
-describe('the logger', () => {
+describe('logger', () => {
   it('writes JSON lines and no progress line if the output is not a terminal', () => {
     const { logger, written, progress } = lines(false);
     logger.info({ offset: 5 }, 'hello');
@@ -41,7 +41,7 @@ describe('the logger', () => {
     expect(JSON.parse(written.join(''))).toMatchObject({ level: 'info', msg: 'hello', offset: 5 });
   });
 
-  it('prints no secret, in any field or format', () => {
+  it('prints no secret in any field or format', () => {
     for (const isTTY of [true, false]) {
       const { logger, written } = lines(isTTY);
       logger.warn({ url: 'wss://u:hunter2@node/v2', nested: { token: jwt } }, `failed with ${jwt}`);
@@ -50,7 +50,7 @@ describe('the logger', () => {
     }
   });
 
-  it('escapes control characters in messages, keys and values on a terminal', () => {
+  it('escapes control characters in messages, keys and values in the text format', () => {
     const written: string[] = [];
     const stream = { isTTY: false, write: (text: string) => written.push(text) };
     // Not a TTY, so that the logger adds no colors.
@@ -61,7 +61,7 @@ describe('the logger', () => {
     expect(written.join('')).toMatch(/^[^\p{Cc}\u202e]*\n$/u);
   });
 
-  it('writes a failure as a sentence in the text format', () => {
+  it('writes an error as one sentence in the text format', () => {
     const written: string[] = [];
     const stream = { isTTY: false, write: (text: string) => written.push(text) };
     const { logger } = createLogger({ level: 'info', format: 'pretty', stream });
@@ -78,7 +78,7 @@ describe('the logger', () => {
     expect(written[1]).toMatch(/ WARN {3}odd {2}err=\{"name":"TypeError"\}\n$/);
   });
 
-  it('writes only name and SQLSTATE of errors from other libraries, because their messages quote rows', () => {
+  it('writes only name and SQLSTATE of other errors, whose messages may quote rows', () => {
     const driver = Object.assign(new Error('duplicate key (payload)=(hunter2)'), { code: '23505', detail: 'hunter2' });
     expect(serializeError(driver)).toEqual({ name: 'Error', sqlstate: '23505' });
     const indexerError = new IndexerError('refused', {
@@ -102,7 +102,7 @@ describe('the logger', () => {
     expect(written.join('')).not.toContain('hunter2');
   });
 
-  it('keeps the progress line of a terminal below the log lines', () => {
+  it('keeps the progress line below the log lines on a terminal', () => {
     const { logger, written, progress } = lines(true);
     progress?.('seeding: 5');
     logger.info({ stream: 'updates' }, 'connected');

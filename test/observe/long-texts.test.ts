@@ -16,7 +16,7 @@ const long = (part: string): string => part.repeat(characters / part.length);
 const textOf = (parts: readonly string[]): fc.Arbitrary<string> =>
   fc.array(fc.constantFrom(...parts), { maxLength: 24 }).map((found) => found.join(''));
 
-describe('scrub', () => {
+describe('scrub()', () => {
   it.each([
     'eyJ',
     '://:',
@@ -37,7 +37,7 @@ describe('scrub', () => {
     limitMs,
   );
 
-  it('replaces matches of its patterns anywhere in the text', () => {
+  it('replaces the same matches as its regular expressions', () => {
     const parts = [
       'eyJ',
       '.',
@@ -71,7 +71,7 @@ describe('scrub', () => {
   });
 });
 
-describe('noFormula', () => {
+describe('noFormula()', () => {
   it.each(['\n', '\t ', '\n='])(
     'prefixes a long run of %j in linear time',
     (part) => {
@@ -80,7 +80,7 @@ describe('noFormula', () => {
     limitMs,
   );
 
-  it('inserts an apostrophe after the first separator before a formula', () => {
+  it('inserts the same apostrophes as its regular expressions', () => {
     const parts = ['=', '+', '-', '@', '＝', ';', '|', '\t', '\r', '\n', ' ', '\u00A0', 'a', "'"];
     expectProperty(
       fc.property(textOf(parts), (text) => {

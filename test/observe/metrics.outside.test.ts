@@ -15,7 +15,7 @@ function expectAccepted(metrics: string): void {
 }
 
 describe('promtool', needs(noPromtool), () => {
-  it('accepts every metric before anything has happened', async () => {
+  it('accepts all metrics before the first event', async () => {
     expectAccepted(await createMetrics({ version: '1.2.3' }).registry.metrics());
   });
 

@@ -123,21 +123,21 @@ const emptyBatch = {
   decodeSeconds: 0,
 };
 
-describe('the metrics', () => {
-  it('have exactly the documented names', async () => {
+describe('metrics', () => {
+  it('have exactly the expected names', async () => {
     const { registry } = createMetrics({ version: '1.2.3' });
     const found = (await registry.getMetricsAsJSON()).map((metric) => metric.name);
     expect(found.filter((name) => name.startsWith('indexer_')).sort()).toEqual(names);
   });
 
-  it('include process metrics, except gauges whose names end like counters', async () => {
+  it('include process metrics, except gauges whose names end in _total', async () => {
     const text = await createMetrics({ version: '1.2.3' }).registry.metrics();
     expect(text).toContain('nodejs_eventloop_lag_p99_seconds');
     expect(text).toContain('process_cpu_seconds_total');
     expect(text).not.toMatch(/nodejs_active_\w+_total/);
   });
 
-  it('share one set of process metrics among all indexers of a process', () => {
+  it('share process metrics among all indexers of a process', () => {
     const [first, second] = [createMetrics({ version: '1.2.3' }), createMetrics({ version: '1.2.3' })];
     // The observers of these two metrics are never stopped.
     for (const name of ['nodejs_eventloop_lag_seconds', 'nodejs_gc_duration_seconds']) {
@@ -146,7 +146,7 @@ describe('the metrics', () => {
     }
   });
 
-  it('have every known label set before anything has happened', async () => {
+  it('have a series for every known label set before the first event', async () => {
     const text = await createMetrics({ version: '1.2.3' }).registry.metrics();
     expect(text).toContain('indexer_build_info{version="1.2.3",commit="unknown"} 1');
     expect(text).toContain('indexer_phase{phase="starting"} 1');
@@ -163,11 +163,11 @@ describe('the metrics', () => {
     for (const name of always) expect(text).toMatch(new RegExp(`^${name}(?:_count)?(?:\\{[^\\n]*\\})? `, 'm'));
   });
 
-  it('are described in docs/reference/metrics.md', async () => {
+  it('match docs/reference/metrics.md', async () => {
     expect(await readFile('docs/reference/metrics.md', 'utf8'), 'run npm run docs:metrics').toBe(await metricsPage());
   });
 
-  it('of time shares, connections and waiting clients are read at scrape time', async () => {
+  it('read time shares, connections and waiting clients at scrape time', async () => {
     let nowMs = 0;
     const work = new WorkClock(() => nowMs);
     const pool = { total: 3, idle: 1, waiting: 7, max: 5 };
@@ -184,7 +184,7 @@ describe('the metrics', () => {
     expect(text).toContain('indexer_wait_requests 4');
   });
 
-  it('have no ids from paths and no unusual statuses in their labels', async () => {
+  it('contain no path ids and no unusual statuses in labels', async () => {
     const metrics = createMetrics({ version: '1' });
     for (const [path, status] of [
       ['/v2/packages/abc', 200],
@@ -211,8 +211,8 @@ describe('the metrics', () => {
   });
 });
 
-describe('the observers', () => {
-  it('update counters and gauges after a committed batch, and the latency only while the indexer is live', async () => {
+describe('metrics observers', () => {
+  it('update counters after each batch, and the latency only while the indexer is live', async () => {
     const { observers, metrics } = observed();
     const batch = {
       checkpoint: 42,
@@ -248,7 +248,7 @@ describe('the observers', () => {
     expect(text).toContain('indexer_leader 1');
   });
 
-  it('create a series for each of the first fifty templates, and count further templates as other', async () => {
+  it('count the first fifty templates individually, and further templates as other', async () => {
     const { observers, metrics } = observed();
     const templates = new Map(Array.from({ length: 60 }, (_, index) => [`p:M:T${index}`, index + 1]));
     observers.stream.batchCommitted({
@@ -261,7 +261,7 @@ describe('the observers', () => {
     expect(text).toContain('indexer_events_total{type="created",template="other"} 55');
   });
 
-  it('count seed contracts from running totals, even when the seed starts over', async () => {
+  it('count seed contracts from running totals, even if the seed starts over', async () => {
     const { observers, metrics, health } = observed();
     for (const contracts of [10, 25, 5]) {
       observers.stream.batchCommitted({ ...emptyBatch, checkpoint: undefined });
@@ -274,7 +274,7 @@ describe('the observers', () => {
     expect(health.status()).toMatchObject({ checkpoint: null, seed: { contracts: 30, offset: 9, done: true } });
   });
 
-  it('log one line when the phase changes, and none when the same phase is reported again', () => {
+  it('log a phase only when it changes', () => {
     const { observers, lines } = observed();
     const error = new IndexerError('refused', { code: 'LEDGER_UNREACHABLE', retry: 'retry' });
     observers.stream.phaseChanged('backing_off', error);

@@ -8,7 +8,7 @@ import { createMetrics } from '../../src/observe/metrics/metrics.ts';
 const error = new IndexerError('permission denied', { code: 'STORE_NOT_PERMITTED' });
 const failed = (...names: readonly string[]) => names.map((view) => ({ view, error }));
 
-it('the package report logs views that cannot be created once, and again after all views were created', () => {
+it('the package report logs failed views once, and again after all views were created', () => {
   const written: string[] = [];
   const stream = { isTTY: false, write: (text: string) => written.push(text) };
   const { logger } = createLogger({ level: 'info', format: 'json', stream });

@@ -5,7 +5,7 @@ import { waitFor } from '../support/wait-for.ts';
 
 const [alice, bob] = ['alice::1220aa', 'bob::1220bb'];
 
-it('the party report lists unknown parties of the filter until they are known, and logs them once', async () => {
+it('the party report lists unknown parties until they are known, and logs each party once', async () => {
   const known = new Set([alice]);
   let requests = 0;
   const unknownOf = (parties: readonly string[]) => {

@@ -87,8 +87,8 @@ async function* messagesOf(response: Response): AsyncGenerator<{ event: string; 
   return undefined;
 }
 
-describe('the status page', () => {
-  it('is one document whose content security policy allows only its own style, script and events', async () => {
+describe('status page', () => {
+  it('allows only its own style, script and events in its content security policy', async () => {
     const { server } = await start();
     const answer = await fetch(server.url);
     const html = await answer.text();
@@ -101,7 +101,7 @@ describe('the status page', () => {
     expect(html).not.toContain('/* style */');
   });
 
-  it('accepts GET and HEAD only, like all endpoints', async () => {
+  it('accepts only GET and HEAD', async () => {
     const { server } = await start();
     for (const path of ['/', '/events']) {
       expect((await fetch(server.url + path, { method: 'POST' })).status).toBe(405);
@@ -111,8 +111,8 @@ describe('the status page', () => {
   });
 });
 
-describe('events of the status page', () => {
-  it('begin with earlier measurements and continue with new ones', async () => {
+describe('GET /events', () => {
+  it('begins with earlier measurements and continues with new ones', async () => {
     const { server, health } = await start();
     // This waits until the page has measurements.
     await waitFor('three samples', async () => {
@@ -135,7 +135,7 @@ describe('events of the status page', () => {
     });
   });
 
-  it('contain the last facts and the failure if the database does not respond, and only one read runs at a time', async () => {
+  it('sends the last facts and the error if the database fails, and reads one at a time', async () => {
     let reads = 0;
     let underWay = 0;
     let most = 0;
@@ -171,7 +171,7 @@ describe('events of the status page', () => {
     expect(most).toBe(1);
   });
 
-  it('do not read the database more often when pages are opened and closed frequently', async () => {
+  it('reads the database once per interval, even if pages open and close frequently', async () => {
     const clock = stopClock();
     let reads = 0;
     const { server } = await start(() => {
@@ -192,7 +192,7 @@ describe('events of the status page', () => {
     expect(reads).toBe(2);
   });
 
-  it('end when the server closes', async () => {
+  it('ends when the server closes', async () => {
     const { server } = await start();
     const listener = await listen(server);
     await listener.next();
@@ -202,7 +202,7 @@ describe('events of the status page', () => {
     expect(last?.event).toBe('bye');
   });
 
-  it('are limited to fifty viewers, and a free slot is reused', async () => {
+  it('serves at most fifty viewers, and reuses a free slot', async () => {
     const { server, page } = await start();
     const stops = Array.from({ length: 50 }, () => new AbortController());
     ends.push(() => stops.forEach((stop) => stop.abort()));
@@ -214,7 +214,7 @@ describe('events of the status page', () => {
     expect((await (await listen(server)).next())?.event).toBe('hello');
   });
 
-  it('release all slots when a connection closes that requested them sixty times', async () => {
+  it('releases all slots when a connection with sixty requests closes', async () => {
     const { server, page } = await start();
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
     ends.push(() => socket.destroy());
@@ -223,7 +223,7 @@ describe('events of the status page', () => {
     await waitFor('no viewer', () => (page.viewers === 0 ? true : undefined));
   });
 
-  it('are stopped for a viewer that does not read, and continue for others', async () => {
+  it('disconnects a viewer that does not read, and continues for other viewers', async () => {
     const large = {
       templates: [],
       updates: Array.from({ length: 300 }, () => ({ ...facts.updates[0]!, kind: 'x'.repeat(2_000) })),

@@ -58,15 +58,15 @@ function traceParent({ context }: Link): string {
   return `00-${context.traceId}-${context.spanId}-0${context.traceFlags}`;
 }
 
-describe('tracing without an SDK', () => {
-  it('has no tracer', () => {
+describe('openTracer()', () => {
+  it('returns undefined without an SDK', () => {
     trace.disable();
     expect(openTracer()).toBeUndefined();
   });
 });
 
 describe('tracing', () => {
-  it('creates a span per batch that contains decode and commit, and links it to the traces of its commands', async () => {
+  it('creates a batch span with decode and commit, linked to the traces of its commands', async () => {
     await using indexer = await run({ INDEXER_START: 'genesis', INDEXER_BATCH_UPDATES: '20' });
     const end = sandbox.ledger.ledgerEnd();
     await indexer.reaches(end);
@@ -87,7 +87,7 @@ describe('tracing', () => {
     expect(linked.length).toBeGreaterThan(40);
   });
 
-  it('links each trace once, skips invalid traces, and links at most 32', () => {
+  it('links each valid trace once, and at most 32 traces', () => {
     const tracer = openTracer();
     const batch = tracer?.batch('updates', 0);
     const update = (traceParent: string) => ({ kind: 'transaction', traceParent, traceState: 'a=b' }) as never;
@@ -107,7 +107,7 @@ describe('tracing', () => {
     expect(links[0]?.context.traceState?.serialize()).toBe('a=b');
   });
 
-  it('creates a span for a seed that contains the spans of its batches', async () => {
+  it('creates a seed span that contains the spans of its batches', async () => {
     await using indexer = await run({ INDEXER_BATCH_UPDATES: '10' });
     await waitFor('the seed', async () => (spans('seed').length === 1 ? true : undefined));
     const [seed] = spans('seed');
@@ -117,7 +117,7 @@ describe('tracing', () => {
     expect(seed?.attributes['indexer.offset']).toBe((await indexer.status()).checkpoint);
   });
 
-  it('records a failure by its error code, and records no payload', async () => {
+  it('records a failure with its error code, and no payload', async () => {
     await using indexer = await run({ INDEXER_START: 'genesis' });
     await indexer.reaches(sandbox.ledger.ledgerEnd());
     const client = new Client({ connectionString: database.url });
@@ -134,7 +134,7 @@ describe('tracing', () => {
     ).not.toMatch(/alice|payload|::/i);
   });
 
-  it.each(['onStart', 'onEnd'])('has no effect on the stream when the SDK throws in %s', async (at) => {
+  it.each(['onStart', 'onEnd'])('does not affect the stream if the SDK throws in %s', async (at) => {
     trace.disable();
     const nothing = (): Promise<void> => Promise.resolve();
     const broken = (): never => {

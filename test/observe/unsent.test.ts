@@ -47,13 +47,13 @@ describe('unread responses', () => {
     expect(cut()).toEqual([false, true, false, true]);
   });
 
-  it('of a single client may exceed the limit', async () => {
+  it('may exceed the limit if there is only one client', async () => {
     await listen(100);
     await ask(120);
     expect(cut()).toEqual([false]);
   });
 
-  it('are no longer counted after they were read or their client disconnected', async () => {
+  it('are not counted after they are read or their client disconnects', async () => {
     await listen(100);
     await ask(90);
     sockets[0]?.resume();
@@ -66,10 +66,10 @@ describe('unread responses', () => {
   });
 });
 
-describe('the metrics', () => {
+describe('metrics exposition', () => {
   afterEach(() => void vi.useRealTimers());
 
-  it('are rendered once for all requests within a second', async () => {
+  it('is rendered once per second for all requests', async () => {
     vi.useFakeTimers();
     const registry = new Registry();
     const rendered = vi.spyOn(registry, 'metrics');

@@ -14,8 +14,8 @@ function stopped(atMs = 500) {
   };
 }
 
-describe('the work clock', () => {
-  it('attributes every moment to the part that was entered last', () => {
+describe('work clock', () => {
+  it('attributes time to the part that was entered last', () => {
     const { clock, pass } = stopped();
     clock.enter('source');
     pass(1500);
@@ -28,7 +28,7 @@ describe('the work clock', () => {
     expect(clock.totals()).toEqual({ source: 1.5, decode: 0.25, database: 3 });
   });
 
-  it('includes the current part, so that a commit is visible while it hangs', () => {
+  it('includes the current part, so that a hanging commit is visible', () => {
     const { clock, pass } = stopped();
     clock.enter('database');
     pass(60_000);
@@ -59,7 +59,7 @@ describe('the work clock', () => {
     });
   });
 
-  it('forgets a part eleven seconds after it ended, at any point within a second', () => {
+  it('ignores a part eleven seconds after it ended', () => {
     for (const offset of [0, 1, 250, 1000]) {
       const { clock, pass } = stopped(offset);
       clock.enter('decode');
@@ -73,7 +73,7 @@ describe('the work clock', () => {
     }
   });
 
-  it('divides by its age while it is younger than ten seconds', () => {
+  it('divides by its age during its first ten seconds', () => {
     const { clock, pass } = stopped();
     clock.enter('decode');
     pass(3000);
@@ -83,7 +83,7 @@ describe('the work clock', () => {
     expect(clock.reason().sentence).toBe('decode: 75 % of the last 4 s was spent decoding frames and building rows');
   });
 
-  it('reports the share of time when no stream was open', () => {
+  it('reports the share of time without an open stream', () => {
     const { clock, pass } = stopped();
     expect(clock.reason().on).toBeUndefined();
     clock.enter('source');

@@ -24,36 +24,40 @@ function processesOf(folder: string): readonly string[] {
 
 const ends = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGKILL', 'a closed pipe'] as const;
 
-it.each(ends)('a test run ended by %s leaves nothing behind', { timeout: 120_000, ...needs(noLinux) }, async (end) => {
-  const folder = mkdtempSync(join(tmpdir(), 'ended-suite-'));
-  const { TEST_DATABASE_URL: _given, TEST_POSTGRES_URL: _inherited, ...env } = process.env;
-  const run = spawn(
-    process.execPath,
-    ['node_modules/vitest/vitest.mjs', 'run', 'test/store/writer-lock.slow.test.ts'],
-    {
-      cwd: root,
-      env: { ...env, TMPDIR: folder, TEST_POSTGRES: 'embedded' },
-    },
-  );
-  let output = '';
-  run.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
-  let complaints = '';
-  run.stderr.setEncoding('utf8').on('data', (text: string) => (complaints += text));
-  try {
-    await waitFor('a server', () => (output.includes('tests use') ? true : undefined), 60_000);
-    expect(processesOf(folder).length).toBeGreaterThan(0);
-    const ended = once(run, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
-    if (end === 'a closed pipe') run.stdout.destroy();
-    else run.kill(end);
-    const [code] = await ended;
-    expect(code).not.toBe(0);
-    if (end === 'a closed pipe') expect(complaints).toBe('');
-    await waitFor('nothing runs', () => (processesOf(folder).length === 0 ? true : undefined));
-    await waitFor('nothing is left', () =>
-      readdirSync(folder).every((name) => !name.startsWith('ledger-indexer')) ? true : undefined,
+it.each(ends)(
+  'a test run that ends by %s leaves no process and no folder',
+  { timeout: 120_000, ...needs(noLinux) },
+  async (end) => {
+    const folder = mkdtempSync(join(tmpdir(), 'ended-suite-'));
+    const { TEST_DATABASE_URL: _given, TEST_POSTGRES_URL: _inherited, ...env } = process.env;
+    const run = spawn(
+      process.execPath,
+      ['node_modules/vitest/vitest.mjs', 'run', 'test/store/writer-lock.slow.test.ts'],
+      {
+        cwd: root,
+        env: { ...env, TMPDIR: folder, TEST_POSTGRES: 'embedded' },
+      },
     );
-  } finally {
-    run.kill('SIGKILL');
-    rmSync(folder, { recursive: true, force: true });
-  }
-});
+    let output = '';
+    run.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
+    let complaints = '';
+    run.stderr.setEncoding('utf8').on('data', (text: string) => (complaints += text));
+    try {
+      await waitFor('a server', () => (output.includes('tests use') ? true : undefined), 60_000);
+      expect(processesOf(folder).length).toBeGreaterThan(0);
+      const ended = once(run, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
+      if (end === 'a closed pipe') run.stdout.destroy();
+      else run.kill(end);
+      const [code] = await ended;
+      expect(code).not.toBe(0);
+      if (end === 'a closed pipe') expect(complaints).toBe('');
+      await waitFor('nothing runs', () => (processesOf(folder).length === 0 ? true : undefined));
+      await waitFor('nothing is left', () =>
+        readdirSync(folder).every((name) => !name.startsWith('ledger-indexer')) ? true : undefined,
+      );
+    } finally {
+      run.kill('SIGKILL');
+      rmSync(folder, { recursive: true, force: true });
+    }
+  },
+);

@@ -39,21 +39,24 @@ const command = (...argv: readonly string[]) => installation.run(argv, { INDEXER
 const postgresMissing =
   /DEMO_PART_MISSING[^]*package ledger-indexer-postgres is not installed[^]*npm pack --workspace packages\/embedded-postgres/;
 
-describe('without the packages of the demo', () => {
-  it.each([['demo-info'], ['status'], ['check']])('`%s` names the missing package if a demo runs', async (verb) => {
-    demoRuns();
-    const { code, text } = await command(verb);
-    expect(text).toMatch(postgresMissing);
-    expect(code).toBe(78);
-  });
+describe('installation without the demo packages', () => {
+  it.each([['demo-info'], ['status'], ['check']])(
+    'rejects `%s` with the missing package name while a demo runs',
+    async (verb) => {
+      demoRuns();
+      const { code, text } = await command(verb);
+      expect(text).toMatch(postgresMissing);
+      expect(code).toBe(78);
+    },
+  );
 
-  it('`demo-info` finds no demo if none runs', async () => {
+  it('rejects `demo-info` with DEMO_NOT_FOUND if no demo runs', async () => {
     const { code, text } = await command('demo-info');
     expect(text).toContain('DEMO_NOT_FOUND');
     expect(code).toBe(69);
   });
 
-  it('`sandbox` names the command that builds its package in a clone, and names no release', async () => {
+  it('rejects `sandbox` with the command that builds its package', async () => {
     const { code, text } = await command('sandbox', '--port', '0');
     expect(text).toMatch(
       /package ledger-indexer-sandbox is not installed[^]*npm pack --workspace packages\/ledger-sandbox/,

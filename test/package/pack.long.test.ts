@@ -121,8 +121,8 @@ function registryProblem(): string | undefined {
   return status === 0 ? undefined : (error?.message ?? stderr.split('\n')[0] ?? 'unknown reason');
 }
 
-describe('the package', () => {
-  it('contains exactly the necessary files, in less than 1.5 MB', async () => {
+describe('npm package', () => {
+  it('contains exactly the expected files and is smaller than 1.5 MB', async () => {
     const { files, size, unpackedSize } = pack();
     process.stdout.write(
       `package: ${String(size)} bytes packed, ${String(unpackedSize)} unpacked, ${String(files.length)} files\n`,
@@ -154,7 +154,7 @@ describe('the package', () => {
     expect(found.filter((path) => /^packages|^dist\/(sandbox|embedded)/.test(path))).toEqual([]);
   });
 
-  it('exports existing files', async () => {
+  it('exports only existing files', async () => {
     const found = new Set(pack().files.map(({ path }) => `./${path}`));
     const { exports, bin } = JSON.parse(await readFile(join(source, 'package.json'), 'utf8')) as {
       exports: Readonly<Record<string, string | Readonly<Record<string, string>>>>;
@@ -167,7 +167,7 @@ describe('the package', () => {
       expect(found, target).toContain(target);
   });
 
-  it('has types that another program compiles against with the strictest settings', async () => {
+  it('contains types that compile in a program with the strictest settings', async () => {
     const folder = await unpacked('typed-');
     await writeFile(join(folder, 'use.mts'), consumer('(payload) => [payload.owner]'));
     await writeFile(join(folder, 'misuse.mts'), consumer('7'));
@@ -190,7 +190,7 @@ describe('the package', () => {
     expect(errors).toEqual([expect.stringMatching(/^misuse\.mts.*TS2322: Type 'number' is not assignable/)]);
   }, 120_000);
 
-  it('is sufficient for the app of the documentation: types, a query, ledger updates and commits', async () => {
+  it('runs the app of the documentation: types, a query, ledger updates and commits', async () => {
     const folder = await unpacked('app-');
     linkDependencies(folder);
     await writeApp(folder);
@@ -218,7 +218,7 @@ describe('the package', () => {
     );
   }, 120_000);
 
-  it('prints --help quickly after installation into an empty folder, with this Node and with Node 24', async () => {
+  it('runs after installation into an empty folder, with this Node and with Node 24', async () => {
     const problem = registryProblem();
     if (problem !== undefined) {
       process.stdout.write(`installation of the package not tested: the registry does not answer (${problem})\n`);

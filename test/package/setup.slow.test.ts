@@ -72,19 +72,19 @@ async function before(what: 'start' | 'test', more: NodeJS.ProcessEnv = {}): Pro
 const build = 'run --silent build';
 const quietly = '--ignore-scripts --no-audit --no-fund';
 
-it('setup before a start installs once the packages for running and compiling', async () => {
+it('setup before a start installs the runtime and build packages only once', async () => {
   expect(await before('start')).toEqual([`ci ${quietly} --omit=dev`, build]);
   expect(await before('start')).toEqual([]);
 });
 
-it('setup before tests adds test packages without changing other packages, and the next start keeps them', async () => {
+it('setup before tests adds only the test packages, and the next setup keeps all packages', async () => {
   await before('start');
   expect(await before('test')).toEqual([`install --no-save ${quietly} --include=dev`]);
   expect(await before('start')).toEqual([]);
   expect(await before('test')).toEqual([]);
 });
 
-it('setup before tests installs all packages for any value of NODE_ENV', async () => {
+it('setup before tests installs all packages even if NODE_ENV is production', async () => {
   expect(await before('test', { NODE_ENV: 'production' })).toEqual([`ci ${quietly} --include=dev`, build]);
   expect(await before('start', { NODE_ENV: 'production' })).toEqual([]);
 });
@@ -99,7 +99,7 @@ it('setup repeats an interrupted installation or build', async () => {
   expect(await before('start')).toEqual([build]);
 });
 
-it('setup installs or builds again after the lock file or sources change, and keeps installed test tools', async () => {
+it('setup installs again after a lock file change and builds again after a source change', async () => {
   await before('test');
   await lockWith({ 'node_modules/runs': { version: '2' } });
   expect(await before('start')).toEqual([`ci ${quietly} --include=dev`]);
@@ -108,7 +108,7 @@ it('setup installs or builds again after the lock file or sources change, and ke
   expect(await before('start')).toEqual([build]);
 });
 
-it(`npm installs fewer than ${String(mostPackages)} packages before a start, all in the versions of the lock file`, async () => {
+it(`npm ci before a start installs fewer than ${String(mostPackages)} packages`, async () => {
   for (const name of manifests) await cp(join(project, name), join(clone, name), { recursive: true });
   const { status, stdout, stderr } = npm(
     'ci',
@@ -124,7 +124,7 @@ it(`npm installs fewer than ${String(mostPackages)} packages before a start, all
   expect(Number(packages)).toBeLessThan(mostPackages);
 });
 
-it('npm lists all packages in the software bill of materials', async () => {
+it('npm run sbom lists runtime, build and test packages', async () => {
   for (const name of manifests) await cp(join(project, name), join(clone, name), { recursive: true });
   const listed = npm('run', '--silent', 'sbom');
   expect(listed.status, listed.stderr).toBe(0);
@@ -145,25 +145,21 @@ it.each([
   },
   { node: '20.18.3', platform: 'linux', says: /^ledger-indexer: this is Node 20\.18\.3, and .+\n$/ },
   { node: '24.1.0', platform: 'win32', says: /^ledger-indexer: it runs on Linux and macOS, not on Windows: .+\n$/ },
-])(
-  'Node $node on $platform is rejected in one sentence, by the setup and by the program',
-  async ({ node, platform, says }) => {
-    const pretense = join(clone, 'pretense.cjs');
-    const values = { versions: { ...process.versions, node }, platform };
-    await writeFile(
-      pretense,
-      `for (const [name, value] of Object.entries(${JSON.stringify(values)})) Object.defineProperty(process, name, { value });`,
-    );
-    const { prestart, pretest } = (JSON.parse(await readFile(join(project, 'package.json'), 'utf8')) as Manifest)
-      .scripts;
-    for (const command of [prestart, pretest, 'node dist/main.js --version']) {
-      const args = ['--require', pretense, ...command.split(' ').slice(1)];
-      const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: project, encoding: 'utf8' });
-      expect([status, stdout], command).toEqual([78, '']);
-      expect(stderr).toMatch(says);
-    }
-  },
-);
+])('setup and program reject Node $node on $platform with one sentence', async ({ node, platform, says }) => {
+  const pretense = join(clone, 'pretense.cjs');
+  const values = { versions: { ...process.versions, node }, platform };
+  await writeFile(
+    pretense,
+    `for (const [name, value] of Object.entries(${JSON.stringify(values)})) Object.defineProperty(process, name, { value });`,
+  );
+  const { prestart, pretest } = (JSON.parse(await readFile(join(project, 'package.json'), 'utf8')) as Manifest).scripts;
+  for (const command of [prestart, pretest, 'node dist/main.js --version']) {
+    const args = ['--require', pretense, ...command.split(' ').slice(1)];
+    const { status, stdout, stderr } = spawnSync(process.execPath, args, { cwd: project, encoding: 'utf8' });
+    expect([status, stdout], command).toEqual([78, '']);
+    expect(stderr).toMatch(says);
+  }
+});
 
 interface Manifest {
   readonly scripts: { readonly prestart: string; readonly pretest: string };

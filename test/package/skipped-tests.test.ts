@@ -43,7 +43,7 @@ function linesOf(...args: readonly string[]): readonly string[] {
   }
 }
 
-it('a test run prints one line per reason for skips, each skipped test without a reason, and the counts last', () => {
+it('a test run ends with skip reasons, skipped tests without a reason, failures and counts', () => {
   expect(linesOf().slice(-5)).toEqual([
     'skipped: 3 tests: needs a tool',
     'skipped: 1 test: needs a ledger',
@@ -53,7 +53,7 @@ it('a test run prints one line per reason for skips, each skipped test without a
   ]);
 });
 
-it('a test run prints no reasons for skips when tests are chosen by name', () => {
+it('a test run prints no skip reasons if tests are selected by name', () => {
   expect(linesOf('-t', 'passes').filter((line) => line.startsWith('skipped: '))).toEqual([]);
 });
 

@@ -44,7 +44,7 @@ describe('the status page', needs(noBrowser), () => {
     await server.close();
   });
 
-  it('displays markup as text, in names, errors, remedies and queries', async () => {
+  it('displays markup in names, errors, remedies and queries as text', async () => {
     const { page, errors, waitForText, text } = await look(browser, server.url);
     await waitForText('state', /^Parked$/);
     await waitForText('templates', /<img/);
@@ -57,7 +57,7 @@ describe('the status page', needs(noBrowser), () => {
     expect(await audit(page)).toEqual([]);
   });
 
-  it('displays no password, even if an error message contains one', async () => {
+  it('displays no password of an error message', async () => {
     const { page, waitForText } = await look(browser, server.url);
     await waitForText('errors', /reader:\*\*\*@db\.example/);
     expect(await page.content()).not.toContain(password);

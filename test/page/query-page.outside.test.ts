@@ -54,7 +54,7 @@ describe('the query page', needs(noBrowser), () => {
     expect(requests.filter((url) => !url.startsWith(`${indexer.httpUrl}/`) && !url.startsWith('data:'))).toEqual([]);
   });
 
-  it('runs the statements of the status page from their links', async () => {
+  it('runs statements from links of the status page', async () => {
     const { page, waitForText } = await look(browser, indexer.httpUrl);
     const link = page.getByRole('link', { name: 'Run in /query: query 2' });
     const statement = await page.locator('#snippets li', { has: link }).locator('code').innerText();
@@ -111,7 +111,7 @@ describe('the query page', needs(noBrowser), () => {
     expect(errors).toEqual([]);
   });
 
-  it('finds templates and parties, and writes a statement for the chosen one', async () => {
+  it('finds templates and parties, and runs a statement for the selected party', async () => {
     const { page, waitForText } = await opened();
     await page.locator('#search').fill('iou');
     await waitForText('found', /iou:Main\.Iou:Iou \(3 active\)/);
@@ -169,7 +169,7 @@ describe('the query page', needs(noBrowser), () => {
     }
   });
 
-  it('exports all rows, not only the displayed rows', async () => {
+  it('exports all rows, including rows that are not displayed', async () => {
     const { page, waitForText } = await opened();
     await page.locator('#statement').fill('select n from generate_series(1, 2500) n');
     await page.keyboard.press('Control+Enter');

@@ -118,13 +118,13 @@ describe('the status page', needs(noBrowser), () => {
     await waitFor('it is gone', async () => ((await page.locator('#jobs-card').isVisible()) ? undefined : true));
   });
 
-  it('displays earlier measurements at once to a later viewer', async () => {
+  it('displays earlier measurements immediately after it is opened', async () => {
     const { page } = await opened();
     const points = ((await page.locator('#plot-updates .line').getAttribute('d')) ?? '').split('L').length;
     expect(points).toBeGreaterThan(2);
   });
 
-  it('sends requests only to the indexer, and has no error', async () => {
+  it('sends requests only to the indexer, without errors', async () => {
     const { errors, requests } = await opened();
     expect(errors).toEqual([]);
     expect(requests.filter((url) => !url.startsWith(`${indexer.httpUrl}/`) && !url.startsWith('data:'))).toEqual([]);
@@ -142,7 +142,7 @@ describe('the status page', needs(noBrowser), () => {
     expect(ground).toBe(options.colorScheme === 'dark' ? 'rgb(14, 17, 19)' : 'rgb(246, 247, 246)');
   });
 
-  it('truncates a name only if its table has no unused width, and is as wide as the window', async () => {
+  it('truncates a name only if its table has no unused width', async () => {
     const entity = 'UnclaimedDevelopmentFundCouponOfAnEarlierRound';
     const templateId = `${'cd'.repeat(32)}:Some.Module.Below.Another.And.One.More:${entity}`;
     append({ templateId, packageName: 'a-package-with-a-long-name' });
@@ -169,7 +169,7 @@ describe('the status page', needs(noBrowser), () => {
     expect(walked.slice(-3)).toEqual(['/status', '/metrics', '/readyz']);
   });
 
-  it('announces the state once to screen readers, not every second', async () => {
+  it('announces an unchanged state only once to screen readers', async () => {
     const { page, waitForText } = await opened();
     await waitForText('announced', /^State: Live\.$/);
     const changes = await page.evaluate<number>(`new Promise((resolve) => {
@@ -181,7 +181,7 @@ describe('the status page', needs(noBrowser), () => {
     expect(changes).toBe(0);
   });
 
-  it('reports a lost connection, and recovers with the indexer', async () => {
+  it('displays a lost connection, and recovers after the indexer restarts', async () => {
     const { page, errors, waitForText } = await opened();
     const { port } = new URL(indexer.httpUrl);
     await indexer[Symbol.asyncDispose]();

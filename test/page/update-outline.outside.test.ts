@@ -7,7 +7,7 @@ import { audit, look, noBrowser, openBrowser, type Look } from './browser.ts';
 import { startGateway } from './gateway.ts';
 import { secret, startOutlineWorld, type OutlineWorld } from './outline-world.ts';
 
-describe('a row of the status page', needs(noBrowser), () => {
+describe('the update dialog of the status page', needs(noBrowser), () => {
   let browser: Browser;
   let world: OutlineWorld;
   beforeAll(async () => {
@@ -25,7 +25,7 @@ describe('a row of the status page', needs(noBrowser), () => {
     return seen;
   }
 
-  it('opens with the keyboard, steps from update to update, and closes', async () => {
+  it('opens, moves to the previous update and closes with the keyboard', async () => {
     const { page, waitForText, errors } = await opened();
     const row = page.locator('#updates button').nth(1);
     await row.focus();
@@ -43,7 +43,7 @@ describe('a row of the status page', needs(noBrowser), () => {
     expect(errors).toEqual([]);
   });
 
-  it('works behind a gateway that serves the indexer below a path, as do all links of the page', async () => {
+  it('works behind a gateway with a path prefix, as do the links of the page', async () => {
     await using gateway = await startGateway(world.indexer.httpUrl, '/indexer/');
     const { page, waitForText, errors, requests } = await look(browser, gateway.url);
     await waitForText('updates', /Iou/);
@@ -83,7 +83,7 @@ describe('a row of the status page', needs(noBrowser), () => {
     expect(outer).toBeLessThanOrEqual(options.width);
   });
 
-  it('displays why an update cannot be opened', async () => {
+  it('displays the reason if an update cannot be opened', async () => {
     const { page, waitForText } = await opened();
     await page.locator('#updates button').nth(1).click();
     await waitForText('outline-tree', /became/);

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-describe('/update', () => {
+describe('GET /update', () => {
   const fetchUpdate = async (query: string): Promise<readonly [number, string]> => {
     const response = await fetch(`${world.indexer.httpUrl}/update${query}`);
     return [response.status, await response.text()];
@@ -34,7 +34,7 @@ describe('/update', () => {
     });
   });
 
-  it('reports omitted events, and rejects missing updates and invalid arguments', async () => {
+  it('returns the number of omitted events, and rejects unknown offsets and invalid arguments', async () => {
     const [, wide] = await fetchUpdate(`?offset=${String(world.sandbox.ledger.ledgerEnd())}`);
     expect(JSON.parse(wide)).toMatchObject({ events: 100, omitted: 40 });
     expect((await fetchUpdate('?offset=987654'))[0]).toBe(404);

@@ -65,8 +65,8 @@ async function reached({ following, done }: Run, offset: number): Promise<void> 
   );
 }
 
-describe('the main loop', () => {
-  it('writes every update once, in order, each batch after the previous one', async () => {
+describe('main loop', () => {
+  it('writes every update once and in order', async () => {
     const loop = run();
     loop.send(...[1, 2, 3, 4, 5].map((offset) => topology(offset * 10)));
     await reached(loop, 50);
@@ -78,7 +78,7 @@ describe('the main loop', () => {
     commits.forEach(({ from }, at) => expect(from).toBe(commits[at - 1]?.to ?? 0));
   });
 
-  it('stores a repeated update once, and advances the checkpoint to an OffsetCheckpoint', async () => {
+  it('stores a repeated update once', async () => {
     const loop = run({ batchUpdates: 10 });
     loop.send(topology(10), topology(10), checkpoint(15), topology(20));
     await reached(loop, 20);
@@ -91,7 +91,7 @@ describe('the main loop', () => {
   it.each([
     ['an update older than the newest', [topology(10), topology(20), topology(15)], 20],
     ['an update within a range that was reported complete', [topology(10), checkpoint(20), topology(20)], 20],
-  ])('stops at %s, after all earlier updates are written', async (_, frames, last) => {
+  ])('stops at %s after it has written all earlier updates', async (_, frames, last) => {
     const loop = run({ batchUpdates: 1 });
     loop.send(...frames);
     await expect(loop.done).rejects.toMatchObject({ code: 'LEDGER_OUT_OF_ORDER' });
@@ -100,14 +100,14 @@ describe('the main loop', () => {
     expect(loop.sink.late).toHaveLength(1);
   });
 
-  it('stops at an unreadable frame, after all earlier updates are written', async () => {
+  it('stops at an unreadable frame after it has written all earlier updates', async () => {
     const loop = run({ batchUpdates: 10 });
     loop.send(topology(10), '{"update":{"TopologyTransaction":{"value":{"offset":"x"}}}}', topology(30));
     await expect(loop.done).rejects.toMatchObject({ code: 'UPDATE_UNDECODABLE' });
     expect(loop.following.checkpoint).toBe(10);
   });
 
-  it('commits nothing after a failed write, and rolls back writes that are in progress', async () => {
+  it('commits nothing after a failed write, and rolls back concurrent writes', async () => {
     const loop = run({ batchUpdates: 1, writeConcurrency: 3 });
     const gone = new IndexerError('the connection is gone', { code: 'STORE_UNREACHABLE' });
     const failing = deferred();
@@ -141,7 +141,7 @@ describe('the main loop', () => {
     await loop.done;
   });
 
-  it('ends when the ledger ends the stream, after all received updates are written', async () => {
+  it('writes all received updates before it ends with the stream', async () => {
     const loop = run();
     loop.send(topology(10), topology(20), topology(30));
     loop.end();
@@ -149,7 +149,7 @@ describe('the main loop', () => {
     expect(loop.following.checkpoint).toBe(30);
   });
 
-  it('completes the current writes when it is stopped', async () => {
+  it('completes the current write when it is stopped', async () => {
     const loop = run({ batchUpdates: 1 });
     const slow = deferred();
     loop.sink.before = () => slow.promise;

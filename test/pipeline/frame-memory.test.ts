@@ -10,8 +10,8 @@ const frame = fc.oneof(
   { weight: 1, arbitrary: fc.integer({ min: 1_000_000, max: 3_000_000 }).map((length) => 'ü'.repeat(length)) },
 );
 
-describe('blocks of memory', () => {
-  it('return every frame until it is released, for any number of frames released at a time', () => {
+describe('FrameMemory', () => {
+  it('returns every frame unchanged until it is released', () => {
     const steps = fc.array(fc.tuple(frame, fc.integer({ min: 0, max: 5 })), { maxLength: 60 });
     expectProperty(
       fc.property(steps, (sequence) => {
@@ -27,7 +27,7 @@ describe('blocks of memory', () => {
     );
   });
 
-  it('are reused after all frames in them are released', () => {
+  it('reuses a block after all frames in the block are released', () => {
     const blocks = new FrameMemory();
     const half = Buffer.alloc(600_000, 'a');
     const memories = new Set<Buffer>();

@@ -36,21 +36,21 @@ async function refusal(world: World, bounds?: Partial<LedgerBounds>): Promise<Pa
   );
 }
 
-describe('the history of the ledger', () => {
-  it('matches if the ledger has the newest stored update, and no later update up to the checkpoint', async () => {
+describe('history check', () => {
+  it('passes if the ledger has the newest stored update, and no later one before the checkpoint', async () => {
     const world = followed(10, 20);
     world.sink.stored.checkpoint = 25;
     world.ledger.end = 40;
     await expect(prove(world)).resolves.toBeUndefined();
   });
 
-  it('is not checked before the first update is stored', async () => {
+  it('sends no request before the first update is stored', async () => {
     const world = memoryWorld();
     await expect(prove(world)).resolves.toBeUndefined();
     expect(world.ledger.count('byOffset')).toBe(0);
   });
 
-  it('differs if the ledger has another update, or none, at the newest stored offset', async () => {
+  it('fails if the ledger has another update, or none, at the newest stored offset', async () => {
     const other = followed(10, 20, 30);
     partFrom(other, 30);
     expect(await refusal(other)).toMatchObject({ code: 'HISTORY_CHANGED', retry: 'park', facts: { commonOffset: 20 } });
@@ -59,7 +59,7 @@ describe('the history of the ledger', () => {
     expect(await refusal(none)).toMatchObject({ code: 'HISTORY_CHANGED', facts: { offset: 30, commonOffset: 20 } });
   });
 
-  it('is rejected with an error that names the newest common update, wherever the histories diverge', async () => {
+  it('reports the newest common update, wherever the histories diverge', async () => {
     await expectProperty(
       fc.asyncProperty(
         fc.uniqueArray(fc.integer({ min: 1, max: 200 }), { minLength: 1, maxLength: 30 }),
@@ -80,7 +80,7 @@ describe('the history of the ledger', () => {
     );
   });
 
-  it('is searched for a common update back to the start of the filter in force, or to the pruned offset', async () => {
+  it('searches for a common update back to the filter start or the pruned offset', async () => {
     const world = followed(10, 20, 30, 40);
     partFrom(world, 40);
     world.sink.begin = 30;
@@ -90,7 +90,7 @@ describe('the history of the ledger', () => {
     expect((await refusal(world, { pruned: 20 })).facts).toEqual({ offset: 40, commonOffset: 30 });
   });
 
-  it('differs if the ledger returns an update between the newest stored update and the checkpoint', async () => {
+  it('fails if the ledger returns an update between the newest stored one and the checkpoint', async () => {
     const world = followed(10, 20);
     world.sink.stored.checkpoint = 40;
     world.ledger.grow(30, 40);
@@ -102,7 +102,7 @@ describe('the history of the ledger', () => {
     await expect(prove(world)).resolves.toBeUndefined();
   });
 
-  it('is accepted if the ledger returns no lists over HTTP', async () => {
+  it('passes if the ledger returns no lists over HTTP', async () => {
     const world = followed(10, 20);
     world.sink.stored.checkpoint = 40;
     world.ledger.before = (question) => {
@@ -113,8 +113,8 @@ describe('the history of the ledger', () => {
   });
 });
 
-describe('a ledger that ends before the checkpoint', () => {
-  it('may catch up if it has the stored updates', async () => {
+describe('history check of a shorter ledger', () => {
+  it('reports LEDGER_BEHIND_CHECKPOINT if the ledger has the stored updates', async () => {
     const world = followed(10, 20, 30);
     const { code, retry, remedy } = await refusal(world, { ledgerEnd: 20 });
     expect([code, retry]).toEqual(['LEDGER_BEHIND_CHECKPOINT', 'retry']);
@@ -123,7 +123,7 @@ describe('a ledger that ends before the checkpoint', () => {
     expect((await refusal(world, { ledgerEnd: 20 })).remedy).toContain('reset --all --yes');
   });
 
-  it('has another history if its update at a stored offset is different or missing', async () => {
+  it('reports HISTORY_CHANGED if a stored update is different or missing', async () => {
     const world = followed(10, 20, 30);
     partFrom(world, 20);
     const found = await refusal(world, { ledgerEnd: 25 });
@@ -132,8 +132,8 @@ describe('a ledger that ends before the checkpoint', () => {
   });
 });
 
-describe('a pruned ledger', () => {
-  it('cannot be followed if it is pruned past the checkpoint', async () => {
+describe('history check of a pruned ledger', () => {
+  it('fails if the ledger is pruned past the checkpoint', async () => {
     const world = followed(10, 20);
     world.ledger.end = 40;
     expect(await refusal(world, { pruned: 21 })).toMatchObject({ code: 'LEDGER_PRUNED' });
@@ -150,7 +150,7 @@ describe('a pruned ledger', () => {
     return world;
   }
 
-  it('has the same history if it has a stored contract at its offset, or if its participant is the same', async () => {
+  it('passes if the ledger has a stored contract, or is the same participant', async () => {
     const world = pruned();
     world.ledger.active.push({ contractId: '00b', offset: 10 });
     await expect(prove(world)).resolves.toBeUndefined();
@@ -158,14 +158,14 @@ describe('a pruned ledger', () => {
     await expect(prove(world, { sameParticipant: true })).resolves.toBeUndefined();
   });
 
-  it('has another history if it has none of the stored contracts, or one at another offset', async () => {
+  it('fails if the ledger has no stored contract, or has one at another offset', async () => {
     const world = pruned();
     expect(await refusal(world)).toMatchObject({ code: 'HISTORY_CHANGED', retry: 'park' });
     world.ledger.active.push({ contractId: '00a', offset: 19 });
     expect(await refusal(world)).toMatchObject({ code: 'HISTORY_CHANGED', retry: 'park' });
   });
 
-  it('is accepted if contracts cannot be requested, and is checked again after transient failures', async () => {
+  it('passes if the contract request is denied, and reports transient failures', async () => {
     const world = pruned();
     world.ledger.before = () => {
       throw failure('LEDGER_PERMISSION_DENIED');
@@ -177,7 +177,7 @@ describe('a pruned ledger', () => {
     expect(await refusal(world)).toMatchObject({ code: 'LEDGER_UNAVAILABLE' });
   });
 
-  it('is rejected if its history differs and a route of a gateway is briefly missing', async () => {
+  it('reports HISTORY_CHANGED after a gateway route is briefly missing', async () => {
     const world = pruned();
     const lacks = (times: number) => (_: string, count: number) => {
       if (count <= times) throw failure('LEDGER_NOT_A_LEDGER', { httpStatus: 404 });
@@ -193,7 +193,7 @@ describe('a pruned ledger', () => {
     expect(await refusal(behind)).toMatchObject({ code: 'HISTORY_CHANGED', facts: { offset: 23, commonOffset: 20 } });
   });
 
-  it('is accepted if the route of a gateway is always missing', async () => {
+  it('passes if the gateway route is always missing', async () => {
     const world = pruned();
     world.ledger.before = () => {
       throw failure('LEDGER_NOT_A_LEDGER', { httpStatus: 404 });

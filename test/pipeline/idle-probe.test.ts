@@ -61,8 +61,8 @@ async function waitForAnswers(world: World, times: number): Promise<readonly Pro
   return answers(world).slice(0, times);
 }
 
-describe('an idle range', () => {
-  it('is passed once, if a stream and a list both return nothing in it', async () => {
+describe('idle probe', () => {
+  it('passes an idle range once if a stream and a list return nothing in it', async () => {
     const { world, over, passed, done } = silent();
     const running = done();
     expect(await waitForAnswers(world, 1)).toEqual(['empty']);
@@ -77,7 +77,7 @@ describe('an idle range', () => {
     expect(world.ledger.streams.every(({ closed }) => closed)).toBe(true);
   });
 
-  it('is passed if it contains only offset checkpoints', async () => {
+  it('passes an idle range that contains only offset checkpoints', async () => {
     const { world, over, passed, done } = silent();
     world.ledger.script = (stream) => {
       stream.send(checkpointFrame(22));
@@ -97,7 +97,7 @@ describe('an idle range', () => {
     ],
     // A gateway that drops its sockets closes the stream cleanly, before the first frame.
     ['a list returns an update, although the probe stream ended cleanly', ownList],
-  ])('is left to the stream when %s', async (_, arrange) => {
+  ])('leaves the range to the stream when %s', async (_, arrange) => {
     const { world, over, passed, done } = silent();
     arrange(world);
     const running = done();
@@ -114,7 +114,7 @@ describe('an idle range', () => {
       'frames wait in the buffer',
       (heard: Heard): unknown => heard.inbox.push(new FrameMemory().keep(Buffer.from('{}')), 2),
     ],
-  ])('is not passed when %s meanwhile', async (_, change) => {
+  ])('does not pass the range if %s meanwhile', async (_, change) => {
     const { world, over, passed, heard, done } = silent();
     world.ledger.before = (question) => {
       if (question === 'list') change(heard);
@@ -132,7 +132,7 @@ describe('an idle range', () => {
       (world: World): unknown => (world.ledger.script = (stream) => stream.end(failure('LEDGER_UNAVAILABLE'))),
     ],
     ['the list', (world: World): unknown => (world.ledger.before = (question) => refuse(question === 'list'))],
-  ])('is not passed if %s fails, but is requested again', async (_, arrange) => {
+  ])('retries if %s fails, and does not pass the range', async (_, arrange) => {
     const { world, over, passed, done } = silent();
     arrange(world);
     const running = done();
@@ -143,7 +143,7 @@ describe('an idle range', () => {
     expect(passed).toEqual([]);
   });
 
-  it('is requested at most once per interval, and only after a Retry-After of the ledger has passed', async () => {
+  it('runs at most once per interval, and waits for a Retry-After of the ledger', async () => {
     const clock = stopClock();
     const { world, over, heard, done } = silent();
     const busy = (): never => {
@@ -172,7 +172,7 @@ describe('an idle range', () => {
     await running;
   });
 
-  it('is not requested while updates wait to be written', async () => {
+  it('sends no request while updates wait to be written', async () => {
     const { world, over, passed, heard, done } = silent();
     heard.idle = false;
     const running = done();

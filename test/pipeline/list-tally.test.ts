@@ -19,8 +19,8 @@ function tallyOf(...texts: string[]): ListTally {
   return tally;
 }
 
-describe('the tally of a list of active contracts', () => {
-  it('does not depend on the order, and changes if an entry is missing, repeated or different', () => {
+describe('ListTally', () => {
+  it('ignores the order of entries, and detects a missing, repeated or different entry', () => {
     const read = tallyOf(entry('00a'), entry('00b'), entry('00c'));
     expect(read.token).toBeNull();
     expect(read.equals(tallyOf(entry('00c'), entry('00a'), entry('00b')))).toBe(true);
@@ -29,7 +29,7 @@ describe('the tally of a list of active contracts', () => {
     expect(read.equals(tallyOf(entry('00a'), entry('00b'), entry('00d')))).toBe(false);
   });
 
-  it('does not depend on whether event blobs are requested', () => {
+  it('ignores event blobs', () => {
     const blob = JSON.stringify({
       ...(JSON.parse(entry('00a')) as object),
       contractEntry: {
@@ -43,7 +43,7 @@ describe('the tally of a list of active contracts', () => {
     expect(tallyOf(entry('00a')).equals(tallyOf(blob))).toBe(true);
   });
 
-  it('contains the continuation token of the last entry at any position of the field, and no token from a payload', () => {
+  it('contains the token of the last entry at any field position, but no token in a payload', () => {
     expect(tallyOf(entry('00a', { streamContinuationToken: 'dG9r' })).token).toBe('dG9r');
     const first = { streamContinuationToken: 'eA==', ...(JSON.parse(entry('00a')) as object) };
     const moved = JSON.stringify({ ...first, streamContinuationToken: 'eA==' });
@@ -53,7 +53,7 @@ describe('the tally of a list of active contracts', () => {
     expect(tallyOf(disguised).token).toBeNull();
   });
 
-  it('is the same for frames and for decoded entries', () => {
+  it('is equal for frames and decoded entries', () => {
     const decoded = new ListTally();
     decoded.add(decodeActiveContract(entry('00a')));
     expect(decoded.equals(tallyOf(entry('00a')))).toBe(true);

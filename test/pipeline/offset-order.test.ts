@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { offsetOrder } from '../../src/pipeline/follow/offset-order.ts';
 import { expectProperty } from '../support/chance/property.ts';
 
-describe('an offset', () => {
+describe('offsetOrder()', () => {
   it.each([
     { offset: 11, seen: 10, complete: 0, end: undefined, order: 'new' },
     { offset: 10, seen: 10, complete: 0, end: undefined, order: 'repeated' },
@@ -14,11 +14,14 @@ describe('an offset', () => {
     { offset: 13, seen: 10, complete: 12, end: undefined, order: 'new' },
     { offset: 20, seen: 10, complete: 12, end: 20, order: 'new' },
     { offset: 21, seen: 10, complete: 12, end: 20, order: 'past the end' },
-  ])('$offset is $order with $seen received, $complete complete and end $end', ({ offset, order, ...come }) => {
-    expect(offsetOrder(offset, come)).toBe(order);
-  });
+  ])(
+    'classifies $offset as $order with $seen received, $complete complete and end $end',
+    ({ offset, order, ...come }) => {
+      expect(offsetOrder(offset, come)).toBe(order);
+    },
+  );
 
-  it('is new exactly if it is above all earlier offsets and not past the end', () => {
+  it('returns new only for offsets above all earlier ones and not past the end', () => {
     const offset = fc.nat(30);
     expectProperty(
       fc.property(offset, offset, offset, fc.option(offset, { nil: undefined }), (at, seen, complete, end) => {

@@ -43,8 +43,8 @@ async function looked(world: World, watch = new PackageWatch(world.parts)): Prom
   return watch;
 }
 
-describe('the package watch', () => {
-  it('reads the packages that stored events name, and creates their views', async () => {
+describe('package watch', () => {
+  it('reads the packages of stored events, and creates their views', async () => {
     const world = named(small);
     world.sink.views = { made: ['small__note'], failed: [] };
     await looked(world);
@@ -53,7 +53,7 @@ describe('the package watch', () => {
     expect(world.sink.count('refreshOmittedFields')).toBe(1);
   });
 
-  it('also reads the packages to which the types of a package refer', async () => {
+  it('reads the packages that the types of another package refer to', async () => {
     const world = named(licensingAtStart, ...demoPackages);
     await looked(world);
     const read = world.sink.models.map(({ packageId }) => packageId);
@@ -63,7 +63,7 @@ describe('the package watch', () => {
     expect(new Set(read).size).toBe(read.length);
   });
 
-  it('requests nothing if no new packages are named', async () => {
+  it('sends no request if no new package is named', async () => {
     const world = named(small);
     const watch = await looked(world);
     const { length } = world.reports.calls;
@@ -90,7 +90,7 @@ describe('the package watch', () => {
     expect(world.reports.of('packages.read')[1]?.[0].refused).toEqual([]);
   });
 
-  it('retries after a transient failure, and stores the other packages meanwhile', async () => {
+  it('retries a package after a transient failure, and stores the other packages meanwhile', async () => {
     const other = writePackage({ ...small.declaration, name: 'other' });
     const world = named(small, other);
     world.sink.packageState = { missing: [small.id, other.id], named: [], templates: 2 };
@@ -105,7 +105,7 @@ describe('the package watch', () => {
     expect(world.sink.models.map(({ name }) => name)).toEqual(['other', 'small']);
   });
 
-  it('retries when a route of a gateway is briefly missing', async () => {
+  it('retries if a gateway route is briefly missing', async () => {
     const world = named(small);
     world.ledger.before = (_, count) => {
       if (count === 1) throw failure('LEDGER_NOT_A_LEDGER', { httpStatus: 404 });
@@ -128,7 +128,7 @@ describe('the package watch', () => {
     ]);
   });
 
-  it('waits for the database, and reads no packages until the database responds', async () => {
+  it('reads no further package while the database is unreachable', async () => {
     const world = named(small, licensingAtStart);
     world.sink.packageState = { missing: [small.id, licensingAtStart.id], named: [], templates: 2 };
     world.sink.before = (act) => {

@@ -50,8 +50,8 @@ function polling(
   return { ...world, ends, renewed: () => renewed, failed: () => failed, subscription };
 }
 
-describe('the poll of the ledger end', () => {
-  it('reports and stores the ledger end and the pruned offset, and reports stored verification results', async () => {
+describe('ledger-end poll', () => {
+  it('stores and reports ledger end and pruned offset, and reports verification results', async () => {
     const results = [{ kind: 'invariants', atOffset: 10, startedAtMs: 1, seconds: 1, different: 0 }];
     const run = polling(30, {}, ({ sink }) => {
       sink.verified = results;
@@ -66,7 +66,7 @@ describe('the poll of the ledger end', () => {
     expect(run.failed()).toBeUndefined();
   });
 
-  it('ends the session when no frames arrive although the ledger end rises', async () => {
+  it('ends the session if the ledger end rises but no frames arrive', async () => {
     const run = polling(20, { silenceMs: 0 });
     await waitFor('the end', run.failed);
     expect(run.failed()).toMatchObject({ code: 'LEDGER_PING_TIMEOUT', retry: 'retry' });
@@ -100,7 +100,7 @@ describe('the poll of the ledger end', () => {
     expect(run.reports.of('polls.pruned')).toEqual([]);
   });
 
-  it('discards only one token after consecutive rejections, and reopens the stream with a valid token', async () => {
+  it('discards one token after consecutive rejections, then reopens the stream', async () => {
     const run = polling(30, {}, ({ ledger }) => {
       ledger.before = (question, count) => refuse(question === 'ledgerEnd' && count <= 3, 'LEDGER_UNAUTHENTICATED');
     });
@@ -111,7 +111,7 @@ describe('the poll of the ledger end', () => {
     expect(run.reports.failures.length).toBe(3);
   });
 
-  it('continues while the database does not respond, and stores the offsets once it responds', async () => {
+  it('continues while the database does not respond, and stores the offsets later', async () => {
     const slow = deferred();
     const run = polling(30, {}, ({ sink }) => {
       sink.before = (act, count) => (act === 'noteLedger' && count === 1 ? slow.promise : undefined);

@@ -65,7 +65,7 @@ async function planned(world: World): Promise<ReseedPlan> {
   return planReseed(world.parts, await streamOf(world));
 }
 
-describe('planReseed', () => {
+describe('planReseed()', () => {
   it('returns the checkpoint, the ledger end, and the reason for the gap', async () => {
     const world = standing();
     await expect(planned(world)).resolves.toMatchObject({
@@ -86,7 +86,7 @@ describe('planReseed', () => {
     ['nothing was indexed', undefined],
     ['nothing is published', { ...bare, seeded: false }],
     ['there is no checkpoint', { ...bare, checkpoint: null }],
-  ])('is rejected for lack of history if %s', async (_, stream) => {
+  ])('rejects a stream without history: %s', async (_, stream) => {
     await expect(planReseed(standing().parts, stream)).rejects.toMatchObject({
       code: 'RESEED_REFUSED',
       message: 'there is no history to keep in this schema',
@@ -112,7 +112,7 @@ describe('planReseed', () => {
     await expect(planReseed(world.parts, stream)).rejects.toMatchObject({ code: 'LEDGER_UNAVAILABLE' });
   });
 
-  it('returns a plan even if the participant id cannot be read', async () => {
+  it('returns a plan even if the participant id is unreadable', async () => {
     const world = standing();
     const stream = await streamOf(world);
     world.ledger.participant = undefined;
@@ -120,8 +120,8 @@ describe('planReseed', () => {
   });
 });
 
-describe('a reseed', () => {
-  it('reads contracts at the checkpoint, without a gap, if the participant still has that offset', async () => {
+describe('reseed()', () => {
+  it('reads contracts at the checkpoint if the participant still has that offset', async () => {
     const world = standing();
     const staging = new MemoryStaging();
     const plan = await planned(world);
@@ -155,7 +155,7 @@ describe('a reseed', () => {
     expect(world.reports.failures).toEqual([['LEDGER_REASSIGNMENT_IN_FLIGHT', true]]);
   });
 
-  it('that was interrupted resumes after its last entry', async () => {
+  it('resumes after the last staged entry when it was interrupted', async () => {
     const world = standing();
     world.ledger.script = (stream, count) => {
       if (count > 1) return world.ledger.serve(stream);
@@ -169,7 +169,7 @@ describe('a reseed', () => {
     expect(staging.merges).toHaveLength(1);
   });
 
-  it('that was interrupted between staging and merging merges without reading contracts again', async () => {
+  it('does not read contracts again when it was interrupted before the merge', async () => {
     const world = standing();
     const plan = await planned(world);
     const staging = new MemoryStaging();
@@ -188,7 +188,7 @@ describe('a reseed', () => {
     expect(world.tokens.invalidated).toBe(1);
   });
 
-  it('ends at once, and merges nothing, if a retry cannot help', async () => {
+  it('fails at once and merges nothing if no retry can succeed', async () => {
     const world = standing();
     world.ledger.script = (stream) => stream.end(failure('LEDGER_PERMISSION_DENIED'));
     const staging = new MemoryStaging();
@@ -199,7 +199,7 @@ describe('a reseed', () => {
     expect(staging.merges).toEqual([]);
   });
 
-  it('that is stopped fails as interrupted, and merges nothing', async () => {
+  it('fails with INTERRUPTED and merges nothing when it is stopped', async () => {
     const world = standing();
     world.ledger.script = (stream) => {
       stream.send(...world.ledger.entriesAfter(stream.request).slice(0, 2));
@@ -210,7 +210,7 @@ describe('a reseed', () => {
     expect(staging.merges).toEqual([]);
   });
 
-  it('that is stopped during the check of the list merges nothing', async () => {
+  it('merges nothing when it is stopped during the check of the list', async () => {
     const world = standing();
     const plan = await planned(world);
     world.ledger.before = (question) => {

@@ -42,7 +42,7 @@ function expectComplete({ sink, ledger }: World, from = 0): void {
   sink.commits.forEach((commit, at) => expect(commit.from).toBe(sink.commits[at - 1]?.to ?? from));
 }
 
-describe('a run', () => {
+describe('indexer run', () => {
   it('seeds, follows the stream, becomes live, and releases the lock when it ends', async () => {
     const world = memoryWorld();
     world.ledger.active.push({ contractId: '00a', offset: 7 });
@@ -75,7 +75,7 @@ describe('a run', () => {
     await over(world, running);
   });
 
-  it('polls for background jobs until it has reached its end', async () => {
+  it('polls for background jobs until it ends', async () => {
     const world = memoryWorld({ start: 'genesis', stopAt: 3, pace: { ...usualPace, commandsMs: 10 } });
     const jobPolls = (): number => world.reports.of('jobs.seen').length;
     world.ledger.grow(3);
@@ -89,7 +89,7 @@ describe('a run', () => {
     expect(jobPolls()).toBe(atEnd);
   });
 
-  it('begins each session at the stored checkpoint, and keeps the lock, if only the ledger failed', async () => {
+  it('starts each session at the stored checkpoint, and keeps the lock after ledger failures', async () => {
     const world = memoryWorld({ start: 'genesis' });
     world.ledger.grow(10, 20, 30, 40);
     world.ledger.script = (stream, count) => {
@@ -110,7 +110,7 @@ describe('a run', () => {
     expect(world.sink.count('openSession')).toBe(3);
   });
 
-  it('requests the lock again after the database failed', async () => {
+  it('acquires the lock again after a database failure', async () => {
     const world = memoryWorld({ start: 'genesis' });
     world.ledger.grow(10, 20, 30);
     world.sink.before = (act, count) => {
@@ -123,7 +123,7 @@ describe('a run', () => {
     expect(world.sink.count('tryLock')).toBe(2);
   });
 
-  it('becomes a standby when the lock is lost, and resumes at the checkpoint of the other writer', async () => {
+  it('becomes a standby when the lock is lost, and resumes at the newer checkpoint', async () => {
     const world = memoryWorld({ start: 'genesis' });
     world.ledger.grow(10);
     const running = started(world);
@@ -148,7 +148,7 @@ describe('a run', () => {
     ]);
   });
 
-  it('is fenced by another writer, overwrites nothing, and resumes at the checkpoint of that writer', async () => {
+  it('overwrites nothing when it is fenced, and resumes at the checkpoint of the new writer', async () => {
     const world = memoryWorld({ start: 'genesis' });
     const writing = deferred();
     world.ledger.grow(10);
@@ -169,7 +169,7 @@ describe('a run', () => {
     expect(world.ledger.begins('/v2/updates')).toEqual([0, 10]);
   });
 
-  it('releases the lock and parks until it is stopped if an operator must act', async () => {
+  it('releases the lock and parks if an operator must act', async () => {
     const world = memoryWorld();
     world.sink.stored.participantId = 'another::1220';
     const running = started(world);
@@ -182,14 +182,14 @@ describe('a run', () => {
     expect(world.reports.phases.at(-1)).toBe('stopping');
   });
 
-  it('with an end offset ends with the error instead of parking', async () => {
+  it('fails instead of parking if it has an end offset', async () => {
     const world = memoryWorld({ stopAt: 30 });
     world.sink.stored.participantId = 'another::1220';
     await expect(started(world)).rejects.toMatchObject({ code: 'PARTICIPANT_CHANGED' });
     expect(world.reports.phases).not.toContain('parked');
   });
 
-  it('parks after consecutive tokens were rejected, and resumes with the next token', async () => {
+  it('parks after consecutive rejected tokens, and resumes with a new token', async () => {
     const world = memoryWorld({ start: 'genesis' });
     world.ledger.grow(10);
     world.ledger.before = () => {
@@ -224,7 +224,7 @@ describe('a run', () => {
     await over(world, running);
   });
 
-  it('parks if every seed is rejected because of reassignments in flight, even if each seed had stored contracts', async () => {
+  it('parks if every seed is rejected because of reassignments in flight', async () => {
     const world = memoryWorld({ start: 'seed', limits: { retryMaxDelayMs: 1 } });
     world.ledger.active.push({ contractId: '00a', offset: 1 }, { contractId: '00b', offset: 2 });
     world.ledger.grow(1, 2, 9);
@@ -241,7 +241,7 @@ describe('a run', () => {
     await over(world, running);
   });
 
-  it('ends with an error if no retry can succeed, and releases the lock', async () => {
+  it('fails and releases the lock if no retry can succeed', async () => {
     const world = memoryWorld({ start: 'genesis' });
     world.sink.before = (act) => {
       if (act === 'beginSeed') throw new TypeError('a mistake of ours');
@@ -272,8 +272,8 @@ function refuse(when: boolean): void {
   if (when) throw failure('FILTER_CHANGED');
 }
 
-describe('a bounded run', () => {
-  it('ends at its offset, and stores nothing above it', async () => {
+describe('bounded run', () => {
+  it('ends at its end offset, and stores nothing above it', async () => {
     const world = memoryWorld({ start: 'genesis', stopAt: 30 });
     world.ledger.grow(10, 20, 30, 40);
     await started(world);
@@ -281,7 +281,7 @@ describe('a bounded run', () => {
     expect(world.sink.stored.checkpoint).toBe(30);
   });
 
-  it('ends with the failure when nothing was stored for too long', async () => {
+  it('fails with the last error if nothing is stored within INDEXER_PROGRESS_TIMEOUT', async () => {
     const world = memoryWorld({ start: 'genesis', stopAt: 30, limits: { progressTimeoutMs: 40 } });
     world.sink.before = (act) => {
       if (act === 'openSession') throw failure('STORE_UNREACHABLE');
@@ -293,7 +293,7 @@ describe('a bounded run', () => {
     expect(world.sink.count('openSession')).toBeGreaterThan(1);
   });
 
-  it('ends at the ledger end of its first session, even if a later session finds a higher one', async () => {
+  it('ends at the ledger end of its first session, even if the ledger end rises later', async () => {
     const world = memoryWorld({ start: 'genesis', stopAt: 'end' });
     world.ledger.grow(10, 20);
     world.ledger.script = (stream, count) => {
@@ -309,7 +309,7 @@ describe('a bounded run', () => {
     [{ checkpoint: 40, seeded: true }, {}],
     [{}, { start: 31 }],
     [{ seedOffset: 35, seedToken: 'MA==' }, {}],
-  ] as const)('is rejected if it cannot end at its offset: %j %j', async (stored, change) => {
+  ] as const)('is rejected if its end offset cannot be reached: %j %j', async (stored, change) => {
     const world = memoryWorld({ stopAt: 30, ...change });
     world.ledger.grow(10, 40);
     Object.assign(world.sink.stored, stored);
@@ -318,7 +318,7 @@ describe('a bounded run', () => {
   });
 });
 
-describe('an update that the database rejects', () => {
+describe('update that the database rejects', () => {
   /** The database rejects the second of four updates, whether it is alone or in a batch. */
   function refusing(quarantine: boolean): World {
     const world = memoryWorld({ start: 'genesis', quarantine, limits: { batchUpdates: 4 } });
@@ -334,7 +334,7 @@ describe('an update that the database rejects', () => {
     return (sink.stored.checkpoint ?? 0) < 20 && upTo >= 20;
   }
 
-  it('is found by writing updates one by one, and parks the run with its offset', async () => {
+  it('parks the run with its offset', async () => {
     const world = refusing(false);
     const running = started(world);
     await inPhase(world, 'parked');
@@ -343,7 +343,7 @@ describe('an update that the database rejects', () => {
     expect(world.sink.updates.map(({ offset }) => offset)).toEqual([10]);
   });
 
-  it('is quarantined if the configuration allows it, and all other updates are stored', async () => {
+  it('is quarantined if configured, and all other updates are stored', async () => {
     const world = refusing(true);
     const running = started(world);
     await reached(world, 40);

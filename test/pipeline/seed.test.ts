@@ -62,8 +62,8 @@ function cutFirst(world: World, entries: number, error = true): void {
   };
 }
 
-describe('a seed', () => {
-  it('stores every entry once, and is published at the ledger end with the update that identifies the history', async () => {
+describe('seed', () => {
+  it('stores every entry once, and is published at the ledger end with an anchor update', async () => {
     const world = seeding();
     await expect(session(world).done).resolves.toBe(9);
     expect(stored(world)).toEqual(contracts);
@@ -71,7 +71,7 @@ describe('a seed', () => {
     expect(world.reports.of('seed.done')).toEqual([[{ contracts: 5, offset: 9 }]]);
   });
 
-  it('reports its offset only after its contracts can be read', async () => {
+  it('reports its offset only after it is published', async () => {
     const world = seeding();
     const published: number[] = [];
     world.parts.commits.reached = ((notify) => (checkpoint: number) => {
@@ -82,7 +82,7 @@ describe('a seed', () => {
     expect([published, world.reached]).toEqual([[1], [9]]);
   });
 
-  it('is published without an identifying update if the ledger cannot return one', async () => {
+  it('is published without an anchor update if the ledger cannot return one', async () => {
     const world = seeding();
     world.ledger.before = (question) => {
       if (question === 'byOffset') throw failure('LEDGER_PRUNED');
@@ -91,7 +91,7 @@ describe('a seed', () => {
     expect(world.sink.published).toEqual([{ offset: 9, origin: 'seed' }]);
   });
 
-  it('that was interrupted resumes after its newest stored token, and stores nothing twice', async () => {
+  it('resumes after its newest stored token, and stores nothing twice', async () => {
     const world = seeding();
     cutFirst(world, 4);
     const first = session(world);
@@ -118,7 +118,7 @@ describe('a seed', () => {
     expect(without.progress()).toBe(0);
   });
 
-  it('that was interrupted without tokens starts over', async () => {
+  it('starts over after an interruption if the ledger sent no tokens', async () => {
     const world = seeding();
     world.ledger.tokens = false;
     cutFirst(world, 4);
@@ -129,7 +129,7 @@ describe('a seed', () => {
   });
 
   it.each([['LEDGER_CONTINUATION_TOKEN_INVALID'], ['LEDGER_PRUNED'], ['LEDGER_OFFSET_AFTER_END']] as const)(
-    'whose token or offset is no longer valid (%s) starts over at the ledger end',
+    'starts over at the ledger end if resuming fails with %s',
     async (code) => {
       const world = seeding();
       cutFirst(world, 2);
@@ -160,7 +160,7 @@ describe('a seed', () => {
     await expect(session(world).done).resolves.toBe(9);
   });
 
-  it('that was interrupted starts over once if the participant was upgraded before it resumes', async () => {
+  it('starts over once if the participant was upgraded before it resumes', async () => {
     const world = seeding();
     cutFirst(world, 4);
     await expect(session(world).done).rejects.toMatchObject({ code: 'LEDGER_STREAM_CLOSED' });
@@ -191,7 +191,7 @@ describe('a seed', () => {
     expect(flags()).toEqual([undefined, true]);
   });
 
-  it('that was closed early with code 1000 is not published, and resumes after its token', async () => {
+  it('is not published after an early close with code 1000, and resumes after its token', async () => {
     const world = seeding();
     cutFirst(world, 3, false);
     await expect(session(world).done).rejects.toMatchObject({ code: 'LEDGER_STREAM_TRUNCATED' });
@@ -200,7 +200,7 @@ describe('a seed', () => {
     expect(stored(world)).toEqual(contracts);
   });
 
-  it('that was closed early without tokens is not published, because a second read returns other entries', async () => {
+  it('is not published after an early close without tokens', async () => {
     const world = seeding();
     world.ledger.tokens = false;
     cutFirst(world, 3, false);
@@ -208,7 +208,7 @@ describe('a seed', () => {
     expect(world.sink.published).toEqual([]);
   });
 
-  it('repeats a failed check before it discards a list without tokens', async () => {
+  it('retries a failed check before it discards a list without tokens', async () => {
     const world = seeding();
     world.ledger.tokens = false;
     world.ledger.before = (question, count) => {
@@ -219,7 +219,7 @@ describe('a seed', () => {
     expect(world.ledger.streams).toHaveLength(1);
   });
 
-  it('is not published while the list cannot be confirmed complete', async () => {
+  it('is not published if the list cannot be confirmed complete', async () => {
     const world = seeding();
     world.ledger.before = (question) => {
       if (question === 'activeContracts') throw failure('LEDGER_NOT_A_LEDGER');
@@ -228,14 +228,14 @@ describe('a seed', () => {
     expect(world.sink.published).toEqual([]);
   });
 
-  it('of a ledger without contracts is published without entries', async () => {
+  it('is published without entries if the ledger has no contracts', async () => {
     const world = memoryWorld();
     world.ledger.end = 9;
     await expect(session(world).done).resolves.toBe(9);
     expect(world.sink.published).toEqual([{ offset: 9, origin: 'seed' }]);
   });
 
-  it('that is stopped completes the current writes, and is not published', async () => {
+  it('completes the current writes when it is stopped, and is not published', async () => {
     const world = seeding({ batchUpdates: 1, writeConcurrency: 1 });
     const writing = deferred();
     world.sink.before = (act) => (act === 'writeSeed' ? writing.promise : undefined);
@@ -248,7 +248,7 @@ describe('a seed', () => {
     expect(world.sink.published).toEqual([]);
   });
 
-  it('that is stopped during the check of the list is not published', async () => {
+  it('is not published when it is stopped during the check of the list', async () => {
     const world = seeding();
     world.ledger.before = (question) => {
       if (question === 'activeContracts') world.stop.abort();
@@ -258,7 +258,7 @@ describe('a seed', () => {
     expect(world.sink.published).toEqual([]);
   });
 
-  it('commits nothing after a failed batch, and rolls back writes that are in progress', async () => {
+  it('commits nothing after a failed batch, and rolls back concurrent writes', async () => {
     const world = seeding({ batchUpdates: 1, writeConcurrency: 3 });
     const failing = deferred();
     world.sink.before = (act, count) => (act === 'writeSeed' && count === 2 ? failing.promise : undefined);
@@ -269,7 +269,7 @@ describe('a seed', () => {
     expect(stored(world)).toEqual(['00a']);
   });
 
-  it('writes entries one by one after a failed batch, and reports the entry that the database rejects', async () => {
+  it('writes entries one by one after a failed batch, and reports the rejected entry', async () => {
     const world = seeding({ batchUpdates: 5 });
     // The database rejects the third entry, whether it is in a batch or alone.
     world.sink.before = (act, _, batch) => {
@@ -291,20 +291,20 @@ describe('a seed', () => {
   });
 });
 
-describe('a start without active contracts', () => {
+describe('skipSeed()', () => {
   it.each([
     ['genesis', 0, 0, 'genesis'],
     ['oldest', 4, 4, 'oldest'],
     [7, 4, 7, 'offset'],
     [4, 4, 4, 'offset'],
-  ] as const)('from %s, pruned up to %d, follows updates after offset %d', async (start, pruned, offset, origin) => {
+  ] as const)('converts the start %s, pruned up to %d, to checkpoint %d', async (start, pruned, offset, origin) => {
     const world = memoryWorld({ start });
     await expect(skipSeed(world.parts, world.sink.takeOver(), pruned)).resolves.toBe(offset);
     expect(world.sink.published).toEqual([{ offset, origin }]);
     expect(world.sink.stored.checkpoint).toBe(offset);
   });
 
-  it.each(['genesis', 3] as const)('from %s writes nothing if the participant is pruned past it', async (start) => {
+  it.each(['genesis', 3] as const)('writes nothing if the start %s is pruned', async (start) => {
     const world = memoryWorld({ start });
     await expect(skipSeed(world.parts, world.sink.takeOver(), 4)).rejects.toMatchObject({
       code: 'LEDGER_PRUNED',

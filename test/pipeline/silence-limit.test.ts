@@ -9,7 +9,7 @@ function hourLong(limitMs: number) {
   return { following, refuse: (ledgerEnd: number) => () => limit.refuse(ledgerEnd) };
 }
 
-it('the silence limit is measured from the time when the ledger end rose, and excludes earlier idle hours', () => {
+it('the silence limit starts when the ledger end rises, and excludes earlier idle hours', () => {
   const { following, refuse } = hourLong(60_000);
   expect(refuse(10)).not.toThrow();
   expect(refuse(11)).not.toThrow();
@@ -17,7 +17,7 @@ it('the silence limit is measured from the time when the ledger end rose, and ex
   expect(refuse(12)).not.toThrow();
 });
 
-it('the silence limit is exceeded when the ledger end was above the same checkpoint for that long', () => {
+it('the silence limit is exceeded if the ledger end stays above the checkpoint for that long', () => {
   const { following, refuse } = hourLong(0);
   expect(refuse(10)).not.toThrow();
   expect(refuse(11)).toThrow('no frame for 0 s although the ledger end 11 is past the checkpoint');

@@ -13,8 +13,8 @@ function waiting(world: World): Promise<WriterLock | undefined> {
   return acquireLock(world.parts, new PhaseKeeper(world.reports.observers.stream), new RetryLimits(world.parts));
 }
 
-describe('a process without the writer lock', () => {
-  it('acquires it at once if it is free, and reports that', async () => {
+describe('standby', () => {
+  it('acquires a free lock at once, and reports it', async () => {
     const world = memoryWorld();
     await expect(waiting(world)).resolves.toBeDefined();
     expect(world.reports.phases).toEqual([]);
@@ -23,7 +23,7 @@ describe('a process without the writer lock', () => {
     expect(world.ledger.count('ledgerEnd')).toBe(0);
   });
 
-  it('ends a run with an end offset if another process keeps the lock for too long, and names that process', async () => {
+  it('ends a bounded run with WRITER_ACTIVE if another process keeps the lock for too long', async () => {
     const world = memoryWorld({ stopAt: 30, limits: { progressTimeoutMs: 20 }, pace: { ...usualPace, lockMs: 5 } });
     world.sink.occupied = true;
     await expect(waiting(world)).rejects.toMatchObject({
@@ -35,7 +35,7 @@ describe('a process without the writer lock', () => {
     });
   });
 
-  it('waits while another process has the lock, reports that process and the ledger end, and then acquires the lock', async () => {
+  it('waits for the lock, and reports the lock holder and the ledger end meanwhile', async () => {
     const world = memoryWorld();
     world.sink.occupied = true;
     world.ledger.end = 30;
@@ -53,7 +53,7 @@ describe('a process without the writer lock', () => {
     expect(world.sink.count('openSession')).toBe(0);
   });
 
-  it('detects a rejected access token before it acquires the lock', async () => {
+  it('reports a rejected access token before it acquires the lock', async () => {
     const world = memoryWorld();
     world.sink.occupied = true;
     world.ledger.before = () => {
@@ -67,7 +67,7 @@ describe('a process without the writer lock', () => {
     await expect(lock).resolves.toBeUndefined();
   });
 
-  it('waits even if the holder of the lock is unknown', async () => {
+  it('waits even if the lock holder cannot be read', async () => {
     const world = memoryWorld();
     world.sink.occupied = true;
     world.sink.before = (act) => {
@@ -81,7 +81,7 @@ describe('a process without the writer lock', () => {
     expect(world.reports.of('polls.lockHeld')).toEqual([]);
   });
 
-  it.each(['prepare', 'tryLock'] as const)('ends with the error of %s', async (act) => {
+  it.each(['prepare', 'tryLock'] as const)('fails with the error of %s', async (act) => {
     const world = memoryWorld();
     world.sink.before = (done) => {
       if (done === act) throw failure('STORE_UNREACHABLE');

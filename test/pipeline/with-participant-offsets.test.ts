@@ -26,8 +26,8 @@ function moved(offsets: readonly number[]) {
   return { ...world, parts: withParticipantOffsets(world.parts, range) };
 }
 
-describe('the offset conversion of a stream', () => {
-  it('is absent if the stream was never switched', () => {
+describe('withParticipantOffsets()', () => {
+  it('returns its input if the stream was never switched', () => {
     const { parts } = memoryWorld();
     expect(withParticipantOffsets(parts, undefined)).toBe(parts);
   });
@@ -38,7 +38,7 @@ describe('the offset conversion of a stream', () => {
     expect(await listMatchingOffsets(moved([11, 13, 15, 16, 18]).parts, 1010, 1018)).toEqual([1016, 1018]);
   });
 
-  it('applies to requests and responses', async () => {
+  it('converts the offsets of requests and responses', async () => {
     const { parts, ledger } = moved([13, 20]);
     ledger.pruned = 7;
     expect(await parts.ledger.state.ledgerEnd()).toBe(1020);

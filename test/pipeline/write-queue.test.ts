@@ -16,8 +16,8 @@ async function settled(promise: Promise<unknown>): Promise<boolean> {
   return done;
 }
 
-describe('a write queue', () => {
-  it('accepts as many writes as it has connections, and accepts another write when one has ended', async () => {
+describe('write queue', () => {
+  it('accepts one write per connection, and another one when a write has ended', async () => {
     const queue = new WriteQueue(2);
     const [first, second] = [deferred(), deferred()];
     queue.add(() => first.promise);
@@ -29,7 +29,7 @@ describe('a write queue', () => {
     expect(await settled(room)).toBe(true);
   });
 
-  it('passes the previous write to each write while the previous one is pending', async () => {
+  it('passes the previous write to the next write only while the previous one is pending', async () => {
     const queue = new WriteQueue(3);
     const first = deferred();
     const seen: (Promise<void> | undefined)[] = [];
@@ -47,7 +47,7 @@ describe('a write queue', () => {
     expect(seen[2]).toBeUndefined();
   });
 
-  it('is drained when all writes have ended', async () => {
+  it('drains when all writes have ended', async () => {
     const queue = new WriteQueue(2);
     const [first, second] = [deferred(), deferred()];
     queue.add(() => first.promise);
@@ -59,7 +59,7 @@ describe('a write queue', () => {
     expect(await settled(drained)).toBe(true);
   });
 
-  it('rejects every waiter with the first failure', async () => {
+  it('rejects every waiting caller with the first failure', async () => {
     const queue = new WriteQueue(1);
     const write = deferred();
     queue.add(() => write.promise);
@@ -70,7 +70,7 @@ describe('a write queue', () => {
     await expect(queue.room()).rejects.toThrow('gone');
   });
 
-  it('keeps a failure until the next caller waits', async () => {
+  it('keeps a failure for the next caller', async () => {
     const queue = new WriteQueue(2);
     queue.add(() => Promise.reject(new Error('gone')));
     await settled(Promise.resolve());

@@ -36,7 +36,7 @@ export const dictionaries: PlantedArea = {
       line: 'if (known !== undefined && (packageName === null || known.packageName !== null)) return known.pk;',
       instead: 'if (known !== undefined && known.pk > 0) return known.pk;',
       test,
-      only: 'a package name that arrives',
+      only: 'late package name',
     },
     {
       name: 'after a restart a template without a package name counts as one that has it',
@@ -52,7 +52,7 @@ export const dictionaries: PlantedArea = {
       line: 'dictionary: await loadDictionary(client),',
       instead: 'dictionary: ((globalThis as unknown as { kept?: Dictionary }).kept ??= await loadDictionary(client)),',
       test,
-      only: 'names in a batch that was rolled back',
+      only: 'names of a rolled-back batch',
     },
     {
       name: 'a restarted seed takes the names of the first one for stored',
@@ -60,7 +60,7 @@ export const dictionaries: PlantedArea = {
       line: 'this.#dictionary = await loadDictionary(client);',
       instead: '',
       test,
-      only: 'names in a seed that restarts',
+      only: 'names of a restarted seed',
     },
   ],
 };

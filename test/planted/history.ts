@@ -4,8 +4,8 @@ import type { PlantedArea } from './planted.ts';
 const range = 'src/store/history/earlier-range.ts';
 const lifetimes = 'src/store/history/earlier-lifetimes.ts';
 const test = 'history/extend-filter-history.long.test.ts';
-const allRowsTest = 'an extended filter stores all rows of an indexer that began with it';
-const killed = 'the history of a wider filter is complete after kills at every step of a range, and between ranges';
+const allRowsTest = 'filter extend --with-history stores the rows of a fresh index with the wider filter';
+const killed = 'filter extend --with-history stores all rows after kills within and between offset ranges';
 const disturbed = 'history/extend-filter-history-disturbed.long.test.ts';
 
 export const history: PlantedArea = {
@@ -62,7 +62,7 @@ export const history: PlantedArea = {
       line: 'const isKnown = begin === 0 || (due.completeFrom ?? Infinity) <= begin;',
       instead: 'const isKnown = begin >= 0 || (due.completeFrom ?? Infinity) <= begin;',
       test,
-      only: 'the added history ends at the pruned offset or at the start of stored history',
+      only: 'filter extend --with-history adds history back to the pruned offset or the seed',
     },
   ],
 };

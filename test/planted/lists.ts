@@ -15,7 +15,7 @@ export const lists: PlantedArea = {
       line: "  'LEDGER_CONTINUATION_TOKEN_INVALID',\n  'LEDGER_PRUNED',",
       instead: "  'LEDGER_PRUNED',",
       test,
-      only: 'is discarded with its entries, and the seed restarts',
+      only: 'is discarded with its entries if the ledger does not recognize it',
     },
     {
       name: 'a seed continues with its token at another offset',
@@ -51,7 +51,7 @@ export const lists: PlantedArea = {
       line: '...(isFrom(release, omitsInFlight) ? { includeIncompleteReassignments: true } : {}),',
       instead: '',
       test: 'faults/in-flight.slow.test.ts',
-      only: 'with a participant of 3.7',
+      only: 'in-flight reassignments of participant 3.7',
       fast: { test: 'ledger/api/request-format.test.ts' },
     },
     {

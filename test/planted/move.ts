@@ -4,7 +4,7 @@ import type { PlantedArea } from './planted.ts';
 const offsets = 'src/ledger/frames/participant-offsets.ts';
 const plan = 'src/pipeline/participant/plan-switch.ts';
 const test = 'switch-participant/switch-participant.slow.test.ts';
-const there = 'the stream continues from another participant, and back again';
+const there = 'the stream stays complete over repeated participant switches';
 
 export const move: PlantedArea = {
   name: 'move',
@@ -47,7 +47,7 @@ export const move: PlantedArea = {
       line: 'for (const id of ids) if (aside.has(id)) known.add(id);',
       instead: 'for (const id of ids) if (aside.has(id) || id !== undefined) known.add(id);',
       test: 'switch-participant/refusals.long.test.ts',
-      only: 'switch-participant rejects a participant with an update before the switch that is not stored',
+      only: 'switch-participant rejects a participant with an earlier update that is not stored',
     },
     {
       name: 'another history is taken for a lagging one',
@@ -63,7 +63,7 @@ export const move: PlantedArea = {
       line: 'if (left[0] !== undefined) throw behind(left[0]);',
       instead: '',
       test: 'switch-participant/refusals.long.test.ts',
-      only: 'switch-participant rejects a participant that is behind',
+      only: 'switch-participant rejects a participant behind the stored history',
     },
     {
       name: 'a quarantined update is quarantined again',
@@ -71,7 +71,7 @@ export const move: PlantedArea = {
       line: 'if (offset !== undefined && offset > (found.get(synchronizerId) ?? 0)) found.set(synchronizerId, offset);',
       instead: '',
       test: 'switch-participant/after-switch.long.test.ts',
-      only: 'quarantined updates of both participants are later stored at their offsets',
+      only: 'quarantine retry stores updates of both participants at their offsets',
     },
     {
       name: 'offsets of contracts stay those of the participant',
@@ -79,7 +79,7 @@ export const move: PlantedArea = {
       line: 'return { ...event, offset: this.toStreamOffset(event.offset) };',
       instead: 'return { ...event, offset: event.offset };',
       test: 'switch-participant/after-switch.long.test.ts',
-      only: 'a reseed closes a gap with the active contracts of the new participant',
+      only: 'reseed after a switch closes a gap with the active contracts of the new participant',
     },
   ],
 };

@@ -14,7 +14,7 @@ export const rebuild: PlantedArea = {
       line: 'if (checkpoint < writerStopped.checkpoint || (checkpoint > writerStopped.checkpoint && !ahead)) {',
       instead: 'if (checkpoint > writerStopped.checkpoint && !ahead) {',
       test: 'rebuild/rebuild.long.test.ts',
-      only: 'is not swapped before it has caught up, and copies redactions that are made while it runs',
+      only: 'refuses a swap before the new schema has caught up, and copies concurrent redactions',
     },
     {
       name: 'the live stream is swapped although it moved after it was stopped',
@@ -22,7 +22,7 @@ export const rebuild: PlantedArea = {
       line: `if (liveStream?.checkpoint !== writerStopped.checkpoint || liveStream.epoch !== writerStopped.epoch)\n    throw fenced('the live stream moved');`,
       instead: `if (liveStream === undefined) throw fenced('the live stream moved');`,
       test: 'rebuild/rebuild.long.test.ts',
-      only: 'is not swapped before it has caught up, and copies redactions that are made while it runs',
+      only: 'refuses a swap before the new schema has caught up, and copies concurrent redactions',
     },
     {
       name: 'contents that were redacted while the new storage was filled stay there',
@@ -30,7 +30,7 @@ export const rebuild: PlantedArea = {
       line: 'await removeRedacted(client, to);',
       instead: 'await Promise.resolve(removeRedacted);',
       test: 'rebuild/rebuild.long.test.ts',
-      only: 'is not swapped before it has caught up, and copies redactions that are made while it runs',
+      only: 'refuses a swap before the new schema has caught up, and copies concurrent redactions',
     },
     {
       name: 'grants are lost in the swap',
@@ -73,7 +73,7 @@ export const rebuild: PlantedArea = {
       line: 'const epoch = (await takeEpoch(client, undefined)) + writerStopped.epoch;',
       instead: 'const epoch = await takeEpoch(client, undefined);',
       test: 'rebuild/rebuild.long.test.ts',
-      only: 'equals a fresh index, and the indexer continues in it',
+      only: 'equals a fresh index after the indexer has continued',
     },
   ],
 };

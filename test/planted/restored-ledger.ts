@@ -12,7 +12,7 @@ export const restoredLedger: PlantedArea = {
       line: 'if (found === lastUpdate.updateId) {',
       instead: 'if (found === undefined || found === lastUpdate.updateId) {',
       test,
-      only: 'without an update at the newest stored offset but with later ones parks the indexer, until it is reset',
+      only: 'parks the indexer until reset --to if it lacks only the newest stored update',
     },
     {
       name: 'where histories part, any update at an offset is taken for the stored one',
@@ -20,7 +20,7 @@ export const restoredLedger: PlantedArea = {
       line: '(await updateIdAt(parts, mark.offset)) === mark.updateId) {',
       instead: '(await updateIdAt(parts, mark.offset)) !== undefined) {',
       test,
-      only: 'with other updates at the newest stored offsets and a hole at the last one',
+      only: 'parks the indexer until reset --to if it has other updates and lacks the newest one',
     },
     {
       name: 'updates between the newest stored one and the checkpoint are not checked',
@@ -28,7 +28,7 @@ export const restoredLedger: PlantedArea = {
       line: 'if (lastUpdate.offset >= checkpoint) return;',
       instead: 'if (lastUpdate.offset >= 0) return;',
       test,
-      only: 'with updates after the newest stored one, where it had none, parks the indexer, until it is reset',
+      only: 'parks the indexer until reset --to if it has a new update below the checkpoint',
     },
     {
       name: 'a quarantined update is taken for one of another history',
@@ -36,7 +36,7 @@ export const restoredLedger: PlantedArea = {
       line: `.where((e) => e.not(e.exists(e.selectFrom('quarantine as q').whereRef('q.offset', '=', 'o.offset'))))`,
       instead: '',
       test,
-      only: 'has the same history when an update after the newest stored one is in quarantine',
+      only: 'is accepted if the update at the checkpoint is quarantined',
     },
     {
       name: 'after a reset the removed update still identifies the history',
@@ -44,7 +44,7 @@ export const restoredLedger: PlantedArea = {
       line: 'else (select update_id from newest) end,',
       instead: 'else checkpoint_update_id end,',
       test,
-      only: 'without an update at the newest stored offset but with later ones parks the indexer, until it is reset',
+      only: 'parks the indexer until reset --to if it lacks only the newest stored update',
     },
   ],
 };

@@ -3,7 +3,7 @@ import type { PlantedArea } from './planted.ts';
 
 const file = 'src/store/history/filter-extension-fill.ts';
 const test = 'history/extend-filter.long.test.ts';
-const toAll = 'extends a few parties to all parties that the token may read';
+const toAll = 'extends a list of parties to all parties that the token may read';
 
 export const widen: PlantedArea = {
   name: 'widen',
@@ -14,7 +14,7 @@ export const widen: PlantedArea = {
       line: 'await addStates(client, staged, range);',
       instead: '',
       test: 'history/extend-filter-disturbed.long.test.ts',
-      only: 'a filter extension continues under the next writer',
+      only: 'filter extend is resumed by the next writer',
     },
     {
       name: 'contracts that were already stored are counted again',
@@ -31,7 +31,7 @@ export const widen: PlantedArea = {
       line: "and ${position} > (${after.join(', ')}) and ${position} <= (${upTo.join(', ')})`;",
       instead: "and ${position} > (${after.join(', ')}) and ${position} < (${upTo.join(', ')})`;",
       test: 'history/extend-filter-disturbed.long.test.ts',
-      only: 'a filter extension continues under the next writer',
+      only: 'filter extend is resumed by the next writer',
     },
     {
       name: 'the filter counts from one offset after the one at which it comes into force',
@@ -65,7 +65,7 @@ export const widen: PlantedArea = {
       line: 'await prove(client, staged);',
       instead: 'await Promise.resolve(prove);',
       test,
-      only: 'a list that lacks stored active contracts: it adds nothing, and the stream continues',
+      only: 'adds nothing if the ledger lists other active contracts, and the stream continues',
     },
     {
       name: 'contents that were redacted while they were staged come back',
@@ -74,7 +74,7 @@ export const widen: PlantedArea = {
       instead:
         'where c."offset" = a."offset" and c.node_id = a.node_id and r.contract_id = id_text(c.contract_id) and false\n',
       test: 'history/extend-filter-disturbed.long.test.ts',
-      only: 'a filter extension does not restore contents that are redacted while it runs, and restarts after a reset',
+      only: 'filter extend restarts after a reset, and stores no redacted contents',
     },
   ],
 };

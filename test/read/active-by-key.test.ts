@@ -65,24 +65,24 @@ const activeIds = (hash: string, template?: string): readonly string[] =>
     .sort();
 
 describe('active_by_key', () => {
-  it.each(hashes)('finds the active contracts with the hash %j, in all templates and in one', async (hash) => {
+  it.each(hashes)('returns active contracts with key hash %j, of all templates or of one template', async (hash) => {
     expect(await found(hash)).toEqual(activeIds(hash));
     expect(await found(hash, 'Main:Wallet')).toEqual(activeIds(hash, templates[1]));
     expect(activeIds(hash)).toHaveLength(2);
   });
 
-  it('finds nothing for another hash and for null', async () => {
+  it('returns no rows for an unknown hash or null', async () => {
     for (const hash of ['AAECAwQ', 'AAEC', '', null]) expect(await found(hash), String(hash)).toEqual([]);
   });
 
-  it('returns the columns of explore.active_contracts', async () => {
+  it('returns the same rows and columns as explore.active_contracts', async () => {
     const sql = (source: string): string => `select a::text as line from ${source} a order by 1`;
     const ofView = await database.query(sql(`(select * from explore.active_contracts where contract_id like 'c1-%')`));
     expect(ofView).toHaveLength(2);
     expect(await database.query(sql(`explore.active_by_key('${hashes[1] ?? ''}')`))).toEqual(ofView);
   });
 
-  it('finds live rows through the key index, without a sequential scan', async () => {
+  it('uses the key index and no sequential scan', async () => {
     await database.query(`
       insert into contracts ("offset", node_id, origin, synchronizer_pk, template_pk, parties_pk, contract_id, contract_key_hash)
         select o, 0, 'c', 1, 1, 1, decode(md5(o::text), 'hex'), sha256(o::text::bytea) from generate_series(10, 5000) o;

@@ -90,9 +90,9 @@ async function writeWithCuts(database: Database, history: readonly frames.JsonRe
   return cuts;
 }
 
-describe('the counters of the writer', () => {
+describe('counters of the writer', () => {
   it.each([1, 2, 3])(
-    'equal the rows after random history %i, written in random batches with two connections and disconnects',
+    'equal the stored rows after random history %i, with random batches and disconnects',
     async (seed) => {
       const history = randomHistory(seed, 600);
       const [one, other] = [await databaseOf('one'), await databaseOf('other')];
@@ -109,7 +109,7 @@ describe('the counters of the writer', () => {
     },
   );
 
-  it('sum up transactions, traffic and delay per hour and synchronizer', async () => {
+  it('sum transactions, traffic and delay per hour and synchronizer', async () => {
     const history = randomHistory(7, 300);
     const database = await databaseOf('ledger');
     await writeWithCuts(database, history, 7);
@@ -130,7 +130,7 @@ describe('the counters of the writer', () => {
     expect(kept).toEqual(summed);
   });
 
-  it('support traffic costs whose sum exceeds bigint', async () => {
+  it('cap the traffic cost of an hour at the maximum of bigint', async () => {
     const database = await databaseOf('ledger');
     const session = await openSession(database, identity);
     await session.publishSeed(0, 'genesis');
@@ -146,7 +146,7 @@ describe('the counters of the writer', () => {
     ).toEqual([{ transactions: 3, cost: '9223372036854775807' }]);
   });
 
-  it('include the contracts of a seed, and exclude the contracts of a seed that starts over', async () => {
+  it('include only the contracts of the last attempt after a seed restarts', async () => {
     const database = await databaseOf('ledger');
     const seed = async (ids: readonly string[]): Promise<void> => {
       const session = await openSession(database, identity);

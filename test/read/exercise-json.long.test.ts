@@ -99,11 +99,11 @@ async function answer(type: Type, { name, columns }: View): Promise<Answer> {
 const storedAs = `select distinct format_type(atttypid, null) as type from pg_attribute
   where attrelid = 'ledger.exercises'::regclass and attname in ('argument', 'result')`;
 
-it.each(types)('the column type of exercise arguments and results is %s', async (type) => {
+it.each(types)('INDEXER_EXERCISE_JSON=%s sets the column type of exercise arguments and results', async (type) => {
   expect(await query(databases[type].url, storedAs)).toEqual([{ type }]);
 });
 
-it('every view has the same columns and returns the same rows', { timeout: 120_000 }, async () => {
+it('views return the same columns and rows over json and jsonb', { timeout: 120_000 }, async () => {
   const all = await views('jsonb');
   expect(await views('json')).toEqual(all);
   const rows = new Map<string, number>();
@@ -123,7 +123,7 @@ it('every view has the same columns and returns the same rows', { timeout: 120_0
   expect([...rows].filter(([name, count]) => name.startsWith('typed.') && count > 0)).not.toHaveLength(0);
 });
 
-it('a function of schema pqs returns the same rows', async () => {
+it('pqs.exercises() returns the same rows over json and jsonb', async () => {
   const select = `select md5(string_agg(e::text, '|' order by exercised_at_offset, exercise_event_pk)) as digest, count(*)
                     from (select argument, result, exercised_at_offset, exercise_event_pk from pqs.exercises()) e`;
   const found = await query(databases.jsonb.url, select);
@@ -131,7 +131,7 @@ it('a function of schema pqs returns the same rows', async () => {
   expect(await query(databases.json.url, select)).toEqual(found);
 });
 
-it.each(types)('an index on argument::jsonb is used by queries of the views over %s', async (type) => {
+it.each(types)('explore.exercises uses an index on argument::jsonb over %s columns', async (type) => {
   const client = new Client({ connectionString: databases[type].url });
   await client.connect();
   try {
@@ -151,7 +151,7 @@ it.each(types)('an index on argument::jsonb is used by queries of the views over
   }
 });
 
-it.each(types)('verify finds no difference in the database with %s', async (type) => {
+it.each(types)('verify reports no difference in a database with %s columns', async (type) => {
   const { code, results } = await runVerify(
     ['--invariants', '--acs', '--range', '1', String(sandbox.ledger.ledgerEnd())],
     env(type),

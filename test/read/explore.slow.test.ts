@@ -60,7 +60,7 @@ async function writeHistory(database: ReadDatabase): Promise<void> {
   );
 }
 
-describe('the views of explore', () => {
+describe('views of explore', () => {
   let database: ReadDatabase;
   beforeAll(async () => {
     database = await createReadDatabase();
@@ -70,7 +70,7 @@ describe('the views of explore', () => {
     await database[Symbol.asyncDispose]();
   });
 
-  it('return one row per activation of a contract, with the kind of its end', async () => {
+  it('return one row per activation of a contract, with its status', async () => {
     const rows = await database.query(`
       select contract_id, created_at_offset::int as from, archived_at_offset::int as to, status, is_active,
              synchronizer_id, archived_at, origin
@@ -140,7 +140,7 @@ describe('the views of explore', () => {
     expect(sum).toEqual({ told: 9, shown: 9 });
   });
 
-  it('return exercises with their interface, and interface views with the state of their contract', async () => {
+  it('return exercises with their interface, and interface views with the contract state', async () => {
     expect(
       await database.query(
         `select contract_id, choice, interface_fqn, template_fqn, consuming, argument, result from explore.exercises
@@ -177,7 +177,7 @@ describe('the views of explore', () => {
     ]);
   });
 
-  it('contain the package name of an interface once the package is known', async () => {
+  it('use the package name of an interface once the package is known', async () => {
     await database.query(
       `insert into packages values ('${'cd'.repeat(32)}', 'holding-v1', '1.2.3', '2.1', '{}') on conflict do nothing`,
     );
@@ -194,7 +194,7 @@ describe('the views of explore', () => {
     await database.query('delete from packages');
   });
 
-  it('return reassignments, parties and activity with their names', async () => {
+  it('return reassignments, and counts of events per party, template and choice', async () => {
     expect(
       await database.query(
         'select kind, contract_id, source, target, submitter from explore.reassignments order by "offset"',

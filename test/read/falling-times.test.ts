@@ -85,12 +85,12 @@ function newestUpTo(offset: number, synchronizer?: string): string | undefined {
     .at(-1);
 }
 
-describe('falling record times', () => {
-  it('do not change the newest time of the checkpoint, within a batch and across batches', () => {
+describe('updates with decreasing record times', () => {
+  it('do not lower the newest time of the checkpoint', () => {
     expect(kept).toEqual([true, true, true]);
   });
 
-  it('are stored per synchronizer', async () => {
+  it('set the newest record time of each synchronizer', async () => {
     const [row] = await read.query('select record_times from stream');
     expect(row?.['record_times']).toEqual({ [here]: newestUpTo(end, here), [there]: newestUpTo(end, there) });
   });
@@ -108,7 +108,7 @@ describe('falling record times', () => {
     expect(rows).toEqual([...hour('11', there, 4), ...hour('12', here, 3)]);
   });
 
-  it('are counted in the hour of the slower synchronizer, even if the other one was in a later hour', () => {
+  it('are counted in their own hour after a later hour of another synchronizer', () => {
     const activity = new Activity();
     for (const [time, synchronizerPk] of [
       ['2026-08-14T12:10:00.000001Z', 1],
@@ -127,23 +127,23 @@ describe('falling record times', () => {
     ]);
   });
 
-  it('are not reported to the observer in place of the newest time of a batch', () => {
+  it('report the newest record time of each batch to the observer', () => {
     expect(newest).toEqual([recordTimes[2], recordTimes[5], recordTimes[6]].map((one) => Date.parse(one?.[1] ?? '')));
   });
 
   it.each([
     ['before all updates', '2026-08-14T11:00:00Z', null],
     ['between updates of the slower synchronizer', '2026-08-14T11:54:59.000004Z', 4],
-    ['after the slower synchronizer and before the other', '2026-08-14T12:00:00Z', 7],
-    ['at an update of the other synchronizer', '2026-08-14T12:19:59.000003Z', 3],
-    ['a microsecond before that update', '2026-08-14T12:19:59.000002Z', 1],
+    ['after the slower and before the faster synchronizer', '2026-08-14T12:00:00Z', 7],
+    ['at an update of the faster synchronizer', '2026-08-14T12:19:59.000003Z', 3],
+    ['a microsecond before an update of the faster synchronizer', '2026-08-14T12:19:59.000002Z', 1],
     ['after all updates', '2026-08-14T13:00:00Z', 6],
-  ])('do not hide the newest transaction at a time: %s', async (_what, time, offset) => {
+  ])('have the correct nearest_offset() for a time %s', async (_what, time, offset) => {
     const [row] = await read.query('select explore.nearest_offset($1::timestamptz)::int as nearest', [time]);
     expect(row?.['nearest']).toBe(offset);
   });
 
-  it('are stored as the creation time of contracts, even if earlier updates have later times', async () => {
+  it('set the record time of their contracts', async () => {
     const rows = await read.query<{ id: string; at: boolean }>(
       `select c.contract_id as id, c.record_time = t.time as at
          from explore.contracts c join unnest($1::text[], $2::timestamptz[]) t (id, time) on t.id = c.contract_id`,

@@ -15,7 +15,7 @@ import { Random } from '../../packages/ledger-sandbox/src/wire/random.ts';
 import { createReadDatabase } from './read-database.ts';
 import { runCommand } from '../support/run-command.ts';
 
-it('index suggests the fields by which slow statements filter, most expensive first', () => {
+it('adviceFrom() returns the filter fields of slow statements, most expensive first', () => {
   const statement = (query: string, calls: number): { query: string; calls: number; mean: number } => ({
     query,
     calls,
@@ -35,7 +35,7 @@ it('index suggests the fields by which slow statements filter, most expensive fi
   ]);
 });
 
-it('index returns the statement if pg_stat_statements has removed the name of the field', () => {
+it('adviceFrom() returns the statement if the field name was replaced by a parameter', () => {
   const query = `select count(*)\n from active($1) where payload ->> $2 = $3`;
   const other = `select 1 from contracts where c.payload->>$1=$2`;
   expect(
@@ -53,7 +53,7 @@ it('index returns the statement if pg_stat_statements has removed the name of th
   ]);
 });
 
-it('index builds an index that queries use, builds it only once, and removes the rest of an interrupted build', async () => {
+it('index create builds an index that queries use, only once, or again if the index is invalid', async () => {
   await using created = await createTestDatabase();
   const database = openDatabase({
     url: created.url,
@@ -113,8 +113,8 @@ it('index builds an index that queries use, builds it only once, and removes the
 it.each([
   ['index create', ['create', 'payload.note'], undefined],
   ['index create --using hash', ['create', 'payload.note', '--using', 'hash'], undefined],
-  ['PQS, a b-tree of text', undefined, `(payload->>'note')`],
-  ['PQS, a b-tree of jsonb', undefined, `(payload->'note')`],
+  ['pqs.create_index_for_contract() on text', undefined, `(payload->>'note')`],
+  ['pqs.create_index_for_contract() on jsonb', undefined, `(payload->'note')`],
 ])('%s creates an index that accepts values of any length', async (_, argv, expression) => {
   await using history = await createReadDatabase();
   const about = { templateId: `${'ab'.repeat(32)}:M:Note`, packageName: 'p', interfaceViews: [] };
@@ -138,7 +138,7 @@ it.each([
   }
 });
 
-it('the documented indexes on exercises accept every value and are used by the documented queries', async () => {
+it('documented indexes on exercises accept values of any length and are used by queries', async () => {
   await using history = await createReadDatabase();
   const documented = await readFile(new URL('../../docs/how-to/query/payload-indexes.md', import.meta.url), 'utf8');
   const statements = documented.match(/^create index concurrently own_\w+ on ledger\.exercises .*;$/gm) ?? [];

@@ -69,14 +69,14 @@ describe.each(['active_at', 'lifetimes_at'])('%s', (name) => {
     [574, ['lasting', 'unseen']],
     [584, ['lasting', 'moved', 'new', 'unseen']],
     [585, `LI003: Active contracts at offset 585 are not known yet: ${gapKnown}`],
-  ])('returns all contracts at offset %i, or an error if they are not known', async (offset, expected) => {
+  ])('returns the contracts at offset %i, or LI003 if they are not known', async (offset, expected) => {
     await inTransaction(withGap, async () => {
       expect(await ask(`explore.${name}(${String(offset)})`)).toEqual(expected);
       expect(await ask(`explore.${name}($1::bigint, 'n:M:A')`, [offset])).toEqual(expected);
     });
   });
 
-  it('fails for any other conditions of the query, even if the result would be empty', async () => {
+  it('fails at an unknown offset in any query, even if no row would match', async () => {
     await inTransaction(withGap, async () => {
       for (const at of ['400', '900', 'null::bigint', 'explore.nearest_offset(timestamptz $$2020-01-01$$)']) {
         const call = `explore.${name}(${at})`;
@@ -98,7 +98,7 @@ describe.each(['active_at', 'lifetimes_at'])('%s', (name) => {
     });
   });
 
-  it('fails for pruned offsets, and for all offsets before the seed is complete', async () => {
+  it('fails at pruned offsets, and at any offset before the seed is complete', async () => {
     await inTransaction(`${withGap}; update stream set pruned_to_offset = 579`, async () => {
       expect(await ask(`explore.${name}(578)`)).toBe(
         'LI003: Active contracts at offset 578 are not known: history is known from 579 to 584',
@@ -121,7 +121,7 @@ describe.each(['active_at', 'lifetimes_at'])('%s', (name) => {
   });
 });
 
-describe('active_at at a time', () => {
+describe('active_at with a time', () => {
   const refused = (time: string) => `LI003: Active contracts at ${time} are not known: ${gapKnown}`;
 
   it.each<readonly [string, string, Answer]>([
@@ -133,7 +133,7 @@ describe('active_at at a time', () => {
     ['the time of a transaction', '2026-03-01 12:40+00', ['lasting', 'new', 'unseen']],
     ['the record time of a reassignment', '2026-03-01 12:50+00', ['lasting', 'moved', 'new', 'unseen']],
     ['a time after all updates', '2030-01-01+00', ['lasting', 'moved', 'new', 'unseen']],
-  ])('returns all contracts, or an error if they are not known: %s', async (_what, time, expected) => {
+  ])('returns the contracts, or LI003 if they are not known, for %s', async (_what, time, expected) => {
     await inTransaction(`${withGap}; set local time zone 'UTC'`, async () => {
       expect(await ask(`explore.active_at(timestamptz '${time}')`)).toEqual(expected);
       expect(await ask(`explore.active_at(now() - timestamptz '${time}', 'M:A')`)).toEqual(expected);
@@ -142,7 +142,7 @@ describe('active_at at a time', () => {
     });
   });
 
-  it('returns the contracts that are active at the checkpoint for the current time', async () => {
+  it('returns the contracts at the checkpoint for the current time', async () => {
     await inTransaction(withGap, async () => {
       const now = await ask('explore.active()');
       expect(await ask('explore.active_at(now())')).toEqual(now);
@@ -151,7 +151,7 @@ describe('active_at at a time', () => {
     });
   });
 
-  it('fails in pruned history, even if an update of that range remains', async () => {
+  it('fails for a time in pruned history, even if an update at that time remains', async () => {
     await inTransaction(`${withGap}; update stream set pruned_to_offset = 200; set local time zone 'UTC'`, async () => {
       // The update at 110 remains, because it created a contract that is still active.
       expect(await ask(`explore.active_at(timestamptz '2026-03-01 10:10+00')`)).toMatch(/^LI003: /);
@@ -169,7 +169,7 @@ describe('active_at at a time', () => {
     });
   });
 
-  it('returns nothing before the first update of a ledger', async () => {
+  it('returns no rows for a time before the first update of the ledger', async () => {
     const genesis = `delete from coverage;
       update stream set seed_offset = 0;
       insert into coverage (from_offset, origin, filter_hash, transaction_shape) values (0, 'genesis', 'f', 'ACS_DELTA')`;

@@ -53,7 +53,7 @@ async function write(options?: SessionOptions): Promise<void> {
   await write(7, frames.offsetCheckpoint(9));
 }
 
-it('a listener on the channel of the stream receives committed checkpoints that can be read, including the newest', async () => {
+it('NOTIFY sends only committed checkpoints that can be read, including the newest', async () => {
   await write();
   await waitFor('the newest', () => (heard.at(-1)?.payload === '9' ? true : undefined));
   // While a notification is being sent, only the newest checkpoint is queued.
@@ -62,7 +62,7 @@ it('a listener on the channel of the stream receives committed checkpoints that 
   for (const { payload, readable } of heard) expect(await readable).toBeGreaterThanOrEqual(Number(payload));
 });
 
-it('a listener on the channel of the stream receives nothing if notifications are switched off', async () => {
+it('NOTIFY sends no checkpoint if notifications are disabled', async () => {
   await write({ notify: false });
   await listener.query(`select pg_notify('some_stream_offset', 'last')`);
   await waitFor('the last notification', () => (heard.length > 0 ? true : undefined));

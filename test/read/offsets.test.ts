@@ -17,7 +17,7 @@ afterAll(async () => {
   await database[Symbol.asyncDispose]();
 });
 
-describe('a template name', () => {
+describe('template_pks', () => {
   const pks = async (name: string | null): Promise<readonly number[] | undefined> =>
     (await database.query<{ pks: number[] }>('select explore.template_pks($1) as pks', [name]))[0]?.pks;
 
@@ -32,22 +32,22 @@ describe('a template name', () => {
     ['y:Api:Holding', [102]],
     ['fresh:New:Thing', []],
     ['Thing', []],
-  ])('%s resolves to the templates %j', async (name, expected) => {
+  ])('resolves %s to the templates %j', async (name, expected) => {
     expect((await pks(name))?.toSorted((a, b) => a - b)).toEqual(expected);
   });
 
-  it('resolves to all templates if it is null', async () => {
+  it('resolves null to all templates', async () => {
     expect(await pks(null)).toHaveLength(42);
   });
 
-  it('fails if it is ambiguous, and the error lists the matching names', async () => {
+  it('rejects an ambiguous name and lists the matching names', async () => {
     await expect(pks('T3')).rejects.toMatchObject({
       message: 'Ambiguous name: T3 is the name of big:M:T3 and of small:Other:T3',
       code: '42P08',
     });
   });
 
-  it('fails if it is unknown, and the error lists the nearest names', async () => {
+  it('rejects an unknown name and lists the nearest names', async () => {
     await expect(pks('smal:Oter:T3')).rejects.toMatchObject({
       message: 'Unknown name: no template smal:Oter:T3 was seen',
       code: '42704',
@@ -60,13 +60,13 @@ describe('a template name', () => {
 
 describe('nearest_offset', () => {
   it.each([
-    ['for the time of a transaction', '2026-01-01 01:00:00', 3_600],
-    ['for a moment after the transaction', '2026-01-01 01:00:00.999999', 3_600],
-    ['for a moment before the transaction', '2026-01-01 00:59:59.999999', 3_599],
-    ['for the year 9999', '9999-12-31', 20_000],
-    ['for a time before the first transaction', '2026-01-01 00:00:00', null],
-    ['for the year 1', '0001-01-01', null],
-  ])('returns the newest offset up to that time, or null, %s', async (_what, time, expected) => {
+    ['the time of a transaction', '2026-01-01 01:00:00', 3_600],
+    ['a moment after a transaction', '2026-01-01 01:00:00.999999', 3_600],
+    ['a moment before a transaction', '2026-01-01 00:59:59.999999', 3_599],
+    ['the year 9999', '9999-12-31', 20_000],
+    ['a time before the first transaction', '2026-01-01 00:00:00', null],
+    ['the year 1', '0001-01-01', null],
+  ])('returns the newest offset up to %s, or null if there is none', async (_what, time, expected) => {
     const [row] = await database.query<{ offset: string | null }>(
       'select explore.nearest_offset($1::timestamptz)::int as offset',
       [time],
@@ -74,7 +74,7 @@ describe('nearest_offset', () => {
     expect(row?.offset).toBe(expected);
   });
 
-  it('returns the newest update up to a time, and skips updates without effective time', async () => {
+  it('returns the later of two offsets with equal times, and skips updates without a time', async () => {
     await database.query(`
       begin;
       update updates set effective_at = '2027-01-01' where "offset" in (500, 400);
@@ -88,7 +88,7 @@ describe('nearest_offset', () => {
     expect(row).toEqual({ later: 500, without: 3_599, ago: 7_200 });
   });
 
-  it('reads a part of the index instead of all updates', async () => {
+  it('uses the index on the effective time for a range of times', async () => {
     const plan = await database.plan(
       `select * from updates u where u.effective_at <= '2026-01-01 02:00' and u.effective_at > '2026-01-01 01:59'`,
     );
@@ -97,7 +97,7 @@ describe('nearest_offset', () => {
 });
 
 describe('wait_for_offset', () => {
-  it('returns at once if the offset is reached', async () => {
+  it('returns immediately if the offset is already reached', async () => {
     const [row] = await database.query('select explore.wait_for_offset(20000)::int as reached');
     expect(row).toEqual({ reached: 20_000 });
     expect(await database.query('select explore.latest_offset()::int as latest')).toEqual([{ latest: 20_000 }]);
@@ -125,13 +125,13 @@ describe('wait_for_offset', () => {
     });
   });
 
-  it('fails in a transaction that cannot see new offsets', async () => {
+  it('fails with LI002 in a repeatable-read transaction', async () => {
     await database.query('begin isolation level repeatable read');
     await expect(database.query('select explore.wait_for_offset(30000)')).rejects.toMatchObject({ code: 'LI002' });
     await database.query('rollback');
   });
 
-  it.each(['null', `30000, null`, `null, '1 hour'`])('rejects the endless wait (%s)', async (args) => {
+  it.each(['null', `30000, null`, `null, '1 hour'`])('rejects null arguments (%s)', async (args) => {
     await database.query(`set statement_timeout = '2s'`);
     await expect(database.query(`select explore.wait_for_offset(${args})`)).rejects.toMatchObject({ code: '22004' });
     await database.query('reset statement_timeout');

@@ -79,7 +79,7 @@ async function differences(): Promise<number> {
   return Number(row?.['wrong']);
 }
 
-it('a table of a reader is created by the reader, and follows creates and archives', async () => {
+it('the documented table of a reader role follows creates and archives', async () => {
   const client = new Client({ connectionString: url });
   await client.connect();
   // Runs one statement at a time, as psql does.

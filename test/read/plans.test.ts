@@ -6,7 +6,7 @@ import { createReadDatabase, type ReadDatabase } from './read-database.ts';
 /** A full scan of a big table. No plan may contain one. */
 const fullScan = /Seq Scan on (contracts|live|ended|exercises|updates|interface_views)( |$)/m;
 
-describe('the query plan', () => {
+describe('query plan', () => {
   let database: ReadDatabase;
   beforeAll(async () => {
     database = await createReadDatabase();
@@ -72,7 +72,7 @@ describe('the query plan', () => {
       `* from explore.events where template_fqn = 'big:M:T3' and "offset" > 39900`,
       ['contracts_template_offset', 'exercises_'],
     ],
-  ])('for %s uses only indexes', async (_what, sql, indexes) => {
+  ])('uses indexes and no full scan for %s', async (_what, sql, indexes) => {
     const plan = await database.plan(`select ${sql}`);
     expect(plan).not.toMatch(fullScan);
     for (const index of indexes) expect(plan).toContain(index);
@@ -85,7 +85,7 @@ describe('the query plan', () => {
     expect(counting).not.toContain('contracts');
   });
 
-  it('for active_at reads about as many rows as it returns, at any offset', async () => {
+  it('reads about as many rows as active_at returns, at any offset', async () => {
     for (const offset of [1, 100, 5_000, 20_000, 39_999]) {
       const [row] = await database.query<{ 'QUERY PLAN': [{ Plan: Node }] }>(
         `explain (analyze, format json, timing off) select count(*) from explore.active_at(${String(offset)}, 'T3')`,

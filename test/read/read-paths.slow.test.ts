@@ -59,7 +59,7 @@ describe('active_at over lifetimes of any length', () => {
     length: option(length, { freq: 4 }),
   });
 
-  it('returns the same contracts as a full scan at both ends of every lifetime', async () => {
+  it('returns the expected contracts at both ends of every lifetime', async () => {
     await expectProperty(
       asyncProperty(array(lifetime, { minLength: 1, maxLength: 40 }), async (drawn) => {
         const lifetimes = drawn.map(({ template, from, length: long }, index) => {
@@ -158,7 +158,7 @@ function createdEvent(contractId: string, offset: number): frames.JsonRecord {
   return created({ contractId, offset, templateId: templateOf(contractId), interfaceViews: [] });
 }
 
-describe('active_at over histories from the ledger', () => {
+describe('active_at over random ledger histories', () => {
   const step = record({
     act: constantFrom<Step['act']>('create', 'create', 'archive', 'unassign', 'assign'),
     pick: nat(1000),

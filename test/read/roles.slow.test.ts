@@ -109,22 +109,18 @@ async function expectNothingForeign(): Promise<void> {
   });
 }
 
-it(
-  'a role is rejected and not created if Postgres before 15 cannot enforce its limits',
-  needs(noOldLimits),
-  async () => {
-    await expect(grant(limited, '--party', frames.alice)).rejects.toMatchObject({
-      code: 'GRANT_READER_REFUSED',
-      message: expect.stringContaining('needs Postgres 15') as unknown,
-    });
-    expect(await query(created.url, `select from pg_roles where rolname = '${limited}'`)).toEqual([]);
-    const secured = `select from pg_class where relrowsecurity and relnamespace = 'ledger'::regnamespace`;
-    expect(await query(created.url, secured)).toEqual([]);
-  },
-);
+it('grant-reader --party fails and creates no role on Postgres before 15', needs(noOldLimits), async () => {
+  await expect(grant(limited, '--party', frames.alice)).rejects.toMatchObject({
+    code: 'GRANT_READER_REFUSED',
+    message: expect.stringContaining('needs Postgres 15') as unknown,
+  });
+  expect(await query(created.url, `select from pg_roles where rolname = '${limited}'`)).toEqual([]);
+  const secured = `select from pg_class where relrowsecurity and relnamespace = 'ledger'::regnamespace`;
+  expect(await query(created.url, secured)).toEqual([]);
+});
 
-describe('a role that is limited to parties', needs(noLimits), () => {
-  it('sees no row of other parties in any table or view, and sees its own rows in each contract table', async () => {
+describe('party-limited role', needs(noLimits), () => {
+  it('reads its own rows in each contract table, and no rows of other parties', async () => {
     await as(limited, async (client) => {
       const seen = new Map<string, readonly string[] | string>();
       for (const { name } of await relations(created.url))
@@ -160,7 +156,7 @@ describe('a role that is limited to parties', needs(noLimits), () => {
     });
   });
 
-  it('gets no row of other parties from any function', async () => {
+  it('receives no rows of other parties from any function', async () => {
     const functions = await callables(created.url);
     expect(functions.length).toBeGreaterThan(5);
     const readableFunctions = new Set<string>();
@@ -191,7 +187,7 @@ describe('a role that is limited to parties', needs(noLimits), () => {
     // There are thousands of combinations of arguments.
   }, 240_000);
 
-  it('cannot write, even if it switches its own limits off', async () => {
+  it('cannot write, even with read-only mode and row security switched off', async () => {
     await as(limited, async (client) => {
       await client.query('set default_transaction_read_only = off');
       for (const { name, kind } of await relations(created.url)) {
@@ -206,7 +202,7 @@ describe('a role that is limited to parties', needs(noLimits), () => {
     });
   });
 
-  it('sees no more rows when views are re-created or new views are created', async () => {
+  it('reads no rows of other parties after views are created or re-created', async () => {
     await query(created.url, `comment on schema explore is 'another version'`);
     await migrate(database);
     await expectNothingForeign();
@@ -228,7 +224,7 @@ describe('a role that is limited to parties', needs(noLimits), () => {
     await expectNothingForeign();
   });
 
-  it('can read the tables that views of a later version need', async () => {
+  it('can read tables that views of a later version require', async () => {
     const older = 'revoke select on ledger.template_interfaces, ledger.stream from';
     await query(created.url, `${older} ${limited}; comment on schema explore is 'another version'`);
     await migrate(database);
@@ -242,7 +238,7 @@ describe('a role that is limited to parties', needs(noLimits), () => {
     await expectNothingForeign();
   });
 
-  it('cannot be granted again without limits, and a role that bypasses policies cannot be limited', async () => {
+  it('is rejected by grant-reader without limits, or if the role bypasses policies', async () => {
     await expect(grant(limited)).rejects.toMatchObject({ code: 'GRANT_READER_REFUSED' });
     const superuser = new URL(created.url).username;
     await expect(grant(superuser, '--party', frames.alice)).rejects.toMatchObject({ code: 'GRANT_READER_REFUSED' });
@@ -257,8 +253,8 @@ describe('a role that is limited to parties', needs(noLimits), () => {
   });
 });
 
-describe('roles without limits', () => {
-  it('see every row in every table and view, as owner and as a role that reads everything', async () => {
+describe('roles without party limits', () => {
+  it('read every row in every table and view, as owner or as granted reader', async () => {
     const counts = new Map<string, readonly string[] | string>();
     const countOf = (name: string): string => `select count(*)::text as line from ${name}`;
     await database.withClient(async (owner) => {
@@ -278,7 +274,7 @@ describe('roles without limits', () => {
     });
   });
 
-  it('can still write as the indexer', async () => {
+  it('can write as the indexer after a limited role is granted', async () => {
     await write([...historyOf('late', frames.alice, 31)]);
     if (!canLimit) return;
     const late = `select contract_id as line from decoded_contracts where contract_id like 'late-%' order by 1`;
@@ -286,7 +282,7 @@ describe('roles without limits', () => {
   });
 });
 
-it('grant-reader rejects the writing role, because it would become read-only', async () => {
+it('grant-reader rejects the role of the writer and does not make it read-only', async () => {
   const owner = new URL(created.url).username;
   await expect(grant(owner)).rejects.toMatchObject({ code: 'GRANT_READER_REFUSED' });
   await write([frames.topology(41)]);
@@ -295,7 +291,7 @@ it('grant-reader rejects the writing role, because it would become read-only', a
   ]);
 });
 
-it('grant-reader accepts the login of a cloud provider, and limits it', needs(noLimits), async () => {
+it('grant-reader limits a role whose name is the login of a cloud provider', needs(noLimits), async () => {
   const login = `Ana-1.${suffix}@corp.iam`;
   await grant(login, '--party', frames.alice, '--password-file', join(folder, 'password'));
   try {
@@ -309,7 +305,7 @@ it('grant-reader accepts the login of a cloud provider, and limits it', needs(no
   }
 });
 
-it('grant-reader --dry-run prints its statements without the password and runs none', needs(noLimits), async () => {
+it('grant-reader --dry-run prints statements without the password and creates no role', needs(noLimits), async () => {
   const role = `dry_${suffix}`;
   const lines = await grant(role, '--party', frames.alice, '--password-file', join(folder, 'password'), '--dry-run');
   expect(lines).toContain(`create role ${escapeIdentifier(role)} login password '…' connection limit 20;`);

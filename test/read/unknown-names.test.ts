@@ -24,7 +24,7 @@ const ofParty = (party: string): readonly string[] => [
   `explore.diff_contracts(0, 1, null, '${party}')`,
 ];
 
-it.each(ofParty('alice'))('%s fails, and the error lists the nearest parties', async (call) => {
+it.each(ofParty('alice'))('%s fails for an unknown party and lists the nearest parties', async (call) => {
   await expect(database.query(`select * from ${call}`)).rejects.toMatchObject({
     message: 'Unknown party: no event, topology change or command names alice',
     code: '42704',
@@ -32,7 +32,7 @@ it.each(ofParty('alice'))('%s fails, and the error lists the nearest parties', a
   });
 });
 
-it.each([...ofParty(frames.bob), `explore.diff(0, 1, null, null)`])('%s succeeds', async (call) => {
+it.each([...ofParty(frames.bob), `explore.diff(0, 1, null, null)`])('%s accepts known parties', async (call) => {
   expect(Array.isArray(await database.query(`select * from ${call}`))).toBe(true);
 });
 

@@ -49,7 +49,7 @@ async function waiting(waiters: CheckpointWaiters, count: number): Promise<void>
 }
 
 describe('GET /wait', () => {
-  it('returns at once for a stored offset, and for each other offset when it is committed', async () => {
+  it('returns immediately for a stored offset, otherwise when the offset is committed', async () => {
     const { waiters, commits } = await start();
     commits.reached(5);
     expect(await ask('?offset=5')).toEqual({ status: 200, body: { checkpoint: 5 } });
@@ -80,12 +80,12 @@ describe('GET /wait', () => {
     ['?offset=1&timeout=61', /timeout must be seconds between 0 and 60/],
     ['?offset=1&timeout=soon', /timeout must be/],
     ['?offset=1&time=3', /unknown parameter "time"/],
-  ])('returns 400 with the reason for %s', async (search, why) => {
+  ])('returns 400 with a reason for the query "%s"', async (search, why) => {
     await start();
     expect(await ask(search)).toEqual({ status: 400, body: { error: expect.stringMatching(why) as string } });
   });
 
-  it('accepts a thousand waiting clients, rejects the next, and forgets disconnected clients', async () => {
+  it('returns 503 if a thousand clients are waiting, and removes disconnected clients', async () => {
     const { waiters } = await start();
     const gone = new AbortController();
     const left = ask('?offset=1', gone.signal).catch(() => 'left');
@@ -116,7 +116,7 @@ describe('GET /wait', () => {
     expect(await response).toMatchObject({ status: 503, body: { error: 'the indexer is stopping' } });
   });
 
-  it('returns after a running indexer commits, and the offset in the response can then be read', async () => {
+  it('returns an offset that can be read, after a running indexer commits', async () => {
     await using database = await createTestDatabase();
     await using sandbox = await startSandbox({ seed: 11 });
     const port = String(await freePort());

@@ -72,7 +72,7 @@ const rebuild = async (...words: string[]): Promise<string> => {
   return printed.join('\n');
 };
 
-describe('clients with indirect connections', needs(noBouncer), () => {
+describe('queries during schema swaps', needs(noBouncer), () => {
   beforeAll(async () => {
     servers = await startServers();
     sandbox = await startSandbox({ seed: 8, now: () => startAt / 1000, limits: { checkpointIntervalMs: 50 } });
@@ -89,7 +89,7 @@ describe('clients with indirect connections', needs(noBouncer), () => {
     await servers[Symbol.asyncDispose]();
   });
 
-  it('get no error and no older checkpoint during swaps, through a pooler, on a standby and over several hosts', async () => {
+  it('return no errors or earlier checkpoints via pooler, standby and host list', async () => {
     grow(150);
     await using indexer = await runIndexer({ LEDGER_URL: sandbox.url, DATABASE_URL: hosts, ...fromGenesis });
     await indexer.reaches(sandbox.ledger.ledgerEnd());

@@ -41,7 +41,7 @@ const schemas = async (): Promise<readonly unknown[]> =>
     )
   ).map(({ name }) => name);
 
-it('rebuild --drop-previous counts relations, rows and bytes without --yes, and deletes nothing', async () => {
+it('rebuild --drop-previous without --yes reports the schema size and deletes nothing', async () => {
   await query(home.url, previous);
   await query(home.url, 'analyze ledger_previous.updates, ledger_previous.contracts');
   const sizes = `select pg_total_relation_size('ledger_previous.updates') as updates, pg_total_relation_size('ledger_previous.contracts') as contracts`;
@@ -54,7 +54,7 @@ it('rebuild --drop-previous counts relations, rows and bytes without --yes, and 
   expect(await schemas()).toEqual(['ledger', 'ledger_previous']);
 });
 
-it('rebuild --drop-previous deletes the schema with --yes, and reports what it deleted', async () => {
+it('rebuild --drop-previous --yes deletes the previous schema and reports its size', async () => {
   await query(home.url, previous);
   expect(await rebuild('--drop-previous', '--yes')).toEqual([
     expect.stringMatching(
@@ -64,7 +64,7 @@ it('rebuild --drop-previous deletes the schema with --yes, and reports what it d
   expect(await schemas()).toEqual(['ledger']);
 });
 
-it('rebuild --drop-previous is rejected without a previous schema, and while a view depends on it', async () => {
+it('rebuild --drop-previous fails without a previous schema or with a dependent view', async () => {
   await expect(rebuild('--drop-previous')).rejects.toMatchObject({ code: 'REBUILD_REFUSED' });
   await query(home.url, `${previous} create view public.mine as select * from ledger_previous.updates`);
   await expect(rebuild('--drop-previous', '--yes')).rejects.toMatchObject({ code: 'REBUILD_REFUSED' });

@@ -100,8 +100,8 @@ async function has(url: string): Promise<void> {
 /** Messages before each step, at which the command is killed and run again. */
 const steps = ['catching up', 'closing the source', 'opening the target'] as const;
 
-describe('a stream that is handed over to another server', { timeout: 120_000 }, () => {
-  it('continues there with nothing lost or duplicated, even if processes are killed during the handover', async () => {
+describe('stream handover', { timeout: 120_000 }, () => {
+  it('completes without lost or duplicate rows despite kills at every step', async () => {
     const target = { ledgerUrl: world.sandbox.url, databaseUrl: world.database.url };
     const words = ['--into-file', secretFile(server.url), '--yes'];
     for (const step of steps) {
@@ -139,7 +139,7 @@ describe('a stream that is handed over to another server', { timeout: 120_000 },
     expect(await brokenRules(server.url, 'ledger')).toEqual([]);
   });
 
-  it('includes the data that is not on the ledger, and user objects can be created there', async () => {
+  it('copies holds, verify results, redactions, grants and user objects', async () => {
     expect(await there(`select "offset" from ledger.retention_holds where name = 'replica'`)).toBe('5');
     expect(await there(`select at_offset from ledger.verifications where kind = 'invariants'`)).toBe('5');
     const gone = `select payload is null and redaction_id is not null from ledger.contracts where ledger.id_text(contract_id) = '${redacted}'`;
@@ -156,7 +156,7 @@ describe('a stream that is handed over to another server', { timeout: 120_000 },
     const ranges = 'select min(from_offset) from ledger.completion_ranges';
     expect(await there(ranges)).toBe(await value(world, ranges));
   });
-  it('can be handed back with the same command, after the same checks', async () => {
+  it('works in the reverse direction with the same command and checks', async () => {
     await previousDaemon.kill();
     world.grow(20);
     await world.index('ledger', { ...fromGenesis, DATABASE_URL: server.url });
@@ -174,7 +174,7 @@ describe('a stream that is handed over to another server', { timeout: 120_000 },
     expect(await equalToFresh(world.database.url)).toBe(true);
   });
 
-  it('stays in its database if the handover is cancelled, and no copy is left', async () => {
+  it('leaves the stream at the source and no copy at the target when cancelled', async () => {
     await query(server.url, 'drop schema ledger, explore, typed, pqs, pqs_multisync cascade');
     expect(await rebuild(world, `--into-file ${secretFile(server.url)} --no-swap --yes`, fromGenesis)).toContain(
       'has caught up; to hand over',

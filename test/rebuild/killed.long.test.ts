@@ -45,8 +45,8 @@ const isSwapped = async (): Promise<boolean> =>
 /** The three omitted steps are in one transaction with "carrying". `npm run chaos -- --operations` uses all steps. */
 const killedAt = steps.filter((step) => !['locking', 'renaming', 're-creating views'].includes(step));
 
-describe('a rebuild that is killed', { timeout: 240_000 }, () => {
-  it.each(killedAt)('at "%s" resumes when it is run again, and nothing is lost or duplicated', async (step) => {
+describe('interrupted rebuild', { timeout: 240_000 }, () => {
+  it.each(killedAt)('resumes without lost or duplicate rows after a kill at "%s"', async (step) => {
     const target = { ledgerUrl: world.sandbox.url, databaseUrl: world.database.url };
     const child = startRebuild(target, ['--yes']);
     await child.says(step);
@@ -72,7 +72,7 @@ describe('a rebuild that is killed', { timeout: 240_000 }, () => {
     await rebuild(world, '--drop-previous --yes');
   });
 
-  it('swaps even if the indexer is killed during the swap, and another indexer takes over', async () => {
+  it('completes the swap although the indexer is killed and restarted', async () => {
     const child = startRebuild({ ledgerUrl: world.sandbox.url, databaseUrl: world.database.url }, ['--yes']);
     await child.says('requesting the writer lock');
     await indexer.kill();

@@ -23,8 +23,8 @@ const schemas = (): Promise<unknown> =>
 const digests = (...names: readonly string[]): Promise<readonly string[]> =>
   Promise.all(names.map((name) => digestOf(world.database.url, name)));
 
-describe('a rebuilt schema', { timeout: 120_000 }, () => {
-  it('equals a fresh index, and the indexer continues in it', async () => {
+describe('rebuilt schema', { timeout: 120_000 }, () => {
+  it('equals a fresh index after the indexer has continued', async () => {
     await world.index('ledger', fromGenesis);
     // This epoch is above that of the new schema.
     await query(world.database.url, 'update ledger.stream set epoch = 1000');
@@ -43,7 +43,7 @@ describe('a rebuilt schema', { timeout: 120_000 }, () => {
     expect(await value(world, `select state from ledger.jobs where name = 'rebuild'`)).toBe('done');
   });
 
-  it('has the history of another filter, and an indexer with the previous filter parks', async () => {
+  it('contains the history of a new filter, and an indexer with the previous filter parks', async () => {
     const [party = ''] = world.sandbox.ledger.localParties();
     const narrow = { ...fromGenesis, LEDGER_PARTIES: party };
     await using indexer = await world.run('ledger', narrow);
@@ -66,7 +66,7 @@ describe('a rebuilt schema', { timeout: 120_000 }, () => {
     expect(ledger).toBe(fresh);
   });
 
-  it('stores exercises with the requested type, and views return the same rows', async () => {
+  it('stores exercise arguments in the requested JSON type and returns the same rows', async () => {
     await world.index('ledger', fromGenesis);
     const exercisesQuery =
       'select count(*), md5(string_agg(argument::text, $$ $$ order by "offset", node_id)) from explore.exercises';
@@ -81,7 +81,7 @@ describe('a rebuilt schema', { timeout: 120_000 }, () => {
     expect(ledger).toBe(fresh);
   });
 
-  it('begins at the pruned offset of the participant, with the contracts that are active there', async () => {
+  it('begins at the pruned offset with the contracts active at that offset', async () => {
     await world.index('ledger', fromGenesis);
     const completions =
       'select "offset", command_id, status_code from ledger.completions where "offset" <= 100 order by 1';
@@ -106,8 +106,8 @@ describe('a rebuilt schema', { timeout: 120_000 }, () => {
   });
 });
 
-describe('the previous schema', { timeout: 120_000 }, () => {
-  it('can be swapped back, catches up, and is dropped with --drop-previous', async () => {
+describe('previous schema', { timeout: 120_000 }, () => {
+  it('is restored by --rollback, catches up, and is deleted by --drop-previous', async () => {
     await using indexer = await world.run('ledger', fromGenesis);
     await indexer.reaches(world.sandbox.ledger.ledgerEnd());
     await rebuild(world, '--yes');
@@ -137,8 +137,8 @@ describe('the previous schema', { timeout: 120_000 }, () => {
   });
 });
 
-describe('a rebuild', { timeout: 120_000 }, () => {
-  it('ends when it has caught up with --no-swap, and the next rebuild swaps its schema', async () => {
+describe('rebuild', { timeout: 120_000 }, () => {
+  it('does not swap with --no-swap, and swaps the same schema in the next run', async () => {
     await world.index('ledger', fromGenesis);
     expect(await rebuild(world, '--no-swap --yes')).toContain('schema "ledger_next" has caught up');
     const filled = await value(world, `select 'ledger_next.updates'::regclass::oid`);
@@ -151,7 +151,7 @@ describe('a rebuild', { timeout: 120_000 }, () => {
     expect(ledger).toBe(fresh);
   });
 
-  it('is not swapped before it has caught up, and copies redactions that are made while it runs', async () => {
+  it('refuses a swap before the new schema has caught up, and copies concurrent redactions', async () => {
     await world.index('ledger', fromGenesis);
     await rebuild(world, '--no-swap --yes');
     const contract = String(
@@ -191,7 +191,7 @@ describe('a rebuild', { timeout: 120_000 }, () => {
     expect(await schemas()).toEqual(['ledger', 'ledger_previous']);
   });
 
-  it('waits while its job is paused, continues when it is resumed, and leaves nothing when it is cancelled', async () => {
+  it('waits while its job is paused, and deletes the new schema when its job is cancelled', async () => {
     await world.index('ledger', fromGenesis);
     const execute = (text: string) => query(world.database.url, text);
     // A client with an open transaction blocks the swap until the transaction ends.

@@ -45,8 +45,8 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-describe('with separate roles', { timeout: 120_000 }, () => {
-  it('the writer yields to a role with the rights of the owner, and continues in the new schema', async () => {
+describe('rebuild with separate roles', { timeout: 120_000 }, () => {
+  it('swaps as the owner role, and the writer role continues in the new schema', async () => {
     await using indexer = await world.run('ledger', {
       ...fromGenesis,
       DATABASE_URL: urlOf('writer'),
@@ -76,7 +76,7 @@ describe('with separate roles', { timeout: 120_000 }, () => {
     expect(await digestOf(world.database.url, 'ledger')).toBe(await digestOf(world.database.url, 'fresh'));
   });
 
-  it('a role that may only write or read cannot rebuild, and the writer does not yield to it', async () => {
+  it('rejects the writer role, and the reader role cannot request the writer lock', async () => {
     await rebuild(world, '--drop-previous --yes', { DATABASE_URL: urlOf('migrator') });
     await expect(rebuild(world, '--yes', { DATABASE_URL: urlOf('writer') })).rejects.toMatchObject({
       code: 'STORE_NOT_PERMITTED',
@@ -103,7 +103,7 @@ describe('with separate roles', { timeout: 120_000 }, () => {
     expect(indexer.log.join('')).not.toContain('STORE_LOCK_REQUESTED');
   });
 
-  it('the writer reports at each step that it cannot extend the filter, and continues as the owner', async () => {
+  it('requires the owner role at each step of a filter extension', async () => {
     const wide = { ...fromGenesis, LEDGER_CREATED_EVENT_BLOBS: 'true' };
     const start = (kind: (typeof kinds)[number]) =>
       world.run('ledger', { ...fromGenesis, DATABASE_URL: urlOf(kind), POSTGRES_MIGRATE: 'never' });

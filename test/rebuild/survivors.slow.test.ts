@@ -82,14 +82,14 @@ afterAll(async () => {
   await world.close();
 });
 
-describe('after a swap', () => {
-  it('all views and functions for readers keep their oids and comments', async () => {
+describe('schema swap', () => {
+  it('keeps oids and comments of all reader views and functions', async () => {
     const after = await Promise.all([oids, functions, comments].map((text) => value(world, text)));
     // Additional typed views are created for later packages.
     for (const [index, kept] of before.entries()) expect(after[index]).toEqual(expect.arrayContaining(kept));
   });
 
-  it('views and functions of users read the new schema', async () => {
+  it('redirects user views and functions to the new schema', async () => {
     const live = await value(world, 'select count(*) from ledger.live where unhosted_since is null');
     expect(await value(world, 'select n from public.active')).toBe(live);
     expect(await value(world, 'select count(*) from public.direct')).toBe(live);
@@ -112,11 +112,11 @@ describe('after a swap', () => {
     expect(await value(world, options)).toBe(true);
   });
 
-  it('no outside object depends on the previous schema', async () => {
+  it('leaves no outside object that depends on the previous schema', async () => {
     expect(await rebuild(world, '--drop-previous')).toContain('would be deleted');
   });
 
-  it('a role that is limited to a party sees the same rows as before, and no others', async () => {
+  it('returns only the rows of its party to a party-limited role', async () => {
     const client = new Client({ connectionString: world.database.url });
     await client.connect();
     const mine = `select count(*)::int as n from explore.active_contracts where '${party}' = any (signatories || observers)`;
@@ -131,7 +131,7 @@ describe('after a swap', () => {
     await client.end();
   });
 
-  it('grants and default privileges are kept', async () => {
+  it('keeps grants and default privileges', async () => {
     const has = `select array[has_schema_privilege('rebuild_ops', 'ledger', 'usage'),
       has_table_privilege('rebuild_ops', 'ledger.updates', 'select'), has_table_privilege('rebuild_ops', 'ledger.contracts', 'select'),
       has_column_privilege('rebuild_ops', 'ledger.contracts', 'offset', 'select'),
@@ -142,7 +142,7 @@ describe('after a swap', () => {
     expect(await value(world, later)).toBe('1');
   });
 
-  it('the new tables have the indexes, statistics, settings, triggers and publications of the previous ones', async () => {
+  it('copies indexes, statistics, settings, triggers and publications to the new tables', async () => {
     const there = `select array(select indexname::text from pg_indexes where schemaname = 'ledger'
        and indexname in ('contracts_owner', 'live_ids') order by 1)`;
     expect(await value(world, there)).toEqual(['contracts_owner', 'live_ids']);
@@ -169,7 +169,7 @@ describe('after a swap', () => {
     expect(await value(world, newest)).toBe(true);
   });
 
-  it('holds, results of verify, and redactions with their effects are kept', async () => {
+  it('keeps holds, verify results, and redactions with their effects', async () => {
     expect(await value(world, `select "offset" from ledger.retention_holds where name = 'replica'`)).toBe('5');
     expect(await value(world, `select at_offset from ledger.verifications where kind = 'invariants'`)).toBe('5');
     expect(await value(world, 'select note from ledger.notes')).toBe('mine');
@@ -182,13 +182,13 @@ describe('after a swap', () => {
     expect(await value(world, 'select contracts from ledger.redactions')).toBe('1');
   });
 
-  it('the server has statistics of the new tables', async () => {
+  it('collects planner statistics for all new tables', async () => {
     const unknown = `select array(select relname::text from pg_class where relnamespace = 'ledger'::regnamespace
       and relkind = 'r' and relname <> 'notes' and reltuples < 0)`;
     expect(await value(world, unknown)).toEqual([]);
   });
 
-  it('functions of the storage use only their own schema', async () => {
+  it('limits the search path of schema functions to their own schema', async () => {
     const paths = `select array_agg(distinct n.nspname || ' ' || c) from pg_proc p join pg_namespace n on n.oid = p.pronamespace
       cross join unnest(p.proconfig) c where n.nspname in ('ledger', 'ledger_previous') and c like 'search_path%'`;
     expect(await value(world, paths)).toEqual([
@@ -200,8 +200,8 @@ describe('after a swap', () => {
   });
 });
 
-describe('objects that cannot be copied', () => {
-  it('are rejected before a rebuild begins', async () => {
+describe('rebuild', () => {
+  it('refuses to start if an object cannot be copied or the new schema exists', async () => {
     await query(world.database.url, 'create materialized view public.fixed as select count(*) from ledger.updates');
     await rebuild(world, '--drop-previous --yes');
     await expect(rebuild(world, '')).rejects.toMatchObject({

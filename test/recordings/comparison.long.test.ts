@@ -16,7 +16,7 @@ const histories = [
 ] as const;
 const dictionaries = ['synchronizers', 'templates', 'choices'];
 
-describe.each(histories)('the comparison with $name', ({ name, shape, without }) => {
+describe.each(histories)('comparison with recording $name', ({ name, shape, without }) => {
   let recording: Recording;
   let run: Run;
   let expectation: Expectation;
@@ -36,7 +36,7 @@ describe.each(histories)('the comparison with $name', ({ name, shape, without })
   const found = async (statement: string, table?: string): Promise<readonly string[]> =>
     whilePlanted(run.client, statement, async () => (await compare(run.client, expectation, table)).differences);
 
-  it.each(filled)('finds every changed value in table %s', async (table) => {
+  it.each(filled)('detects every changed value in table %s', async (table) => {
     const columns = await columnsOf(run.client, table);
     expect(columns.length).toBeGreaterThan(0);
     for (const column of columns) {
@@ -47,17 +47,17 @@ describe.each(histories)('the comparison with $name', ({ name, shape, without })
     }
   });
 
-  it.each(filled)('finds a missing row in table %s', async (table) => {
+  it.each(filled)('detects a missing row in table %s', async (table) => {
     const relation = relationOfTable[table] ?? table;
     expect((await found(planted.lostRow(table), relation)).join()).toContain(`${relation}: a lost row`);
   });
 
-  it.each(filled)('finds an additional row in table %s', async (table) => {
+  it.each(filled)('detects an additional row in table %s', async (table) => {
     const relation = relationOfTable[table] ?? table;
     expect((await found(planted.rowTooMany(table), relation)).join()).toContain(`${relation}: a row too many`);
   });
 
-  it.each(parties)('finds every changed value and a missing row in table %s', async (table) => {
+  it.each(parties)('detects every changed party list and a missing row in table %s', async (table) => {
     const acting = (without as readonly string[]).includes('exercises') ? 'acting_parties' : '';
     for (const column of await columnsOf(run.client, table)) {
       // Numbers are visible in the rows that refer to them. Only exercises have acting parties.
@@ -67,12 +67,12 @@ describe.each(histories)('the comparison with $name', ({ name, shape, without })
     expect(await found(planted.lostRow(table))).not.toEqual([]);
   });
 
-  it('finds a missing contract in every view that includes it', async () => {
+  it('detects a missing contract in explore.contracts and explore.events', async () => {
     const differences = (await found(planted.lostRow('contracts'))).join('\n');
     for (const view of ['contracts', 'events']) expect(differences).toContain(`explore.${view}: a lost row`);
   });
 
-  it('finds a changed digit, a changed half of a surrogate pair, and a changed space', async () => {
+  it('detects a changed digit, surrogate pair or space in a payload', async () => {
     for (const [from, to] of [
       ['1234567890123456789012345678.0123456789', '1234567890123456789012345678.0123456788'],
       ['9007199254740993', '9007199254740992'],
@@ -86,7 +86,7 @@ describe.each(histories)('the comparison with $name', ({ name, shape, without })
     }
   });
 
-  it('finds an unknown field in a frame', () => {
+  it('detects an unknown field in a frame', () => {
     const frames = recording.updates[shape].map((frame, index) => {
       const fields = new Map([...frame.value.fields, ['unheard', new JsonNumber('1')]] as const);
       return index === 5 ? { ...frame, value: new JsonObject(fields) } : frame;

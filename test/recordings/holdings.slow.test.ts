@@ -74,7 +74,7 @@ function journalOf({ updates }: Holdings, owner: string, effects: boolean): read
   });
 }
 
-describe.each(shapes)('the token views of the recorded flow under %s', (shape) => {
+describe.each(shapes)('token views of the recording under %s', (shape) => {
   let run: Run;
   let holdings: Holdings;
   beforeAll(async () => {
@@ -95,7 +95,7 @@ describe.each(shapes)('the token views of the recorded flow under %s', (shape) =
     expect(Object.fromEntries(rows.map(({ owner, total }) => [owner, total]))).toEqual(holdings.balancesAtEnd);
   });
 
-  it('return the recorded movements of each update, and no others', async () => {
+  it('return exactly the recorded movements of each update', async () => {
     const { rows } = await run.client.query<Change & { readonly offset: number }>(moved);
     const recorded = holdings.updates.flatMap(({ offset, changes }) =>
       changes.map(({ owner, net, ...change }) => {
@@ -110,7 +110,7 @@ describe.each(shapes)('the token views of the recorded flow under %s', (shape) =
     expect(rows).toEqual(recorded.sort(order));
   });
 
-  it('return each mint, each transfer to another party and each transfer to the same party once', async () => {
+  it('return each mint and each transfer once', async () => {
     const { rows } = await run.client.query<Record<string, string>>(
       `select "offset"::integer, kind, basis, split_part(sender, '1', 1) as sender, split_part(receiver, '1', 1) as receiver,
               amount::text, reason from explore.token_transfers where instrument_id = 'USD' order by "offset"`,
@@ -144,7 +144,7 @@ describe.each(shapes)('the token views of the recorded flow under %s', (shape) =
     expect((await run.client.query('select * from explore.token_discrepancies')).rows).toEqual([]);
   });
 
-  it('return the kind and the counterparty of each change', async () => {
+  it('return kind, locked amount and counterparty of each change', async () => {
     const { rows } = await run.client.query<Record<string, unknown>>(
       `select "offset"::integer, kind, trim_scale(locked_in - locked_out)::text as locked,
               split_part(other_owners[1], '1', 1) as other
@@ -172,7 +172,7 @@ describe.each(shapes)('the token views of the recorded flow under %s', (shape) =
     ]);
   });
 
-  it('return the recorded journal of each owner, with credits, debits, locks and counterparties', async () => {
+  it('return the recorded journal of each owner', async () => {
     const effects = shape === 'LEDGER_EFFECTS';
     for (const owner of Object.keys(holdings.balancesAtEnd)) {
       const { rows } = await run.client.query<Record<string, unknown>>(
@@ -186,7 +186,7 @@ describe.each(shapes)('the token views of the recorded flow under %s', (shape) =
     }
   });
 
-  it('return changes and a journal that add up to the balance at every offset', async () => {
+  it('return changes and journal entries that sum to the balance at every offset', async () => {
     const { rows } = await run.client.query<{ at: string; summed: string; held: string }>(
       `select a.at::text, b.owner, trim_scale(b.net)::text as summed, trim_scale(b.total)::text as held
          from generate_series(0, (select checkpoint from ledger.stream)) a (at)

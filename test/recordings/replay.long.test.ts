@@ -44,36 +44,33 @@ function busiest(recording: Recording): number {
   return offsets.reduce((best, offset) => (underWay(offset) > underWay(best) ? offset : best));
 }
 
-describe.each(names)('the recording %s', (name) => {
+describe.each(names)('replay of recording %s', (name) => {
   let recording: Recording;
   beforeAll(() => {
     recording = readRecording(name);
   });
 
-  it.each(shapes)(
-    'is stored leaf by leaf and explained from its beginning under %s, despite kills in the middle',
-    async (shape) => {
-      const frames = recording.updates[shape];
-      await using run = await prepareRun({ recording, shape, ledgerEnd: offsetAt(frames, 0.5) });
-      for (const [killAfter, share] of [
-        [0.3, 0.8],
-        [0.6, 1],
-      ] as const) {
-        await using daemon = run.start();
-        await run.reaches(daemon, offsetAt(frames, killAfter));
-        // The kill interrupts the next updates at a random point.
-        run.server.growTo(offsetAt(frames, share));
-      }
-      run.server.growTo(recording.end);
+  it.each(shapes)('stores and explains each JSON value from the beginning under %s, despite kills', async (shape) => {
+    const frames = recording.updates[shape];
+    await using run = await prepareRun({ recording, shape, ledgerEnd: offsetAt(frames, 0.5) });
+    for (const [killAfter, share] of [
+      [0.3, 0.8],
+      [0.6, 1],
+    ] as const) {
       await using daemon = run.start();
-      await run.reaches(daemon, recording.end);
-      expectSame(`${name}, ${shape}`, await run.compared(sampled(frames)), leavesIn(frames));
-      await expectTreesAsSent(run, frames);
-      await expectLivesAcrossSynchronizers(run, name === 'two-synchronizers' ? 4 : 0);
-    },
-  );
+      await run.reaches(daemon, offsetAt(frames, killAfter));
+      // The kill interrupts the next updates at a random point.
+      run.server.growTo(offsetAt(frames, share));
+    }
+    run.server.growTo(recording.end);
+    await using daemon = run.start();
+    await run.reaches(daemon, recording.end);
+    expectSame(`${name}, ${shape}`, await run.compared(sampled(frames)), leavesIn(frames));
+    await expectTreesAsSent(run, frames);
+    await expectLivesAcrossSynchronizers(run, name === 'two-synchronizers' ? 4 : 0);
+  });
 
-  it('is stored leaf by leaf from its active contracts, despite a kill in the middle', async () => {
+  it('stores each JSON value of the active contracts, despite a kill', async () => {
     const { end, activeContracts } = recording;
     const shape = 'LEDGER_EFFECTS';
     await using run = await prepareRun({ recording, shape, seedOffset: end, ledgerEnd: end });
@@ -88,7 +85,7 @@ describe.each(names)('the recording %s', (name) => {
     expectSame(`${name} at its end`, await run.compared([end]), leavesIn([], activeContracts));
   });
 
-  it.each(shapes)('is stored from its active contracts with all later updates under %s', async (shape) => {
+  it.each(shapes)('stores the active contracts at an offset and all later updates under %s', async (shape) => {
     const seedOffset = busiest(recording);
     const frames = recording.updates[shape].filter(({ offset }) => offset > seedOffset);
     await using run = await prepareRun({ recording, shape, seedOffset, ledgerEnd: seedOffset });
@@ -103,7 +100,7 @@ describe.each(names)('the recording %s', (name) => {
     expectSame(`${name} from ${seedOffset} on, ${shape}`, await run.compared([seedOffset, ...sampled(frames)]), leaves);
   });
 
-  it('has at its end the active contracts that its updates produce', () => {
+  it('ends with the active contracts that result from its updates', () => {
     const withoutToken = ({ text }: Entry): string => text.replace(/"streamContinuationToken":"[^"]*"}$/, '');
     expect(derivedAt(recording, recording.end).map(withoutToken).sort()).toEqual(
       recording.activeContracts.map(withoutToken).sort(),

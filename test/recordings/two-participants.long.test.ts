@@ -32,7 +32,7 @@ function shifted({ text, offset }: Frame, shift: number): Frame {
   return frameOf(text.replaceAll(`"offset":${offset},`, `"offset":${offset + shift},`));
 }
 
-describe('two participants that send the same updates', () => {
+describe('two participants with the same updates', () => {
   let first: Recording;
   let second: Recording;
   let database: TestDatabase;
@@ -70,7 +70,7 @@ describe('two participants that send the same updates', () => {
     second.updates.LEDGER_EFFECTS,
   ];
 
-  it('have the same update ids at different offsets', () => {
+  it('send the same update ids at different offsets', () => {
     const [firstFrames, secondFrames] = frames();
     const ids = (all: readonly Frame[]) => all.map(({ value }) => value.fields.get('updateId'));
     expect(ids(firstFrames)).toEqual(ids(secondFrames));
@@ -81,7 +81,7 @@ describe('two participants that send the same updates', () => {
   // Evenly spaced from the first update to the last. TEST_RUNS=65 switches after each update.
   const runs = Math.min(updates, runsFor(9));
   const cuts = Array.from({ length: runs }, (_, run) => 1 + Math.round((run * (updates - 1)) / Math.max(1, runs - 1)));
-  it.each(cuts)('form one history if the stream switches to the second after %i updates', async (cut) => {
+  it.each(cuts)('result in one history if the stream switches after %i updates', async (cut) => {
     const [firstFrames, secondFrames] = frames();
     const [at, last, own] = [
       firstFrames[cut - 1]?.offset ?? 0,

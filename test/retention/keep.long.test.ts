@@ -45,8 +45,8 @@ function untilPruned(schema: string, offset: number): Promise<true> {
   );
 }
 
-describe('history older than the retention', () => {
-  it('is pruned while the stream continues, relative to the newest record time', async () => {
+describe('history older than INDEXER_RETENTION', () => {
+  it('is pruned while the stream continues', async () => {
     await using indexer = await world.index('kept', keep);
     await indexer.reaches(world.sandbox.ledger.ledgerEnd(), 60_000);
     const first = await tooOld('kept');
@@ -68,7 +68,7 @@ describe('history older than the retention', () => {
     expect(await keptFacts(world, 'kept', boundary)).toEqual(await keptFacts(world, 'whole', boundary));
   }, 120_000);
 
-  it('is kept while a hold covers it', async () => {
+  it('is kept until its hold is released', async () => {
     await world.fill('held');
     expect(await hold('held', 'place', 'replica-2', '--after', '40', '--reason', 'copy')).toEqual([
       'replica-2 holds history after offset 40',
@@ -104,7 +104,7 @@ describe('history older than the retention', () => {
     await expect(hold('held', 'release', 'replica-2')).rejects.toMatchObject({ code: 'HOLD_NOT_FOUND' });
   }, 120_000);
 
-  it('is kept and reported if the role has no right to delete it, and the stream continues', async () => {
+  it('is kept with a log message if the role may not delete rows', async () => {
     await world.fill('narrow');
     const role = `narrow_${String(process.pid)}`;
     await world.query(`create role ${role} login password 'w'`);

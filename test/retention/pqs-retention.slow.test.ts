@@ -52,7 +52,7 @@ async function archived(): Promise<string> {
   return row?.id ?? '';
 }
 
-describe('redact_contract and redact_exercise', () => {
+describe('redact_contract() and redact_exercise()', () => {
   it('fail for reader roles', async () => {
     const id = await archived();
     const exercise = `(select (max("offset"), 0)::pqs.event_id from ledger.exercises where node_id = 0)`;
@@ -62,7 +62,7 @@ describe('redact_contract and redact_exercise', () => {
     }
   });
 
-  it('allow the redactor to remove archived contents, and return the number of rows', async () => {
+  it('remove archived contents as the redactor role, and return the number of rows', async () => {
     const id = await archived();
     expect(await query(urlOf('redactor'), `select pqs.redact_contract('${id}', 'r-1') as rows`)).toEqual([{ rows: 1 }]);
     expect(await query(urlOf('redactor'), `select pqs.redact_contract('${id}', 'r-2') as rows`)).toEqual([{ rows: 0 }]);
@@ -116,8 +116,8 @@ describe('redact_contract and redact_exercise', () => {
   });
 });
 
-describe('prune_archived_to_offset and its dry run', () => {
-  it('count the same rows, and history begins later after the removal', async () => {
+describe('prune_archived_to_offset() and its dry run', () => {
+  it('return the same counts, and the removal raises the oldest offset', async () => {
     await world.query('set search_path = pqs');
     const active = 'select contract_id, payload, created_at_offset, update_id from active() order by 1, 2';
     const before = await world.query(active);
@@ -169,7 +169,7 @@ class Sink extends Writable {
 }
 
 describe('a reader limited to parties', needs(noLimits), () => {
-  it('sees that contents were redacted, but does not see the role that redacted them', async () => {
+  it('can read whether contents were redacted, but not the redaction tables', async () => {
     const [row] = await world.query<{ party: string; id: string }>(
       `select signatories[1] as party, contract_id as id from ledger.decoded_contracts where redaction_id is not null limit 1`,
     );

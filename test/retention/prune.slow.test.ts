@@ -42,7 +42,7 @@ function undocumented(output: object): readonly string[] {
 }
 
 describe('prune', () => {
-  it('without --yes reports exactly the data that it would remove, and changes nothing', async () => {
+  it('reports the rows to remove and changes nothing without --yes', async () => {
     const before = await digestOf(world.url, 'a');
     const facts = await keptFacts(world, 'a', middle);
     const plan = await world.prune('a', '--before', String(middle));
@@ -77,7 +77,7 @@ describe('prune', () => {
     expect(rowsOf(await world.prune('a', '--before', String(middle)))).toMatchObject({ contracts: 0, updates: 0 });
   });
 
-  it('yields the same data for any transaction size, even if it is stopped and restarted', async () => {
+  it('leaves the same data for any transaction size, also after it is restarted', async () => {
     const options = { statementTimeoutMs: 60_000, applicationName: 'test', maxConnections: 1 };
     for (const schema of ['b', 'c']) {
       const database = openDatabase({ url: world.url, schema, ...options });
@@ -96,7 +96,7 @@ describe('prune', () => {
     expect(await digestOf(world.url, 'b')).toBe(await digestOf(world.url, 'c'));
   });
 
-  it('accepts a time, never prunes past the checkpoint, and keeps the last update id of the history', async () => {
+  it('accepts a time, stops at the checkpoint and keeps the last update id', async () => {
     const [at] = await world.query<{ time: Date; offset: string }>(
       `select record_time as time, "offset" from b.updates where "offset" > $1 order by "offset" offset 50 limit 1`,
       [middle],
@@ -121,7 +121,7 @@ describe('prune', () => {
     expect(await keptFacts(world, 'b', end)).toEqual(await keptFacts(world, 'c', end));
   });
 
-  it('reports an update with a record time far ahead of later updates, and prunes past it by offset', async () => {
+  it('reports an update with a future record time, which limits pruning by time only', async () => {
     await world.fill('ahead');
     const early = Math.floor(middle / 2);
     const [ahead] = await world.query<{ offset: number }>(
@@ -158,7 +158,7 @@ describe('prune', () => {
     expect(await world.prune('ahead', ...before)).toMatchObject({ heldBy: null });
   });
 
-  it('reports no update if only a few later updates have early record times', async () => {
+  it('reports no future update if only a few later updates have early record times', async () => {
     await world.fill('early');
     // Record times are far apart, so that the update at the boundary was recorded long after the given time.
     await world.query(`update early.updates set record_time = now() - (5_000 - "offset") * interval '1 day'`);
@@ -187,7 +187,7 @@ describe('prune', () => {
     }
   });
 
-  it('reports the first of many updates with record times far ahead', async () => {
+  it('reports the first of many updates with future record times', async () => {
     world.grow(1_200);
     await world.fill('many');
     const rows = await world.query<{ offset: number }>(
@@ -204,7 +204,7 @@ describe('prune', () => {
     expect(target).toMatchObject({ boundary: first - 1, heldBy: { offset: first - 1, isFutureUpdate: true } });
   });
 
-  it('keeps the data above the boundary in shape ACS_DELTA, and in a stream that began with a seed', async () => {
+  it('keeps the data above the boundary in shape ACS_DELTA and after a seed', async () => {
     const delta = { LEDGER_SHAPE: 'ACS_DELTA', LEDGER_INTERFACES: demoInterfaces.join(',') };
     await world.fill('delta', delta);
     await world.fill('seeded', { INDEXER_START: 'seed' });

@@ -45,7 +45,7 @@ async function contents(schema: string, id: string): Promise<unknown> {
 }
 
 describe('redact', () => {
-  it('reports first, then removes payload, blob and views of an archived contract, and records role and reason', async () => {
+  it('removes payload, blob and views of an archived contract, and stores the reason', async () => {
     const id = await contract('a', true);
     const before = await digestOf(world.url, 'a');
     const plan = await world.redact('a', 'contract', id, '--reason', 'ticket 7');
@@ -71,7 +71,7 @@ describe('redact', () => {
     }
   });
 
-  it('skips active contracts without --include-active', async () => {
+  it('refuses an active contract without --include-active', async () => {
     const id = await contract('a', false);
     await expect(world.redact('a', 'contract', id, '--reason', 'r', '--yes')).rejects.toMatchObject({
       code: 'REDACTION_REFUSED',
@@ -96,7 +96,7 @@ describe('redact', () => {
     expect(row).toEqual({ argument: null, result: null, redaction_id: done['redactionId'] });
   });
 
-  it('removes contents of archived contracts with a party as stakeholder, but not of active ones', async () => {
+  it('removes contents of archived contracts of a party, and skips active contracts', async () => {
     const [p] = await world.query<{ party: string; archived: number; active: number }>(
       `select party, count(*) filter (where gone)::int as archived, count(*) filter (where not gone)::int as active
          from (select distinct unnest(c.signatories || c.observers) as party, c.contract_id,
@@ -140,7 +140,7 @@ describe('redact', () => {
   });
 });
 
-describe('redacted contents are not stored again', () => {
+describe('redacted contents', () => {
   /** Number of rows of a schema that still have contents redacted in schema a. */
   const stillThere = (schema: string): string => `
     select (select count(*)::int from ${schema}.decoded_contracts c join ${schema}.redacted_contracts r using (contract_id)
@@ -167,7 +167,7 @@ describe('redacted contents are not stored again', () => {
     );
   }
 
-  it('in a replay from genesis', async () => {
+  it('are not stored by a replay from genesis', async () => {
     await begin('again');
     await world.fill('again', env);
     expect(await world.query(stillThere('again'))).toEqual([gone]);
@@ -177,7 +177,7 @@ describe('redacted contents are not stored again', () => {
     expect(replayed).toEqual((await world.query(counts.replaceAll('{}', 'a')))[0]);
   });
 
-  it('in a new seed', async () => {
+  it('are not stored by a new seed', async () => {
     await begin('seeded');
     await world.fill('seeded', { ...env, INDEXER_START: 'seed' });
     expect(await world.query(stillThere('seeded'))).toEqual([gone]);
@@ -187,7 +187,7 @@ describe('redacted contents are not stored again', () => {
     expect(row?.redacted).toBeGreaterThan(0);
   });
 
-  it('when a running indexer receives further events of the contract', async () => {
+  it('are not stored by a running indexer with later events of the contract', async () => {
     await using indexer = await world.index('a', env);
     await indexer.reaches(world.sandbox.ledger.ledgerEnd());
     const [busiest] = await world.query<{ party: string }>(

@@ -19,7 +19,7 @@ const schemas = schemasOfEachTest();
 const world = (schema: string, updates: readonly JsonRecord[]): Promise<World> =>
   redactionWorld(schemas, schema, updates);
 
-it('the search for contents finds every table and view that contains them', async () => {
+it('tracesOf() finds every table and view with contents of a contract', async () => {
   const { traces } = await world('fresh', [create(1), exercise(2)]);
   const found = await traces();
   const explore = ['active_contracts', 'contracts', 'events', 'exercises', 'interface_views'];
@@ -29,8 +29,8 @@ it('the search for contents finds every table and view that contains them', asyn
   expect(found.filter((name) => name.startsWith('typed.')).length).toBe(2);
 });
 
-describe('during a redaction', () => {
-  it('the batch that is being written is rejected, and written again without contents', async () => {
+describe('redact() during a batch', () => {
+  it('fences the writer of the batch, and a retry stores no contents', async () => {
     const { write, session, redact: take, traces } = await world('fresh', [create(1)]);
     const running = await session();
     const batch = running.newBatch(1);
@@ -57,7 +57,7 @@ describe('during a redaction', () => {
     expect(row).toEqual({ contracts: 2, exercises: 1 });
   });
 
-  it('a batch that commits while the redaction waits loses its contents too', async () => {
+  it('also removes contents of the batch if the batch commits first', async () => {
     const { database, redact: take, session, traces } = await world('fresh', [create(1)]);
     const running = await session();
     const holder = await database.pool.connect();
@@ -86,15 +86,15 @@ describe('during a redaction', () => {
   });
 });
 
-describe('further events of a redacted contract', () => {
-  it('have no contents in later sessions: an exercise, an unassign and an assign', async () => {
+describe('later events of a redacted contract', () => {
+  it('are stored without contents in later sessions', async () => {
     const { write, redact: take, traces } = await world('fresh', [create(1)]);
     await take();
     await write(1, [exercise(2), leave(3), arrive(4), exercise(5, true)]);
     expect(await traces()).toEqual([]);
   });
 
-  it('keep arguments and results until these are redacted too', async () => {
+  it('keep arguments and results until exercises are redacted', async () => {
     const { write, redact: take, traces } = await world('fresh', [create(1), exercise(2)]);
     await take({ exercises: false });
     await write(2, [exercise(3)]);
@@ -105,7 +105,7 @@ describe('further events of a redacted contract', () => {
     expect(await traces()).toEqual([]);
   });
 
-  it('have no contents after a reset and a second pass over the stream', async () => {
+  it('are stored without contents after a reset', async () => {
     const { database, write, redact: take, traces } = await world('fresh', [create(1), exercise(2)]);
     await take();
     await resetTo(database, 0, 'test');
@@ -113,7 +113,7 @@ describe('further events of a redacted contract', () => {
     expect(await traces()).toEqual([]);
   });
 
-  it('include a redacted exercise without contents, and another exercise with its contents', async () => {
+  it('lack only the contents of the redacted exercise after a reset', async () => {
     const both = frames.transaction(2, [
       { ExercisedEvent: secretExercise(id, { offset: 2, nodeId: 0, consuming: false }) },
       { ExercisedEvent: secretExercise('00c2', { offset: 2, nodeId: 1, consuming: false }) },
@@ -126,7 +126,7 @@ describe('further events of a redacted contract', () => {
     expect((await tracesOf(schemas.url, 'fresh', '00c2')).length).toBeGreaterThan(2);
   });
 
-  it('keep contents in a quarantined update, which is reported, until it is stored', async () => {
+  it('keep contents in a quarantined update until the update is stored', async () => {
     const { database, schema, write, redact: take, traces } = await world('fresh', [create(1), leave(2)]);
     const late = frames.text(arrive(3));
     await (

@@ -54,7 +54,7 @@ async function gather(database: Database, entry: JsonRecord): Promise<void> {
   await session.publishSeed(9, 'seed');
 }
 
-describe.each(entries)('contents of a redacted contract in a list, as %s', (how, entry) => {
+describe.each(entries)('contents of a contract that is listed as %s', (how, entry) => {
   const merge = {
     identity,
     offset: 9,
@@ -66,7 +66,7 @@ describe.each(entries)('contents of a redacted contract in a list, as %s', (how,
     notify: false,
   };
 
-  it('are not stored by a new seed', async () => {
+  it('are not stored by a new seed after a redaction', async () => {
     const { database, redact: take, traces } = await world('fresh', [create(1)]);
     await take();
     await query(
@@ -77,7 +77,7 @@ describe.each(entries)('contents of a redacted contract in a list, as %s', (how,
     expect(await traces()).toEqual([]);
   });
 
-  it('are stored by a seed, after which they can be redacted', async () => {
+  it('can be redacted after a seed', async () => {
     const database = schemas.open('fresh');
     await gather(database, entry);
     expect((await tracesOf(schemas.url, 'fresh', id)).length).toBeGreaterThan(0);
@@ -97,7 +97,7 @@ describe.each(entries)('contents of a redacted contract in a list, as %s', (how,
     expect(await tracesOf(schemas.url, 'fresh', id)).toEqual([]);
   });
 
-  it('are not stored by a reseed if they are redacted before it or while it stages contracts', async () => {
+  it('are not stored by a reseed after or during a redaction', async () => {
     for (const [when, schema] of [
       ['before', 'fresh'],
       ['while', 'ledger'],

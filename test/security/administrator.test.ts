@@ -32,7 +32,7 @@ afterAll(async () => {
   await query(process.env['TEST_POSTGRES_URL'] ?? '', `drop role if exists ${roles}`);
 });
 
-it('roles of an administrator work, but limited readers are rejected, because the administrator cannot grant BYPASSRLS', async () => {
+it('grant-roles works as an administrator without BYPASSRLS, and grant-reader --party fails', async () => {
   await runCommand(migrateCommand, [], { DATABASE_URL: url });
   const lines: string[] = [];
   for (let time = 0; time < 2; time += 1) {
@@ -54,7 +54,7 @@ it('roles of an administrator work, but limited readers are rejected, because th
   await expect(limited).rejects.toMatchObject({ code: 'GRANT_READER_REFUSED' });
 });
 
-it('roles of an administrator can have tokens, whose logins are dropped with their objects', async () => {
+it('reader-token revoke drops the login and its large objects without superuser rights', async () => {
   const role = `${prefix}_reading`;
   await runCommand(grantReaderCommand, [role], { DATABASE_URL: url });
   let token = '';
@@ -75,7 +75,7 @@ it('roles of an administrator can have tokens, whose logins are dropped with the
   await query(created.url, `drop owned by ${role}; drop role ${role}`);
 });
 
-it('roles of an administrator are rejected if an existing role of that name has other rights', async () => {
+it('grant-roles rejects an existing role of the same name with other rights', async () => {
   await query(created.url, `alter role ${prefix}_writer createdb`);
   const again = runCommand(grantRolesCommand, ['--prefix', prefix], { DATABASE_URL: url });
   await expect(again).rejects.toMatchObject({

@@ -14,7 +14,7 @@ import { createTestDatabase, query, type TestDatabase } from '../support/databas
 import * as frames from '../support/frames.ts';
 import { endsIn, sharedSecret, token } from '../support/tokens.ts';
 
-describe('the token leak check', () => {
+describe('token leak check', () => {
   const password = `pä"ss ${canaryWord()}`;
   it.each([
     ['plain', (text: string) => text],
@@ -31,7 +31,7 @@ describe('the token leak check', () => {
     expect(canary.leaks()).toContainEqual(expect.objectContaining({ where: 'log', what: 'password', form }));
   });
 
-  it('finds any part of a token except its header', () => {
+  it('finds every part of a token except the header', () => {
     const canary = new Canary({ tokens: ['header-of-it.body-of-the-token.signature-of-it'], passwords: [], words: [] });
     canary.look('log', 'header-of-it');
     expect(canary.leaks()).toEqual([]);
@@ -41,7 +41,7 @@ describe('the token leak check', () => {
   });
 });
 
-describe('the program under faults', () => {
+describe('program under faults', () => {
   const secret = `a shared secret ${canaryWord()}`;
   const [password, wrongPassword, value, key, result] = Array.from({ length: 5 }, canaryWord) as [
     string,
@@ -197,7 +197,7 @@ describe('the program under faults', () => {
     return stdout + stderr;
   }
 
-  it('prints no secret in the output of commands and their errors', { timeout: 240_000 }, async () => {
+  it('prints no secret in command output and errors', { timeout: 240_000 }, async () => {
     const verbs = [['config'], ['config', '--json'], ['status'], ['migrate'], ['views', 'list'], ['ledger', 'end']];
     for (const env of [envOf(), envOf(forged, wrongPassword)]) {
       for (const verb of verbs) {

@@ -65,7 +65,7 @@ async function noticesChecked(): Promise<unknown> {
   return checks.find(({ name }) => name === 'notices');
 }
 
-it('a full notification queue does not stop the writer and is reported once, and listeners are notified again when the queue is empty', async () => {
+it('the writer continues while the notification queue is full, and notifies again later', async () => {
   const url = new URL(server.url);
   url.username = 'stranger';
   url.password = 'secret';

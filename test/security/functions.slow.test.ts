@@ -67,8 +67,8 @@ afterAll(async () => {
   await query(process.env['TEST_POSTGRES_URL'] ?? '', `drop role if exists ${roles}`);
 });
 
-describe('functions in the schemas of the project', () => {
-  it('include one function that runs with the rights of its owner: it has a fixed search path, and only the writer may call it', async () => {
+describe('functions in the project schemas', () => {
+  it('include one security definer function, which only the writer may call', async () => {
     const found = (await routines()).filter(({ owners }) => owners);
     expect(found.map(({ name, path, returns, callers }) => ({ name, path, returns, callers }))).toEqual([
       {
@@ -102,7 +102,7 @@ describe('functions in the schemas of the project', () => {
     expect(names('redactor').length + names('writer').length + names(undefined).length).toBe(closed.length);
   });
 
-  it('include six trigger functions, which only the owner can attach to a table', async () => {
+  it('include six trigger functions that only the owner may call', async () => {
     const triggers = (await routines()).filter(({ returns }) => returns.endsWith('trigger'));
     expect(triggers.map(({ name, owners, callers }) => ({ name, owners, callers }))).toEqual([
       { name: 'ledger.filter_before_history()', owners: false, callers: [] },
@@ -114,7 +114,7 @@ describe('functions in the schemas of the project', () => {
     ]);
   });
 
-  it('resolve names without the search path of their caller', async () => {
+  it('resolve names independently of the search path of the caller', async () => {
     const byPath = (await routines()).filter(({ parsed, path }) => !parsed && path?.endsWith(', pg_temp') !== true);
     expect(byPath.map(({ name }) => name)).toEqual([
       // This function refers to no name.
@@ -124,7 +124,7 @@ describe('functions in the schemas of the project', () => {
     ]);
   });
 
-  it('are not transferred to the owner role if another role created a function that runs with the rights of its owner', async () => {
+  it('make grant-roles fail if another role owns a security definer function', async () => {
     await query(
       created.url,
       `create function typed.strange() returns int language sql security definer return 1;
@@ -138,7 +138,7 @@ describe('functions in the schemas of the project', () => {
     await query(created.url, 'drop function typed.strange()');
   });
 
-  it('cannot be called after the owner has created them until a migration grants the right', async () => {
+  it('have no callers until a migration grants the right', async () => {
     const made = `${prefix}_owner`;
     await query(
       created.url,
@@ -151,7 +151,7 @@ describe('functions in the schemas of the project', () => {
   });
 });
 
-describe('the code of a reader that may create temporary tables', () => {
+describe('code of a reader with temporary tables', () => {
   async function asLimited<T>(work: (client: Client) => Promise<T>): Promise<T> {
     const url = new URL(created.url);
     const database = url.pathname.slice(1);
@@ -168,11 +168,11 @@ describe('the code of a reader that may create temporary tables', () => {
     }
   }
 
-  it('runs only with the rights of that reader, whichever function or view it is passed to', async () => {
+  it('runs only with the rights of that reader in every function and view', async () => {
     expect(await asLimited(breachesOf)).toEqual([]);
   });
 
-  it('would run as the owner if a trigger function had the rights of the owner', async () => {
+  it('runs as the owner if a trigger function is a security definer', async () => {
     await query(
       created.url,
       `create function ledger.example() returns trigger language plpgsql security definer

@@ -77,33 +77,33 @@ async function responseTo(text: string): Promise<string> {
 const head = (line: string, ...headers: string[]): string =>
   `${[line, 'Host: localhost', ...headers, 'Connection: close'].join('\r\n')}\r\n\r\n`;
 
-it('endpoints listen only on the loopback interface by default', () => {
+it('HTTP endpoints listen only on the loopback interface by default', () => {
   expect(new URL(server.url).hostname).toBe('127.0.0.1');
 });
 
-describe('the HTTP server', () => {
-  it('responds to GET with a body, and to HEAD without one', async () => {
+describe('HTTP server', () => {
+  it('returns a body to GET and none to HEAD', async () => {
     expect(await responseTo(head('GET /livez HTTP/1.1'))).toMatch(/^HTTP\/1.1 200 [^]*"live":true/);
     const answer = await responseTo(head('HEAD /livez HTTP/1.1'));
     expect(answer).toMatch(/^HTTP\/1.1 200 /);
     expect(answer).not.toContain('"live"');
   });
 
-  it.each(['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE', 'PROPFIND'])('rejects %s', async (method) => {
+  it.each(['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE', 'PROPFIND'])('returns 405 to %s', async (method) => {
     expect(await responseTo(head(`${method} /metrics HTTP/1.1`))).toMatch(/^HTTP\/1.1 405 [^]*allow: GET, HEAD/i);
   });
 
   it.each(['CONNECT x:443 HTTP/1.1', 'HELLO / HTTP/1.1', 'GET / HTTP/9.9', '\u0000\u0001'])(
-    'does not accept %j',
+    'rejects the request line %j',
     async (line) => {
       expect(await responseTo(head(line))).not.toMatch(/^HTTP\/1.1 200/);
     },
   );
 
   it.each([
-    ['a length', 'Content-Length: 1000000000'],
-    ['chunks', 'Transfer-Encoding: chunked'],
-  ])('reads no body announced by %s', async (_, header) => {
+    ['a Content-Length', 'Content-Length: 1000000000'],
+    ['chunked Transfer-Encoding', 'Transfer-Encoding: chunked'],
+  ])('returns 413 to a request with %s', async (_, header) => {
     const talked = talk(head('GET /status HTTP/1.1', header).replace('Connection: close\r\n', ''));
     // The client never sends the body, so a server that waited for it would not close the connection.
     await talked.closed;
@@ -111,35 +111,32 @@ describe('the HTTP server', () => {
   });
 });
 
-describe('limits', () => {
-  it.each(['X: nothing', 'Expect: nothing'])(
-    'requests that arrive together with %j are dropped without a response',
-    async (header) => {
-      let made = 0;
-      const count = (): void => void (made += 1);
-      subscribe('http.server.request.start', count);
-      try {
-        await responseTo(`GET /livez HTTP/1.1\r\nHost: localhost\r\n${header}\r\n\r\n`.repeat(900));
-        expect(made).toBe(2);
-      } finally {
-        unsubscribe('http.server.request.start', count);
-      }
-    },
-  );
+describe('HTTP server limits', () => {
+  it.each(['X: nothing', 'Expect: nothing'])('drop pipelined requests with the header %j', async (header) => {
+    let made = 0;
+    const count = (): void => void (made += 1);
+    subscribe('http.server.request.start', count);
+    try {
+      await responseTo(`GET /livez HTTP/1.1\r\nHost: localhost\r\n${header}\r\n\r\n`.repeat(900));
+      expect(made).toBe(2);
+    } finally {
+      unsubscribe('http.server.request.start', count);
+    }
+  });
 
-  it('a connection with an unsupported Expect header is closed after the first response', async () => {
+  it('close a connection with an unsupported Expect header after one response', async () => {
     const request = 'GET /livez HTTP/1.1\r\nHost: localhost\r\nExpect: nothing\r\n\r\n';
     expect(await responseTo(request)).toMatch(/^HTTP\/1.1 417 [^]*connection: close/i);
     const answers = (await responseTo(request.repeat(500))).match(/HTTP\/1.1 417 /g) ?? [];
     expect(answers.length).toBeLessThanOrEqual(1);
   });
 
-  it('headers and URLs of more than 8 KiB are rejected', async () => {
+  it('reject headers and URLs of more than 8 KiB', async () => {
     expect(await responseTo(head('GET /livez HTTP/1.1', `X: ${'x'.repeat(9_000)}`))).toMatch(/^HTTP\/1.1 431 /);
     expect(await responseTo(head(`GET /livez?${'x'.repeat(9_000)} HTTP/1.1`))).toMatch(/^HTTP\/1.1 431 /);
   });
 
-  it('silent and slow clients are disconnected within seconds, while others are served', async () => {
+  it('disconnect silent and slow clients within seconds, while others are served', async () => {
     const silent = talk('');
     const slow = talk('GET /livez HTTP/1.1\r\nHost: x\r\n');
     const drip = setInterval(() => slow.socket.write('X-a: b\r\n'), 200);
@@ -157,7 +154,7 @@ describe('limits', () => {
     }
   });
 
-  it('fourteen hundred incomplete requests, with more arriving, do not block the probes', async () => {
+  it('keep probes available during 1,400 incomplete requests', async () => {
     const open = async (count: number): Promise<void> => {
       const opened = Array.from({ length: count }, () => talk('GET /livez HTTP/1.1\r\nHost: localhost\r\nX: '));
       await Promise.all(
@@ -173,14 +170,14 @@ describe('limits', () => {
   });
 
   const noRoom = mostWaiting < 1_000 ? 'needs net.core.somaxconn of at least 1000' : undefined;
-  it('the system queues a thousand connections while the event loop is busy', needs(noRoom), () => {
+  it('queue a thousand connections while the event loop is busy', needs(noRoom), () => {
     const { port } = new URL(server.url);
     // This call blocks the process. With a full queue, the system would drop connections, and retry them after seconds.
     const { status } = spawnSync(process.execPath, ['--eval', connects, port, '1000'], { timeout: 30_000 });
     expect(status).toBe(0);
   });
 
-  it('a client that does not read its response is disconnected within seconds', async () => {
+  it('disconnect a client that does not read its response', async () => {
     const bytes = 32 * 1024 * 1024;
     metrics.registry.registerMetric(new Gauge({ name: 'large', help: 'x'.repeat(bytes), registers: [] }));
     const unread = talk('');
@@ -197,7 +194,7 @@ describe('limits', () => {
     expect(unread.heard().length).toBeLessThan(bytes);
   });
 
-  it('a second request before the first response closes the connection, so requests are not processed concurrently', async () => {
+  it('close a connection with a second request before the first response', async () => {
     const request = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
     const floods = Array.from({ length: 16 }, () => talk(request('/metrics').repeat(990)));
     const behind = talk(request('/wait?offset=9&timeout=60'));
@@ -210,7 +207,7 @@ describe('limits', () => {
     expect((await fetch(`${server.url}/livez`)).status).toBe(200);
   });
 
-  it('consecutive requests on one connection are served', async () => {
+  it('allow consecutive requests on one connection', async () => {
     const kept = talk('');
     for (let nth = 1; nth <= 5; nth += 1) {
       kept.socket.write('GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n');
@@ -220,12 +217,12 @@ describe('limits', () => {
     }
   });
 
-  it('a request with two Host headers is rejected', async () => {
+  it('reject a request with two Host headers', async () => {
     const request = head('GET /status HTTP/1.1', 'Host: 127.0.0.1');
     expect(await responseTo(request)).toMatch(/^HTTP\/1.1 400 /);
   });
 
-  it('a client that waits for a response is not disconnected because of idle clients', async () => {
+  it('keep a waiting client connected despite 600 idle clients', async () => {
     const waiting = talk('GET /wait?offset=9&timeout=2 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');
     await vi.waitUntil(() => waiters.size === 1, 40_000);
     for (let nth = 0; nth < 600; nth += 1) talk('GET /');
@@ -234,7 +231,7 @@ describe('limits', () => {
   });
 });
 
-describe('host names', () => {
+describe('Host header check', () => {
   const requestTo = (path: string, host: string): Promise<string> =>
     responseTo(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
   const guarded = ['/', '/events', '/status', '/metrics', '/wait?offset=0', '/nothing'];
@@ -245,7 +242,7 @@ describe('host names', () => {
     'localhost.evil.example',
     '127.0.0.1.evil.example',
     'indexer.example.evil',
-  ])('a page at %s that resolves to this address reads nothing', async (host) => {
+  ])('returns 421 to a request for %s', async (host) => {
     for (const path of guarded) {
       expect(await requestTo(path, host), path).toMatch(/^HTTP\/1.1 421 [^]*INDEXER_HTTP_ALLOWED_HOSTS/);
     }
@@ -259,11 +256,11 @@ describe('host names', () => {
     'LOCALHOST',
     'indexer.example:7580',
     'Indexer.Example.',
-  ])('addresses, localhost and configured names are accepted: %s', async (host) => {
+  ])('accepts %s', async (host) => {
     expect(await requestTo('/status', host)).toMatch(/^HTTP\/1.1 200 /);
   });
 
-  it('probes are accepted under any host name, but contain a reason only under a configured one', async () => {
+  it('accepts probes with any host name, but returns the reason only for configured names', async () => {
     const why = /"reason":"not connected yet"/;
     const verdict = /^{"ready":false,"live":true}\r?$/m;
     for (const [path, status] of Object.entries({ '/livez': 200, '/readyz': 503 })) {

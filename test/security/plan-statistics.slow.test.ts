@@ -71,8 +71,8 @@ async function asReader<T>(work: (client: Client) => Promise<T>): Promise<T> {
 const kept = `select tablename::text as name from pg_stats where schemaname = 'ledger' and tablename like '%payload%'
               union all select stxname from pg_statistic_ext where stxexprs is not null`;
 
-describe('values in payloads hidden by row security', needs(noLimits), () => {
-  it('are in no query plan, whether the field was indexed before or after the role was limited', async () => {
+describe('payload values hidden by row security', needs(noLimits), () => {
+  it('appear in no query plan, for an index created before or after the reader was limited', async () => {
     const built = await index('secret');
     await query(created.url, 'analyze ledger.contracts');
     expect(await query(created.url, kept)).toHaveLength(2);
@@ -98,7 +98,7 @@ describe('values in payloads hidden by row security', needs(noLimits), () => {
     });
   });
 
-  it('are in no query plan of a rebuilt schema, and in none after a call of the index procedure in schema pqs', async () => {
+  it('appear in no query plan of a rebuilt schema or of the index procedure in schema pqs', async () => {
     const target = openDatabase({
       url: created.url,
       schema: 'ledger_beside',

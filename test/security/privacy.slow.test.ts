@@ -180,7 +180,7 @@ describe('limited readers', needs(noLimits), () => {
 
   // There are hundreds of statements for each of two databases, and the machine may be busy.
   it.each(readers)(
-    'get the rows of $of from every table, view and function',
+    'read exactly the rows of $of from every table, view and function',
     async ({ role, of }) => {
       const functions = await callables(created.url, role);
       expect(functions.length).toBeGreaterThan(30);
@@ -205,7 +205,7 @@ describe('limited readers', needs(noLimits), () => {
   );
 
   it.each(['contracts', 'live', 'ended', 'exercises', 'archives', 'reassignments'])(
-    'look up their party sets once for all rows of %s',
+    'resolve their party sets once per query of %s',
     async (table) => {
       const role = readers[0]?.role ?? '';
       const plan = await query(urlOf(role), `explain select count(*) from ledger.${table}`);
@@ -213,7 +213,7 @@ describe('limited readers', needs(noLimits), () => {
     },
   );
 
-  it('have together seen rows in every table and view except those for operators', async () => {
+  it('have read rows of every table and view except those for operators', async () => {
     const empty: string[] = [];
     for (const relation of tables) {
       if ((rowCounts.get(await selectOf(created.url, relation)) ?? 0) === 0) empty.push(relation.name);

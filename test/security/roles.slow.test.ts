@@ -107,14 +107,14 @@ afterAll(async () => {
   await query(process.env['TEST_POSTGRES_URL'] ?? '', `drop role if exists ${roles}`);
 });
 
-it('roles of a stream are printed before they are created, without passwords', async () => {
+it('grant-roles --dry-run prints the roles without passwords, and creates none', async () => {
   const lines = await grant('--dry-run');
   expect(lines).toContain(`create role "${prefix}_writer" login password '…' bypassrls;`);
   expect(lines.join('\n')).not.toContain(password);
   expect(await query(created.url, `select from pg_roles where rolname like '${prefix}%'`)).toEqual([]);
 });
 
-it('an indexer that runs as the writer role seeds and follows, and stores the same tables as an indexer that runs as the owner', async () => {
+it('an indexer with the writer role stores the same tables as an indexer with the owner role', async () => {
   await grant();
   const path = '/v2/state/active-contracts';
   sandbox.faults.streamFailure = { path, failure: 'ACCESS_TOKEN_EXPIRED', afterFrames: 5, times: 2 };
@@ -140,7 +140,7 @@ it('an indexer that runs as the writer role seeds and follows, and stores the sa
   expect(owner).toEqual({ strangers: 0 });
 });
 
-it('only the migrator role creates views, and the reader role can select from them', async () => {
+it('the migrator role rebuilds views, and the reader role can select from them', async () => {
   const env = { DATABASE_URL: urlOf('migrator') };
   const lines: string[] = [];
   await runCommand(migrateCommand, [], env, { write: (text) => lines.push(text) });
@@ -161,8 +161,8 @@ it('only the migrator role creates views, and the reader role can select from th
   });
 });
 
-describe.each(kinds)('the %s', (kind) => {
-  it('may run the operations that it needs, and no other operations', async () => {
+describe.each(kinds)('%s role', (kind) => {
+  it('may run its own operations and no others', async () => {
     await as(kind, async (client) => {
       for (const { sql, may = [] } of attempts) {
         const outcome = await attempt(client, sql);
@@ -172,7 +172,7 @@ describe.each(kinds)('the %s', (kind) => {
   });
 });
 
-it('the writer role cannot delete published data, and no other role can delete data', async () => {
+it('the writer role cannot clear a published seed, and other roles cannot clear any seed', async () => {
   const count = 'select count(*)::int as n from ledger.contracts';
   const before = await query(created.url, count);
   const clear = 'select ledger.clear_unfinished_seed(epoch) as cleared from ledger.stream';
@@ -199,7 +199,7 @@ it('the writer role cannot delete history by marking it as unpublished', async (
   });
 });
 
-it('an indexer parks if it finds history without a published seed, and keeps the history', async () => {
+it('an indexer parks and keeps the history if the history has no published seed', async () => {
   const count = 'select count(*)::int as n from ledger.contracts';
   const before = await query(created.url, count);
   const [{ seeded } = {}] = await query(created.url, 'select seeded_at::text as seeded from ledger.stream');
@@ -215,18 +215,21 @@ it('an indexer parks if it finds history without a published seed, and keeps the
   }
 });
 
-it.each(['migrator', 'writer'] as const)('the %s can end an open transaction of an earlier writer', async (kind) => {
-  const left = new Client({ connectionString: urlOf(kind), application_name: writerSessionName('ledger') });
-  left.on('error', () => undefined);
-  const gone = new Promise((resolve) => left.once('end', resolve));
-  await left.connect();
-  await left.query('begin; update ledger.stream set writer = writer');
-  expect(await as(kind, (client) => endStaleWriters(client, 'ledger'))).toBe(1);
-  await gone;
-  expect(await as(kind, (client) => endStaleWriters(client, 'ledger'))).toBe(0);
-});
+it.each(['migrator', 'writer'] as const)(
+  'the %s role can end an open transaction of an earlier writer',
+  async (kind) => {
+    const left = new Client({ connectionString: urlOf(kind), application_name: writerSessionName('ledger') });
+    left.on('error', () => undefined);
+    const gone = new Promise((resolve) => left.once('end', resolve));
+    await left.connect();
+    await left.query('begin; update ledger.stream set writer = writer');
+    expect(await as(kind, (client) => endStaleWriters(client, 'ledger'))).toBe(1);
+    await gone;
+    expect(await as(kind, (client) => endStaleWriters(client, 'ledger'))).toBe(0);
+  },
+);
 
-it('the writer role can deliver to webhooks with the rights of a reader role, and store and replay dead letters', async () => {
+it('the writer role delivers to webhooks with the rights of a reader role', async () => {
   await using receiver = await startReceiver();
   const lines: string[] = [];
   const webhook = (url: string, ...words: string[]) =>
@@ -297,7 +300,7 @@ it('the redactor role can redact and prune', async () => {
   ]);
 });
 
-it('grant-roles can be repeated at any time, also as the migrator, with the same result', async () => {
+it('grant-roles can be repeated, also as the migrator, with the same rights', async () => {
   const rights = `select c.oid::regclass::text as name, array(select a::text from unnest(c.relacl) a order by 1) as acl
                     from pg_class c where c.relnamespace = 'ledger'::regnamespace order by 1`;
   const before = await query(created.url, rights);
@@ -307,7 +310,7 @@ it('grant-roles can be repeated at any time, also as the migrator, with the same
   expect(await query(created.url, rights)).toEqual(before);
 });
 
-it('the writer role can still write after a limited reader was created', needs(noLimits), async () => {
+it('the writer role can write after a limited reader was created', needs(noLimits), async () => {
   const [party] = sandbox.ledger.localParties();
   const role = `${prefix}_limited`;
   await runCommand(grantReaderCommand, [role, '--party', String(party)], { DATABASE_URL: created.url });

@@ -58,7 +58,7 @@ async function outdate(storage: string): Promise<void> {
   await query(created.url, `comment on schema ${storage}_explore is 'read side of another version'`);
 }
 
-describe('a schema that an untrusted role created earlier', () => {
+describe('schema of an untrusted role', () => {
   it.each(['', '_explore', '_typed', '_pqs'])('is rejected by the first migrate of any role (%s)', async (suffix) => {
     const storage = `first${suffix}`;
     const squatted = `${storage}${suffix}`;
@@ -75,7 +75,7 @@ describe('a schema that an untrusted role created earlier', () => {
     expect(await madeIn(storage)).toBe(0);
   });
 
-  it('is rejected if it looks like a stream that lacks a migration', async () => {
+  it('is rejected even if it looks like a stream that lacks a migration', async () => {
     const squatter = open('lookalike', mallory);
     await migrate(squatter);
     await query(
@@ -90,14 +90,14 @@ describe('a schema that an untrusted role created earlier', () => {
     await expect(migrate(open('lookalike'))).rejects.toMatchObject(refusal);
   });
 
-  it('is rejected by a reseed', async () => {
+  it('is rejected by reseed', async () => {
     await query(created.url, `create schema gathered_reseed authorization ${mallory}`);
     const prepared = prepareStaging(open('gathered_reseed'), 'gathered', 'reseed', { identity, notBefore: 0 });
     await expect(prepared).rejects.toMatchObject(refusal);
   });
 });
 
-describe('a schema that a trusted role created', () => {
+describe('schema of a trusted role', () => {
   it('is accepted if the administrator or the migrating role owns it', async () => {
     await query(
       created.url,

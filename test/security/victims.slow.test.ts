@@ -29,8 +29,8 @@ afterAll(async () => {
   await query(process.env['TEST_POSTGRES_URL'] ?? '', `drop role if exists ${mallory}`);
 });
 
-describe('code that another role planted in public', () => {
-  it('runs if a function refers to it by name, so the tests below would detect such a call', async () => {
+describe('code that another role created in schema public', () => {
+  it('runs in a function that calls it by an unqualified name', async () => {
     const naming = `create function explore.naming() returns pg_catalog.jsonb language plpgsql as
       $$ begin return jsonb_build_object('a'::pg_catalog.text, '1'::pg_catalog.jsonb); end $$`;
     await victim.query(naming);
@@ -40,7 +40,7 @@ describe('code that another role planted in public', () => {
   });
 
   it.each(['public', 'public, pg_catalog', 'explore, public, pg_catalog, pg_temp'])(
-    'is run by no function, procedure or view of the project with the search path %s',
+    'is not run by any function, procedure or view with the search path %s',
     async (path) => {
       expect(await runsPlanted(victim, path)).toEqual([]);
     },

@@ -63,14 +63,14 @@ afterAll(async () => {
   await query(process.env['TEST_POSTGRES_URL'] ?? '', `drop role if exists ${left}`);
 });
 
-describe('the rights of the writer', () => {
+describe('rights of the writer', () => {
   it('are complete after grant-roles, and check reports no missing right', async () => {
     expect((await tryRights(database)).missing).toEqual([]);
     const { stdout } = await programInProcess(['check', '--json'], { DATABASE_URL: writerUrl });
     expect(stdout).toContain('"name":"rights to write","state":"pass"');
   });
 
-  it('are all reported if all are revoked', async () => {
+  it('are all reported as missing if all are revoked', async () => {
     const all = await granted();
     expect(all.length).toBeGreaterThan(100);
     await query(
@@ -100,7 +100,7 @@ describe('the rights of the writer', () => {
     expect(line?.fix).toContain('as the writer role of `ledger-indexer grant-roles`');
   });
 
-  it('are missing for a redactor that lacks a right, and check reports it as a reader', async () => {
+  it('are reported as those of a reader if the redactor lacks one of its rights', async () => {
     const [kept, login] = ['update (pruned_to_offset) on ledger.stream', `${prefix}_redactor`];
     const url = Object.assign(new URL(created.url), { username: login, password: 'secret' }).href;
     await query(created.url, `alter role ${login} login password 'secret'; revoke ${kept} from ${login}`);

@@ -165,10 +165,10 @@ const renderings: readonly (readonly [string, Rendering])[] = [
   ['of a release before 3.4', 'old'],
 ];
 
-describe.each(renderings)('a history %s', (_what, rendering) => {
+describe.each(renderings)('stored history %s', (_what, rendering) => {
   const history = new DeltaHistory(seed, 160, rendering);
 
-  it('has the generated lifetimes, counts and status of every contract', async () => {
+  it('contains the generated lifetimes, counts and contract status', async () => {
     await stored(rendering, history, rendering);
     expect(history.expected.lifetimes.filter(({ to }) => to !== null).length).toBeGreaterThan(20);
     await expectLifetimes(rendering, history);
@@ -178,7 +178,7 @@ describe.each(renderings)('a history %s', (_what, rendering) => {
     expect(await brokenRules(schemas.url, rendering)).toEqual([]);
   });
 
-  it('results in the same tables if some of its updates are stored late, in any order', async () => {
+  it('has the same tables if some updates are stored late, in any order', async () => {
     const random = new Random(seed + 1);
     const aside = history.updates.filter(() => random.chance(0.15)).map(({ offset }) => offset);
     const schema = `${rendering}_late`;

@@ -12,7 +12,7 @@ const uncommented = `
      and (obj_description(c.oid) is null or col_description(c.oid, a.attnum) is null)
    order by 1`;
 
-describe('the schema', () => {
+describe('schema', () => {
   it('has a comment on every table, view and column', async () => {
     await using created = await createTestDatabase();
     const database = openDatabase({

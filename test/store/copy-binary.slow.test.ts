@@ -52,8 +52,8 @@ const json = fc.jsonValue({ stringUnit: 'grapheme' }).map((value) => JSON.string
 const hexDigits = Array.from({ length: 16 }, (_, digit) => digit.toString(16));
 const int8 = fc.oneof(fc.maxSafeInteger(), fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }));
 
-describe('COPY in binary form', () => {
-  it('uses the columns and types that the migrations create', async () => {
+describe('binary COPY', () => {
+  it('uses the column types of the migrated tables', async () => {
     const { rows } = await client.query<{ table: TableName; column: string; type: string }>(
       `select table_name as table, column_name as column, udt_name as type
          from information_schema.columns where table_schema = 'ledger'`,
@@ -69,7 +69,7 @@ describe('COPY in binary form', () => {
     }
   });
 
-  it('stores texts, JSON, lists and numbers in Postgres unchanged', async () => {
+  it('stores texts, JSON, lists and numbers unchanged', async () => {
     let offset = 0;
     const row = fc.tuple(texts, json, fc.array(texts, { maxLength: 4 }), int8, fc.boolean());
     await expectProperty(
@@ -99,7 +99,7 @@ describe('COPY in binary form', () => {
     );
   });
 
-  it('returns ids, base64 and traces unchanged, in any form', async () => {
+  it('stores ids, base64 and trace parents unchanged, in any form', async () => {
     const hex = (length: fc.StringConstraints): fc.Arbitrary<string> =>
       fc.string({ unit: fc.constantFrom(...hexDigits), ...length });
     const digits = hex({ maxLength: 140 });
@@ -124,7 +124,7 @@ describe('COPY in binary form', () => {
     );
   });
 
-  it('computes the class of a lifetime like the function in Postgres', async () => {
+  it('computes the same lifetime class as lifetime_class() in Postgres', async () => {
     const lengths = Array.from({ length: 53 }, (_, power) => 2 ** power).flatMap((at) => [at - 1, at, at + 1]);
     const validLengths = [...new Set(lengths)].filter((length) => length >= 1 && length <= 2 ** 52);
     const { rows } = await client.query<{ class: number }>(
@@ -134,7 +134,7 @@ describe('COPY in binary form', () => {
     expect(rows.map((row) => row.class)).toEqual(validLengths.map((length) => lifetimeClass(5, 5 + length - 1)));
   });
 
-  it('stores times as Postgres reads their text', async () => {
+  it('stores the same times as Postgres reads from text', async () => {
     const times = ['1970-01-01T00:01:00Z', '2026-08-14T10:51:04.3Z', '2026-08-14T10:51:04.319123Z', '9999-12-31T23:59:59.999999Z']; // prettier-ignore
     await client.query('truncate updates');
     await copy(
@@ -148,7 +148,7 @@ describe('COPY in binary form', () => {
     expect(rows[0]?.same).toBe(true);
   });
 
-  it('enlarges its buffer for large rows, and writes later rows correctly', async () => {
+  it('stores rows larger than its buffer, and later rows', async () => {
     await client.query('truncate exercises');
     const big = JSON.stringify('x'.repeat(5_000_000));
     const row = (offset: number, argument: string): Row => [offset, 0, null, 1, 1, 1, true, null, 'c', argument, null, null]; // prettier-ignore
@@ -160,7 +160,7 @@ describe('COPY in binary form', () => {
     expect(rows[0]?.sizes).toEqual([2, 5_000_002, 5_000_002, 5_000_002, 5_000_002, 3, 8]);
   });
 
-  it('rejects a number that is too large for its column and an invalid time, with an error that contains only the table', () => {
+  it('rejects invalid values with an error that contains only the table', () => {
     const row = (nodeId: number): Row => [1, nodeId, 1, 1, 'c'];
     expect(() => encoded('archives', [row(2 ** 31)])).toThrow(/archives.*32 bits/);
     expect(() => encoded('archives', [row(Number.NaN)])).toThrow(/32 bits/);

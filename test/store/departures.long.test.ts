@@ -113,8 +113,8 @@ const archive = (offset: number, contractId: string) =>
   frames.transaction(offset, [{ ExercisedEvent: frames.exercised({ offset, contractId, choice: 'Archive' }) }]);
 const hosting = (offset: number, ...changes: HostingChange[]) => frames.hosting(offset, changes);
 
-describe('a party that leaves', () => {
-  it('makes contracts unhosted if no other known hosted party sees them', async () => {
+describe('offboarded party', () => {
+  it('makes contracts unhosted if no other hosted party sees the contracts', async () => {
     const schema = await stored([
       hosting(1, ['Added', guest], ['Added', other], ['Added', remote, 'q::1220']),
       create(2, 'alone', [guest]),
@@ -138,7 +138,7 @@ describe('a party that leaves', () => {
     expect(await brokenRules(schemas.url, schema)).toEqual([]);
   });
 
-  it('makes no contract unhosted if it leaves another participant, or if another party in the filter sees the contract', async () => {
+  it('makes no contract unhosted on another participant or with another party in the filter', async () => {
     const elsewhere = [create(1, 'a', [guest]), hosting(2, ['Revoked', guest, 'q::1220'])];
     expect(await statuses(await stored(elsewhere))).toEqual({ a: 'active' });
     const named = [create(1, 'a', [guest, other]), create(2, 'b', [guest]), hosting(3, ['Revoked', guest])];
@@ -146,7 +146,7 @@ describe('a party that leaves', () => {
     expect(await statuses(await stored(named, { parties }))).toEqual({ a: 'active', b: 'unhosted 3' });
   });
 
-  it('makes contracts unhosted if it is the last hosted party, even if it comes back, until an event ends them', async () => {
+  it('makes contracts unhosted if it is the last hosted party, even if it returns later', async () => {
     const schema = await stored([
       hosting(1, ['Added', guest], ['Added', other]),
       create(2, 'a', [guest, other]),
@@ -174,7 +174,7 @@ describe('a party that leaves', () => {
     ]);
   });
 
-  it('does not affect contracts that have already ended or that end later in the same batch', async () => {
+  it('does not affect contracts that end before or in the same batch', async () => {
     const updates = [create(1, 'a', [guest]), archive(2, 'a'), create(3, 'b', [guest]), hosting(4, ['Revoked', guest])];
     updates.push(hosting(5, ['Added', guest]), archive(6, 'b'));
     const schema = await stored(updates, { perBatch: 6 });
@@ -182,7 +182,7 @@ describe('a party that leaves', () => {
     expect(await brokenRules(schemas.url, schema)).toEqual([]);
   });
 
-  it('is detected when the participant id becomes known, even if it left in an earlier update', async () => {
+  it('is detected when the participant id becomes known later', async () => {
     const updates = [create(1, 'a', [guest]), hosting(2, ['Revoked', guest])];
     const schema = await stored(updates, { participantId: null });
     expect(await statuses(schema)).toEqual({ a: 'active' });
@@ -209,7 +209,7 @@ describe('unhosted contracts', () => {
     hosting(12, ['Revoked', other]),
   ];
 
-  it.each([[2], [3], [5], [12]])('are the same with %d updates in a batch', async (perBatch) => {
+  it.each([[2], [3], [5], [12]])('are the same with %d updates per batch', async (perBatch) => {
     expect(await digestOf(schemas.url, await stored(history, { perBatch }))).toBe(
       await digestOf(schemas.url, await stored(history)),
     );

@@ -117,7 +117,7 @@ const miscounted = (schema: string): string =>
        join ${schema}.decoded_updates u using ("offset") group by 1, 2, 3)
    (table counted except table row_counts) union all (table row_counts except table counted)`;
 
-describe('a batch with a hundred new names of each kind', () => {
+describe('batch with a hundred new names of each kind', () => {
   const rows = (sql: (schema: string) => string) => query(schemas.url, sql('many'));
   let database: Database;
   beforeAll(async () => {
@@ -125,7 +125,7 @@ describe('a batch with a hundred new names of each kind', () => {
     await write(await openSession(database, identity), 0, manyNames());
   });
 
-  it('stores templates, packages and synchronizers of all contracts', async () => {
+  it('stores the template, package and synchronizer of every contract', async () => {
     const named = (contract: string, index: number, synchronizer: number) => ({
       contract: `${contract} ${synchronizer}`,
       template: templateOf(index),
@@ -139,7 +139,7 @@ describe('a batch with a hundred new names of each kind', () => {
     ]);
   });
 
-  it('stores choices with their templates and interfaces', async () => {
+  it('stores each choice with its template and interface', async () => {
     const exerciseRow = (index: number, choice: string, by: string | null) => ({
       template: templateOf(index),
       choice,
@@ -155,7 +155,7 @@ describe('a batch with a hundred new names of each kind', () => {
     );
   });
 
-  it('stores interfaces with the templates that have views of them', async () => {
+  it('stores each interface with the template of its views', async () => {
     expect(await rows(viewNames)).toEqual(
       each.map((index) => ({
         contract: `viewed ${index}`,
@@ -169,7 +169,7 @@ describe('a batch with a hundred new names of each kind', () => {
     expect(await rows(miscounted)).toEqual([]);
   });
 
-  it('is continued by another session, which assigns numbers only to new names', async () => {
+  it('is followed by a session that assigns numbers only to new names', async () => {
     const sizes = (schema: string): string =>
       `select (select count(*)::int from ${schema}.templates) as templates, (select count(*)::int from ${schema}.choices) as choices,
               (select count(*)::int from ${schema}.synchronizers) as synchronizers,
@@ -204,14 +204,14 @@ const named = (offset: number): JsonRecord => frames.transaction(offset, [create
 const packages = (schema: string) => query(schemas.url, `select template_pk, package_name from ${schema}.templates`);
 const learned = [{ template_pk: 1, package_name: 'package7' }];
 
-describe('a package name that arrives after its template', () => {
-  it('is stored if it arrives in the same batch', async () => {
+describe('late package name', () => {
+  it('is stored if it arrives in the batch of its template', async () => {
     const session = await openSession(await followed('same_batch'), identity);
     await write(session, 0, [nameless(1), named(2)]);
     expect(await packages('same_batch')).toEqual(learned);
   });
 
-  it('is stored if it arrives in a later batch, and remains', async () => {
+  it('is stored if it arrives in a later batch, and kept', async () => {
     const session = await openSession(await followed('later_batch'), identity);
     await write(session, 0, [nameless(1)]);
     expect(await packages('later_batch')).toEqual([{ template_pk: 1, package_name: null }]);
@@ -221,7 +221,7 @@ describe('a package name that arrives after its template', () => {
     expect(await packages('later_batch')).toEqual(learned);
   });
 
-  it('is stored if it arrives after a restart, and remains after the next restart', async () => {
+  it('is stored if it arrives after a restart, and kept after the next restart', async () => {
     const database = await followed('restarted');
     await write(await openSession(database, identity), 0, [nameless(1)]);
     await write(await openSession(database, identity), 1, [named(2)]);
@@ -248,7 +248,7 @@ async function rollBack(session: StoreSession, after: number, frame: JsonRecord)
   await expect(write(session, after, [frame, unlawful])).rejects.toHaveProperty('code');
 }
 
-describe('names in a batch that was rolled back', () => {
+describe('names of a rolled-back batch', () => {
   it('are stored by the next session that uses them', async () => {
     const database = await followed('forgotten');
     const lost = [
@@ -279,8 +279,8 @@ describe('names in a batch that was rolled back', () => {
   });
 });
 
-describe('names in a seed that restarts', () => {
-  it('are stored again, because the restart deletes the names of the first attempt', async () => {
+describe('names of a restarted seed', () => {
+  it('are stored again after the restart', async () => {
     const session = await openSession(await emptySchema('seeded'), identity);
     const entries = each.map((index) =>
       decodeActiveContract(

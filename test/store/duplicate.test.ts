@@ -20,7 +20,7 @@ async function seed(session: StoreSession, ...entries: readonly (readonly [id: s
   }
 }
 
-it('a seed is rejected if it contains a contract twice on one synchronizer, in different batches', async () => {
+it('publishSeed() rejects a contract that is listed twice on one synchronizer', async () => {
   const session = await openSession(await schemas.migrated('twice'), identity);
   await seed(session, ['00a', 1, here], ['00b', 2, here], ['00a', 3, here]);
   await expect(session.publishSeed(50, 'seed')).rejects.toMatchObject({ code: 'DUPLICATE_KEY', retry: 'park' });
@@ -29,7 +29,7 @@ it('a seed is rejected if it contains a contract twice on one synchronizer, in d
   expect(row).toEqual({ seeded_at: null, checkpoint: null });
 });
 
-it('a seed is published if it contains a contract on two synchronizers', async () => {
+it('publishSeed() accepts a contract that is listed on two synchronizers', async () => {
   const session = await openSession(await schemas.migrated('on_two'), identity);
   await seed(session, ['00a', 1, here], ['00b', 2, here], ['00a', 3, there]);
   await session.publishSeed(50, 'seed');

@@ -30,8 +30,8 @@ function exercise(offset: number, argument: string): string {
   return text.replace('"ARGUMENT"', () => argument).replace('"RESULT"', () => argument);
 }
 
-describe('the type of arguments and results in a schema', () => {
-  it.each(types)('is the type that was set at its creation: %s', async (type) => {
+describe('exercise JSON type', () => {
+  it.each(types)('equals the type set when the schema was created: %s', async (type) => {
     expect(await stored(await made(`made_${type}`, type))).toBe(type);
   });
 
@@ -40,13 +40,13 @@ describe('the type of arguments and results in a schema', () => {
     expect(await stored(await made('unsaid'))).toBe('jsonb');
   });
 
-  it.each(types)('is the type in the printed SQL: %s', async (type) => {
+  it.each(types)('equals the type of the printed SQL: %s', async (type) => {
     const schema = `printed_${type}`;
     await schemas.open('public').pool.query(await printMigrations(schema, { exerciseJson: type }));
     expect(await stored(schemas.open(schema))).toBe(type);
   });
 
-  it('does not change, and a configuration with another type is rejected with a remedy', async () => {
+  it('does not change, and another INDEXER_EXERCISE_JSON is rejected with a remedy', async () => {
     const database = await made('kept', 'json');
     await expect(assertExerciseJson(database, 'json')).resolves.toBeUndefined();
     await expect(assertExerciseJson(database, undefined)).resolves.toBeUndefined();
@@ -61,7 +61,7 @@ describe('the type of arguments and results in a schema', () => {
     expect(await stored(database)).toBe('json');
   });
 
-  it('is set by the migrate command, which later rejects a different type', async () => {
+  it('is set by the migrate command, which later rejects another type', async () => {
     const run = (type: string): Promise<unknown> => {
       const env = { DATABASE_URL: schemas.url, POSTGRES_SCHEMA: 'by_command', INDEXER_EXERCISE_JSON: type };
       return runCommand(migrateCommand, [], env);
@@ -83,7 +83,7 @@ const texts = [
   'null',
 ];
 
-describe('the returned value', () => {
+describe('exercise argument', () => {
   async function filled(type: 'jsonb' | 'json'): Promise<Database> {
     const database = await made(`filled_${type}`, type);
     const session = await openSession(database, identity);
@@ -105,7 +105,7 @@ describe('the returned value', () => {
     return database.withClient(async (client) => (await client.query<Record<string, unknown>>(select)).rows);
   };
 
-  it('is equal in the views of both types, even for a late update, and is the original text in a json table', async () => {
+  it('is the same in the views of both types, and unchanged in a json table', async () => {
     const [parsed, asSent] = [await filled('jsonb'), await filled('json')];
     const rows = await readExercises(parsed, 'filled_jsonb_explore.exercises');
     expect(rows).toHaveLength(texts.length + 1);
@@ -119,7 +119,7 @@ describe('the returned value', () => {
     expect((await readExercises(asSent, 'exercises'))[0]).toMatchObject({ argument: texts[0], result: texts[0] });
   });
 
-  it('with a number that exceeds the range of numeric is rejected on write by jsonb, and on read by the json views', async () => {
+  it('is rejected on write (jsonb) or read (json views) if a number exceeds numeric', async () => {
     const write = async (database: Database): Promise<unknown> => {
       const session = await openSession(database, identity);
       await session.publishSeed(0, 'genesis');

@@ -9,7 +9,7 @@ import * as frames from '../support/frames.ts';
 import type { JsonRecord } from '../support/frames.ts';
 import { identity } from '../support/schemas.ts';
 
-describe('stored data', () => {
+describe('stored frame', () => {
   let created: TestDatabase;
   let database: Database;
   let session: StoreSession;
@@ -45,18 +45,18 @@ describe('stored data', () => {
     return checkpoint;
   }
 
-  describe('of an unknown kind is returned as the ledger wrote it', () => {
+  describe('raw column', () => {
     const asSent = (column: string): string =>
       `case when starts_with(${column}::text, '{"$escaped":') then ${column} ->> '$escaped' else ${column}::text end`;
     const unknownData = [
-      ['numbers as they are spelled', '{ "a":1.10, "b":1e400,"c":-0.0 ,"d":12345678901234567890123}'],
-      ['repeated keys in their order', '{"z":1,"a":2,"z":3}'],
+      ['numbers in their original spelling', '{ "a":1.10, "b":1e400,"c":-0.0 ,"d":12345678901234567890123}'],
+      ['repeated keys', '{"z":1,"a":2,"z":3}'],
       ['NUL and a lone surrogate', String.raw`{"a":"x\u0000y","b":"\ud800"}`],
       ['nesting 2,000 deep', `${'['.repeat(2_000)}${']'.repeat(2_000)}`],
-      ['payloads of known names', '{"createArgument":{"n":1.50},"details":[ 1.0 ]}'],
+      ['field names of known kinds', '{"createArgument":{"n":1.50},"details":[ 1.0 ]}'],
     ] as const;
 
-    it.each(unknownData)('in an update, with %s', async (_what, value) => {
+    it.each(unknownData)('returns an unknown update unchanged, with %s', async (_what, value) => {
       const raw = `{"Prophecy":{"value":{"offset":${String(nextOffset())},"updateId":"u","deep":${value} }}}`;
       const offset = await write(`{"update":${raw}}`);
       const [row] = await query<{ kind: string; raw: string }>(
@@ -66,7 +66,7 @@ describe('stored data', () => {
       expect(row).toEqual({ kind: 'unknown', raw });
     });
 
-    it.each(unknownData)('in a topology event, with %s', async (_what, value) => {
+    it.each(unknownData)('returns an unknown topology event unchanged, with %s', async (_what, value) => {
       const raw = `{"PartyRenamed":{"value":{"partyId":"${frames.alice}","deep":${value}}, "more":1}}`;
       const frame = frames.text(frames.topology(nextOffset()));
       const events = /"events":\[(.*?)\],"traceContext"/;
@@ -86,7 +86,7 @@ describe('stored data', () => {
     });
   });
 
-  it('contains no status details if their list is empty or contains only blanks', async () => {
+  it('has no status details of a view if the list is empty or blank', async () => {
     const view = frames.created()['interfaceViews'] as JsonRecord[];
     const views = ['[]', '[ ]', '[\n\t]', '[ 1.0 ]'].map((details, at) =>
       frames

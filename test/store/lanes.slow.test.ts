@@ -57,8 +57,8 @@ const waiting = `select 1 from pg_stat_activity
 describe.each([
   ['few', 0],
   ['many', 500],
-])('with %s rows:', (_, others) => {
-  it('a batch that is sent before the previous one has committed commits after it, and can end contracts of the previous one', async () => {
+])('concurrent batches with %s rows', (_, others) => {
+  it('commit in order, and the second batch can end contracts of the first', async () => {
     let commit = (): void => undefined;
     const allowed = new Promise<void>((resolve) => {
       commit = resolve;
@@ -77,7 +77,7 @@ describe.each([
     expect(await query(created.url, stored)).toEqual([{ checkpoint: '2', offsets: ['1', '2'], ends: ['2'] }]);
   });
 
-  it('a batch stores nothing if the previous one fails', async () => {
+  it('store nothing if the first batch fails', async () => {
     const second = batchOf(1, others, create);
     const predecessor = Promise.reject(new Error('gone'));
     // In the program, the queue of the pipeline handles this rejection. This test has no queue.
@@ -87,8 +87,8 @@ describe.each([
   });
 });
 
-describe('a batch that waits for the previous one', () => {
-  it('is not ended by the idle timeout, however long the previous one takes', async () => {
+describe('batch waiting for the previous batch', () => {
+  it('is not ended by the idle timeout', async () => {
     await database.close();
     const idleInTransactionMs = 400;
     const options = { url: created.url, schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test lanes' };

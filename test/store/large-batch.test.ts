@@ -91,7 +91,7 @@ describe('two batches with thousands of contracts of one template', () => {
     });
   });
 
-  it('end each exercised contract, and no other', async () => {
+  it('end exactly the exercised contracts', async () => {
     const [ends] = await rows(
       `select count(*)::int as lifetimes, count(l.deactivated_offset)::int as ended,
               count(*) filter (where l.deactivated_offset is distinct from e."offset")::int as wrong
@@ -113,7 +113,7 @@ describe('two batches with thousands of contracts of one template', () => {
     expect(active).toEqual({ iou: sizes.stays });
   });
 
-  it('count the events of the hour by template and choice', async () => {
+  it('count the events per hour by template and choice', async () => {
     const hours = await rows(
       `select entity_name as template, choice, creates::int, archives::int, exercises::int
          from explore.activity order by 1, 2 nulls first`,
@@ -125,7 +125,7 @@ describe('two batches with thousands of contracts of one template', () => {
     ]);
   });
 
-  it('count the updates of the hour, their costs and delays, and the events of all templates', async () => {
+  it('count updates, costs, delays and events per hour', async () => {
     // Each delay is 0.100001 s rounded to a multiple of 2^-20 s, so that the sum of the numbers is exact.
     const delay = (checkpoint * Math.round(0.100001 * 2 ** 20)) / 2 ** 20;
     const [hour] = await rows(
@@ -144,7 +144,7 @@ describe('two batches with thousands of contracts of one template', () => {
   });
 });
 
-describe('a seed with thousands of contracts of one template in a batch', () => {
+describe('seed batch with thousands of contracts of one template', () => {
   it('counts all contracts', async () => {
     const seeded = openDatabase({
       url: created.url,

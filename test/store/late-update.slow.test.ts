@@ -61,7 +61,7 @@ describe.each([
   const updates = [...head, ...tail].map((frame, at) => timed(frame, at + 1));
   const offsets = updates.map((_, at) => at + 1).filter((offset) => offset >= first);
 
-  it.each(offsets)('give the same tables if offset %i is stored last', async (late) => {
+  it.each(offsets)('result in the same tables if offset %i is stored last', async (late) => {
     const schema = `l${what.length}_${late}`;
     await stored(`${schema}_whole`, updates);
     const database = await stored(schema, updates, late);
@@ -70,7 +70,7 @@ describe.each([
   });
 });
 
-it('a late update is rejected if the archives of its contracts may have been pruned, because the contracts would stay active', async () => {
+it('storeLate() rejects an update if the archives of its contracts may be pruned', async () => {
   const updates = [create(1, '00c1', here), archive(2), create(3, '00c3', here)].map((frame, at) =>
     timed(frame, at + 1),
   );

@@ -9,7 +9,7 @@ import * as frames from '../support/frames.ts';
 import type { JsonRecord } from '../support/frames.ts';
 import { identity } from '../support/schemas.ts';
 
-describe('with a real Postgres,', () => {
+describe('Postgres storage', () => {
   let created: TestDatabase;
   let database: Database;
   let session: StoreSession;
@@ -57,7 +57,7 @@ describe('with a real Postgres,', () => {
     return { text: row?.escaped ?? row?.whole ?? '', escaped: typeof row?.escaped === 'string' };
   }
 
-  describe('a payload is returned as the ledger sent it', () => {
+  describe('payload', () => {
     it.each([
       ['NUL', String.raw`{"a":"x\u0000y"}`],
       ['NUL in a key', String.raw`{"a\u0000":"y"}`],
@@ -65,9 +65,9 @@ describe('with a real Postgres,', () => {
       ['a lone low surrogate after a backslash that looks like a high one', String.raw`{"a":"\\ud83d\ude00"}`],
       ['nesting 5,000 deep', `${'[{"a":'.repeat(2_500)}1${'}]'.repeat(2_500)}`],
       ['nesting 100,000 deep', `${'['.repeat(100_000)}${']'.repeat(100_000)}`],
-      ['what looks like the escape itself', '{"$escaped":"me"}'],
-      ['what looks like the escape, with one letter escaped', String.raw`{"$\u0065scaped":"me"}`],
-    ])('in escaped form, with %s', async (_what, payload) => {
+      ['an object that looks like the escape', '{"$escaped":"me"}'],
+      ['an object that looks like the escape, with one letter escaped', String.raw`{"$\u0065scaped":"me"}`],
+    ])('is stored escaped and returned unchanged with %s', async (_what, payload) => {
       expect(await throughPostgres(payload)).toEqual({ text: payload, escaped: true });
     });
 
@@ -78,7 +78,7 @@ describe('with a real Postgres,', () => {
       ['quotes, tabs, newlines, backslashes, braces', JSON.stringify({ a: '"\'\t\r\n\\\\{}[]\\.\\N\b\f\u0001\u007F' })],
       ['right-to-left text and emoji', '"שלום \u202Eabc 😀 é e\u0301"'],
       ['nanosecond timestamps', '{"t": "2026-08-14T10:51:04.123456789Z", "micros": "0001-01-01T00:00:00.000001Z"}'],
-    ])('as jsonb, with %s', async (_what, payload) => {
+    ])('is stored as jsonb and returned unchanged with %s', async (_what, payload) => {
       const { text, escaped } = await throughPostgres(payload);
       expect(escaped).toBe(false);
       expect(JSON.stringify(JSON.parse(text))).toBe(JSON.stringify(JSON.parse(payload)));
@@ -91,17 +91,17 @@ describe('with a real Postgres,', () => {
       '0.0000000001',
       '100.0000000000',
       '12345678901234567890123456789.0123456789',
-    ])('with all digits of the number %s', async (number) => {
+    ])('keeps all digits of the number %s', async (number) => {
       expect((await throughPostgres(`{"n": ${number}}`)).text).toBe(`{"n": ${number}}`);
       expect((await throughPostgres(`{"n": "${number}"}`)).text).toBe(`{"n": "${number}"}`);
     });
 
-    it('with the last value of duplicate keys, as JSON parsers do', async () => {
+    it('keeps the last value of duplicate keys', async () => {
       expect((await throughPostgres('{"a":1,"b":2,"a":3}')).text).toBe('{"a": 3, "b": 2}');
       expect((await throughPostgres('{"a":1.5,"b":2,"a":3.50}')).text).toBe('{"a": 3.50, "b": 2}');
     });
 
-    it('with 9,000 characters from all parts of Unicode', async () => {
+    it('is returned unchanged with 9,000 characters from all parts of Unicode', async () => {
       let state = 7;
       const characters = Array.from({ length: 9_000 }, () => {
         state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
@@ -115,7 +115,7 @@ describe('with a real Postgres,', () => {
     });
   });
 
-  describe('an update is returned as the ledger sent it', () => {
+  describe('update', () => {
     const awkward = [
       '"',
       "'",
@@ -133,7 +133,7 @@ describe('with a real Postgres,', () => {
       '$1;--',
     ];
 
-    it('with awkward names of parties, templates and choices', async () => {
+    it('keeps special characters in names of parties, templates and choices', async () => {
       const module = `M.${awkward.join('')}`;
       const choice = awkward.join('|');
       const id = `pkg:${module}:${awkward.join('+')}`;
@@ -165,7 +165,7 @@ describe('with a real Postgres,', () => {
       });
     });
 
-    it('with an escaped NUL or lone surrogate in the command id and workflow id', async () => {
+    it('keeps an escaped NUL or lone surrogate in the command id and workflow id', async () => {
       const ids = { commandId: 'a\u0000b', workflowId: 'x\ud800' };
       const offset = await write(frames.text(frames.transaction(nextOffset(), [], ids)));
       const [row] = await query<{ command_id: string; workflow_id: string }>(
@@ -176,7 +176,7 @@ describe('with a real Postgres,', () => {
       expect(JSON.parse(row?.command_id.slice(5) ?? '')).toBe(ids.commandId);
     });
 
-    it('with microseconds, years 1 and 9999, and a traffic cost beyond 2^53', async () => {
+    it('keeps microseconds, years 1 and 9999, and a traffic cost beyond 2^53', async () => {
       const times = { effectiveAt: '0001-01-01T00:00:00.000001Z', recordTime: '9999-12-31T23:59:59.999999Z' };
       const frame = frames.text(frames.transaction(nextOffset(), [], { ...times, paidTrafficCost: 'COST' }));
       const offset = await write(frame.replace('"COST"', '9223372036854775807'));
@@ -193,7 +193,7 @@ describe('with a real Postgres,', () => {
       });
     });
 
-    it('with 20,000 events', async () => {
+    it('is stored with all 20,000 events', async () => {
       const events = Array.from({ length: 20_000 }, (_, nodeId) => ({
         CreatedEvent: frames.created({ nodeId, contractId: `many${String(nodeId)}`, createArgument: { nodeId } }),
       }));
@@ -209,7 +209,7 @@ describe('with a real Postgres,', () => {
     });
   });
 
-  describe('a session', () => {
+  describe('session', () => {
     const everything = `select (select jsonb_agg(to_jsonb(u) order by u."offset") from decoded_updates u)::text as updates,
     (select count(*) from decoded_contracts)::int as contracts, (select count(*) from lifetimes)::int as lifetimes,
     (select count(*) from templates)::int as templates, (select sum(creates) from activity_hourly)::text as activity,
@@ -244,7 +244,7 @@ describe('with a real Postgres,', () => {
       expect(await query(everything)).toEqual(before);
     });
 
-    it('stores no rows, names or checkpoint of a batch that fails before its end', async () => {
+    it('stores no rows, names or checkpoint of a batch that fails', async () => {
       const before = await query(everything);
       const half = batchOf(
         checkpoint,
@@ -268,7 +268,7 @@ describe('with a real Postgres,', () => {
       session = await openSession(database, identity);
     });
 
-    it('rejects the same updates a second time', async () => {
+    it('rejects updates that are already stored', async () => {
       const from = checkpoint;
       await write(frames.text(create(nextOffset())));
       const before = await query(everything);

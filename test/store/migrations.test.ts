@@ -60,7 +60,7 @@ async function asLimitedRole<T>(work: (url: string, role: string) => Promise<T>)
   }
 }
 
-describe('migrate', () => {
+describe('migrate()', () => {
   it('creates the schema, applies pending migrations in order, and does nothing the second time', async () => {
     const database = open(freshSchema());
     expect(await migrate(database, { files: [first] })).toEqual(['0001_first']);
@@ -119,7 +119,7 @@ describe('migrate', () => {
     expect(rows.map(({ name }) => name)).toEqual(['0001_storage', '0009_departed_parties', 'schema_migrations']);
   });
 
-  it('reports a migration of an earlier commit that was renamed', async () => {
+  it('rejects a schema with a migration that was renamed', async () => {
     const database = open(freshSchema());
     await migrate(database, { files: [] });
     await database.pool.query(`insert into schema_migrations (id) values ('0001_stream'), ('0004_in_words')`);
@@ -129,7 +129,7 @@ describe('migrate', () => {
     });
   });
 
-  it('needs no right to create if no migration is pending', async () => {
+  it('needs no create right if no migration is pending', async () => {
     const schema = freshSchema();
     const owner = open(schema);
     await migrate(owner, { files: [first] });
@@ -144,7 +144,7 @@ describe('migrate', () => {
     });
   });
 
-  it('runs a migration that takes longer than the statement timeout of the indexer', async () => {
+  it('runs a migration that takes longer than the statement timeout', async () => {
     const database = openDatabase({
       url: server.url,
       schema: freshSchema(),
@@ -158,7 +158,7 @@ describe('migrate', () => {
   });
 });
 
-describe('assertMigrated', () => {
+describe('assertMigrated()', () => {
   it('reports pending migrations, even if the schema does not exist', async () => {
     const database = open(freshSchema());
     const outdated = { code: 'SCHEMA_OUTDATED', retry: 'fatal', exitCode: 78 };
@@ -167,7 +167,7 @@ describe('assertMigrated', () => {
     await expect(assertMigrated(database, [first, second])).rejects.toThrow('0002_second');
   });
 
-  it('rejects views for readers that another version created', async () => {
+  it('rejects reader views of another version', async () => {
     const schema = freshSchema();
     const database = open(schema);
     await migrate(database);
@@ -178,7 +178,7 @@ describe('assertMigrated', () => {
   });
 });
 
-describe('printMigrations', () => {
+describe('printMigrations()', () => {
   it('prints SQL that creates the same schema as migrate', async () => {
     const schema = freshSchema();
     const sql = await printMigrations(schema, { files: [first, second] });
@@ -190,7 +190,7 @@ describe('printMigrations', () => {
   });
 });
 
-describe('the shipped migrations', () => {
+describe('shipped migrations', () => {
   it('are numbered without gaps and can be applied by the command', async () => {
     const ids = (await migrationFiles()).map(({ id }) => id);
     expect(ids.map((id) => Number(id.slice(0, 4)))).toEqual(ids.map((_, index) => index + 1));
@@ -213,12 +213,12 @@ describe('the shipped migrations', () => {
   });
 });
 
-describe('checkServer', () => {
+describe('checkServer()', () => {
   it('accepts a server on which the schema can be created', async () => {
     await expect(checkServer(open(freshSchema()))).resolves.toBeUndefined();
   });
 
-  it('rejects a role that may neither create nor use the schema, with an error that names the missing right', async () => {
+  it('rejects a role without rights on the schema and names the missing right', async () => {
     const schema = freshSchema();
     await asLimitedRole(async (url, role) => {
       const limited = open(schema, url);

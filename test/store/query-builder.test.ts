@@ -30,8 +30,8 @@ afterAll(async () => {
 
 const synchronizer = { synchronizer_pk: 1, synchronizer_id: 'global::1' };
 
-describe('a statement of the query builder', () => {
-  it('is part of the transaction of its client, and is rolled back with it', async () => {
+describe('query builder statement', () => {
+  it('runs in the transaction of its client and is rolled back with that transaction', async () => {
     const failed = database.transaction(async (client) => {
       await tablesOf(client).insertInto('synchronizers').values(synchronizer).execute();
       const rows = await tablesOf(client).selectFrom('synchronizers').selectAll().execute();
@@ -44,7 +44,7 @@ describe('a statement of the query builder', () => {
     expect(rows).toEqual([]);
   });
 
-  it('returns the number of changed rows, and is timed by its purpose', async () => {
+  it('returns the number of changed rows, and is timed as a write', async () => {
     timed.length = 0;
     const changed = await database.withClient((client) =>
       tablesOf(client).deleteFrom('synchronizers').where('synchronizer_pk', '=', 7).executeTakeFirst(),
@@ -53,7 +53,7 @@ describe('a statement of the query builder', () => {
     expect(timed).toEqual(['write']);
   });
 
-  it('fails with an error of the error catalog, which contains no row data', async () => {
+  it('fails with STORE_DUPLICATE for a duplicate key', async () => {
     const twice = database.transaction(async (client) => {
       await tablesOf(client).insertInto('synchronizers').values([synchronizer, synchronizer]).execute();
     });
@@ -64,7 +64,7 @@ describe('a statement of the query builder', () => {
     });
   });
 
-  it('returns an int8 that a number cannot hold as a bigint', async () => {
+  it('returns an int8 beyond the safe integers as a bigint', async () => {
     const epoch = 2n ** 60n;
     const read = database.withClient((client) =>
       tablesOf(client)
@@ -75,7 +75,7 @@ describe('a statement of the query builder', () => {
   });
 });
 
-it('no statement sets columns in a callback or a spread, because the compiler would not check them', () => {
+it('src/store sets no columns in a callback or spread, which the compiler would not check', () => {
   const unseen = /\.set\(\s*\(|\.(?:set|values|doUpdateSet)\(\{[^}]*\.\.\./;
   const store = join(import.meta.dirname, '../../src/store');
   const files = readdirSync(store, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { readStatement } from '../../src/store/reads/answer.ts';
 
-describe('the text of a statement', () => {
+describe('readStatement()', () => {
   it.each([
     ['select 1', 'select 1', 'select'],
     [' ((VALUES (1)));; ', ' ((VALUES (1)))', 'values'],
@@ -16,18 +16,18 @@ describe('the text of a statement', () => {
     ['', '', ''],
     ['/* never closed ; select 1', '/* never closed ; select 1', ''],
     ["select 'never closed ; select 1", "select 'never closed ; select 1", 'select'],
-  ])('is read without final comments and semicolons: %s', (text, bare, firstWord) => {
+  ])('removes final comments and semicolons: %s', (text, bare, firstWord) => {
     expect(readStatement(text)).toEqual({ bare, firstWord, more: false });
   });
 
   it.each(['select 1; select 2', "select e'\\\\'; commit", ';;commit', 'select a$b$;commit'])(
-    'contains another statement: %s',
+    'detects a second statement: %s',
     (text) => {
       expect(readStatement(text).more).toBe(true);
     },
   );
 
-  it('is scanned in one pass, whatever it contains', () => {
+  it('reads very long texts in one pass', () => {
     const many = 200_000;
     const texts = ['(', '/*', '/* a */ ', '--\n', ' ', "'a'", "e'\\''", '$a$', ';', '"'].map((part) =>
       part.repeat(many),

@@ -136,42 +136,45 @@ const storedViews = `
     from decoded_interface_views v join templates t on t.template_pk = v.interface_pk order by v."offset", 3`;
 
 describe.each(writings)('views of %s frames', (_name, written) => {
-  it.each([true, false])('keep status, message and details if they failed (in one batch: %s)', async (together) => {
-    const event = (contractId: string, offset: number): JsonRecord =>
-      frames.created({ contractId, offset, interfaceViews: views });
-    await seed(
-      [
-        frames.entry('JsActiveContract', { createdEvent: event('s1', 3), synchronizerId: frames.here }),
-        frames.entry('JsIncompleteUnassigned', {
-          createdEvent: event('s2', 4),
-          unassignedEvent: frames.unassigned({ contractId: 's2', offset: 5 }),
-        }),
-      ],
-      written,
-      together,
-    );
-    await follow(
-      [
-        frames.transaction(11, [{ CreatedEvent: event('c1', 11) }]),
-        frames.reassignment(
-          12,
-          { JsAssignmentEvent: frames.assigned({ createdEvent: event('s2', 12) }) },
-          frames.there,
-        ),
-        // Only a witness, and no stakeholder, sees this create.
-        frames.transaction(13, [{ CreatedEvent: { ...event('c2', 13), acsDelta: false } }]),
-      ],
-      written,
-      together,
-    );
-    expect(await rowsOf(storedViews)).toEqual([
-      ...viewRows('s1', 3),
-      ...viewRows('s2', 4),
-      ...viewRows('c1', 11),
-      ...viewRows('s2', 12),
-      ...viewRows('c2', 13),
-    ]);
-  });
+  it.each([true, false])(
+    'are stored with the status, message and details of a failure (in one batch: %s)',
+    async (together) => {
+      const event = (contractId: string, offset: number): JsonRecord =>
+        frames.created({ contractId, offset, interfaceViews: views });
+      await seed(
+        [
+          frames.entry('JsActiveContract', { createdEvent: event('s1', 3), synchronizerId: frames.here }),
+          frames.entry('JsIncompleteUnassigned', {
+            createdEvent: event('s2', 4),
+            unassignedEvent: frames.unassigned({ contractId: 's2', offset: 5 }),
+          }),
+        ],
+        written,
+        together,
+      );
+      await follow(
+        [
+          frames.transaction(11, [{ CreatedEvent: event('c1', 11) }]),
+          frames.reassignment(
+            12,
+            { JsAssignmentEvent: frames.assigned({ createdEvent: event('s2', 12) }) },
+            frames.there,
+          ),
+          // Only a witness, and no stakeholder, sees this create.
+          frames.transaction(13, [{ CreatedEvent: { ...event('c2', 13), acsDelta: false } }]),
+        ],
+        written,
+        together,
+      );
+      expect(await rowsOf(storedViews)).toEqual([
+        ...viewRows('s1', 3),
+        ...viewRows('s2', 4),
+        ...viewRows('c1', 11),
+        ...viewRows('s2', 12),
+        ...viewRows('c2', 13),
+      ]);
+    },
+  );
 });
 
 /** An unassign and its assign, with the same counter for both. */

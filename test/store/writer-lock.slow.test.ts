@@ -18,8 +18,8 @@ function open(url: string): AsyncDisposable & { readonly database: Database; rea
   return { database, candidate, [Symbol.asyncDispose]: close };
 }
 
-describe('the writer lock', () => {
-  it('is held by one session at a time, and can be acquired after its release', async () => {
+describe('writer lock', () => {
+  it('belongs to one session at a time, and is free after its release', async () => {
     await using created = await createTestDatabase();
     await using one = open(created.url);
     await using other = open(created.url);
@@ -33,7 +33,7 @@ describe('the writer lock', () => {
     expect(await other.candidate.tryLock()).toBeDefined();
   });
 
-  it('uses one connection for any number of attempts, and is held for longer than a lease', async () => {
+  it('uses one connection per session, for any number of attempts and longer than a lease', async () => {
     await using created = await createTestDatabase();
     await using one = open(created.url);
     await using other = open(created.url);
@@ -48,7 +48,7 @@ describe('the writer lock', () => {
     expect(await query(created.url, sessions)).toEqual([{ n: 2 }]);
   });
 
-  it('is lost at once with the session that holds it', async () => {
+  it('is lost when its database session ends', async () => {
     await using created = await createTestDatabase();
     await using one = open(created.url);
     const lock = await one.candidate.tryLock();
@@ -61,7 +61,7 @@ describe('the writer lock', () => {
     expect(() => one.candidate.assertHeld()).toThrow(expect.objectContaining({ code: 'STORE_LOCK_LOST' }));
   });
 
-  it('of a disconnected holder is released within the lease, and then acquired by another session', async () => {
+  it('is released within the lease if its session is disconnected', async () => {
     await using created = await createTestDatabase();
     await using road = await openRoad(created.url);
     await using one = open(road.url);
@@ -74,7 +74,7 @@ describe('the writer lock', () => {
     await lost;
   });
 
-  it('can be released even if Postgres no longer responds', async () => {
+  it('can be released even if Postgres does not respond', async () => {
     await using created = await createTestDatabase();
     await using road = await openRoad(created.url);
     await using one = open(road.url);

@@ -33,7 +33,7 @@ async function expectVerified(world: SwitchWorld, participant: number): Promise<
   );
 }
 
-it('a reseed closes a gap with the active contracts of the new participant, although their offsets differ there', async () => {
+it('reseed after a switch closes a gap with the active contracts of the new participant', async () => {
   await using world = await SwitchWorld.open({ seed: 21, updates: 150 });
   await switched(world);
   const before = await world.checkpoint();
@@ -60,7 +60,7 @@ async function idsOf(world: SwitchWorld, schema: string): Promise<readonly strin
   return rows.map(({ id }) => String(id));
 }
 
-it('a party that left the previous participant but is hosted by the new one is not offboarded', async () => {
+it('switch-participant resets the unhosted status of contracts that the new participant hosts', async () => {
   await using world = await SwitchWorld.open({ seed: 22, updates: 120 });
   const { network } = world;
   await world.follow(0);
@@ -96,7 +96,7 @@ function departure(left: object, where: { readonly synchronizerId: string; reado
   return { TopologyTransaction: { value } } as unknown as Update;
 }
 
-it('quarantined updates of both participants are later stored at their offsets', async () => {
+it('quarantine retry stores updates of both participants at their offsets', async () => {
   await using world = await SwitchWorld.open({ seed: 23, updates: 60 }, { INDEXER_QUARANTINE: 'true' });
   const other = await Network.open({ seed: 91, updates: 2 });
   const unknownUpdates = other.participants[0]?.ledger.range(0, Infinity, 2).map(({ update }) => update) ?? [];
@@ -139,7 +139,7 @@ it('quarantined updates of both participants are later stored at their offsets',
   expect(ids).toHaveLength(world.network.updateIds.length + 2);
 });
 
-it('a reset to an offset before the switch returns to the previous participant', async () => {
+it('reset to an offset before the switch restores the previous participant', async () => {
   await using world = await SwitchWorld.open({ seed: 24, updates: 80 });
   await switched(world);
   const [row] = await world.rows('select max(from_offset) as at from ledger.participants');
@@ -156,7 +156,7 @@ it('a reset to an offset before the switch returns to the previous participant',
   expect(difference(await contentsOf(url), await contentsOf(url, 'fresh'))).toEqual({ lost: [], added: [] });
 });
 
-it('a filter extension adds the active contracts of the new participant, whatever its offsets are', async () => {
+it('filter extend after a switch adds the active contracts of the new participant', async () => {
   await using world = await SwitchWorld.open({ seed: 27, updates: 120, travels: true }, { LEDGER_PARTIES: traveller });
   const { network } = world;
   const reachesEnd = async (indexer: IndexerRun, participant: number): Promise<void> => {
@@ -195,7 +195,7 @@ it('a filter extension adds the active contracts of the new participant, whateve
   );
 });
 
-it('completions continue with the new participant, and coverage reports the completions that the previous one did not send', async () => {
+it('completions continue after a switch, and completion_coverage reports the gap', async () => {
   await using world = await SwitchWorld.open({ seed: 25, updates: 60 });
   const submit = async (participant: number, commandId: string): Promise<void> => {
     const { url = '' } = world.network.participants[participant] ?? {};
@@ -227,7 +227,7 @@ it('completions continue with the new participant, and coverage reports the comp
   expect(JSON.stringify(coverage)).toContain('submitted through validator1');
 });
 
-it('views of a new interface are backfilled from the new participant, even for contracts created before the switch', async () => {
+it('interface backfill after a switch includes contracts created before the switch', async () => {
   await using world = await SwitchWorld.open(
     { seed: 26, updates: 120 },
     { LEDGER_INTERFACES: '#splice-api-token-holding-v1:Splice.Api.Token.HoldingV1:Holding' },

@@ -27,7 +27,7 @@ it('switch-participant rejects a participant with another history', async () => 
   await other.close();
 });
 
-it('switch-participant is rejected if nothing is stored yet', async () => {
+it('switch-participant is rejected before the seed is complete', async () => {
   await using world = await SwitchWorld.open({ seed: 3, updates: 5 });
   await world.follow(0);
   // The state of a stream during a seed.
@@ -35,7 +35,7 @@ it('switch-participant is rejected if nothing is stored yet', async () => {
   expect(await refused(world, 1)).toBe('SWITCH_REFUSED');
 });
 
-it('switch-participant rejects a participant that is pruned past the stored data', async () => {
+it('switch-participant rejects a participant pruned beyond the stored history', async () => {
   await using world = await SwitchWorld.open({ seed: 6, updates: 50 });
   await world.follow(0);
   world.network.happen(40);
@@ -45,7 +45,7 @@ it('switch-participant rejects a participant that is pruned past the stored data
   expect(await refused(world, 1)).toBe('SWITCH_PRUNED');
 });
 
-it('switch-participant compares only the remaining updates if the participant is pruned before the end of the stored data', async () => {
+it('switch-participant accepts a participant pruned within the stored history', async () => {
   await using world = await SwitchWorld.open({ seed: 6, updates: 50 });
   await world.follow(0);
   const { ledger } = world.network.participants[1] ?? {};
@@ -53,7 +53,7 @@ it('switch-participant compares only the remaining updates if the participant is
   expect(await world.switchTo(1, [])).toContain('nothing was changed');
 });
 
-it('switch-participant rejects a participant with an update before the switch that is not stored', async () => {
+it('switch-participant rejects a participant with an earlier update that is not stored', async () => {
   await using world = await SwitchWorld.open({ seed: 7, updates: 50 });
   const other = await Network.open({ seed: 90, updates: 1 });
   const [unknownEntry] = other.participants[0]?.ledger.range(0, Infinity, 1) ?? [];
@@ -66,7 +66,7 @@ it('switch-participant rejects a participant with an update before the switch th
   expect(await refused(world, 1)).toBe('SWITCH_UPDATE_UNKNOWN');
 });
 
-it('switch-participant rejects a participant that is behind', async () => {
+it('switch-participant rejects a participant behind the stored history', async () => {
   await using world = await SwitchWorld.open({ seed: 8, updates: 30 });
   const { ledger } = world.network.participants[1] ?? {};
   world.network.happen(30);

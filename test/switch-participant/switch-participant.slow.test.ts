@@ -29,7 +29,7 @@ async function verified(world: SwitchWorld, participant: number): Promise<Report
   return JSON.parse(printed.join('')) as Report;
 }
 
-it('the stream continues from another participant, and back again', async () => {
+it('the stream stays complete over repeated participant switches', async () => {
   await using world = await SwitchWorld.open({ seed: 3, updates: 150, travels: true });
   const { network } = world;
   await world.follow(0);
@@ -55,7 +55,7 @@ it('the stream continues from another participant, and back again', async () => 
   await expectSame(world, 0);
 });
 
-it('verify compares the stream with the participant to which it was switched', async () => {
+it('verify compares the stream with the current participant after each switch', async () => {
   await using world = await SwitchWorld.open({ seed: 12, updates: 120 });
   await world.follow(0);
   const from = await world.checkpoint();
@@ -89,7 +89,7 @@ it('verify compares the stream with the participant to which it was switched', a
   ]);
 });
 
-it('explore.updates has the source participant of each update, and its offset on that participant', async () => {
+it('explore.updates contains the source participant and participant offset of each update', async () => {
   await using world = await SwitchWorld.open({ seed: 5, updates: 60 });
   await world.follow(0);
   expect(
@@ -125,7 +125,7 @@ it('explore.updates has the source participant of each update, and its offset on
   ]);
 });
 
-it('a parked indexer resumes automatically after the switch, and waiting clients receive their responses in order', async () => {
+it('a parked indexer resumes automatically after the switch, and offset waits complete', async () => {
   await using world = await SwitchWorld.open({ seed: 9, updates: 80 });
   await world.follow(0);
   const before = await world.checkpoint();

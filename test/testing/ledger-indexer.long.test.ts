@@ -46,8 +46,8 @@ async function databases(): Promise<readonly unknown[]> {
   return (await query(server(), own)).map(({ datname }) => datname);
 }
 
-describe('startLedgerIndexer', () => {
-  it('starts without a configuration, and leaves no process and no folder', async () => {
+describe('startLedgerIndexer()', () => {
+  it('starts without configuration, and stop() leaves no process and no folder', async () => {
     const began = performance.now();
     const on = await startLedgerIndexer({ templates: [invoice, receipt] });
     const took = performance.now() - began;
@@ -66,7 +66,7 @@ describe('startLedgerIndexer', () => {
     await expect(fetch(`${on.ledgerUrl}/v2/version`)).rejects.toThrow();
   });
 
-  it('indexes the submitted contracts and exercises of a template that the test defines, and the parties', async () => {
+  it('indexes contracts and exercises of a template that the test defines', async () => {
     await using on = await startLedgerIndexer({ databaseUrl: server(), templates: [invoice, receipt] });
     const { seller, buyer, offset } = await invoiceOf(on);
     await on.waitFor(offset);
@@ -89,7 +89,7 @@ describe('startLedgerIndexer', () => {
     ]);
   });
 
-  it('starts two concurrent stacks with separate ledgers and databases, and drops both databases', async () => {
+  it('isolates two concurrent stacks, and drops both databases on stop()', async () => {
     const options = { databaseUrl: server(), templates: [invoice] };
     const [one, two] = await Promise.all([startLedgerIndexer(options), startLedgerIndexer(options)]);
     const { offset } = await invoiceOf(one);
@@ -102,7 +102,7 @@ describe('startLedgerIndexer', () => {
     for (const { databaseUrl } of [one, two]) expect(left).not.toContain(new URL(databaseUrl).pathname.slice(1));
   });
 
-  it('uploads a DAR, passes options to the indexer, and passes on its log lines', async () => {
+  it('uploads a DAR, passes options to the indexer, and forwards log lines', async () => {
     const lines: string[] = [];
     const env = { POSTGRES_SCHEMA: 'desk', INDEXER_LOG_LEVEL: 'debug' };
     await using on = await startLedgerIndexer({ databaseUrl: server(), env, log: (line) => lines.push(line) });
@@ -117,7 +117,7 @@ describe('startLedgerIndexer', () => {
     expect(lines.some((line) => line.includes('"level":"info"'))).toBe(true);
   });
 
-  it('reports mistakes in waits, queries, submissions, options and server URLs, and cleans up after a failed start', async () => {
+  it('rejects invalid queries, submissions and options, and cleans up after a failed start', async () => {
     const before = (await databases()).length;
     {
       await using on = await startLedgerIndexer({ databaseUrl: server() });
@@ -148,7 +148,7 @@ describe('startLedgerIndexer', () => {
   it.each([
     ['ends', 'process.exit(3)'],
     ['is killed', "process.kill(process.pid, 'SIGKILL')"],
-  ])('leaves no server if the process %s without a stop', async (_how, end) => {
+  ])('leaves no server if the process %s without stop()', async (_how, end) => {
     assertBuilt();
     const module = new URL('../../dist/testing/ledger-indexer.js', import.meta.url).href;
     const script = `const { startLedgerIndexer } = await import(${JSON.stringify(module)});
@@ -162,8 +162,8 @@ describe('startLedgerIndexer', () => {
   });
 });
 
-describe('with testcontainers', () => {
-  it('startLedgerIndexer uses the server of a PostgreSqlContainer', async (context) => {
+describe('startLedgerIndexer() with testcontainers', () => {
+  it('uses the server of a PostgreSqlContainer', async (context) => {
     const engine = await engineWithImage();
     if (typeof engine === 'string') context.skip(`needs a container engine: ${engine}`);
     const container = await new PostgreSqlContainer(image)

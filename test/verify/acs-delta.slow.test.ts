@@ -58,7 +58,7 @@ it.each(['seeded', 'whole'])('verify finds no difference in schema %s', async (s
   expect(Number(counts?.['archives'])).toBeGreaterThan(20);
 });
 
-it('a seeded schema has the same later rows as a schema that followed the complete history', async () => {
+it('seeded schema has the same later rows as a schema with complete history', async () => {
   const later = (schema: string): string => `
     select a."offset"::int, a.node_id, a.contract_id, t.package_id, t.entity_name, a.witness_parties, a.implemented_interfaces,
            (select array_agg(l.deactivated_offset::int) from ${schema}.lifetimes l where l.contract_id = a.contract_id) as ended
@@ -69,17 +69,17 @@ it('a seeded schema has the same later rows as a schema that followed the comple
   expect(await query(database.url, active('seeded'))).toEqual(await query(database.url, active('whole')));
 });
 
-describe('verify finds', () => {
+describe('verify with shape ACS_DELTA', () => {
   const last = `("offset", node_id) = (select "offset", node_id from archives order by 1 desc, 2 limit 1)`;
   it.each([
     ['a missing archived event', `delete from archives where ${last}`],
     [
-      'another witness of an archived event',
+      'a changed witness of an archived event',
       `insert into event_parties select max(parties_pk) + 1, '{}', '{Nobody::1220}', '{}' from event_parties;
        update archives set parties_pk = (select max(parties_pk) from event_parties) where ${last}`,
     ],
     [
-      'another template of an archived event',
+      'a changed template of an archived event',
       `update archives set template_pk = (select min(t.template_pk) from templates t where t.template_pk <> archives.template_pk) where ${last}`,
     ],
     ['a contract that did not end', alive(`contract_id = (select contract_id from archives where ${last})`)],
@@ -95,7 +95,7 @@ describe('verify finds', () => {
       'an archive that was not counted',
       `update activity_hourly set archives = archives - 1 where (hour, template_pk) = (select hour, template_pk from activity_hourly where archives > 0 limit 1)`,
     ],
-  ])('%s', async (_what, change) => {
+  ])('detects %s', async (_what, change) => {
     const before = await digestOf(database.url, 'whole');
     await query(
       database.url,

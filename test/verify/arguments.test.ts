@@ -16,7 +16,7 @@ const nothing = {
 
 const argumentsOf = (argv: readonly string[]): unknown => verifyArguments(parse(verifyCommand, argv));
 
-describe('the arguments of verify', () => {
+describe('verify arguments', () => {
   it.each([
     [[], { invariants: true, acs: true, tail: 1000 }],
     [['--json'], { invariants: true, acs: true, tail: 1000, json: '-' }],
@@ -31,7 +31,7 @@ describe('the arguments of verify', () => {
     expect(argumentsOf(argv)).toEqual({ ...nothing, ...expected });
   });
 
-  it('may omit options, which are then read from the configuration', () => {
+  it('can contain configuration options', () => {
     const { options } = parse(verifyCommand, ['--invariants', '--database-url', 'postgres://x', '--postgres-schema=s']);
     expect(Object.fromEntries(options.values)).toEqual({ 'database-url': 'postgres://x', 'postgres-schema': 's' });
   });
@@ -43,12 +43,12 @@ describe('the arguments of verify', () => {
     [['--tail=-1']],
     [['--range', '3']],
     [['--range', '3', '--invariants']],
-  ])('are rejected if they are %j', (argv) => {
+  ])('are rejected: %j', (argv) => {
     expect(() => argumentsOf(argv)).toThrow(expect.objectContaining({ code: 'USAGE', exitCode: 2 }) as Error);
   });
 });
 
-describe('the results of verify', () => {
+describe('verify results', () => {
   const result = (change: Partial<VerifyResult>): VerifyResult => ({
     kind: 'acs',
     outcome: 'equal',
@@ -62,7 +62,7 @@ describe('the results of verify', () => {
     ...change,
   });
 
-  it('are formatted as lines that describe the differences', () => {
+  it('are formatted as one line per comparison and difference', () => {
     const different = result({
       kind: 'range',
       outcome: 'different',
@@ -79,7 +79,7 @@ describe('the results of verify', () => {
     ]);
   });
 
-  it('determine the exit code, and a difference takes precedence over an undecided result', () => {
+  it('determine the exit code: 1 for a difference, 2 for an undecided result, otherwise 0', () => {
     const [equal, different, undecided] = (['equal', 'different', 'undecided'] as const).map((outcome) =>
       result({ outcome }),
     );

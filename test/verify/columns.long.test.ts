@@ -97,7 +97,7 @@ it('verify reports no difference if no column is changed', async () => {
   expect(await noticedBy(everything)).toEqual([]);
 });
 
-it('each column is in docs/reference/verify-columns.md, once for each kind of rows', () => {
+it('docs/reference/verify-columns.md lists each column once per kind of rows', () => {
   const listed = [...each(noticed), ...each(inPart), ...each(outOfSight)].map(([rows, column]) => `${rows}.${column}`);
   const kinds = [...new Set(listed.map((name) => name.split('.')[0] ?? ''))];
   const expected = kinds.flatMap((rows) => {
@@ -110,17 +110,20 @@ it('each column is in docs/reference/verify-columns.md, once for each kind of ro
 });
 
 describe('verify after a detectable change', () => {
-  it.each([...each(noticed), ...each(inPart)])('detects it in rows "%s", column %s', async (rows, column, by) => {
-    const found = await whileChanged({ rows, columns: [column], by });
-    expect(
-      found.filter((name) => by.includes(name)),
-      `found by: ${found.join(', ')}`,
-    ).not.toEqual([]);
-  });
+  it.each([...each(noticed), ...each(inPart)])(
+    'reports a difference in rows "%s", column %s',
+    async (rows, column, by) => {
+      const found = await whileChanged({ rows, columns: [column], by });
+      expect(
+        found.filter((name) => by.includes(name)),
+        `found by: ${found.join(', ')}`,
+      ).not.toEqual([]);
+    },
+  );
 });
 
 describe('verify after an undetectable change', () => {
-  it('reports nothing if the parties in a create in flight are in another order', async () => {
+  it('reports no difference for reordered parties of a create in flight', async () => {
     const value = `jsonb_set(created_event, '{witnessParties}', (
       select jsonb_agg(p order by place desc) from jsonb_array_elements(created_event -> 'witnessParties') with ordinality l (p, place)))`;
     expect(
@@ -129,13 +132,16 @@ describe('verify after an undetectable change', () => {
   });
 
   // All columns are changed at once. If no check detects this, no check detects a change of a single column either.
-  it.each(outOfSight)('reports nothing in rows "$rows", columns $columns', async ({ rows, columns }) => {
+  it.each(outOfSight)('reports no difference in rows "$rows", columns $columns', async ({ rows, columns }) => {
     expect(await whileChanged({ rows, columns })).toEqual([]);
   });
 
-  it.each(each(inPart))('reports nothing in rows "%s", column %s, if it is valid', async (rows, column) => {
-    const value = validChanges[`${rows}.${column}`];
-    expect(value).toBeDefined();
-    expect(await whileChanged({ rows, columns: [column], value })).toEqual([]);
-  });
+  it.each(each(inPart))(
+    'reports no difference in rows "%s", column %s, if the value is valid',
+    async (rows, column) => {
+      const value = validChanges[`${rows}.${column}`];
+      expect(value).toBeDefined();
+      expect(await whileChanged({ rows, columns: [column], value })).toEqual([]);
+    },
+  );
 });

@@ -31,28 +31,28 @@ const computed = (packageId: string | null, view = '{"amount": "1"}'): Fields =>
 const failed = (message = 'NO_VETTED_INTERFACE_IMPLEMENTATION_PACKAGE(9,1f0a): none'): Fields =>
   fields(null, '9', message, null);
 
-describe('a view is recomputed', () => {
+describe('recomputedBy() of a recomputed view', () => {
   it.each<[string, Fields, Fields, string]>([
-    ['by another version', computed(first), computed(second, '{"added": null}'), `${first} ${second}`],
-    ['by a package whose archive was not read', computed(first), computed(unread), `${first} ${unread}`],
-    ['and fails, because no version is vetted now', computed(first), failed(), `${first} none`],
-    ['that failed, because no version was vetted then', failed(), computed(first), `none ${first}`],
-    ['and fails again, in another request', failed(), failed('NO_VETTED(9,77aa): none'), 'none none'],
-    ['that was redacted', fields(null, '0', null, first), fields(null, '0', null, second), `${first} ${second}`],
-  ])('%s', (_what, stored, sent, pair) => {
+    ['another version computes the view', computed(first), computed(second, '{"added": null}'), `${first} ${second}`],
+    ['a package with an unread archive computes the view', computed(first), computed(unread), `${first} ${unread}`],
+    ['the view fails, because no version is vetted now', computed(first), failed(), `${first} none`],
+    ['the view failed before, because no version was vetted', failed(), computed(first), `none ${first}`],
+    ['the view fails again in another request', failed(), failed('NO_VETTED(9,77aa): none'), 'none none'],
+    ['the view was redacted', fields(null, '0', null, first), fields(null, '0', null, second), `${first} ${second}`],
+  ])('returns both packages if %s', (_what, stored, sent, pair) => {
     expect(recomputedBy(stored, sent, packageNames)).toBe(pair);
   });
 });
 
-describe('a view is different', () => {
+describe('recomputedBy() of a different view', () => {
   it.each<[string, Fields, Fields]>([
-    ['although the package is the same', computed(first), computed(first, '{}')],
-    ['if the package has another name, which is that of another contract', computed(otherPackage), computed(first)],
-    ['if the stored package is not a package id', computed('planted'), computed(first)],
-    ['if no package is named', computed(null), computed(null, '{}')],
-    ['if a stored failure has a value', fields('{}', '9', null, null), computed(first)],
-    ['if a stored failure has a package', fields(null, '9', null, first), computed(second)],
-  ])('%s', (_what, stored, sent) => {
+    ['the package is the same', computed(first), computed(first, '{}')],
+    ['the package has another name', computed(otherPackage), computed(first)],
+    ['the stored package is not a package id', computed('planted'), computed(first)],
+    ['no package is named', computed(null), computed(null, '{}')],
+    ['a stored failure has a value', fields('{}', '9', null, null), computed(first)],
+    ['a stored failure has a package', fields(null, '9', null, first), computed(second)],
+  ])('returns undefined if %s', (_what, stored, sent) => {
     expect(recomputedBy(stored, sent, packageNames)).toBeUndefined();
   });
 });

@@ -208,7 +208,7 @@ const plants: Readonly<Record<string, { readonly sql: string; readonly also?: re
 };
 
 describe('verify --invariants', () => {
-  it('finds nothing in valid histories', async () => {
+  it('finds no violation in valid histories', async () => {
     expect(await broken()).toEqual(new Map());
     for (const seed of [1, 2, 3]) {
       await using other = await createTestDatabase();

@@ -65,10 +65,10 @@ const odd: readonly (readonly [string, string])[] = [
   ['NUL', String.raw`{"a":"x\u0000y"}`],
   ['a lone surrogate', String.raw`{"a":"\ud800"}`],
   ['deep nesting', `${'[{"a":'.repeat(600)}1${'}]'.repeat(600)}`],
-  ['nesting just shallow enough', `${'['.repeat(500)}${']'.repeat(500)}`],
-  ['nesting just too deep', `${'['.repeat(501)}${']'.repeat(501)}`],
-  ['what looks like the escape', '{"$escaped":"me"}'],
-  ['the escape spelled with escapes', String.raw`{"$\u0065scaped":"me"}`],
+  ['nesting at the limit', `${'['.repeat(500)}${']'.repeat(500)}`],
+  ['nesting above the limit', `${'['.repeat(501)}${']'.repeat(501)}`],
+  ['an object that looks like the escape', '{"$escaped":"me"}'],
+  ['the escape with one letter escaped', String.raw`{"$\u0065scaped":"me"}`],
   ['the escape as another key', '{"a":1,"$escaped":"me"}'],
   ['numbers beyond 2^53', '{"n": 9007199254740993, "m": -0.0, "e": 1.50e3}'],
   ['duplicate keys', '{"a":1,"b":"x","a":"y"}'],
@@ -84,7 +84,7 @@ function unknownTopology(offset: number): JsonRecord {
   return frames.update('TopologyTransaction', { ...head, events });
 }
 
-describe('updates', () => {
+describe('verify digest of an update', () => {
   beforeAll(async () => {
     await session.publishSeed(checkpoint, 'seed');
   });
@@ -102,7 +102,7 @@ describe('updates', () => {
         frames.transaction(next(), [], { commandId: '', workflowId: '', traceContext: null, paidTrafficCost: null }),
     ],
     [
-      'awkward texts',
+      'texts with NUL and a lone surrogate',
       () =>
         frames.transaction(next(), [], {
           commandId: 'a\u0000b',
@@ -144,25 +144,25 @@ describe('updates', () => {
         }),
     ],
     ['times of the year 1', () => frames.transaction(next(), [], { effectiveAt: '0001-01-01T00:00:00.000001Z' })],
-  ])('are the same on both sides: %s', async (_what, frame) => {
+  ])('is equal for ledger and database: %s', async (_what, frame) => {
     const { sent, stored } = await bothSides(frames.text(frame()));
     expect(stored).toEqual(sent);
     expect(Object.keys(sent).length).toBeGreaterThan(0);
   });
 
-  it.each(odd)('are the same on both sides with a payload of %s', async (_what, payload) => {
+  it.each(odd)('is equal for ledger and database with a payload of %s', async (_what, payload) => {
     const text = frames.text(create({ createArgument: 'HERE', contractKey: 'HERE' }));
     const { sent, stored } = await bothSides(text.replaceAll('"HERE"', () => payload));
     expect(stored).toEqual(sent);
   });
 
-  it('are the same on both sides with a traffic cost beyond 2^53', async () => {
+  it('is equal for ledger and database with a traffic cost beyond 2^53', async () => {
     const text = frames.text(frames.transaction(next(), [], { paidTrafficCost: 'COST' }));
     const { sent, stored } = await bothSides(text.replace('"COST"', '9223372036854775807'));
     expect(stored).toEqual(sent);
   });
 
-  it('differ only in the changed field', async () => {
+  it('changes when any field of the frame changes', async () => {
     const text = frames.text(frames.fullTransaction(next()));
     await write(text);
     const stored = await database.withClient((client) => storedLines(client, checkpoint - 1, checkpoint));
@@ -177,7 +177,7 @@ describe('updates', () => {
     expect(leaves).toBeGreaterThan(40);
   });
 
-  it('include the texts of one row', async () => {
+  it('is computed from fields such as kind, update id and synchronizer', async () => {
     const line = { kind: 'update', key: 'update', offset: checkpoint } as const;
     const fields = await database.withClient((client) => storedFields(client, line));
     const texts = new Map(comparedFields.update.map((name, at) => [name, fields?.[at]]));
@@ -187,8 +187,8 @@ describe('updates', () => {
   });
 });
 
-describe('active contracts', () => {
-  it('are the same on both sides, as single fields and as sums', async () => {
+describe('verify digest of active contracts', () => {
+  it('is equal for ledger and database, per field and as bucket sums', async () => {
     const payloads = [...odd.map(([, payload]) => payload), '{"owner":"a"}'];
     await using other = await createTestDatabase();
     const mine = openDatabase({

@@ -53,8 +53,8 @@ async function everything(...more: readonly string[]): Promise<VerifyRun> {
 
 const equal = { code: 0, outcome: 'equal' };
 
-describe('verify accepts', () => {
-  it('quarantined updates, and reports their number', async () => {
+describe('verify', () => {
+  it('accepts quarantined updates and reports their number', async () => {
     await index(200);
     const { offset, filter } = await one<{ offset: string; filter: LedgerFilter }>(
       `select c."offset", st.filter from ledger.contracts c cross join ledger.stream st
@@ -81,7 +81,7 @@ describe('verify accepts', () => {
     expect(run.results[1]?.quarantined).toBeGreaterThan(1);
   });
 
-  it('redactions, and still compares all contents that are not redacted', async () => {
+  it('accepts redactions, and still compares all other contents', async () => {
     await index(200);
     const contract = await one<{ contract_id: string }>(
       `select contract_id from ledger.decoded_contracts c join ledger.lifetimes l using (contract_id)
@@ -110,7 +110,7 @@ describe('verify accepts', () => {
     ]);
   });
 
-  it('history that was pruned in the index', async () => {
+  it('accepts history that was pruned in the index', async () => {
     await index(300);
     const { kept } = await one<{ kept: string }>(
       `select percentile_disc(0.5) within group (order by "offset") as kept from ledger.updates`,
@@ -136,7 +136,7 @@ describe('verify accepts', () => {
     expect(await runVerify(['--acs', '--at', String(Number(kept) - 1)], env)).toMatchObject({ code: 2 });
   });
 
-  it('history that the participant pruned', async () => {
+  it('accepts history that the participant pruned', async () => {
     await index(300);
     const { offset } = await one<{ offset: string }>(
       `select percentile_disc(0.5) within group (order by "offset") as "offset" from ledger.updates`,
@@ -146,7 +146,7 @@ describe('verify accepts', () => {
     expect(await runVerify(['--range', offset, String(Number(offset) + 10)], env)).toMatchObject({ code: 2 });
   });
 
-  it('history that began without a seed', async () => {
+  it('accepts history that began without a seed', async () => {
     const start = String(Math.floor(sandbox.ledger.ledgerEnd() / 2));
     await index(100, { INDEXER_START: start });
     const run = await everything();
@@ -155,7 +155,7 @@ describe('verify accepts', () => {
     expect(run.results[2]?.compared).toBeGreaterThan(0);
   });
 
-  it('the shape ACS_DELTA, and the filter with which the tables were filled', async () => {
+  it('accepts the shape ACS_DELTA and the filter of the stored stream', async () => {
     await index(0);
     const { party } = await one<{ party: string }>(
       'select signatories[1] as party from ledger.decoded_contracts group by 1 order by count(*) desc limit 1',

@@ -112,7 +112,7 @@ describe('verify after an undisturbed run', () => {
     );
   });
 
-  it('finds no difference if the participant computes views with a newer package, and reports the package', async () => {
+  it('finds no difference in views computed with a newer package, and reports the package', async () => {
     const packageId = 'ef'.repeat(32);
     sandbox.faults.newerViews = { packageId };
     const run = await verify('--acs', ...range());
@@ -128,7 +128,7 @@ describe('verify after an undisturbed run', () => {
     expect(run.results[1]?.recomputed).toBeUndefined();
   });
 
-  it('stores its results for readers, and writes a report to a file', async () => {
+  it('stores its results in the table verifications, and writes a report to a file', async () => {
     const file = join(tmpdir(), `verify-${String(process.pid)}.json`);
     try {
       await runVerify(['--tail', '5', '--json', file], ledger()).catch(() => undefined);
@@ -142,14 +142,14 @@ describe('verify after an undisturbed run', () => {
     });
   });
 
-  it('finds no difference at earlier offsets', async () => {
+  it('finds no difference at earlier offsets with --at', async () => {
     for (const at of [seedOffset, seedOffset + 1, seedOffset + 250, checkpoint - 1]) {
       const run = await verify('--acs', '--at', String(at));
       expect(run.results).toMatchObject([{ outcome: 'equal', atOffset: at }]);
     }
   });
 
-  it('is undecided about offsets that the index or the participant does not know', async () => {
+  it('is undecided about offsets outside the stored history', async () => {
     for (const words of [
       ['--acs', '--at', String(seedOffset - 1)],
       ['--acs', '--at', String(checkpoint + 1)],
@@ -162,7 +162,7 @@ describe('verify after an undisturbed run', () => {
     }
   });
 
-  it('is undecided if the participant is another one or unreachable', async () => {
+  it('is undecided if the participant differs or is unreachable', async () => {
     await using other = await startSandbox();
     const elsewhere = { ...ledger(), LEDGER_URL: other.url };
     expect(await runVerify(['--acs'], elsewhere)).toMatchObject({
@@ -181,8 +181,8 @@ describe('verify after an undisturbed run', () => {
   });
 });
 
-describe('verify --tokens reports', () => {
-  it('a movement that the admin logged wrongly', async () => {
+describe('verify --tokens', () => {
+  it('reports a token movement with a wrong amount in the log', async () => {
     const event = await one<{ offset: string; node_id: number; instrument_id: string }>(
       `select "offset", node_id, instrument_id from explore.token_events where side = 'sender' order by "offset" limit 1`,
     );
@@ -198,18 +198,18 @@ describe('verify --tokens reports', () => {
   });
 });
 
-describe('verify --acs reports', () => {
+describe('verify --acs', () => {
   const live = (n: number): Promise<{ contract_id: string; activated_offset: string }> =>
     one(`select contract_id, activated_offset from ledger.lifetimes where deactivated_offset is null
           order by activated_offset, contract_id offset ${String(n)} limit 1`);
 
-  it('a contract whose lifetime was ended', async () => {
+  it('reports a contract whose lifetime was ended', async () => {
     const { contract_id: id } = await live(3);
     const findings = await findingsWhile(states, ended(`id_text(contract_id) = '${id}'`), '--acs');
     expect(findings).toMatchObject([{ type: 'missing', contractId: id }]);
   });
 
-  it('a contract that was made live again', async () => {
+  it('reports an archived contract that was made active again', async () => {
     const { contract_id: id } = await one<{ contract_id: string }>(
       `select contract_id from ledger.lifetimes where deactivated_offset is not null
         and contract_id not in (select contract_id from ledger.decoded_reassignments) limit 1`,
@@ -226,14 +226,14 @@ describe('verify --acs reports', () => {
       `template_pk = template_pk % 5 + 1, representative_package_id =
          (select package_id from templates t where t.template_pk = contracts.template_pk)`,
     ],
-  ])('a contract whose %s was changed', async (field, set) => {
+  ])('reports a contract with a changed %s', async (field, set) => {
     const { contract_id: id } = await live(7);
     expect(
       await findingsWhile('contracts', `update contracts set ${set} where id_text(contract_id) = '${id}'`, '--acs'),
     ).toEqual([expect.objectContaining({ type: 'different', contractId: id, fields: [field] })]);
   });
 
-  it('a contract whose signatories were changed', async () => {
+  it('reports a contract with changed signatories', async () => {
     const { contract_id: id } = await live(7);
     const altered = otherParties('signatories', `signatories || '{planted}'`, `id_text(contract_id) = '${id}'`);
     expect(await findingsWhile(['contracts', 'contract_parties', ...states], altered, '--acs')).toEqual([
@@ -241,7 +241,7 @@ describe('verify --acs reports', () => {
     ]);
   });
 
-  it('contracts whose rows are missing, and several contracts at once', async () => {
+  it('reports several contracts with missing or changed rows', async () => {
     const [a, b, c] = [await live(1), await live(20), await live(40)].map(({ contract_id: id }) => id);
     const gone = `delete from live where id_text(contract_id) in ('${a ?? ''}', '${b ?? ''}');
                   update live set "offset" = "offset" - 1 where id_text(contract_id) = '${c ?? ''}'`;
@@ -252,7 +252,7 @@ describe('verify --acs reports', () => {
   });
 });
 
-describe('verify --range reports', () => {
+describe('verify --range', () => {
   const someOffset = async (table: string, condition = 'true'): Promise<number> => {
     const row = await one<{ offset: string }>(
       `select "offset" from ledger.${table} where "offset" > ${String(seedOffset)} and ${condition} order by 1 offset 2 limit 1`,
@@ -260,7 +260,7 @@ describe('verify --range reports', () => {
     return Number(row.offset);
   };
 
-  it('a missing update', async () => {
+  it('reports a missing update', async () => {
     const offset = await someOffset('updates', `kind = 't'`);
     const tables = ['updates', 'contracts', 'exercises', 'archives', 'interface_views'];
     const deletes = tables.map((table) => `delete from ${table} where "offset" = ${String(offset)}`);
@@ -278,7 +278,7 @@ describe('verify --range reports', () => {
     }
   });
 
-  it('an update that the ledger does not have', async () => {
+  it('reports an update that the ledger does not have', async () => {
     const gap = await one<{ offset: string }>(
       `select "offset" + 1 as "offset" from ledger.updates u where not exists
          (select from ledger.updates n where n."offset" = u."offset" + 1) and "offset" < ${String(checkpoint)} limit 1`,
@@ -296,7 +296,7 @@ describe('verify --range reports', () => {
     ['interface_views', 'view', `view = 'null'`, 'true'],
     ['interface_views', 'implementation_package_id', `implementation_package_id = 'planted'`, 'true'],
     ['reassignments', 'reassignment_id', `reassignment_id = 'planted'`, 'not incomplete'],
-  ])('rows of %s whose %s was changed', async (table, field, set, condition) => {
+  ])('reports rows of %s with a changed %s', async (table, field, set, condition) => {
     const offset = await someOffset(table, condition);
     const altered = `update ${table} set ${set} where "offset" = ${String(offset)} and ${condition}`;
     const findings = await findingsWhile(table, altered, ...range());
@@ -304,7 +304,7 @@ describe('verify --range reports', () => {
     for (const finding of findings) expect(finding).toMatchObject({ type: 'different', offset, fields: [field] });
   });
 
-  it('contracts with other witnesses', async () => {
+  it('reports contracts with changed witnesses', async () => {
     const offset = await someOffset('contracts', `origin = 'c'`);
     const altered = otherParties('witness_parties', `'{planted}'`, `"offset" = ${String(offset)}`);
     const findings = await findingsWhile(['contracts', 'contract_parties', ...states], altered, ...range());
@@ -313,7 +313,7 @@ describe('verify --range reports', () => {
     expect(findings.every(({ fields = [] }) => fields.includes('witness_parties'))).toBe(true);
   });
 
-  it('missing rows and additional rows', async () => {
+  it('reports missing and additional rows', async () => {
     const offset = await someOffset('exercises');
     const gone = `delete from exercises where "offset" = ${String(offset)}`;
     const missing = await findingsWhile('exercises', gone, ...range());
@@ -328,7 +328,7 @@ describe('verify --range reports', () => {
 });
 
 describe('verify with a running indexer', () => {
-  it('finds no difference in repeated comparisons while the indexer commits new batches', async () => {
+  it('finds no difference while the indexer commits new batches', async () => {
     await using indexer = await runIndexer(ledger());
     const traffic = startTraffic(sandbox.ledger, { seed: 9, updatesPerSecond: 50 });
     try {

@@ -104,8 +104,8 @@ async function busyContract(): Promise<string> {
   return String(row?.['contract_id']);
 }
 
-describe('a webhook', () => {
-  it('sends all events after its offset once, and then the events of each commit', async () => {
+describe('webhook', () => {
+  it('sends each event after its offset once, then the events of each commit', async () => {
     await add('all', '--after', '0');
     const before = await stored();
     expect(before.length).toBeGreaterThan(100);
@@ -127,7 +127,7 @@ describe('a webhook', () => {
     await webhook('remove', 'all');
   });
 
-  it('sends the events that its filter selects, by default from the current offset', async () => {
+  it('sends only events that match its filter, by default from the current offset', async () => {
     await add('few', '--event-type', 'created', '--event-type', 'archived');
     const before = (await stored(`event_type in ('created', 'archived')`)).length;
     world.grow(20);
@@ -139,7 +139,7 @@ describe('a webhook', () => {
     await webhook('remove', 'few');
   });
 
-  it('sends only what its role may see', needs(noLimits), async () => {
+  it('sends only events visible to its role', needs(noLimits), async () => {
     const [busiest] = await query(
       world.database.url,
       `select p as party from explore.events e cross join unnest(e.parties) p group by 1 order by count(*), 1 limit 1 offset 2`,
@@ -161,7 +161,7 @@ describe('a webhook', () => {
     await webhook('remove', 'limited');
   });
 
-  it('hides its URL and its secret from readers, lists and logs', async () => {
+  it('hides its URL path and secret in lists and logs, and its secret from readers', async () => {
     await add('secret');
     const [line = ''] = await webhook('list');
     expect(line).toContain('secret  active  http://127.0.0.1:');
@@ -177,8 +177,8 @@ describe('a webhook', () => {
   });
 });
 
-describe('an event that is rejected', () => {
-  it('blocks only its contract, becomes a dead letter together with later events of the contract, and is replayed in order', async () => {
+describe('rejected webhook event', () => {
+  it('becomes a dead letter with later events of its contract, and is replayed in order', async () => {
     await add('again', '--after', '0');
     const contract = await busyContract();
     receiver.reply = (received) => ({ status: received.contract === contract ? 422 : 204 });
@@ -211,7 +211,7 @@ describe('an event that is rejected', () => {
     await webhook('remove', 'again');
   });
 
-  it('is skipped if it is discarded, and the later events of its contract are sent', async () => {
+  it('is skipped after discard, and later events of its contract are sent', async () => {
     const contract = await busyContract();
     await add('lossy', '--after', '0');
     receiver.reply = (received) => ({ status: received.contract === contract ? 500 : 204 });
@@ -230,8 +230,8 @@ describe('an event that is rejected', () => {
   });
 });
 
-describe('a receiver', () => {
-  it('that is unavailable receives one event at a time until it accepts one', async () => {
+describe('webhook delivery', () => {
+  it('sends one event at a time while the receiver is unavailable', async () => {
     await add('away', '--after', '0');
     const atOnce = 16;
     const refused = atOnce + 3;
@@ -250,7 +250,7 @@ describe('a receiver', () => {
     await webhook('remove', 'away');
   });
 
-  it('that is unavailable gets an event again until it accepts it', async () => {
+  it('retries an event without limit while the receiver is unavailable', async () => {
     // The receiver gets only one event, the last event of a template.
     const [only = {}] = await query(
       world.database.url,
@@ -272,7 +272,7 @@ describe('a receiver', () => {
     await webhook('remove', 'patient');
   });
 
-  it('that redirects to another URL counts as a failed delivery, and the redirect is not followed', async () => {
+  it('treats a redirect as a failure and does not follow the redirect', async () => {
     await add('moved', '--after', '0');
     receiver.reply = () => ({ status: 302, headers: { location: `${receiver.url}/elsewhere` } });
     await waitFor('there are dead letters', async () =>
@@ -282,7 +282,7 @@ describe('a receiver', () => {
     await webhook('remove', 'moved');
   });
 
-  it('that responds with 410 receives nothing until the webhook is resumed, and its webhook holds no history', async () => {
+  it('stops after status 410 until the webhook is resumed, and releases its history hold', async () => {
     await add('leaver', '--after', '0');
     receiver.reply = () => ({ status: receiver.taken.length < 30 ? 204 : 410 });
     await waitFor('it is disabled', async () =>
@@ -299,8 +299,8 @@ describe('a receiver', () => {
   });
 });
 
-describe('history after a reset', () => {
-  it('is sent again from the reset offset, with the same ids for the same events', async () => {
+describe('webhook after a reset', () => {
+  it('resends events after the reset offset with the same message ids', async () => {
     await add('back', '--after', '0');
     await taken(await stored());
     const firstDeliveries = [...receiver.taken];
@@ -323,8 +323,8 @@ describe('history after a reset', () => {
   });
 });
 
-describe('a standby', () => {
-  it('delivers nothing while the writer runs, and then continues at the cursor (repeated events have the same ids)', async () => {
+describe('webhook delivery by a standby', () => {
+  it('starts at the cursor when the writer stops, with the same message ids', async () => {
     const delivered = (run: IndexerRun, name: string) =>
       run.metric(`indexer_webhook_deliveries_total{webhook="${name}",result="delivered"}`);
     const standby = await world.run('ledger', env);
@@ -352,7 +352,7 @@ describe('a standby', () => {
   });
 });
 
-describe('pruned history', () => {
+describe('webhook with pruned history', () => {
   const prune = async (before: number): Promise<string> => {
     const lines: string[] = [];
     const words = ['--before', String(before), '--yes'];
@@ -360,7 +360,7 @@ describe('pruned history', () => {
     return lines.join('\n');
   };
 
-  it('is held for a webhook, and if the hold is removed, the list reports the events that were not sent', async () => {
+  it('prevents pruning until its hold is released, then lists the gap', async () => {
     await add('behind', '--after', '0');
     receiver.reply = () => ({ status: 503 });
     await waitFor('it was tried', () => (receiver.heard.length > 0 ? true : undefined));
@@ -378,7 +378,7 @@ describe('pruned history', () => {
     await webhook('remove', 'behind');
   });
 
-  it('is not sent to a disabled webhook, which resumes after it and reports the skipped events in the list', async () => {
+  it('resumes only after the pruned offset and lists the skipped range', async () => {
     await add('late', '--after', '20');
     receiver.reply = () => ({ status: 410 });
     await waitFor('it is disabled', async () =>

@@ -60,8 +60,8 @@ const observer: DeliveryOptions['observer'] = {
   webhookStuck: nothing,
 };
 
-describe('a receiver that responds with', () => {
-  it.each(Object.entries(answers))('%s receives one event at a time after the first events', async (_, answer) => {
+describe('webhook delivery to a hostile receiver', () => {
+  it.each(Object.entries(answers))('limits deliveries to one at a time after a response of %s', async (_, answer) => {
     const open = new Set<Socket>();
     /** Number of open connections whenever a connection is opened. */
     const crowd: number[] = [];

@@ -110,7 +110,7 @@ async function postTo(url: string, options: Partial<PosterOptions> = {}): Promis
 const refused = (problem: string) => ({ kind: 'refused', problem, retryAfterMs: undefined });
 const cut = (problem: string) => ({ ...refused(problem), isCut: true });
 
-describe('a receiver', () => {
+describe('Poster.post()', () => {
   it.each<[string, Answer | ReturnType<typeof refused>]>([
     ['/fine', { kind: 'delivered' }],
     ['/broken', { kind: 'refused', problem: 'status 500', retryAfterMs: 7_000 }],
@@ -133,21 +133,21 @@ describe('a receiver', () => {
     ['/gone-and-more', { kind: 'gone' }],
     ['/busy-and-more', { kind: 'away', problem: 'status 503', retryAfterMs: 7_000 }],
     ['/is-no-http', cut('no response: HPE_INVALID_CONSTANT')],
-  ])('at %s has the outcome that its response determines', async (path, expected) => {
+  ])('returns the outcome for the response of %s', async (path, expected) => {
     requestedPaths.length = 0;
     const limit = { timeoutMs: path.startsWith('/hangs') ? timeoutMs : longMs };
     expect(await postTo(`http://127.0.0.1:${String(port)}${path}`, limit)).toEqual(expected);
     expect(requestedPaths).toEqual([path]);
   });
 
-  it('that sends an endless response in chunks of one byte is read up to a limit', async () => {
+  it('stops reading an endless response of one-byte chunks at a limit', async () => {
     chunked = 0;
     await postTo(`http://127.0.0.1:${String(port)}/endless-chunks`);
     expect(chunked).toBeGreaterThan(0);
     expect(chunked).toBeLessThan(64 * 1024);
   });
 
-  it('that refuses connections is unavailable', async () => {
+  it('reports a refused connection as unavailable', async () => {
     const closed = createServer();
     const unused = await listening(closed);
     await new Promise((resolve) => closed.close(resolve));
@@ -157,7 +157,7 @@ describe('a receiver', () => {
     });
   });
 
-  it('whose certificate is not trusted is unavailable, and receives nothing', async () => {
+  it('reports an untrusted certificate as unavailable and sends nothing', async () => {
     const file = (name: string) => readFileSync(join(import.meta.dirname, '../support/certificates', name));
     const calls: string[] = [];
     const secure = createHttpsServer(
@@ -173,7 +173,7 @@ describe('a receiver', () => {
   });
 });
 
-describe('a host name', () => {
+describe('Poster.post() to a host name', () => {
   const url = () => `http://hooks.localhost:${String(port)}/fine`;
   /** Resolves each query to the next list of addresses, and to the last list after that. */
   const resolving = (...answers: readonly string[][]) => {
@@ -196,14 +196,14 @@ describe('a host name', () => {
     ['a loopback address and a forbidden one', 'loopback', ['127.0.0.1', '169.254.169.254'], 'no receiver'],
     ['a private address, without TLS', 'loopback', ['10.0.0.1'], 'not encrypted'],
     ['no address', 'loopback', [], 'it has no address'],
-  ])('that resolves to %s gets no connection', async (_what, reach, addresses, problem) => {
+  ])('opens no connection if the name resolves to %s', async (_what, reach, addresses, problem) => {
     requestedPaths.length = 0;
     const answer = await postTo(url(), { reach, ...resolving(addresses) });
     expect(answer).toMatchObject({ kind: 'away', problem: expect.stringContaining(problem) });
     expect(requestedPaths).toEqual([]);
   });
 
-  it('that later resolves to a forbidden address is resolved once per connection, and then rejected', async () => {
+  it('checks the resolved address for each new connection', async () => {
     requestedPaths.length = 0;
     const { questions, resolve } = resolving(['127.0.0.1'], ['169.254.169.254']);
     const poster = new Poster({ reach: 'loopback', connections: 1, timeoutMs: longMs, resolve });

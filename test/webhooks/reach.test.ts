@@ -39,20 +39,20 @@ const never = [
   'nonsense',
 ];
 
-describe('the allowed networks', () => {
+describe('refusedAddress()', () => {
   it.each([
     ['public', open],
     ['private', [...open, ...own]],
     ['loopback', [...open, ...own, ...here]],
-  ] as const)('%s include exactly their addresses', (reach, allowed) => {
+  ] as const)('allows exactly the addresses of the networks "%s"', (reach, allowed) => {
     const all = [...open, ...own, ...here, ...never];
     expect(all.filter((address) => refusedAddress(address, reach) === undefined)).toEqual(allowed);
   });
 });
 
-describe('a URL', () => {
+describe('refusedUrl()', () => {
   it.each(['https://hooks.example.com/a?b=c', 'https://93.184.216.34:8443/', 'https://[2606:2800:220:1::1]/'])(
-    '%s is accepted',
+    'accepts %s',
     (url) => {
       expect(refusedUrl(url, 'public')).toBeUndefined();
     },
@@ -68,14 +68,14 @@ describe('a URL', () => {
     'https://hooks.example.com/#here',
     'ftp://hooks.example.com/',
     'hooks',
-  ])('%s is rejected', (url) => {
+  ])('rejects %s', (url) => {
     expect(refusedUrl(url, 'public')).toBeTypeOf('string');
   });
 });
 
-describe('a URL of another machine', () => {
+describe('refusedUrl() for another machine', () => {
   it.each(['public', 'private', 'loopback'] as const)(
-    'is rejected without TLS if the allowed networks are %s',
+    'rejects URLs without TLS if the allowed networks are %s',
     (reach) => {
       for (const url of [
         'http://hooks.example.com/',
@@ -88,15 +88,15 @@ describe('a URL of another machine', () => {
   );
 });
 
-describe('the wait after a failure', () => {
-  it('doubles up to a limit, has a random half, and is never shorter than the receiver requests', () => {
+describe('webhook retry delay', () => {
+  it('doubles up to a limit, has a random half, and is at least Retry-After', () => {
     expect([1, 2, 3].map((failures) => backOff(failures, undefined, 0))).toEqual([125, 250, 500]);
     expect(backOff(3, undefined, 1)).toBe(1_000);
     expect(backOff(1_000, undefined, 1)).toBe(longestMs);
     expect(backOff(1, 60_000, 0)).toBe(60_000);
   });
 
-  it('can be requested in seconds or as a date, and is at most an hour', () => {
+  it('accepts Retry-After in seconds or as a date, up to one hour', () => {
     const now = Date.UTC(2026, 10, 25, 12);
     expect(retryAfter(undefined, now)).toBeUndefined();
     expect(retryAfter('soon', now)).toBeUndefined();

@@ -58,70 +58,75 @@ async function addWebhook(world: HistoryWorld, url: string): Promise<string> {
   return /whsec_\S+/.exec(lines.join('\n'))?.[0] ?? '';
 }
 
-it(`no event is lost over ${String(kills)} SIGKILLs of both sides`, { timeout: 60_000 + kills * 5_000 }, async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'webhooks-'));
-  const file = join(folder, 'received');
-  const world = await HistoryWorld.open(60);
-  const { LEDGER_URL: ledgerUrl = '', DATABASE_URL: databaseUrl = '' } = world.env();
-  const env = { INDEXER_START: 'genesis', INDEXER_BATCH_UPDATES: '10', INDEXER_WEBHOOK_NETWORKS: 'loopback' };
-  const start = (): Daemon => startDaemon({ ledgerUrl, databaseUrl, schema: 'ledger', env });
-  const port = await freePort();
-  await world.index('ledger', env);
-  const secret = await addWebhook(world, `http://127.0.0.1:${String(port)}/hooks`);
-  let receiver = await startReceiver(port, file, secret);
-  let daemon = start();
-  try {
-    const killIndexer = async (): Promise<void> => {
-      await daemon.kill();
-      daemon = start();
-    };
-    const killWithStandby = async (): Promise<void> => {
-      // Without this, the new process could get the writer lock first.
-      await daemon.logged('live');
-      const standby = start();
-      await standby.logged('standby');
-      await daemon.kill();
-      daemon = standby;
-    };
-    const replaceReceiver = async (awayMs: number): Promise<void> => {
-      await killReceiver(receiver);
-      await pause(awayMs);
-      receiver = await startReceiver(port, file, secret);
-    };
-    for (let killed = 0; killed < kills; killed += 1) {
+it(
+  `webhooks lose no event over ${String(kills)} SIGKILLs of indexer and receiver`,
+  { timeout: 60_000 + kills * 5_000 },
+  async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'webhooks-'));
+    const file = join(folder, 'received');
+    const world = await HistoryWorld.open(60);
+    const { LEDGER_URL: ledgerUrl = '', DATABASE_URL: databaseUrl = '' } = world.env();
+    const env = { INDEXER_START: 'genesis', INDEXER_BATCH_UPDATES: '10', INDEXER_WEBHOOK_NETWORKS: 'loopback' };
+    const start = (): Daemon => startDaemon({ ledgerUrl, databaseUrl, schema: 'ledger', env });
+    const port = await freePort();
+    await world.index('ledger', env);
+    const secret = await addWebhook(world, `http://127.0.0.1:${String(port)}/hooks`);
+    let receiver = await startReceiver(port, file, secret);
+    let daemon = start();
+    try {
+      const killIndexer = async (): Promise<void> => {
+        await daemon.kill();
+        daemon = start();
+      };
+      const killWithStandby = async (): Promise<void> => {
+        // Without this, the new process could get the writer lock first.
+        await daemon.logged('live');
+        const standby = start();
+        await standby.logged('standby');
+        await daemon.kill();
+        daemon = standby;
+      };
+      const replaceReceiver = async (awayMs: number): Promise<void> => {
+        await killReceiver(receiver);
+        await pause(awayMs);
+        receiver = await startReceiver(port, file, secret);
+      };
+      for (let killed = 0; killed < kills; killed += 1) {
+        world.grow(15);
+        // The kill can happen at any time, for example during a start, a write or a response.
+        await pause(100 + ((killed * 397) % 900));
+        const awayMs = (killed * 131) % 300;
+        if (killed % 5 === 4) {
+          // Both sides are killed at once, which counts as two kills.
+          killed += 1;
+          await Promise.all([killIndexer(), replaceReceiver(awayMs)]);
+        } else if (killed % 2 === 0) await replaceReceiver(awayMs);
+        else if (killed % 4 === 1) await killWithStandby();
+        else await killIndexer();
+      }
       world.grow(15);
-      // The kill can happen at any time, for example during a start, a write or a response.
-      await pause(100 + ((killed * 397) % 900));
-      const awayMs = (killed * 131) % 300;
-      if (killed % 5 === 4) {
-        // Both sides are killed at once, which counts as two kills.
-        killed += 1;
-        await Promise.all([killIndexer(), replaceReceiver(awayMs)]);
-      } else if (killed % 2 === 0) await replaceReceiver(awayMs);
-      else if (killed % 4 === 1) await killWithStandby();
-      else await killIndexer();
+      const end = world.sandbox.ledger.ledgerEnd();
+      await waitFor('everything is stored', async () => ((await world.checkpoint()) >= end ? true : undefined));
+      const all = await stored(databaseUrl);
+      const places = async (): Promise<ReadonlySet<string>> =>
+        new Set((await received(file)).map(({ place }) => place));
+      await waitFor('everything is accepted', async () => ((await places()).size >= all.length ? true : undefined));
+      const deliveries = await received(file);
+      expect(inOrder([...(await places())])).toEqual(all);
+      for (const found of byContract(deliveries).values()) expect(found).toEqual(inOrder(found));
+      const pairs = new Set(deliveries.map(({ id, place }) => `${id} ${place}`));
+      expect(pairs.size).toBe(all.length);
+      expect(new Set(deliveries.map(({ id }) => id)).size).toBe(all.length);
+      expect(await query(databaseUrl, 'select from ledger.webhook_dead_letters')).toEqual([]);
+      process.stdout.write(
+        `${String(kills)} kills: ${String(all.length)} events, ${String(deliveries.length - all.length)} twice\n`,
+      );
+    } finally {
+      await daemon.kill();
+      await killReceiver(receiver);
+      await world.close();
+      await query(process.env['TEST_POSTGRES_URL'] ?? '', `drop role if exists ${role}`);
+      await rm(folder, { recursive: true });
     }
-    world.grow(15);
-    const end = world.sandbox.ledger.ledgerEnd();
-    await waitFor('everything is stored', async () => ((await world.checkpoint()) >= end ? true : undefined));
-    const all = await stored(databaseUrl);
-    const places = async (): Promise<ReadonlySet<string>> => new Set((await received(file)).map(({ place }) => place));
-    await waitFor('everything is accepted', async () => ((await places()).size >= all.length ? true : undefined));
-    const deliveries = await received(file);
-    expect(inOrder([...(await places())])).toEqual(all);
-    for (const found of byContract(deliveries).values()) expect(found).toEqual(inOrder(found));
-    const pairs = new Set(deliveries.map(({ id, place }) => `${id} ${place}`));
-    expect(pairs.size).toBe(all.length);
-    expect(new Set(deliveries.map(({ id }) => id)).size).toBe(all.length);
-    expect(await query(databaseUrl, 'select from ledger.webhook_dead_letters')).toEqual([]);
-    process.stdout.write(
-      `${String(kills)} kills: ${String(all.length)} events, ${String(deliveries.length - all.length)} twice\n`,
-    );
-  } finally {
-    await daemon.kill();
-    await killReceiver(receiver);
-    await world.close();
-    await query(process.env['TEST_POSTGRES_URL'] ?? '', `drop role if exists ${role}`);
-    await rm(folder, { recursive: true });
-  }
-});
+  },
+);

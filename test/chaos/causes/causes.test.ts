@@ -10,7 +10,7 @@ import { allCauses } from './causes.ts';
 import { elsewhere } from './elsewhere.ts';
 import { causesMarkdown, tableIn } from './table.ts';
 
-it('the table of causes is in docs/runbook/causes.md (if not, run npm run chaos -- --tier causes)', () => {
+it('docs/runbook/causes.md contains the current table of causes (update: npm run chaos -- --tier causes)', () => {
   const runbook = join(root, 'docs/runbook');
   expect(tableIn(readFileSync(join(runbook, 'causes.md'), 'utf8'))).toBe(causesMarkdown(allCauses, runbook));
 });
@@ -19,7 +19,7 @@ it('the table of causes links to the runbook section of each alert', () => {
   expect(causesMarkdown(allCauses, join(root, 'docs/runbook'))).not.toMatch(/[ ,|]Indexer/);
 });
 
-it('the table of causes has each code of a running indexer, or names the test that provokes it', () => {
+it('the table of causes or the list of other tests contains each code of a running indexer', () => {
   const provoked = new Set(allCauses.flatMap(({ soon, later }) => [soon.code, later?.code]));
   const codes = Object.keys({ ...ledgerCodes, ...storeCodes, ...streamCodes });
   const expected = codes.filter((code) => !provoked.has(code as never));
@@ -29,13 +29,13 @@ it('the table of causes has each code of a running indexer, or names the test th
 /** Path of the test, or of the folder of tests, at the beginning of the text. */
 const pathIn = (text: string): string | undefined => /^test\/[\w./-]*\w/.exec(text)?.[0];
 
-it('the list of other tests names existing files', () => {
+it('the list of other tests names only existing files', () => {
   const named = Object.values(elsewhere).flatMap((text) => pathIn(text) ?? []);
   expect(named.length).toBeGreaterThan(30);
   expect(named.filter((path) => !existsSync(join(root, path)))).toEqual([]);
 });
 
-it('the list of other tests names tests that contain the code', () => {
+it('the list of other tests names only tests that contain the error code', () => {
   const files = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' }).map((name) => `test/${name}`);
   const isIn = (code: string, path: string): boolean =>
     files

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { mutants } from './mutants.ts';
 
-it.each(mutants)('$name', ({ file, line }) => {
+it.each(mutants)('the line to mutate occurs exactly once in dist: $name', ({ file, line }) => {
   const text = readFileSync(new URL(`../../../dist/${file}`, import.meta.url), 'utf8');
   expect(text.split(line)).toHaveLength(2);
 });

@@ -8,18 +8,18 @@ const root = join(import.meta.dirname, '../../..');
 const all = areas.flatMap(({ name: area, defects }) => defects.map((defect) => ({ area, ...defect })));
 
 describe('test/planted', () => {
-  it('has every file in the list of areas, under the name of its area', () => {
+  it('contains one file per listed area, with the name of the area', () => {
     const files = readdirSync(join(root, 'test/planted')).map((file) => file.replace(/\.ts$/u, ''));
     const named = areas.map(({ name }) => name);
     expect([...named, 'areas', 'planted'].sort()).toEqual(files.sort());
   });
 
-  it('has at least three bugs in each area, and unique names', () => {
+  it('contains at least three bugs per area, with unique names', () => {
     expect(areas.filter(({ defects }) => defects.length < 3)).toEqual([]);
     expect(new Set(all.map(({ name }) => name)).size).toBe(all.length);
   });
 
-  it('has exactly one position and an existing test file for each bug', () => {
+  it('injects each bug at exactly one line and names an existing test file', () => {
     const wrong = all.flatMap(({ area, name, file, line, instead, test }) => {
       const times = existsSync(join(root, file)) ? readFileSync(join(root, file), 'utf8').split(line).length - 1 : 0;
       return [

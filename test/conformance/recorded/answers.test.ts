@@ -33,7 +33,7 @@ async function bothAnswers(url: string, recorded: Recorded, bearer?: string): Pr
   return [comparable(actual, frames, ignored), comparable(expected, frames, ignored)];
 }
 
-describe('a participant without authorization', () => {
+describe('sandbox without authorization', () => {
   const recorded = recordings('errors.json');
   let sandbox: Sandbox;
   beforeAll(async () => {
@@ -49,8 +49,8 @@ describe('a participant without authorization', () => {
   });
 });
 
-describe('the response with the version', () => {
-  it('has every recorded feature, with the same limits', async () => {
+describe('GET /v2/version', () => {
+  it('returns every recorded feature with the same limits', async () => {
     await using sandbox = await startSandbox();
     const answer = await fetch(`${sandbox.url}/v2/version`);
     const { version, ...features } = JSON.parse(fixture('recordings/core/version.json')) as {
@@ -61,7 +61,7 @@ describe('the response with the version', () => {
   });
 });
 
-describe('a user who may administer but not read', () => {
+describe('user without read rights', () => {
   const recorded = recordings('auth/errors-of-a-user-without-read-rights.json');
   let sandbox: Sandbox;
   beforeAll(async () => {
@@ -71,7 +71,7 @@ describe('a user who may administer but not read', () => {
     await sandbox.close();
   });
 
-  it.each(recorded)('gets the recorded response to “$name”', async (one) => {
+  it.each(recorded)('receives the recorded response to “$name”', async (one) => {
     // The request was recorded without a header, because the recording is of the response to an untrusted client.
     const bearer = one.name === 'updates no auth' ? undefined : await token(signer, { sub: 'participant_admin' });
     const [actual, expected] = await bothAnswers(sandbox.url, one, bearer);
@@ -84,7 +84,7 @@ interface HttpCase {
   readonly http: string;
 }
 
-describe('a rejected token', () => {
+describe('rejected token', () => {
   const cases = fixtureLines('recordings/auth/http-refusals.jsonl').map((line) => JSON.parse(line) as HttpCase);
   const headers: Readonly<Record<string, () => Promise<string>>> = {
     'no-token': () => Promise.resolve('Bearer'),
@@ -94,7 +94,7 @@ describe('a rejected token', () => {
     'bad-signature': async () => `Bearer ${await token(sharedSecret('another secret of the same length or so'))}`,
   };
 
-  it.each(cases)('gets the recorded response over HTTP: $case', async ({ case: name, http }) => {
+  it.each(cases)('receives the recorded HTTP response: $case', async ({ case: name, http }) => {
     await using sandbox = await startSandbox({ auth: { secret, users } });
     const authorization = (await headers[name]?.()) ?? '';
     const answer = await fetch(`${sandbox.url}/v2/state/ledger-end`, { headers: { authorization } });
@@ -118,7 +118,7 @@ const usual: Partial<Recorded> = {
 };
 const usualHttp: Partial<Recorded> = { headers: { 'content-type': 'application/json' } };
 
-describe('a pruned participant', () => {
+describe('pruned sandbox', () => {
   const [offsets, ...kept] = recordings('pruned/answers.json') as readonly (Recorded & { readonly p?: object })[];
   const recorded = kept.map((one): Recorded => ({ ...(one.answer === undefined ? usual : usualHttp), ...one }));
   let sandbox: Sandbox;

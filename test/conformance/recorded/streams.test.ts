@@ -54,8 +54,8 @@ async function past(time: number): Promise<void> {
   while (Date.now() < time) await new Promise((resolve) => setTimeout(resolve, time - Date.now()));
 }
 
-describe('a stream whose token expires', () => {
-  it('stays open and idle until the next element is due, then reports the expiry and ends with 1000', async () => {
+describe('stream with an expired token', () => {
+  it('reports the expiry when the next element is due, and closes with 1000', async () => {
     await using sandbox = await startSandbox(secured);
     generateHistory(sandbox.ledger, { seed: 1, updates: 3 });
     const end = endsIn(1_500);
@@ -80,8 +80,8 @@ describe('a stream whose token expires', () => {
   });
 });
 
-describe('a stream whose user loses a right', () => {
-  it('ends with STALE_STREAM_AUTHORIZATION and 1000, although no element is due', async () => {
+describe('stream after a change of user rights', () => {
+  it('ends with STALE_STREAM_AUTHORIZATION before the next element', async () => {
     await using sandbox = await startSandbox(secured);
     generateHistory(sandbox.ledger, { seed: 1, updates: 3 });
     const stream = open(sandbox, updates, after(0), await token(signer, { sub: 'reader' }));
@@ -100,11 +100,11 @@ describe('a stream whose user loses a right', () => {
   });
 });
 
-describe('a participant that stops', () => {
+describe('sandbox shutdown or restore', () => {
   it.each([
-    ['updates', updates, (): object => after(0)],
-    ['a list of contracts, in its middle,', contracts, activeAt],
-  ] as const)('ends %s with 1006, without an error frame', async (_what, path, request) => {
+    ['an update stream', updates, (): object => after(0)],
+    ['an active-contracts list', contracts, activeAt],
+  ] as const)('closes %s with 1006 and without an error frame on shutdown', async (_what, path, request) => {
     const sandbox = await startSandbox({ faults: { slowFrames: { delayMs: 20 } } });
     generateHistory(sandbox.ledger, { seed: 1, updates: 60 });
     const stream = open(sandbox, path, request(sandbox.ledger.ledgerEnd()));
@@ -115,7 +115,7 @@ describe('a participant that stops', () => {
     expect(stream.frames.join('\n')).not.toContain('errorCategory');
   });
 
-  it('does not send new updates to a stream that was waiting before the participant was restored', async () => {
+  it('closes idle streams with 1006 and sends no new updates on restore', async () => {
     await using sandbox = await startSandbox();
     generateHistory(sandbox.ledger, { seed: 1, updates: 60 });
     const end = sandbox.ledger.ledgerEnd();
@@ -130,9 +130,9 @@ describe('a participant that stops', () => {
   });
 
   it.each([
-    ['updates', updates, (): object => after(0)],
-    ['a list of contracts, in its middle,', contracts, activeAt],
-  ] as const)('and is restored also ends %s with 1006', async (_what, path, request) => {
+    ['an update stream', updates, (): object => after(0)],
+    ['an active-contracts list', contracts, activeAt],
+  ] as const)('closes %s with 1006 on restore', async (_what, path, request) => {
     await using sandbox = await startSandbox({ faults: { slowFrames: { delayMs: 20 } } });
     generateHistory(sandbox.ledger, { seed: 1, updates: 60 });
     const stream = open(sandbox, path, request(sandbox.ledger.ledgerEnd()));
@@ -163,13 +163,13 @@ async function reassign(sandbox: Sandbox): Promise<void> {
   await move({ AssignCommand: { value: { reassignmentId, source, target } } }, 'arrive');
 }
 
-describe('the contents of streams', () => {
+describe('sandbox streams', () => {
   const names = ['updates-ledger-effects.jsonl', 'updates-acs-delta.jsonl', 'active-contracts.jsonl'];
   const recorded = ['core', 'two-synchronizers'].flatMap((of) =>
     names.flatMap((name) => fixtureLines(`recordings/${of}/${name}`)),
   );
 
-  it('have every recorded form of update, event and entry', async () => {
+  it('contain every recorded form of update, event and entry', async () => {
     await using sandbox = await eventful('3.5');
     const { ledger } = sandbox;
     authorize(ledger, ledger.participantId, true);

@@ -47,19 +47,19 @@ const denied: Pick<ErrorRow, 'code' | 'facts' | 'httpStatus'> = {
 export const accessRows: readonly ErrorRow[] = [
   { ...user, says: 'no token', sandbox: secured, ...updatesRefused(after(0)) },
   { ...user, ...as('reader', -1_000), says: 'a token that expired yesterday', ...updatesRefused(after(0)) },
-  { ...user, ...as('reader', 600_000), says: 'a token that lives too long', ...updatesRefused(after(0)) },
+  { ...user, ...as('reader', 600_000), says: 'a token with an excessive lifetime', ...updatesRefused(after(0)) },
   { ...denied, ...as('nobody'), says: 'no right to read', ...updatesRefused(after(0)) },
   { ...denied, ...as('nobody'), says: 'no right to read contracts', ...contractsRefused(activeAt(5)) },
   {
     ...denied,
     ...as('stranger'),
-    says: 'an unknown user, refused at the handshake already',
+    says: 'an unknown user at the handshake',
     remedy: /create the user/,
     ...updatesRefused(after(0)),
   },
   {
     ...as('reader', 400),
-    says: 'a token that ends while the stream runs',
+    says: 'a token that expires during the stream',
     code: 'LEDGER_TOKEN_EXPIRED',
     facts: wire('ACCESS_TOKEN_EXPIRED', 2, 10, { retryInfo: '1 second', traceId: undefined }),
     httpStatus: 409,
@@ -68,7 +68,7 @@ export const accessRows: readonly ErrorRow[] = [
   },
   {
     ...as('reader'),
-    says: 'rights that change while the stream runs',
+    says: 'rights that change during the stream',
     code: 'LEDGER_STALE_AUTHORIZATION',
     facts: wire('STALE_STREAM_AUTHORIZATION', 2, 10, { retryInfo: '1 second' }),
     httpStatus: 409,

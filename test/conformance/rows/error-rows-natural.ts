@@ -48,7 +48,7 @@ const pruning: readonly ErrorRow[] = [
   },
   {
     ...pruned,
-    says: 'pruning past the position of a reader',
+    says: 'pruning past the position of a stream',
     facts: wire('PARTICIPANT_PRUNED_DATA_ACCESSED', 9, 9, { earliestOffset: 1 }),
     ws: (stage) => {
       stage.sandbox.faults.streamFailure = { failure: 'PARTICIPANT_PRUNED_DATA_ACCESSED', afterFrames: 2 };
@@ -77,23 +77,26 @@ const tooLate: Pick<ErrorRow, 'code' | 'facts' | 'httpStatus'> = {
 };
 
 const requests: readonly ErrorRow[] = [
-  { ...tooLate, says: 'a begin after the ledger end', ...updatesRefused(after(1_000)) },
-  { ...tooLate, says: 'an end after the ledger end', ...updatesRefused(after(0, { endInclusive: 1_000 })) },
+  { ...tooLate, says: 'a begin offset after the ledger end', ...updatesRefused(after(1_000)) },
+  { ...tooLate, says: 'an end offset after the ledger end', ...updatesRefused(after(0, { endInclusive: 1_000 })) },
   { ...tooLate, says: 'active contracts after the ledger end', ...contractsRefused(activeAt(1_000)) },
   {
-    ...invalid('an end before the begin', 'OFFSET_OUT_OF_RANGE', 9, 9),
+    ...invalid('an end offset before the begin offset', 'OFFSET_OUT_OF_RANGE', 9, 9),
     ...updatesRefused(after(5, { endInclusive: 2 })),
   },
-  { ...invalidOffset('a negative begin', 'NEGATIVE_OFFSET'), ...updatesRefused(after(-1)) },
-  { ...invalidOffset('a negative snapshot', 'NEGATIVE_OFFSET'), ...contractsRefused(activeAt(-1)) },
-  { ...invalidOffset('an end of zero', 'NON_POSITIVE_OFFSET'), ...updatesRefused(after(0, { endInclusive: 0 })) },
+  { ...invalidOffset('a negative begin offset', 'NEGATIVE_OFFSET'), ...updatesRefused(after(-1)) },
+  { ...invalidOffset('a negative activeAtOffset', 'NEGATIVE_OFFSET'), ...contractsRefused(activeAt(-1)) },
+  {
+    ...invalidOffset('an end offset of zero', 'NON_POSITIVE_OFFSET'),
+    ...updatesRefused(after(0, { endInclusive: 0 })),
+  },
   {
     ...invalid('a descending order without an end', 'DESCENDING_ORDER_MISSING_END', 8, 3),
     ...updatesRefused(after(0, { descendingOrder: true })),
   },
-  { ...invalid('no format at all', 'INVALID_ARGUMENT', 8, 3), ...updatesRefused({ beginExclusive: 0 }) },
+  { ...invalid('a request without a format', 'INVALID_ARGUMENT', 8, 3), ...updatesRefused({ beginExclusive: 0 }) },
   {
-    ...invalid('new and legacy format at once', 'INVALID_ARGUMENT', 8, 3),
+    ...invalid('a request with new and legacy formats', 'INVALID_ARGUMENT', 8, 3),
     ...updatesRefused(after(0, { verbose: true })),
   },
   {
@@ -119,11 +122,14 @@ const names: readonly ErrorRow[] = [
     ...updatesRefused(after(0, template('#nope:Iou:Iou'))),
   },
   {
-    ...unknownName('a template the package has not', 'NO_TEMPLATES_FOR_PACKAGE_NAME_AND_QUALIFIED_NAME'),
+    ...unknownName('a template that the package does not contain', 'NO_TEMPLATES_FOR_PACKAGE_NAME_AND_QUALIFIED_NAME'),
     ...updatesRefused(after(0, template('#model-tests:Iou:Nope'))),
   },
   {
-    ...unknownName('an interface the package has not', 'NO_INTERFACE_FOR_PACKAGE_NAME_AND_QUALIFIED_NAME'),
+    ...unknownName(
+      'an interface that the package does not contain',
+      'NO_INTERFACE_FOR_PACKAGE_NAME_AND_QUALIFIED_NAME',
+    ),
     ...updatesRefused(after(0, interfaceNamed('#model-tests:Iou:Nope'))),
   },
 ];
@@ -171,7 +177,7 @@ const lookups: readonly ErrorRow[] = [
 
 const limits: readonly ErrorRow[] = [
   {
-    says: 'a list that is longer than the node allows',
+    says: 'a list longer than the node limit',
     code: 'LEDGER_REQUEST_INVALID',
     facts: wire('JSON_API_MAXIMUM_LIST_ELEMENTS_NUMBER_REACHED', 2, 10),
     httpStatus: 413,
@@ -200,7 +206,7 @@ const limits: readonly ErrorRow[] = [
     ws: streamed('/v2/updates', []),
   },
   {
-    says: 'a response that takes the node too long',
+    says: 'a response timeout of the node',
     code: 'LEDGER_UNAVAILABLE',
     facts: { httpStatus: 503 },
     message: /HTTP 503: The server was not able to produce a timely response/,
@@ -211,7 +217,7 @@ const limits: readonly ErrorRow[] = [
 
 const addresses: readonly ErrorRow[] = [
   {
-    says: 'a path prefix the participant has not',
+    says: 'a path prefix that the participant does not serve',
     code: 'LEDGER_NOT_A_LEDGER',
     facts: { httpStatus: 404 },
     message: /no such endpoint \(HTTP 404\)/,

@@ -210,7 +210,7 @@ export const scriptedRows: readonly ErrorRow[] = [
   ),
   stray(
     'LEDGER_UNAVAILABLE',
-    'the page of a proxy',
+    'an HTML error page of a proxy',
     { status: 502, type: 'text/html', content: page },
     /HTTP 502 with a web page/,
   ),

@@ -9,11 +9,9 @@ export const authorizationFaults: readonly Fault[] = [
       'Renews it at 80 % of its life between two batches. If too late, the stream is idle until the ledger has something for it, and is then reopened (see A12)',
     tests: {
       'test/e2e/token-file.slow.test.ts': [
-        'that is renewed in time makes the stream use the new token under load and when idle, without a phase change',
+        'reopens the stream with each renewed token, under load and when idle, without backoff',
       ],
-      'test/e2e/seed.slow.test.ts': [
-        'continues without parking however many tokens expire, if entries are stored with each token',
-      ],
+      'test/e2e/seed.slow.test.ts': ['continues after five expired tokens if entries were stored with each token'],
     },
   },
   {
@@ -30,7 +28,7 @@ export const authorizationFaults: readonly Fault[] = [
     indexer: 'Parks; rows stay, the filter is not narrowed',
     tests: {
       'test/e2e/ledger-errors.slow.test.ts': ['parks when the right to read is revoked, and keeps its rows'],
-      'test/history/followed.slow.test.ts': ['park the indexer, which keeps its rows and does not narrow its filter'],
+      'test/history/followed.slow.test.ts': ['park the indexer, and stored rows stay unchanged'],
     },
   },
   {
@@ -38,9 +36,7 @@ export const authorizationFaults: readonly Fault[] = [
     fault: 'The configured filter differs from the stored one',
     indexer: 'Parks with the command that accepts it',
     tests: {
-      'test/history/filter.slow.test.ts': [
-        'parks the indexer, changes nothing, and the error names the command that accepts the filter',
-      ],
+      'test/history/filter.slow.test.ts': ['parks the indexer without changes, and the error names filter accept'],
     },
   },
   {
@@ -48,8 +44,8 @@ export const authorizationFaults: readonly Fault[] = [
     fault: 'The token is refused',
     indexer: 'Gets two new ones, then parks',
     tests: {
-      'test/e2e/bad-input.slow.test.ts': ['parks the indexer without writes after retrying a rejected token'],
-      'test/e2e/oidc.slow.test.ts': ['parks after two new tokens when the participant requires another audience'],
+      'test/e2e/bad-input.slow.test.ts': ['parks without writes after retries with a rejected token'],
+      'test/e2e/oidc.slow.test.ts': ['parks after two token renewals if the participant requires another audience'],
     },
   },
   {
@@ -57,9 +53,9 @@ export const authorizationFaults: readonly Fault[] = [
     fault: 'The identity provider is down, slow, or returns a web page',
     indexer: 'Uses the old token until it expires, then retries',
     tests: {
-      'test/e2e/oidc.slow.test.ts': ['survives an outage of the provider that is longer than the lifetime of a token'],
+      'test/e2e/oidc.slow.test.ts': ['resumes after a provider outage that is longer than the token lifetime'],
       'test/ledger/access/oauth.slow.test.ts': [
-        'causes a timeout if it does not respond, or if it stops in the middle of a response',
+        'times out if the provider does not respond or stops in the middle of a response',
       ],
     },
   },
@@ -69,8 +65,8 @@ export const authorizationFaults: readonly Fault[] = [
     indexer: 'Reads it at every connect; uses the last good token until it expires or is refused',
     tests: {
       'test/faults/authorization.slow.test.ts': [
-        'that is empty, missing, invalid or a swapped link does not interrupt the stream while the last token is valid',
-        'is reported as invalid if the last token has expired or was rejected',
+        'may be empty, missing, invalid or replaced while the last token is valid',
+        'causes LEDGER_TOKEN_MALFORMED after the last token has expired or was rejected',
       ],
     },
   },
@@ -79,9 +75,11 @@ export const authorizationFaults: readonly Fault[] = [
     fault: 'The wall clock is wrong',
     indexer: 'Measures token life with the monotonic clock',
     tests: {
-      'test/ledger/access/oauth.slow.test.ts': ['have the lifetime that the provider states'],
+      'test/ledger/access/oauth.slow.test.ts': [
+        'uses the lifetime that the provider states, even if the local clock differs',
+      ],
       'test/ledger/access/token.test.ts': [
-        'is limited by its claims if the wall clock is wrong, and there is always a pause between renewals',
+        'is limited by its claims if the wall clock is wrong, and has a pause before renewal',
       ],
     },
   },
@@ -90,7 +88,7 @@ export const authorizationFaults: readonly Fault[] = [
     fault: 'A token with characters that a handshake cannot carry',
     indexer: 'Parks, without printing it',
     tests: {
-      'test/faults/authorization.slow.test.ts': ['parks the indexer and is not printed'],
+      'test/faults/authorization.slow.test.ts': ['parks the indexer, and is not logged'],
     },
   },
   {
@@ -98,7 +96,7 @@ export const authorizationFaults: readonly Fault[] = [
     fault: 'Background requests are refused, the stream is not',
     indexer: 'Gets one new token; the stream continues',
     tests: {
-      'test/faults/authorization.slow.test.ts': ['request only one new token in total'],
+      'test/faults/authorization.slow.test.ts': ['cause at most one token request'],
     },
   },
   {
@@ -106,7 +104,7 @@ export const authorizationFaults: readonly Fault[] = [
     fault: 'The token would be sent in clear text to another machine',
     indexer: 'Exits with 78 and sends nothing',
     tests: {
-      'test/e2e/bad-input.slow.test.ts': ['ends the program with 78 if the token would be sent in clear text'],
+      'test/e2e/bad-input.slow.test.ts': ['exits with 78 if the token would be sent in clear text'],
     },
   },
   {
@@ -115,7 +113,7 @@ export const authorizationFaults: readonly Fault[] = [
     indexer: 'Not ready after ten seconds; moves the stream to the new token',
     tests: {
       'test/e2e/ledger-timeout.long.test.ts': [
-        'is not ready after ten seconds and reports why, until it reads a renewed token and reopens the stream with it',
+        'is not ready after ten seconds with an expired token, until the token is renewed',
       ],
     },
   },
@@ -125,8 +123,8 @@ export const authorizationFaults: readonly Fault[] = [
     indexer: 'Ends the wait within seconds, parked or not',
     tests: {
       'test/e2e/ledger-timeout.long.test.ts': [
-        'resumes within seconds when its rejected token is replaced',
-        'resumes within seconds when missing rights are granted',
+        'resumes when its rejected token is replaced',
+        'does not reconnect until missing rights are granted, then resumes',
       ],
     },
   },
@@ -135,8 +133,12 @@ export const authorizationFaults: readonly Fault[] = [
     fault: 'A token lives too long, has expired, is not yet valid, has no audience',
     indexer: 'Names the reason that the token itself contains',
     tests: {
-      'test/ledger/transport/refused-stream.test.ts': ['reports the visible flaw of the token'],
-      'test/cli/check.slow.test.ts': ['fails for a wrong or expired token, and warns about one without an audience'],
+      'test/ledger/transport/refused-stream.test.ts': [
+        'reports the flaw of a token that is rejected by a handshake, a frame or a close',
+      ],
+      'test/cli/check.slow.test.ts': [
+        'fails for an invalid or expired token, and warns about a token without an audience',
+      ],
     },
   },
 ];

@@ -7,8 +7,8 @@ export const connectionFaults: readonly Fault[] = [
     fault: 'The connection is refused, or the host name cannot be resolved',
     indexer: 'Retries forever; live, not ready',
     tests: {
-      'test/e2e/bad-input.slow.test.ts': ['is retried without writes when the port is closed'],
-      'test/faults/connection.long.test.ts': ['is retried indefinitely, because the name may become resolvable again'],
+      'test/e2e/bad-input.slow.test.ts': ['retries without writes if the port is closed'],
+      'test/faults/connection.long.test.ts': ['makes the indexer back off and retry'],
     },
   },
   {
@@ -16,7 +16,7 @@ export const connectionFaults: readonly Fault[] = [
     fault: 'The ledger restarts, refuses connections, returns 503',
     indexer: 'Retries',
     tests: {
-      'test/faults/connection.long.test.ts': ['is retried after RST, a timeout or a response of 503'],
+      'test/faults/connection.long.test.ts': ['is retried after connection resets and 503 responses'],
     },
   },
   {
@@ -28,7 +28,7 @@ export const connectionFaults: readonly Fault[] = [
         'is reopened without losing updates when it breaks in the middle of a frame',
       ],
       'test/chaos/campaign.long.test.ts': [
-        'the indexer stores the same rows when it is killed before every fortieth message of both connections',
+        'the indexer stores the same rows when killed before every 40th message of both connections',
       ],
     },
   },
@@ -37,7 +37,7 @@ export const connectionFaults: readonly Fault[] = [
     fault: 'Half open: nothing arrives, nothing is closed',
     indexer: 'Closes it after two unanswered pings',
     tests: {
-      'test/faults/connection.long.test.ts': ['is closed when it is half open and pings get no response'],
+      'test/faults/connection.long.test.ts': ['is closed if pings get no response'],
     },
   },
   {
@@ -53,9 +53,7 @@ export const connectionFaults: readonly Fault[] = [
     fault: 'Pings are answered, the stream is dead',
     indexer: 'Reopens it after 120 s without a frame while the ledger end rises',
     tests: {
-      'test/faults/silence.slow.test.ts': [
-        'a stream without updates is reopened when the ledger end stays past the checkpoint',
-      ],
+      'test/faults/silence.slow.test.ts': ['an idle stream is reopened if the ledger end stays past the checkpoint'],
     },
   },
   {
@@ -64,7 +62,7 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Keeps pinging, and tolerates missing pongs while paused',
     tests: {
       'test/ledger/transport/frame-stream.test.ts': [
-        'continues to ping while the stream is paused, does not time out, and the stream can be resumed',
+        'continues to ping while the stream is paused and after it is resumed',
         'disconnects from a ledger that does not respond to pings after a pause',
       ],
     },
@@ -74,10 +72,8 @@ export const connectionFaults: readonly Fault[] = [
     fault: 'The ledger sends faster than Postgres writes',
     indexer: 'Pauses the socket; memory stays bounded',
     tests: {
-      'test/pipeline/inbox.test.ts': [
-        'pauses the socket once when full and resumes it when half is free, by frames and by bytes',
-      ],
-      'test/faults/process.long.test.ts': ['stays within its memory, because buffers are bounded'],
+      'test/pipeline/inbox.test.ts': ['pauses the socket once when full, and resumes it when half is free'],
+      'test/faults/process.long.test.ts': ['stays below 300 MiB while the ledger sends 400 MB'],
     },
   },
   {
@@ -86,7 +82,7 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Stores what came before, parks with its position',
     tests: {
       'test/faults/connection.long.test.ts': [
-        'larger than LEDGER_MAX_FRAME_BYTES parks the indexer with its position, after everything before it is stored',
+        'parks the indexer with its position if it exceeds LEDGER_MAX_FRAME_BYTES',
       ],
     },
   },
@@ -95,7 +91,7 @@ export const connectionFaults: readonly Fault[] = [
     fault: 'A small compressed frame that becomes a large one',
     indexer: 'Never offers compression',
     tests: {
-      'test/faults/connection.long.test.ts': ['is never offered, so that a small frame cannot expand into a large one'],
+      'test/faults/connection.long.test.ts': ['is not offered in the handshake'],
     },
   },
   {
@@ -104,8 +100,8 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Requests it again, then parks with its position',
     tests: {
       'test/faults/connection.long.test.ts': [
-        'that is %s is requested again, then parks the indexer with its position',
-        'that is damaged once (%s) is stored when it is sent again',
+        'is requested again, then parks the indexer, if it is %s',
+        'is stored on the second attempt if it is damaged once (%s)',
       ],
     },
   },
@@ -115,13 +111,11 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Joins them; stores it raw, or parks if it names contracts; treats them as absent',
     tests: {
       'test/faults/connection.long.test.ts': [
-        'in two fragments is read as one frame',
-        'of an unknown kind is stored unchanged',
+        'is read completely if it arrives in two fragments',
+        'is stored and counted as unknown if its kind is unknown',
       ],
-      'test/ledger/frames/decode.test.ts': ['accepts an absent field, or rejects it with path and offset'],
-      'test/faults/unknown.slow.test.ts': [
-        'parks the stream with kind and offset if an update of an unknown kind names contracts',
-      ],
+      'test/ledger/frames/decode.test.ts': ['accepts a missing field or reports its path and offset: %s'],
+      'test/faults/unknown.slow.test.ts': ['parks the indexer if an update of an unknown kind names contracts'],
     },
   },
   {
@@ -129,8 +123,8 @@ export const connectionFaults: readonly Fault[] = [
     fault: 'Any damaged frame',
     indexer: 'Decodes or refuses it, and fails in no other way',
     tests: {
-      'test/fuzz/decoder.long.test.ts': ['damaged frames is decoded or rejected'],
-      'test/ledger/frames/decode.test.ts': ['are decoded or rejected if their text is truncated or patched'],
+      'test/fuzz/decoder.long.test.ts': ['the decoder decodes or rejects each of'],
+      'test/ledger/frames/decode.test.ts': ['decode or reject truncated or patched text, without any other error'],
     },
   },
   {
@@ -138,7 +132,7 @@ export const connectionFaults: readonly Fault[] = [
     fault: 'The stream closes cleanly (1000, 1001, 1011)',
     indexer: 'Reopens it, because updates have no end',
     tests: {
-      'test/faults/connection.long.test.ts': ['is not treated as completed when it is closed with 1000, 1001 or 1011'],
+      'test/faults/connection.long.test.ts': ['is reopened after a close with 1000, 1001 or 1011'],
     },
   },
   {
@@ -147,9 +141,9 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Follows the error, not the close code, also if the error has no text',
     tests: {
       'test/ledger/transport/frame-stream.test.ts': [
-        'are distinguished from an error frame, and the error has precedence over a later clean close',
+        'end with the error of an error frame, even if a clean close follows',
       ],
-      'test/faults/connection.long.test.ts': ['are recognized even if they have no text'],
+      'test/faults/connection.long.test.ts': ['are recognized by their code if they have no message'],
     },
   },
   {
@@ -165,8 +159,8 @@ export const connectionFaults: readonly Fault[] = [
     fault: 'An update or an OffsetCheckpoint arrives twice',
     indexer: 'Drops the repetition',
     tests: {
-      'test/faults/connection.long.test.ts': ['permits repeated updates and checkpoints, which are ignored'],
-      'test/faults/order.slow.test.ts': ['permits a repetition of an update at its offset'],
+      'test/faults/connection.long.test.ts': ['ignores repeated updates and checkpoints'],
+      'test/faults/order.slow.test.ts': ['permits a repeated update at its offset'],
     },
   },
   {
@@ -175,8 +169,8 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Writes nothing of the batch, retries, parks the third time',
     tests: {
       'test/faults/connection.long.test.ts': [
-        'is checked, and updates in wrong order are rejected and park the indexer the third time',
-        'is accepted if a wrong order is corrected on the next attempt',
+        'parks the indexer if the order is wrong three times',
+        'accepts a correct order on the second attempt',
       ],
     },
   },
@@ -187,8 +181,8 @@ export const connectionFaults: readonly Fault[] = [
       'As out of order. If the OffsetCheckpoint is committed, stores the update at its offset, provided the ledger has it there',
     tests: {
       'test/faults/order.slow.test.ts': [
-        'leads to the rejection of an update %s its offset, and nothing of the batch is stored',
-        'does not hide an earlier update that arrives after its commit, and the update is stored at its offset',
+        'causes the rejection of its batch if an update %s its offset follows',
+        'does not hide an earlier update that arrives after its commit',
       ],
     },
   },
@@ -197,7 +191,7 @@ export const connectionFaults: readonly Fault[] = [
     fault: 'The stream of active contracts is interrupted, or closed with another code than 1000',
     indexer: 'Continues after the last stored token, or starts over; publishes nothing before the end',
     tests: {
-      'test/faults/seed.slow.test.ts': ['that is repeatedly %s stores the same rows as an undisturbed one'],
+      'test/faults/seed.slow.test.ts': ['stores the same rows if its stream is repeatedly %s'],
     },
   },
   {
@@ -205,7 +199,7 @@ export const connectionFaults: readonly Fault[] = [
     fault: 'The ledger advances during the seed',
     indexer: 'Opens the stream at the stored offset of the seed',
     tests: {
-      'test/faults/seed.slow.test.ts': ['ends at the offset at which the stream begins, however far the ledger moves'],
+      'test/faults/seed.slow.test.ts': ['ends at the start offset of the stream while the ledger adds updates'],
     },
   },
   {
@@ -213,7 +207,7 @@ export const connectionFaults: readonly Fault[] = [
     fault: 'The offset of the seed is pruned during the seed',
     indexer: 'Starts over at a new ledger end',
     tests: {
-      'test/history/parks.long.test.ts': ['restarts a seed at a new ledger end, without parking'],
+      'test/history/parks.long.test.ts': ['restarts a seed without a park'],
     },
   },
   {
@@ -222,7 +216,7 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'The indexer reads streams, which have no such limit; `ledger` commands report it',
     tests: {
       'test/ledger/api/api-sandbox.test.ts': [
-        'reports an error if a list is longer than the node permits, or begins after the ledger end',
+        'rejects a list that is longer than the node permits or begins after the ledger end',
       ],
     },
   },
@@ -232,7 +226,7 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Retries',
     tests: {
       'test/e2e/ledger-errors.slow.test.ts': [
-        'waits while requests are rejected because of load',
+        'retries ledger-end requests rejected with RESOURCE_EXHAUSTED, without parking',
         'resumes after every transient error frame, and stores the same rows as without errors',
       ],
     },
@@ -243,8 +237,8 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Waits for five minutes, then parks',
     tests: {
       'test/history/parks.long.test.ts': [
-        'makes the indexer wait without a park, and is followed again when it has caught up',
-        'parks the indexer after five minutes, with the command for a restored backup',
+        'makes the indexer back off, and is followed again after it catches up',
+        'parks the indexer after five minutes',
       ],
     },
   },
@@ -254,8 +248,8 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Parks',
     tests: {
       'test/e2e/bad-input.slow.test.ts': [
-        'parks the indexer without writes when the URL leads to a web server that is not a ledger',
-        'parks the indexer without writes when the URL is https and the port is plain http',
+        'parks without writes if the URL is a web server that is not a ledger',
+        'parks without writes if the URL is https and the port is plain http',
       ],
     },
   },
@@ -266,10 +260,10 @@ export const connectionFaults: readonly Fault[] = [
       'Confirms a list complete before it counts: continues after the last token, or reads it again; parks without progress',
     tests: {
       'test/faults/cut-lists.long.test.ts': [
-        'is resumed after each early close, and published when the ledger has no more entries',
-        'is read again from its beginning after an early close, until two readings agree',
-        'is confirmed without being read again after a crash between its last entry and the check',
-        'is not confirmed complete if HTTP does not return lists and the gateway closes %s',
+        'is resumed after each early close, and published when it is complete',
+        'is read again after each early close',
+        'is not read again after a crash before the completeness check',
+        'parks the indexer if HTTP returns no list and the gateway closes %s',
       ],
     },
   },
@@ -279,10 +273,10 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Ends no contract, reports neither equal nor different, never prints a partial list as complete',
     tests: {
       'test/faults/cut-reads.long.test.ts': [
-        'behind a gateway that closes lists early ends only contracts that are missing in the complete list',
-        'with --acs is undecided about a list that is not confirmed complete',
-        'with --range resumes after an early close, and reports no surplus rows',
-        'acs prints the complete list, or fails',
+        'ends only contracts missing in the complete list if a gateway closes lists early',
+        'reports --acs as undecided if the list is not confirmed complete',
+        'resumes --range after an early close, and reports no surplus rows',
+        'prints the complete list of acs, or fails',
       ],
     },
   },
@@ -293,8 +287,8 @@ export const connectionFaults: readonly Fault[] = [
       'Requests the range up to the ledger end in two ways after `INDEXER_IDLE_PROBE_AFTER` without a frame. If both return nothing, moves the checkpoint',
     tests: {
       'test/faults/idle-probe.long.test.ts': [
-        'are passed soon: /wait and wait_for_offset return, and the indexer is caught up',
-        'are passed if commands were rejected, and if the filter matches no update',
+        'are passed, so that /wait and wait_for_offset return',
+        'are passed after rejected commands, and with a filter that matches no update',
       ],
     },
   },
@@ -304,9 +298,9 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Moves nothing; the stream sends it',
     tests: {
       'test/faults/idle-probe.long.test.ts': [
-        'is not passed when it %s, and is stored exactly once',
-        'is not skipped because of a response that is older than the newest frame',
-        'is not passed while the ledger rejects the requests, which is logged once',
+        'is not skipped when it %s, and is stored once',
+        'is not skipped after a response that is older than the newest frame',
+        'is assumed while the ledger rejects probes, which is logged once',
       ],
     },
   },
@@ -323,9 +317,9 @@ export const connectionFaults: readonly Fault[] = [
     fault: 'The participant is away for a long time and returns',
     indexer: 'Tries to connect at least every two seconds; few log lines',
     tests: {
-      'test/e2e/away.long.test.ts': ['is followed within five seconds of its return'],
+      'test/e2e/away.long.test.ts': ['retries every few seconds with few log lines'],
       'test/observe/doubling.test.ts': [
-        'appear at once and then after intervals that double, with the number of suppressed lines',
+        'writes a line at once and then at doubling intervals, with the number of skipped lines',
       ],
     },
   },
@@ -335,8 +329,8 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Waits that long, for at most five minutes',
     tests: {
       'test/e2e/away.long.test.ts': [
-        'is honored, and no request is sent before it ends',
-        'in the response to a ledger-end request does not affect the stream',
+        'delays the next request: %s',
+        'delays ledger-end requests without closing the stream',
       ],
     },
   },
@@ -346,7 +340,7 @@ export const connectionFaults: readonly Fault[] = [
     indexer: 'Parks, and names the header',
     tests: {
       'test/ledger/transport/refused-stream.test.ts': [
-        'reports the header that a gateway dropped from the response, and does not report the URL',
+        'reports that a gateway dropped the header Sec-WebSocket-Protocol',
       ],
     },
   },

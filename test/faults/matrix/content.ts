@@ -7,7 +7,7 @@ export const contentFaults: readonly Fault[] = [
     fault: 'NUL or lone surrogates in a payload',
     indexer: 'Stores them escaped and marked; they are read back exactly',
     tests: {
-      'test/store/lossless.test.ts': ['in escaped form, with %s'],
+      'test/store/lossless.test.ts': ['is stored escaped and returned unchanged with %s'],
       'test/model/escape.test.ts': ['escapes exactly the texts that jsonb rejects'],
     },
   },
@@ -16,8 +16,10 @@ export const contentFaults: readonly Fault[] = [
     fault: 'NUL or lone surrogates in ids and names',
     indexer: 'Escapes ids of commands and workflows; refuses a party with NUL by its offset',
     tests: {
-      'test/store/lossless.test.ts': ['with an escaped NUL or lone surrogate in the command id and workflow id'],
-      'test/e2e/quarantine.slow.test.ts': ['stops the stream with its offset unless quarantine is allowed'],
+      'test/store/lossless.test.ts': ['keeps an escaped NUL or lone surrogate in the command id and workflow id'],
+      'test/e2e/quarantine.slow.test.ts': [
+        'parks the indexer and is reported with its offset unless quarantine is allowed',
+      ],
     },
   },
   {
@@ -25,8 +27,10 @@ export const contentFaults: readonly Fault[] = [
     fault: 'Numbers that JavaScript cannot hold',
     indexer: 'Keeps the text of payloads; refuses offsets beyond 2^53',
     tests: {
-      'test/store/lossless.test.ts': ['with all digits of the number %s'],
-      'test/ledger/frames/decode.test.ts': ['rejects offsets beyond 2^53, where JavaScript numbers are inexact'],
+      'test/store/lossless.test.ts': ['keeps all digits of the number %s'],
+      'test/ledger/frames/decode.test.ts': [
+        'rejects offsets from 2^53, which JavaScript numbers cannot represent exactly',
+      ],
     },
   },
   {
@@ -42,8 +46,8 @@ export const contentFaults: readonly Fault[] = [
     fault: 'Nesting 100,000 deep',
     indexer: 'Stores it escaped, without recursion',
     tests: {
-      'test/ledger/frames/raw-json.test.ts': ['does not descend into payloads, so that their depth is unlimited'],
-      'test/store/lossless.test.ts': ['in escaped form, with %s'],
+      'test/ledger/frames/raw-json.test.ts': ['does not parse payloads, so the depth of a payload is unlimited'],
+      'test/store/lossless.test.ts': ['is stored escaped and returned unchanged with %s'],
     },
   },
   {
@@ -51,7 +55,7 @@ export const contentFaults: readonly Fault[] = [
     fault: 'A duplicate key in an object',
     indexer: 'Uses the last one, as every JSON parser',
     tests: {
-      'test/store/lossless.test.ts': ['with the last value of duplicate keys, as JSON parsers do'],
+      'test/store/lossless.test.ts': ['keeps the last value of duplicate keys'],
     },
   },
   {
@@ -59,7 +63,7 @@ export const contentFaults: readonly Fault[] = [
     fault: 'Long texts, all of Unicode',
     indexer: 'Stores them; no index is on free text',
     tests: {
-      'test/store/lossless.test.ts': ['with 9,000 characters from all parts of Unicode'],
+      'test/store/lossless.test.ts': ['is returned unchanged with 9,000 characters from all parts of Unicode'],
     },
   },
   {
@@ -73,7 +77,7 @@ export const contentFaults: readonly Fault[] = [
     fault: 'An update with very many events',
     indexer: 'Writes one transaction, never split',
     tests: {
-      'test/store/lossless.test.ts': ['with 20,000 events'],
+      'test/store/lossless.test.ts': ['is stored with all 20,000 events'],
     },
   },
   {
@@ -81,7 +85,7 @@ export const contentFaults: readonly Fault[] = [
     fault: 'Times with microseconds, years 1 and 9999',
     indexer: 'Stores them exactly',
     tests: {
-      'test/store/lossless.test.ts': ['with microseconds, years 1 and 9999, and a traffic cost beyond 2^53'],
+      'test/store/lossless.test.ts': ['keeps microseconds, years 1 and 9999, and a traffic cost beyond 2^53'],
     },
   },
   {
@@ -89,10 +93,8 @@ export const contentFaults: readonly Fault[] = [
     fault: 'Names that are SQL, very long, or right-to-left',
     indexer: 'Uses them as values, never as part of a statement',
     tests: {
-      'test/security/hostile-names.slow.test.ts': [
-        'get views with escaped names, whose rows can be read as in any view',
-      ],
-      'test/store/lossless.test.ts': ['with awkward names of parties, templates and choices'],
+      'test/security/hostile-names.slow.test.ts': ['are escaped in view names, and the views can be read'],
+      'test/store/lossless.test.ts': ['keeps special characters in names of parties, templates and choices'],
     },
   },
   {
@@ -101,7 +103,7 @@ export const contentFaults: readonly Fault[] = [
     indexer:
       'Finds it by writing update by update; stops the stream, or quarantines the complete update and stores it later',
     tests: {
-      'test/e2e/quarantine.slow.test.ts': ['is quarantined if that is allowed, and is later stored'],
+      'test/e2e/quarantine.slow.test.ts': ['is quarantined if INDEXER_QUARANTINE is set, and stored by a later retry'],
     },
   },
   {
@@ -110,9 +112,9 @@ export const contentFaults: readonly Fault[] = [
     indexer: 'Names offset or contract and key; stops the stream, or quarantines the complete update',
     tests: {
       'test/faults/repeated-keys.long.test.ts': [
-        'stops the stream with its offset and the key, if the key is the %s',
-        'is quarantined if that is allowed, and later updates are stored',
-        'parks the indexer with its number and contract, at %s',
+        'parks the indexer with its offset and the key: %s',
+        'is quarantined with INDEXER_QUARANTINE, and later updates are stored',
+        'parks the indexer with its number and contract if it occurs twice in %s',
       ],
     },
   },
@@ -121,13 +123,11 @@ export const contentFaults: readonly Fault[] = [
     fault: 'Fields and events that a newer participant sends',
     indexer: 'Stores them raw or skips them; logs each name once and counts it',
     tests: {
-      'test/faults/unknown.slow.test.ts': [
-        'is stored raw or skipped, logged once with its first offset, counted by name and listed',
-      ],
-      'test/ledger/frames/unknown-fields.test.ts': ['are reported in every message'],
+      'test/faults/unknown.slow.test.ts': ['is stored raw or ignored, and logged once and counted by name'],
+      'test/ledger/frames/unknown-fields.test.ts': ['are reported in every type of message'],
       'test/faults/unknown-future.slow.test.ts': [
-        'is indexed with all known content, and unknown content is counted',
-        'is reported with its code while it rejects requests, and is followed again',
+        'is indexed with all known content, and its unknown content is counted',
+        'parks the indexer while it rejects requests, and is followed again later',
       ],
     },
   },

@@ -8,8 +8,8 @@ export const historyFaults: readonly Fault[] = [
     indexer: 'Parks with both remedies; deletes nothing',
     tests: {
       'test/history/parks.long.test.ts': [
-        'parks the indexer at once while the ledger is empty, and the remedy names both solutions',
-        'parks the indexer when its ledger end is past the checkpoint again',
+        'parks the indexer if the ledger is empty, and the remedy names both solutions',
+        'parks the indexer if its new ledger end is past the checkpoint',
       ],
     },
   },
@@ -18,7 +18,7 @@ export const historyFaults: readonly Fault[] = [
     fault: 'Another participant at the same URL',
     indexer: 'Parks and names both',
     tests: {
-      'test/history/parks.long.test.ts': ['parks the indexer with an error that names both participants'],
+      'test/history/parks.long.test.ts': ['parks the indexer with an error that names the new participant'],
     },
   },
   {
@@ -27,12 +27,12 @@ export const historyFaults: readonly Fault[] = [
     indexer: 'Parks with the last offset at which both agree',
     tests: {
       'test/history/parks.long.test.ts': [
-        'parks the indexer, and the command in the error resolves the park by rewinding to the newest common offset',
-        'parks the indexer when only the last update differs',
+        'parks the indexer until it is reset to the newest common offset',
+        'parks the indexer if only the last update differs',
       ],
       'test/history/restored.long.test.ts': [
-        'without an update at the newest stored offset but with later ones parks the indexer, until it is reset',
-        'with updates after the newest stored one, where it had none, parks the indexer, until it is reset',
+        'parks the indexer until reset --to if it lacks only the newest stored update',
+        'parks the indexer until reset --to if it has a new update below the checkpoint',
       ],
     },
   },
@@ -41,12 +41,10 @@ export const historyFaults: readonly Fault[] = [
     fault: 'Pruned past the checkpoint',
     indexer: 'Parks; `reseed` continues and records the gap, which ends at the pruned offset',
     tests: {
-      'test/history/parks.long.test.ts': [
-        'past the checkpoint during a stream parks the indexer, and earlier updates are kept',
-      ],
+      'test/history/parks.long.test.ts': ['parks the indexer if it passes the checkpoint, and stored updates are kept'],
       'test/history/reseed.long.test.ts': [
-        'is bridged by reseed, which records the gap, corrects active contracts and keeps earlier history',
-        'is the pruned offset, and every later update is stored',
+        'records the gap, corrects active contracts and keeps earlier history',
+        'ends the gap at the pruned offset, and every later update is stored',
       ],
     },
   },
@@ -55,7 +53,7 @@ export const historyFaults: readonly Fault[] = [
     fault: 'Pruning comes near the checkpoint',
     indexer: 'Reports the distance',
     tests: {
-      'test/history/parks.long.test.ts': ['is reported as a distance before it reaches the checkpoint'],
+      'test/history/parks.long.test.ts': ['is reported as its distance from the checkpoint in a metric'],
     },
   },
   {
@@ -73,9 +71,9 @@ export const historyFaults: readonly Fault[] = [
     fault: 'An interface view fails, a package cannot be read',
     indexer: 'Stores the contract with the status of the view; continues without typed views',
     tests: {
-      'test/verify/plain-frame.test.ts': ['are the same on both sides: %s'],
+      'test/verify/plain-frame.test.ts': ['is equal for ledger and database: %s'],
       'test/read/typed/typed-failures.slow.test.ts': [
-        'that the participant does not return is reported once, and read after the next start',
+        'is reported once if missing on the participant, and read after the next start',
       ],
     },
   },
@@ -85,8 +83,8 @@ export const historyFaults: readonly Fault[] = [
     indexer: 'Active on one at a time; in flight is not active',
     tests: {
       'test/model/batch.test.ts': [
-        'records a contract that moves to another synchronizer and back as active on one synchronizer at a time',
-        'does not treat an incomplete assign as evidence that the contract is active',
+        'starts a new lifetime at each assignment to another synchronizer',
+        'starts no lifetime for an incomplete assignment',
       ],
     },
   },
@@ -96,7 +94,7 @@ export const historyFaults: readonly Fault[] = [
     indexer: 'Orders by offset alone',
     tests: {
       'test/history/followed.slow.test.ts': [
-        'may decrease between synchronizers, and order, resumption and the newest time per synchronizer stay correct',
+        'may decrease between updates, and the newest time per synchronizer is stored',
       ],
     },
   },
@@ -105,9 +103,7 @@ export const historyFaults: readonly Fault[] = [
     fault: 'The end of a contract whose begin was never seen',
     indexer: 'Stores the event, invents no contract',
     tests: {
-      'test/history/followed.slow.test.ts': [
-        'have archives that are stored as events, and no contract is created for them',
-      ],
+      'test/history/followed.slow.test.ts': ['are stored without adding a contract'],
     },
   },
 ];

@@ -8,8 +8,8 @@ export const postgresFaults: readonly Fault[] = [
     indexer: 'Retries; the process continues',
     tests: {
       'test/store/connection/database.test.ts': [
-        'works again after its backend ended in the middle of a transaction',
-        'works again after its backend ended while it was idle',
+        'works again after its backend is terminated during a transaction',
+        'works again after its idle backend is terminated',
       ],
       'test/e2e/disturbed.long.test.ts': ['stores the same rows when Postgres repeatedly ends all its connections'],
     },
@@ -19,7 +19,7 @@ export const postgresFaults: readonly Fault[] = [
     fault: 'The response to a commit is lost, or the commit is',
     indexer: 'Reads the checkpoint again; both are harmless',
     tests: {
-      'test/chaos/campaign.long.test.ts': ['the indexer stores the same rows after faults of many kinds'],
+      'test/chaos/campaign.long.test.ts': ['the indexer stores the same rows despite more than 40 kinds of faults'],
     },
   },
   {
@@ -28,7 +28,7 @@ export const postgresFaults: readonly Fault[] = [
     indexer: 'As S02',
     tests: {
       'test/chaos/campaign.long.test.ts': [
-        'the indexer stores the same rows when it is killed before every fortieth message of both connections',
+        'the indexer stores the same rows when killed before every 40th message of both connections',
       ],
     },
   },
@@ -75,11 +75,9 @@ export const postgresFaults: readonly Fault[] = [
     fault: 'Deadlock, conflict, lock or statement limit',
     indexer: 'Retries the complete batch; at the third statement limit writes update by update; quarantines nothing',
     tests: {
-      'test/store/connection/store-error.test.ts': ['with SQLSTATE %s is %s, class %s, exit code %i'],
-      'test/store/connection/database.test.ts': ['ends a statement at the statement timeout'],
-      'test/faults/repeated-keys.long.test.ts': [
-        'succeeds when its lock is released, and batches are full again after the searched range',
-      ],
+      'test/store/connection/store-error.test.ts': ['is mapped from SQLSTATE %s to %s, retry class %s, exit code %i'],
+      'test/store/connection/database.test.ts': ['cancels a statement at the statement timeout'],
+      'test/faults/repeated-keys.long.test.ts': ['is retried, and updates are stored after its cause is removed'],
     },
   },
   {
@@ -87,9 +85,7 @@ export const postgresFaults: readonly Fault[] = [
     fault: 'A transaction becomes idle',
     indexer: 'The server ends it within the lease; its locks are free',
     tests: {
-      'test/ha/postgres.long.test.ts': [
-        'that becomes idle is ended by the server within the lease, and its locks are released',
-      ],
+      'test/ha/postgres.long.test.ts': ['is ended by the server when it is idle, and its locks are released'],
     },
   },
   {
@@ -97,10 +93,8 @@ export const postgresFaults: readonly Fault[] = [
     fault: 'The disk is full',
     indexer: 'Waits, retries every 30 s; quarantines nothing',
     tests: {
-      'test/ha/disk-full.long.test.ts': [
-        'makes the indexer wait, and when space is freed it stores the same rows as without the fault',
-      ],
-      'test/pipeline/retry/retry.test.ts': ['waits half a minute for a full disk'],
+      'test/ha/disk-full.long.test.ts': ['makes the indexer back off until space is freed, and changes no stored rows'],
+      'test/pipeline/retry/retry.test.ts': ['waits half a minute if the disk is full'],
     },
   },
   {
@@ -115,8 +109,8 @@ export const postgresFaults: readonly Fault[] = [
     indexer: 'Limits on both sides end it',
     tests: {
       'test/store/connection/database.test.ts': [
-        'fails five seconds after the statement timeout if the connection is frozen',
-        'cancels a query that hangs on a frozen connection, and closes within the time limit',
+        'fails with STORE_UNREACHABLE if the connection is frozen',
+        'cancels a query on a frozen connection when it closes',
       ],
     },
   },
@@ -125,7 +119,7 @@ export const postgresFaults: readonly Fault[] = [
     fault: 'A commit that did not commit, after a swallowed failure',
     indexer: 'Detects it by the response',
     tests: {
-      'test/store/connection/database.test.ts': ['is rejected if a statement failed and the callback ignored it'],
+      'test/store/connection/database.test.ts': ['is rejected if the callback ignores a failed statement'],
     },
   },
   {
@@ -133,9 +127,7 @@ export const postgresFaults: readonly Fault[] = [
     fault: 'Columns or tables are changed by hand',
     indexer: 'Parks, writes nothing',
     tests: {
-      'test/ha/postgres.long.test.ts': [
-        'parks when a column is missing, writes nothing, and leaves the lock to a working writer',
-      ],
+      'test/ha/postgres.long.test.ts': ['parks without changes if a column is missing, and releases the writer lock'],
     },
   },
   {
@@ -143,9 +135,7 @@ export const postgresFaults: readonly Fault[] = [
     fault: 'The schema is of a newer release',
     indexer: 'Exits with 78, changes nothing',
     tests: {
-      'test/e2e/bad-input.slow.test.ts': [
-        'ends the program with 78 when a newer version created the schema, and the schema is not changed',
-      ],
+      'test/e2e/bad-input.slow.test.ts': ['exits with 78 and stores nothing if a newer version created the schema'],
     },
   },
   {
@@ -153,9 +143,7 @@ export const postgresFaults: readonly Fault[] = [
     fault: 'A migration meets active readers',
     indexer: 'Times out after five seconds, so that others do not wait',
     tests: {
-      'test/ha/postgres.long.test.ts': [
-        'that waits for a reader of the table fails after five seconds, so that it does not block others',
-      ],
+      'test/ha/postgres.long.test.ts': ['fails with STORE_LOCKED while a reader has locked the table'],
     },
   },
   {
@@ -163,7 +151,10 @@ export const postgresFaults: readonly Fault[] = [
     fault: 'Rows are changed by hand',
     indexer: '`verify` names them',
     tests: {
-      'test/verify/verify.slow.test.ts': ['a contract whose lifetime was ended', 'missing rows and additional rows'],
+      'test/verify/verify.slow.test.ts': [
+        'reports a contract whose lifetime was ended',
+        'reports missing and additional rows',
+      ],
     },
   },
   {
@@ -172,7 +163,7 @@ export const postgresFaults: readonly Fault[] = [
     indexer: 'Holds no snapshot while waiting, so vacuum continues',
     tests: {
       'test/store/writer-lock.slow.test.ts': [
-        'uses one connection for any number of attempts, and is held for longer than a lease',
+        'uses one connection per session, for any number of attempts and longer than a lease',
       ],
     },
   },
@@ -196,7 +187,7 @@ export const postgresFaults: readonly Fault[] = [
     indexer: 'Retries every 10 s for five minutes, then parks; reads `DATABASE_URL_FILE` again',
     tests: {
       'test/ha/postgres.long.test.ts': [
-        'retries at long intervals after its password was changed, and resumes after it is changed back',
+        'backs off after its password is changed, and resumes after the change is reverted',
         'reads a changed password from the file that contains its URL',
       ],
     },
@@ -207,8 +198,8 @@ export const postgresFaults: readonly Fault[] = [
     indexer: 'Exits with 78; parks',
     tests: {
       'test/e2e/bad-input.slow.test.ts': [
-        'ends the program with 78 when its encoding is not UTF8, and nothing is created in it',
-        'parks the indexer when the database does not exist',
+        'exits with 78 and creates nothing if the database encoding is not UTF8',
+        'parks if the database does not exist',
       ],
     },
   },
@@ -219,7 +210,7 @@ export const postgresFaults: readonly Fault[] = [
     tests: {
       'test/store/connection/postgres-tls.slow.test.ts': [
         'is rejected if the certificate is for another host',
-        'is rejected if only another authority or the public authorities are trusted',
+        'is rejected if the certificate authority is not trusted',
       ],
     },
   },

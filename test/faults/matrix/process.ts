@@ -7,9 +7,7 @@ export const processFaults: readonly Fault[] = [
     fault: 'SIGKILL at any moment',
     indexer: 'Recovers at the start',
     tests: {
-      'test/e2e/kill.slow.test.ts': [
-        'stores the same rows as an uninterrupted daemon, although it is killed while starting, seeding and following',
-      ],
+      'test/e2e/kill.slow.test.ts': ['stores the same rows as an uninterrupted daemon'],
     },
   },
   {
@@ -18,11 +16,11 @@ export const processFaults: readonly Fault[] = [
     indexer: 'Commits or rolls back, releases the lock, exits in time with 0; at once with 75',
     tests: {
       'test/ha/process.long.test.ts': [
-        'during a batch ends the process with 0, with the batch committed or rolled back and the lock released',
-        'during the seed ends the process with 0, and the next start resumes the seed',
-        'during a retry delay ends the process immediately with 0',
-        'during a hanging query cancels the query and ends the process within the limit',
-        'twice ends the process immediately with 75',
+        'ends the process with 0 during a batch, without remaining sessions',
+        'ends the process with 0 during the seed, and the next start completes the seed',
+        'ends the process with 0 during a retry delay',
+        'ends the process during a hanging query',
+        'ends the process with 75 on the second signal',
       ],
     },
   },
@@ -32,7 +30,7 @@ export const processFaults: readonly Fault[] = [
     indexer: 'Another one writes after the lease; it writes nothing when it wakes',
     tests: {
       'test/e2e/takeover.long.test.ts': [
-        'takes over within the lease from a frozen process, which later becomes a standby and writes nothing',
+        'takes over after the lease from a frozen process, which then becomes a standby',
       ],
     },
   },
@@ -41,7 +39,7 @@ export const processFaults: readonly Fault[] = [
     fault: 'Two indexers of one stream',
     indexer: 'One writes, the other stands by; without the lock the epoch still lets one commit',
     tests: {
-      'test/e2e/takeover.long.test.ts': ['takes over at once from a process that was killed'],
+      'test/e2e/takeover.long.test.ts': ['takes over at once from a killed process'],
       'test/store/lossless.test.ts': ['rejects a batch if another writer has taken over, and changes nothing'],
     },
   },
@@ -50,7 +48,7 @@ export const processFaults: readonly Fault[] = [
     fault: 'The writer disappears in the middle of a batch, its locks held',
     indexer: 'The new holder of the lock ends its session',
     tests: {
-      'test/e2e/takeover.long.test.ts': ['takes over within the lease when the connection freezes at %f of a batch'],
+      'test/e2e/takeover.long.test.ts': ['takes over after the lease when the connection freezes at %f of a batch'],
     },
   },
   {
@@ -59,7 +57,7 @@ export const processFaults: readonly Fault[] = [
     indexer: 'As frozen',
     tests: {
       'test/e2e/takeover.long.test.ts': [
-        'takes over from a process with an event loop blocked for longer than the lease, which becomes a standby',
+        'takes over from a process whose event loop is blocked for longer than the lease',
       ],
     },
   },
@@ -68,7 +66,7 @@ export const processFaults: readonly Fault[] = [
     fault: 'Little memory, much to read',
     indexer: 'Waits for Postgres instead of queueing',
     tests: {
-      'test/faults/process.long.test.ts': ['stays within its memory, because buffers are bounded'],
+      'test/faults/process.long.test.ts': ['stays below 300 MiB while the ledger sends 400 MB'],
     },
   },
   {
@@ -76,9 +74,7 @@ export const processFaults: readonly Fault[] = [
     fault: 'An uncaught error: a bug',
     indexer: 'Exits with 70, printing only its kind and location',
     tests: {
-      'test/faults/process.long.test.ts': [
-        'ends the process with 70 without printing a secret, and the next process resumes',
-      ],
+      'test/faults/process.long.test.ts': ['ends the process with 70 without printing a secret'],
     },
   },
   {
@@ -94,9 +90,7 @@ export const processFaults: readonly Fault[] = [
     fault: 'The reader of the log is gone',
     indexer: 'Continues without it',
     tests: {
-      'test/ha/process.long.test.ts': [
-        'continues when the reader of its output closes the pipe, and still stops on request',
-      ],
+      'test/ha/process.long.test.ts': ['continues when its output pipe is closed, and stops on SIGTERM'],
     },
   },
   {
@@ -110,7 +104,7 @@ export const processFaults: readonly Fault[] = [
     fault: 'The HTTP port is taken',
     indexer: 'Exits with 78 before requesting the lock',
     tests: {
-      'test/ha/process.long.test.ts': ['does not touch the database when the HTTP port is in use'],
+      'test/ha/process.long.test.ts': ['does not change the database if the HTTP port is in use'],
     },
   },
   {
@@ -118,7 +112,7 @@ export const processFaults: readonly Fault[] = [
     fault: 'Two streams in one database, one failing',
     indexer: 'The other one is not affected',
     tests: {
-      'test/faults/process.long.test.ts': ['fail independently, so that one continues while the other is parked'],
+      'test/faults/process.long.test.ts': ['are independent: the second continues while the first is parked'],
     },
   },
   {
@@ -126,7 +120,7 @@ export const processFaults: readonly Fault[] = [
     fault: 'A new release starts while the old one runs',
     indexer: 'Takes over when the old one stops; the old one changes no newer schema',
     tests: {
-      'test/ha/process.long.test.ts': ['leaves a schema unchanged that a newer release has migrated'],
+      'test/ha/process.long.test.ts': ['exits with SCHEMA_NEWER if a newer release has migrated the schema'],
     },
   },
 ];

@@ -44,7 +44,7 @@ const p256 = ec('P-256');
 const p384 = ec('P-384');
 const p521 = ec('P-521');
 
-describe('a key file', () => {
+describe('readClientKey()', () => {
   it.each([
     ['RSA, PKCS#8', rsa, pem(rsa), 'RS256', 'by-option'],
     ['RSA, PKCS#1', rsa, pem(rsa, 'pkcs1'), 'RS256', 'by-option'],
@@ -52,13 +52,13 @@ describe('a key file', () => {
     ['P-384, PKCS#8', p384, pem(p384), 'ES384', 'by-option'],
     ['P-521, PKCS#8', p521, pem(p521), 'ES512', 'by-option'],
     ['Ed25519, PKCS#8', ed25519, pem(ed25519), 'EdDSA', 'by-option'],
-    ['with a certificate in front', rsa, `${certificate()}${pem(rsa)}`, 'RS256', 'by-option'],
+    ['RSA after a certificate', rsa, `${certificate()}${pem(rsa)}`, 'RS256', 'by-option'],
     ['RSA, JWK', rsa, jwk(rsa), 'RS256', 'by-option'],
     ['RSA, JWK with alg and kid', rsa, jwk(rsa, { alg: 'PS256', kid: 'own' }), 'PS256', 'own'],
     ['RSA, JWK with another hash', rsa, jwk(rsa, { alg: 'PS512' }), 'PS512', 'by-option'],
     ['P-256, JWK', p256, jwk(p256, { alg: 'ES256' }), 'ES256', 'by-option'],
     ['Ed25519, JWK', ed25519, jwk(ed25519, { alg: 'Ed25519' }), 'Ed25519', 'by-option'],
-  ])('%s signs assertions', async (_name, { publicKey }, text, alg, kid) => {
+  ])('reads a key that signs assertions: %s', async (_name, { publicKey }, text, alg, kid) => {
     const key = await readClientKey(secretFile(text), 'by-option');
     expect(key).toMatchObject({ alg, kid });
     expect(key.key.extractable).toBe(false);
@@ -69,7 +69,7 @@ describe('a key file', () => {
     expect(JSON.parse(Buffer.from(header, 'base64url').toString('utf8'))).toEqual({ alg, kid });
   });
 
-  it('has a version that changes with its content, and no kid unless one is configured', async () => {
+  it('returns a version that depends on the file content, and no kid by default', async () => {
     const [first, same, other] = await Promise.all(
       [pem(rsa), pem(rsa), jwk(rsa)].map(async (text) => await readClientKey(secretFile(text), undefined)),
     );
@@ -90,7 +90,7 @@ const small = generateKeyPairSync('rsa', { modulusLength: 1024 });
 const opensshPem = '-----BEGIN OPENSSH PRIVATE KEY-----\ncanary\n-----END OPENSSH PRIVATE KEY-----';
 const damagedPem = '-----BEGIN PRIVATE KEY-----\nY2FuYXJ5\n-----END PRIVATE KEY-----';
 
-describe('a file that is not a usable key', () => {
+describe('readClientKey() with an invalid file', () => {
   it.each([
     ['an encrypted key', pem(rsa, 'pkcs8', passphrase)],
     ['an encrypted key', pem(rsa, 'pkcs1', passphrase)],
@@ -111,7 +111,7 @@ describe('a file that is not a usable key', () => {
     ['a JWK whose `alg` does not fit its key', jwk(rsa, { alg: 'ES256' })],
     ['nothing', ''],
     ['other text', 'canary-client-secret'],
-  ])('is reported as %s', async (found, text) => {
+  ])('reports that the file contains %s, without printing the contents', async (found, text) => {
     const failure = await failureOf(secretFile(text));
     expect(failure.message).toMatch(
       /^LEDGER_OAUTH_CLIENT_KEY_FILE: expected an unencrypted private key as PEM or JWK:/u,
@@ -120,7 +120,7 @@ describe('a file that is not a usable key', () => {
     expect(`${failure.message} ${failure.stack ?? ''}`).not.toMatch(/canary|Y2FuYXJ5|MII/u);
   });
 
-  it('is refused before a token is requested', async () => {
+  it('makes openAccess() fail', async () => {
     const { ledger } = loadConfig({
       LEDGER_OAUTH_TOKEN_URL: 'https://id.example/token',
       LEDGER_OAUTH_CLIENT_ID: 'indexer',
@@ -129,7 +129,7 @@ describe('a file that is not a usable key', () => {
     await expect(openAccess(ledger, new AbortController().signal)).rejects.toThrow('found a public key in');
   });
 
-  it('is reported as unreadable with the reason', async () => {
+  it('reports ENOENT if the file is missing', async () => {
     const path = secretFile(pem(rsa));
     rmSync(path);
     expect((await failureOf(path)).message).toBe(`LEDGER_OAUTH_CLIENT_KEY_FILE: cannot read ${path} (ENOENT)`);

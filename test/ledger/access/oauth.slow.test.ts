@@ -49,8 +49,8 @@ async function failureOf(promise: Promise<unknown>): Promise<IndexerError> {
   return thrown;
 }
 
-describe('tokens requested with client credentials', () => {
-  it('are issued by the endpoint in the metadata of the issuer, for the configured scope and audience', async () => {
+describe('OAuth token source', () => {
+  it('requests a token at the endpoint from the issuer metadata, with scope and audience', async () => {
     const token = await sourceOf({ audience: 'https://example.org/ledger' }).read();
     expect(claimsOf(token)).toMatchObject({ iss: oidc.issuer, aud: audience, scope: 'daml_ledger_api', sub: clientId });
     expect(Object.fromEntries(oidc.tokenRequests[0] ?? [])).toEqual({
@@ -60,11 +60,11 @@ describe('tokens requested with client credentials', () => {
     });
   });
 
-  it('are issued by a configured endpoint without a request for metadata', async () => {
+  it('gets a token from a configured token endpoint', async () => {
     expect(claimsOf(await sourceOf({ tokenUrl: oidc.tokenUrl }).read())).toMatchObject({ iss: oidc.issuer });
   });
 
-  it('are requested once for concurrent calls, and reused until 80 % of their guaranteed lifetime is over', async () => {
+  it('shares one token between concurrent calls until 80 % of its lifetime has passed', async () => {
     const clock = stopClock();
     const source = sourceOf();
     const requestedAt = performance.now();
@@ -84,7 +84,7 @@ describe('tokens requested with client credentials', () => {
     expect(oidc.tokenRequests).toHaveLength(2);
   });
 
-  it('are replaced at once after the ledger has rejected the last one', async () => {
+  it('requests a new token after invalidate()', async () => {
     const source = sourceOf();
     const first = await source.read();
     expect(await source.read()).toBe(first);
@@ -92,7 +92,7 @@ describe('tokens requested with client credentials', () => {
     expect(await source.read()).not.toBe(first);
   });
 
-  it('are requested after a delay if the ledger rejects them immediately, because the clock of the provider may be ahead', async () => {
+  it('delays the next request if the ledger rejects a token immediately', async () => {
     await using lasting = await startOidc({ tokenSeconds: 300 });
     const waits: number[] = [];
     const source = sourceOf({ issuer: lasting.issuer, pause: async (ms) => void waits.push(ms) });
@@ -118,7 +118,7 @@ describe('tokens requested with client credentials', () => {
     expect(waits.at(-1)).toBeLessThanOrEqual(500);
   });
 
-  it('have the lifetime that the provider states, even if the local clock differs', async () => {
+  it('uses the lifetime that the provider states, even if the local clock differs', async () => {
     const token = `e30.${Buffer.from('{"iat":1000,"exp":1300}').toString('base64url')}.s`;
     oidc.answerWith = (_request, response) => {
       response.setHeader('content-type', 'application/json');
@@ -130,7 +130,7 @@ describe('tokens requested with client credentials', () => {
     expect((lease?.renewAt ?? 0) - requestedAt).toBeCloseTo(0.8 * 299_000);
   });
 
-  it('are requested over TLS only if the provider has a certificate of the configured authority', async () => {
+  it('accepts a TLS provider only with a certificate of the configured authority', async () => {
     const folder = join(import.meta.dirname, '../../support/certificates');
     const pem = (name: string): string => readFileSync(join(folder, name), 'utf8');
     await using secure = await startOidc({
@@ -145,9 +145,9 @@ describe('tokens requested with client credentials', () => {
   });
 });
 
-describe('a client that must send its secret in the form', () => {
+describe('OAuth token source with form secrets', () => {
   it.each(['both methods are listed', 'no method is listed'])(
-    'is accepted at the second attempt if %s, and at the first attempt from then on',
+    'switches to the form after one failed attempt if %s, and keeps using it',
     async (listed) => {
       await using form = await startOidc({ tokenSeconds: 300, onlyForm: true });
       const source = sourceOf(
@@ -161,7 +161,7 @@ describe('a client that must send its secret in the form', () => {
     },
   );
 
-  it('with a wrong secret is rejected, and the other method is tried only once', async () => {
+  it('rejects a wrong secret, and tries the second method only once', async () => {
     await using form = await startOidc({ onlyForm: true });
     const source = sourceOf({ issuer: form.issuer, clientSecret: 'wrong' });
     await expect(source.read()).rejects.toMatchObject({ code: 'LEDGER_TOKEN_REFUSED' });
@@ -170,7 +170,7 @@ describe('a client that must send its secret in the form', () => {
   });
 });
 
-describe('a client with a private key', () => {
+describe('OAuth token source with a client key', () => {
   const pairs = {
     RSA: () => generateKeyPairSync('rsa', { modulusLength: 2048 }),
     EC: () => generateKeyPairSync('ec', { namedCurve: 'P-256' }),
@@ -182,19 +182,22 @@ describe('a client with a private key', () => {
     return { clientKeyFile, clientKey: await readClientKey(clientKeyFile, undefined), clientSecret: undefined };
   };
 
-  it.each(Object.entries(pairs))('gets tokens from a discovered and a configured endpoint, %s', async (_name, make) => {
-    const pair = make();
-    const options = await optionsOf(pair);
-    await using keyed = await startOidc({ clientJwk: jwkOf(pair) });
-    for (const endpoint of [{ issuer: keyed.issuer }, { tokenUrl: keyed.tokenUrl }]) {
-      expect(claimsOf(await sourceOf({ ...options, ...endpoint }).read())).toMatchObject({ iss: keyed.issuer });
-    }
-    const sent = keyed.tokenRequests.map((request) => claimsOf(request.get('client_assertion') ?? ''));
-    expect(sent.map((claims) => claims['aud'])).toEqual([keyed.issuer, keyed.tokenUrl]);
-    expect(keyed.tokenRequests.some((request) => request.has('client_secret'))).toBe(false);
-  });
+  it.each(Object.entries(pairs))(
+    'gets tokens from a discovered and a configured endpoint, with a key of type %s',
+    async (_name, make) => {
+      const pair = make();
+      const options = await optionsOf(pair);
+      await using keyed = await startOidc({ clientJwk: jwkOf(pair) });
+      for (const endpoint of [{ issuer: keyed.issuer }, { tokenUrl: keyed.tokenUrl }]) {
+        expect(claimsOf(await sourceOf({ ...options, ...endpoint }).read())).toMatchObject({ iss: keyed.issuer });
+      }
+      const sent = keyed.tokenRequests.map((request) => claimsOf(request.get('client_assertion') ?? ''));
+      expect(sent.map((claims) => claims['aud'])).toEqual([keyed.issuer, keyed.tokenUrl]);
+      expect(keyed.tokenRequests.some((request) => request.has('client_secret'))).toBe(false);
+    },
+  );
 
-  it('is configured by its key file', async () => {
+  it('reads the key from LEDGER_OAUTH_CLIENT_KEY_FILE', async () => {
     const pair = pairs.EC();
     await using keyed = await startOidc({ clientJwk: jwkOf(pair) });
     const { ledger } = loadConfig({
@@ -206,14 +209,14 @@ describe('a client with a private key', () => {
     expect(claimsOf(await tokenSource.read())).toMatchObject({ iss: keyed.issuer });
   });
 
-  it('is refused if the provider has a different public key registered', async () => {
+  it('reports invalid_client if another public key is registered at the provider', async () => {
     await using keyed = await startOidc({ clientJwk: jwkOf(pairs.EC()) });
     const failure = await failureOf(sourceOf({ ...(await optionsOf(pairs.EC())), issuer: keyed.issuer }).read());
     expect(failure).toMatchObject({ code: 'LEDGER_TOKEN_REFUSED', facts: { oauthError: 'invalid_client' } });
   });
 });
 
-describe('a provider that rejects a request', () => {
+describe('OAuth error response', () => {
   it('is quoted in the error without secrets or control characters', async () => {
     oidc.answerWith = (_request, response) => {
       response.writeHead(400, { 'content-type': 'application/json' });
@@ -229,21 +232,24 @@ describe('a provider that rejects a request', () => {
     ['a wrong secret', { clientSecret: `${clientSecret}x` }, 'invalid_client'],
     ['an unknown client', { clientId: 'nobody' }, 'invalid_client'],
     ['a scope that the client may not have', { scope: 'daml_ledger_api admin' }, 'invalid_scope'],
-  ])('because of %s parks the indexer, with the reason and without the secret', async (_name, options, reason) => {
-    const failure = await failureOf(sourceOf(options).read());
-    expect(failure).toMatchObject({ code: 'LEDGER_TOKEN_REFUSED', retry: 'park', facts: { oauthError: reason } });
-    expect(failure.message).toContain(`refused: ${reason}`);
-  });
+  ])(
+    'parks the indexer because of %s, and the error contains the reason but no secret',
+    async (_name, options, reason) => {
+      const failure = await failureOf(sourceOf(options).read());
+      expect(failure).toMatchObject({ code: 'LEDGER_TOKEN_REFUSED', retry: 'park', facts: { oauthError: reason } });
+      expect(failure.message).toContain(`refused: ${reason}`);
+    },
+  );
 });
 
-describe('a provider that cannot be used', () => {
+describe('OAuth token source on provider failures', () => {
   it.each([
     ['is overloaded', 503, 'text/plain', 'busy', /returned HTTP 503/],
     ['returns an HTML page', 200, 'text/html', '<html>log in</html>', /not a token response/],
     ['returns truncated JSON', 200, 'application/json', '{"access_tok', /not a token response/],
     ['is unavailable', 400, 'application/json', '{"error":"temporarily_unavailable"}', /400: temporarily_unavailable/],
     ['redirects', 302, 'text/plain', '', /returned HTTP 302/],
-  ])('is retried later because it %s', async (_name, status, type, body, message) => {
+  ])('retries if the provider %s', async (_name, status, type, body, message) => {
     oidc.answerWith = (_request, response) => {
       response.writeHead(status, { 'content-type': type, location: '/elsewhere' }).end(body);
     };
@@ -252,7 +258,7 @@ describe('a provider that cannot be used', () => {
     expect(failure.message).toMatch(message);
   });
 
-  it('causes a timeout if it does not respond, or if it stops in the middle of a response', async () => {
+  it('times out if the provider does not respond or stops in the middle of a response', async () => {
     const source = sourceOf({ timeoutSeconds: 0.3 });
     oidc.answerWith = () => undefined;
     expect((await failureOf(source.read())).message).toContain('did not respond in time');
@@ -261,7 +267,7 @@ describe('a provider that cannot be used', () => {
     expect((await failureOf(source.read())).message).toContain('did not respond in time');
   });
 
-  it('is reported when it is down, and the old token is used until it expires', async () => {
+  it('reports an unreachable provider, and uses the old token until it expires', async () => {
     const clock = stopClock();
     const source = sourceOf();
     const lease = await source.lease();
@@ -276,13 +282,13 @@ describe('a provider that cannot be used', () => {
     expect(await failureOf(source.read())).toMatchObject({ code: 'LEDGER_TOKEN_PROVIDER_UNAVAILABLE', retry: 'retry' });
   });
 
-  it('does not receive the secret if its metadata names another issuer', async () => {
+  it('sends no secret if the provider metadata names another issuer', async () => {
     const failure = await failureOf(sourceOf({ issuer: oidc.issuer.replace('127.0.0.1', 'localhost') }).read());
     expect(failure.message).toContain('describes itself as another issuer');
     expect(oidc.tokenRequests).toHaveLength(0);
   });
 
-  it('receives no unencrypted request if it is on another machine', async () => {
+  it('sends no unencrypted request to another machine', async () => {
     const failure = await failureOf(sourceOf({ tokenUrl: 'http://192.0.2.1/token' }).read());
     expect(failure).toMatchObject({ code: 'LEDGER_TOKEN_INSECURE', exitCode: 78 });
   });

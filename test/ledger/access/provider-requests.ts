@@ -227,6 +227,6 @@ export const rowsOfRequests: Readonly<Record<string, readonly ProviderRow[]>> = 
   'client authentication': clientRows,
   'client authentication by a key': rowsOfKeys,
   'encoding of the secret': encodingRows,
-  'what a request contains': requestRows,
+  'request parameters': requestRows,
   discovery: discoveryRows,
 };

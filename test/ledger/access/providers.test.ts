@@ -112,23 +112,26 @@ async function expectFailure(run: RowRun, expected: ExpectedFailure, secret: str
   await expected.after?.(run);
 }
 
-describe.each(Object.entries(groups))('identity providers (%s)', (_group, rows) => {
-  it.each(rows.map((row) => [row.provider, row] as const))('lead to the documented result: %s', async (_name, row) => {
-    await using provider = await startProvider(row.behavior);
-    const run = await runOf(row, provider);
-    if ('requests' in row.expected) await expectToken(run, row.expected);
-    else await expectFailure(run, row.expected, (row.behavior.client ?? registered).secret);
-  });
+describe.each(Object.entries(groups))('OAuth token source (%s)', (_group, rows) => {
+  it.each(rows.map((row) => [row.provider, row] as const))(
+    'behaves as documented for this provider: %s',
+    async (_name, row) => {
+      await using provider = await startProvider(row.behavior);
+      const run = await runOf(row, provider);
+      if ('requests' in row.expected) await expectToken(run, row.expected);
+      else await expectFailure(run, row.expected, (row.behavior.client ?? registered).secret);
+    },
+  );
 });
 
-it('a secret with characters outside of ASCII is rejected at the start, because RFC 6749 forbids it', () => {
+it('loadConfig() rejects a client secret with non-ASCII characters', () => {
   const env = { LEDGER_OAUTH_ISSUER: 'https://id.example', LEDGER_OAUTH_CLIENT_ID: 'indexer' };
   expect(() => loadConfig({ ...env, LEDGER_OAUTH_CLIENT_SECRET: 'geheim-ü' })).toThrow(
     /LEDGER_OAUTH_CLIENT_SECRET: expected a client secret of printable characters, got a different value \(not printed/u,
   );
 });
 
-it('the token source waits for Retry-After while the old token is valid, but not longer', async () => {
+it('the OAuth token source waits for Retry-After, but not longer than the old token is valid', async () => {
   const busy = (seconds: string): Answer => ({ status: 429, headers: { 'retry-after': seconds } });
   const waits = ['20', '3600'];
   await using provider = await startProvider({
@@ -145,7 +148,7 @@ it('the token source waits for Retry-After while the old token is valid, but not
   expect((await source.lease())?.renewAt).toBeCloseTo(endsAt);
 });
 
-it('docs/how-to/run/access-tokens.md lists exactly these rows', () => {
+it('docs/how-to/run/access-tokens.md lists the same provider rows as this test', () => {
   const text = readFileSync(join(import.meta.dirname, '../../../docs/how-to/run/access-tokens.md'), 'utf8');
   const table = /<!-- identity providers -->\n([^]*?)\n<!-- \/identity providers -->/u.exec(text)?.[1] ?? '';
   const found = table

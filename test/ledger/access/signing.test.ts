@@ -35,14 +35,14 @@ const rfc = [
   },
 ];
 
-describe('a signing key', () => {
-  it.each(rfc)('signs as in RFC 8032: $public', (vector) => {
+describe('signing key', () => {
+  it.each(rfc)('creates the signature of RFC 8032: $public', (vector) => {
     const key = signingKeyFromPem(pemOf(vector.secret));
     expect(key.rawPublicKey.toString('hex')).toBe(vector.public);
     expect(signBytes(key, Buffer.from(vector.message, 'hex')).toString('hex')).toBe(vector.signature);
   });
 
-  it('has a fingerprint that consists of 1220 and the hash of purpose 12 and the raw public key', () => {
+  it('has a fingerprint of 1220 and the SHA-256 hash of purpose 12 and the raw public key', () => {
     const key = signingKeyFromPem(pemOf(rfc[0]?.secret ?? ''));
     const hash = createHash('sha256').update(Buffer.from(`0000000c${rfc[0]?.public ?? ''}`, 'hex'));
     expect(key.fingerprint).toBe(`1220${hash.digest('hex')}`);
@@ -50,13 +50,13 @@ describe('a signing key', () => {
     expect(key.fingerprint).toMatch(/^1220[0-9a-f]{64}$/u);
   });
 
-  it('can be written as PEM and read again, and is never generated twice', () => {
+  it('is unchanged after a round trip through PEM, and differs from the next generated key', () => {
     const key = generateSigningKey();
     expect(signingKeyFromPem(signingKeyToPem(key)).fingerprint).toBe(key.fingerprint);
     expect(generateSigningKey().fingerprint).not.toBe(key.fingerprint);
   });
 
-  it('returns its public key in the format that the ledger requires', () => {
+  it('exports its public key as X.509 SubjectPublicKeyInfo', () => {
     const key = generateSigningKey();
     const { format, keyData, keySpec } = signingPublicKey(key);
     expect([format, keySpec]).toEqual([
@@ -67,7 +67,7 @@ describe('a signing key', () => {
     expect(read.export({ format: 'jwk' }).x).toBe(key.rawPublicKey.toString('base64url'));
   });
 
-  it('is rejected if it is of another kind or not a key, and the error does not contain the text', () => {
+  it('cannot be read from another type of key or from invalid PEM', () => {
     const p256 = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
     const other = p256.export({ type: 'pkcs8', format: 'pem' }).toString();
     expect(() => signingKeyFromPem(other)).toThrow(/found another kind of key/u);
@@ -75,10 +75,10 @@ describe('a signing key', () => {
   });
 });
 
-describe('a signature', () => {
+describe('party signature', () => {
   const hash = Buffer.from(`1220${'ab'.repeat(32)}`, 'hex');
 
-  it('of a party has the format of the ledger API and can be verified', () => {
+  it('has the format of the ledger API and matches the public key', () => {
     const key = generateSigningKey();
     const { party, signatures } = partySignature(key, 'Alice::1220', hash.toString('base64'));
     const [only] = signatures;
@@ -97,7 +97,7 @@ describe('a signature', () => {
     expect(verify(null, Buffer.from('other'), createPublicKey(key.privateKey), bytes)).toBe(false);
   });
 
-  it.each(['', 'not base64!', 'YQ', '1220abcz='])('is not created from %j, which is not Base64', (text) => {
+  it.each(['', 'not base64!', 'YQ', '1220abcz='])('cannot be created for %j, which is not Base64', (text) => {
     expect(() => hashSignature(generateSigningKey(), text)).toThrow(/expected a hash in Base64/u);
   });
 });

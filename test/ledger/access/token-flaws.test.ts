@@ -6,51 +6,55 @@ const good = { sub: 'indexer', aud: 'https://daml.com/jwt/aud/participant/p', ia
 const flaws = (claims: object): string =>
   tokenFlaws(`h.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.s`, now).join(', and ');
 
-describe('the visible flaw of a rejected token', () => {
+describe('tokenFlaws()', () => {
   it.each([
-    ['nothing if the token is valid', good, /^$/u],
+    ['nothing for a valid token', good, /^$/u],
     [
-      'that its lifetime is too long',
+      'a lifetime that is too long',
       { ...good, exp: now + 3_590 },
       /^lives for 60 minutes; participants accept five minutes/u,
     ],
     [
-      'that its lifetime is too long, without its start',
+      'a lifetime that is too long in a token without iat',
       { ...good, iat: undefined, exp: now + 900 },
       /^lives for 15 minutes;/u,
     ],
-    ['that it has expired', { ...good, exp: now - 600 }, /^expired 10 minutes ago by the clock of this machine$/u],
-    ['that it is not valid yet', { ...good, nbf: now + 90 }, /^is not valid for another 90 seconds: the clocks/u],
+    ['an expired token', { ...good, exp: now - 600 }, /^expired 10 minutes ago by the clock of this machine$/u],
+    ['a token that is not valid yet', { ...good, nbf: now + 90 }, /^is not valid for another 90 seconds: the clocks/u],
     [
-      'that it was issued in the future',
+      'a token that was issued in the future',
       { ...good, iat: now + 600, exp: now + 900 },
       /^is not valid for another 10 minutes/u,
     ],
-    ['that it never expires', { ...good, exp: undefined }, /^has no end \(exp\); participants accept five minutes/u],
-    ['that it has no audience', { ...good, aud: undefined }, /^names no audience \(aud\)/u],
     [
-      'each of several flaws',
+      'a token that never expires',
+      { ...good, exp: undefined },
+      /^has no end \(exp\); participants accept five minutes/u,
+    ],
+    ['a token without an audience', { ...good, aud: undefined }, /^names no audience \(aud\)/u],
+    [
+      'several flaws of one token',
       { exp: now - 5, nbf: now + 60 },
       /^is not valid .*, and expired 5 seconds ago.*, and names no audience/u,
     ],
-  ])('is %s', (_what, claims, found) => {
+  ])('reports %s', (_what, claims, found) => {
     expect(flaws(claims)).toMatch(found);
     expect(flaws(claims)).not.toContain('indexer');
     expect(flaws(claims)).not.toContain('https');
   });
 
-  it.each(['ory_at_opaque', 'a.!!!.c', 'h.bnVsbA.s'])('is that it is not a JWT: %s', (token) => {
+  it.each(['ory_at_opaque', 'a.!!!.c', 'h.bnVsbA.s'])('reports that the token is not a JWT: %s', (token) => {
     expect(tokenFlaws(token, now)).toEqual([expect.stringMatching(/^is not a JWT, which participants require/u)]);
   });
 
-  it('is that it is encrypted if it has the five parts of JWE', () => {
+  it('reports that the token is encrypted if it has the five parts of JWE', () => {
     expect(tokenFlaws('eyJlbmMiOiJBMjU2R0NNIn0..aXY.Y2lwaGVy.dGFn', now)).toEqual([
       expect.stringMatching(/^is an encrypted JWT/u),
     ]);
   });
 
   it.each([{ exp: 1e308, iat: -1e308 }, { exp: -1e308 }, { nbf: 1e308 }])(
-    'is reported as a sentence for any numbers in the claims: %j',
+    'returns a sentence for extreme numbers in the claims: %j',
     (claims) => {
       expect(flaws({ ...good, ...claims })).toMatch(/^[a-z]/u);
     },

@@ -14,8 +14,8 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-describe('the token source', () => {
-  it('reads the file each time, also after a symlink is replaced, and keeps the token while the file is empty or missing', async () => {
+describe('token source', () => {
+  it('reads the token file on every call, and keeps the token while the file is empty or missing', async () => {
     const tokenFile = join(folder, 'token');
     const source = createTokenSource({ token: 'ignored', tokenFile });
     await writeFile(tokenFile, 'one\n');
@@ -30,14 +30,14 @@ describe('the token source', () => {
     expect(await source.read()).toBe('two');
   });
 
-  it('reports a file that has never contained a token', async () => {
+  it('rejects a token file that is missing or empty at the first read', async () => {
     const tokenFile = join(folder, 'token');
     await expect(createTokenSource({ tokenFile }).read()).rejects.toMatchObject({ code: 'LEDGER_TOKEN_UNREADABLE' });
     await writeFile(tokenFile, ' \n');
     await expect(createTokenSource({ tokenFile }).read()).rejects.toThrow(/is empty/u);
   });
 
-  it('returns the fixed token, and undefined when none is configured', async () => {
+  it('returns the configured token, or undefined if none is configured', async () => {
     expect(await createTokenSource({ token: ' abc ' }).read()).toBe('abc');
     expect(await createTokenSource({}).read()).toBeUndefined();
   });
@@ -54,13 +54,13 @@ describe('the token source', () => {
   );
 });
 
-describe('a replacement of a token', () => {
+describe('tokenSource.replaced()', () => {
   const settled = async (waiting: Promise<void>): Promise<boolean> => {
     const later = new Promise<boolean>((resolve) => setTimeout(() => resolve(false), 20));
     return await Promise.race([waiting.then(() => true), later]);
   };
 
-  it('in its file is detected by its content, also through a symbolic link, but not if the file is missing', async () => {
+  it('resolves when the content of the token file changes, but not when the file is missing', async () => {
     const tokenFile = join(folder, 'token');
     const source = createTokenSource({ tokenFile });
     const never = new AbortController().signal;
@@ -82,7 +82,7 @@ describe('a replacement of a token', () => {
     await source.replaced(never);
   });
 
-  it('never occurs for a fixed token, so the wait ends only when it is aborted', async () => {
+  it('resolves only when it is aborted if the token is fixed', async () => {
     const stop = new AbortController();
     const waiting = createTokenSource({ token: 'abc' }).replaced(stop.signal);
     expect(await settled(waiting)).toBe(false);
@@ -92,21 +92,21 @@ describe('a replacement of a token', () => {
   });
 });
 
-describe('destinations of a token', () => {
+describe('assertTokenMayTravel()', () => {
   it.each([
     'https://ledger.example.org',
     'http://localhost:7575',
     'http://127.0.0.1:7575',
     'http://[::1]:7575',
     'http://ledger.localhost',
-  ])('include %s', (url) => {
+  ])('accepts %s', (url) => {
     expect(() => {
       assertTokenMayTravel(url, 'secret', false);
     }).not.toThrow();
   });
 
   it.each(['http://ledger.example.org', 'http://127.example.org', 'http://10.0.0.1', 'ws://ledger'])(
-    'exclude clear text to %s unless that is allowed',
+    'rejects %s unless clear text is allowed or there is no token',
     (url) => {
       const send = (insecure: boolean): void => {
         assertTokenMayTravel(url, 'secret', insecure);
@@ -124,11 +124,11 @@ describe('destinations of a token', () => {
   );
 });
 
-describe('the lifetime of a token', () => {
+describe('token lease', () => {
   const jwt = (claims: unknown): string => `h.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.s`;
   const now = (): number => Math.floor(Date.now() / 1000);
 
-  it('in a file is computed from its claims, and the file is soon read again if the token was not replaced in time', async () => {
+  it('ends with the claims of the file token, and renews within a second when overdue', async () => {
     stopClock();
     const tokenFile = join(folder, 'token');
     await writeFile(tokenFile, jwt({ iat: now() - 100, exp: now() + 900 }));
@@ -142,7 +142,7 @@ describe('the lifetime of a token', () => {
     expect((late?.renewAt ?? 0) - performance.now()).toBeLessThan(1_001);
   });
 
-  it('is limited by its claims if the wall clock is wrong, and there is always a pause between renewals', async () => {
+  it('is limited by its claims if the wall clock is wrong, and has a pause before renewal', async () => {
     stopClock();
     const tokenFile = join(folder, 'token');
     const source = createTokenSource({ tokenFile });
@@ -153,7 +153,7 @@ describe('the lifetime of a token', () => {
     expect((expired?.renewAt ?? 0) - performance.now()).toBeGreaterThan(500);
   });
 
-  it('in a file always leaves a pause between reads, even if it ends before it begins', async () => {
+  it('has a pause before renewal even if the token has already expired', async () => {
     stopClock();
     const tokenFile = join(folder, 'token');
     const source = createTokenSource({ tokenFile });
@@ -163,7 +163,7 @@ describe('the lifetime of a token', () => {
     }
   });
 
-  it('of an issued token is read from its claims if the provider states none, and is a number for any stated value', () => {
+  it('uses expires_in of an issued token, or its claims if expires_in is missing or 0', () => {
     const own = jwt({ iat: now(), exp: now() + 100 });
     expect(leaseOfIssued(own, 0, 0)).toMatchObject({ endsAt: 99_000 });
     expect(leaseOfIssued(own, 0, undefined)).toMatchObject({ endsAt: 99_000 });
@@ -175,14 +175,14 @@ describe('the lifetime of a token', () => {
     }
   });
 
-  it('of a fixed token is reported, and no renewal is scheduled', async () => {
+  it('reports the expiry of a fixed token, and schedules no renewal', async () => {
     const exp = now() + 300;
     const lease = await createTokenSource({ token: jwt({ iat: now(), exp }) }).lease();
     expect(lease).toMatchObject({ renewAt: undefined, expiresAt: exp });
   });
 
   it.each(['opaque', 'a.!!!.c', 'h.bnVsbA.s', jwt({ sub: 'indexer' }), jwt({ exp: 'soon' })])(
-    'is unknown for %j',
+    'has no expiry for the token %j',
     async (token) => {
       expect(await createTokenSource({ token }).lease()).toMatchObject({ endsAt: undefined, expiresAt: undefined });
     },

@@ -26,7 +26,7 @@ const updateFormat = {
   includeReassignments: anyParty,
 };
 
-describe('the client against the sandbox', () => {
+describe('ledger client with the sandbox', () => {
   it('reads the version, readiness, ids and state of the node', async () => {
     expect((await client.node.version()).version).toMatch(/^3\./u);
     await client.node.livez();
@@ -49,7 +49,7 @@ describe('the client against the sandbox', () => {
     expect(await all(client.state.activeContracts({ activeAtOffset: 0, eventFormat: anyParty }))).toEqual([]);
   });
 
-  it('reports an error if a list is longer than the node permits, or begins after the ledger end', async () => {
+  it('rejects a list that is longer than the node permits or begins after the ledger end', async () => {
     generateHistory(sandbox.ledger, { seed: 3, updates: 300 });
     const tooLong = all(client.updates.list({ beginExclusive: 0, updateFormat }));
     await expect(tooLong).rejects.toMatchObject({ code: 'LEDGER_REQUEST_INVALID', facts: { httpStatus: 413 } });

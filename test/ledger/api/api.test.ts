@@ -40,18 +40,21 @@ async function clientOf(status: number, answer: unknown, seen: Seen[] = []): Pro
 
 const refused = (code: string): object => ({ code, cause: 'x', context: {}, errorCategory: 11, grpcCodeValue: 5 });
 
-describe('the ledger client', () => {
-  it.each(calls)('calls $operation', async ({ operation, url, body, call, answer, result }) => {
-    const seen: Seen[] = [];
-    const client = await clientOf(200, answer, seen);
-    expect(await call(client)).toEqual(result);
-    const sent = body === undefined || typeof body === 'string' ? (body ?? '') : JSON.stringify(body);
-    // The client reads the release before a call that newer releases do not have.
-    const others = seen.filter((one) => one.url === url || one.url !== '/v2/version');
-    expect(others).toEqual([{ method: operation.split(' ')[0], url, body: sent }]);
-  });
+describe('ledger client', () => {
+  it.each(calls)(
+    'sends the request of $operation and returns its result',
+    async ({ operation, url, body, call, answer, result }) => {
+      const seen: Seen[] = [];
+      const client = await clientOf(200, answer, seen);
+      expect(await call(client)).toEqual(result);
+      const sent = body === undefined || typeof body === 'string' ? (body ?? '') : JSON.stringify(body);
+      // The client reads the release before a call that newer releases do not have.
+      const others = seen.filter((one) => one.url === url || one.url !== '/v2/version');
+      expect(others).toEqual([{ method: operation.split(' ')[0], url, body: sent }]);
+    },
+  );
 
-  it.each(calls)('reports a rejection of $operation', async ({ call }) => {
+  it.each(calls)('reports HTTP 403 for $operation as LEDGER_PERMISSION_DENIED', async ({ call }) => {
     const client = await clientOf(403, { code: 'NA', cause: 'x', errorCategory: -1, grpcCodeValue: 7 });
     await expect(call(client)).rejects.toMatchObject({ code: 'LEDGER_PERMISSION_DENIED' });
   });
@@ -89,7 +92,7 @@ describe('the ledger client', () => {
       { lowestPageOffsetExclusive: 1 },
       ({ updates }) => updates.page({ updateFormat: {} }),
     ],
-  ])('rejects a response without a usable %s: %j', async (what, answer, call) => {
+  ])('rejects an invalid response (%s): %j', async (what, answer, call) => {
     const client = await clientOf(200, answer);
     await expect(call(client)).rejects.toMatchObject({
       code: 'LEDGER_UNDECODABLE',
@@ -97,7 +100,7 @@ describe('the ledger client', () => {
     });
   });
 
-  it.each(['', '.', '..'])('sends no request with the id %j', async (id) => {
+  it.each(['', '.', '..'])('sends no request if the id is %j', async (id) => {
     const seen: Seen[] = [];
     const client = await clientOf(200, {}, seen);
     await expect(client.users.delete(id)).rejects.toMatchObject({ code: 'LEDGER_REQUEST_INVALID' });
@@ -105,7 +108,7 @@ describe('the ledger client', () => {
     expect(seen).toEqual([]);
   });
 
-  it.each([Number.NaN, 2 ** 53, 1.5])('sends no request with the offset %d', async (offset) => {
+  it.each([Number.NaN, 2 ** 53, 1.5])('rejects the offset %d', async (offset) => {
     const client = await clientOf(200, {});
     await expect(client.updates.byOffset(offset, {})).rejects.toMatchObject({ code: 'LEDGER_REQUEST_INVALID' });
     expect(() => client.updates.list({ beginExclusive: offset })).toThrow(/as beginExclusive/u);
@@ -124,7 +127,7 @@ async function firstCompletion({ completions }: LedgerClient): Promise<unknown> 
   return undefined;
 }
 
-describe('the API descriptions of the participant', () => {
+describe('API descriptions of the participant', () => {
   const schemas = readWireSchemas();
 
   it.each(calls.filter(({ later }) => later !== true))(

@@ -47,7 +47,7 @@ const format = updateFormat({
   topology: false,
 });
 
-describe('the ledger client', () => {
+describe('ledger client', () => {
   it('sends the bearer token to a URL with a path prefix, and returns the ledger end', async () => {
     const client = await clientOf(200, '{"offset":250,"synchronizerTimes":[]}', '/prefix/');
     expect(await client.state.ledgerEnd()).toBe(250);
@@ -73,7 +73,7 @@ describe('the ledger client', () => {
   });
 
   it.each(['{"offset":9007199254740993}', '{"offset":"250"}', '{"offset":-1}', '{}'])(
-    'rejects the ledger end %s, because it is not an offset that a number can represent',
+    'rejects the ledger end %s',
     async (body) => {
       const client = await clientOf(200, body);
       await expect(client.state.ledgerEnd()).rejects.toMatchObject({
@@ -105,7 +105,7 @@ describe('the ledger client', () => {
     expect(seen).toHaveLength(1);
   });
 
-  it('times out if the ledger does not respond, or if it stops in the middle of a response', async () => {
+  it('times out if the ledger does not respond or stops in the middle of a response', async () => {
     ledger = await startFakeLedger({ http: () => undefined });
     await expect(clientFor(ledger.url, 50).state.ledgerEnd()).rejects.toThrow(/did not respond within 50 ms/u);
     await ledger.stop();
@@ -118,7 +118,7 @@ describe('the ledger client', () => {
     });
   });
 
-  it('sends nothing unencrypted to another machine', async () => {
+  it('sends no unencrypted request to another machine', async () => {
     await expect(clientFor('http://192.0.2.1:7575').node.version()).rejects.toMatchObject({
       code: 'LEDGER_TOKEN_INSECURE',
     });

@@ -10,7 +10,7 @@ import {
 } from '../../../src/ledger/api/release.ts';
 import { ledgerError } from '../../../src/ledger/errors/make-ledger-error.ts';
 
-describe('the release of a participant', () => {
+describe('participant release', () => {
   it.each([
     ['3.4.12', '3.4'],
     ['3.7.4', '3.7'],
@@ -23,18 +23,18 @@ describe('the release of a participant', () => {
     ['main', undefined],
     ['3', undefined],
     ['release 3.7', undefined],
-  ])('of version %j is %s', (version, number) => {
+  ])('is read from version %j as %s', (version, number) => {
     expect(releaseOf(version)).toEqual({ version, number });
   });
 
-  it('is compared by its numbers, and an unknown release counts as older than every other', () => {
+  it('is compared by its numbers, and an unknown release is older than any other', () => {
     expect(isFrom(releaseOf('3.10.0'), '3.7')).toBe(true);
     expect(isFrom(releaseOf('3.6.99'), '3.7')).toBe(false);
     expect(isFrom(releaseOf('4.0.0'), '3.7')).toBe(true);
     expect([isFrom(releaseOf('main'), '3.4'), isFrom(unreadRelease, '3.4')]).toEqual([false, false]);
   });
 
-  it('is unknown if the participant does not serve the call, and reading it fails if no server responds', async () => {
+  it('is unknown if the version call is rejected, but an unreachable server is an error', async () => {
     const failing = (code: 'LEDGER_NOT_A_LEDGER' | 'LEDGER_PERMISSION_DENIED' | 'LEDGER_UNREACHABLE') =>
       readRelease({ node: { version: () => Promise.reject(ledgerError(code, 'no')) } });
     expect(await failing('LEDGER_NOT_A_LEDGER')).toEqual(unreadRelease);
@@ -44,23 +44,23 @@ describe('the release of a participant', () => {
   });
 });
 
-describe('a list of active contracts', () => {
+describe('list of active contracts', () => {
   const stored = (seedRelease: string | null, seedHasInFlight: boolean | null) => ({ seedRelease, seedHasInFlight });
 
   it.each([
-    ['is recorded to have them', stored('3.7.4', true), '3.7.4', false],
-    ['came from 3.6, and the participant was upgraded since', stored('3.6.2', true), '3.7.4', false],
-    ['came from 3.7 without them', stored('3.7.0', false), '3.7.4', true],
-    ['came from a release that could not be read, and the release is 3.7 now', stored(null, false), '3.7.4', true],
-    ['came from a version without numbers', stored('main', false), '3.7.4', true],
-    ['came from a release that could not be read, and the release is 3.6 now', stored(null, false), '3.6.2', false],
-    ['was stored before this was recorded, and the release is 3.7 now', stored(null, null), '3.7.4', true],
-    ['was stored before this was recorded, and the release is 3.5 now', stored(null, null), '3.5.10', false],
-  ])('lacks reassignments in flight or not, depending on its source: it %s', (_what, source, now, expected) => {
+    ['false if the list is recorded as complete', stored('3.7.4', true), '3.7.4', false],
+    ['false if 3.6 returned a complete list before an upgrade', stored('3.6.2', true), '3.7.4', false],
+    ['true if 3.7 returned an incomplete list', stored('3.7.0', false), '3.7.4', true],
+    ['true if the release could not be read and is 3.7 now', stored(null, false), '3.7.4', true],
+    ['true if the version had no numbers and the release is 3.7 now', stored('main', false), '3.7.4', true],
+    ['false if the release could not be read and is 3.6 now', stored(null, false), '3.6.2', false],
+    ['true if no release was recorded and it is 3.7 now', stored(null, null), '3.7.4', true],
+    ['false if no release was recorded and it is 3.5 now', stored(null, null), '3.5.10', false],
+  ])('makes lacksInFlight() return %s', (_what, source, now, expected) => {
     expect(lacksInFlight(source, releaseOf(now))).toBe(expected);
   });
 
-  it('is recorded as complete if the release is known, because reassignments in flight are then requested', () => {
+  it('is recorded as complete only if the release is known', () => {
     expect(listSource(releaseOf('3.7.4'))).toEqual({ release: '3.7.4', hasInFlight: true });
     expect(listSource(releaseOf('main'))).toEqual({ release: 'main', hasInFlight: false });
     expect(listSource(unreadRelease)).toEqual({ release: null, hasInFlight: false });

@@ -18,7 +18,7 @@ const everything: LedgerFilter = {
 };
 const wildcard = { identifierFilter: { WildcardFilter: { value: { includeCreatedEventBlob: false } } } };
 
-describe('a request format', () => {
+describe('request format', () => {
   it('includes all contracts of all parties if no filter is configured', () => {
     expect(updatesRequest(7, everything)).toEqual({
       beginExclusive: 7,
@@ -47,7 +47,7 @@ describe('a request format', () => {
     expect(format).toEqual({ filtersByParty: { A: filters, B: filters }, verbose: false });
   });
 
-  it('adds views to all contracts if only interfaces are configured, and to templates if both are configured', () => {
+  it('adds interface views to a wildcard filter, or to the template filters if configured', () => {
     const view = {
       identifierFilter: {
         InterfaceFilter: {
@@ -95,7 +95,7 @@ describe('a request format', () => {
     if (isSent) expect(request.includeIncompleteReassignments).toBe(true);
   });
 
-  it('has a fingerprint of the filter that does not depend on its order', () => {
+  it('has a filter hash that does not depend on the order of the parties', () => {
     const filter = { ...everything, wantedInterfaces: ['tokens'] };
     const one = filterFingerprint({ ...filter, parties: ['B', 'A', 'A'] });
     expect(one.hash).toMatch(/^[0-9a-f]{64}$/u);

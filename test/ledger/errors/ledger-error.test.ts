@@ -7,7 +7,7 @@ function wireError(code: string, errorCategory: number, grpcCodeValue: number | 
   return { code, cause, correlationId: null, traceId: 'abc', context, resources: [], errorCategory, grpcCodeValue };
 }
 
-describe('a ledger error', () => {
+describe('ledger error', () => {
   it.each([
     ['PARTICIPANT_PRUNED_DATA_ACCESSED', 9, 9, 400, 'LEDGER_PRUNED', 'park'],
     ['OFFSET_AFTER_LEDGER_END', 12, 11, 400, 'LEDGER_OFFSET_AFTER_END', 'retry'],
@@ -37,18 +37,21 @@ describe('a ledger error', () => {
     ['SOMETHING_NEW', 6, null, 401, 'LEDGER_UNAUTHENTICATED', 'refresh-token'],
     ['SOMETHING_NEW', 7, null, 403, 'LEDGER_PERMISSION_DENIED', 'park'],
     ['SOMETHING_NEW', 99, null, 599, 'LEDGER_INTERNAL', 'retry'],
-  ])('is classified: %s of category %d, gRPC %s, HTTP %d', (code, category, grpc, status, expected, retry) => {
-    const body = wireError(code, category, grpc);
-    const error = errorFromBody(body, status);
-    expect([error.code, error.retry]).toEqual([expected, retry]);
-    expect(error.facts).toMatchObject({ ledgerCode: code, category, traceId: 'abc', httpStatus: status });
-    expect(error.remedy).not.toBe('');
-    expect(isErrorFrame(body)).toBe(true);
-    // A stream has no HTTP status. The frame must yield the same code, unless only the status determines the code.
-    if (grpc !== null) expect(errorFromBody(body).code).toBe(expected);
-  });
+  ])(
+    'is classified by code %s, category %d, gRPC code %s and HTTP status %d',
+    (code, category, grpc, status, expected, retry) => {
+      const body = wireError(code, category, grpc);
+      const error = errorFromBody(body, status);
+      expect([error.code, error.retry]).toEqual([expected, retry]);
+      expect(error.facts).toMatchObject({ ledgerCode: code, category, traceId: 'abc', httpStatus: status });
+      expect(error.remedy).not.toBe('');
+      expect(isErrorFrame(body)).toBe(true);
+      // A stream has no HTTP status. The frame must yield the same code, unless only the status determines the code.
+      if (grpc !== null) expect(errorFromBody(body).code).toBe(expected);
+    },
+  );
 
-  it('contains the earliest offset of a pruned ledger, and the end of a ledger whose end decreased', () => {
+  it('contains the earliest offset or the ledger end that the ledger reports', () => {
     const pruned = wireError('PARTICIPANT_PRUNED_DATA_ACCESSED', 9, 9, { earliest_offset: '200' });
     expect(errorFromBody(pruned, 400).facts['earliestOffset']).toBe(200);
     const after = wireError('OFFSET_AFTER_LEDGER_END', 12, 11, {}, 'Begin offset (9) is after ledger end (7)');
@@ -71,13 +74,13 @@ describe('a ledger error', () => {
     [503, 'The server was not able to produce a timely response', 'LEDGER_UNAVAILABLE'],
     [504, '', 'LEDGER_UNAVAILABLE'],
     [500, '', 'LEDGER_INTERNAL'],
-  ])('is classified by HTTP %d if the body is not an error of the ledger', (status, body, expected) => {
+  ])('is classified by HTTP %d if the body is not a ledger error', (status, body, expected) => {
     const error = errorFromBody(body, status);
     expect(error.code).toBe(expected);
     expect(error.message).not.toContain('<html>');
   });
 
-  it('is recognized by its code alone if a request format is disabled, with and without an HTTP status', () => {
+  it('is LEDGER_API_DISABLED if the code is DEPRECATED_API_DISABLED, for any HTTP status', () => {
     const body = JSON.parse(fixture('samples/refusals/deprecated-api-disabled.json')) as unknown;
     expect(isErrorFrame(body)).toBe(true);
     for (const status of [400, undefined]) {
@@ -117,20 +120,20 @@ describe('a ledger error', () => {
     ['HPE_INVALID_CONSTANT', 'LEDGER_NOT_A_LEDGER'],
     ['WS_ERR_INVALID_OPCODE', 'LEDGER_UNDECODABLE'],
     ['WS_ERR_UNSUPPORTED_MESSAGE_LENGTH', 'LEDGER_FRAME_TOO_LARGE'],
-  ])('is classified by the network error %s, also inside another error', (code, expected) => {
+  ])('is classified by the network error %s, also if that error is nested', (code, expected) => {
     const inner = Object.assign(new Error('inner'), { code });
     expect(errorFromNetwork(inner, 'http://host:1/').code).toBe(expected);
     expect(errorFromNetwork(new AggregateError([inner], 'all failed'), 'http://host:1/').code).toBe(expected);
   });
 
-  it('contains neither tokens that a peer echoes nor credentials of the URL', () => {
+  it('contains no tokens that the ledger echoes, and no credentials of the URL', () => {
     const echo = wireError('X', 8, 3, {}, 'bad header Authorization: Bearer eyJhbGci.eyJzdWIi.c2ln\nnext');
     expect(errorFromBody(echo).message).not.toContain('eyJ');
     const error = errorFromNetwork(new Error('refused'), 'http://user:secret@host:1/');
     expect(error.message + JSON.stringify(error.facts)).not.toContain('secret');
   });
 
-  it('is decoded with all ten fields, and other objects are not decoded as errors', () => {
+  it('is decoded with all ten fields, while other objects are not errors', () => {
     const context = { category: '9', tid: 'tid', definite_answer: 'true', number: 7 };
     const resources = [['ErrorResource(CID)', '00ab'], ['CID', '00cd'], ['broken'], 'broken'];
     const base = { code: 'X', cause: 'Y', correlationId: 's-1', traceId: null, context, resources };
@@ -163,7 +166,7 @@ describe('a ledger error', () => {
     expect(errorFromBody(body)).toMatchObject({ code: 'LEDGER_UNAVAILABLE', facts: { category: -1, grpcCode: 14 } });
   });
 
-  it('contains facts and the trace id, and no field that may contain contract data', () => {
+  it('contains facts and the trace id, but no contract data', () => {
     const context = { commands: 'secret', exercise_trace: 'secret', definite_answer: 'false' };
     const resources = ['CID', 'CONTRACT_KEY', 'USER', 'PACKAGE'].map((type) => [
       type,
@@ -185,7 +188,7 @@ describe('a ledger error', () => {
     expect(errorFromBody(body).facts['resources']).toMatch(/, 1 more$/);
   });
 
-  it('has remedies for a wrong path and for an unknown user', () => {
+  it('has a remedy for a wrong path and for an unknown user', () => {
     const path = errorFromBody(
       { errors: ['HttpMethod(GET), uri: http://u:secret@h/v2?token=secret'], status: 404 },
       404,
@@ -197,7 +200,7 @@ describe('a ledger error', () => {
     expect(errorFromBody(wireError('NA', -1, 7), 403).remedy).toContain('CanReadAs');
   });
 
-  it('is distinguished from data', () => {
+  it('is not detected in a data frame', () => {
     expect(isErrorFrame({ update: {}, code: 'X', cause: 'Y' })).toBe(false);
     expect(isErrorFrame({ contractEntry: {} })).toBe(false);
     expect(isErrorFrame([])).toBe(false);

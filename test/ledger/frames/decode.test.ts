@@ -76,8 +76,8 @@ function refusal(decode: () => unknown): IndexerError | undefined {
   }
 }
 
-describe('decodeUpdate', () => {
-  it('decodes all four kinds and keeps every field', () => {
+describe('decodeUpdate()', () => {
+  it('decodes all four kinds of updates with every field', () => {
     const [transaction, unassign, assign, topology, checkpoint] = updates.map(([, frame]) => decodeUpdate(text(frame)));
     expect(transaction).toMatchObject({
       kind: 'transaction',
@@ -118,7 +118,7 @@ describe('decodeUpdate', () => {
     expect(decoded.kind === 'unknown' ? decoded.raw : undefined).toBe(text(frame['update'] ?? null));
   });
 
-  it.each(updates)('accepts an absent field, or rejects it with path and offset: %s', (_name, frame) => {
+  it.each(updates)('accepts a missing field or reports its path and offset: %s', (_name, frame) => {
     for (const path of paths(frame)) {
       const refused = refusal(() => decodeUpdate(text(changed(frame, path, undefined))));
       if (refused === undefined) continue;
@@ -129,7 +129,7 @@ describe('decodeUpdate', () => {
     }
   });
 
-  it('rejects an absent field only if indexing requires it or every release sends it', () => {
+  it('requires only the fields that indexing needs or that every release sends', () => {
     const needed = paths(frames.fullTransaction())
       .filter((path) => refusal(() => decodeUpdate(text(changed(frames.fullTransaction(), path, undefined)))))
       .map((path) => path.at(-1));
@@ -154,7 +154,7 @@ describe('decodeUpdate', () => {
     );
   });
 
-  it('rejects a field of the wrong type, names its path and never prints the value', () => {
+  it('reports the path of a field with the wrong type, and does not print the value', () => {
     const secret = 'do-not-print-me';
     for (const [wrong, path] of [
       [{ secret }, 'update.Transaction.value.updateId'],
@@ -172,7 +172,7 @@ describe('decodeUpdate', () => {
     }
   });
 
-  it('rejects offsets beyond 2^53, where JavaScript numbers are inexact', () => {
+  it('rejects offsets from 2^53, which JavaScript numbers cannot represent exactly', () => {
     for (const offset of ['9007199254740992', '9007199254740993', '9223372036854775807', '1e300']) {
       const frame = text(frames.fullTransaction()).replace(
         '"offset":41,"synchronizerId"',
@@ -191,7 +191,7 @@ describe('decodeUpdate', () => {
   });
 });
 
-describe('decodeActiveContract', () => {
+describe('decodeActiveContract()', () => {
   it('decodes active, incomplete and empty entries', () => {
     const decoded = entries.map(([, frame]) => decodeActiveContract(text(frame)));
     expect(decoded).toMatchObject([
@@ -211,7 +211,7 @@ describe('decodeActiveContract', () => {
     );
   });
 
-  it.each(entries)('accepts an absent field of an entry, or rejects it with its path: %s', (_name, frame) => {
+  it.each(entries)('accepts a missing field or reports UPDATE_UNDECODABLE: %s', (_name, frame) => {
     for (const path of paths(frame)) {
       const refused = refusal(() => decodeActiveContract(text(changed(frame, path, undefined))));
       expect([undefined, 'UPDATE_UNDECODABLE']).toContain(refused?.code);
@@ -219,7 +219,7 @@ describe('decodeActiveContract', () => {
   });
 });
 
-describe('fuzzed frames', () => {
+describe('frame decoders under fuzzing', () => {
   const oddKeys = fc.constantFrom(
     '__proto__',
     'constructor',
@@ -247,7 +247,7 @@ describe('fuzzed frames', () => {
   it.each([
     ['update', updates, decodeUpdate],
     ['entry', entries, decodeActiveContract],
-  ] as const)('with a mutated %s are decoded or rejected, and cause no other error', (_name, samples, decode) => {
+  ] as const)('decode or reject a frame with a mutated %s, without any other error', (_name, samples, decode) => {
     const mutated = fc
       .constantFrom(...samples.map(([, frame]) => frame))
       .chain((frame) =>
@@ -263,7 +263,7 @@ describe('fuzzed frames', () => {
     );
   });
 
-  it('are decoded or rejected if their text is truncated or patched', () => {
+  it('decode or reject truncated or patched text, without any other error', () => {
     const samples = updates.map(([, frame]) => text(frame));
     const patch = fc.constantFrom(
       '1.50',
@@ -289,10 +289,10 @@ describe('fuzzed frames', () => {
   });
 });
 
-describe('frames that the quick reader passes to the scanner', () => {
+describe('fallbackDecodedTransactions', () => {
   const fullFrame = text(frames.fullTransaction());
 
-  it('are counted, and other frames are not counted', () => {
+  it('counts the transactions that the quick reader passes to the scanner', () => {
     const unknown = new UnknownNames();
     inMemory.decodeUpdate(fullFrame, unknown);
     // Strings are always decoded by the scanner.

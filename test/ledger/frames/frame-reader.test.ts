@@ -98,8 +98,8 @@ const frame = shuffled({
   traceContext: shuffled({ traceparent: text }),
 }).map((value) => `{"update":{"Transaction":{"value":${value}}}}`);
 
-describe('readFrame', () => {
-  it('returns the same value as the scanner, with fields in any order and unknown fields', () => {
+describe('readFrame()', () => {
+  it('returns the same value as the scanner for any field order and unknown fields', () => {
     let read = 0;
     expectProperty(
       fc.property(frame, (frameText) => {
@@ -112,7 +112,7 @@ describe('readFrame', () => {
     expect(read, 'frames that were not left to the scanner').toBeGreaterThan(500);
   });
 
-  it('passes damaged frames to the scanner, unless the damage is within a payload', () => {
+  it('passes a damaged frame to the scanner, unless the damage is in a payload', () => {
     const damage = fc.tuple(fc.nat(), fc.constantFrom('', '"', '{', '}', '[', ']', ',', ':', '\\', '0', 'n', ' '));
     expectProperty(
       fc.property(frame, damage, (frameText, [position, by]) => {
@@ -165,7 +165,7 @@ describe('readFrame', () => {
     expect(readFrame(frameOf(frameText), updateFrame)).toBeUndefined();
   });
 
-  it('reads active contracts', () => {
+  it('returns the same active contract as the scanner', () => {
     const entry = { createdEvent: frames.created(), synchronizerId: 'here', reassignmentCounter: 3 };
     const frameText = JSON.stringify({ workflowId: 'w', contractEntry: { JsActiveContract: entry } });
     expect(quick(frameText, activeContractFrame)).toEqual(slow(frameText));

@@ -17,8 +17,8 @@ function unwrapped(scanned: unknown): unknown {
   return Object.fromEntries(Object.entries(scanned).map(([key, inner]) => [key, unwrapped(inner)]));
 }
 
-describe('scanFrame', () => {
-  it('keeps the text of every object as the ledger wrote it, with spaces, numbers and repeated keys', () => {
+describe('scanFrame()', () => {
+  it('keeps the text of every object unchanged, with spaces, numbers and repeated keys', () => {
     const inner = String.raw`{ "n" : 1.10, "n" : 1e400,"\u0061":[ {"b":-0.0} ]}`;
     const scanned = scanFrame(`{"update":${inner} }`) as Record<string, unknown>;
     expect(partText(scanned['update'])).toBe(inner);
@@ -26,11 +26,11 @@ describe('scanFrame', () => {
     expect(partText(scanned['none'])).toBeUndefined();
   });
 
-  it('finds a key that contains escapes', () => {
+  it('finds a key that contains escape sequences', () => {
     expect(payload(scanFrame(String.raw`{"create\u0041rgument":5,"offset":1}`))).toBe('5');
   });
 
-  it('agrees with JSON.parse on every document', () => {
+  it('returns the same values as JSON.parse for any document', () => {
     expectProperty(
       fc.property(fc.json({ maxDepth: 5 }), fc.constantFrom(0, 2), (json, indent) => {
         const value: unknown = JSON.parse(json);
@@ -49,7 +49,7 @@ describe('scanFrame', () => {
     expect(scanned['offset']).toBe(3);
   });
 
-  it('does not descend into payloads, so that their depth is unlimited', () => {
+  it('does not parse payloads, so the depth of a payload is unlimited', () => {
     const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`;
     expect(payload(scanFrame(`{"createArgument":${deep}}`))).toBe(deep);
     expect(partText(scanFrame(`{"unknown":${deep}}`))).toBe(`{"unknown":${deep}}`);

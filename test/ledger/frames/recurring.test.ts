@@ -23,8 +23,8 @@ function createLookup(mostBytes: number) {
   return { ask, made };
 }
 
-describe('a recurring text', () => {
-  it('has one value at every position, which is created once', () => {
+describe('Recurring cache', () => {
+  it('returns the same value for a text at every position, and creates the value once', () => {
     const alike = fc.tuple(fc.constantFrom('', 'a', 'party::1220', 'ü'), fc.nat(40), fc.constantFrom('', 'x', 'yz'));
     const text = alike.map(([begin, count, end]) => begin + 'p'.repeat(count) + end);
     expectProperty(
@@ -43,7 +43,7 @@ describe('a recurring text', () => {
     );
   });
 
-  it('is found among thousands of texts', () => {
+  it('finds each of thousands of texts', () => {
     const { ask, made } = createLookup(1_000_000);
     const texts = Array.from({ length: 5_000 }, (_, index) => `party-${String(index)}::1220`);
     for (const text of [...texts, ...texts]) expect(ask(text).printed).toBe(text);
@@ -51,7 +51,7 @@ describe('a recurring text', () => {
   });
 
   /** Hashes have 32 bits, so about ten pairs of these texts have the same hash. */
-  it('is distinguished from another text with the same hash', () => {
+  it('distinguishes texts that have the same hash', () => {
     const { ask, made } = createLookup(100_000_000);
     for (let number = 0; number < 300_000; number += 1) {
       const text = createHash('md5').update(String(number)).digest('base64');
@@ -60,7 +60,7 @@ describe('a recurring text', () => {
     expect(made).toHaveLength(300_000);
   });
 
-  it('is evicted when the cache is full, and created again', () => {
+  it('evicts texts when it is full, and creates evicted values again', () => {
     const { ask, made } = createLookup(1_000);
     const texts = Array.from({ length: 300 }, (_, index) => `party-${String(index)}`);
     for (const text of [...texts, ...texts]) expect(ask(text).printed).toBe(text);
@@ -69,7 +69,7 @@ describe('a recurring text', () => {
     expect(ask('party-1')).toBe(again);
   });
 
-  it('is not cached if its value cannot be created', () => {
+  it('does not cache a text whose value cannot be created', () => {
     const recurring = new Recurring((printed) => JSON.parse(printed) as unknown, 1_000);
     const bytes = Buffer.from('[1');
     const ask = (): unknown => recurring.at(bytes, viewOf(bytes), 0, 2);

@@ -66,7 +66,7 @@ function extended(value: Json, name: string): Json {
 }
 
 describe('unknown fields', () => {
-  it('are reported with message, offset and count, by the quick reader and by the scanner', () => {
+  it('are reported with message, offset and count by the quick reader and the scanner', () => {
     const frame = frames.transaction(41, [
       { CreatedEvent: frames.created({ shape: 1 }) },
       { CreatedEvent: frames.created({ shape: null, 'no name of ours': {} }) },
@@ -81,7 +81,7 @@ describe('unknown fields', () => {
     expect(unknownOf(decodeUpdate, JSON.stringify(frame, undefined, 1))).toEqual(expected);
   });
 
-  it('are reported in every message', () => {
+  it('are reported in every type of message', () => {
     const named = new Set<string>();
     const collect = (decode: Decode, frame: JsonRecord): void => {
       for (const name of unknownOf(decode, JSON.stringify(extended(frame, 'novel')))) {
@@ -95,7 +95,7 @@ describe('unknown fields', () => {
     expect([...named].sort()).toEqual(Object.keys(knownFields).sort());
   });
 
-  it('are not reported in known frames, and may have the names of JavaScript properties', () => {
+  it('are reported even with the names of JavaScript properties, but not in known frames', () => {
     for (const frame of everyUpdate) expect(unknownOf(decodeUpdate, JSON.stringify(frame, undefined, 1))).toEqual([]);
     for (const frame of everyEntry) expect(unknownOf(decodeActiveContract, JSON.stringify(frame))).toEqual([]);
     for (const frame of everyCompletion) expect(unknownOf(decodeCompletion, JSON.stringify(frame))).toEqual([]);
@@ -106,7 +106,7 @@ describe('unknown fields', () => {
     ]);
   });
 
-  it('are the fields without a row in docs/reference/coverage.md', () => {
+  it('are all fields without a row in docs/reference/coverage.md', () => {
     const text = readFileSync(join(import.meta.dirname, '../../../docs/reference/coverage.md'), 'utf8');
     const documented = [...text.matchAll(/^\| ([A-Z]\w+)\.(\w+) /gm)].map(
       ([, message = '', field = '']) => `${message}.${field}`,
@@ -125,7 +125,7 @@ describe('unknown fields', () => {
     expect(plain(known)).toEqual(plain(documented));
   });
 
-  it('do not occur in the recordings of participants or in the samples', () => {
+  it('do not occur in recordings of participants or in samples', () => {
     const names = ['updates-ledger-effects', 'updates-acs-delta', 'active-contracts'];
     const lines = ['core', 'two-synchronizers'].flatMap((of) =>
       names.flatMap((name) => fixtureLines(`recordings/${of}/${name}.jsonl`)),
@@ -147,8 +147,8 @@ describe('unknown fields', () => {
   });
 });
 
-describe('unknown names', () => {
-  it('are counted individually up to fifty, and all further names share one counter', () => {
+describe('UnknownNames', () => {
+  it('counts the first fifty names individually, and all further names together', () => {
     const unknown = new UnknownNames();
     for (let at = 0; at < 1_000; at += 1)
       unknown.add({ kind: 'update', name: `K${String(at)}`, firstOffset: at, count: 1 });

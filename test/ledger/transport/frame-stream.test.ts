@@ -30,8 +30,8 @@ async function serve(behavior: FakeLedgerBehaviour): Promise<string> {
 const update = (offset: number): string => `{"update":{"OffsetCheckpoint":{"value":{"offset":${offset}}}}}`;
 const expired = '{"code":"ACCESS_TOKEN_EXPIRED","cause":"JWT token has expired","errorCategory":2,"grpcCodeValue":10}';
 
-describe('the handshake', () => {
-  it('sends the token as header and as first subprotocol, and the request is the first frame', async () => {
+describe('stream handshake', () => {
+  it('sends the token as header and first subprotocol, then the request as the first frame', async () => {
     let first = '';
     const url = await serve({
       socket: (socket, frame) => {
@@ -65,21 +65,21 @@ describe('the handshake', () => {
     ['401 Unauthorized', 'text/plain', 'no', 'LEDGER_UNAUTHENTICATED'],
     ['404 Not Found', 'text/html', '<html></html>', 'LEDGER_NOT_A_LEDGER'],
     ['503 Service Unavailable', 'text/plain', 'x'.repeat(200_000), 'LEDGER_UNAVAILABLE'],
-  ])('is classified if it is rejected with HTTP %s (%s)', async (status, type, body, code) => {
+  ])('is classified if the ledger responds with HTTP %s (%s)', async (status, type, body, code) => {
     const run = open(await serve({ refuse: { status, type, body } }));
     expect((await run.ended)?.code).toBe(code);
     expect(run.ends).toHaveLength(1);
   });
 
   it.each([
-    ['of a gateway, which may have the route again soon', 'text/html', '<html></html>', 'retry'],
-    ['of a participant, which has no such stream', 'application/json', '{"errors":["uri: /v2"],"status":404}', 'park'],
-  ])('that returns 404 is handled as a response %s', async (_, type, body, retry) => {
+    ['from a gateway as an error to retry', 'text/html', '<html></html>', 'retry'],
+    ['from a participant as an error that parks', 'application/json', '{"errors":["uri: /v2"],"status":404}', 'park'],
+  ])('reports HTTP 404 %s', async (_, type, body, retry) => {
     const run = open(await serve({ refuse: { status: '404 Not Found', type, body } }));
     expect(await run.ended).toMatchObject({ code: 'LEDGER_NOT_A_LEDGER', retry });
   });
 
-  it('reports an illegal token without printing it, a closed port, and a port without HTTP', async () => {
+  it('reports an illegal token without printing it, a closed port and a non-HTTP port', async () => {
     const illegal = await open('http://127.0.0.1:9', { token: 'a b==' }).ended;
     expect(illegal?.code).toBe('LEDGER_TOKEN_MALFORMED');
     expect(`${illegal?.message}${String(illegal?.cause)}`).not.toContain('a b==');
@@ -94,8 +94,8 @@ describe('the handshake', () => {
   });
 });
 
-describe('the frames', () => {
-  it('arrive as text in order, and a clean close ends the stream without an error', async () => {
+describe('stream frames', () => {
+  it('arrive as text in order until a clean close', async () => {
     const url = await serve({
       socket: (socket) => {
         for (const offset of [1, 2, 3]) socket.send(update(offset));
@@ -107,7 +107,7 @@ describe('the frames', () => {
     expect(run.frames).toEqual([1, 2, 3].map(update));
   });
 
-  it('end when the peer closes the stream and leaves the connection open', async () => {
+  it('end when the peer sends a close frame but leaves the connection open', async () => {
     const clientEnded = deferred();
     const half = createServer({ allowHalfOpen: true }, (socket) => {
       socket.on('error', () => undefined);
@@ -143,7 +143,7 @@ describe('the frames', () => {
     }
   }, 30_000);
 
-  it('are distinguished from an error frame, and the error has precedence over a later clean close', async () => {
+  it('end with the error of an error frame, even if a clean close follows', async () => {
     const url = await serve({
       socket: (socket) => {
         socket.send(update(1));
@@ -160,7 +160,7 @@ describe('the frames', () => {
     expect(run.ends).toHaveLength(1);
   });
 
-  it('of active contracts are recognized in any key order', async () => {
+  it('are recognized as active contracts in any key order', async () => {
     const entries = ['{"workflowId":"","contractEntry":{}}', '{"contractEntry":{}}', '{ "x": 1, "contractEntry": {} }'];
     const url = await serve({
       socket: (socket) => {
@@ -178,7 +178,7 @@ describe('the frames', () => {
     ['/v2/updates/trees', '{"update":{"TransactionTree":{"value":{}}}}'],
     ['/v2/commands/completions', '{"completionResponse":{"Completion":{"value":{}}}}'],
     ['/v2/commands/command-completions', '{ "completionResponse":{}, "code":"x", "cause":"y" }'],
-  ] as const)('of %s are data, and an error frame ends the stream with its error', async (path, data) => {
+  ] as const)('contain data of %s until an error frame ends the stream', async (path, data) => {
     const url = await serve({
       socket: (socket) => {
         socket.send(data);
@@ -203,7 +203,7 @@ describe('the frames', () => {
     ['a broken connection', (socket: WebSocket) => socket.terminate(), 'LEDGER_STREAM_CLOSED', 'retry'],
     ['a server error', (socket: WebSocket) => socket.close(1011), 'LEDGER_STREAM_CLOSED', 'retry'],
     ['a shutdown', (socket: WebSocket) => socket.close(1001), 'LEDGER_STREAM_CLOSED', 'retry'],
-  ])('end with an error on %s', async (_name, act, code, retry) => {
+  ])('end with an error after %s', async (_name, act, code, retry) => {
     const run = open(await serve({ socket: act }), { maxPayloadBytes: 1024 });
     expect(await run.ended).toMatchObject({ code, retry });
     expect(run.frames).toEqual([]);
@@ -220,7 +220,7 @@ describe('the frames', () => {
   });
 });
 
-describe('the keepalive', () => {
+describe('stream keepalive', () => {
   it('pings an idle ledger, and treats it as alive while it responds', async () => {
     let pings = 0;
     const url = await serve({ socket: (socket) => socket.on('ping', () => (pings += 1)) });
@@ -240,7 +240,7 @@ describe('the keepalive', () => {
     expect(run.ends).toHaveLength(1);
   });
 
-  it('continues to ping while the stream is paused, does not time out, and the stream can be resumed', async () => {
+  it('continues to ping while the stream is paused and after it is resumed', async () => {
     let pings = 0;
     let served: WebSocket | undefined;
     const url = await serve({
@@ -282,7 +282,7 @@ describe('the keepalive', () => {
 });
 
 describe('closing a stream', () => {
-  it.each([false, true])('is not reported as a clean end (paused: %s)', async (paused) => {
+  it.each([false, true])('is reported as LEDGER_STREAM_CLOSED, not as a clean end (paused: %s)', async (paused) => {
     const run = open(await serve({}));
     await run.opened;
     if (paused) run.stream.pause();
@@ -319,7 +319,7 @@ describe('closing a stream', () => {
     for (const socket of ledger?.connections ?? []) socket.destroy();
   });
 
-  it('by a signal works before, during and after the handshake', async () => {
+  it('works by an abort signal before, during and after the handshake', async () => {
     const url = await serve({});
     const early = AbortSignal.abort();
     expect((await open(url, { signal: early }).ended)?.facts).toEqual({ closedBy: 'us' });

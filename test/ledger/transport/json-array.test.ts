@@ -31,8 +31,8 @@ async function elements(text: string | Buffer, lengths: readonly number[] = [7],
 
 const lengths = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 5 });
 
-describe('the elements of a JSON array', () => {
-  it('equal those of JSON.parse for any array, any spaces and any chunks', async () => {
+describe('jsonArrayElements()', () => {
+  it('returns the elements of JSON.parse for any array, whitespace and chunk size', async () => {
     await expectProperty(
       fc.asyncProperty(
         fc.array(fc.jsonValue({ stringUnit: 'binary' })),
@@ -48,7 +48,7 @@ describe('the elements of a JSON array', () => {
     );
   });
 
-  it('keep escapes, brackets in texts, digits and characters of several bytes, even in chunks of one byte', async () => {
+  it('keeps escapes, brackets in strings and multibyte characters in one-byte chunks', async () => {
     const expected = [String.raw`{"a":"]},[\"\\"}`, '"€ 😀 \\\\"', '9007199254740993', '1.10', '[[],{}]', '""'];
     expect(await elements(` [ ${expected.join(' ,\n')} ]\r\n`, [1])).toEqual(expected);
     expect(await elements('[]', [1])).toEqual([]);
@@ -56,24 +56,27 @@ describe('the elements of a JSON array', () => {
   });
 
   it.each(['[', '[{"a":1}', '[{"a":1},', '["a', '["a\\"', '[1', '[1,2'])(
-    'are rejected when truncated: %s',
+    'rejects the truncated array %s',
     async (text) => {
       await expect(elements(text)).rejects.toMatchObject({ code: 'LEDGER_UNDECODABLE', retry: 'retry' });
     },
   );
 
   it.each(['[1]x', '[1]]', '[1][', '[]{}', '[,]', '[1,]', '[1,,2]', '[,1]', '[}]', '[1]\u00a0'])(
-    'are rejected with garbage: %s',
+    'rejects the invalid array %s',
     async (text) => {
       await expect(elements(text, [1])).rejects.toMatchObject({ code: 'LEDGER_UNDECODABLE' });
     },
   );
 
-  it.each(['', '  ', '{"code":"NA"}', '<html>', 'null', '"[1]"'])('are not found in %j', async (text) => {
-    await expect(elements(text)).rejects.toMatchObject({ code: 'LEDGER_NOT_A_LEDGER' });
-  });
+  it.each(['', '  ', '{"code":"NA"}', '<html>', 'null', '"[1]"'])(
+    'reports %j as a response that is not from a ledger',
+    async (text) => {
+      await expect(elements(text)).rejects.toMatchObject({ code: 'LEDGER_NOT_A_LEDGER' });
+    },
+  );
 
-  it('may follow a byte order mark, which may be split between chunks but must be complete', async () => {
+  it('accepts a byte order mark, also split between chunks, but not an incomplete one', async () => {
     for (const cuts of [[1], [2], [3], [1, 2], [2, 1], [40]]) {
       expect(await elements('\uFEFF[1,2]', cuts), String(cuts)).toEqual(['1', '2']);
       await expect(elements(Buffer.from('\uFEFF[1]').subarray(1), cuts)).rejects.toThrow('other content');
@@ -83,12 +86,12 @@ describe('the elements of a JSON array', () => {
     }
   });
 
-  it('are never decoded from bytes that are not UTF-8', async () => {
+  it('rejects invalid UTF-8', async () => {
     const text = Buffer.concat([Buffer.from('["'), Buffer.from([0xc3, 0x28]), Buffer.from('"]')]);
     await expect(elements(text)).rejects.toMatchObject({ code: 'LEDGER_UNDECODABLE' });
   });
 
-  it('are returned up to the damaged one before the damage is reported', async () => {
+  it('returns the elements before the damage, then reports the damage', async () => {
     const found: string[] = [];
     const read = async (): Promise<void> => {
       for await (const element of jsonArrayElements(cut(Buffer.from('[1,2,{"a"'), [100]), limit)) found.push(element);
@@ -97,12 +100,12 @@ describe('the elements of a JSON array', () => {
     expect(found).toEqual(['1', '2']);
   });
 
-  it('are rejected above the maximum size, before they are complete', async () => {
+  it('rejects an element above the maximum size before the element is complete', async () => {
     expect(await elements(`["${'x'.repeat(98)}","${'y'.repeat(98)}"]`, [7], 100)).toHaveLength(2);
     await expect(elements(`["${'x'.repeat(200)}`, [7], 100)).rejects.toMatchObject({ code: 'LEDGER_FRAME_TOO_LARGE' });
   });
 
-  it('of 50 MB are read in bounded memory, and a chunk is requested only after the previous one was used', async () => {
+  it('reads 50 MB in bounded memory, and requests the next chunk only when needed', async () => {
     const element = `{"text":"${'ü'.repeat(500)}"}`;
     const chunk = Buffer.from(`${element},`.repeat(64));
     const chunks = Math.ceil(50_000_000 / chunk.length);

@@ -40,8 +40,8 @@ afterEach(async () => {
   await once(server, 'close');
 });
 
-describe('a rejection with an endless body', () => {
-  it('of a request or a list is read up to a limit', async () => {
+describe('HTTP rejection with an endless body', () => {
+  it('is read up to a size limit after a request or a list request', async () => {
     const transport = createTransport({ url, tokenSource: createTokenSource({}), insecure: false, requestTimeoutMs });
     const unavailable = { code: 'LEDGER_UNAVAILABLE', facts: { httpStatus: 503 } };
     await expect(transport.request('GET', '/v2/state/ledger-end')).rejects.toMatchObject(unavailable);
@@ -49,7 +49,7 @@ describe('a rejection with an endless body', () => {
     expect(sent).toBeLessThan(32 * 1024 * 1024);
   });
 
-  it('of a handshake is read for a limited time, however slowly it arrives', async () => {
+  it('is read up to a time limit after a handshake', async () => {
     server.on('upgrade', (_request, socket) => {
       socket.write('HTTP/1.1 403 Forbidden\r\ncontent-type: text/plain\r\ncontent-length: 100000\r\n\r\n');
       const trickle = setInterval(() => socket.write('x'), 50);

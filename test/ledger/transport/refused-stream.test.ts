@@ -15,8 +15,8 @@ async function serve(behavior: FakeLedgerBehaviour): Promise<string> {
   return ledger.url;
 }
 
-describe('a rejected stream', () => {
-  it('reports the header that a gateway dropped from the response, and does not report the URL', async () => {
+describe('rejected stream', () => {
+  it('reports that a gateway dropped the header Sec-WebSocket-Protocol', async () => {
     const url = await serve({ options: { handleProtocols: () => false } });
     const error = await openRun(url).ended;
     expect(error).toMatchObject({ code: 'LEDGER_NOT_A_LEDGER', retry: 'park' });
@@ -24,12 +24,12 @@ describe('a rejected stream', () => {
     expect(error?.remedy).not.toContain('URL');
   });
 
-  it('reports the Retry-After of the handshake', async () => {
+  it('reports the Retry-After header of the handshake', async () => {
     const later = { status: '503 Service Unavailable', type: 'text/plain\r\nretry-after: 40', body: 'later' };
     expect((await openRun(await serve({ refuse: later })).ended)?.facts).toMatchObject({ retryAfterSeconds: 40 });
   });
 
-  it('reports the visible flaw of the token if a handshake, a frame or a close rejects it', async () => {
+  it('reports the flaw of a token that is rejected by a handshake, a frame or a close', async () => {
     const now = Math.floor(Date.now() / 1000);
     const claims = { sub: 'a-name', aud: 'an-audience', iat: now, exp: now + 3_600 };
     const token = `h.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.s`;

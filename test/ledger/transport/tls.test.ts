@@ -50,8 +50,8 @@ async function version(tls: TlsMaterial): Promise<string> {
     .then(({ version }) => version);
 }
 
-describe('a ledger that requires a client certificate', () => {
-  it('is reached over https and wss with the client certificate and its authority', async () => {
+describe('ledger that requires a client certificate', () => {
+  it('accepts https and wss with the client certificate and the configured authority', async () => {
     const { tls } = await readTlsFiles({
       caFile: file('ca.pem'),
       certFile: file('client.pem'),
@@ -69,14 +69,14 @@ describe('a ledger that requires a client certificate', () => {
     expect(await openRun(url, { tls }).ended).toMatchObject({ code: 'LEDGER_TLS', retry: 'park' });
   });
 
-  it('is rejected by a client that does not trust its authority', async () => {
+  it('is rejected by a client that does not trust the authority of the ledger', async () => {
     const { tls } = await readTlsFiles({ certFile: file('client.pem'), keyFile: file('client-key.pem') });
     await expect(version(tls)).rejects.toMatchObject({ code: 'LEDGER_TLS', retry: 'park' });
     expect(await openRun(url, { tls }).ended).toMatchObject({ code: 'LEDGER_TLS', retry: 'park' });
   });
 });
 
-describe('the certificate files', () => {
+describe('TLS certificate files', () => {
   let own = '';
   beforeEach(() => {
     own = mkdtempSync(join(tmpdir(), 'tls-'));
@@ -85,7 +85,7 @@ describe('the certificate files', () => {
     rmSync(own, { recursive: true });
   });
 
-  it('are checked together, and problems are reported by option without the contents of the files', async () => {
+  it('are checked together, and each problem names its option without file contents', async () => {
     writeFileSync(join(own, 'page'), 'hunter2');
     const refusal = await readTlsFiles({
       caFile: join(own, 'page'),
@@ -102,7 +102,7 @@ describe('the certificate files', () => {
     expect(text).not.toContain('hunter2');
   });
 
-  it('are rejected if the key belongs to another certificate, or is damaged', async () => {
+  it('are rejected if the key does not match the certificate, or if a file is damaged', async () => {
     const mixed = readTlsFiles({ certFile: file('client.pem'), keyFile: file('server-key.pem') });
     await expect(mixed).rejects.toThrow(/LEDGER_CERT_FILE, LEDGER_KEY_FILE: not usable together/u);
     writeFileSync(join(own, 'ca.pem'), '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n');

@@ -25,7 +25,7 @@ async function transportTo(answer: Answering, requestTimeoutMs = 5000, signal?: 
 
 const list = ['POST', '/v2/updates', {}] as const;
 
-describe('a request', () => {
+describe('transport request', () => {
   it('sends method, query, token and JSON body to a path below the prefix', async () => {
     const seen: unknown[] = [];
     const transport = await transportTo(async (request, response) => {
@@ -73,7 +73,7 @@ describe('a request', () => {
     await expect(transport.request('GET', '/livez')).rejects.toMatchObject({ code: 'LEDGER_NOT_A_LEDGER' });
   });
 
-  it('ends at once when it is aborted, even before it begins', async () => {
+  it('fails at once after an abort, even if the request has not started', async () => {
     const abort = new AbortController();
     const transport = await transportTo(() => abort.abort(), 5000, abort.signal);
     await expect(transport.request('GET', '/v2/version')).rejects.toMatchObject({ code: 'LEDGER_UNREACHABLE' });
@@ -82,7 +82,7 @@ describe('a request', () => {
   });
 });
 
-describe('a rejection', () => {
+describe('transport rejection', () => {
   it.each([
     ['a number of seconds', 429, { 'retry-after': '120' }, 120],
     [
@@ -95,17 +95,20 @@ describe('a rejection', () => {
     ['neither a number nor a date', 503, { 'retry-after': 'soon' }, undefined],
     ['a negative number', 503, { 'retry-after': '-5' }, undefined],
     ['a number of seconds with status 401', 401, { 'retry-after': '120' }, undefined],
-  ])('reports a valid Retry-After if the status permits it: %s', async (_what, status, headers, seconds) => {
-    const transport = await transportTo((_request, response) => void response.writeHead(status, headers).end());
-    for (const ask of [() => transport.request('GET', '/v2/x'), () => all(transport.requestElements(...list))]) {
-      const error = (await ask().catch((thrown: unknown) => thrown)) as IndexerError;
-      expect(error.facts['retryAfterSeconds']).toBe(seconds);
-    }
-  });
+  ])(
+    'reports Retry-After only if it is valid and the status permits it: %s',
+    async (_what, status, headers, seconds) => {
+      const transport = await transportTo((_request, response) => void response.writeHead(status, headers).end());
+      for (const ask of [() => transport.request('GET', '/v2/x'), () => all(transport.requestElements(...list))]) {
+        const error = (await ask().catch((thrown: unknown) => thrown)) as IndexerError;
+        expect(error.facts['retryAfterSeconds']).toBe(seconds);
+      }
+    },
+  );
 });
 
-describe('a list', () => {
-  it('arrives element by element while the ledger still writes it', async () => {
+describe('requestElements()', () => {
+  it('returns each element while the ledger is still sending the list', async () => {
     const written: ServerResponse[] = [];
     const transport = await transportTo((_request, response) => {
       response.write('[{"n":1},{"n"');
@@ -118,7 +121,7 @@ describe('a list', () => {
     expect(await elements.next()).toEqual({ done: true, value: undefined });
   });
 
-  it('is not requested before it is read', async () => {
+  it('sends no request before the first read', async () => {
     let requests = 0;
     const transport = await transportTo((_request, response) => {
       requests += 1;
@@ -131,7 +134,7 @@ describe('a list', () => {
     expect(requests).toBe(2);
   });
 
-  it('applies backpressure while it is not read, even for longer than the timeout, and then continues', async () => {
+  it('applies backpressure during a pause that is longer than the timeout, then continues', async () => {
     const element = `"${'x'.repeat(100_000)}"`;
     let written = 0;
     const transport = await transportTo(async (_request, response) => {
@@ -150,7 +153,7 @@ describe('a list', () => {
     expect(count).toBe(301);
   });
 
-  it('fails if the ledger sends nothing, or if it stops in the middle of the list', async () => {
+  it('times out if the ledger sends nothing or stops in the middle of the list', async () => {
     const transport = await transportTo((request, response) => {
       if (request.url?.endsWith('silent') !== true) response.write('[1,2');
     }, 80);
@@ -159,7 +162,7 @@ describe('a list', () => {
     await expect(all(transport.requestElements(...list))).rejects.toMatchObject(silent);
   });
 
-  it('closes the connection when its reader stops early', async () => {
+  it('closes the connection when the consumer stops early', async () => {
     const transport = await transportTo((_request, response) => void response.write('[1,2,3,'));
     for await (const element of transport.requestElements(...list)) {
       expect(element).toBe('1');
@@ -170,7 +173,7 @@ describe('a list', () => {
     expect(socket?.destroyed).toBe(true);
   });
 
-  it('leaves the connection open for the next request after it was read to its end', async () => {
+  it('keeps the connection open for the next request after a complete read', async () => {
     const transport = await transportTo((_request, response) => void response.end('[1]'));
     expect(await all(transport.requestElements(...list))).toEqual(['1']);
     await new Promise((resolve) => setTimeout(resolve, 20));
@@ -184,7 +187,7 @@ describe('a list', () => {
     [200, '{"code":"x"}', 'LEDGER_NOT_A_LEDGER'],
     [200, '[1', 'LEDGER_UNDECODABLE'],
     [200, '[1]]', 'LEDGER_UNDECODABLE'],
-  ])('is rejected with HTTP %d and the body %s', async (status, body, code) => {
+  ])('rejects a response with HTTP %d and the body %s', async (status, body, code) => {
     const transport = await transportTo((_request, response) => {
       response.writeHead(status, { location: '/elsewhere' }).end(body);
     });
@@ -192,7 +195,7 @@ describe('a list', () => {
     expect(ledger?.connections).toHaveLength(1);
   });
 
-  it('whose connection is interrupted ends with an error', async () => {
+  it('fails if the connection is interrupted', async () => {
     const transport = await transportTo((_request, response) => {
       response.write('[1,2]');
       setTimeout(() => response.destroy(), 20);

@@ -21,7 +21,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-it('an indexer reports the current error when a closed stream is followed by a closed port', async () => {
+it('GET /status reports the current error when the port closes after the stream', async () => {
   await using indexer = await runIndexer({
     LEDGER_URL: sandbox.url,
     DATABASE_URL: database.url,

@@ -30,7 +30,7 @@ function world() {
   return { observers, health, pass, wallNow };
 }
 
-it('the status document has these keys before anything has happened', () => {
+it('the status document of a new indexer matches its snapshot', () => {
   const { health } = world();
   expect(JSON.stringify(health.status(), null, 1)).toMatchInlineSnapshot(`
     "{
@@ -87,7 +87,7 @@ it('the status document has these keys before anything has happened', () => {
   `);
 });
 
-it('the status document has these values while the stream catches up and background jobs run', () => {
+it('the status document of an indexer with running jobs matches its snapshot', () => {
   const { observers, health, pass, wallNow } = world();
   const failure = new IndexerError('cannot reach node: refused', { code: 'LEDGER_UNREACHABLE' });
   observers.stream.storedFound(40);

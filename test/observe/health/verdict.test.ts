@@ -23,8 +23,8 @@ const live: HealthFacts = {
   reason: undefined,
 };
 
-describe('verdict', () => {
-  it('is live, but not ready, before the ledger end has been reached', () => {
+describe('verdict()', () => {
+  it('returns live but not ready until the ledger end is reached', () => {
     for (const phase of ['starting', 'seeding', 'standby', 'parked', 'stopping'] as const) {
       expect(verdict({ ...live, phase, caughtUp: false }, 1000 * minute)).toMatchObject({
         state: phase,
@@ -37,12 +37,12 @@ describe('verdict', () => {
     expect(verdict(behind, 1000).reason).toBe('50 offsets behind the ledger end');
   });
 
-  it('is ready on a quiet ledger while everything is stored', () => {
+  it('returns ready on a quiet ledger while everything is stored', () => {
     expect(verdict(live, 1000)).toMatchObject({ state: 'live', ready: true });
     expect(verdict(live, 1000 * minute)).toMatchObject({ state: 'idle', ready: true, live: true });
   });
 
-  it('is ledger_timeout with a reason, and not ready, when the ledger end is unknown for too long', () => {
+  it('returns ledger_timeout and not ready if the ledger end is unknown for too long', () => {
     const old = { ...live, learnedAtMs: 0, unlearnedReason: 'LEDGER_UNAUTHENTICATED: refused' };
     expect(verdict(old, 10_000)).toMatchObject({ state: 'live', ready: true });
     expect(verdict(old, 10_001)).toEqual({
@@ -58,7 +58,7 @@ describe('verdict', () => {
     expect(verdict(away, 11_000)).toMatchObject({ state: 'backing_off', ready: false });
   });
 
-  it('is not ledger_timeout while frames arrive, and becomes ledger_timeout after they stop', () => {
+  it('returns ledger_timeout only after frames stop arriving', () => {
     const old = { ...live, learnedAtMs: 0, frameAtMs: 300_000, unlearnedReason: 'LEDGER_UNAVAILABLE: busy' };
     expect(verdict(old, 310_000)).toMatchObject({ ready: true });
     expect(verdict(old, 310_001)).toMatchObject({
@@ -70,7 +70,7 @@ describe('verdict', () => {
     expect(verdict({ ...old, frameAtMs: 0, learnedAtMs: 300_000 }, 310_000).ready).toBe(true);
   });
 
-  it('is stalled if the checkpoint stays below the ledger end, and recommends a restart only much later', () => {
+  it('returns stalled if the checkpoint stays below the ledger end, and much later not live', () => {
     const stuck = { ...live, ledgerEnd: 101, waitingSinceMs: 0 };
     expect(verdict(stuck, 4 * minute)).toMatchObject({ state: 'live', ready: true });
     expect(verdict(stuck, 5 * minute)).toMatchObject({ state: 'stalled', ready: false, live: true });
@@ -78,7 +78,7 @@ describe('verdict', () => {
     expect(verdict({ ...stuck, phaseSinceMs: 14 * minute }, 15 * minute).live).toBe(true);
   });
 
-  it('is ready during a short interruption, but not during a long or repeated one', () => {
+  it('returns ready during a short interruption, but not a long or repeated one', () => {
     const away = { ...live, phase: 'backing_off', reason: 'LEDGER_UNREACHABLE: refused' } as const;
     expect(verdict(away, minute)).toMatchObject({ state: 'backing_off', ready: true, live: true });
     expect(verdict(away, 6 * minute)).toMatchObject({ ready: false, live: true });
@@ -122,7 +122,7 @@ describe('HealthTracker', () => {
     health.checkpointReached(facts.checkpoint);
   };
 
-  it('reports the current error with its remedy, and measures the duration from the first error', () => {
+  it('reports the current error with its remedy, and the duration since the first error', () => {
     const { health, pass } = tracker();
     const first = new IndexerError('closed with 1006', { code: 'LEDGER_STREAM_CLOSED', remedy: 'check proxies' });
     const second = new IndexerError('connection refused', { code: 'LEDGER_UNREACHABLE', remedy: 'start it' });
@@ -139,7 +139,7 @@ describe('HealthTracker', () => {
     expect(health.status().remedy).toBeNull();
   });
 
-  it('is ready again after a long outage once everything is stored', () => {
+  it('becomes ready after a long outage when everything is stored', () => {
     const { health, pass } = tracker();
     const lost = new IndexerError('connection refused', { code: 'LEDGER_UNREACHABLE', remedy: 'start it' });
     const ready: boolean[] = [];
@@ -171,7 +171,7 @@ describe('HealthTracker', () => {
     expect(ready).toEqual([true, false, false, false, false, false, true, true]);
   });
 
-  it('is not ready in a second interruption if the first one was long', () => {
+  it('is not ready in a second interruption after a long first one', () => {
     const { health, pass } = tracker();
     const lost = new IndexerError('not reachable', { code: 'LEDGER_UNREACHABLE', remedy: 'start it' });
     health.phaseChanged('live', undefined);
@@ -187,7 +187,7 @@ describe('HealthTracker', () => {
     expect(health.verdict()).toMatchObject({ state: 'backing_off', ready: false });
   });
 
-  it('does not become ready when a ledger responds whose end is behind the checkpoint', () => {
+  it('becomes ready only when the ledger end is not behind the checkpoint', () => {
     const { health, pass } = tracker();
     const behind = new IndexerError('ends at 5', { code: 'LEDGER_BEHIND_CHECKPOINT', remedy: 'wait for it' });
     health.phaseChanged('live', undefined);
@@ -203,7 +203,7 @@ describe('HealthTracker', () => {
     expect(health.verdict().ready).toBe(true);
   });
 
-  it('contains no secret, even if the error message contains one', () => {
+  it('removes secrets from error messages', () => {
     const { health } = tracker();
     const text = 'see postgres://me:hunter2@db/ledger';
     health.phaseChanged('parked', new IndexerError(text, { code: 'STORE_FAILED', remedy: text }));
@@ -211,7 +211,7 @@ describe('HealthTracker', () => {
     expect(health.verdict()).toMatchObject({ reason: `STORE_FAILED: ${scrubbed}`, remedy: scrubbed });
   });
 
-  it('does not report a stall at the first update after a quiet night', () => {
+  it('reports no stall at the first update after a quiet night', () => {
     const { health, pass } = tracker();
     health.phaseChanged('live', undefined);
     commit(health, batch(10));
@@ -247,7 +247,7 @@ describe('HealthTracker', () => {
     expect(health.status().lagSeconds).toBe(5);
   });
 
-  it('measures the lag from the newest stored record time, even if a batch of a slower synchronizer follows', () => {
+  it('measures the lag from the newest record time, even after a batch of a slower synchronizer', () => {
     const { health, pass } = tracker();
     health.phaseChanged('live', undefined);
     health.ledgerPolled(20);
@@ -257,7 +257,7 @@ describe('HealthTracker', () => {
     expect(health.status().lagSeconds).toBe(1);
   });
 
-  it('reports the result of the request for the missing range, until the checkpoint advances', () => {
+  it('reports the result of the idle probe until the checkpoint advances', () => {
     const work = { shares: () => ({ source: 1, decode: 0, database: 0 }) };
     const health = new HealthTracker({ version: '1', schema: 'ledger', stalledAfterMs: minute, work });
     health.phaseChanged('live', undefined);
@@ -272,7 +272,7 @@ describe('HealthTracker', () => {
     expect(sentence()).toContain('Behind by 2 offsets: the source is the bottleneck.');
   });
 
-  it('reports the lag and the failure during ledger_timeout, and clears both with the next response', () => {
+  it('reports lag and failure during ledger_timeout, and clears both at the next response', () => {
     const { health, pass } = tracker();
     health.phaseChanged('live', undefined);
     commit(health, batch(10));
@@ -294,7 +294,7 @@ describe('HealthTracker', () => {
     expect(health.verdict().reason).toMatch(/no answer$/);
   });
 
-  it('treats a frame as a response of the ledger', () => {
+  it('treats a frame as a response from the ledger', () => {
     const { health, pass } = tracker();
     health.phaseChanged('live', undefined);
     commit(health, batch(10));
@@ -308,7 +308,7 @@ describe('HealthTracker', () => {
     expect(health.verdict()).toMatchObject({ state: 'ledger_timeout', ready: false });
   });
 
-  it('measures a failure from its beginning, even if the phase is reported again', () => {
+  it('measures a failure from its start, even if the phase is reported again', () => {
     const { health, pass } = tracker();
     health.phaseChanged('live', undefined);
     const error = new IndexerError('refused', { code: 'LEDGER_UNREACHABLE', retry: 'retry' });
@@ -324,7 +324,7 @@ describe('HealthTracker', () => {
     });
   });
 
-  it('reports distance, lag, counts, and rates of the last few seconds', () => {
+  it('reports distance, lag, counts and recent rates', () => {
     const { health, pass } = tracker();
     health.ledgerPolled(30);
     commit(health, batch(10));
@@ -340,8 +340,8 @@ describe('HealthTracker', () => {
   });
 });
 
-describe('catchUpText', () => {
-  it('includes a remaining time only after three samples and only while the distance shrinks', () => {
+describe('catchUpText()', () => {
+  it('includes the remaining time after three samples, and only if the distance shrinks', () => {
     const samples = [0, 1, 2].map((second) => ({ atMs: second * 1000, checkpoint: 100 * second, ledgerEnd: 1000 }));
     expect(catchUpText(0, samples.slice(0, 2))).toBe('catching up: 10.0 %, offset 100 of 1000');
     expect(catchUpText(0, samples)).toBe('catching up: 20.0 %, offset 200 of 1000, 100 offsets/s, 8 s left');

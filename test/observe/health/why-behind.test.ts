@@ -9,24 +9,24 @@ import { connectCommand } from '../../../src/store/connection/connect-command.ts
 
 const timeShares = { source: 0.05, decode: 0.12, database: 0.83 };
 
-describe('the delay message', () => {
+describe('delay message', () => {
   it.each([
     [{ source: 0.9, decode: 0.05, database: 0.05 }, 'source', 'the source is the bottleneck. 90 %'],
     [{ source: 0.1, decode: 0.7, database: 0.2 }, 'decode', 'decoding is the bottleneck. 70 %'],
     [timeShares, 'database', 'the database is the bottleneck. 83 %'],
-  ] as const)('names the part that takes most of the time: %j', (shares, cause, sentence) => {
+  ] as const)('names the part with the largest share of time: %j', (shares, cause, sentence) => {
     const why = delayOf({ state: 'catching_up', reason: '', distance: 1234, timeShares: shares });
     expect(why).toEqual({ cause, message: expect.stringContaining(`Behind by 1,234 offsets: ${sentence}`) as string });
   });
 
-  it('reports no delay at the ledger end, even if one part takes most of the time', () => {
+  it('reports no delay at the ledger end', () => {
     for (const state of ['live', 'idle'] as const) {
       const why = delayOf({ state, reason: 'the ledger is quiet', distance: 0, timeShares });
       expect(why).toEqual({ cause: 'none', message: expect.stringMatching(/^Not behind: /) as string });
     }
   });
 
-  it('names no part if every part takes little of the time', () => {
+  it('names no part if all shares of time are small', () => {
     const shares = { source: 0.1, decode: 0.05, database: 0.05 };
     const why = delayOf({ state: 'live', reason: '', distance: 1, timeShares: shares });
     expect(why).toEqual({ cause: 'none', message: 'Behind by 1 offset.' });
@@ -40,7 +40,7 @@ describe('the delay message', () => {
     expect(delayOf({ state: 'backing_off', reason, distance: 5, timeShares })).toMatchObject({ cause });
   });
 
-  it('reports that the delay is unknown if the ledger does not report its end', () => {
+  it('reports that the delay is unknown if the ledger end is unknown', () => {
     const reason = 'the ledger end has not been learned for 34 s: LEDGER_UNAUTHENTICATED: refused';
     const why = delayOf({ state: 'ledger_timeout', reason, distance: 0, timeShares });
     expect(why).toEqual({ cause: 'source', message: `It is not known whether the stream is behind: ${reason}.` });
@@ -55,8 +55,8 @@ describe('the delay message', () => {
   });
 });
 
-describe('the remaining time', () => {
-  it('is unknown until three samples, each a second apart, show that the distance shrinks', () => {
+describe('remaining time', () => {
+  it('is known only after three samples with a shrinking distance', () => {
     const catchUp = new CatchUp();
     const at = (second: number, checkpoint: number): void =>
       catchUp.note('catching_up', 1000 * second, checkpoint, 1000);
@@ -78,8 +78,8 @@ describe('the remaining time', () => {
   });
 });
 
-describe('the last errors', () => {
-  it('are kept once per code, newest first, at most eight, without secrets', () => {
+describe('RecentErrors', () => {
+  it('keeps the eight newest error codes, each once and without secrets', () => {
     const errors = new RecentErrors();
     const fail = (code: ErrorCode): void =>
       errors.add(new IndexerError('at postgres://u:hidden@h/d', { code, remedy: 'wait' }), new Date(0));
@@ -92,7 +92,7 @@ describe('the last errors', () => {
   });
 });
 
-describe('the psql command', () => {
+describe('connectCommand()', () => {
   it.each([
     ['postgres://u:secret@db.example:5433/ledger', "psql 'postgres://u@db.example:5433/ledger'"],
     [
@@ -103,7 +103,7 @@ describe('the psql command', () => {
     ['secret', 'psql "$DATABASE_URL"'],
     // An unescaped slash in the password would make the text after it the database name.
     ['postgres://u:12/secret@h/l', 'psql "$DATABASE_URL"'],
-  ])('for %s is %s', (url, command) => {
+  ])('converts %s to %s', (url, command) => {
     expect(connectCommand(url)).toBe(command);
   });
 });

@@ -12,8 +12,8 @@ function createRetryLimits(stopAt: number | undefined) {
   return { clock, patience: new RetryLimits(parts, () => clock.now) };
 }
 
-describe('the progress timeout', () => {
-  it('expires with the last failure when all attempts have failed for that long', () => {
+describe('progress timeout', () => {
+  it('expires with the last failure if nothing was stored for 600 s', () => {
     const { clock, patience: of } = createRetryLimits(30);
     for (; clock.now < 570_000; clock.now += 30_000) expect(of.exhausted(error, 30_000)).toBeUndefined();
     clock.now += 10_000;

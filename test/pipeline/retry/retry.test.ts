@@ -12,8 +12,8 @@ const nth = (failures: number): Streak => ({ failures, repeated: 1, lastingMs: 0
 const error = (retry: RetryClass, code: CodeWithRemedy = 'STORE_CONFLICT', facts = {}): IndexerError =>
   new IndexerError('x', { code, retry, facts });
 
-describe('decide', () => {
-  it('ends on fatal errors only', () => {
+describe('decide()', () => {
+  it('ends the run on fatal errors only', () => {
     expect(decide(error('fatal'), nth(1), 1_000, 0.5)).toEqual({ kind: 'give-up' });
     for (const retry of ['retry', 'refresh-token', 'fenced', 'park'] as const) {
       expect(decide(error(retry), nth(1_000), 1_000, 0.5).kind).toBe('again');
@@ -24,19 +24,19 @@ describe('decide', () => {
     expect(decide(error('park'), nth(1), 10, 0)).toEqual({ kind: 'again', delayMs: 60_000, phase: 'parked' });
   });
 
-  it('reads the token again twice before it parks', () => {
+  it('retries twice with a new token before it parks', () => {
     const phases = [1, 2, 3].map((failures) => decide(error('refresh-token'), nth(failures), 1_000, 0.5));
     expect(phases).toMatchObject([{ phase: 'backing_off' }, { phase: 'backing_off' }, { phase: 'parked' }]);
   });
 
-  it('reconnects at once when rights changed or a token expired, and backs off if the error repeats', () => {
+  it('reconnects at once after changed rights or an expired token, then backs off', () => {
     for (const code of ['LEDGER_STALE_AUTHORIZATION', 'LEDGER_TOKEN_EXPIRED'] as const) {
       expect(decide(error('retry', code), nth(1), 1_000, 0.5)).toMatchObject({ delayMs: 0, phase: 'backing_off' });
       expect(decide(error('retry', code), nth(2), 1_000, 0.5)).toMatchObject({ delayMs: 200 });
     }
   });
 
-  it('parks after repeated failures that are only possibly transient', () => {
+  it('parks after repeated failures of a kind that may be permanent', () => {
     const phaseAfter = (code: CodeWithRemedy, repeated: number): unknown =>
       decide(error('retry', code), { failures: repeated, repeated, lastingMs: 0 }, 1_000, 0.5);
     expect(phaseAfter('LEDGER_UNDECODABLE', 1)).toMatchObject({ phase: 'backing_off' });
@@ -48,7 +48,7 @@ describe('decide', () => {
     expect(phaseAfter('LEDGER_UNREACHABLE', 1_000)).toMatchObject({ phase: 'backing_off' });
   });
 
-  it('retries an unreachable server at least every two seconds, and after other errors waits up to the maximum', () => {
+  it('retries an unreachable server within 2 s, and others up to the maximum delay', () => {
     const unreachable = error('retry', 'LEDGER_UNREACHABLE');
     expect(decide(unreachable, nth(1_000), 30_000, 0.999)).toMatchObject({ delayMs: 1_998, phase: 'backing_off' });
     expect(decide(unreachable, nth(1_000), 30_000, 0)).toMatchObject({ delayMs: 0 });
@@ -59,7 +59,7 @@ describe('decide', () => {
     expect(decide(overloaded, nth(1_000), 30_000, 0.5)).toMatchObject({ delayMs: 15_000 });
   });
 
-  it('waits for Retry-After, plus a little jitter, and never longer than five minutes and a half', () => {
+  it('waits for Retry-After, at most five minutes, plus jitter', () => {
     const withRetryAfter = (retryAfterSeconds: number) => error('retry', 'LEDGER_UNAVAILABLE', { retryAfterSeconds });
     expect(decide(withRetryAfter(40), nth(1), 200, 0)).toMatchObject({ delayMs: 40_000, phase: 'backing_off' });
     expect(decide(withRetryAfter(40), nth(1), 200, 0.5)).toMatchObject({ delayMs: 42_000 });
@@ -67,23 +67,23 @@ describe('decide', () => {
     expect(decide(withRetryAfter(86_400), nth(1), 200, 0)).toMatchObject({ delayMs: 300_000 });
   });
 
-  it('continues at once after an update was quarantined', () => {
+  it('retries at once after an update was quarantined', () => {
     expect(decide(error('retry', 'UPDATE_QUARANTINED'), nth(1), 1_000, 0.5)).toMatchObject({ delayMs: 0 });
   });
 
-  it('retries a lost worker at once, and then backs off', () => {
+  it('retries a lost worker at once, then backs off', () => {
     expect(decide(error('retry', 'STORE_WORKER_LOST'), nth(1), 1_000, 1)).toMatchObject({ delayMs: 0 });
     expect(decide(error('retry', 'STORE_WORKER_LOST'), nth(2), 1_000, 1)).toMatchObject({ delayMs: 400 });
   });
 
-  it('waits half a minute for a full disk', () => {
+  it('waits half a minute if the disk is full', () => {
     expect(decide(error('retry', 'STORE_FULL'), nth(1), 10, 0)).toMatchObject({
       delayMs: 30_000,
       phase: 'backing_off',
     });
   });
 
-  it('backs off with full jitter below a ceiling that doubles up to the limit', () => {
+  it('backs off with full jitter below a limit that doubles up to the maximum', () => {
     expectProperty(
       fc.property(
         fc.integer({ min: 1, max: 10_000 }),
@@ -100,7 +100,7 @@ describe('decide', () => {
 });
 
 describe('FailureCount', () => {
-  it('counts consecutive failures of the same code, and how long they last', () => {
+  it('counts consecutive failures with the same code, and measures their duration', () => {
     let now = 0;
     const count = new FailureCount(() => now);
     expect(count.add(error('retry', 'LEDGER_INTERNAL'))).toEqual({ failures: 1, repeated: 1, lastingMs: 0 });
@@ -113,7 +113,7 @@ describe('FailureCount', () => {
     expect(count.add(error('retry', 'STORE_FULL'))).toEqual({ failures: 1, repeated: 1, lastingMs: 0 });
   });
 
-  it('is reset by the first response of a ledger that was unreachable for long', () => {
+  it('restarts at the first response of a ledger that was unreachable', () => {
     const count = new FailureCount(() => 0);
     for (let tries = 1; tries <= 500; tries += 1) {
       expect(count.add(error('retry', 'LEDGER_UNREACHABLE'))).toMatchObject({ failures: tries });

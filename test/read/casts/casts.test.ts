@@ -36,9 +36,9 @@ async function failuresOf(database: ReadDatabase, statements: readonly Statement
 }
 
 describe.each(Array.from({ length: runs }, (_, run) => run))(
-  'templates whose fields have equal names, world %i',
+  'casts of fields with equal names, random templates %i',
   (run) => {
-    it('are kept separate under every plan, before and after statistics are collected', async () => {
+    it('never read values of another template, in any plan', async () => {
       const random = new Random(seed + run);
       // Alternates between few active contracts of many templates, and many mostly archived contracts of few templates.
       const isWide = run % 2 === 0;

@@ -48,14 +48,14 @@ export function describeHistory(of: () => DemoDatabase): void {
     demo = of();
     ({ world } = demo);
   });
-  describe('queries of the history', theHistory);
-  describe('queries of time and maintenance', timeAndMaintenance);
-  describe('queries of explorers', whatExplorersRead);
-  describe('the typed views', theTypedViews);
+  describe('PQS queries of history on the demo', theHistory);
+  describe('PQS queries of time and maintenance on the demo', timeAndMaintenance);
+  describe('PQS queries of explorers on the demo', whatExplorersRead);
+  describe('typed views of the demo', theTypedViews);
 }
 
 function theHistory(): void {
-  it('#19 offset ranges, as queried by the Rust client', async () => {
+  it('return creates, archives and active contracts up to an offset (#19)', async () => {
     const half = Math.floor(world.end / 2);
     const before = world.creates(amulet).filter(({ offset }) => offset <= half);
     expect(await column(`select contract_id from creates($1, oldest_offset(), $2)`, amulet, half)).toEqual(ids(before));
@@ -67,7 +67,7 @@ function theHistory(): void {
     );
   });
 
-  it('#20 a contract by its id, and exercises by their choice', async () => {
+  it('return a contract by its id, and exercises by their choice (#20)', async () => {
     const { created } = first(world.creates(names.trade));
     expect(await column(`select contract_id from lookup_contract($1, $2)`, created.contractId, 'OTCTrade')).toEqual([
       created.contractId,
@@ -82,7 +82,7 @@ function theHistory(): void {
     expect(expected.length).toBeGreaterThan(10);
   });
 
-  it('#22 several statements at one offset', async () => {
+  it('return contracts as of the offset that set_latest() sets (#22)', async () => {
     const half = first(world.creates(names.trade)).offset;
     await rows('select set_latest($1)', half);
     const seen = await column(`select contract_id from active($1)`, amulet);
@@ -92,13 +92,13 @@ function theHistory(): void {
     expect(await column(joined, amulet, world.end)).toEqual(ids(archived(amulet, world.end)));
   });
 
-  it('#24 contracts created since the last read', async () => {
+  it('return contracts created since the last read (#24)', async () => {
     const last = Math.floor((world.end * 9) / 10);
     const sql = `select contract_id from creates('Amulet', from_offset := $1) where created_at_offset > $1 order by created_at_offset`;
     expect(await column(sql, last)).toEqual(ids(world.creates(amulet).filter(({ offset }) => offset > last)));
   });
 
-  it('#25 an event with its transaction', async () => {
+  it('join an event with its transaction (#25)', async () => {
     const { created, offset } = first(world.creates(names.trade));
     const sql = `select c.contract_id, t.transaction_id, (t.trace_context).trace_parent as trace, t.effective_at
       from creates('OTCTrade') c join transactions t on c.created_at_ix = t.ix where c.create_event_id = ($1::bigint, $2::int)`;
@@ -113,7 +113,7 @@ function theHistory(): void {
     ]);
   });
 
-  it('#26 current licenses with their predecessors', async () => {
+  it('join current licenses with their predecessors (#26)', async () => {
     const sql = `select a.contract_id || count(*) || coalesce(string_agg(c.payload->>'expiresAt', ',' order by c.payload->>'expiresAt'), '')
       from active('License') a inner join archives('License') c
         on a.payload->>'user' = c.payload->>'user' and a.payload->>'licenseNum' = c.payload->>'licenseNum' group by a.contract_id`;
@@ -129,7 +129,7 @@ function theHistory(): void {
     expect(await column(sql)).toEqual(expected.sort());
   });
 
-  it('#27 choices of an interface in chronological order', async () => {
+  it('return exercises of interface choices in chronological order (#27)', async () => {
     const v1 = 'Splice.Api.Token.TransferInstructionV1:TransferInstruction';
     const sql = `select e.contract_id, e.choice from creates('AmuletTransferInstruction') c
       join (select * from exercises('${v1}:TransferInstruction_Accept')
@@ -143,7 +143,7 @@ function theHistory(): void {
     expect(expected.length).toBeGreaterThan(20);
   });
 
-  it('#28 exercises with the parties that settle', async () => {
+  it('return exercises with their arguments, controllers and witnesses (#28)', async () => {
     const sql = `select contract_id, argument->'allocationsWithContext' as legs, signatories, stakeholders(e) as all, controllers, witnesses
       from exercises('Splice.Testing.Apps.TradingApp:OTCTrade:OTCTrade_Settle') e`;
     const found = await rows(sql);
@@ -158,7 +158,7 @@ function theHistory(): void {
     }
   });
 
-  it('#29 summaries of contracts, updates and exercises', async () => {
+  it('count contracts, updates and exercises (#29)', async () => {
     const count = async (what: string, key: string): Promise<ReadonlyMap<unknown, number>> => {
       const found = await rows(`select ${key}, count from ${what}`);
       return new Map(found.map((row) => [row[key], Number(row['count'])]));
@@ -180,7 +180,7 @@ function theHistory(): void {
     expect(choices.get('OTCTrade_Settle')).toBe(world.exercises('OTCTrade_Settle').length);
   });
 
-  it('#30 a contract in any state, and its exercises', async () => {
+  it('return a contract in any state, and its exercises (#30)', async () => {
     const { created } = first(archived(amulet, world.end));
     expect(await column(`select template_fqn from lookup_contract($1)`, created.contractId)).toEqual([
       amulet,
@@ -192,7 +192,7 @@ function theHistory(): void {
 }
 
 function timeAndMaintenance(): void {
-  it('#32 the offset at a time', async () => {
+  it('return the offset at a time (#32)', async () => {
     const { created, offset } = first(world.creates(names.trade));
     const found = Number((await column(`select nearest_offset($1::timestamptz)`, created.createdAt))[0]);
     const newest = world.transactions.filter(({ effectiveAt }) => effectiveAt <= created.createdAt).at(-1)?.offset ?? 0;
@@ -203,28 +203,28 @@ function timeAndMaintenance(): void {
     );
   });
 
-  it('#33 creates an index on a payload field', async () => {
+  it('create an index on a payload field (#33)', async () => {
     await rows(`call create_index_for_contract('amulet_owner', '${amulet}', '(payload->>''owner'')', 'hash')`);
     expect(await column(`select indexname from pg_indexes where indexname = 'amulet_owner'`)).toEqual(['amulet_owner']);
   });
 }
 
 function whatExplorersRead(): void {
-  it('#31 contracts by key', async () => {
+  it('return contracts by key (#31)', async () => {
     const account = first(world.active('sandbox-test:Keyed:Account')).created;
     const sql = `select contract_id from __contracts where contract_key = jsonb_build_object('_1', $1::text, '_2', $2::text) order by created_at_ix`;
     const key = [at(account.contractKey, '_1'), at(account.contractKey, '_2')];
     expect(await column(sql, ...key)).toEqual([account.contractId]);
   });
 
-  it('#36 activity per quarter of an hour', async () => {
+  it('count updates per quarter of an hour (#36)', async () => {
     const sql = `select floor(extract(epoch from tx.effective_at)/900)*900 as bucket, count(*) from __transactions tx group by 1`;
     const found = await rows(sql);
     expect(found.length).toBeGreaterThan(500);
     expect(found.reduce((sum, row) => sum + Number(row['count']), 0)).toBe(world.updates);
   });
 
-  it('#37 a page of updates by party and template', async () => {
+  it('return a page of updates by party and template (#37)', async () => {
     const { created, offset } = first(world.creates(names.license).toReversed());
     const [party = ''] = created.signatories;
     const sql = `select tx.transaction_id from __transactions tx
@@ -236,7 +236,7 @@ function whatExplorersRead(): void {
     expect(await column(sql, world.end + 1, party)).toEqual([expected]);
   });
 
-  it('#38 contracts by id prefix, and #39 the newest contracts of a party', async () => {
+  it('return contracts by id prefix (#38), and the newest contracts of a party (#39)', async () => {
     const { created } = first(world.active(names.install));
     const prefix = `${created.contractId.slice(0, 12)}%`;
     expect(await column(`select distinct contract_id from __contracts where contract_id like $1`, prefix)).toEqual([
@@ -270,7 +270,7 @@ function theTypedViews(): void {
     expect(found).toHaveLength(5);
   });
 
-  it('get a column when a package is upgraded, which is null in earlier rows', async () => {
+  it('have a column for a field of an upgraded package, with null in earlier rows', async () => {
     const found = await rows(
       `select package_version as version, seats, count(*) from typed.quickstart_licensing__license group by 1, 2 order by 1, 2`,
     );
@@ -287,7 +287,7 @@ function theTypedViews(): void {
     });
   });
 
-  it('exist for every template and interface of the demo, without a failed package', async () => {
+  it('are created, and only a package that does not exist cannot be read', async () => {
     const made = await column(`select table_name from information_schema.views where table_schema = 'typed'`);
     expect(made.length).toBeGreaterThan(60);
     // The template with a key is not part of the demo, and its package does not exist.

@@ -47,15 +47,15 @@ function sums<T>(list: readonly T[], key: (each: T) => unknown, amount: (each: T
 }
 const text = (value: Json, ...path: string[]): string => String(at(value, ...path));
 
-describe('queries of active contracts', () => {
-  it('#1 all contracts of a template', async () => {
+describe('PQS queries on the demo', () => {
+  it('return all contracts of a template (#1)', async () => {
     const found = await rows(`select contract_id, payload from active($1)`, names.license);
     const payloads = new Map(found.map((row) => [row['contract_id'], row['payload']]));
     expect(payloads).toEqual(new Map(world.active(names.license).map((one) => [one.created.contractId, one.payload])));
     expect(payloads.size).toBeGreaterThan(20);
   });
 
-  it('#2 contracts by a payload field, #3 a contract by its id, and #21 whether a contract exists', async () => {
+  it('filter by payload field (#2) and id (#3), and check existence (#21)', async () => {
     const { payload, created } = first(world.active(names.license));
     const expected = world.active(names.license).filter((one) => one.payload['user'] === payload['user']);
     const sql = `select contract_id, payload from active($1) where payload->>'user' = $2`;
@@ -67,7 +67,7 @@ describe('queries of active contracts', () => {
     expect(await rows(exists, names.license, created.contractId)).toEqual([{ one: 1 }]);
   });
 
-  it('#4 licenses with renewals and the view of an allocation', async () => {
+  it('join licenses with renewals and interface views of allocations (#4)', async () => {
     const sql = `select license.contract_id || coalesce(renewal.contract_id, '') || coalesce(allocation.contract_id, '')
       FROM active($1) license
       LEFT JOIN active($2) renewal ON license.payload->>'licenseNum' = renewal.payload->>'licenseNum'
@@ -92,7 +92,7 @@ describe('queries of active contracts', () => {
     expect(await column(sql, names.license, names.renewalRequest, interfaces.allocation)).toEqual(expected.sort());
   });
 
-  it('#5 all contracts, including interface views', async () => {
+  it('return all contracts, including interface views (#5)', async () => {
     const expected = [
       ...ids(world.active('')),
       ...viewed.flatMap((name) => world.views(name).map((one) => one.contractId)),
@@ -102,14 +102,14 @@ describe('queries of active contracts', () => {
     expect(missing).toEqual([]);
   });
 
-  it('#6 contracts by each of the three spellings of a template name', async () => {
+  it('accept each of the three spellings of a template name (#6)', async () => {
     const expected = ids(world.active(names.license));
     for (const name of [names.license, 'Licensing.License:License', 'License']) {
       expect(await column(`select contract_id from active($1)`, name)).toEqual(expected);
     }
   });
 
-  it('#7 contracts by nested paths and numbers, and #34 contracts by a range of amounts', async () => {
+  it('filter by nested paths (#7) and by a range of amounts (#34)', async () => {
     const amounts = world
       .active(amulet)
       .map((one) => units(at(one.payload, 'amount', 'initialAmount')))
@@ -137,7 +137,7 @@ describe('queries of active contracts', () => {
     expect(await column(between)).toEqual(ids(inRange));
   });
 
-  it('#8 sums by group, and #12 a portfolio by status', async () => {
+  it('sum amounts by owner (#8), and by status (#12)', async () => {
     const sql = `select payload->>'owner' as owner, sum((payload->'amount'->>'initialAmount')::decimal) as sum
       from active('Splice.Amulet:Amulet') group by 1`;
     const found = new Map((await rows(sql)).map((row) => [row['owner'], units(row['sum'])]));
@@ -160,7 +160,7 @@ describe('queries of active contracts', () => {
     expect(coupons.length).toBeGreaterThan(0);
   });
 
-  it('#9 contracts of two templates at an earlier offset', async () => {
+  it('join contracts of two templates at an earlier offset (#9)', async () => {
     const sql = `select ia.contract_id from active('AmuletTransferInstruction', $1) ia join active('LockedAmulet', $1) ip
       on ia.payload->>'lockedAmulet' = ip.contract_id`;
     const offset = Math.floor(world.end / 2);
@@ -172,7 +172,7 @@ describe('queries of active contracts', () => {
     expect(await column(sql, 1)).toEqual([]);
   });
 
-  it('#10 locked and free balances by instrument', async () => {
+  it('sum locked and free balances by instrument (#10)', async () => {
     const sql = `select holding.payload->'instrumentId'->>'id' as instrument,
       sum(CASE WHEN jsonb_typeof(holding.payload->'lock')='null' THEN (holding.payload->>'amount')::DECIMAL ELSE 0 END) as free,
       sum(CASE WHEN jsonb_typeof(holding.payload->'lock')<>'null' THEN (holding.payload->>'amount')::DECIMAL ELSE 0 END) as locked
@@ -190,7 +190,7 @@ describe('queries of active contracts', () => {
     expect(found).toHaveLength(5);
   });
 
-  it('#11 two interface views of one contract, by party arrays', async () => {
+  it('join two interface views of one contract (#11)', async () => {
     const sql = `select holding.contract_id from active($1) holding
       INNER JOIN active($2) disclosure ON holding.contract_id = disclosure.contract_id
       where $3 = ANY(holding.signatories) and holding.witnesses && $4`;
@@ -200,7 +200,7 @@ describe('queries of active contracts', () => {
     expect(found).toEqual([created.contractId]);
   });
 
-  it('#13 the oldest contract of one package version', async () => {
+  it('return a contract of one package version (#13)', async () => {
     const sql = `select contract_id, package_version, payload->>'seats' as seats FROM active($1)
       WHERE package_id = $2 ORDER BY created_effective_at LIMIT 1`;
     const upgraded = world
@@ -211,7 +211,7 @@ describe('queries of active contracts', () => {
     expect(ids(upgraded)).toContain(found['contract_id']);
   });
 
-  it('#14 contracts by stakeholder and by key', async () => {
+  it('filter by stakeholder and by contract key (#14)', async () => {
     const { created } = first(world.active(names.license));
     const [party = ''] = created.signatories;
     const sql = `select a.contract_id from active($1) a where stakeholders(a.*) @> array[$2]::text[]`;
@@ -223,7 +223,7 @@ describe('queries of active contracts', () => {
     expect(await column(`${sql} and contract_key = $3::jsonb`, 'Account', bank, key)).toEqual([account.contractId]);
   });
 
-  it('#15 contracts of a user or provider, with the creation time', async () => {
+  it('return contracts of a user or provider, with the creation time (#15)', async () => {
     const sql = `SELECT contract_id, payload, created_effective_at FROM active($1)
       WHERE payload->>'user' = $2 OR payload->>'provider' = $2`;
     const { payload } = first(world.active(names.install));
@@ -235,7 +235,7 @@ describe('queries of active contracts', () => {
     }
   });
 
-  it('#16 open allocations of a venue', async () => {
+  it('return open allocations of a venue (#16)', async () => {
     const { view } = first(world.views(interfaces.allocation));
     const executor = at(view, 'allocation', 'settlement', 'executor');
     const expected = world
@@ -246,7 +246,7 @@ describe('queries of active contracts', () => {
     expect(await column(sql, executor)).toEqual(expected.map(({ contractId }) => contractId).sort());
   });
 
-  it('#17 contracts by JSON containment, and #18 conditions of the Rust client', async () => {
+  it('filter by JSON containment (#17), and by JSON path and signatory (#18)', async () => {
     const featured = world.active(names.appRewardCoupon).filter(({ payload }) => payload['featured'] === true);
     const sql = `select contract_id from active('#${names.appRewardCoupon}') where payload @> '{"featured": true}'`;
     expect(await column(sql)).toEqual(ids(featured));
@@ -257,7 +257,7 @@ describe('queries of active contracts', () => {
     for (const row of found) expect(at(row['payload'], 'owner')).toBe(payload['owner']);
   });
 
-  it('#23 the created event blob for disclosure', async () => {
+  it('return the created event blob for disclosure (#23)', async () => {
     const sql = `select contract_id, payload::text, metadata from active($1) where payload->>'provider' = $2`;
     const { payload } = first(world.active(names.install));
     const found = await rows(sql, names.install, payload['provider']);
@@ -265,7 +265,7 @@ describe('queries of active contracts', () => {
     expect(found).toHaveLength(world.active(names.install).length);
   });
 
-  it('#35 counts and the newest offset, as an explorer displays them', async () => {
+  it('return counts and the newest offset for the page of an explorer (#35)', async () => {
     const sql = `select count(*), max(created_at_offset), max(created_effective_at) as at from active() where payload_type = 'template'`;
     const all = world.active('');
     expect(await rows(sql)).toMatchObject([
@@ -274,7 +274,7 @@ describe('queries of active contracts', () => {
     expect(await column('select count(*) from transactions')).toEqual([String(world.updates)]);
   });
 
-  it('#40 traffic bought by a member, and #41 the latest price of each issuer', async () => {
+  it('return the traffic bought by a member (#40), and the latest price (#41)', async () => {
     const bought = world.active(names.memberTraffic);
     const member = text(first(bought).payload, 'memberId');
     const sql = `select sum((payload->>'totalPurchased')::bigint) from active('MemberTraffic') where payload->>'memberId' = $1`;

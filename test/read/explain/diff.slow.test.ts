@@ -67,7 +67,7 @@ const total = (rows: readonly DiffRow[], column: keyof DiffRow): number =>
   rows.reduce((sum, row) => sum + Number(row[column]), 0);
 
 describe('explore.diff', () => {
-  it('counts created, ended and unchanged contracts, at random offsets', async () => {
+  it('counts created, ended and unchanged contracts between random offsets', async () => {
     const random = randomFrom(7);
     let flights = 0;
     for (let nth = 0; nth < 40; nth += 1) {
@@ -99,7 +99,7 @@ describe('explore.diff', () => {
     expect(flights).toBeGreaterThan(3);
   });
 
-  it('rejects unknown offsets, and offsets in the wrong order', async () => {
+  it('rejects unknown offsets and descending offsets', async () => {
     for (const [from, to, code] of [
       [0, 999, 'LI003'],
       [999, 1_000, 'LI003'],
@@ -110,18 +110,18 @@ describe('explore.diff', () => {
       ).rejects.toMatchObject({ code });
   });
 
-  it('counts only contracts of a stakeholder if one is named', async () => {
+  it('accepts a stakeholder, and rejects an unknown party', async () => {
     const rows = (party: string) => database.query<DiffRow>('select * from explore.diff(10, 200, null, $1)', [party]);
     expect(await rows(frames.alice)).toEqual(await database.query('select * from explore.diff(10, 200)'));
     await expect(rows('Nobody::1220')).rejects.toMatchObject({ code: '42704' });
   });
 });
 
-describe('the command diff', () => {
+describe('diff command', () => {
   const diff = (...words: readonly string[]): Promise<Ended> =>
     program(['diff', ...words], { DATABASE_URL: database.url });
 
-  it('prints the same counts as a table, JSON and CSV, and lists single contracts of a template', async () => {
+  it('prints counts as a table, JSON or CSV, and lists the contracts of one template', async () => {
     const rows = await database.query<DiffRow>('select * from explore.diff(10, 200)');
     const { stdout: json } = await diff('10', '200', '--json');
     expect(
@@ -146,7 +146,7 @@ describe('the command diff', () => {
     expect(lines.filter((line) => line.includes(',unchanged,'))).toHaveLength(total(ofA, 'unchanged'));
   });
 
-  it('accepts times as well as offsets', async () => {
+  it('accepts times in place of offsets', async () => {
     const [at] = await database.query<{ at: Date }>(
       'select effective_at as at from explore.updates where effective_at is not null order by "offset" limit 1',
     );
@@ -161,7 +161,7 @@ describe('the command diff', () => {
     [['200', '10'], /after/],
     [['10', '200', '--template', 'Nothing'], /Unknown name/],
     [['10', '200', '--csv', '--json'], /one output format/],
-  ])('rejects %j', async (words, message) => {
+  ])('rejects the arguments %j', async (words, message) => {
     const { code, stdout, stderr } = await diff(...words);
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toMatch(message);

@@ -44,7 +44,7 @@ const life = (contractId: string, most: number | null = null): Promise<readonly 
 const events = (rows: readonly Row[]): readonly unknown[] => rows.map((row) => [Number(row.offset), row.event_type]);
 
 describe('explain_contract', () => {
-  it('includes a newer package and two synchronizers, and ends with the successor contracts', async () => {
+  it('returns all events across two synchronizers and package versions, and the successor', async () => {
     await database.write(
       frames.transaction(1, [created('00c1', { offset: 1 })]),
       frames.transaction(2, [
@@ -112,7 +112,7 @@ describe('explain_contract', () => {
     ]);
   });
 
-  it('returns no contents of a redacted contract, and returns the id of the redaction', async () => {
+  it('returns the redaction id and no contents for a redacted contract', async () => {
     await database.write(
       frames.transaction(1, [created('00c1', { offset: 1 })]),
       frames.transaction(2, [exercised('00c1', { offset: 2 })]),
@@ -129,7 +129,7 @@ describe('explain_contract', () => {
     expect(consumed).toEqual({ before: null, after: null, changed: null, redaction_id: 'gdpr-7' });
   });
 
-  it('returns a contract that ended in a gap as ended, and only the remaining rows of pruned history', async () => {
+  it('returns an end in a gap as ended, and only the remaining rows after a prune', async () => {
     await database.write(
       frames.transaction(1, [
         created('00c1', { offset: 1, interfaceViews: [] }),
@@ -153,7 +153,7 @@ describe('explain_contract', () => {
     expect(events(await life('00c2'))).toEqual([[1, 'created']]);
   });
 
-  it('returns the newest exercises of a contract with many exercises, and its end', async () => {
+  it('returns the create, the end, and only the newest exercises up to a limit', async () => {
     const looks = Array.from({ length: 20 }, (_, at) =>
       frames.transaction(at + 2, [
         exercised('00c1', { offset: at + 2, choice: 'Look', consuming: false, acsDelta: false }),

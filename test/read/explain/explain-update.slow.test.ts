@@ -107,7 +107,7 @@ function pairsOf(roots: readonly Node[]): Map<number, number> {
 }
 
 describe('explain_update', () => {
-  it('returns the successors of a consumed contract, and the changed fields', async () => {
+  it('returns the successor of a consumed contract, and the changed fields', async () => {
     const before = { owner: alice, amount: '60.0', lock: null, meta: { a: '1', 'b.c/d': 'x' } };
     const after = { owner: alice, amount: '45.5', meta: { a: '1', 'b.c/d': 'y' } };
     await write([{ contractId: '00a1', payload: before }]);
@@ -128,13 +128,13 @@ describe('explain_update', () => {
     expect(rows[1]).toMatchObject({ before: null, after, changed: null });
   });
 
-  it('returns the same rows by update id as by offset', async () => {
+  it('accepts an update id, and returns no rows for an unknown update id', async () => {
     const [byId] = await database.query(`select count(*)::int as n from explore.explain_update('122000000002')`);
     expect(byId).toEqual({ n: 2 });
     expect(await database.query(`select * from explore.explain_update('122000000099')`)).toEqual([]);
   });
 
-  it('returns the tree of random updates, and pairs contracts by the documented rule', async () => {
+  it('returns the event tree of random updates, and pairs contracts as documented', async () => {
     const random = randomFrom(20_261_124);
     let serial = 0;
     let paired = 0;

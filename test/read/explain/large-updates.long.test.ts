@@ -74,7 +74,7 @@ describe('explain of a deep update', () => {
 });
 
 describe('explain of a wide update', () => {
-  it('omits events after the thousandth, with a note', async () => {
+  it('prints at most 1,000 events by default, and the number of omitted events', async () => {
     const { stdout, stderr, code } = await explain(String(wideAt), '--json');
     expect([code, stderr]).toEqual([0, '']);
     const { events, events_omitted: leftOut } = JSON.parse(stdout) as Printed;
@@ -82,7 +82,7 @@ describe('explain of a wide update', () => {
     expect((await explain(String(wideAt))).stdout).toContain('19000 more events omitted: raise --max-events');
   });
 
-  it('prints output up to a size limit, in bounded memory', async () => {
+  it('omits events beyond the size limit of the output, in bounded memory', async () => {
     const env = { PATH: process.env['PATH'], DATABASE_URL: database.url, NODE_OPTIONS: '--max-old-space-size=120' };
     const words = [main, 'explain', String(wideAt), '--max-events', '20000', '--json'];
     const child = spawn(process.execPath, words, { env, stdio: ['ignore', 'pipe', 'inherit'] });
@@ -95,7 +95,7 @@ describe('explain of a wide update', () => {
     expect(events.length + leftOut).toBe(width);
   });
 
-  it('ends silently when the output pipe is closed', async () => {
+  it('exits with code 0 and no error when the output pipe is closed', async () => {
     const env = { PATH: process.env['PATH'], DATABASE_URL: database.url };
     const words = [main, 'explain', String(wideAt), '--max-events', '20000'];
     const child = spawn(process.execPath, words, { env, stdio: ['ignore', 'pipe', 'pipe'] });

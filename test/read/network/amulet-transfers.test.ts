@@ -23,7 +23,7 @@ function transfer(
   return done('00rules', rules, 'AmuletRules_Transfer', { by: [alice], argument, result, ...more });
 }
 
-it('amulet_transfers returns senders, receivers, fees and rewards, and amulet_burns returns burnt amounts, to the last digit', async () => {
+it('amulet_transfers and amulet_burns return exact amounts, fees and rewards', async () => {
   await using database = await createReadDatabase();
   let offset = 0;
   const update = async (...events: frames.Json[]): Promise<void> => {

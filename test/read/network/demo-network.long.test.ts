@@ -42,8 +42,8 @@ type Row = Readonly<Record<string, unknown>>;
 const rows = (sql: string): Promise<readonly Row[]> => query(database.url, sql);
 const sum = (list: readonly bigint[]): bigint => list.reduce((total, each) => total + each, 0n);
 
-describe('statements for the seven public questions', () => {
-  it('1: return created and ended holdings of a party', async () => {
+describe('documented network queries', () => {
+  it('return created and ended holdings of a party (question 1)', async () => {
     const found = await rows(documentedQuery('Every create and archive of a holding of a party'));
     const [first] = await rows(`select owner from explore.token_balances order by owner limit 1`);
     const party = String(first?.['owner']);
@@ -71,7 +71,7 @@ describe('statements for the seven public questions', () => {
     expect(expected.length).toBeGreaterThan(20);
   });
 
-  it('2: return unlocked holdings of a party by instrument', async () => {
+  it('return unlocked holdings of a party by instrument (question 2)', async () => {
     const [first] = await rows(`select owner from explore.token_balances order by owner limit 1`);
     const expected = new Map<string, bigint[]>();
     for (const { activation, as } of sandbox.ledger.activeAt(sandbox.ledger.ledgerEnd())) {
@@ -88,7 +88,7 @@ describe('statements for the seven public questions', () => {
     expect(expected.size).toBeGreaterThan(1);
   });
 
-  it('3 and 6: return the running total of traffic that a validator bought, and every purchase', async () => {
+  it('return traffic bought by a validator as a running total (3), and every purchase (6)', async () => {
     const expected = purchases(model).map(({ transaction, memberId, bytes, amulet, usd, provider }) => ({
       offset: String(transaction.offset),
       effective_at: new Date(transaction.effectiveAt),
@@ -121,7 +121,7 @@ describe('statements for the seven public questions', () => {
     );
   });
 
-  it('4: return every heartbeat of a validator', async () => {
+  it('return every heartbeat of a validator (question 4)', async () => {
     const expected = model.done('ValidatorLicense_ReportActive').map(({ exercise, transaction }) => ({
       offset: String(transaction.offset),
       validator: exercise.actingParties[0],
@@ -134,7 +134,7 @@ describe('statements for the seven public questions', () => {
     expect(expected.length).toBeGreaterThan(50);
   });
 
-  it('5: return every transfer of Amulet, and no other movement of it', async () => {
+  it('return every transfer of Amulet (question 5)', async () => {
     const expected = model.done('AmuletRules_Transfer').map(({ exercise, transaction }) => {
       const { choiceArgument: argument, exerciseResult: result } = exercise;
       const outputs = asList((argument as { transfer: { outputs: never } }).transfer.outputs);
@@ -167,7 +167,7 @@ describe('statements for the seven public questions', () => {
     expect(besides).toEqual([]);
   });
 
-  it('7: return every validator once', async () => {
+  it('return every validator once (question 7)', async () => {
     const expected = new Map<string, { readonly newest: Made; readonly count: number; readonly first: string }>();
     for (const each of model.made('ValidatorLicense')) {
       const validator = textOf(each.payload, 'validator');
@@ -202,8 +202,8 @@ describe('statements for the seven public questions', () => {
   });
 });
 
-describe('rewards', () => {
-  it('equal the rewards of the ledger by party, app, round and kind, to the last digit', async () => {
+describe('reward views', () => {
+  it('return the exact rewards of the ledger by party, app, round and kind', async () => {
     const expected = new Map<string, string>();
     const groups = new Map<string, Coupon[]>();
     for (const coupon of coupons(model)) {
@@ -233,7 +233,7 @@ describe('rewards', () => {
       expect(coupons(model).filter((coupon) => coupon.status === status).length, status).toBeGreaterThan(20);
   });
 
-  it('equal the amounts that transfers minted if they were collected', async () => {
+  it('return collected coupons with the amounts that transfers minted', async () => {
     const minted = new Map<string, bigint>();
     for (const { exercise } of model.done('AmuletRules_Transfer')) {
       const sender = textOf(exercise.choiceArgument, 'transfer', 'sender');
@@ -255,7 +255,7 @@ describe('rewards', () => {
     expect(minted.size).toBe(7);
   });
 
-  it('equal the unclaimed rewards of the ledger if they expired', async () => {
+  it('return expired coupons with the amount of unclaimed rewards', async () => {
     const [expired] = await rows(`select sum(worth) as worth from explore.reward_coupons where status = 'expired'`);
     const [unclaimed] = await rows(`select sum(amount) as amount from explore.unclaimed_rewards where is_active`);
     const left = sum(model.made('UnclaimedReward').map(({ payload }) => units(payload['amount'])));
@@ -263,7 +263,7 @@ describe('rewards', () => {
     expect(units(String(expired?.['worth']))).toBe(left);
   });
 
-  it('match the activity that featured apps marked', async () => {
+  it('return the featured apps and their activity markers with weights', async () => {
     const markers = model.made('FeaturedAppActivityMarker');
     const [found] = await rows(
       `select count(*)::int as markers, sum(weight) as weight, count(*) filter (where is_active)::int as active,
@@ -280,7 +280,7 @@ describe('rewards', () => {
   });
 });
 
-it('mining rounds equal the rounds of the ledger and have the correct phase', async () => {
+it('mining_rounds returns the rounds of the ledger with their phases', async () => {
   const phases = ['Open', 'Summarizing', 'Issuing', 'Closed'];
   const expected = new Map<string, string>();
   for (const phase of phases) {
@@ -294,7 +294,7 @@ it('mining rounds equal the rounds of the ledger and have the correct phase', as
   expect(new Set(expected.values()).size).toBe(5);
 });
 
-it('reward rounds have the progress that the ledger reports', async () => {
+it('reward_rounds returns the progress of each round of the ledger', async () => {
   const expected = new Map<string, string>();
   const keyOf = ({ payload }: Made): string =>
     [textOf(payload, 'round', 'number'), payload['kind'] === 'RewardKind_Validator' ? 'validator' : 'app'].join(' ');
@@ -326,8 +326,8 @@ it('reward rounds have the progress that the ledger reports', async () => {
   for (const { key, status } of roundRows) expect(expected.get(String(key))?.split(' ')[0]).toBe(status);
 });
 
-describe('traffic', () => {
-  it('equals the bytes that members bought, and the cost that this participant paid', async () => {
+describe('traffic views', () => {
+  it('return the bytes that members bought, and the remaining bytes of this participant', async () => {
     const bought = new Map<string, bigint>();
     for (const { memberId, bytes } of purchases(model))
       bought.set(memberId, (bought.get(memberId) ?? 0n) + BigInt(bytes));
@@ -347,7 +347,7 @@ describe('traffic', () => {
     expect(found.filter((row) => row['bytes_paid'] !== null)).toHaveLength(1);
   });
 
-  it('costs add up to the costs of the model per hour, workflow and choice', async () => {
+  it('return costs with correct sums per hour, workflow and choice', async () => {
     const expected = new Map<string, number>();
     for (const { workflowId, recordTime, paidTrafficCost, events } of model.transactions) {
       const [root] = events;
@@ -368,7 +368,7 @@ describe('traffic', () => {
   });
 });
 
-it('burnt amounts equal the prices of purchases and the amounts of expired dust', async () => {
+it('amulet_burns returns the prices of traffic purchases and the amounts of expired dust', async () => {
   const paid = purchases(model).map(({ amulet }) => units(amulet));
   const dust = model
     .made('Amulet')

@@ -19,7 +19,7 @@ const views = [
   'amulet_burns',
 ];
 
-it('each view of the network returns no rows if its templates were never seen', async () => {
+it('network views return no rows if their templates were never seen', async () => {
   await using database = await createReadDatabase();
   for (const view of views) expect(await database.query(`select * from explore.${view}`), view).toEqual([]);
 });

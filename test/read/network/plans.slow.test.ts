@@ -88,7 +88,7 @@ it.each([
   ['amulet_transfers', rounds],
   ['amulet_burns', rounds],
   [`traffic_costs where "offset" > ${String(before)}`, rounds],
-])('explore.%s reads only rows of the network', async (view, least) => {
+])('explore.%s reads only rows of network templates', async (view, least) => {
   const [row] = await database.query<{ 'QUERY PLAN': [{ Plan: Node }] }>(
     `explain (analyze, format json, timing off) select * from explore.${view}`,
   );

@@ -36,7 +36,7 @@ const coupons = (amount: string, more: object = {}): frames.JsonRecord => ({
   ...more,
 });
 
-describe('coupons of both kinds', () => {
+describe('reward coupons of both kinds', () => {
   beforeAll(async () => {
     offset = 0;
     database = await createReadDatabase();
@@ -82,7 +82,7 @@ describe('coupons of both kinds', () => {
   });
   afterAll(() => database[Symbol.asyncDispose]());
 
-  it('contain the rewarded party, and contain the provider only for apps', async () => {
+  it('have the rewarded party, and a provider only for app rewards', async () => {
     const rows = await database.query(
       `select contract_id, kind, reward_kind, party, provider, worth, status, mint_after from explore.reward_coupons order by 1`,
     );
@@ -108,7 +108,7 @@ describe('coupons of both kinds', () => {
     ]);
   });
 
-  it('have a separate sum for each kind', async () => {
+  it('are summed separately for each kind', async () => {
     const rows = await database.query(
       `select party, provider, kind, reward_kind, coupons::int, worth, collected::int
          from explore.rewards where kind = 'traffic' order by party, reward_kind`,
@@ -154,7 +154,7 @@ describe('coupons of both kinds', () => {
   });
 });
 
-describe('rewards of rounds', () => {
+describe('progress of reward rounds', () => {
   const of = (number: number, more: object = {}): frames.JsonRecord => ({
     dso,
     round: round(number),
@@ -190,7 +190,7 @@ describe('rewards of rounds', () => {
   });
   afterAll(() => database[Symbol.asyncDispose]());
 
-  it('are calculated and processed separately for each kind', async () => {
+  it('is separate for app and validator rewards', async () => {
     const rows = await database.query(
       `select round::int, reward_kind, is_dry_run, status, calculated_at, processed_at, batches::int, batches_left::int,
               round_closed_at, coupon_lifetime::text, last_offset::int
@@ -227,7 +227,7 @@ describe('rewards of rounds', () => {
     ]);
   });
 
-  it('have their progress in the views of rounds, which exclude dry runs', async () => {
+  it('is included in mining_rounds, except for dry runs', async () => {
     const rows = await database.query(
       `select round::int, status, app_rewards_status as apps, validator_rewards_status as validators
          from explore.mining_rounds order by 1`,
@@ -238,7 +238,7 @@ describe('rewards of rounds', () => {
     ]);
   });
 
-  it('are not read if they are not selected', async () => {
+  it('is not read by queries of mining_rounds that do not select it', async () => {
     const plan = await database.plan('select round, status, issuance_per_sv_coupon from explore.mining_rounds');
     expect(plan).not.toContain('dryRun');
     expect(await database.plan('select round, app_rewards_status from explore.mining_rounds')).toContain('dryRun');

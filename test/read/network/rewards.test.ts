@@ -34,7 +34,7 @@ const issuance = {
   issuancePerSvRewardCoupon: '0.1500000000',
 };
 
-describe('coupons', () => {
+describe('reward coupons', () => {
   beforeAll(async () => {
     offset = 0;
     database = await createReadDatabase();
@@ -154,7 +154,7 @@ describe('coupons', () => {
   });
   afterAll(() => database[Symbol.asyncDispose]());
 
-  it('have the value that their round issues, rounded as the ledger rounds', async () => {
+  it('are valued at the issuance of their round, rounded like the ledger', async () => {
     const rows = await database.query(
       `select contract_id, kind, party, provider, round::int, amount, issuance, worth from explore.reward_coupons
         where dso = '${dso}' order by contract_id`,
@@ -194,7 +194,7 @@ describe('coupons', () => {
     ]);
   });
 
-  it('have the status of the choice that archives them', async () => {
+  it('have a status from the choice that archived the coupon', async () => {
     const rows = await database.query<{ contract_id: string; said: string }>(
       `select contract_id, concat_ws(' ', status, collected_by, archived_at_offset) as said from explore.reward_coupons where dso = '${dso}'`,
     );
@@ -216,7 +216,7 @@ describe('coupons', () => {
     });
   });
 
-  it('are summed up once by party, app and round', async () => {
+  it('are summed once by party, app and round', async () => {
     const rows = await database.query(
       `select party, provider, round::int, kind, coupons::int, collected::int, expired::int, active::int, amount, worth, worth_collected, worth_expired
          from explore.rewards where dso = '${dso}' and provider is not null order by 1, 2, 3, 4`,
@@ -285,7 +285,7 @@ describe('coupons', () => {
     ]);
   });
 
-  it('of another DSO are counted for that DSO, and are ignored if their package is unrelated', async () => {
+  it('keep the DSO of their contract, and exclude contracts of unrelated packages', async () => {
     const rows = await database.query(
       `select contract_id, dso, worth from explore.reward_coupons where dso <> '${dso}' or amount = 99`,
     );
@@ -313,7 +313,7 @@ it('explore.ledger_product rounds half to even, like the ledger', async () => {
   });
 });
 
-it('explore.mining_rounds returns each round once, in its phase', async () => {
+it('explore.mining_rounds returns each round once, with its phase', async () => {
   await using own = await createReadDatabase();
   const common = { dso, tickDuration: { microseconds: '600000000' }, amuletPrice: '0.005' };
   const opened = (number: string): frames.JsonRecord => ({

@@ -104,7 +104,7 @@ const row = (at: number, bytes: string, more: object = {}): object => ({
   ...more,
 });
 
-it('a transfer counts as a purchase, like the choice of the amulet rules, in both versions of the standard', async () => {
+it('traffic_purchases includes purchases by transfer, in both versions of the token standard', async () => {
   await update(sent({ last: 1 }), bought('5000000', 1));
   const account = (owner: string): frames.JsonRecord => ({ owner, provider: null, id: '' });
   await update(sent({ last: 1, receiver: account(sentinel), sender: account(buyer) }), bought('5000000', 1));
@@ -152,7 +152,7 @@ it('a transfer counts as a purchase, like the choice of the amulet rules, in bot
   );
 });
 
-it('a purchase is visible to a role that sees only its transfer', async () => {
+it('traffic_purchases returns a purchase to a role that can read only its transfer', async () => {
   await update(sent({ last: 1 }), bought('5000000', 1));
   await update(sent({ receiver: 'somebody::1220ff', output: completed('00x') }));
   const owner = openDatabase({
@@ -169,7 +169,7 @@ it('a purchase is visible to a role that sees only its transfer', async () => {
   await database.query('drop owned by buyer_only; drop role buyer_only');
 });
 
-it('a transfer is not a purchase if it only resembles one', async () => {
+it('traffic_purchases returns no provider for transfers that only resemble a purchase', async () => {
   // A party with a similar name. The transfer to it is pending or creates a holding.
   const taken = 'cip-1_traffic-purchase::1220abcd';
   const pending = { tag: 'TransferInstructionResult_Pending', value: { transferInstructionCid: '00i' } };
@@ -198,7 +198,7 @@ it.each([
   ['memberId=&synchronizerId=s&migrationId=0&trafficAmount=1', undefined],
   ['xmemberId=m&synchronizerId=s&migrationId=0&trafficAmount=1', undefined],
   ['', undefined],
-])('explore.traffic_memo reads the memo %s', async (text, bytes) => {
+])('explore.traffic_memo parses the memo "%s", or returns no row if it is invalid', async (text, bytes) => {
   const rows = await database.query<{ bytes: number }>(`select bytes::int from explore.traffic_memo($1)`, [text]);
   expect(rows.map((each) => each.bytes)).toEqual(bytes === undefined ? [] : [bytes]);
 });

@@ -84,7 +84,7 @@ const row = (at: number, bytes: string, amulet: string | null, more: object = {}
   ...more,
 });
 
-it('a purchase of traffic counts once, whether the contract, the choice or both are visible', async () => {
+it('traffic_purchases counts a purchase once if its contract, its choice or both are visible', async () => {
   const amulet = '1234567890123456789012345678.0123456789';
   await update([bought('2000000', amulet, 1), made('00t1', entity, traffic({ bytes: '2000000', amulet }), 1)]);
   // A purchase by a transfer with a memo, without a choice of the amulet rules.
@@ -101,7 +101,7 @@ it('a purchase of traffic counts once, whether the contract, the choice or both 
   ]);
 });
 
-it('merging traffic contracts does not count as a purchase, even if the same update buys traffic', async () => {
+it('traffic_purchases excludes merges of contracts, even in an update that buys traffic', async () => {
   await update([made('00a', entity, traffic({ bytes: '10' }))]);
   await update([made('00b', entity, traffic({ bytes: '20', amulet: '2.0' }))]);
   const merged = traffic({ bytes: '30', amulet: '3.0', usd: '0.2', count: '2' });
@@ -129,7 +129,7 @@ it('merging traffic contracts does not count as a purchase, even if the same upd
   ).toEqual([{ bytes_bought: '42', purchases: 4, amulet_burnt: '5.0', usd_burnt: '0.4', indexed_bytes_bought: '42' }]);
 });
 
-it('the traffic views read all package versions, return null for missing fields, and ignore packages of other names', async () => {
+it('traffic_purchases reads all package versions and ignores packages with other names', async () => {
   const { usdSpent: _, ...before } = traffic({ bytes: '10' });
   await update([made('00a', entity, before, 0, { packageId: older })]);
   await update([made('00b', entity, traffic({ bytes: '20' }))]);
@@ -148,7 +148,7 @@ it('the traffic views read all package versions, return null for missing fields,
   ]);
 });
 
-it('the upper bound of the traffic left is bought minus paid bytes, for the member that is this participant', async () => {
+it('bytes_left_at_most is bought minus paid and rejected bytes, for this participant only', async () => {
   const { recordTime } = frames;
   await update([made('00a', entity, traffic({ bytes: '5000' }))], { paidTrafficCost: 1_200 });
   await update([made('00b', entity, traffic({ bytes: '7000', member: 'PAR::other::1220' }))], { paidTrafficCost: 300 });
@@ -180,7 +180,7 @@ it('the upper bound of the traffic left is bought minus paid bytes, for the memb
   ]);
 });
 
-it('contracts that a prune retains do not count as bought traffic', async () => {
+it('traffic_purchases excludes contracts that a prune retained', async () => {
   await update([made('00a', entity, traffic({ bytes: '10' }))]);
   await update([gone('00a', entity, 0), made('00b', entity, traffic({ bytes: '10' }), 1)]);
   await update([made('00c', entity, traffic({ bytes: '3' }))]);

@@ -25,7 +25,7 @@ const beat = (id: string, newContractId: string, by: string, choice: string, mor
     ...more,
   });
 
-it('validators returns one row per validator after upgrades and re-created licenses, with every liveness report', async () => {
+it('validators returns each validator once, and validator_heartbeats every liveness report', async () => {
   await using database = await createReadDatabase();
   let offset = 0;
   const update = async (...events: frames.Json[]): Promise<void> => {

@@ -24,8 +24,8 @@ async function column(sql: string, ...values: unknown[]): Promise<readonly unkno
   return (await rows(sql, ...values)).map((row) => Object.values(row)[0]);
 }
 
-describe('queries of history ranges', () => {
-  it('#19 offset ranges, as queried by the Rust client', async () => {
+describe('PQS queries of history', () => {
+  it('return creates, archives and active contracts up to an offset (#19)', async () => {
     const token = 'DA.Register:Token';
     expect(await column(`select contract_id from creates($1, oldest_offset(), $2) order by 1`, token, 2)).toEqual([
       'token-1',
@@ -41,7 +41,7 @@ describe('queries of history ranges', () => {
     ]);
   });
 
-  it('#20 a contract by its id, and exercises by their choice', async () => {
+  it('return a contract by its id, and exercises by their choice (#20)', async () => {
     expect(await column(`select contract_id from lookup_contract($1, $2)`, 'dvp-1', 'ProposeSimpleDvP')).toEqual([
       'dvp-1',
     ]);
@@ -50,7 +50,7 @@ describe('queries of history ranges', () => {
     expect(await column(sql, 15, 20)).toEqual([]);
   });
 
-  it('#22 several statements at one offset', async () => {
+  it('return contracts as of the offsets that set_latest() and set_oldest() set (#22)', async () => {
     expect(await column('select set_latest($1)', 10)).toEqual(['10']);
     expect(await column(`select contract_id from active('DA.Register:Token') order by 1`)).toEqual([
       'token-1',
@@ -74,13 +74,13 @@ describe('queries of history ranges', () => {
     await rows('select set_oldest(null)');
   });
 
-  it('#24 contracts created since the last read', async () => {
+  it('return contracts created since the last read (#24)', async () => {
     const sql = `select contract_id from creates(from_offset := $1) where created_at_offset > $1 order by created_at_offset`;
     expect(await column(sql, 18)).toEqual(['price-2', 'other-token']);
     expect(await column(sql, 20)).toEqual([]);
   });
 
-  it('#25 an event with its transaction', async () => {
+  it('join an event with its transaction (#25)', async () => {
     const sql = `select c.contract_id, t.transaction_id, t.workflow_id, (t.trace_context).trace_parent, t.effective_at
       from creates('IssuerApproval') c join transactions t on c.created_at_ix = t.ix where c.create_event_id = (4::bigint, 0)`;
     expect(await rows(sql)).toEqual([
@@ -94,14 +94,14 @@ describe('queries of history ranges', () => {
     ]);
   });
 
-  it('#26 current names with earlier names', async () => {
+  it('join current names with earlier names (#26)', async () => {
     const sql = `select a.payload->>'name' as name, string_agg(c.payload->>'name', ', ') as aka
       from active('Names:Person') a inner join archives('Names:Person') c on a.payload->>'user_id' = c.payload->>'user_id'
       group by 1`;
     expect(await rows(sql)).toEqual([{ name: 'Anna', aka: 'Ann' }]);
   });
 
-  it('#27 choices of an interface in chronological order', async () => {
+  it('return exercises of interface choices in chronological order (#27)', async () => {
     const sql = `select e.argument->>'newName' as name, tx.effective_at
       from creates('Names:Person') c
       join (select * from exercises('INameDocument:INameDocumentNameChange')
@@ -119,7 +119,7 @@ describe('queries of history ranges', () => {
     ]);
   });
 
-  it('#28 exercises with the parties that exercise', async () => {
+  it('return exercises with their stakeholders, controllers and witnesses (#28)', async () => {
     const sql = `select argument->>'toBeAllocated' as cid, signatories, observers, stakeholders(e), controllers, witnesses
       from exercises('AssetApp:ProposeSimpleDvP:Accept') e`;
     expect(await rows(sql)).toEqual([
@@ -134,7 +134,7 @@ describe('queries of history ranges', () => {
     ]);
   });
 
-  it('#29 summaries of contracts, updates and exercises', async () => {
+  it('count contracts, updates and exercises (#29)', async () => {
     const fqn = `where template_fqn in ('register:DA.Register:Token', 'names:Names:Person') order by 1`;
     const template = { payload_type: 'template' };
     const [names, register] = ['names:Names:Person', 'register:DA.Register:Token'];
@@ -168,7 +168,7 @@ describe('queries of history ranges', () => {
     ]);
   });
 
-  it('#30 a contract in any state, and its exercises', async () => {
+  it('return a contract in any state, and its exercises (#30)', async () => {
     expect(
       await rows(`select template_fqn, archived_at_offset, archive_event_id::text from lookup_contract('token-2')`),
     ).toEqual([{ template_fqn: 'register:DA.Register:Token', archived_at_offset: '11', archive_event_id: '(11,0)' }]);
@@ -180,7 +180,7 @@ describe('queries of history ranges', () => {
     expect(await column(`select choice from lookup_exercises('token-2')`)).toEqual(['Archive']);
   });
 
-  it('#34 contracts by a range of amounts', async () => {
+  it('return contracts by a range of amounts (#34)', async () => {
     const sql = `select contract_id from creates('DA.Register:Token') where (payload->>'quantity')::decimal between 15 and 35`;
     expect(await column(sql)).toEqual(['token-2']);
   });
@@ -190,8 +190,8 @@ function fqnOf(template: string, choice: string): Record<string, string> {
   return { template_fqn: template, choice_fqn: `${template}:${choice}` };
 }
 
-describe('queries of time and maintenance', () => {
-  it('#32 the offset at a time', async () => {
+describe('PQS queries of time and maintenance', () => {
+  it('return the offset at a time (#32)', async () => {
     expect(await column(`select nearest_offset($1::timestamptz)`, '2026-08-14T10:07:59Z')).toEqual(['7']);
     expect(await column(`select nearest_offset($1::timestamptz)`, timeOf(8))).toEqual(['8']);
     expect(await column(`select nearest_offset($1::timestamptz)`, '2020-01-01')).toEqual([null]);
@@ -202,7 +202,7 @@ describe('queries of time and maintenance', () => {
     expect(await column(`select count(*) from active('Trade', nearest_offset(${ago}))`)).toEqual(['3']);
   });
 
-  it('#33 creates an index on a payload field', async () => {
+  it('create an index on a payload field (#33)', async () => {
     const expression = `(payload->'wallet'->>'holder')`;
     await rows(
       `call create_index_for_contract('token_holder', 'register:DA.Register:Token', '${expression.replaceAll("'", "''")}', 'hash')`,
@@ -222,13 +222,13 @@ describe('queries of time and maintenance', () => {
   });
 });
 
-describe('queries of explorers', () => {
-  it('#31 contracts by key', async () => {
+describe('PQS queries of explorers', () => {
+  it('return contracts by key (#31)', async () => {
     const sql = `select contract_id from __contracts where contract_key = jsonb_build_object('id', 'k1') order by created_at_ix`;
     expect(await column(sql)).toEqual(['trade-1']);
   });
 
-  it('#36 activity per interval', async () => {
+  it('count updates per quarter of an hour (#36)', async () => {
     const sql = `select to_timestamp(floor(extract(epoch from tx.effective_at) / 900) * 900) as at, count(*)
       from __transactions tx group by 1 order by 1`;
     expect(await rows(sql)).toEqual([
@@ -237,7 +237,7 @@ describe('queries of explorers', () => {
     ]);
   });
 
-  it('#37 a page of updates by party and template', async () => {
+  it('return a page of updates by party and template (#37)', async () => {
     const sql = `select tx.transaction_id from __transactions tx
       where tx."offset" < $1 and exists (
         select from __contracts c join __contract_tpe t on t.pk = c.tpe_pk
@@ -248,19 +248,19 @@ describe('queries of explorers', () => {
     expect(await column(sql, 20, bob)).toEqual([]);
   });
 
-  it('#38 contracts by id prefix', async () => {
+  it('return contracts by id prefix (#38)', async () => {
     expect(
       await column(`select distinct contract_id from __contracts where contract_id like 'license%' order by 1`),
     ).toEqual(['license-1', 'license-2', 'license-3']);
   });
 
-  it('#39 the newest contracts of a party', async () => {
+  it('return the newest contracts of a party (#39)', async () => {
     const sql = `select contract_id from __contracts where $1 = any(witnesses) and created_at_ix < $2
       order by created_at_ix desc, create_event_pk desc limit 2`;
     expect(await column(sql, alice, 19)).toEqual(['price-1', 'traffic-2']);
   });
 
-  it('rows of dictionaries, events and the watermark', async () => {
+  it('return rows of the dictionaries, __events and __watermark', async () => {
     expect(await rows(`select payload_type, aliases from __contract_tpe where entity_name = 'IDisclosure'`)).toEqual([
       {
         payload_type: 'interface',

@@ -58,7 +58,7 @@ const byContract = (stays: readonly Stay[]): readonly Row[] =>
   [...stays].sort((a, b) => (a.contract < b.contract ? -1 : 1)).map(rowOf);
 const ordered = `order by contract_id collate "C"`;
 
-it('the model has contracts that are on two synchronizers at once, return, and end', () => {
+it('movingContracts() generates contracts on two synchronizers, with returns and archives', () => {
   const { stays, frames } = world;
   const twice = frames.filter((_, at) => {
     const active = activeAt(stays, at + 1);
@@ -70,7 +70,7 @@ it('the model has contracts that are on two synchronizers at once, return, and e
 });
 
 describe('pqs_multisync', () => {
-  it('1: active returns a row per contract at each earlier offset, with the highest counter', async () => {
+  it('returns one active row per contract at each offset, with the highest counter', async () => {
     for (let offset = 1; offset <= world.frames.length; offset += 1) {
       const expected = byContract(newest(activeAt(world.stays, offset)));
       const sql = `select ${columns} from active(null, $1) where payload_type = 'template' ${ordered}`;
@@ -78,7 +78,7 @@ describe('pqs_multisync', () => {
     }
   });
 
-  it('2: active returns current contracts, as a template and as an interface view', async () => {
+  it('returns current contracts as templates and as interface views', async () => {
     const expected = byContract(newest(activeAt(world.stays, world.frames.length)));
     for (const kind of ['template', 'interface'])
       expect(await rows(`select ${columns} from active() where payload_type = $1 ${ordered}`, kind), kind).toEqual(
@@ -87,14 +87,14 @@ describe('pqs_multisync', () => {
     expect(await rows(`select ${columns} from active('Iou') ${ordered}`)).toEqual(expected);
   });
 
-  it('3: lookup_contract returns the newest row, in any state', async () => {
+  it('returns the newest row of a contract in any state by lookup_contract()', async () => {
     for (const stay of newest(world.stays)) {
       const sql = `select ${columns} from lookup_contract($1) order by payload_type`;
       expect(await rows(sql, stay.contract), stay.contract).toEqual([rowOf(stay), rowOf(stay)]);
     }
   });
 
-  it('4: creates returns no assigns, but the offset at which a contract left its first synchronizer', async () => {
+  it('returns creates without assigns, with the offset of the first unassign', async () => {
     const expected = byContract(world.stays.filter(({ begins }) => begins === 'create'));
     expect(await rows(`select ${columns} from creates() where payload_type = 'template' ${ordered}`)).toEqual(expected);
     const half = Math.floor(world.frames.length / 2);
@@ -110,13 +110,13 @@ describe('pqs_multisync', () => {
     );
   });
 
-  it('5: archives returns the archived row, without witnesses', async () => {
+  it('returns one row per archive, without witnesses', async () => {
     const expected = byContract(world.stays.filter(({ ends }) => ends === 'archive'));
     expect(await rows(`select ${columns} from archives('Iou') ${ordered}`)).toEqual(expected);
     expect(await rows(`select distinct witnesses from archives()`)).toEqual([{ witnesses: [] }]);
   });
 
-  it('6: summary_active counts each contract once', async () => {
+  it('counts each active contract once in summary_active()', async () => {
     for (let offset = 1; offset <= world.frames.length; offset += 7) {
       const count = String(newest(activeAt(world.stays, offset)).length);
       const found = await rows('select payload_type, count from summary_active($1) order by 1', offset);
@@ -126,7 +126,7 @@ describe('pqs_multisync', () => {
     }
   });
 
-  it('7: summary_reassignments counts by source and target in a range', async () => {
+  it('counts reassignments in a range by source and target', async () => {
     const [from, to] = [5, world.frames.length - 5];
     const expected = new Map<string, [number, number]>();
     for (const { type, source, target, offset } of world.halves) {
@@ -145,7 +145,7 @@ describe('pqs_multisync', () => {
     expect(expected.size).toBeGreaterThan(4);
   });
 
-  it('8: transactions have their synchronizer, and join to assigned contracts', async () => {
+  it('returns transactions with their synchronizer, and joins assigned contracts to them', async () => {
     const found = await rows(`select "offset"::int as at, synchronizer_id from transactions order by "offset"`);
     expect(found).toEqual(world.synchronizers.map((synchronizer_id, at) => ({ at: at + 1, synchronizer_id })));
     const joined = await rows(
@@ -156,7 +156,7 @@ describe('pqs_multisync', () => {
     expect(joined).toEqual([{ n, same: n }]);
   });
 
-  it('9: __reassignments and __contracts return the rows that explorers read', async () => {
+  it('returns each reassignment in __reassignments and each activation in __contracts', async () => {
     const found = await rows(
       `select r.type, r.contract_id, r.reassignment_counter::int as counter, r.source_synchronizer_id as source,
               r.target_synchronizer_id as target, r.reassigned_at_ix::int as "offset", e.type as event, r.witnesses,
@@ -194,7 +194,7 @@ describe('pqs_multisync', () => {
     );
   });
 
-  it('10: the new columns select contracts that begin or end in a range', async () => {
+  it('counts transients in a range, and filters by assigned_at_offset', async () => {
     const [from, to] = [Math.floor(world.frames.length / 4), Math.floor((world.frames.length * 3) / 4)];
     const within = world.stays.filter((stay) => stay.from >= from && (stay.to ?? Infinity) <= to);
     const found = await rows(`select payload_type, count::int from summary_transients($1, $2) order by 1`, from, to);
@@ -213,7 +213,7 @@ describe('pqs_multisync', () => {
   });
 });
 
-it('pqs_multisync leaves schema pqs unchanged, with a row per synchronizer and without new columns', async () => {
+it('schema pqs returns one row per synchronizer, without reassignment columns', async () => {
   for (let offset = 1; offset <= world.frames.length; offset += 1) {
     const [found] = await rows(`select count(*)::int as n from pqs.active('Iou', $1)`, offset);
     expect(found, `offset ${String(offset)}`).toEqual({ n: activeAt(world.stays, offset).length });
@@ -222,7 +222,7 @@ it('pqs_multisync leaves schema pqs unchanged, with a row per synchronizer and w
   expect(Object.keys(row ?? {}).filter((column) => /assign_|assigned_/.test(column))).toEqual([]);
 });
 
-it('pqs_multisync counts deleted_reassignments when it prunes', async () => {
+it('prune_archived_to_offset() counts deleted reassignments and keeps active contracts', async () => {
   const boundary = Math.floor(world.frames.length / 2);
   const expected = { deleted_reassignments: world.halves.filter(({ offset }) => offset <= boundary).length };
   const columnsOf = 'select deleted_reassignments from';

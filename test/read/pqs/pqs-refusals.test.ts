@@ -24,11 +24,11 @@ describe('schema pqs', () => {
     [`select validate_offset_exists(21)`, 'Illegal offset 21 is beyond upper bounds of contiguous history'],
     [`select validate_offset_exists(-1)`, 'Illegal offset -1 is outside lower bounds of contiguous history'],
     [`select set_latest(21)`, 'Illegal offset 21 is beyond upper bounds of contiguous history'],
-  ])('rejects an unknown name or offset: %s', async (sql, message) => {
+  ])('rejects an invalid name or offset: %s', async (sql, message) => {
     await expect(database.query(sql)).rejects.toThrow(message);
   });
 
-  it('accepts a name that only occurs in packages', async () => {
+  it('returns no rows for a name that only packages define', async () => {
     expect(await database.query(`select * from active('names:Names:Unseen')`)).toEqual([]);
     expect(await database.query(`select * from exercises('Names:Unseen:Never')`)).toEqual([]);
   });
@@ -58,8 +58,8 @@ async function acceptedCalls(of: ReadDatabase, calls: readonly string[]): Promis
   return answers;
 }
 
-describe('an offset outside of the history is rejected', () => {
-  it('by every function, even if the result would be empty', async () => {
+describe('functions of pqs and pqs_multisync', () => {
+  it('reject an offset beyond the history, even in an empty database', async () => {
     await using empty = await createReadDatabase();
     const calls = await callsOutside(empty);
     expect(calls.length).toBeGreaterThan(22);
@@ -71,7 +71,7 @@ describe('an offset outside of the history is rejected', () => {
     }
   });
 
-  it('even if the name has no rows', async () => {
+  it('reject an offset beyond the history, even for a name without rows', async () => {
     const calls = await callsOutside(database, `, qname => 'names:Names:Unseen'`);
     expect(calls.length).toBeGreaterThan(8);
     const ofChoices = calls.filter((call) => call.includes('exercises'));

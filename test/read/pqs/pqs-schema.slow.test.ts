@@ -56,13 +56,13 @@ const model: PackageModel = {
   dependencies: [],
 };
 
-describe('schema pqs', () => {
-  it.each(['pqs', 'pqs_multisync'])('has a comment on every view, column, function and type of %s', async (schema) => {
+describe('PQS schemas', () => {
+  it.each(['pqs', 'pqs_multisync'])('have a comment on every view, column, function and type of %s', async (schema) => {
     await using database = await createReadDatabase();
     expect(await database.query(uncommented, [schema])).toEqual([]);
   });
 
-  it('can be created repeatedly, for a storage schema of any name', async () => {
+  it('can be created twice, for a storage schema whose name needs quotes', async () => {
     await using database = await createReadDatabase('Node "1"');
     await database.query(await readSideScript('Node "1"'));
     await database.query(`set search_path = 'Node "1"_pqs'`);
@@ -88,13 +88,13 @@ describe('schema pqs', () => {
     ['{"tag": "T", "value": {}}', '{"cases": {"T": {"nulls": {"x": null}}}}', '{"tag": "T", "value": {"x": null}}'],
     ['{"tag": "U", "value": {}}', '{"cases": {"T": {"nulls": {"x": null}}}}', '{"tag": "U", "value": {}}'],
     ['"text"', '{"nulls": {"x": null}}', '"text"'],
-  ])('completes %s with the omitted fields %s', async (value, omitted, expected) => {
+  ])('add nulls to the value %s for the omitted fields %s', async (value, omitted, expected) => {
     await using database = await createReadDatabase();
     const [row] = await database.query(`select pqs.with_nulls($1, $2)::text as completed`, [value, omitted]);
     expect(row).toEqual({ completed: expected });
   });
 
-  it('returns explicit nulls in interface views after omitted fields are stored, and in payloads by payload_with_nulls', async () => {
+  it('return nulls for omitted fields in interface views and by payload_with_nulls()', async () => {
     await using database = await createReadDatabase();
     const view = {
       interfaceId: `${packageId}:Main:Viewed`,

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { created, exercised, transaction } from '../../support/frames.ts';
 import { createReadDatabase } from '../read-database.ts';
 
-it('archives finds a contract by its own package version, even if a newer version archived it', async () => {
+it('pqs.archives() filters by the package version of the create, not of the archive', async () => {
   const [older, newer] = ['a1'.repeat(32), 'b2'.repeat(32)];
   await using database = await createReadDatabase();
   const contract = { contractId: 'one', packageName: 'p', nodeId: 0, interfaceViews: [], interfaceId: null };

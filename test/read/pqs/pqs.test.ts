@@ -28,8 +28,8 @@ async function column(sql: string, ...values: unknown[]): Promise<readonly unkno
   return (await rows(sql, ...values)).map((row) => Object.values(row)[0]);
 }
 
-describe('queries of active contracts', () => {
-  it('#1 all contracts of a template', async () => {
+describe('PQS queries', () => {
+  it('return all contracts of a template (#1)', async () => {
     expect(await rows(`select contract_id, payload from active($1) order by 1`, license)).toEqual([
       { contract_id: 'license-1', payload: { user: bob, admin: alice, licenseNum: '1' } },
       { contract_id: 'license-2', payload: { user: 'Carol', admin: alice, licenseNum: '2' } },
@@ -37,19 +37,19 @@ describe('queries of active contracts', () => {
     ]);
   });
 
-  it('#2 contracts by a condition on the payload', async () => {
+  it('filter by a payload field (#2)', async () => {
     expect(await column(`select contract_id from active($1) where payload->>'user' = $2`, license, 'Carol')).toEqual([
       'license-2',
     ]);
   });
 
-  it('#3 a contract by its id', async () => {
+  it('return a contract by its id (#3)', async () => {
     const sql = `select contract_id, payload from active($1) where contract_id = $2`;
     expect(await rows(sql, license, 'license-2')).toMatchObject([{ contract_id: 'license-2' }]);
     expect(await rows(sql, license, 'token-1')).toEqual([]);
   });
 
-  it('#4 licenses with renewals and the view of an allocation', async () => {
+  it('join licenses with renewals and interface views of allocations (#4)', async () => {
     const sql = `select license.contract_id, renewal.contract_id as renewal, allocation.contract_id as allocation
       from active($1) license
       left join active($2) renewal on license.payload->>'licenseNum' = renewal.payload->>'licenseNum'
@@ -65,7 +65,7 @@ describe('queries of active contracts', () => {
     ]);
   });
 
-  it('#5 all contracts, including interface views', async () => {
+  it('return all contracts, including interface views (#5)', async () => {
     const all = await rows('select * from active() order by contract_id');
     expect(all.map((row) => row['contract_id'])).toEqual(
       ['allocation-1', 'allocation-1', 'amulet-1', 'amulet-1', 'amulet-1', 'approval-1', 'license-1', 'license-2']
@@ -107,25 +107,25 @@ describe('queries of active contracts', () => {
   });
 
   it.each(['register:DA.Register:IssuerApproval', 'DA.Register:IssuerApproval', 'IssuerApproval'])(
-    '#6 by the name %s',
+    'accept the template name %s (#6)',
     async (name) => {
       expect(await column(`select contract_id from active($1)`, name)).toEqual(['approval-1']);
     },
   );
 
-  it('#7 contracts by nested paths and numbers', async () => {
+  it('filter by nested paths and numbers (#7)', async () => {
     const sql = `select contract_id from active('register:DA.Register:Token')
       where payload->'token'->'issue'->>'issuer' = 'foo' and (payload->'token'->>'quantity')::decimal > 42`;
     expect(await column(sql)).toEqual(['token-1']);
   });
 
-  it('#8 sums by group', async () => {
+  it('sum amounts by holder (#8)', async () => {
     const sql = `select payload->'wallet'->>'holder' as holder, sum((payload->'token'->>'quantity')::decimal) as sum
       from active('DA.Register:Token') group by 1 order by 1`;
     expect(await rows(sql)).toEqual([{ holder: 'h1', sum: '150.5' }]);
   });
 
-  it('#9 contracts of two templates at an earlier offset', async () => {
+  it('join contracts of two templates at an earlier offset (#9)', async () => {
     const sql = `select ip.contract_id from active('IssuerApproval', $1) ia join active('DA.Register:Token', $1) ip
       on ip.payload->'token'->'issue'->>'issuer' = ia.payload->>'issuer' order by 1`;
     expect(await column(sql, 10)).toEqual(['token-1', 'token-2']);
@@ -133,7 +133,7 @@ describe('queries of active contracts', () => {
     expect(await column(sql, 3)).toEqual([]);
   });
 
-  it('#10 locked and free balances, from views with explicit nulls', async () => {
+  it('sum locked and free balances from views with explicit nulls (#10)', async () => {
     const sql = `select holding.payload->'instrumentId'->>'id' as instrument,
       sum(case when jsonb_typeof(holding.payload->'lock') = 'null' then (holding.payload->>'amount')::decimal else 0 end) as free,
       sum(case when jsonb_typeof(holding.payload->'lock') <> 'null' then (holding.payload->>'amount')::decimal else 0 end) as locked
@@ -143,7 +143,7 @@ describe('queries of active contracts', () => {
     ]);
   });
 
-  it('#11 two interface views of one contract', async () => {
+  it('join two interface views of one contract (#11)', async () => {
     const sql = `select holding.contract_id from active($1) holding
       inner join active($2) disclosure on holding.contract_id = disclosure.contract_id
       where $3 = any(holding.signatories) and holding.witnesses && $4 and disclosure.payload->'observers' ? $5`;
@@ -152,7 +152,7 @@ describe('queries of active contracts', () => {
     ]);
   });
 
-  it('#12 a portfolio by status', async () => {
+  it('count and sum contracts by status (#12)', async () => {
     const sql = `select payload->>'status' as status, count(*), sum((payload->'terms'->>'salePrice')::numeric) as sum
       from active($1) group by 1 order by 1`;
     expect(await rows(sql, 'Finance.Trade:Trade')).toEqual([
@@ -161,20 +161,20 @@ describe('queries of active contracts', () => {
     ]);
   });
 
-  it('#13 contracts of one package version', async () => {
+  it('return a contract of one package version (#13)', async () => {
     const sql = `select contract_id, package_version from active($1) where package_id = $2 order by created_effective_at limit 1`;
     expect(await rows(sql, license, packages.licensing5)).toEqual([
       { contract_id: 'license-3', package_version: '0.0.5' },
     ]);
   });
 
-  it('#14 contracts by stakeholder and by key', async () => {
+  it('filter by stakeholder and by contract key (#14)', async () => {
     const sql = `select a.contract_id from active($1) a where stakeholders(a.*) @> array[$2]::text[]`;
     expect(await column(sql, license, bob)).toEqual(['license-1']);
     expect(await column(`${sql} and contract_key = $3::jsonb`, 'Trade', alice, '{"id": "k1"}')).toEqual(['trade-1']);
   });
 
-  it('#15 contracts of a user or an admin', async () => {
+  it('return contracts of a user or an admin, with the creation time (#15)', async () => {
     const sql = `select contract_id, payload, created_effective_at from active($1)
       where payload->>'user' = $2 or payload->>'admin' = $2 order by created_effective_at`;
     expect(await rows(sql, license, 'Dave')).toMatchObject([
@@ -182,31 +182,31 @@ describe('queries of active contracts', () => {
     ]);
   });
 
-  it('#16 open allocations of a venue', async () => {
+  it('return open allocations of a venue (#16)', async () => {
     const sql = `select contract_id from active('${allocation}')
       where payload->'allocation'->'settlement'->>'executor' = $1 and archived_at_offset is null`;
     expect(await column(sql, 'venue')).toEqual(['allocation-1']);
   });
 
-  it('#17 contracts by JSON containment, with # before the template name', async () => {
+  it('filter by JSON containment, with # before the template name (#17)', async () => {
     const sql = `select contract_id from active('#finance:Finance.Trade:Trade') where payload @> '{"status": "Open"}' order by 1`;
     expect(await column(sql)).toEqual(['trade-1', 'trade-2']);
   });
 
-  it('#18 conditions of the Rust client', async () => {
+  it('filter by JSON path and signatory, as the Rust client does (#18)', async () => {
     const sql = `select * from active($1) where payload #> $2 = $3 and $4 = any(signatories) limit $5`;
     expect(await rows(sql, 'Trade', ['terms', 'salePrice'], '"2.5"', alice, 5)).toMatchObject([
       { contract_id: 'trade-2' },
     ]);
   });
 
-  it('#21 whether a contract exists', async () => {
+  it('check whether a contract exists (#21)', async () => {
     const sql = `select 1 as one from active($1) where contract_id = $2 limit 1`;
     expect(await rows(sql, license, 'license-1')).toEqual([{ one: 1 }]);
     expect(await rows(sql, license, 'none')).toEqual([]);
   });
 
-  it('#23 the created event blob for disclosure', async () => {
+  it('return the created event blob for disclosure (#23)', async () => {
     const sql = `select contract_id, payload::text, metadata from active('IssuerApproval') where payload->>'issuer' = $1`;
     expect(await rows(sql, 'foo')).toEqual([
       {
@@ -217,18 +217,18 @@ describe('queries of active contracts', () => {
     ]);
   });
 
-  it('#35 counts and the newest offset, as an explorer displays them', async () => {
+  it('return counts and the newest offset for the page of an explorer (#35)', async () => {
     const sql = `select count(*), max(created_at_offset), max(created_effective_at) as at from active()`;
     expect(await rows(sql)).toEqual([{ count: '23', max: '20', at: new Date('2026-08-14T10:20:00Z') }]);
     expect(await column('select count(*) from transactions')).toEqual(['20']);
   });
 
-  it('#40 traffic bought by a member', async () => {
+  it('return the traffic bought by a member (#40)', async () => {
     const sql = `select sum((payload->>'totalPurchased')::bigint) from active('MemberTraffic') where payload->>'member' = $1`;
     expect(await column(sql, 'PAR::p1')).toEqual(['1234']);
   });
 
-  it('#41 the latest price as of an offset', async () => {
+  it('return the latest price as of an offset (#41)', async () => {
     const sql = `select distinct on (payload->>'instrumentId') payload->>'price' as price from active('Price', $1)
       order by payload->>'instrumentId', payload->>'ts' desc`;
     expect(await column(sql, 20)).toEqual(['101']);

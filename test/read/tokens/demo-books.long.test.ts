@@ -66,7 +66,7 @@ function differences(
     .filter((one) => one.found !== one.expected);
 }
 
-describe('the token views of a demo month', () => {
+describe('token views of a demo month', () => {
   it('return accounts and instruments of both versions of the token standard', async () => {
     const rows = await query(
       database.url,
@@ -82,7 +82,7 @@ describe('the token views of a demo month', () => {
     ]);
   });
 
-  it('return the balances of the books at a thousand offsets, for every account', async () => {
+  it('return the expected balances of every account at a thousand offsets', async () => {
     const offsets = someOffsets();
     const rows = await query(
       database.url,
@@ -99,7 +99,7 @@ describe('the token views of a demo month', () => {
     expect(compared).toBeGreaterThan(50_000);
   });
 
-  it('return the changes of the books in each update, whose sum up to an offset is the balance there', async () => {
+  it('return the expected changes of every account in each update', async () => {
     const rows = await query(database.url, `select "offset", ${account}, net::text as net from explore.token_changes`);
     const actualChanges = rows
       .map((row) => `${String(row['offset'])} ${keyIn(row)} ${String(units(row['net']))}`)
@@ -111,7 +111,7 @@ describe('the token views of a demo month', () => {
     expect(actualChanges.length).toBeGreaterThan(3_000);
   });
 
-  it('return each movement once, with the sender and the receiver of the books', async () => {
+  it('return each movement once, with the expected sender and receiver', async () => {
     const side = (which: 'sender' | 'receiver'): string =>
       `${which} as owner, ${which}_provider as provider, ${which}_account_id as account_id, instrument_admin, instrument_id`;
     const of = (which: 'sender' | 'receiver') =>
@@ -143,7 +143,7 @@ describe('the token views of a demo month', () => {
     expect(kinds.get('burn')).toBeGreaterThan(20);
   });
 
-  it('return movements reported by choices of version 1 and events of version 2, together and separately', async () => {
+  it('return movements reported by V1 choices, by V2 choices, or by events', async () => {
     const [row] = await query(
       database.url,
       `with told as (
@@ -166,7 +166,7 @@ describe('the token views of a demo month', () => {
       expect(row?.[count], count).toBeGreaterThan(10);
   });
 
-  it('log only movements that happened', async () => {
+  it('return no discrepancies between logged and actual movements', async () => {
     expect(await query(database.url, 'select * from explore.token_discrepancies')).toEqual([]);
   });
 });

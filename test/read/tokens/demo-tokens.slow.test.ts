@@ -14,7 +14,7 @@ function units(amount: string): bigint {
   return BigInt(whole + fraction.padEnd(10, '0'));
 }
 
-describe('the token views of the demo traffic', () => {
+describe('schema explore on the demo traffic', () => {
   let sandbox: Sandbox;
   let database: TestDatabase;
   let end: number;
@@ -36,7 +36,7 @@ describe('the token views of the demo traffic', () => {
     await database.drop();
   });
 
-  it('return the balances of the ledger, to the last digit', async () => {
+  it('returns the exact token balances of the ledger', async () => {
     const expected = new Map<string, bigint>();
     const locked = new Map<string, bigint>();
     for (const { activation, as } of sandbox.ledger.activeAt(end)) {
@@ -60,7 +60,7 @@ describe('the token views of the demo traffic', () => {
     }
   });
 
-  it('return each step of each transfer with its outcome', async () => {
+  it('returns each step of each transfer with its outcome', async () => {
     const expected = new Map<string, number>();
     for (const { update } of sandbox.ledger.range(0, end, 1e6)) {
       if (update === undefined || !('Transaction' in update)) continue;
@@ -88,7 +88,7 @@ describe('the token views of the demo traffic', () => {
     expect(expected.size).toBe(5);
   });
 
-  it('return the same data for the second step of a transfer as for its first step', async () => {
+  it('returns equal parties and amounts for both steps of a transfer', async () => {
     const [row] = await query(
       database.url,
       `select count(*)::int as pairs, count(*) filter (where
@@ -100,7 +100,7 @@ describe('the token views of the demo traffic', () => {
     expect(row?.['pairs']).toBeGreaterThan(50);
   });
 
-  it('list the pending instructions', async () => {
+  it('returns the pending transfer instructions', async () => {
     const waiting = [...sandbox.ledger.activeAt(end)]
       .map(({ activation }) => activation.created)
       .filter(({ templateId }) => /:(?:\w+TransferInstruction|DepositTransfer)$/.test(templateId));
@@ -115,7 +115,7 @@ describe('the token views of the demo traffic', () => {
     });
   });
 
-  it('return the active contracts of the ledger at any offset', async () => {
+  it('returns the active contracts of the ledger at every 97th offset', async () => {
     for (let offset = 0; offset <= end; offset += 97) {
       const there = [...sandbox.ledger.activeAt(offset)].filter(({ as }) => as === 'JsActiveContract');
       const rows = await query(database.url, `select contract_id from explore.active_at(${String(offset)})`);

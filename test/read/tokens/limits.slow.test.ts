@@ -69,8 +69,8 @@ const payment = [
   frames.transaction(3, [gone('00a2', 0), held(1, '00a3', alice, '5.0'), held(2, '00a4', alice, '1.0')]),
 ];
 
-describe('pruned history', () => {
-  it('retains holdings, and they do not count as mints', async () => {
+describe('token views of pruned history', () => {
+  it('return retained holdings as opening balances, without mints', async () => {
     const database = await world();
     await database.write(...payment);
     await prune(maintained(database), { offset: 2 }, { stop: new AbortController().signal });
@@ -84,7 +84,7 @@ describe('pruned history', () => {
     expect(await database.query(journal, [bob])).toEqual([{ offset: 2, kind: 'opening', balance: 4 }]);
   });
 
-  it('returns the same rows during and after the prune', async () => {
+  it('return the same rows during and after the prune', async () => {
     const database = await world();
     await database.write(...payment);
     await database.query('select pqs.__note_pruned(2)');
@@ -95,7 +95,7 @@ describe('pruned history', () => {
 });
 
 describe('unreadable holdings', () => {
-  it('are counted separately, and movements of their update are unmatched', async () => {
+  it('are counted separately, and leave movements of their update unmatched', async () => {
     const database = await world();
     await database.write(
       frames.transaction(1, [held(0, '00a1', alice, '10.0', { failed: [1, 2] })]),
@@ -116,7 +116,7 @@ describe('unreadable holdings', () => {
     expect(await notes(database, bob)).toEqual([]);
   });
 
-  it('include redacted holdings whose contents no other view has', async () => {
+  it('include redacted holdings, and leave movements of their update unmatched', async () => {
     const database = await world();
     await database.write(...payment);
     const subject = { kind: 'contract', contractId: '00a1' } as const;
@@ -132,7 +132,7 @@ describe('unreadable holdings', () => {
     expect(await notes(database, alice)).toHaveLength(1);
   });
 
-  it('are read through the view of the other version, if it exists', async () => {
+  it('exclude holdings that are readable in one version of the token standard', async () => {
     const database = await world();
     await database.write(frames.transaction(1, [held(0, '00a1', alice, '10.0', { failed: [2], amountV1: '9.0' })]));
     expect(await database.query('select standard, amount::float from explore.token_holdings')).toEqual([
@@ -142,8 +142,8 @@ describe('unreadable holdings', () => {
   });
 });
 
-describe('an update in quarantine', () => {
-  it('is noted in a journal whose range includes it', async () => {
+describe('quarantined update', () => {
+  it('is noted in token journals whose range includes its offset', async () => {
     const database = await world();
     await database.write(...payment.slice(0, 1));
     await database.quarantine(2);
@@ -175,8 +175,8 @@ async function reseed(database: ReadDatabase, checkpoint: number, seed: Beginnin
 const entry = (offset: number, holding: tokens.Holding): frames.JsonRecord =>
   frames.activeEntry({ ...tokens.holding(holding), offset, nodeId: 0 });
 
-describe('a gap', () => {
-  it('separates the journals before and after it', async () => {
+describe('gap in history', () => {
+  it('separates the token journals before and after the gap', async () => {
     const database = await world();
     await database.write(...payment.slice(0, 2));
     await reseed(database, 2, { offset: 9, entries: [entry(8, coin('00a9', alice, '2.0'))] });
@@ -189,8 +189,8 @@ describe('a gap', () => {
   });
 });
 
-describe('bounds of token functions', () => {
-  it('are rejected in unknown ranges, even if no token was ever seen', async () => {
+describe('token functions', () => {
+  it('reject offsets that are not known, even if no token was ever seen', async () => {
     const database = await world();
     await database.write(frames.transaction(1, []));
     for (const call of ['token_balances_at(7)', 'token_holdings_at(7)', `token_journal('x', null, 7)`]) {
@@ -202,7 +202,7 @@ describe('bounds of token functions', () => {
     });
   });
 
-  it('are rejected at offsets where interface views of holdings were incomplete', async () => {
+  it('reject offsets at which interface views of holdings were incomplete', async () => {
     const database = await world();
     await database.write(...payment);
     await database.query(
@@ -218,8 +218,8 @@ describe('bounds of token functions', () => {
   });
 });
 
-describe('an instrument admin', () => {
-  it('is reported if it logs a movement without holdings, unless the account belongs to a party that was never seen', async () => {
+describe('token_discrepancies', () => {
+  it('reports a logged movement without holdings, unless the party was never seen', async () => {
     const database = await world();
     const legs = [{ side: 'ReceiverSide', other: mints, amount: '5.0' }] as const;
     const log = (owner: string, node: number, witnesses = [owner]): frames.JsonRecord =>
@@ -236,7 +236,7 @@ describe('an instrument admin', () => {
     expect(found).toEqual([{ offset: 2, owner: 'Alice', logged: 5, moved: 0 }]);
   });
 
-  it('may have holdings without an owner', async () => {
+  it('returns no row for holdings of an admin without an owner', async () => {
     const database = await world();
     const vault = coin('0001', alice, '100.0', { account: mints });
     await database.write(
@@ -260,11 +260,11 @@ describe('an instrument admin', () => {
   });
 });
 
-describe('a transfer step', () => {
+describe('transfer step', () => {
   it.each([
     [1, 2],
     [2, 1],
-  ] as const)('of version %i with a step of version %i inside is one transfer', async (outer, inner) => {
+  ] as const)('is one transfer in version %i with a nested step of version %i', async (outer, inner) => {
     const database = await world();
     const step = { sender: alice, receiver: bob, instrument, amount: '4.0' };
     await database.write(
@@ -282,11 +282,11 @@ describe('a transfer step', () => {
   });
 });
 
-describe('a lock', () => {
+describe('lock on a holding', () => {
   const locked = (lock: frames.JsonRecord): Input => ({ lock: { holders: [bob], ...lock } });
   const longest = '9223372036854775807';
 
-  it('of any duration is accepted by the views', async () => {
+  it('is accepted with any duration', async () => {
     const database = await world();
     await database.write(
       frames.transaction(1, [
@@ -301,7 +301,7 @@ describe('a lock', () => {
     expect(await database.query(`select ${columns} from explore.token_balances_at(1)`)).toEqual([expected]);
   });
 
-  it('that had expired at the seed offset does not apply at that offset', async () => {
+  it('is ignored at the seed offset if the lock had expired there', async () => {
     const until = locked({ expiresAt: '2026-08-14T11:00:00Z' });
     const database = await world({ offset: 5, entries: [entry(3, coin('00a1', alice, '1.0', until))] });
     const available = 'select available::float from explore.token_balances_at(5)';
@@ -310,7 +310,7 @@ describe('a lock', () => {
     expect(await database.query(available)).toEqual([{ available: 1 }]);
   });
 
-  it('that had not expired at the seed offset applies at that offset, even if it has expired since', async () => {
+  it('applies at the seed offset if the lock expires later', async () => {
     const until = locked({ expiresAt: '2026-08-14T12:00:00Z' });
     const database = await world({ offset: 5, entries: [entry(3, coin('00a1', alice, '1.0', until))] });
     await database.write(frames.transaction(6, [], { effectiveAt: '2026-08-14T11:01:00Z' }));
@@ -319,8 +319,8 @@ describe('a lock', () => {
   });
 });
 
-describe('an owner that is not a stakeholder', () => {
-  it('has a balance but no journal, which is rejected if no event names the owner', async () => {
+describe('owner that is not a stakeholder', () => {
+  it('has a balance, and is rejected by token_journal if no event names the owner', async () => {
     const database = await world();
     const kept: Input = { event: { signatories: [instrument.admin], witnessParties: [instrument.admin] } };
     await database.write(frames.transaction(1, [held(0, '00a1', alice, '1.0', kept)]), frames.transaction(2, []));
@@ -331,10 +331,10 @@ describe('an owner that is not a stakeholder', () => {
   });
 });
 
-describe('the documented query for missing data', () => {
+describe('documented query for missing data', () => {
   const question = documentedQuery('Is anything missing?');
 
-  it('returns nothing if no data is missing', async () => {
+  it('returns no rows if no data is missing', async () => {
     const database = await world();
     await database.write(...payment);
     expect(await database.query(question)).toEqual([]);

@@ -114,8 +114,8 @@ async function journalIsRight(database: ReadDatabase, model: TokenModel, from: n
   }
 }
 
-describe('random movements', () => {
-  it.each(seeds)('have correct sums in every view, and are returned as reported (TEST_SEED=%i)', async (own) => {
+describe('random token movements', () => {
+  it.each(seeds)('equal the model in every token view (TEST_SEED=%i)', async (own) => {
     const model = new TokenModel();
     for (const one of fc.sample(history, { seed: own, numRuns: 1 }).flat()) model.step(one);
     await using database = await createReadDatabase();
@@ -138,7 +138,7 @@ describe('random movements', () => {
     await journalIsRight(database, model, Math.floor(model.offset / 3), Math.floor((model.offset * 2) / 3));
   });
 
-  it.each(seeds)('produce the same statement for any way of indexing (TEST_SEED=%i)', async (own) => {
+  it.each(seeds)('produce equal account statements after streaming, seeding or pruning (TEST_SEED=%i)', async (own) => {
     const model = new TokenModel();
     for (const one of fc.sample(history, { seed: own, numRuns: 1 }).flat()) model.step(one);
     const at = Math.floor(model.offset / 2);

@@ -45,7 +45,7 @@ function asVetted({ model, bytes }: Archive): WrittenPackage {
   return { id, name, version, payload, templates: names(templates), interfaces: names(declared), declaration };
 }
 
-describe('the published test tokens', needs(noDars), () => {
+describe('published test tokens', needs(noDars), () => {
   let sandbox: Sandbox;
   let database: TestDatabase;
   let transactions: readonly Transaction[];
@@ -73,7 +73,7 @@ describe('the published test tokens', needs(noDars), () => {
     await database.drop();
   });
 
-  it('match their package types in every event', () => {
+  it('have payloads of the declared types in every event', () => {
     const validator = new PayloadValidator(models);
     const faults = transactions.flatMap(({ events }) =>
       events.flatMap((event): readonly string[] => {
@@ -94,7 +94,7 @@ describe('the published test tokens', needs(noDars), () => {
     expect(faults).toEqual([]);
   });
 
-  it('are indexed with the ids of their own packages', async () => {
+  it('are stored with the ids of their own packages', async () => {
     const rows = await query(
       database.url,
       `select distinct package_name, package_id from ledger.templates where package_name like 'splice-test-token%' order by 1`,
@@ -107,7 +107,7 @@ describe('the published test tokens', needs(noDars), () => {
     );
   });
 
-  it('have every movement exactly once in the token views', async () => {
+  it('have each movement once in token_transfers, without discrepancies', async () => {
     const rows = await query(
       database.url,
       `select kind, basis, sender, receiver, amount::text, instrument_id, reason from explore.token_transfers order by "offset", amount`,
@@ -116,7 +116,7 @@ describe('the published test tokens', needs(noDars), () => {
     expect(await query(database.url, 'select * from explore.token_discrepancies')).toEqual([]);
   });
 
-  it('have balances that equal their payloads and the sum of changes at every offset', async () => {
+  it('have balances that equal the payloads and the sum of changes, at every offset', async () => {
     const rows = await query(
       database.url,
       `select a.at, b.owner, b.provider, b.account_id, b.instrument_admin, b.instrument_id, b.total::text,
@@ -136,7 +136,7 @@ describe('the published test tokens', needs(noDars), () => {
     expect(rows.length).toBeGreaterThan(100);
   });
 
-  it('create a pending transfer that contains the parties and the account of the receiver', async () => {
+  it('have a pending transfer with its parties and the account of the receiver', async () => {
     const waiting = await query(
       database.url,
       'select standard, sender, receiver, receiver_provider, receiver_account_id, amount::text from explore.pending_transfer_instructions',

@@ -82,8 +82,8 @@ async function changes(at: number): Promise<unknown[]> {
 const give = (owner: string, id: string, amount: string, options?: Held): Promise<number> =>
   update(held(id, owner, amount, 0, options));
 
-describe('a movement', () => {
-  it('in choices of both versions and in events is counted once', async () => {
+describe('token movement', () => {
+  it('is counted once if choices of both versions and events report the movement', async () => {
     await give(alice, '00a1', '10.0');
     const at = await update(
       transferred(2, 0, 6, alice, bob, '4.0'),
@@ -110,7 +110,7 @@ describe('a movement', () => {
     expect(holding).toEqual({ standard: 'V2', count: 1 });
   });
 
-  it('of two equal legs is counted twice', async () => {
+  it('is counted twice for two equal legs', async () => {
     const leg = { other: bob, amount: '1.5' } as const;
     const at = await update(
       gone('00a2', 0),
@@ -129,7 +129,7 @@ describe('a movement', () => {
     expect(await movements(at)).toEqual([one, one]);
   });
 
-  it('that a third party logs is ignored', async () => {
+  it('is ignored if only a third party logs the movement', async () => {
     const at = await update(
       gone('00a3', 0),
       held('00a4', alice, '3.0', 1),
@@ -140,7 +140,7 @@ describe('a movement', () => {
     expect(await database.query('select * from explore.token_discrepancies where "offset" = $1', [at])).toEqual([]);
   });
 
-  it('is a discrepancy if the admin logs a wrong amount, and the difference is returned as a fee', async () => {
+  it('is a discrepancy with a fee if the admin logs a wrong amount', async () => {
     const at = await update(
       gone('00a4', 0),
       held('00a5', alice, '2.0', 1),
@@ -157,7 +157,7 @@ describe('a movement', () => {
     ).toEqual([{ logged: -0.4, moved: -1 }]);
   });
 
-  it('of version 1 has a fee that is separate from the received amount', async () => {
+  it('has a fee separate from the received amount in version 1', async () => {
     await give(alice, '00v1', '10.0', { versions: [1] });
     const at = await update(
       transferred(1, 0, 3, alice, bob, '4.0'),
@@ -175,7 +175,7 @@ describe('a movement', () => {
     ]);
   });
 
-  it('that was not reported is paired with its counterpart, or has only one side', async () => {
+  it('is matched by holdings if unreported, or returned as unmatched or burnt', async () => {
     await update(held('00x1', alice, '9.0', 0), held('00x2', bob, '9.0', 1), held('00x3', carol, '1.0', 2));
     const paired = await update(gone('00x1', 0), held('00x4', alice, '7.0', 1), held('00x5', carol, '2.0', 2));
     expect(await movements(paired)).toEqual([['transfer', 'holdings', 'Alice', 'Carol', 2, null]]);
@@ -200,8 +200,8 @@ describe('a movement', () => {
   });
 });
 
-describe('a lock', () => {
-  it('does not count as a movement, and does not reduce the available balance after its expiry', async () => {
+describe('lock on a token holding', () => {
+  it('is not counted as a movement, and does not apply after its expiry', async () => {
     const lock = { holders: [admin], expiresAfter: { microseconds: '1000000' } };
     const at = await update(gone('00x7', 0), held('00l1', alice, '5.0', 1, { lock }));
     expect(await movements(at)).toEqual([]);
@@ -213,8 +213,8 @@ describe('a lock', () => {
   });
 });
 
-describe('an account', () => {
-  it('of version 2 has separate balances and a journal', async () => {
+describe('token account', () => {
+  it('has a separate balance and journal in version 2', async () => {
     const savings = { id: 'savings', versions: [2] } as const;
     await give(carol, '00s1', '8.0', savings);
     const at = await update(
@@ -248,7 +248,7 @@ describe('an account', () => {
     });
   });
 
-  it('has a balance that equals the sum of its changes at every offset', async () => {
+  it('has a balance equal to the sum of its changes at every offset', async () => {
     const rows = await database.query(
       `select a.at, b.owner, b.account_id, b.total, (
                 select sum(c.net) from explore.token_changes c
@@ -260,8 +260,8 @@ describe('an account', () => {
   });
 });
 
-describe('an offboarded party', () => {
-  it('holds contracts until their end if the index sees it, and other contracts until the offboarding', async () => {
+describe('offboarded party', () => {
+  it('keeps a holding until its archive if stored, otherwise until the offboarding', async () => {
     await using left = await createReadDatabase();
     await left.write(
       frames.transaction(1, [held('00d1', alice, '5.0', 0), held('00d2', alice, '2.0', 1)]),

@@ -18,8 +18,8 @@ const holding = 'Splice.Api.Token.HoldingV1:Holding';
 const instrumentId = { admin: 'dso::1220', id: 'Amulet' };
 const meta = { values: { note: 'x' } };
 
-describe('the token views', () => {
-  it('return every field of holdings, with locks that are set, null or missing, and sums too precise for a double', async () => {
+describe('token views', () => {
+  it('return the fields of holdings, with or without a lock, and exact sums', async () => {
     await using database = await createReadDatabase();
     const amount = '1234567890123456789012345678.0000000001';
     const lock = { holders: [bob], expiresAt: '2026-09-01T00:00:00Z', expiresAfter: { microseconds: '90000000' } };
@@ -114,7 +114,7 @@ describe('the token views', () => {
     ]);
   });
 
-  it('return every field of allocations of version 2, in which the settlement is separate from the legs', async () => {
+  it('return the fields of allocations of version 2', async () => {
     await using database = await createReadDatabase();
     const account = (owner: string): frames.JsonRecord => ({ owner, provider: null, id: '' });
     const view = {

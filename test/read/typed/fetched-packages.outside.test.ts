@@ -31,7 +31,7 @@ async function fetched(dar: string): Promise<readonly PackageModel[]> {
 }
 
 describe('packages fetched from the participant', needs(noDars), () => {
-  it.each(darNames())('become views that Postgres accepts, for %s', async (dar) => {
+  it.each(darNames())('produce typed views that Postgres accepts: %s', async (dar) => {
     await expectViews(await fetched(dar));
   });
 });

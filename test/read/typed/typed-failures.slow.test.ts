@@ -65,8 +65,8 @@ async function exists(column: string): Promise<void> {
   });
 }
 
-describe('a package', () => {
-  it('that the participant does not return is reported once, and read after the next start', async () => {
+describe('package of a typed view', () => {
+  it('is reported once if missing on the participant, and read after the next start', async () => {
     const one = berth('1.0.0');
     {
       await using indexer = await start();
@@ -96,7 +96,7 @@ describe('a package', () => {
     expect(again.logged('packages cannot be read: no typed views for them')).toBe(0);
   });
 
-  it('that is temporarily unavailable is retried', async () => {
+  it('is retried if temporarily unavailable', async () => {
     const one = berth('1.0.0');
     await upload(one);
     sandbox.faults.answer = { path: `/v2/packages/${one.packageId}`, times: 1, as: 'PARTICIPANT_BACKPRESSURE' };
@@ -110,8 +110,8 @@ describe('a package', () => {
   });
 });
 
-describe('a typed view', () => {
-  it('that a reader keeps locked does not stop ingestion, and is replaced afterwards', async () => {
+describe('typed view', () => {
+  it('is replaced after a reader releases its lock, without stopping ingestion', async () => {
     const [one, two] = [berth('1.0.0'), berth('1.1.0', { note: { optional: 'text' } })];
     await upload(one);
     await using indexer = await start();
@@ -135,7 +135,7 @@ describe('a typed view', () => {
     expect(await rows('select from typed.harbor__berth')).toHaveLength(3);
   });
 
-  it('is kept while its definition is unchanged, and created again after it was dropped', async () => {
+  it('is kept while its definition is unchanged, and re-created after a drop', async () => {
     const one = berth('1.0.0');
     await upload(one);
     await using indexer = await start();
@@ -163,7 +163,7 @@ describe('a typed view', () => {
     await store.close();
   });
 
-  it('has a comment on itself and on each column', async () => {
+  it('has a comment on the view and on each column', async () => {
     const one = berth('1.0.0');
     await upload(one);
     await using indexer = await start();
@@ -177,7 +177,7 @@ describe('a typed view', () => {
     expect(bare).toEqual([]);
   });
 
-  it('of another storage schema is in a separate schema', async () => {
+  it('is created in a separate schema for another storage schema', async () => {
     const one = berth('1.0.0');
     await upload(one);
     await using indexer = await runIndexer({
@@ -194,13 +194,13 @@ describe('a typed view', () => {
   });
 });
 
-describe('the command views', () => {
+describe('views command', () => {
   it.each([
     [[], { DATABASE_URL: 'postgres://localhost/x' }, 'USAGE'],
     [['drop'], { DATABASE_URL: 'postgres://localhost/x' }, 'USAGE'],
     [['list'], {}, 'CONFIGURATION_INVALID'],
     [['rebuild', '--nonsense', 'x'], { DATABASE_URL: 'postgres://localhost/x' }, 'USAGE'],
-  ])('rejects %j', async (argv, env, code) => {
+  ])('rejects the arguments %j', async (argv, env, code) => {
     await expect(runCommand(viewsCommand, argv, env)).rejects.toMatchObject({ code });
   });
 

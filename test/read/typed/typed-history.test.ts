@@ -84,7 +84,7 @@ async function columnsOf(view: string): Promise<readonly string[]> {
   return found.map(({ name }) => name);
 }
 
-describe('the history view of a template', () => {
+describe('history view of a template', () => {
   it('includes contracts that were never active, each with its status', async () => {
     await history.write(
       frames.transaction(1, [create(1, 'stays', { contractKey: { _1: 'a' }, nodeId: 3 }), create(1, 'ends')]),
@@ -155,15 +155,15 @@ describe('the history view of a template', () => {
     );
   });
 
-  it('is separate from the view of active contracts, which has key and synchronizer', async () => {
+  it('has a separate view with only the active contracts', async () => {
     expect(
       await history.query('select owner, contract_key, synchronizer_id, created_at_offset from typed.dock__crane'),
     ).toEqual([{ owner: 'stays', contract_key: { _1: 'a' }, synchronizer_id: frames.here, created_at_offset: '1' }]);
   });
 });
 
-describe('the view of a choice', () => {
-  it('includes exercises of contracts that were never active, and excludes an interface choice with the same name', async () => {
+describe('typed view of a choice', () => {
+  it('includes contracts that were never active, and excludes interface choices', async () => {
     const lift = { choice: 'Load', consuming: false };
     await history.write(
       frames.transaction(7, [
@@ -182,7 +182,7 @@ describe('the view of a choice', () => {
   });
 });
 
-describe('the view of active contracts', () => {
+describe('typed view of active contracts', () => {
   it('counts live rows without reading contracts', async () => {
     const plan = await history.plan('select count(*) from typed.dock__crane');
     expect(plan).toContain('live');
@@ -191,7 +191,7 @@ describe('the view of active contracts', () => {
   });
 });
 
-describe('a view that an earlier version created', () => {
+describe('typed view created by an earlier version', () => {
   /** The view as an earlier version created it: fewer columns before the fields, and a field named `status`. */
   const old = `
     drop view typed.dock__crane__history;
@@ -202,7 +202,7 @@ describe('a view that an earlier version created', () => {
     insert into ledger.typed_columns values ('dock__crane', 2, 'status', '{status}', 'text', 'status: Text');
     create view public.dependent as select owner, status from typed.dock__crane__history`;
 
-  it('keeps the order and names of its columns, and gets new columns at the end', async () => {
+  it('keeps the order and names of its columns, and appends new columns', async () => {
     await history.query(old);
     const sync = await syncTypedViews(database, [dock('owner', 'status')]);
     expect(sync.failed).toEqual([]);
@@ -217,7 +217,7 @@ describe('a view that an earlier version created', () => {
     expect(await history.query('select count(*)::int as count from public.dependent')).toEqual([{ count: 6 }]);
   });
 
-  it('is not replaced again unless the replacement is forced', async () => {
+  it('is not replaced a second time unless forced', async () => {
     expect(await syncTypedViews(database, [dock('owner', 'status')])).toEqual({ made: [], unchanged: 3, failed: [] });
     const { made, failed } = await syncTypedViews(database, [dock('owner', 'status')], true);
     expect({ made, failed }).toEqual({
@@ -233,8 +233,8 @@ describe('a view that an earlier version created', () => {
   });
 });
 
-describe('a field with the name of a common column', () => {
-  it('gets a numbered column name from the beginning', async () => {
+describe('field with the name of a common column', () => {
+  it('has a numbered column name in a new view', async () => {
     await using fresh = await createReadDatabase();
     const options = { schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test' };
     const own = openDatabase({ url: fresh.url, ...options });

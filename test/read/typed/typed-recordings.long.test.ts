@@ -86,8 +86,8 @@ const ofExercises = [
   'result',
 ];
 
-describe.each(['core', 'two-synchronizers'])('the recording %s', (name) => {
-  it.each(shapes)('has every contract and exercise in a typed view under %s', async (shape) => {
+describe.each(['core', 'two-synchronizers'])('recording %s', (name) => {
+  it.each(shapes)('has every contract and exercise in typed views, with shape %s', async (shape) => {
     const recording = readRecording(name);
     await using run = await prepareRun({ recording, shape, ledgerEnd: recording.end });
     {

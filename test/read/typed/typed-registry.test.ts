@@ -48,14 +48,14 @@ function sqlOf(view: NamedView | undefined): string {
 }
 
 describe('columns of typed views', () => {
-  it('are in the numeric order of package versions, for any order in which these were read', () => {
+  it('are ordered by numeric package version, in any reading order', () => {
     const old = crane({ id: 'b', version: '1.9.0', fields: [{ name: 'a', type: int64 }] });
     const newer = { name: 'b', type: { kind: 'optional', of: text } } as const;
     const next = crane({ id: 'a', version: '1.10.0', fields: [newer, { name: 'a', type: int64 }] });
     expect(columnsOf(viewsOf([next, old])[0])).toEqual(['a bigint', 'b text']);
   });
 
-  it('keep the names and positions with which they were registered', () => {
+  it('keep their registered names and positions', () => {
     const fields = ['x', 'y', 'z'].map((name) => ({ name, type: int64 }));
     const model = crane({ id: 'a', fields });
     const [subject] = viewSubjects([model], new Set(['dock']));
@@ -68,7 +68,7 @@ describe('columns of typed views', () => {
     expect(view?.added.map(({ position }) => position)).toEqual([2, 3]);
   });
 
-  it('never get the name of a column that every view has', () => {
+  it('never have the name of a common column', () => {
     const fields = ['payload', 'contractId', 'isActive'].map((name) => ({ name, type: text }));
     expect(columnsOf(viewsOf([crane({ id: 'a', fields })])[0])).toEqual([
       'payload_2 text',
@@ -77,7 +77,7 @@ describe('columns of typed views', () => {
     ]);
   });
 
-  it('are separate for versions with different types, and each is cast only for its version', () => {
+  it('are separate for versions with different types, and cast only rows of their version', () => {
     const one = crane({ id: 'a', fields: [{ name: 'x', type: text }] });
     const two = crane({ id: 'b', version: '2.0.0', fields: [{ name: 'x', type: int64 }] });
     const [view] = viewsOf([one, two]);
@@ -88,14 +88,14 @@ describe('columns of typed views', () => {
   });
 });
 
-describe('names of typed views', () => {
+describe('names and definitions of typed views', () => {
   it('distinguish a choice called History from the history view of a template', () => {
     const fields = [{ name: 'a', type: text }];
     const views = viewsOf([crane({ id: 'a', fields, choices: ['History', 'Crane_Lift'] })]);
     expect(views.map(({ name }) => name)).toEqual(['dock__crane', 'dock__main__crane__history', 'dock__crane__lift']);
   });
 
-  it('are not assigned to views without separate columns, unless these views were named before', () => {
+  it('are omitted for views without fields, unless registered before', () => {
     const bare = crane({ id: 'a', fields: [], choices: ['Archive'] });
     expect(viewsOf([bare])).toEqual([]);
     const [, archive] = viewSubjects([bare], new Set(['dock']));
@@ -104,7 +104,7 @@ describe('names of typed views', () => {
     expect(viewsOf([bare], registry).map(({ name }) => name)).toEqual(['dock__crane__archive']);
   });
 
-  it('are assigned by package name, for any order in which packages and versions were read', () => {
+  it('are assigned in the order of package names, in any reading order', () => {
     const fields = [{ name: 'a', type: text }];
     const first = { ...crane({ id: 'z', version: '2.0.0', fields }), name: 'one-dry-dock' };
     const second = { ...crane({ id: 'a', fields }), name: 'two-dry-dock' };
@@ -121,7 +121,7 @@ describe('names of typed views', () => {
     }
   });
 
-  it('do not change when other packages are seen later', () => {
+  it('do not change when a package version with equal fields is added', () => {
     const fields = [{ name: 'a', type: text }];
     const [before] = viewsOf([crane({ id: 'a', fields })]);
     const [after] = viewsOf([crane({ id: 'a', fields }), crane({ id: 'b', version: '1.1.0', fields })]);
@@ -129,8 +129,8 @@ describe('names of typed views', () => {
   });
 });
 
-describe('the packages to which types refer', () => {
-  it('are found through nested types and type arguments, each only once', () => {
+describe('unknownPackages()', () => {
+  it('returns the packages of nested types and of type arguments once', () => {
     const far: DamlType = {
       kind: 'named',
       name: 'far:M:Box',

@@ -26,7 +26,7 @@ function versionOf(packageId: string, version: string, x: DamlField['type']): Pa
   };
 }
 
-it('a field that is a number in one version and a record in another becomes two columns, and queries succeed', async () => {
+it('typed views have two columns for a field that changes from number to record', async () => {
   await using history = await createReadDatabase();
   const payloads = [
     [numbers, { x: '1' }],

@@ -119,7 +119,7 @@ describe('typed views of compiled packages', needs(noDars), () => {
     });
   });
 
-  it('return durations up to the longest', async () => {
+  it('return durations up to the 64-bit limits', async () => {
     const durations = ['9223372036854775807', '-9223372036854775808', '1'];
     for (const microseconds of durations) {
       const lock = { holders: [], expiresAfter: { microseconds } };
@@ -133,7 +133,7 @@ describe('typed views of compiled packages', needs(noDars), () => {
     ).toEqual([{ seconds: '9223372036854.775807' }, { seconds: '-9223372036854.775808' }, { seconds: '0.000001' }]);
   });
 
-  it('return exercises of interface choices, with the template', async () => {
+  it('return exercises of interface choices with their template', async () => {
     await upload('splice-api-token-transfer-instruction-v1-1.0.0.dar');
     const instruction = '55ba4deb0ad4662c4168b39859738a0e91388d252286480c7331b3f71a517281';
     const event = exercised({

@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-describe('a typed view during an upgrade', () => {
+describe('typed view during a package upgrade', () => {
   const version = (number: string, fields: Record<string, FieldType>, profile: Record<string, FieldType>) =>
     recordDar({
       name: 'harbor',
@@ -21,7 +21,7 @@ describe('a typed view during an upgrade', () => {
   const one = version('1.0.0', {}, { level: 'int64' });
   const two = version('1.1.0', { note: { optional: 'text' } }, { level: 'int64', nick: { optional: 'text' } });
 
-  it('begins with the fields of the first version', async () => {
+  it('has the fields of the first version', async () => {
     await world.ledger.packages.uploadDar(one.dar);
     await world.happens(
       world.contractOf(`${one.packageId}:Main:Berth`, 'harbor', { owner: alice, profile: { level: '9' } }),
@@ -65,7 +65,7 @@ describe('a typed view during an upgrade', () => {
     expect(world.indexer.logged('backing off')).toBe(0);
   });
 
-  it('has one row in the history view after the contract is archived', async () => {
+  it('returns an archived contract only in the history view', async () => {
     const templateId = `${one.packageId}:Main:Berth`;
     const contractId = '00aa01';
     await world.happens(world.contractOf(templateId, 'harbor', { owner: 'gone', profile: null }, { contractId }));

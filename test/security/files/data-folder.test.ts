@@ -42,8 +42,8 @@ function refusal(): IndexerError | undefined {
   }
 }
 
-describe('a folder', () => {
-  it('that every user can write to stops the start with exit code 78, and the error contains the command that restricts it', async () => {
+describe('data folder', () => {
+  it('is rejected with exit code 78 and a chmod command if every user can write to it', async () => {
     made(0o777);
     const env = { INDEXER_DATA_DIR: folder, INDEXER_HTTP_PORT: '0', INDEXER_STOP_AT: '1' };
     const { code, stdout, stderr } = await program(['demo'], env);
@@ -55,7 +55,7 @@ describe('a folder', () => {
     expect(refusal()).toBeUndefined();
   });
 
-  it('with spaces and quotes in its path is rejected with a command that a shell accepts', () => {
+  it('is rejected with a valid shell command if its path contains spaces and quotes', () => {
     folder = join(parent, "it's mine");
     made(0o757);
     const [, command = ''] = /run: (.*?);/.exec(refusal()?.remedy ?? '') ?? [];
@@ -64,15 +64,15 @@ describe('a folder', () => {
   });
 
   it.each([
-    ['only for its owner', 0o700],
-    ['for a group, like a Kubernetes volume', 0o2775],
-    ['that is world-writable and sticky', 0o1777],
-  ])('%s is accepted', (_what, mode) => {
+    ['if only its owner can access it', 0o700],
+    ['if a group can write to it, as with a Kubernetes volume', 0o2775],
+    ['if it is world-writable and sticky', 0o1777],
+  ])('is accepted %s', (_what, mode) => {
     made(mode);
     expect(refusal()).toBeUndefined();
   });
 
-  it('that the program creates is not writable by other users, whatever the umask is', () => {
+  it('is created without write access for other users, for any umask', () => {
     const before = process.umask(0);
     try {
       prepareDataDir(join(folder, 'below'));
@@ -82,7 +82,7 @@ describe('a folder', () => {
     for (const each of [folder, join(folder, 'below')]) expect(statSync(each).mode & 0o022).toBe(0);
   });
 
-  it('of another user is rejected', needs(noRoot), () => {
+  it('is rejected if it belongs to another user', needs(noRoot), () => {
     chownSync(made(0o755), otherUid, otherUid);
     expect(refusal()).toMatchObject({
       code: 'DATA_DIR_UNUSABLE',
@@ -92,17 +92,17 @@ describe('a folder', () => {
   });
 });
 
-describe('a symbolic link', () => {
+describe('symbolic link to the data folder', () => {
   beforeEach(() => {
     mkdirSync(join(parent, 'target'));
     symlinkSync('target', folder);
   });
 
-  it('of the same user is followed', () => {
+  it('is followed if it belongs to the same user', () => {
     expect(refusal()).toBeUndefined();
   });
 
-  it('of another user is rejected, and the remedy contains its target', needs(noRoot), () => {
+  it('is rejected, with its target in the remedy, if it belongs to another user', needs(noRoot), () => {
     lchownSync(folder, otherUid, otherUid);
     expect(refusal()).toMatchObject({
       code: 'DATA_DIR_UNUSABLE',
@@ -111,7 +111,7 @@ describe('a symbolic link', () => {
   });
 });
 
-it('a world-writable volume of another user is accepted', needs(noMount), () => {
+it('a world-writable data volume of another user is accepted', needs(noMount), () => {
   made(0o755);
   const mount = `mount -t tmpfs -o mode=0777,uid=${String(otherUid)} none '${folder}'`;
   const module = new URL('cli/demo/data-dir.js', pathToFileURL(main)).href;

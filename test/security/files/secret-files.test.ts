@@ -73,8 +73,8 @@ const paths = [
 ];
 const certificates = ['sslrootcert', 'sslcert', 'sslkey'];
 
-describe.each(Object.keys(kinds) as readonly Kind[])('%s', (name) => {
-  it('is reported for every file option in one error, together with other problems', async () => {
+describe.each(Object.keys(kinds) as readonly Kind[])('secret file of kind %s', (name) => {
+  it('is reported for every file option in one error, with other problems', async () => {
     const env = Object.fromEntries([...inFile, ...paths].map((option) => [option, file(name)]));
     const { code, stderr } = await run(['config'], { ...env, INDEXER_HTTP_PORT: 'x' });
     expect(code).toBe(78);
@@ -105,7 +105,7 @@ describe.each(Object.keys(kinds) as readonly Kind[])('%s', (name) => {
     );
   });
 
-  it('is rejected by command flags with a file name', async () => {
+  it('is rejected by --password-file, --into-file and --url-file', async () => {
     const env = { DATABASE_URL: address };
     const calls = [
       ['grant-reader', 'people', '--password-file', file(name)],
@@ -120,13 +120,13 @@ describe.each(Object.keys(kinds) as readonly Kind[])('%s', (name) => {
   });
 });
 
-it('a secret file that Kubernetes mounts behind symbolic links is read', () => {
+it('a secret file behind the symbolic links of Kubernetes is read', () => {
   for (const name of ['url', 'link', 'mounted']) {
     expect(loadConfig({ DATABASE_URL_FILE: file(name) }).database.url).toBe(address);
   }
 });
 
-it('a password file that is a pipe is rejected with its name', async () => {
+it('grant-roles rejects a password file that is a pipe', async () => {
   const passwords = mkdtempSync(join(folder, 'passwords-'));
   spawnSync('mkfifo', [join(passwords, 'writer')]);
   const { code, stderr } = await run(['grant-roles', '--password-dir', passwords], { DATABASE_URL: address });

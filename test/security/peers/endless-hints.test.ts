@@ -34,7 +34,7 @@ afterAll(async () => {
 /** Timeout of the clients, which is never reached. */
 const never = 600_000;
 
-it('a ledger request over HTTP fails within the limit of informational responses', async () => {
+it('a ledger request fails after more than 8 informational responses', async () => {
   const tokenSource = createTokenSource({});
   const transport = createTransport({ url, tokenSource, insecure: false, requestTimeoutMs: never });
   await expect(transport.request('GET', '/v2/version')).rejects.toMatchObject({
@@ -43,18 +43,18 @@ it('a ledger request over HTTP fails within the limit of informational responses
   });
 });
 
-it('a ledger stream fails within the limit of informational responses', async () => {
+it('a ledger stream fails after more than 8 informational responses', async () => {
   const error = await openRun(url, { handshakeTimeoutMs: never }).ended;
   expect(error?.message).toContain('more than 8 informational responses');
 });
 
-it('a request to a token provider fails within the limit of informational responses', async () => {
+it('a token request fails if the provider sends endless informational responses', async () => {
   const provider = { tokenUrl: `${url}/token`, clientId: 'id', clientSecret: 'secret', scope: 'ledger' };
   const source = createOAuthTokenSource({ ...provider, insecure: false, timeoutSeconds: never / 1000 });
   await expect(source.read()).rejects.toHaveProperty('code', 'LEDGER_TOKEN_PROVIDER_UNAVAILABLE');
 });
 
-it('a request to a bucket fails within the limit of informational responses', async () => {
+it('a bucket request fails after more than 8 informational responses', async () => {
   const key = { region: 'us-east-1', accessKeyId: 'id', secretAccessKey: 'secret', sessionToken: undefined };
   const bucket = new BucketClient('lake', { endpoint: url, ...key });
   await expect(bucket.get('manifest.json')).rejects.toMatchObject({
@@ -63,13 +63,13 @@ it('a request to a bucket fails within the limit of informational responses', as
   });
 });
 
-it('no client reads more bytes than the buffer of a socket holds', () => {
+it('no client reads more than 16 MiB of informational responses', () => {
   // The bucket receives six requests.
   expect(taken).toHaveLength(3 + 6);
   expect(Math.max(...taken)).toBeLessThan(16 * 1024 * 1024);
 });
 
-it('the number of informational responses created at the same time does not exceed the limit', async () => {
+it('limitInformational() stops after nine informational responses', async () => {
   let made = 0;
   const clientRequest = request(url, { agent: false });
   limitInformational(clientRequest);

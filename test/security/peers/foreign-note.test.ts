@@ -53,7 +53,7 @@ const ledgerEnd = (...flags: readonly string[]): Promise<Ended> =>
     folder,
   );
 
-it('a note file that other users can read, for example from a checkout, is ignored', async () => {
+it('a note file that other users can read is ignored', async () => {
   await leaveNote({}, 0o644);
   expect((await ledgerEnd()).stderr).toContain('LEDGER_URL');
   expect(receivedHeaders).toEqual([]);
@@ -67,9 +67,9 @@ it('a symbolic link to a note file is ignored', async () => {
 });
 
 it.each([
-  ['an invalid process', { pid: -1 }],
+  ['an invalid process id', { pid: -1 }],
   ['a ledger on another machine', { ledgerUrl: 'http://192.0.2.1:7575' }],
-  ['more than a URL', { ledgerUrl: 'http://127.0.0.1:9/$(id)' }],
+  ['a shell command in a URL', { ledgerUrl: 'http://127.0.0.1:9/$(id)' }],
   ['a value that is not a string', { httpUrl: { port: 9 } }],
 ])('a note file with %s is ignored', async (_, change) => {
   await leaveNote(change);
@@ -77,14 +77,14 @@ it.each([
   expect(receivedHeaders).toEqual([]);
 });
 
-it('if a note file is accepted, requests to its ledger contain no token', async () => {
+it('a request to the ledger of a note file contains no token', async () => {
   await leaveNote();
   await ledgerEnd();
   expect(receivedHeaders.length).toBeGreaterThan(0);
   for (const headers of receivedHeaders) expect(JSON.stringify(headers)).not.toContain('victims-ledger-token');
 });
 
-it('a token file passed as a flag is not sent to the ledger of a note file', async () => {
+it('--ledger-token-file is not sent to the ledger of a note file', async () => {
   await leaveNote();
   await writeFile(join(folder, 'token'), 'victims-ledger-token');
   expect((await ledgerEnd('--ledger-token-file', 'token')).stderr).toContain('LEDGER_URL');

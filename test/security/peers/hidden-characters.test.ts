@@ -29,7 +29,7 @@ beforeAll(async () => {
   await session.writeBatch(batch, 0);
 });
 
-describe('a name with hidden characters', () => {
+describe('name with hidden characters', () => {
   const run = (...argv: readonly string[]) => programInProcess(argv, { DATABASE_URL: schemas.url });
 
   it('is escaped by explain', async () => {
@@ -38,7 +38,7 @@ describe('a name with hidden characters', () => {
     expect(stdout).not.toMatch(hidden);
   });
 
-  it('is escaped in the tables of query, and unchanged in JSON and CSV', async () => {
+  it('is escaped in query tables, but not in JSON and CSV', async () => {
     const statement = 'select signatories[1] as name from explore.contracts';
     const table = await run('query', statement, '--table');
     expect(table.stdout).toContain(escapedName);
@@ -46,7 +46,7 @@ describe('a name with hidden characters', () => {
     for (const format of ['--json', '--csv']) expect((await run('query', statement, format)).stdout).toContain(name);
   });
 
-  it('is escaped in JSON and CSV on a terminal, with an equal JSON value', async () => {
+  it('is escaped in JSON and CSV on a terminal', async () => {
     let printed = '';
     const terminal = new Writable({
       write: (text: Buffer, _encoding, done) => {
@@ -63,7 +63,7 @@ describe('a name with hidden characters', () => {
     expect(printed).toBe(`${escapedName},${String.raw`\u001b[2J`}\tx\ny\n`);
   });
 
-  it('is escaped in failures reported by the ledger, and in the log', () => {
+  it('is escaped in ledger errors and in the log', () => {
     const error = errorFromBody({ code: 'X', cause: `no such party ${name}` });
     expect(error.message).toContain(escapedName);
     const lines: string[] = [];
@@ -73,7 +73,7 @@ describe('a name with hidden characters', () => {
     expect(lines.join('')).not.toMatch(hidden);
   });
 
-  it('is escaped on the web pages by the same rule', async () => {
+  it('is escaped on web pages by the same rule', async () => {
     const { visible: visibleOnPage } = (await import(elements)) as { visible: (text: string) => string };
     const all = `${name}\u00AD\u{E0041}\u2028\uFEFFplain ✓ ä`;
     expect(visibleOnPage(all)).toBe(escapeFormat(all));

@@ -29,7 +29,7 @@ afterEach(async () => {
   await database.drop();
 });
 
-it('a package that is too large is reported with the option that allows it', async () => {
+it('a package above LEDGER_MAX_FRAME_BYTES is reported, and the indexer does not park', async () => {
   const offset = sandbox.ledger.ledgerEnd() + 1;
   const event = created({ offset, templateId: `${packageId}:Main.Iou:Iou`, interfaceViews: [] });
   sandbox.ledger.appendRaw(transaction(offset, [{ CreatedEvent: event }]));

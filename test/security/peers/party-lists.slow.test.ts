@@ -48,7 +48,7 @@ async function runTo(offset: number): Promise<string> {
   return await waitFor('the offset to be stored', stored, 120_000);
 }
 
-it('many long party lists do not crash the indexer and do not prevent a restart', { timeout: 300_000 }, async () => {
+it('many long party lists neither crash the indexer nor prevent a restart', { timeout: 300_000 }, async () => {
   let end = 0;
   for (let update = 0; update < updates; update += 1) end = append(observers);
   expect(await runTo(end)).toBe('stored');

@@ -61,14 +61,14 @@ async function attempt(host: string): Promise<{ readonly codes: unknown[]; reado
   }
 }
 
-describe.each(Object.entries(asking))('a server that requests the password %s', (_, bytes) => {
-  it('does not receive it over a network', needs(noNetwork), async () => {
+describe.each(Object.entries(asking))('database server that requests the password %s', (_, bytes) => {
+  it('receives no password over a network', needs(noNetwork), async () => {
     ask = bytes;
     const answer = await attempt(away ?? '');
     expect(answer).toEqual({ codes: ['STORE_TLS_REFUSED', 'STORE_TLS_REFUSED'], messages: ['', ''] });
   });
 
-  it('receives it over loopback, because other users cannot read it there', async () => {
+  it('receives the password over loopback', async () => {
     ask = bytes;
     const answer = await attempt('127.0.0.1');
     expect(answer.codes).not.toContain('STORE_TLS_REFUSED');

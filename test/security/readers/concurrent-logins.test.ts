@@ -21,11 +21,11 @@ afterAll(async () => {
   await created.drop();
 });
 
-describe('the login of a token', () => {
+describe('dropLogin()', () => {
   it.each([
     ['changed', `alter role ${login} nologin`],
     ['dropped', `drop role ${login}`],
-  ])('is dropped although another session has just %s it', async (_, statement) => {
+  ])('drops a login although another session has just %s it', async (_, statement) => {
     await other.query(`create role ${login} login`);
     await other.query(`begin; ${statement}`);
     const dropped = database.withClient((client) => dropLogin(client, login));

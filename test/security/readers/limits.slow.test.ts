@@ -95,8 +95,8 @@ async function checked(name: string): Promise<{ readonly state: string; readonly
   }
 }
 
-describe('the connection limit', () => {
-  it('is set for a new reader, and is kept for an existing reader unless the flag sets another limit', async () => {
+describe('reader connection limit', () => {
+  it('is set for a new reader, and kept for an existing reader unless a flag changes it', async () => {
     await grantReader('few', '--connections', '2');
     expect(await connectAll('few')).toBe(2);
     await grantReader('few');
@@ -114,7 +114,7 @@ describe('the connection limit', () => {
     await expect(grantReader('few', '--connections', '0')).rejects.toMatchObject({ code: 'USAGE' });
   });
 
-  it('leaves connections for the writer and the migrator, even if a reader opens as many as it can', async () => {
+  it('leaves connections for the writer and the migrator', async () => {
     await grantReader('greedy', '--connections', '99');
     expect(await connectAll('greedy')).toBeGreaterThan(0);
     await connect('ledger_writer');
@@ -122,7 +122,7 @@ describe('the connection limit', () => {
     await expect(connect('ledger_redactor')).rejects.toMatchObject({ code: noConnectionLeft });
   });
 
-  it('is reported by check if readers have no limit or could open all connections of the server', async () => {
+  it('is reported by check if it is missing or covers all connections of the server', async () => {
     await query(server.url, 'alter role ledger_reader connection limit -1');
     expect(await checked('reader connections')).toMatchObject({
       state: 'warn',
@@ -141,13 +141,13 @@ describe('the connection limit', () => {
   });
 });
 
-describe('the roles of a stream', () => {
+describe('grant-roles', () => {
   it.each([
     ['writer', 'pg_monitor', ''],
     ['redactor', 'pg_use_reserved_connections', ''],
     ['reader', 'pg_use_reserved_connections', ''],
     ['writer', 'pg_use_reserved_connections', 'with admin option'],
-  ])('are rejected if the %s is a member of %s %s', async (kind, group, option) => {
+  ])('rejects a %s that is a member of %s %s', async (kind, group, option) => {
     await query(server.url, `grant ${group} to ledger_${kind} ${option}`);
     try {
       await expect(grantRoles()).rejects.toMatchObject({
@@ -161,12 +161,12 @@ describe('the roles of a stream', () => {
   });
 });
 
-describe('the temporary file limit', () => {
+describe('temporary file limit', () => {
   /** Sorting 200,000 numbers needs more than `work_mem`, so Postgres writes temporary files. */
   const sort = `set work_mem = '64kB';
     select count(*) from (select i from generate_series(1, 200000) i order by random() offset 0) s`;
 
-  it('applies to a reader and to the login of a token, which cannot change it', async () => {
+  it('applies to readers and token logins, which cannot change it', async () => {
     await grantReader('sorting');
     await runCommand(grantReaderCommand, ['group_of_tokens'], { DATABASE_URL: server.url });
     let token = '';
@@ -185,7 +185,7 @@ describe('the temporary file limit', () => {
     expect(await checked('temporary files')).toMatchObject({ state: 'pass' });
   });
 
-  it('is kept if an administrator set it, and check reports a login without a limit', async () => {
+  it('is kept if an administrator set it, and check reports a login without it', async () => {
     await grantReader('sorting');
     await query(server.url, `alter role sorting set temp_file_limit = '1MB'`);
     await grantReader('sorting');

@@ -84,7 +84,7 @@ const refused = statements.map(() => '42501');
 const keepLocks = [undefined, undefined, '42501'];
 const keepAll = statements.map(() => undefined);
 
-it('open functions are revoked from the reader by grant-reader, except locks for roles that write', async () => {
+it('grant-reader revokes advisory locks and large objects, except locks of writing roles', async () => {
   await grantReader();
   // The second call finds nothing to revoke.
   await grantReader();
@@ -92,12 +92,12 @@ it('open functions are revoked from the reader by grant-reader, except locks for
   for (const kind of ['owner', 'inserting', 'deleting']) expect(await outcomes(urlOf(kind)), kind).toEqual(keepLocks);
 });
 
-it('open functions are revoked from the login of a token by reader-token create', async () => {
+it('reader-token create revokes advisory locks and large objects from the token login', async () => {
   expect(await outcomes(await loginOfToken())).toEqual(refused);
   for (const kind of ['owner', 'inserting', 'deleting']) expect(await outcomes(urlOf(kind)), kind).toEqual(keepLocks);
 });
 
-it('open functions are not revoked from any login in a shared database', async () => {
+it('--shared-database revokes no advisory locks or large objects', async () => {
   await grantReader('--shared-database');
   expect(await outcomes(urlOf('reader'))).toEqual(keepAll);
   expect(await outcomes(await loginOfToken('--shared-database'))).toEqual(keepAll);

@@ -44,7 +44,7 @@ async function traces(role: string): Promise<unknown> {
   return found;
 }
 
-it('the documented statements remove the role and its rights and allow statistics again', needs(noLimits), async () => {
+it('the documented statements remove the role and its rights, and restore statistics', needs(noLimits), async () => {
   const env = { DATABASE_URL: history.url };
   await runCommand(indexCommand, ['create', 'payload.owner'], env);
   await runCommand(grantReaderCommand, [analyst], env);

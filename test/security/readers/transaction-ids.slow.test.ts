@@ -15,7 +15,7 @@ interface Line {
   readonly fix?: string;
 }
 
-it('check warns if autovacuum does not keep up with the use of transaction ids', async () => {
+it('check warns if autovacuum does not keep up with transaction ids', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'transaction-ids-'));
   // The lowest value that Postgres accepts. The test uses twice as many ids in a second.
   const settings = { autovacuum_freeze_max_age: '100000', fsync: 'off' };

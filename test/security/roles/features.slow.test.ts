@@ -69,7 +69,7 @@ function surface(feature: Feature, promise: string, test: () => Promise<void>): 
 
 function runs(cases: readonly Case[]): void {
   tried.push(...cases.map(({ feature }) => feature));
-  it.each(cases)('$feature: works as its least role and fails for roles with fewer rights', async (one) => {
+  it.each(cases)('runs $feature, and roles with fewer rights fail', async (one) => {
     const role = leastRoleOf(one.feature);
     if (role === 'token') throw new Error('a token runs no command');
     for (const words of one.calls) {
@@ -118,7 +118,7 @@ afterAll(async () => {
   await world[Symbol.asyncDispose]();
 });
 
-describe('a feature that reads', () => {
+describe('least role for reading', () => {
   runs([
     call('status --sizes', ['status', '--sizes']),
     call('status', ['status']),
@@ -161,7 +161,7 @@ describe('a feature that reads', () => {
   ]);
 });
 
-describe('a feature that writes in the background', () => {
+describe('least role for maintenance', () => {
   runs([
     call('check', ['check', '--timeout', '60']),
     call('hold place', ['hold', 'place', 'replica']),
@@ -194,19 +194,23 @@ describe('a feature that writes in the background', () => {
   ]);
 });
 
-describe('a surface', () => {
-  surface('schemas `explore`, `pqs` and `typed`', 'a reader reads every view, another login none', async () => {
-    const views = await world.query(
-      `select format('%I.%I', schemaname, viewname) as name from pg_views where schemaname in ('typed', 'explore', 'pqs', 'pqs_multisync')`,
-    );
-    expect(views.filter(({ name }) => String(name).startsWith('typed.')).length).toBeGreaterThan(20);
-    for (const { name } of views) await query(world.url('reader'), `select count(*) from ${String(name)}`);
-    await query(world.url('reader'), `select count(*) from pqs.active()`);
-    await expect(query(world.url('any login'), 'select from explore.events')).rejects.toThrow(/schema explore/);
-  });
+describe('least role of other features', () => {
+  surface(
+    'schemas `explore`, `pqs` and `typed`',
+    'the reader can select from every view, another login from none',
+    async () => {
+      const views = await world.query(
+        `select format('%I.%I', schemaname, viewname) as name from pg_views where schemaname in ('typed', 'explore', 'pqs', 'pqs_multisync')`,
+      );
+      expect(views.filter(({ name }) => String(name).startsWith('typed.')).length).toBeGreaterThan(20);
+      for (const { name } of views) await query(world.url('reader'), `select count(*) from ${String(name)}`);
+      await query(world.url('reader'), `select count(*) from pqs.active()`);
+      await expect(query(world.url('any login'), 'select from explore.events')).rejects.toThrow(/schema explore/);
+    },
+  );
 
   describe.each(['run', 'backfill'] as const)('%s', (feature) => {
-    surface(feature, 'works as the writer and fails for lesser roles', async () => {
+    surface(feature, 'works as the writer and fails for roles with fewer rights', async () => {
       const argv = feature === 'run' ? ['run', '--stop-at', 'end'] : ['backfill', '--from', 'genesis'];
       const env = { INDEXER_HTTP_PORT: '0', INDEXER_LOG_LEVEL: 'silent' };
       for (const login of lesser.writer) {
@@ -221,7 +225,7 @@ describe('a surface', () => {
     });
   });
 
-  surface('typed views of new packages', 'a run as the migrator creates them', async () => {
+  surface('typed views of new packages', 'the migrator creates them while the indexer runs', async () => {
     const made = `select count(*)::int as n from pg_views where schemaname = 'typed'`;
     const before = await world.query(made);
     const [{ name } = {}] = await world.query(
@@ -238,7 +242,7 @@ describe('a surface', () => {
     expect(indexer.log.join('')).not.toContain('VIEWS_NOT_PERMITTED');
   });
 
-  surface('delivery of webhooks', 'the writer delivers as the role of the webhook', async () => {
+  surface('delivery of webhooks', 'the writer delivers with the role of the webhook', async () => {
     await using receiver = await startReceiver();
     receiver.name = 'delivered';
     const words = ['webhook', 'add', 'delivered', '--url', `${receiver.url}/delivered`, '--role', world.served];
@@ -276,7 +280,7 @@ describe('a surface', () => {
   );
 });
 
-describe('a feature that changes what is stored', () => {
+describe('least role for changes of stored data', () => {
   runs([
     { ...call('quarantine retry', ['quarantine', 'retry']), env: { INDEXER_UNKNOWN_UPDATES: 'store' } },
     { ...call('filter extend --yes', ['filter', 'extend', '--yes']), env: { LEDGER_CREATED_EVENT_BLOBS: 'true' } },
@@ -310,7 +314,7 @@ describe('a feature that changes what is stored', () => {
   ]);
 });
 
-describe('a feature that removes', () => {
+describe('least role for deletion', () => {
   surface(
     '`pqs.prune_to_offset()` and `pqs.redact_contract()`',
     'the redactor may call them, reader and writer may not',

@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
-it('grant-roles rejects a folder without passwords with the command that creates them, whatever the name of the folder', async () => {
+it('grant-roles rejects a folder without passwords, and prints a command that creates them', async () => {
   const folder = join(world.folder, "of the night's shift");
   const words = ['grant-roles', ...world.named, '--password-dir', folder];
   const { code, stderr } = await world.run('administrator', words);
@@ -33,7 +33,7 @@ it('grant-roles rejects a folder without passwords with the command that creates
   }
 });
 
-it('a writer that may not store the reason of a failed delivery still delivers', async () => {
+it('webhook delivery continues if the writer may not store the reason of a failure', async () => {
   await world.query(`revoke update (problem, problem_at) on ledger.webhooks from ${world.prefix}_writer`);
   await using receiver = await startReceiver();
   receiver.name = 'told';

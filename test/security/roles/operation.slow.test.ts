@@ -34,7 +34,7 @@ async function session(login: Login): Promise<Client> {
   return client;
 }
 
-describe('rights that differ from those of this version', () => {
+describe('outdated rights of roles', () => {
   it('are reported by migrate and check, with the command that fixes them', async () => {
     const { prefix } = world;
     expect((await world.succeeds('migrator', ['migrate'])).stdout).toBe('schema "ledger" is up to date\n');
@@ -66,8 +66,8 @@ describe('rights that differ from those of this version', () => {
   });
 });
 
-describe('settings and rights in the database', () => {
-  it('are reported by check if a restore lost them, and are restored by grant-roles', async () => {
+describe('database settings and rights', () => {
+  it('are reported by check after a restore lost them, and restored by grant-roles', async () => {
     const { prefix } = world;
     const [{ name } = {}] = await world.query('select quote_ident(current_database()) as name');
     await world.query(
@@ -87,8 +87,8 @@ describe('settings and rights in the database', () => {
   });
 });
 
-describe('an idle session in a transaction', () => {
-  it.each(['writer', 'redactor'] as const)('of the %s is ended after a timeout', async (login) => {
+describe('idle session in a transaction', () => {
+  it.each(['writer', 'redactor'] as const)('has a timeout of 30 s for the %s role', async (login) => {
     const client = await session(login);
     try {
       const { rows } = await client.query(

@@ -61,8 +61,8 @@ afterAll(async () => {
   await world[Symbol.asyncDispose]();
 });
 
-describe('a second stream with a separate role, after grant-roles revoked advisory locks from PUBLIC', () => {
-  it('is rejected by check and run with an error that contains the missing grant, and runs after that grant', async () => {
+describe('second stream without advisory locks', () => {
+  it('makes check and run report the missing grant, and runs after that grant', async () => {
     const role = `${world.prefix}_second`;
     await world.query(`create role ${role} login password 'secret'; grant create on database ${name} to ${role}`);
     const url = Object.assign(new URL(world.database.url), { username: role, password: 'secret' }).href;
@@ -86,8 +86,8 @@ describe('a second stream with a separate role, after grant-roles revoked adviso
   });
 });
 
-describe('a writer that grant-roles created', () => {
-  it('that may not take advisory locks is reported by check with the grant', async () => {
+describe('writer role of grant-roles', () => {
+  it('makes check report the missing grant if the role may not use advisory locks', async () => {
     await world.query(`revoke execute on function pg_catalog.pg_try_advisory_lock(integer, integer) from ${writer}`);
     const line = await check('rights to write');
     expect(line).toMatchObject({ code: 1, state: 'fail' });
@@ -99,34 +99,34 @@ describe('a writer that grant-roles created', () => {
     ['the role', () => `alter role ${writer} set`, () => `role "${writer}"`],
     ['the role in the database', () => `alter role ${writer} in database ${name} set`, () => `in database "${name}"`],
     ['the database', () => `alter database ${name} set`, () => `database "${name}"`],
-  ])(
-    'whose sessions are read-only by a setting of %s is reported by check and run with the command',
-    async (_of, set, found) => {
-      await world.query(`${set()} default_transaction_read_only = on`);
+  ])('makes check and run report a read-only setting of %s, with the fix', async (_of, set, found) => {
+    await world.query(`${set()} default_transaction_read_only = on`);
+    const line = await check('rights to write');
+    expect(line).toMatchObject({ code: 1, state: 'fail' });
+    expect(line.found).toContain('this is the primary server');
+    expect(line.found).toContain(found());
+    await using indexer = await runIndexer({ ...world.env('writer'), INDEXER_HTTP_PORT: '0' });
+    await waitFor('it says why it does not write', () =>
+      indexer.log.find(
+        (text) => text.includes('STORE_READ_ONLY') && text.includes('reset default_transaction_read_only'),
+      ),
+    );
+    await follow(line.fix);
+    await waitFor('it continues', async () => ((await indexer.status()).state === 'live' ? true : undefined));
+  });
+
+  it.each(['webhook_secrets', 'jobs', 'contracts'])(
+    'makes check report a missing select right on %s',
+    async (table) => {
+      await world.query(`revoke select on ledger.${table} from ${writer}`);
       const line = await check('rights to write');
-      expect(line).toMatchObject({ code: 1, state: 'fail' });
-      expect(line.found).toContain('this is the primary server');
-      expect(line.found).toContain(found());
-      await using indexer = await runIndexer({ ...world.env('writer'), INDEXER_HTTP_PORT: '0' });
-      await waitFor('it says why it does not write', () =>
-        indexer.log.find(
-          (text) => text.includes('STORE_READ_ONLY') && text.includes('reset default_transaction_read_only'),
-        ),
-      );
+      expect(line).toMatchObject({ code: 1, state: 'fail', found: `role "${writer}" lacks select on ${table}` });
       await follow(line.fix);
-      await waitFor('it continues', async () => ((await indexer.status()).state === 'live' ? true : undefined));
+      expect(await check('rights to write')).toMatchObject({ code: 0, state: 'pass' });
     },
   );
 
-  it.each(['webhook_secrets', 'jobs', 'contracts'])('that may not read %s is reported by check', async (table) => {
-    await world.query(`revoke select on ledger.${table} from ${writer}`);
-    const line = await check('rights to write');
-    expect(line).toMatchObject({ code: 1, state: 'fail', found: `role "${writer}" lacks select on ${table}` });
-    await follow(line.fix);
-    expect(await check('rights to write')).toMatchObject({ code: 0, state: 'pass' });
-  });
-
-  it('can replace the filter of a stream without history, but not the filter of a stream with history', async () => {
+  it('can replace the filter of a stream only before the stream has history', async () => {
     const schema = 'early';
     const env = { POSTGRES_SCHEMA: schema };
     const prefix = `${world.prefix}_early`;
@@ -149,7 +149,7 @@ describe('a writer that grant-roles created', () => {
     await expect(query(url, forged)).rejects.toThrow(/only the owner of the tables may change the filter/);
   });
 
-  it('that lacks the rights for INDEXER_RETENTION is reported with the grant by check, log and /status, and can prune after it', async () => {
+  it('can prune for INDEXER_RETENTION only after the grant that check, log and /status report', async () => {
     const env = { INDEXER_RETENTION: '30m', INDEXER_RETENTION_INTERVAL: '1s' };
     const line = await check('rights to prune', env);
     const grant = `grant "${world.prefix}_redactor" to "${writer}"`;

@@ -70,7 +70,7 @@ async function stored(where: string, as?: string): Promise<readonly unknown[]> {
   return rows.map(({ place }) => place);
 }
 
-it('pages of changes contain every event once and in order, with any page size', async () => {
+it('readChanges() returns every event once and in order, for any page size', async () => {
   const expected = await stored('true');
   expect(expected.length).toBeGreaterThan(60);
   expect(new Set(expected).size).toBe(expected.length);
@@ -78,7 +78,7 @@ it('pages of changes contain every event once and in order, with any page size',
   expect(places(await all({}, 3))).toEqual(expected);
 });
 
-it('a page of changes is not larger than the buffer limit unless it contains a single event', async () => {
+it('readChanges() limits a page to the maximum characters or to a single event', async () => {
   const expected = await stored('true');
   expect(places(await all({}, 1000, 1))).toEqual(expected);
   expect(places(await all({}, 1000, 5_000))).toEqual(expected);
@@ -88,7 +88,7 @@ it('a page of changes is not larger than the buffer limit unless it contains a s
   expect(lengths.reduce((sum, length) => sum + length, 0)).toBeLessThanOrEqual(5_000);
 });
 
-it('pages of changes contain no events after the checkpoint', async () => {
+it('readChanges() returns no events after the checkpoint', async () => {
   const [row] = await query(created.url, 'select checkpoint from ledger.stream');
   const checkpoint = Number(row?.['checkpoint']);
   const middle = Math.floor((seedOffset + checkpoint) / 2);
@@ -99,7 +99,7 @@ it('pages of changes contain no events after the checkpoint', async () => {
   expect(seen.length).toBeLessThan((await stored('true')).length);
 });
 
-it('a page of changes contains the offset after which history is complete', async () => {
+it('readChanges() returns the offset after which history is complete', async () => {
   const kept = async () => (await readChanges(database, everything, 1)).availableAfter;
   expect(await kept()).toBe(seedOffset);
   await query(created.url, `update ledger.stream set pruned_to_offset = ${String(seedOffset + 9)}`);
@@ -107,17 +107,21 @@ it('a page of changes contains the offset after which history is complete', asyn
   await query(created.url, 'update ledger.stream set pruned_to_offset = null');
 });
 
-it('pages of changes contain the events that a role may see, and can be filtered', needs(noLimits), async () => {
-  await grantReader(database, { role, parties: [mine], password: undefined });
-  const seen = await all({ role }, 5);
-  expect(seen.length).toBeGreaterThan(0);
-  expect(seen.length).toBeLessThan((await stored('true')).length);
-  expect(places(seen)).toEqual(await stored('true', role));
-  expect(places(await all({ party: mine }, 5))).toEqual(await stored(`'${mine}' = any (parties)`));
-  expect(places(await all({ eventTypes: ['created'] }, 5))).toEqual(await stored(`event_type = 'created'`));
-});
+it(
+  'readChanges() returns only events that the role may see, and filters by party and type',
+  needs(noLimits),
+  async () => {
+    await grantReader(database, { role, parties: [mine], password: undefined });
+    const seen = await all({ role }, 5);
+    expect(seen.length).toBeGreaterThan(0);
+    expect(seen.length).toBeLessThan((await stored('true')).length);
+    expect(places(seen)).toEqual(await stored('true', role));
+    expect(places(await all({ party: mine }, 5))).toEqual(await stored(`'${mine}' = any (parties)`));
+    expect(places(await all({ eventTypes: ['created'] }, 5))).toEqual(await stored(`event_type = 'created'`));
+  },
+);
 
-it('valid cursors are printed as they were parsed, and other texts are rejected', () => {
+it('parseCursor() accepts valid cursors and rejects other texts', () => {
   for (const good of ['0', '12', '12-0', '12-3'])
     expect(formatCursor(parseCursor(good) ?? everything.after)).toBe(good);
   for (const bad of ['', '-1', '1-', '1-2-3', '1e3', ' 1', '99999999999999999', '1-9999999999']) {

@@ -56,8 +56,8 @@ async function freezableProxy(url: string): Promise<AsyncDisposable & { url: str
   };
 }
 
-describe('a database connection', () => {
-  it('works again after its backend ended in the middle of a transaction', async () => {
+describe('database connection', () => {
+  it('works again after its backend is terminated during a transaction', async () => {
     const database = open();
     const other = open();
     const failed = database.transaction(async (client) => {
@@ -69,7 +69,7 @@ describe('a database connection', () => {
     await expect(database.transaction(async (client) => (await client.query('select 1')).rowCount)).resolves.toBe(1);
   });
 
-  it('works again after its backend ended while it was idle', async () => {
+  it('works again after its idle backend is terminated', async () => {
     const database = open();
     const pid = await pidOf(database);
     const gone = new Promise((resolve) => database.pool.once('remove', resolve));
@@ -78,7 +78,7 @@ describe('a database connection', () => {
     expect(await pidOf(database)).not.toBe(pid);
   });
 
-  it('fails five seconds after the statement timeout if the connection is frozen', async () => {
+  it('fails with STORE_UNREACHABLE if the connection is frozen', async () => {
     await using proxy = await freezableProxy(server.url);
     const database = open({ url: proxy.url, statementTimeoutMs: 50 });
     await pidOf(database);
@@ -88,7 +88,7 @@ describe('a database connection', () => {
     });
   });
 
-  it('cancels a query that hangs on a frozen connection, and closes within the time limit', async () => {
+  it('cancels a query on a frozen connection when it closes', async () => {
     await using proxy = await freezableProxy(server.url);
     const database = open({ url: proxy.url });
     await pidOf(database);
@@ -105,7 +105,7 @@ describe('a database connection', () => {
     expect(await outcome).toMatchObject({ code: 'STORE_UNREACHABLE' });
   });
 
-  it('rejects clients that wait for a connection as soon as it closes', async () => {
+  it('rejects waiting callers with STORE_CLOSED when it closes', async () => {
     const database = open({ maxConnections: 1 });
     const held = deferred();
     const lent = deferred();
@@ -122,14 +122,14 @@ describe('a database connection', () => {
     await expect(database.withClient(() => Promise.resolve())).rejects.toMatchObject({ code: 'STORE_CLOSED' });
   });
 
-  it('ends a statement at the statement timeout', async () => {
+  it('cancels a statement at the statement timeout', async () => {
     const database = open({ statementTimeoutMs: 50 });
     await expect(database.withClient((client) => client.query('select pg_sleep(5)'))).rejects.toMatchObject({
       code: 'STORE_STATEMENT_TIMEOUT',
     });
   });
 
-  it('resolves unqualified names in its schema, with any schema name and any options in the URL', async () => {
+  it('resolves unqualified names in its schema, with any schema name and URL options', async () => {
     const schema = 'odd "Name\\ with, everything';
     const url = new URL(server.url);
     url.searchParams.set('options', '-c work_mem=3MB');
@@ -143,7 +143,7 @@ describe('a database connection', () => {
     expect(rows).toEqual([{ schemaname: schema, work_mem: '3MB', idle: '1min' }]);
   });
 
-  it('reads int8 exactly (as a number if it is a safe integer), and does not change this setting for other users of the driver', async () => {
+  it('reads int8 as a number or bigint, and does not change the global int8 parser', async () => {
     const { rows } = await open().pool.query(
       `select 9007199254740991::int8 as safe, 9007199254740993::int8 as large, '{1,null,-9007199254740993}'::int8[] as many`,
     );
@@ -151,7 +151,7 @@ describe('a database connection', () => {
     expect(types.getTypeParser(types.builtins.INT8)('1')).toBe('1');
   });
 
-  it('rejects an invalid URL with an error that does not contain the URL', () => {
+  it('rejects an invalid URL with an error that does not contain the password', () => {
     const url = 'postgres://user:hunter2@host:notaport/db';
     let thrown: unknown;
     try {
@@ -164,8 +164,8 @@ describe('a database connection', () => {
   });
 });
 
-describe('a transaction', () => {
-  it('leaves no rows and no locks if its callback throws, and rethrows the error', async () => {
+describe('transaction', () => {
+  it('leaves no rows or locks if its callback throws, and rethrows the error', async () => {
     const database = open();
     await database.pool.query('create table fails (id int)');
     const indexerError = new IndexerError('fenced', { code: 'WRITER_FENCED' });
@@ -179,7 +179,7 @@ describe('a transaction', () => {
     expect(rows).toEqual([]);
   });
 
-  it('is rejected if a statement failed and the callback ignored it', async () => {
+  it('is rejected if the callback ignores a failed statement', async () => {
     const database = open();
     await database.pool.query('create table swallowed (id int)');
     const refused = database.transaction(async (client) => {
@@ -202,8 +202,8 @@ describe('a transaction', () => {
   });
 });
 
-describe('a share of a pool', () => {
-  it('lends at most its number of connections at the same time, serves all waiting callers, and leaves other connections free', async () => {
+describe('shareOf()', () => {
+  it('lends at most its number of connections, and serves all waiting callers', async () => {
     const pool = open({ maxConnections: 3 });
     const share = shareOf(pool, 2);
     let lent = 0;
@@ -227,7 +227,7 @@ describe('a share of a pool', () => {
     await Promise.all(holding);
   });
 
-  it('rejects waiting callers once the pool is closed', async () => {
+  it('rejects waiting callers when the pool closes', async () => {
     const pool = open({ maxConnections: 2 });
     const share = shareOf(pool, 1);
     const held = deferred();
@@ -240,7 +240,7 @@ describe('a share of a pool', () => {
   });
 });
 
-it('a shorter statement timeout of a share does not apply to other statements of the pool', async () => {
+it('withinTime() sets a statement timeout that does not apply to the pool', async () => {
   const pool = open({ maxConnections: 1 });
   const quick = withinTime(pool, 50);
   const slow = quick.withClient((client) => client.query('select pg_sleep(30)'));

@@ -35,7 +35,7 @@ async function connected(config: ClientConfig = {}): Promise<Client> {
 
 const insert = { name: 'insert_number', text: 'insert into numbers values ($1)' };
 
-describe('the driver', () => {
+describe('pg driver', () => {
   it('passes its connection and every message up to ReadyForQuery to a custom query', async () => {
     const messages: string[] = [];
     const done = new Promise<void>((resolve) => {
@@ -57,7 +57,7 @@ describe('the driver', () => {
     expect(messages).toEqual(['row description', 'row', 'row', 'complete', 'ready']);
   });
 
-  it('runs custom queries and its own queries in the order in which they were submitted', async () => {
+  it('runs custom queries and its own queries in the order of submission', async () => {
     const counted = () => client.query<{ count: number }>('select count(*)::int as count from numbers');
     const [before, , after] = await Promise.all([
       counted(),
@@ -70,7 +70,7 @@ describe('the driver', () => {
     expect([before.rows, after.rows]).toEqual([[{ count: 0 }], [{ count: 2 }]]);
   });
 
-  it('accepts bytes between its own messages, and keeps a statement that was prepared with them', async () => {
+  it('parses a named statement only once across two round trips', async () => {
     const { connection } = client as Client & { readonly connection: Connection };
     const parse = connection.parse.bind(connection);
     let parsed = 0;
@@ -87,14 +87,14 @@ describe('the driver', () => {
     expect(rows).toEqual([{ name: 'other' }]);
   });
 
-  it('ends a custom query after its own time limit, through its callback', async () => {
+  it('ends a custom query at the time limit of the query', async () => {
     const other = await connected();
     const slow = { name: 'slow', text: 'select pg_sleep(30)', limitMs: 100 };
     await expect(inOneRoundTrip(other, [slow])).rejects.toThrow('Query read timeout');
     await other.end();
   });
 
-  it('ends a custom query after the time limit of the pool if it has none', async () => {
+  it('ends a custom query without a time limit at the query_timeout of the client', async () => {
     const other = await connected({ query_timeout: 100 });
     await expect(inOneRoundTrip(other, [{ name: 'slow', text: 'select pg_sleep(30)' }])).rejects.toThrow(
       'Query read timeout',
@@ -102,7 +102,7 @@ describe('the driver', () => {
     await other.end();
   });
 
-  it('calls a callback that was wrapped before the query was submitted, so that each query is timed once', async () => {
+  it('calls the callback once per query, so that each query is timed once', async () => {
     const timed: string[] = [];
     const other = await connected({ query_timeout: 60_000 });
     timeQueries(other, (op) => timed.push(op));
@@ -113,13 +113,13 @@ describe('the driver', () => {
     await other.end();
   });
 
-  it('uses the extended protocol on request, so that the server rejects two statements in one query', async () => {
+  it('uses the extended protocol on request, which rejects two statements in one query', async () => {
     const two = { text: 'select 1; select 2', queryMode: 'extended' };
     await expect(client.query(two)).rejects.toMatchObject({ code: '42601' });
     await expect(client.query('select 1; select 2')).resolves.toBeDefined();
   });
 
-  it('uses the extended protocol for statements of readers, so that the server rejects two statements in one query', async () => {
+  it('uses the extended protocol for reader statements, which rejects two statements', async () => {
     const reads = openDatabase({
       url: database.url,
       schema: 'public',
@@ -135,7 +135,7 @@ describe('the driver', () => {
     await reads.close();
   });
 
-  it('awaits the setup of a new pool connection before it lends the connection', async () => {
+  it('awaits onConnect before the pool lends a new connection', async () => {
     const setUp = async (fresh: ClientBase): Promise<void> => {
       await pause(50);
       await fresh.query(`set application_name = 'is set'`);
@@ -149,12 +149,12 @@ describe('the driver', () => {
     await pool.end();
   });
 
-  it('has the process id that the server sent when it connected', async () => {
+  it('has the backend process id in processID', async () => {
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
     expect(Reflect.get(client, 'processID')).toBe(rows[0]?.pid);
   });
 
-  it('passes the data of a COPY in chunks that do not change later', async () => {
+  it('returns COPY data in chunks that do not change later', async () => {
     const pieces: Buffer[] = [];
     for await (const piece of copyOut(
       client,

@@ -8,7 +8,7 @@ import { createTestDatabase } from '../../support/database.ts';
 
 const gone = new IndexerError('gone', { code: 'STORE_UNREACHABLE', retry: 'retry' });
 
-describe('a list of hosts', () => {
+describe('HostList', () => {
   it.each([
     ['postgres://u:p@h1:5432,h2:5433/db?a=b', ['postgres://u:p@h1:5432/db?a=b', 'postgres://u:p@h2:5433/db?a=b']],
     ['postgresql://h1,[::1]:5433/db', ['postgresql://h1/db', 'postgresql://[::1]:5433/db']],
@@ -21,11 +21,11 @@ describe('a list of hosts', () => {
       ['postgres://u@h1/db?sslmode=require&sslmode=verify-full&a=b'],
     ],
     ['postgres://u@h1/db?sslrootcert=system.pem', ['postgres://u@h1/db?sslrootcert=system.pem']],
-  ])('is read from %s', (url, urls) => {
+  ])('parses %s into one URL per host', (url, urls) => {
     expect(urlsOf(url)).toEqual(urls);
   });
 
-  it('advances once for each failed host, however many callers failed, and wraps around', () => {
+  it('advances once per failed host for any number of callers, and wraps around', () => {
     const hosts = new HostList('postgres://h1,h2/db');
     expect(hosts.moveOn(gone, 0)).toBe(true);
     expect(hosts.moveOn(gone, 0)).toBe(true);
@@ -34,7 +34,7 @@ describe('a list of hosts', () => {
     expect(hosts.url()).toBe('postgres://h1/db');
   });
 
-  it('keeps the current host if it did not cause the failure, and detects clients of a previous host', () => {
+  it('keeps the host after an unrelated error, and detects clients of a previous host', () => {
     const hosts = new HostList('postgres://h1,h2/db');
     const client = new Client(hosts.url());
     hosts.note(client);
@@ -45,7 +45,7 @@ describe('a list of hosts', () => {
   });
 });
 
-describe('the database label', () => {
+describe('database label', () => {
   it.each([
     ['postgres://u:p@localhost/db', 'postgres://v@127.0.0.1:5432/db', true],
     ['postgres://u@[::1]:5432/db', 'postgres://u@localhost/db', true],
@@ -54,13 +54,13 @@ describe('the database label', () => {
     ['postgres://u@localhost/db', 'postgres://u@localhost/other', false],
     ['postgres://u@h1,h2/db', 'postgres://u@h1:5432,h2:5432/db', true],
     ['postgres://u@h1,h2/db', 'postgres://u@h1/db', false],
-  ])('of %s equals that of %s: %s', (one, other, same) => {
+  ])('is equal for %s and %s: %s', (one, other, same) => {
     expect(samePlace(databaseLabel(one), databaseLabel(other))).toBe(same);
   });
 });
 
-describe('a database with several hosts', () => {
-  it('uses the first host that responds, and fails if none responds', async () => {
+describe('database URL with several hosts', () => {
+  it('connects to the first host that responds, and fails if no host responds', async () => {
     await using created = await createTestDatabase();
     const { host } = new URL(created.url);
     const open = (hosts: string) =>

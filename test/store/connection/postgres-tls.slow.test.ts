@@ -71,15 +71,12 @@ async function select(statement: string, url: string): Promise<readonly Record<s
 
 const encrypted = 'select ssl, version from pg_stat_ssl where pid = pg_backend_pid()';
 
-describe('a connection with sslmode=verify-full', () => {
-  it.each(['127.0.0.1', 'localhost'])(
-    'is established with encryption if %s is a name in the certificate',
-    async (host) => {
-      expect(await select(encrypted, urlWith({}, host))).toEqual([
-        { ssl: true, version: expect.stringMatching(/^TLSv1\.[23]$/) as unknown },
-      ]);
-    },
-  );
+describe('connection with sslmode=verify-full', () => {
+  it.each(['127.0.0.1', 'localhost'])('is encrypted if the certificate contains the host %s', async (host) => {
+    expect(await select(encrypted, urlWith({}, host))).toEqual([
+      { ssl: true, version: expect.stringMatching(/^TLSv1\.[23]$/) as unknown },
+    ]);
+  });
 
   it('is rejected if the certificate is for another host', async () => {
     const refused = await failure(urlWith({}, '127.0.0.2'));
@@ -88,7 +85,7 @@ describe('a connection with sslmode=verify-full', () => {
     expect(refused.remedy).toContain('a name that the certificate of the server has');
   });
 
-  it('is rejected if only another authority or the public authorities are trusted', async () => {
+  it('is rejected if the certificate authority is not trusted', async () => {
     const untrustedAuthority = await failure(urlWith({ sslrootcert: file('client.pem') }));
     expect(untrustedAuthority).toMatchObject({ code: 'STORE_TLS_REFUSED', retry: 'park' });
     const unknown = await failure(urlWith({ sslrootcert: '' }));
@@ -101,7 +98,7 @@ describe('a connection with sslmode=verify-full', () => {
     }
   });
 
-  it('is rejected if the file of the authority is missing or not a certificate', async () => {
+  it('is rejected if the CA file is missing or damaged', async () => {
     const missing = await failure(urlWith({ sslrootcert: '/nowhere/ca.pem' }));
     expect(missing).toMatchObject({ code: 'STORE_URL_INVALID', retry: 'fatal' });
     expect(missing.message).toBe(
@@ -112,7 +109,7 @@ describe('a connection with sslmode=verify-full', () => {
     expect(await failure(urlWith({ sslrootcert: damaged }))).toMatchObject({ retry: expect.anything() as unknown });
   });
 
-  it('sends the client certificate to a server that requests one', async () => {
+  it('sends the client certificate if the server requests one', async () => {
     const clientCertificate = { sslcert: file('client.pem'), sslkey: file('client-key.pem') };
     expect(await select(encrypted, urlWith(clientCertificate, '127.0.0.1', 'certified'))).toMatchObject([
       { ssl: true },
@@ -122,13 +119,13 @@ describe('a connection with sslmode=verify-full', () => {
   });
 });
 
-it('a server that accepts only encrypted connections rejects an unencrypted one, and the error has a remedy', async () => {
+it('Postgres that requires TLS rejects sslmode=disable, and the error has a remedy', async () => {
   const plain = await failure(urlWith({ sslmode: 'disable', sslrootcert: '' }));
   expect(plain).toMatchObject({ code: 'STORE_LOGIN_REFUSED', retry: 'park', exitCode: 77 });
   expect(plain.remedy).toContain('sslmode=verify-full');
 });
 
-it('a server without TLS is rejected if the URL requires it', async () => {
+it('connection to a server without TLS is rejected if the URL requires TLS', async () => {
   const url = new URL(process.env['TEST_POSTGRES_URL'] ?? '');
   url.searchParams.set('sslmode', 'verify-full');
   const refused = await failure(url.href);
@@ -146,7 +143,7 @@ async function failure(url: string): Promise<IndexerError> {
   throw new Error('the connection was made');
 }
 
-it('an indexer encrypts all its connections, including the connection that holds the writer lock', async () => {
+it('indexer encrypts all database connections, including the writer lock connection', async () => {
   const sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
   try {
     generateHistory(sandbox.ledger, { seed: 5, updates: 50 });

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { databaseLabel } from '../../../src/store/connection/hosts.ts';
 import { opOfText } from '../../../src/store/connection/query-timing.ts';
 
-describe('the purpose of the query', () => {
+describe('opOfText()', () => {
   it.each([
     ['select 1', 'read'],
     ['\n  SELECT set_config($1, $2, false)', 'session'],
@@ -19,19 +19,19 @@ describe('the purpose of the query', () => {
     ['create view v as select 1', 'ddl'],
     ['comment on table t is null', 'ddl'],
     ['', 'ddl'],
-  ])('%j is %s', (text, op) => {
+  ])('classifies %j as %s', (text, op) => {
     expect(opOfText(text)).toBe(op);
   });
 });
 
-describe('the database label', () => {
+describe('databaseLabel()', () => {
   it.each([
     ['postgres://user:pa@ss/word@db:5432/ledger?sslmode=require', 'db:5432/ledger'],
     ['postgresql://db/ledger', 'db/ledger'],
     ['postgres://user@h1:5432,h2:5432/ledger', 'h1:5432,h2:5432/ledger'],
     ['postgres://user:secret@db', 'db'],
     ['another text with a secret', ''],
-  ])('of %s is %s', (url, label) => {
+  ])('shortens %s to "%s"', (url, label) => {
     expect(databaseLabel(url)).toBe(label);
   });
 });

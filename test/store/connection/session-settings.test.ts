@@ -32,19 +32,19 @@ const [server] = await query(process.env['TEST_POSTGRES_URL'] ?? '', 'select pg_
 if (server?.['compiles'] !== true)
   process.stdout.write('this Postgres cannot compile plans: that none is, is sure here\n');
 
-describe('a session of the program', () => {
+describe('database session', () => {
   const limits = { statementTimeoutMs: 60_000, lockTimeoutMs: 30_000, idleInTransactionMs: 60_000, idleSessionMs: 0 };
   const expected = Object.fromEntries(sessionSettings('ledger', limits));
 
   it.each(['jit', 'datestyle', 'enable_nestloop', 'default_transaction_isolation'])(
-    'for reads or writes has its own %s',
+    'sets %s regardless of the database default',
     async (name) => {
       const { rows } = await database.withClient((client) => client.query<Record<string, string>>(`show ${name}`));
       expect(Object.values(rows[0] ?? {})).toEqual([expected[name]]);
     },
   );
 
-  it('with the writer lock has its own settings', async () => {
+  it('sets jit, datestyle and timeouts for the writer lock connection', async () => {
     const lock = await openLockConnection(database, 5_000);
     try {
       const { rows } = await lock.client.query<Record<string, string>>(

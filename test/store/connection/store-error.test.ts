@@ -33,15 +33,15 @@ async function failure(of: Database, sql: string): Promise<unknown> {
     );
 }
 
-describe('a value that is too long for an index', () => {
+describe('value too long for an index', () => {
   /** A text that Postgres cannot compress enough to fit into an index row. */
   const text = (length: number): string =>
     `(select string_agg(md5(i::text), '') from generate_series(1, ${Math.ceil(length / 32)}) i)`;
   it.each([
-    ['of three thousand bytes', text(3_200), 'public.notes_by_text'],
+    ['3,200 bytes', text(3_200), 'public.notes_by_text'],
     // Postgres does not name the index.
-    ['of twenty thousand bytes', text(20_000), undefined],
-  ])('%s is reported as a limit of the index instead of an error in the data', async (_, value, index) => {
+    ['20,000 bytes', text(20_000), undefined],
+  ])('is reported as STORE_INDEX_LIMIT with %s', async (_, value, index) => {
     await database.withClient((client) =>
       client.query('create table notes (note text); create index notes_by_text on notes (note)'),
     );
@@ -53,7 +53,7 @@ describe('a value that is too long for an index', () => {
   });
 });
 
-describe('an error of Citus', () => {
+describe('Citus error', () => {
   it.each([
     [
       '08006',
@@ -67,7 +67,7 @@ describe('an error of Citus', () => {
     ['XX000', 'terminating connection due to administrator command', undefined],
     ['XX000', 'the database system is shutting down', undefined],
     ['XX000', 'failed to complete COPY on a secret', undefined],
-  ])('with SQLSTATE %s that begins "%s" is reported as a lost worker', async (sqlstate, message, worker) => {
+  ])('is reported as a lost worker: SQLSTATE %s, "%s"', async (sqlstate, message, worker) => {
     const error = await failure(
       database,
       `do $$ begin raise exception '${message}' using errcode = '${sqlstate}'; end $$`,
@@ -79,7 +79,7 @@ describe('an error of Citus', () => {
   });
 
   it.each(['complex joins are only supported when all of a secret', 'cannot push down this subquery of a secret'])(
-    'that begins "%s" is not reported as a bug, and has a remedy',
+    'is reported as STORE_WORKERS_REFUSED: "%s"',
     async (message) => {
       const error = await failure(database, `do $$ begin raise exception '${message}' using errcode = '0A000'; end $$`);
       expect(error).toMatchObject({ code: 'STORE_WORKERS_REFUSED', retry: 'fatal', exitCode: 78 });
@@ -88,7 +88,7 @@ describe('an error of Citus', () => {
   );
 });
 
-describe('an error of Postgres', () => {
+describe('Postgres error', () => {
   it.each([
     ['08006', 'STORE_UNREACHABLE', 'retry', 69],
     ['57P01', 'STORE_UNREACHABLE', 'retry', 69],
@@ -121,7 +121,7 @@ describe('an error of Postgres', () => {
     ['28000', 'STORE_LOGIN_REFUSED', 'park', 77],
     ['3D000', 'STORE_DATABASE_MISSING', 'park', 78],
     ['XX000', 'STORE_FAILED', 'park', 70],
-  ])('with SQLSTATE %s is %s, class %s, exit code %i', async (sqlstate, code, retry, exitCode) => {
+  ])('is mapped from SQLSTATE %s to %s, retry class %s, exit code %i', async (sqlstate, code, retry, exitCode) => {
     const raise = `do $$ begin raise exception 'a secret' using errcode = '${sqlstate}', detail = 'a secret',
       hint = 'a secret', table = 'contracts', constraint = 'contracts_pkey'; end $$`;
     const error = await failure(database, raise);
@@ -134,7 +134,7 @@ describe('an error of Postgres', () => {
     expect(inspect(error, { depth: 9 })).not.toContain('a secret');
   });
 
-  it('names the object on which the role has no right', async () => {
+  it('names the object for which the role lacks a right', async () => {
     const error = await failure(database, 'set role pg_signal_backend; select from pg_authid');
     expect(error).toHaveProperty('message', 'the role may not do this (SQLSTATE 42501, table pg_authid)');
   });
@@ -149,7 +149,7 @@ describe('an error of Postgres', () => {
   });
 });
 
-describe('a session that is rejected before it begins', () => {
+describe('login error', () => {
   /** Responds to each startup like a pooler that cannot reach its server. */
   async function refusing(sqlstate: string, message: string): Promise<{ readonly url: string; close: () => void }> {
     const fields = { S: 'FATAL', V: 'FATAL', C: sqlstate, M: message };
@@ -186,7 +186,7 @@ describe('a session that is rejected before it begins', () => {
       'STORE_LOGIN_REFUSED',
       /user/,
     ],
-  ])('with %s and "%s" is reported as %s', async (sqlstate, message, code, remedy) => {
+  ])('is mapped from SQLSTATE %s and "%s" to %s', async (sqlstate, message, code, remedy) => {
     const pooler = await refusing(sqlstate, message);
     const refused = open(pooler.url);
     const error = (await failure(refused, 'select 1')) as IndexerError;
@@ -197,7 +197,7 @@ describe('a session that is rejected before it begins', () => {
   });
 });
 
-describe('an error of the connection', () => {
+describe('connection error', () => {
   it('contains host, port and errno, but not the password', async () => {
     const free = createServer();
     await new Promise<void>((resolve) => free.listen(0, '127.0.0.1', resolve));
@@ -211,7 +211,7 @@ describe('an error of the connection', () => {
     expect(inspect(error, { depth: 9 })).not.toContain('hunter2');
   });
 
-  it('distinguishes a missing database from an unreachable server', async () => {
+  it('has code STORE_DATABASE_MISSING if the database does not exist', async () => {
     const url = new URL(server.url);
     url.pathname = '/no_such_database';
     const missing = open(url.href);
@@ -219,7 +219,7 @@ describe('an error of the connection', () => {
     await missing.close();
   });
 
-  it('says that the server has no TLS if the URL requires TLS', async () => {
+  it('has code STORE_TLS_REFUSED if the URL requires TLS and the server has no TLS', async () => {
     const url = new URL(server.url);
     url.searchParams.set('sslmode', 'verify-full');
     const plain = open(url.href);
@@ -233,11 +233,11 @@ describe('an error of the connection', () => {
     'timeout exceeded when trying to connect',
     'Client has encountered a connection error and is not queryable',
     'Cannot use a pool after calling end on the pool',
-  ])('without a code is retried: %s', (message) => {
+  ])('is retried if it has no code: %s', (message) => {
     expect(toStoreError(new Error(message))).toMatchObject({ code: 'STORE_UNREACHABLE', retry: 'retry' });
   });
 
-  it('is not reported for a TypeError, which is a bug in the program', () => {
+  it('is not assumed for a TypeError, which is reported as UNEXPECTED', () => {
     expect(toStoreError(new TypeError('connection is undefined'))).toMatchObject({
       code: 'UNEXPECTED',
       retry: 'fatal',

@@ -16,9 +16,9 @@ function refused(url: string, schema = 'ledger'): IndexerError | undefined {
   }
 }
 
-describe('a password that is not percent-encoded', () => {
+describe('database URL password without percent-encoding', () => {
   it.each(['p@ss/w:or#d%?&', 'Sec@ret9/abc', 'Sec/ret9', 'pa#ss', 'Sec?ret9', 'Sec/@ret9', 'a[b/c'])(
-    'is rejected without a part of it: %s',
+    'is rejected with an error that does not contain the password: %s',
     (password) => {
       const error = refused(`postgres://pct:${password}@db.example:5432/ledger`);
       expect(error).toMatchObject({
@@ -36,7 +36,7 @@ describe('a password that is not percent-encoded', () => {
     'postgres://u:p@[::1]:5432/ledger',
     'postgres:///ledger?host=/tmp&user=a@b',
     'postgresql://u@/ledger',
-  ])('is not suspected in %s', (url) => {
+  ])('is not reported for %s', (url) => {
     expect(refused(url)).toBeUndefined();
   });
 });
@@ -51,7 +51,7 @@ it.each([
   ],
   ['postgres://u@db/db?schema=public', /^schema .* is not read: the schema here is "ledger"/, /set POSTGRES_SCHEMA/],
   ['postgres://u@db/db?search_path=x', /^search_path .* is not read/, /set POSTGRES_SCHEMA/],
-])('%s is rejected', (url, message, remedy) => {
+])('openDatabase() rejects %s', (url, message, remedy) => {
   expect(refused(url)).toMatchObject({
     code: 'STORE_URL_INVALID',
     message: expect.stringMatching(message) as unknown,
@@ -59,14 +59,14 @@ it.each([
   });
 });
 
-it('a schema in the URL is accepted if it equals the configured schema', () => {
+it('openDatabase() accepts a schema parameter equal to the configured schema', () => {
   expect(refused('postgres://u@db/db?schema=ledger')).toBeUndefined();
 });
 
 it.each([
   [(name: string) => `${name}/`, /remove the slash at the end/],
   [(name: string) => name.toUpperCase(), /names in Postgres are case-sensitive/],
-])('a missing database is reported with its name and the likely mistake in the name', async (mistyped, remedy) => {
+])('missing database is reported with its name and the likely mistake in the name', async (mistyped, remedy) => {
   await using created = await createTestDatabase();
   const url = new URL(created.url);
   const name = mistyped(url.pathname.slice(1));

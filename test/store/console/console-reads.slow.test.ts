@@ -34,8 +34,8 @@ afterAll(async () => {
 const one = async (statement: string): Promise<string | null | undefined> =>
   (await reads.ask(statement, bounds, never)).rows[0]?.[0];
 
-describe('the login of the query page', () => {
-  it('is read-only, and is created in an embedded database', async () => {
+describe('query page login', () => {
+  it('is created with read-only rights', async () => {
     expect(await one('select session_user')).toBe(`${schema}_console`);
     expect(await one('select count(*) from updates')).toBe('0');
     await expect(one("select pg_read_file('PG_VERSION')")).rejects.toMatchObject({ code: 'QUERY_REFUSED' });
@@ -43,14 +43,18 @@ describe('the login of the query page', () => {
     await expect(one('with gone as (delete from contracts returning 1) select 1')).rejects.toThrow();
   });
 
-  it('is rejected if it is a superuser and none is created', async () => {
+  it('is rejected if it is a superuser', async () => {
     await refusesAt(created.url, /is a superuser/);
   });
 
   it.each([
     ['may write', `grant insert on ${schema}.contracts to ROLE`, /may change .*contracts/],
     ['may become a role that may write', `grant ${schema}_group to ROLE`, /may change .*contracts/],
-    ['sees secrets', `create policy seen on ${schema}.webhook_secrets for select to ROLE using (true)`, /sees secrets/],
+    [
+      'may read secrets',
+      `create policy seen on ${schema}.webhook_secrets for select to ROLE using (true)`,
+      /sees secrets/,
+    ],
     ['bypasses row security', 'alter role ROLE bypassrls', /bypasses row security/],
     ['may read the activity of all roles', 'grant pg_monitor to ROLE', /member of pg_monitor/],
   ])('is rejected if it %s', async (_, sql, why) => {
@@ -83,13 +87,13 @@ async function refusesAt(url: string, why: RegExp): Promise<void> {
   }
 }
 
-describe('a statement', () => {
+describe('query page statement', () => {
   it('is rejected if it is not a single query', async () => {
     for (const text of ['', 'select 1; select 2', 'copy updates to stdout', 'begin', 'select 1\0'])
       await expect(reads.ask(text, bounds, never), text).rejects.toMatchObject({ code: 'QUERY_REFUSED' });
   });
 
-  it('returns as many rows and characters as the limits allow', async () => {
+  it('returns rows and characters up to the limits', async () => {
     const answer = await reads.ask('select n from generate_series(1, 1000) n', bounds, never);
     expect([answer.rows.length, answer.complete, answer.rows.at(-1)]).toEqual([10, false, ['10']]);
     const ten = await reads.ask('select n from generate_series(1, 10) n', bounds, never);
@@ -98,18 +102,18 @@ describe('a statement', () => {
     expect([long.rows.length, long.complete]).toEqual([2, false]);
   });
 
-  it('returns the few rows that fit in the limits', async () => {
+  it('returns four large rows if only four fit in the character limit', async () => {
     const long = "select repeat('x', 1000000) from generate_series(1, 500)";
     const answer = await reads.ask(long, { rows: 1_000, characters: 4_000_000 }, never);
     expect([answer.rows.length, answer.complete]).toEqual([4, false]);
   });
 
-  it('has a lower limit with less memory, so that fifteen simultaneous results use at most half of the heap', () => {
+  it('has a result size limit that depends on the heap size', () => {
     const mebibyte = 1024 ** 2;
     expect([96, 384, 1_920, 8_192].map((heap) => largestAnswer(heap * mebibyte) / mebibyte)).toEqual([3, 12, 64, 64]);
   });
 
-  it('ends in the program and in the database at its time limit, and when a user stops it', async () => {
+  it('returns 504 at the time limit, and is cancelled in Postgres when the client stops it', async () => {
     const page = new ConsolePage({
       reads: { ...reads, explain: () => Promise.reject(new Error('nobody asks')) },
       readsOf: () => {
@@ -137,7 +141,7 @@ describe('a statement', () => {
     await waitFor('it runs no more', async () => ((await running()) === 0 ? true : undefined));
   });
 
-  it('releases its locks', async () => {
+  it('releases advisory locks when it ends', async () => {
     expect(await one('select 1')).toBe('1');
     // By default, the login of the query page may not call this function.
     await query(created.url, `grant execute on function pg_advisory_lock(bigint) to ${schema}_console`);
@@ -159,13 +163,13 @@ describe('a statement', () => {
   });
 });
 
-it('names are searched literally, whatever they contain', async () => {
+it('query page name search treats quotes and wildcards literally', async () => {
   for (const text of ["'", '%', String.raw`\ `, '_', "x' union select 'a', 'b', 1 --"])
     expect((await reads.search(text, never)).rows, text).toEqual([]);
 });
 
 // This is the last test, because it gives the login another password.
-it('a huge result is cancelled while it arrives', async () => {
+it('query page cancels a result that exceeds the size limit', async () => {
   // The first rows are short, so that many are fetched at once.
   const huge = "select repeat('x', case when n <= 10 then 1 else 1000000 end) from generate_series(1, 500) n";
   const patient = openConsoleReads({ url: created.url, schema, statementTimeoutMs: 60_000, makeReader: true });

@@ -20,25 +20,28 @@ afterAll(() => database.drop());
 
 const namesIn = (list = ''): readonly string[] => list.split(',').map((name) => name.trim().replaceAll('"', ''));
 
-describe('the entries of the tables', () => {
-  it('include every table (a new table needs an entry in src/store/tables)', () => {
+describe('storedTables', () => {
+  it('contains every table (a new table needs an entry in src/store/tables)', () => {
     expect(Object.keys(storedTables).toSorted()).toEqual([...columns.keys()].toSorted());
   });
 
-  it.each(Object.entries(storedTables))('name existing columns of %s', (table, { writer, redactor, limited }) => {
-    const named = [writer?.update, redactor?.update, typeof limited === 'object' ? limited.columns : undefined]
-      .filter((list) => list !== undefined)
-      .flatMap(namesIn);
-    expect(named.filter((name) => !(columns.get(table) ?? []).includes(name))).toEqual([]);
-  });
+  it.each(Object.entries(storedTables))(
+    'contains only existing columns of %s',
+    (table, { writer, redactor, limited }) => {
+      const named = [writer?.update, redactor?.update, typeof limited === 'object' ? limited.columns : undefined]
+        .filter((list) => list !== undefined)
+        .flatMap(namesIn);
+      expect(named.filter((name) => !(columns.get(table) ?? []).includes(name))).toEqual([]);
+    },
+  );
 
-  it('distribute or delete rows by offset only if the table has an offset', () => {
+  it('uses the column offset only for tables with this column', () => {
     const byOffset = tablesWhere(({ nodes, goesBack }) => nodes === 'by offset' || goesBack === true);
     expect(byOffset.length).toBeGreaterThan(10);
     expect(byOffset.filter((table) => !(columns.get(table) ?? []).includes('offset'))).toEqual([]);
   });
 
-  it('say that only the owner writes some tables', () => {
+  it('restricts writes to the owner for the expected tables', () => {
     const readOnly = tablesWhere(({ writer, redactor }) => writer === undefined && redactor === undefined);
     expect(readOnly).toEqual([
       'typed_views',

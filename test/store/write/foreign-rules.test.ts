@@ -49,10 +49,10 @@ async function refusal(payload: frames.JsonRecord, witness = 'alice::1220'): Pro
 
 const words = Array.from({ length: 150_000 }, (_, n) => `w${String(n)}`).join(' ');
 
-describe('a valid update', () => {
+describe('valid update', () => {
   it.each([
     [
-      'an index of its words',
+      'a full-text index',
       `create index theirs on ledger.contracts using gin (to_tsvector('simple', payload ->> 'note'))`,
       { note: words },
       '54000',
@@ -68,7 +68,7 @@ describe('a valid update', () => {
       'drop index concurrently ledger.theirs',
     ],
     [
-      'a condition of an index',
+      'a partial index',
       `create index theirs on ledger.contracts ("offset") where (payload ->> 'amount')::numeric > 1`,
       { amount: 'ten' },
       '22P02',
@@ -94,7 +94,7 @@ describe('a valid update', () => {
       'drop trigger theirs on ledger.contracts',
     ],
   ])(
-    'that is rejected by %s is not reported as invalid',
+    'is reported as STORE_CONSTRAINT if %s rejects the update',
     async (_what, statement, payload, sqlstate, name, removal) => {
       await query(created.url, statement);
       const error = await refusal(payload);
@@ -108,7 +108,7 @@ describe('a valid update', () => {
     },
   );
 
-  it('is not reported as invalid if several foreign rules may have rejected it, and the error omits indexes of `index create`', async () => {
+  it('is reported with a remedy for each foreign index, but not for indexes of index create', async () => {
     const { name, definition } = payloadIndex(`payload ->> 'owner'`, 'spgist');
     await query(
       created.url,
@@ -126,12 +126,12 @@ describe('a valid update', () => {
   });
 });
 
-it('a value that no column can store is reported as an error in the update, even if the tables have foreign rules', async () => {
+it('invalid value is reported as STORE_DATA_REFUSED even if the tables have foreign rules', async () => {
   await query(created.url, `create index theirs on ledger.contracts (((payload ->> 'amount')::numeric))`);
   const error = await refusal({ amount: '10' }, `Eve${String.fromCharCode(0)}::1220`);
   expect(error).toMatchObject({ code: 'STORE_DATA_REFUSED', retry: 'park', exitCode: 65 });
 });
 
-it('tables of the migrations have no foreign rules', async () => {
+it('foreignRules() returns nothing for the migrated tables', async () => {
   expect(await foreignRules(database)).toEqual([]);
 });

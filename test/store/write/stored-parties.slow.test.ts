@@ -25,7 +25,7 @@ async function store(schema: string, pk: number, lists: Lists): Promise<void> {
   await query(schemas.url, `insert into ${schema}.contract_parties values (${pk}, ${values})`);
 }
 
-it('a session loads the newest party sets, up to the last byte of the limit', async () => {
+it('loadDictionary() loads the newest party sets up to exactly the size limit', async () => {
   const [long, filling] = thatFillTheLimit() as [Lists, Lists];
   const database = await schemas.migrated('exact');
   await store('exact', 1, [['before'], [], []]);
@@ -36,7 +36,7 @@ it('a session loads the newest party sets, up to the last byte of the limit', as
   expect(contractParties.number(['before'], [], [])).toBe(4);
 });
 
-it('a session does not load a party set that exceeds the limit by one byte', async () => {
+it('loadDictionary() skips a party set that exceeds the size limit by one byte', async () => {
   const [long, filling] = thatFillTheLimit() as [Lists, Lists];
   const database = await schemas.migrated('beyond');
   await store('beyond', 1, long);
@@ -45,7 +45,7 @@ it('a session does not load a party set that exceeds the limit by one byte', asy
   expect(contractParties.number(...long)).toBe(3);
 });
 
-it('a session loads no party sets if the newest one is too large, and still assigns the next number', async () => {
+it('loadDictionary() loads no party sets if the newest is too large, and keeps the numbering', async () => {
   const database = await schemas.migrated('large');
   await store('large', -1, [['staged'], [], []]);
   await store('large', 1, [['before'], [], []]);
