@@ -38,30 +38,30 @@ export function startChild({ file, args = [], nodeArgs = [], env = {} }: ChildOp
     detached: true,
   });
   const lines: string[] = [];
-  const remember = (chunk: Buffer): void => {
+  const keepLines = (chunk: Buffer): void => {
     lines.push(...chunk.toString().split('\n').filter(Boolean));
     lines.splice(0, lines.length - keptLines);
   };
-  child.stdout?.on('data', remember);
-  child.stderr?.on('data', remember);
-  const exited = once(child, 'exit');
-  const stop = onExit(() => end(child, exited));
-  const died = exited.then(([code, signal]) => {
+  child.stdout?.on('data', keepLines);
+  child.stderr?.on('data', keepLines);
+  const whenExited = once(child, 'exit');
+  const stop = onExit(() => end(child, whenExited));
+  const whenDied = whenExited.then(([code, signal]) => {
     throw new Error(`${path} ended (${String(code ?? signal)}):\n${lines.join('\n')}`);
   });
-  died.catch(() => undefined);
-  return { process: child, pid: child.pid ?? 0, lastLines: () => lines.join('\n'), died, stop };
+  whenDied.catch(() => undefined);
+  return { process: child, pid: child.pid ?? 0, lastLines: () => lines.join('\n'), died: whenDied, stop };
 }
 
-async function end(child: ChildProcess, exited: Promise<unknown>): Promise<void> {
+async function end(child: ChildProcess, whenExited: Promise<unknown>): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   child.kill('SIGTERM');
   const timer = setTimeout(() => child.kill('SIGKILL'), timeLimitMs);
-  await exited;
+  await whenExited;
   clearTimeout(timer);
 }
 
-interface Kinded {
+interface TypedMessage {
   readonly kind: string;
 }
 
@@ -69,26 +69,26 @@ interface Kinded {
  * Resolves to the newest message of a kind; if none has arrived, to the next one. Rejects if the process ends without
  * being stopped.
  */
-export type MessageBy<M extends Kinded> = <K extends M['kind']>(kind: K) => Promise<Extract<M, { kind: K }>>;
+export type MessageOfKind<M extends TypedMessage> = <K extends M['kind']>(kind: K) => Promise<Extract<M, { kind: K }>>;
 
 /** Collects the messages of a process. Call it before the process can send messages. */
-export function messagesOf<M extends Kinded>(child: Child): MessageBy<M> {
-  const come = new Map<string, M>();
-  const waiting = new Map<string, (message: M) => void>();
+export function messagesOf<M extends TypedMessage>(child: Child): MessageOfKind<M> {
+  const receivedMessages = new Map<string, M>();
+  const pendingMessages = new Map<string, (message: M) => void>();
   child.process.on('message', (message) => {
-    const known = message as M;
-    come.set(known.kind, known);
-    waiting.get(known.kind)?.(known);
+    const receivedMessage = message as M;
+    receivedMessages.set(receivedMessage.kind, receivedMessage);
+    pendingMessages.get(receivedMessage.kind)?.(receivedMessage);
   });
   return async <K extends M['kind']>(kind: K) => {
-    const found =
-      come.get(kind) ??
+    const waitingMessages =
+      receivedMessages.get(kind) ??
       (await Promise.race([
         child.died,
         new Promise<M>((resolve) => {
-          waiting.set(kind, resolve);
+          pendingMessages.set(kind, resolve);
         }),
       ]));
-    return found as Extract<M, { kind: K }>;
+    return waitingMessages as Extract<M, { kind: K }>;
   };
 }

@@ -3,14 +3,20 @@
  * given one.
  */
 import type { Child } from './child.ts';
-import { measured, type Cost } from './figures/cost.ts';
-import { complaint, digestOf, type Digest } from './figures/digest.ts';
-import { weighed, type Weight, type WeighWhen } from './figures/weight.ts';
+import { startCost, type Cost } from './figures/cost.ts';
+import { digestDifference, digestOf, type Digest } from './figures/digest.ts';
+import { startWeighing, type Weight, type MeasureMoment } from './figures/weight.ts';
 import { startIndexerProcess, type Variant } from './indexer-process.ts';
-import { migrated, schema, type RunDatabase, type Server } from './postgres.ts';
+import { migrateSchema, schema, type RunDatabase, type Server } from './postgres.ts';
 import { peakRssMiB } from './figures/process-cpu.ts';
-import { eventsUpTo, expectedAfter, openingTransactions, type Expected, type Profile } from './replay/profiles.ts';
-import { reached, type Sample } from './progress.ts';
+import {
+  eventsUpTo,
+  expectedAfter,
+  openingTransactions,
+  type ExpectedCounts,
+  type Profile,
+} from './replay/profiles.ts';
+import { waitForGoal, type Sample } from './progress.ts';
 import type { Recording } from './replay/recording.ts';
 import { startReplay, type Replay } from './replay/replay.ts';
 
@@ -25,11 +31,11 @@ export interface IngestOptions {
   /** Database that is copied for the run; default: an empty one. */
   readonly template?: RunDatabase;
   /** Counts of the template, which are added to those of the profile. */
-  readonly preloaded?: Pick<Expected, 'contracts' | 'active'>;
+  readonly preloaded?: Pick<ExpectedCounts, 'contracts' | 'active'>;
   readonly reference?: Digest;
   readonly cpuProfile?: string | undefined;
   /** Set to measure the storage and log of the run. */
-  readonly weigh?: WeighWhen;
+  readonly weigh?: MeasureMoment;
   /** Set to skip the comparison of the contents, but not the check that the run is complete. */
   readonly unchecked?: boolean;
   /** Runs concurrently with the measurement. */
@@ -55,7 +61,7 @@ export async function runIngest(
   const frames = openingTransactions(profile) + transactions;
   const database = await server.createDatabase(template);
   // Another build migrates the database to its own schema.
-  if (variant.program === undefined && template === undefined) await migrated(database, variant.env);
+  if (variant.program === undefined && template === undefined) await migrateSchema(database, variant.env);
   const replay = await startReplay({ updates: { path: recording.path, frames }, ledgerEnd: frames });
   const indexer = startIndexerProcess({
     variant,
@@ -65,9 +71,9 @@ export async function runIngest(
     cpuProfile: options.cpuProfile,
   });
   try {
-    const { weigh, ...run } = await measuredRun(options, { database, replay, indexer, frames });
+    const { weigh: finishWeighing, ...run } = await measuredRun(options, { database, replay, indexer, frames });
     await indexer.stop();
-    const weight = await weigh?.();
+    const weight = await finishWeighing?.();
     const error = await checked(options, database);
     await keep?.(database);
     return { ...run, weight, error };
@@ -78,50 +84,60 @@ export async function runIngest(
   }
 }
 
-interface Parts {
+interface RunParts {
   readonly database: RunDatabase;
   readonly replay: Replay;
   readonly indexer: Child;
   readonly frames: number;
 }
 
-async function measuredRun(options: IngestOptions, { database, replay, indexer, frames }: Parts) {
-  const { server, profile, weigh: when } = options;
+async function measuredRun(options: IngestOptions, { database, replay, indexer, frames }: RunParts) {
+  const { server, profile, weigh: measureMoment } = options;
   const watched = { server, node: indexer.pid, replay: replay.pid };
   const first = await Promise.race([replay.message('first'), indexer.died]);
-  const totalCost = measured(watched);
-  const weigh = when === undefined ? undefined : await weighed({ server, url: database.url, schema, when });
-  const disturbed = options.disturb?.(indexer, database.url);
-  let steady: { readonly cost: () => Cost; readonly from: number } | undefined;
-  const last = await reached(database.url, indexer, {
+  const totalCost = startCost(watched);
+  const finishWeighing =
+    measureMoment === undefined
+      ? undefined
+      : await startWeighing({ server, url: database.url, schema, when: measureMoment });
+  const disturbance = options.disturb?.(indexer, database.url);
+  let steadyWindow: { readonly cost: () => Cost; readonly from: number } | undefined;
+  const last = await waitForGoal(database.url, indexer, {
     checkpoint: frames,
     onSample: (sample) => {
-      const early = Number(sample.at - first.at) / 1e6 < warmUpMs;
-      if (!early && steady === undefined) steady = { cost: measured(watched), from: sample.reached };
+      const isWarmUp = Number(sample.at - first.at) / 1e6 < warmUpMs;
+      if (!isWarmUp && steadyWindow === undefined) steadyWindow = { cost: startCost(watched), from: sample.reached };
       options.onSample?.(sample, indexer);
     },
   });
   const cost = totalCost();
-  await disturbed;
+  await disturbance;
   const { events } = expectedAfter(profile, options.transactions);
-  const rest = steady === undefined ? 0 : events - eventsUpTo(profile, steady.from);
+  const openingEvents = steadyWindow === undefined ? 0 : events - eventsUpTo(profile, steadyWindow.from);
   return {
     ...cost,
     seconds: Number(last.at - first.at) / 1e9,
     events,
     // A rate over less than a third of the events would not be meaningful.
-    steady: steady === undefined || rest < events / 3 ? undefined : { events: rest, cost: steady.cost() },
+    steady:
+      steadyWindow === undefined || openingEvents < events / 3
+        ? undefined
+        : { events: openingEvents, cost: steadyWindow.cost() },
     peakRssMiB: peakRssMiB(indexer.pid),
-    weigh,
+    weigh: finishWeighing,
   };
 }
 
 async function checked(options: IngestOptions, database: RunDatabase): Promise<string | undefined> {
   if (options.unchecked === true) return undefined;
   const expected = expectedAfter(options.profile, options.transactions);
-  const { contracts = 0, active = 0 } = options.preloaded ?? {};
-  const both = { ...expected, contracts: expected.contracts + contracts, active: expected.active + active };
+  const { contracts = 0, active: activeCount = 0 } = options.preloaded ?? {};
+  const expectedTotals = {
+    ...expected,
+    contracts: expected.contracts + contracts,
+    active: expected.active + activeCount,
+  };
   // Another build may have another schema, so only the counts can be compared.
   const reference = options.variant.program === undefined ? options.reference : undefined;
-  return complaint(await digestOf(database.url), both, reference);
+  return digestDifference(await digestOf(database.url), expectedTotals, reference);
 }

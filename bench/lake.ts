@@ -10,12 +10,12 @@ import type { Client } from 'pg';
 import { startChild } from './child.ts';
 import { onExit, runToEnd } from './cleanup.ts';
 import { peakRssMiB, processCpu } from './figures/process-cpu.ts';
-import { say } from './figures/terminal.ts';
+import { printStatus } from './figures/terminal.ts';
 import { prepareOutputs } from './indexer-process.ts';
 import { runIngest } from './ingest.ts';
 import { hashInDuckDb, hashInHyparquet, hashInPostgres, type LakeManifest, readManifest } from './lake/compare.ts';
 import { measureBookkeeping } from './lake/bookkeeping.ts';
-import { crashAfterEach, crashInChain, type Crashes } from './lake/crashes.ts';
+import { crashAfterEach, crashInChain, type CrashCounts } from './lake/crashes.ts';
 import { help, readLakeOptions, type LakeOptions } from './lake/options.ts';
 import { explore, openServer, schema, withClient, type RunDatabase, type Server } from './postgres.ts';
 import { expectedAfter, profileNamed } from './replay/profiles.ts';
@@ -28,7 +28,7 @@ interface Exported {
   readonly rows: number;
 }
 
-interface Compared {
+interface TableComparison {
   readonly tables: number;
   readonly equal: number;
   readonly readers: readonly string[];
@@ -43,16 +43,16 @@ const profile = profileNamed('default');
 const crashRows = { small: 500, large: 25_000 } as const;
 
 /** Indexes the recording with the program, and runs `work` with the finished database. */
-async function indexed(
+async function indexLedger(
   server: Server,
   options: LakeOptions,
   transactions: number,
-  use: (database: RunDatabase) => Promise<void>,
+  callback: (database: RunDatabase) => Promise<void>,
 ) {
-  const recording = updatesRecording({ folder: options.cache, profile, count: transactions, say });
-  say(`indexing ${String(transactions)} transactions`);
+  const recording = updatesRecording({ folder: options.cache, profile, count: transactions, say: printStatus });
+  printStatus(`indexing ${String(transactions)} transactions`);
   const variant = { name: 'as shipped', env: {} };
-  const run = await runIngest({ server, profile, recording, transactions, variant, unchecked: true }, use);
+  const run = await runIngest({ server, profile, recording, transactions, variant, unchecked: true }, callback);
   if (run.error !== undefined) throw new Error(run.error);
 }
 
@@ -60,37 +60,41 @@ async function indexed(
 async function exported(databaseUrl: string, dir: string): Promise<Exported> {
   const file = join(dirname(dirname(fileURLToPath(import.meta.url))), 'src', 'main.js');
   const env = { DATABASE_URL: databaseUrl, POSTGRES_SCHEMA: schema };
-  const began = performance.now();
+  const startMs = performance.now();
   const child = startChild({ file, args: ['export', '--to', dir, '--json'], env });
   let [rssMiB, micros]: (number | undefined)[] = [];
   const sampling = setInterval(() => {
     rssMiB = peakRssMiB(child.pid) ?? rssMiB;
     micros = processCpu(child.pid) ?? micros;
   }, 50);
-  const reason: unknown = await child.died.catch((thrown: unknown) => thrown);
+  const reason: unknown = await child.died.catch((error: unknown) => error);
   clearInterval(sampling);
-  const seconds = (performance.now() - began) / 1000;
+  const seconds = (performance.now() - startMs) / 1000;
   if (child.process.exitCode !== 0) throw reason;
   const manifest = readManifest(dir) as LakeManifest;
-  const rows = manifest.files.reduce((sum, each) => sum + each.rows, 0);
+  const rows = manifest.files.reduce((sum, fileName) => sum + fileName.rows, 0);
   return { seconds, nodeSeconds: micros === undefined ? undefined : micros / 1e6, rssMiB, rows };
 }
 
 /** Checks that tables have the same content in Postgres and in every available reader. */
-async function compared(client: Client, dir: string): Promise<Compared> {
+async function compareTables(client: Client, dir: string): Promise<TableComparison> {
   const manifest = readManifest(dir) as LakeManifest;
   const duck = await duckDb();
-  let equal = 0;
+  let equalTables = 0;
   const tables = Object.keys(manifest.tables);
   for (const table of tables) {
-    say(`comparing ${table}`);
+    printStatus(`comparing ${table}`);
     const expected = await hashInPostgres(client, manifest, table, { storage: schema, explore, typed: 'typed' });
-    const found = [await hashInHyparquet(dir, manifest, table)];
-    if (duck !== undefined) found.push(await hashInDuckDb(duck, dir, manifest, table));
-    if (found.every(({ rows, md5 }) => rows === expected.rows && md5 === expected.md5)) equal += 1;
-    else process.stderr.write(`${table}: ${JSON.stringify({ wanted: expected, found })}\n`);
+    const hashes = [await hashInHyparquet(dir, manifest, table)];
+    if (duck !== undefined) hashes.push(await hashInDuckDb(duck, dir, manifest, table));
+    if (hashes.every(({ rows, md5 }) => rows === expected.rows && md5 === expected.md5)) equalTables += 1;
+    else process.stderr.write(`${table}: ${JSON.stringify({ wanted: expected, found: hashes })}\n`);
   }
-  return { tables: tables.length, equal, readers: ['hyparquet', ...(duck === undefined ? [] : ['duckdb'])] };
+  return {
+    tables: tables.length,
+    equal: equalTables,
+    readers: ['hyparquet', ...(duck === undefined ? [] : ['duckdb'])],
+  };
 }
 
 async function duckDb() {
@@ -98,8 +102,8 @@ async function duckDb() {
     const { DuckDBInstance } = await import('@duckdb/node-api');
     const connection = await (await DuckDBInstance.create(':memory:', { threads: '1' })).connect();
     return async (sql: string) => (await connection.runAndReadAll(sql)).getRowObjectsJson()[0];
-  } catch (thrown) {
-    process.stderr.write(`without DuckDB: ${String(thrown)}\n`);
+  } catch (error) {
+    process.stderr.write(`without DuckDB: ${String(error)}\n`);
     return undefined;
   }
 }
@@ -142,53 +146,56 @@ function figuresOf(
   };
 }
 
-async function measured(server: Server, options: LakeOptions): Promise<object> {
+async function measureLake(server: Server, options: LakeOptions): Promise<object> {
   const { events } = expectedAfter(profile, options.transactions);
   let figures: object | undefined;
-  const crashes: Crashes[] = [];
-  await indexed(server, options, options.transactions, async ({ url }) => {
+  const crashes: CrashCounts[] = [];
+  await indexLedger(server, options, options.transactions, async ({ url }) => {
     const dir = mkdtempSync(join(options.folder, 'lake-'));
     onExit(() => {
       rmSync(dir, { recursive: true, force: true });
     });
     const postgres = await withClient(url, postgresBytes);
-    say('exporting');
+    printStatus('exporting');
     const serverBefore = server.cpu();
     const run = await exported(url, dir);
     const serverMicros = (server.cpu() ?? 0) - (serverBefore ?? 0);
-    const { tables, equal, readers } = await withClient(url, (client) => compared(client, dir));
+    const { tables, equal: equalTables, readers } = await withClient(url, (client) => compareTables(client, dir));
     figures = {
       ...figuresOf(run, serverMicros, events, { lake: bytesOf(dir), postgres }),
       tables,
-      tables_equal: equal,
+      tables_equal: equalTables,
       readers,
     };
-    say(JSON.stringify(figures));
+    printStatus(JSON.stringify(figures));
     rmSync(dir, { recursive: true });
     if (options.crashTransactions > 0) crashes.push(await crashInChain(url, options.folder, crashRows.large));
   });
   if (options.crashTransactions > 0)
-    await indexed(server, options, options.crashTransactions, async ({ url }) => {
+    await indexLedger(server, options, options.crashTransactions, async ({ url }) => {
       crashes.push(await crashAfterEach(url, options.folder, crashRows.small));
     });
   const [cpu] = cpus();
   const machine = `${String(cpus().length)} x ${cpu?.model.trim() ?? '?'}, Node ${process.version}, Postgres ${server.version}`;
   return {
     ...figures,
-    crash_points: sumOf(crashes.map(({ points }) => points)),
-    crash_points_equal: sumOf(crashes.map(({ equal }) => equal)),
+    crash_points: sumOf(crashes.map(({ points: pointCount }) => pointCount)),
+    crash_points_equal: sumOf(crashes.map(({ equal: equalPoints }) => equalPoints)),
     crash_points_in_chain: crashes[0]?.points,
     machine,
   };
 }
 
 function sumOf(numbers: readonly number[]): number | undefined {
-  return numbers.length === 0 ? undefined : numbers.reduce((sum, each) => sum + each, 0);
+  return numbers.length === 0 ? undefined : numbers.reduce((sum, number) => sum + number, 0);
 }
 
-async function indexedAndMeasured(options: LakeOptions): Promise<object> {
-  say('starting Postgres');
-  return await measured(await openServer({ url: options.databaseUrl, folder: options.folder, settings: {} }), options);
+async function indexAndMeasure(options: LakeOptions): Promise<object> {
+  printStatus('starting Postgres');
+  return await measureLake(
+    await openServer({ url: options.databaseUrl, folder: options.folder, settings: {} }),
+    options,
+  );
 }
 
 async function main(): Promise<void> {
@@ -196,9 +203,9 @@ async function main(): Promise<void> {
   if (options === undefined) return void process.stdout.write(help);
   prepareOutputs();
   for (const folder of [options.cache, options.folder]) if (!existsSync(folder)) mkdirSync(folder, { recursive: true });
-  const { made, folder } = options;
-  const figures = made === undefined ? await indexedAndMeasured(options) : await measureBookkeeping(folder, made);
-  say('');
+  const { made: madeLake, folder } = options;
+  const figures = madeLake === undefined ? await indexAndMeasure(options) : await measureBookkeeping(folder, madeLake);
+  printStatus('');
   const text = `${JSON.stringify(figures, null, 2)}\n`;
   process.stdout.write(text);
   if (options.json !== undefined) writeFileSync(options.json, text);

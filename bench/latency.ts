@@ -3,9 +3,9 @@
  */
 import { once } from 'node:events';
 import { startChild } from './child.ts';
-import { measured } from './figures/cost.ts';
+import { startCost } from './figures/cost.ts';
 import { startIndexerProcess, type Variant } from './indexer-process.ts';
-import { migrated, schema, type Server } from './postgres.ts';
+import { migrateSchema, schema, type Server } from './postgres.ts';
 import { openingTransactions, type Profile } from './replay/profiles.ts';
 import type { Recording } from './replay/recording.ts';
 import { startReplay } from './replay/replay.ts';
@@ -39,7 +39,7 @@ export interface LatencyRun {
   readonly updates: number;
 }
 
-interface Observed {
+interface ObservedLatency {
   readonly seenAt: BigInt64Array;
   readonly checkpoints: Float64Array;
   readonly pollMs: number;
@@ -48,27 +48,27 @@ interface Observed {
 /** Measures one run at one pace. */
 export async function runLatency(options: LatencyOptions): Promise<LatencyRun> {
   const { server, profile, recording, variant, updatesPerSecond, seconds } = options;
-  const skipped = openingTransactions(profile) + Math.round(warmUpSeconds * updatesPerSecond);
-  const frames = Math.min(recording.frames, skipped + Math.round(seconds * updatesPerSecond));
-  const database = await migrated(await server.createDatabase());
+  const skippedUpdates = openingTransactions(profile) + Math.round(warmUpSeconds * updatesPerSecond);
+  const frames = Math.min(recording.frames, skippedUpdates + Math.round(seconds * updatesPerSecond));
+  const database = await migrateSchema(await server.createDatabase());
   const replay = await startReplay({ updates: { path: recording.path, frames }, ledgerEnd: frames, updatesPerSecond });
   const args = [database.url, schema, String(frames), String(options.pollPauseMs)];
   const indexer = startIndexerProcess({ variant, ledgerUrl: replay.url, databaseUrl: database.url, start: 'genesis' });
   const observer = startChild({ file: 'observer.js', args });
   try {
-    const cost = measured({ server, node: indexer.pid });
+    const cost = startCost({ server, node: indexer.pid });
     const message = Promise.race([once(observer.process, 'message'), indexer.died, observer.died, replay.died]);
-    const [observed] = (await message) as [Observed];
-    const { nodeCpu, postgresCpu, seconds: elapsed } = cost();
-    const share = (cpu: number | undefined) => (cpu === undefined ? undefined : cpu / 1e6 / elapsed);
+    const [observedLatency] = (await message) as [ObservedLatency];
+    const { nodeCpu, postgresCpu, seconds: elapsedSeconds } = cost();
+    const share = (cpu: number | undefined) => (cpu === undefined ? undefined : cpu / 1e6 / elapsedSeconds);
     const first = await replay.message('first');
     const { microseconds } = await replay.message('sent');
-    const delays = delaysOf(microseconds, first.at, observed, skipped).toSorted((a, b) => a - b);
+    const delays = delaysOf(microseconds, first.at, observedLatency, skippedUpdates).toSorted((a, b) => a - b);
     return {
       p50: percentile(delays, 50),
       p95: percentile(delays, 95),
       p99: percentile(delays, 99),
-      pollMs: observed.pollMs,
+      pollMs: observedLatency.pollMs,
       nodeShare: share(nodeCpu),
       postgresShare: share(postgresCpu),
       updates: delays.length,
@@ -82,17 +82,22 @@ export async function runLatency(options: LatencyOptions): Promise<LatencyRun> {
 }
 
 /** Milliseconds per update. Frame k has offset k + 1. */
-function delaysOf(sent: Float64Array, startedAt: bigint, observed: Observed, skipped: number): Float64Array {
-  const delays = new Float64Array(sent.length - skipped);
-  let seen = 0;
-  for (let frame = 0; frame < sent.length; frame += 1) {
-    while ((observed.checkpoints[seen] ?? Number.POSITIVE_INFINITY) < frame + 1) seen += 1;
-    const visible = Number((observed.seenAt[seen] ?? 0n) - startedAt) / 1e6;
-    if (frame >= skipped) delays[frame - skipped] = visible - (sent[frame] ?? 0) / 1e3;
+function delaysOf(
+  sentTimes: Float64Array,
+  startedAt: bigint,
+  observedLatency: ObservedLatency,
+  skippedUpdates: number,
+): Float64Array {
+  const delays = new Float64Array(sentTimes.length - skippedUpdates);
+  let seenIndex = 0;
+  for (let frame = 0; frame < sentTimes.length; frame += 1) {
+    while ((observedLatency.checkpoints[seenIndex] ?? Number.POSITIVE_INFINITY) < frame + 1) seenIndex += 1;
+    const visibleMs = Number((observedLatency.seenAt[seenIndex] ?? 0n) - startedAt) / 1e6;
+    if (frame >= skippedUpdates) delays[frame - skippedUpdates] = visibleMs - (sentTimes[frame] ?? 0) / 1e3;
   }
   return delays;
 }
 
-function percentile(sorted: Float64Array, percent: number): number {
-  return sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? Number.NaN;
+function percentile(sortedTimes: Float64Array, percent: number): number {
+  return sortedTimes[Math.min(sortedTimes.length - 1, Math.floor((sortedTimes.length * percent) / 100))] ?? Number.NaN;
 }

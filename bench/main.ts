@@ -16,7 +16,7 @@ import { reportOf, writeJson } from './figures/report.ts';
 import { runRounds } from './rounds.ts';
 import { sharesOf, shareTable } from './figures/shares.ts';
 import type { Session } from './session.ts';
-import { say } from './figures/terminal.ts';
+import { printStatus } from './figures/terminal.ts';
 
 /** Maximum number of rounds of the profiles after the first one. */
 const furtherRounds = { quick: 1, full: 3 } as const;
@@ -30,8 +30,8 @@ function machineText(): string {
 function commit(): string {
   try {
     const git = (...args: string[]): string => execFileSync('git', args, { encoding: 'utf8', stdio: 'pipe' }).trim();
-    const changed = git('status', '--porcelain', 'src', 'migrations') === '' ? '' : ' with changes';
-    return `commit ${git('rev-parse', '--short', 'HEAD')}${changed}`;
+    const gitStatus = git('status', '--porcelain', 'src', 'migrations') === '' ? '' : ' with changes';
+    return `commit ${git('rev-parse', '--short', 'HEAD')}${gitStatus}`;
   } catch {
     return 'no commit';
   }
@@ -67,11 +67,11 @@ function ingestOnly(measures: ReadonlySet<Measure>): ReadonlySet<Measure> {
 }
 
 /** If a measurement fails, reports the results so far. */
-async function measureAsFarAsPossible(sessions: readonly [Session, ...Session[]]): Promise<void> {
+async function measureUntilInterrupted(sessions: readonly [Session, ...Session[]]): Promise<void> {
   try {
     await measure(sessions);
-  } catch (thrown) {
-    const reason = thrown instanceof Error ? thrown.message : String(thrown);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
     sessions[0].errors.push(`ended early: ${reason}`);
   }
 }
@@ -84,19 +84,20 @@ async function main(): Promise<void> {
   }
   prepareOutputs();
   mkdirSync(options.cache, { recursive: true });
-  say('starting Postgres');
+  printStatus('starting Postgres');
   const session = await openSession(options, options.databaseUrl);
   const second = options.secondUrl === undefined ? undefined : await openSession(options, options.secondUrl);
-  await measureAsFarAsPossible(second === undefined ? [session] : [session, second]);
+  await measureUntilInterrupted(second === undefined ? [session] : [session, second]);
   if (isEnding()) return;
-  say('');
+  printStatus('');
   const machine = machineText();
   const shares = second === undefined ? [] : sharesOf(session, second);
-  for (const one of [session, second]) if (one !== undefined) process.stdout.write(`${reportOf(one, machine)}\n\n`);
+  for (const benchSession of [session, second])
+    if (benchSession !== undefined) process.stdout.write(`${reportOf(benchSession, machine)}\n\n`);
   if (second !== undefined) process.stdout.write(`${shareTable(session, second, shares)}\n`);
   if (options.json !== undefined) writeJson(options.json, session, machine, second, shares);
-  const short = shares.filter(({ share }) => !(share >= options.leastShare));
-  if (short.length + session.errors.length + (second?.errors.length ?? 0) > 0) process.exitCode = 1;
+  const lowShares = shares.filter(({ share }) => !(share >= options.leastShare));
+  if (lowShares.length + session.errors.length + (second?.errors.length ?? 0) > 0) process.exitCode = 1;
 }
 
 process.stdout.on('error', () => undefined);

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onExit } from './cleanup.ts';
 import { rssMiB } from './figures/process-cpu.ts';
-import { say } from './figures/terminal.ts';
+import { printStatus } from './figures/terminal.ts';
 import { runIngest, type IngestOptions, type IngestRun } from './ingest.ts';
 import { withClient } from './postgres.ts';
 import { openingTransactions, type Profile } from './replay/profiles.ts';
@@ -26,9 +26,9 @@ export async function runMemory(options: IngestOptions, lastOffset: number, stal
   const quarters = [0, 0, 0, 0];
   const run = await runIngest({
     ...options,
-    onSample: ({ reached }, indexer) => {
-      const quarter = Math.min(3, Math.floor((4 * reached) / lastOffset));
-      quarters[quarter] = Math.max(quarters[quarter] ?? 0, rssMiB(indexer.pid) ?? 0);
+    onSample: ({ reached: reachedOffset }, indexer) => {
+      const quarterIndex = Math.min(3, Math.floor((4 * reachedOffset) / lastOffset));
+      quarters[quarterIndex] = Math.max(quarters[quarterIndex] ?? 0, rssMiB(indexer.pid) ?? 0);
     },
     ...(stallSeconds > 0 ? { disturb: (_, url) => stall(url, stallSeconds) } : {}),
   });
@@ -46,20 +46,20 @@ async function stall(url: string, seconds: number): Promise<void> {
     );
     return rows.map(({ pid }) => pid);
   });
-  const go = onExit(() => {
+  const cleanup = onExit(() => {
     for (const pid of pids) signal(pid, 'SIGCONT');
   });
   for (const pid of pids) signal(pid, 'SIGSTOP');
   await sleep(seconds * 1_000);
-  await go();
+  await cleanup();
 }
 
 /** A backend that has ended meanwhile needs no signal. */
 function signal(pid: number, name: 'SIGSTOP' | 'SIGCONT'): void {
   try {
     process.kill(pid, name);
-  } catch (thrown) {
-    if (!(thrown instanceof Error && 'code' in thrown && thrown.code === 'ESRCH')) throw thrown;
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error;
   }
 }
 
@@ -67,7 +67,7 @@ function signal(pid: number, name: 'SIGSTOP' | 'SIGCONT'): void {
 export async function runMemories(session: Session, profile: Profile): Promise<void> {
   const { options, server } = session;
   const transactions = options.transactions ?? options.memoryTransactions;
-  const recording = updatesRecording({ folder: options.cache, profile, count: transactions, say });
+  const recording = updatesRecording({ folder: options.cache, profile, count: transactions, say: printStatus });
   const last = openingTransactions(profile) + transactions;
   const ingest = {
     server,
@@ -81,7 +81,7 @@ export async function runMemories(session: Session, profile: Profile): Promise<v
   const stalls = server.cpu() === undefined ? [0] : [0, options.stallSeconds];
   for (const seconds of stalls) {
     const name = seconds === 0 ? 'long run' : `stalled ${String(seconds)} s`;
-    say(`${profile.name}: memory, ${name}`);
+    printStatus(`${profile.name}: memory, ${name}`);
     const run = await runMemory(ingest, last, seconds);
     session.memories.push({ profile: profile.name, name, run });
     if (run.error !== undefined) session.errors.push(`${profile.name}, memory, ${name}: ${run.error}`);

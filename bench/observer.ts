@@ -12,23 +12,23 @@ const client = new Client({ connectionString: url, application_name: 'bench obse
 await client.connect();
 await client.query(`set search_path = ${escapeIdentifier(schema)}`);
 
-const seenAt: bigint[] = [];
+const seenTimes: bigint[] = [];
 const checkpoints: number[] = [];
-const started = process.hrtime.bigint();
+const startNanos = process.hrtime.bigint();
 let polls = 0;
 for (let checkpoint = 0; checkpoint < Number(last);) {
   const { rows } = await client.query<{ checkpoint: string | null }>({ name: 'observe', text: progressSql });
   polls += 1;
   const value = Number(rows[0]?.checkpoint ?? 0);
   if (value !== checkpoint) {
-    seenAt.push(process.hrtime.bigint());
+    seenTimes.push(process.hrtime.bigint());
     checkpoints.push(value);
     checkpoint = value;
   }
   if (Number(pauseMs) > 0) Atomics.wait(clock, 0, 0, Number(pauseMs));
 }
-const pollMs = Number(process.hrtime.bigint() - started) / 1e6 / polls;
+const pollMs = Number(process.hrtime.bigint() - startNanos) / 1e6 / polls;
 await client.end();
-process.send?.({ seenAt: BigInt64Array.from(seenAt), checkpoints: Float64Array.from(checkpoints), pollMs }, () => {
+process.send?.({ seenAt: BigInt64Array.from(seenTimes), checkpoints: Float64Array.from(checkpoints), pollMs }, () => {
   process.disconnect();
 });

@@ -95,14 +95,16 @@ const flags = {
 export function readOptions(argv: readonly string[]): Options | undefined {
   const { values } = parseArgs({ args: [...argv], options: flags, strict: true });
   if (values.help) return undefined;
-  const { quick } = values;
+  const { quick: isQuick } = values;
   return {
-    profiles: listed(values.profile, quick ? profileNames.slice(0, 1) : profileNames, profileNames).map(profileNamed),
-    measures: new Set(listed(values.only, measures)),
+    profiles: parseList(values.profile, isQuick ? profileNames.slice(0, 1) : profileNames, profileNames).map(
+      profileNamed,
+    ),
+    measures: new Set(parseList(values.only, measures)),
     everywhere: values.only !== undefined && values.profile !== undefined,
-    rounds: numberOf('--rounds', values.rounds, quick ? 1 : 5),
+    rounds: numberOf('--rounds', values.rounds, isQuick ? 1 : 5),
     transactions: values.transactions === undefined ? undefined : numberOf('--transactions', values.transactions, 0),
-    quick,
+    quick: isQuick,
     ceiling: !values['no-ceiling'],
     check: !values['no-check'],
     cache: resolve(values.cache),
@@ -114,22 +116,26 @@ export function readOptions(argv: readonly string[]): Options | undefined {
     env: pairs('--env', values.env),
     json: values.json,
     profileCpu: values['profile-cpu'],
-    latencySeconds: numberOf('--latency-seconds', values['latency-seconds'], quick ? 3 : 10),
+    latencySeconds: numberOf('--latency-seconds', values['latency-seconds'], isQuick ? 3 : 10),
     pollPauseMs: numberOf('--poll-pause', values['poll-pause'], 0),
-    growthSizes: sizes(values.growth ?? (quick ? '100000' : '1000000,5000000,10000000')),
-    memoryTransactions: quick ? 30_000 : 335_000,
-    stallSeconds: numberOf('--stall-seconds', values['stall-seconds'], quick ? 5 : 30),
-    toySeconds: quick ? 2 : 8,
+    growthSizes: sizes(values.growth ?? (isQuick ? '100000' : '1000000,5000000,10000000')),
+    memoryTransactions: isQuick ? 30_000 : 335_000,
+    stallSeconds: numberOf('--stall-seconds', values['stall-seconds'], isQuick ? 5 : 30),
+    toySeconds: isQuick ? 2 : 8,
   };
 }
 
 /** Names in a list; `fallback` if the option is missing. @throws Error for an unknown name */
-function listed<T extends string>(text: string | undefined, fallback: readonly T[], known = fallback): readonly T[] {
+function parseList<T extends string>(
+  text: string | undefined,
+  fallback: readonly T[],
+  allowedValues = fallback,
+): readonly T[] {
   if (text === undefined) return fallback;
   return text.split(',').map((name) => {
-    const found = known.find((candidate) => candidate === name);
-    if (found === undefined) throw new Error(`"${name}" is not known: expected some of ${known.join(', ')}`);
-    return found;
+    const option = allowedValues.find((candidate) => candidate === name);
+    if (option === undefined) throw new Error(`"${name}" is not known: expected some of ${allowedValues.join(', ')}`);
+    return option;
   });
 }
 
@@ -140,34 +146,34 @@ function numberOf(flag: string, text: string | undefined, fallback: number): num
 }
 
 function sizes(text: string): readonly number[] {
-  const found = text.split(',').map(Number);
-  const wrong = found.find((size) => !Number.isInteger(size) || size < 0);
-  if (wrong !== undefined) throw new Error(`--growth ${text}: expected integers`);
-  return found;
+  const numbers = text.split(',').map(Number);
+  const invalidSize = numbers.find((size) => !Number.isInteger(size) || size < 0);
+  if (invalidSize !== undefined) throw new Error(`--growth ${text}: expected integers`);
+  return numbers;
 }
 
 function pairs(flag: string, entries: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     entries.map((pair) => {
-      const at = pair.indexOf('=');
-      if (at < 1) throw new Error(`${flag} ${pair}: expected NAME=VALUE`);
-      return [pair.slice(0, at), pair.slice(at + 1)];
+      const separator = pair.indexOf('=');
+      if (separator < 1) throw new Error(`${flag} ${pair}: expected NAME=VALUE`);
+      return [pair.slice(0, separator), pair.slice(separator + 1)];
     }),
   );
 }
 
-function labelled(flag: string, text: string): readonly [string, string] {
-  const at = text.indexOf(':');
-  if (at < 1) throw new Error(`${flag} ${text}: expected LABEL:…`);
-  return [text.slice(0, at), text.slice(at + 1)];
+function splitLabel(flag: string, text: string): readonly [string, string] {
+  const separator = text.indexOf(':');
+  if (separator < 1) throw new Error(`${flag} ${text}: expected LABEL:…`);
+  return [text.slice(0, separator), text.slice(separator + 1)];
 }
 
 function variantOf(text: string): Variant {
-  const [name, env] = labelled('--variant', text);
+  const [name, env] = splitLabel('--variant', text);
   return { name, env: pairs('--variant', env.split(',')) };
 }
 
 function buildOf(text: string): Variant {
-  const [name, path] = labelled('--against', text);
+  const [name, path] = splitLabel('--against', text);
   return { name, env: {}, program: isAbsolute(path) ? path : resolve(path) };
 }

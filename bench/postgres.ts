@@ -11,7 +11,7 @@ import { loadConfig } from '../src/config/config.ts';
 import { openDatabase } from '../src/store/connection/database.ts';
 import { readSchemas } from '../src/store/connection/read-schemas.ts';
 import { migrate } from '../src/store/schema/migrations.ts';
-import { onExit, type Undo } from './cleanup.ts';
+import { onExit, type CleanupStep } from './cleanup.ts';
 import { parentOf, treeCpu } from './figures/process-cpu.ts';
 
 /** Schema of the tables in the database of every run. */
@@ -78,19 +78,20 @@ export async function openServer(options: ServerOptions): Promise<Server> {
 
 async function startEmbedded({ folder, settings }: ServerOptions): Promise<string> {
   mkdirSync(folder, { recursive: true });
-  const own = mkdtempSync(join(folder, 'postgres-'));
+  const serverFolder = mkdtempSync(join(folder, 'postgres-'));
   onExit(() => {
-    rmSync(own, { recursive: true, force: true });
+    rmSync(serverFolder, { recursive: true, force: true });
   });
-  const server = await startEmbeddedPostgres({ dataDir: own, settings });
+  const server = await startEmbeddedPostgres({ dataDir: serverFolder, settings });
   onExit(() => server.stop());
   return server.url;
 }
 
 /** Statistics of sessions are only available when the sessions have ended. The position of the log is always exact. */
 async function walPosition(admin: Client): Promise<WalPosition> {
-  const newer = (await admin.query(`select from pg_class where relname = 'pg_stat_checkpointer'`)).rowCount === 1;
-  const checkpoints = newer
+  const isNewerSchema =
+    (await admin.query(`select from pg_class where relname = 'pg_stat_checkpointer'`)).rowCount === 1;
+  const checkpoints = isNewerSchema
     ? 'num_timed + num_requested from pg_stat_checkpointer'
     : 'checkpoints_timed + checkpoints_req from pg_stat_bgwriter';
   const { rows } = await admin.query<Record<keyof WalPosition, string>>(
@@ -111,7 +112,7 @@ async function createDatabase(admin: Client, base: string, template?: RunDatabas
   await admin.query('checkpoint');
   const url = new URL(base);
   url.pathname = `/${name}`;
-  const drop: Undo = onExit(async () => {
+  const drop: CleanupStep = onExit(async () => {
     await admin.query(`drop database if exists ${name} with (force)`);
   });
   return { name, url: url.href, drop };
@@ -137,20 +138,20 @@ export async function withClient<T>(url: string, work: (client: Client) => Promi
 }
 
 /** Migrates an empty database to the schema of the indexer, as the program would with `env`. */
-export async function migrated(
+export async function migrateSchema(
   database: RunDatabase,
   env: Readonly<Record<string, string>> = {},
 ): Promise<RunDatabase> {
-  const opened = openDatabase({
+  const runDatabase = openDatabase({
     url: database.url,
     schema,
     statementTimeoutMs: 60_000,
     applicationName: 'bench migrations',
   });
   try {
-    await migrate(opened, { exerciseJson: loadConfig(env).indexer.exerciseJson });
+    await migrate(runDatabase, { exerciseJson: loadConfig(env).indexer.exerciseJson });
   } finally {
-    await opened.close();
+    await runDatabase.close();
   }
   return database;
 }

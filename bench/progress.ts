@@ -21,9 +21,9 @@ interface Row {
   readonly entries: string;
 }
 
-const question = { name: 'progress', text: progressSql };
+const progressQuery = { name: 'progress', text: progressSql };
 
-export interface Goal {
+export interface ProgressGoal {
   /** Checkpoint to wait for; default: until the seed is published. */
   readonly checkpoint?: number;
   /** Called with each sample; an error ends the wait. */
@@ -34,19 +34,25 @@ export interface Goal {
  * Waits until the goal is committed. The last sample is the one that reached it, at most 10 ms late.
  * @throws Error if the indexer ends, or makes no progress for two minutes
  */
-export async function reached(url: string, indexer: Child, goal: Goal): Promise<Sample> {
+export async function waitForGoal(url: string, indexer: Child, progressGoal: ProgressGoal): Promise<Sample> {
   const client = await connect(url);
   try {
     await client.query(`set search_path = ${schema}`);
-    let newest: Sample = { at: now(), reached: -1 };
+    let newestSample: Sample = { at: now(), reached: -1 };
     for (;;) {
-      const [row] = (await Promise.race([client.query<Row>(question), indexer.died])).rows;
-      const done = goal.checkpoint === undefined ? row?.seeded === true : Number(row?.checkpoint) >= goal.checkpoint;
-      const sample = { at: now(), reached: Number(goal.checkpoint === undefined ? row?.entries : row?.checkpoint) };
-      if (sample.reached !== newest.reached) newest = sample;
-      goal.onSample?.(sample);
-      if (done) return sample;
-      if (Number(sample.at - newest.at) / 1e6 > silenceMs) throw new Error(stuck(newest, indexer));
+      const [row] = (await Promise.race([client.query<Row>(progressQuery), indexer.died])).rows;
+      const isReached =
+        progressGoal.checkpoint === undefined
+          ? row?.seeded === true
+          : Number(row?.checkpoint) >= progressGoal.checkpoint;
+      const sample = {
+        at: now(),
+        reached: Number(progressGoal.checkpoint === undefined ? row?.entries : row?.checkpoint),
+      };
+      if (sample.reached !== newestSample.reached) newestSample = sample;
+      progressGoal.onSample?.(sample);
+      if (isReached) return sample;
+      if (Number(sample.at - newestSample.at) / 1e6 > silenceMs) throw new Error(describeStall(newestSample, indexer));
       await sleep(pollMs);
     }
   } finally {
@@ -54,6 +60,6 @@ export async function reached(url: string, indexer: Child, goal: Goal): Promise<
   }
 }
 
-function stuck({ reached: offset }: Sample, indexer: Child): string {
+function describeStall({ reached: offset }: Sample, indexer: Child): string {
   return `nothing was committed for 120 s after ${String(offset)}; last output of the indexer:\n${indexer.lastLines()}`;
 }

@@ -5,16 +5,16 @@ import { cpus } from 'node:os';
 import type { Client } from 'pg';
 import { isEnding, onExit, runToEnd } from './cleanup.ts';
 import { prepareOutputs } from './indexer-process.ts';
-import { connect, migrated, openServer } from './postgres.ts';
+import { connect, migrateSchema, openServer } from './postgres.ts';
 import { fill, settle } from './reads/fill.ts';
-import { measured, type ReadFigure } from './reads/measure.ts';
+import { measureQuery, type ReadFigure } from './reads/measure.ts';
 import { help, readReadOptions, type ReadOptions } from './reads/options.ts';
 import { readQueries, type ReadQuery } from './reads/queries.ts';
 import { labelOf, readTable, writeReadJson } from './reads/report.ts';
 import { makeTypedView } from './reads/typed.ts';
-import { say } from './figures/terminal.ts';
+import { printStatus } from './figures/terminal.ts';
 
-interface Prepared {
+interface PreparedReads {
   readonly client: Client;
   readonly typedView: string | undefined;
   readonly version: string;
@@ -29,12 +29,12 @@ const payloadIndex = [
   `create statistics contracts_account_values on (payload ->> 'account') from contracts`,
 ];
 
-async function prepare(options: ReadOptions): Promise<Prepared> {
+async function prepare(options: ReadOptions): Promise<PreparedReads> {
   prepareOutputs();
-  say('starting Postgres');
+  printStatus('starting Postgres');
   const { databaseUrl: url, folder, settings } = options;
   const server = await openServer({ url, folder, settings });
-  const database = await migrated(await server.createDatabase());
+  const database = await migrateSchema(await server.createDatabase());
   const client = await connect(database.url);
   onExit(() => client.end());
   await fill(client, options.contracts, options.spread);
@@ -56,23 +56,23 @@ async function measureAll(
 ): Promise<readonly ReadFigure[]> {
   const figures: ReadFigure[] = [];
   for (const query of queries) {
-    const label = labelOf(query);
-    if (options.only !== undefined && !label.includes(options.only)) continue;
-    say(label);
+    const queryLabel = labelOf(query);
+    if (options.only !== undefined && !queryLabel.includes(options.only)) continue;
+    printStatus(queryLabel);
     try {
-      figures.push(await measured(client, query, options));
-    } catch (thrown) {
+      figures.push(await measureQuery(client, query, options));
+    } catch (error) {
       if (isEnding()) break;
-      errors.push(`${label}: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
+      errors.push(`${queryLabel}: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
   return figures;
 }
 
-function titleOf({ contracts, rounds, spread }: ReadOptions, version: string): string {
+function titleOf({ contracts, rounds, spread: historySpread }: ReadOptions, version: string): string {
   const [cpu] = cpus();
   const machine = `${String(cpus().length)} x ${cpu?.model.trim() ?? '?'}, Node ${process.version}, Postgres ${version}`;
-  return `${String(contracts)} contracts of one template (${spread}), ${String(rounds)} rounds; ${machine}`;
+  return `${String(contracts)} contracts of one template (${historySpread}), ${String(rounds)} rounds; ${machine}`;
 }
 
 async function main(): Promise<void> {
@@ -89,7 +89,7 @@ async function main(): Promise<void> {
   const queries = await readQueries(client, typedView);
   const figures = await measureAll(client, queries, options, errors);
   if (isEnding()) return;
-  say('');
+  printStatus('');
   const report = { title: titleOf(options, version), figures, errors };
   process.stdout.write(`${readTable(report)}\n`);
   if (options.plans) {

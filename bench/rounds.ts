@@ -7,17 +7,17 @@ import { rawJson } from './baselines/raw-json.ts';
 import { summaryOf } from './figures/cpu-profile.ts';
 import { figureOf } from './figures/figures.ts';
 import { runIngest, type IngestOptions } from './ingest.ts';
-import { unlikeBefore } from './figures/known-digest.ts';
+import { compareWithKnown } from './figures/known-digest.ts';
 import { runLatency } from './latency.ts';
 import type { Measure } from './options.ts';
 import { expectedAfter, type Profile } from './replay/profiles.ts';
 import { activeContractsRecording, format, updatesRecording, type Recording } from './replay/recording.ts';
 import { runSeed } from './seed.ts';
-import { lineOf, note, plainVariant, variantsOf, type Session } from './session.ts';
-import { say } from './figures/terminal.ts';
+import { lineOf, recordFigure, plainVariant, variantsOf, type Session } from './session.ts';
+import { printStatus } from './figures/terminal.ts';
 import { runToy } from './toy-run.ts';
 
-export const paces: readonly number[] = [500, 100, 3_000];
+export const paceRates: readonly number[] = [500, 100, 3_000];
 
 interface Job {
   readonly session: Session;
@@ -44,19 +44,20 @@ export async function runRounds(
   measures: ReadonlySet<Measure>,
   rounds: number,
 ): Promise<void> {
-  const prepared: Prepared[] = [];
-  for (const session of sessions) prepared.push(await prepare(session, profile, measures));
-  for (let round = 0; round < rounds; round += 1) for (const one of prepared) await runRound(one);
-  for (const one of prepared) await finish(one);
+  const preparedRounds: PreparedRound[] = [];
+  for (const session of sessions) preparedRounds.push(await prepare(session, profile, measures));
+  for (let round = 0; round < rounds; round += 1)
+    for (const preparedRound of preparedRounds) await runRound(preparedRound);
+  for (const round of preparedRounds) await finish(round);
 }
 
-interface Prepared {
+interface PreparedRound {
   readonly job: Job;
   readonly updates: Source | undefined;
   readonly seeds: Source | undefined;
 }
 
-async function prepare(session: Session, profile: Profile, measures: ReadonlySet<Measure>): Promise<Prepared> {
+async function prepare(session: Session, profile: Profile, measures: ReadonlySet<Measure>): Promise<PreparedRound> {
   const job: Job = { session, profile, measures, transactions: transactionsOf(session, profile) };
   const streamed = ['ingest', 'baselines', 'toy', 'latency'].some((measure) => measures.has(measure as Measure));
   const updates = streamed ? await updatesSource(job) : undefined;
@@ -64,7 +65,7 @@ async function prepare(session: Session, profile: Profile, measures: ReadonlySet
   return { job, updates, seeds };
 }
 
-async function runRound({ job, updates, seeds }: Prepared): Promise<void> {
+async function runRound({ job, updates, seeds }: PreparedRound): Promise<void> {
   const { measures } = job;
   if (updates !== undefined && measures.has('ingest')) await ingestRound(job, updates);
   if (updates !== undefined) await baselineRound(job, updates);
@@ -73,7 +74,7 @@ async function runRound({ job, updates, seeds }: Prepared): Promise<void> {
   if (updates !== undefined && measures.has('latency')) await latencyRound(job, updates);
 }
 
-async function finish({ job, updates, seeds }: Prepared): Promise<void> {
+async function finish({ job, updates, seeds }: PreparedRound): Promise<void> {
   if (job.session.options.profileCpu && updates !== undefined) await profiledRun(job, updates);
   for (const source of [updates, seeds]) if (source?.rows !== undefined) forgetRows(source.rows);
   for (const rows of updates?.baselines ?? []) await rows.forget();
@@ -96,59 +97,66 @@ function ingestOptions({ session, profile, transactions }: Job, { recording, row
 async function updatesSource(job: Job): Promise<Source> {
   const { session, profile, transactions } = job;
   const { cache: folder, ceiling } = session.options;
-  const paced = job.measures.has('latency') ? Math.max(...paces) * (session.options.latencySeconds + 2) : 0;
+  const peakPace = job.measures.has('latency') ? Math.max(...paceRates) * (session.options.latencySeconds + 2) : 0;
   // As long as any measurement needs, because a longer stream would be recorded from the beginning.
-  const long = job.measures.has('memory') ? (session.options.transactions ?? session.options.memoryTransactions) : 0;
-  const recording = updatesRecording({ folder, profile, count: Math.max(transactions, paced, long), say });
+  const memoryUpdates = job.measures.has('memory')
+    ? (session.options.transactions ?? session.options.memoryTransactions)
+    : 0;
+  const recording = updatesRecording({
+    folder,
+    profile,
+    count: Math.max(transactions, peakPace, memoryUpdates),
+    say: printStatus,
+  });
   const source: Source = { recording, rows: undefined, baselines: [] };
-  const ceiled = job.measures.has('ingest') && ceiling;
+  const hasCeiling = job.measures.has('ingest') && ceiling;
   const layouts = job.measures.has('baselines') ? [pqsLayout, rawJson] : [];
-  if (!ceiled && layouts.length === 0) return source;
-  say(`${profile.name}: reference run`);
-  const kept: ReferenceRows[] = [];
+  if (!hasCeiling && layouts.length === 0) return source;
+  printStatus(`${profile.name}: reference run`);
+  const keptReferences: ReferenceRows[] = [];
   const baselines: BaselineRows[] = [];
   const expected = expectedAfter(profile, transactions);
   const run = await runIngest({ ...ingestOptions(job, source), unchecked: false }, async (database) => {
-    if (ceiled) kept.push(await exportRows(database, expected.events));
+    if (hasCeiling) keptReferences.push(await exportRows(database, expected.events));
     for (const layout of layouts) {
-      say(`${profile.name}: rows for ${layout.name}`);
+      printStatus(`${profile.name}: rows for ${layout.name}`);
       baselines.push(await stageBaseline(layout, database, { recording, expected }));
     }
   });
   if (run.error !== undefined) throw new Error(`${profile.name}, reference: ${run.error}`);
-  const [rows] = kept;
-  return { recording, rows: ceiled ? await accepted(job, 'updates', run.error, rows) : undefined, baselines };
+  const [rows] = keptReferences;
+  return { recording, rows: hasCeiling ? await acceptRound(job, 'updates', run.error, rows) : undefined, baselines };
 }
 
 async function seedSource(job: Job): Promise<Source> {
   const { session, profile, transactions } = job;
   const { cache: folder, ceiling } = session.options;
-  const recording = activeContractsRecording({ folder, profile, count: transactions, say });
+  const recording = activeContractsRecording({ folder, profile, count: transactions, say: printStatus });
   if (!ceiling) return { recording, rows: undefined, baselines: [] };
-  say(`${profile.name}: reference seed`);
-  const kept: ReferenceRows[] = [];
+  printStatus(`${profile.name}: reference seed`);
+  const keptReferences: ReferenceRows[] = [];
   const { server } = session;
   const variant = plainVariant(session.options);
   const run = await runSeed({ server, recording, contracts: transactions, variant }, async (database) => {
-    kept.push(await exportRows(database, transactions));
+    keptReferences.push(await exportRows(database, transactions));
   });
-  return { recording, rows: await accepted(job, 'active-contracts', run.error, kept[0]), baselines: [] };
+  return { recording, rows: await acceptRound(job, 'active-contracts', run.error, keptReferences[0]), baselines: [] };
 }
 
 /** Accepts the reference. If it is wrong, the complete call fails, because every ratio depends on it. */
-async function accepted(job: Job, name: string, error: string | undefined, rows: ReferenceRows | undefined) {
+async function acceptRound(job: Job, name: string, error: string | undefined, rows: ReferenceRows | undefined) {
   const { session, profile, transactions } = job;
   if (error !== undefined || rows === undefined) throw new Error(`${profile.name}, reference: ${error ?? 'no rows'}`);
   const key = `${name}-${profile.name}-${String(transactions)}-v${String(format)}`;
-  const unlike = await unlikeBefore(session.options.cache, key, rows.digest, session.server.version);
-  if (unlike !== undefined) session.errors.push(`${profile.name}, reference: ${unlike}`);
+  const digestDifference = await compareWithKnown(session.options.cache, key, rows.digest, session.server.version);
+  if (digestDifference !== undefined) session.errors.push(`${profile.name}, reference: ${digestDifference}`);
   return rows;
 }
 
 async function ceilings({ session, profile }: Job, rows: ReferenceRows | undefined, prefix: string): Promise<void> {
   if (rows === undefined) return;
   for (const lanes of [1, 2] as const) {
-    await note(session, profile.name, ceilingName(prefix, lanes), async () => {
+    await recordFigure(session, profile.name, ceilingName(prefix, lanes), async () => {
       const run = await runCeiling(session.server, rows, lanes);
       return figureOf(run, rows.events);
     });
@@ -164,7 +172,7 @@ async function ingestRound(job: Job, source: Source): Promise<void> {
   const { session, profile } = job;
   await ceilings(job, source.rows, '');
   for (const variant of variantsOf(session.options)) {
-    await note(session, profile.name, variant.name, async () => {
+    await recordFigure(session, profile.name, variant.name, async () => {
       const run = await runIngest({ ...ingestOptions(job, source), variant, weigh: 'settled' });
       return figureOf(run, run.events, run.steady);
     });
@@ -173,7 +181,7 @@ async function ingestRound(job: Job, source: Source): Promise<void> {
 
 async function baselineRound({ session, profile }: Job, { baselines }: Source): Promise<void> {
   for (const rows of baselines) {
-    await note(session, profile.name, rows.baseline.name, async () => {
+    await recordFigure(session, profile.name, rows.baseline.name, async () => {
       return figureOf(await runBaseline(session.server, rows, 'settled'), rows.events);
     });
   }
@@ -183,7 +191,7 @@ async function seedRound(job: Job, { recording, rows }: Source): Promise<void> {
   const { session, profile, transactions: contracts } = job;
   const { server, options } = session;
   await ceilings(job, rows, 'seed: ');
-  await note(session, profile.name, 'seed', async () => {
+  await recordFigure(session, profile.name, 'seed', async () => {
     const reference = rows === undefined ? {} : { reference: rows.digest };
     const run = await runSeed({ server, recording, contracts, variant: plainVariant(options), ...reference });
     return figureOf(run, run.events);
@@ -192,7 +200,7 @@ async function seedRound(job: Job, { recording, rows }: Source): Promise<void> {
 
 async function toyRound({ session, profile, transactions }: Job, { recording }: Source): Promise<void> {
   const { server, options } = session;
-  await note(session, profile.name, 'toy', async () => {
+  await recordFigure(session, profile.name, 'toy', async () => {
     const run = await runToy({ server, profile, recording, transactions, seconds: options.toySeconds });
     return { rate: run.events / run.seconds };
   });
@@ -201,10 +209,10 @@ async function toyRound({ session, profile, transactions }: Job, { recording }: 
 async function latencyRound({ session, profile }: Job, { recording }: Source): Promise<void> {
   const { server, options } = session;
   const { latencySeconds: seconds, pollPauseMs } = options;
-  for (const updatesPerSecond of paces.toSorted((a, b) => a - b)) {
-    say(`${profile.name}: latency at ${String(updatesPerSecond)} updates/s`);
+  for (const updatesPerSecond of paceRates.toSorted((a, b) => a - b)) {
+    printStatus(`${profile.name}: latency at ${String(updatesPerSecond)} updates/s`);
     let line = session.latencies.find(
-      (known) => known.profile === profile.name && known.updatesPerSecond === updatesPerSecond,
+      (reference) => reference.profile === profile.name && reference.updatesPerSecond === updatesPerSecond,
     );
     if (line === undefined) session.latencies.push((line = { profile: profile.name, updatesPerSecond, runs: [] }));
     const variant = plainVariant(options);
@@ -216,7 +224,7 @@ async function latencyRound({ session, profile }: Job, { recording }: Source): P
 async function profiledRun(job: Job, source: Source): Promise<void> {
   const { session, profile } = job;
   const cpuProfile = join(session.options.cache, '..', `${profile.name}.cpuprofile`);
-  say(`${profile.name}: CPU profile`);
+  printStatus(`${profile.name}: CPU profile`);
   const run = await runIngest({ ...ingestOptions(job, source), cpuProfile });
   lineOf(session, profile.name, 'ingest, profiled').figures.push(figureOf(run, run.events, run.steady));
   session.notes.push(`${profile.name}: CPU profile in ${cpuProfile}\n${summaryOf(cpuProfile, run.events)}`);

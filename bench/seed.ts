@@ -1,10 +1,10 @@
 /** The seed from socket to publication: entries of active contracts into an empty database. */
-import { measured, type Cost } from './figures/cost.ts';
-import { complaint, digestOf, type Digest } from './figures/digest.ts';
+import { startCost, type Cost } from './figures/cost.ts';
+import { digestDifference, digestOf, type Digest } from './figures/digest.ts';
 import { startIndexerProcess, type Variant } from './indexer-process.ts';
-import { migrated, type RunDatabase, type Server } from './postgres.ts';
+import { migrateSchema, type RunDatabase, type Server } from './postgres.ts';
 import { peakRssMiB } from './figures/process-cpu.ts';
-import { reached } from './progress.ts';
+import { waitForGoal } from './progress.ts';
 import type { Recording } from './replay/recording.ts';
 import { startReplay } from './replay/replay.ts';
 
@@ -27,7 +27,7 @@ export interface SeedRun extends Cost {
 export async function runSeed(options: SeedOptions, keep?: (database: RunDatabase) => Promise<void>): Promise<SeedRun> {
   const { server, recording, contracts, variant } = options;
   const database = await server.createDatabase();
-  if (variant.program === undefined) await migrated(database);
+  if (variant.program === undefined) await migrateSchema(database);
   const replay = await startReplay({
     activeContracts: { path: recording.path, frames: contracts },
     ledgerEnd: contracts,
@@ -35,12 +35,12 @@ export async function runSeed(options: SeedOptions, keep?: (database: RunDatabas
   const indexer = startIndexerProcess({ variant, ledgerUrl: replay.url, databaseUrl: database.url, start: 'seed' });
   try {
     const first = await Promise.race([replay.message('first'), indexer.died]);
-    const cost = measured({ server, node: indexer.pid, replay: replay.pid });
-    const last = await reached(database.url, indexer, {});
+    const cost = startCost({ server, node: indexer.pid, replay: replay.pid });
+    const last = await waitForGoal(database.url, indexer, {});
     const run = { ...cost(), seconds: Number(last.at - first.at) / 1e9, peakRssMiB: peakRssMiB(indexer.pid) };
     await indexer.stop();
     const expected = { updates: 0, contracts, exercises: 0, active: contracts, events: contracts };
-    const error = complaint(await digestOf(database.url), expected, options.reference);
+    const error = digestDifference(await digestOf(database.url), expected, options.reference);
     await keep?.(database);
     return { ...run, events: contracts, error };
   } finally {

@@ -5,7 +5,7 @@ import type { LatencyRun } from './latency.ts';
 import type { MemoryRun } from './memory.ts';
 import type { Options } from './options.ts';
 import type { Server } from './postgres.ts';
-import { say } from './figures/terminal.ts';
+import { printStatus } from './figures/terminal.ts';
 
 export interface LatencyLine {
   readonly profile: string;
@@ -32,39 +32,44 @@ export interface Session {
 
 /** Returns the line with this name, and creates it if it is new. */
 export function lineOf(session: Session, profile: string, name: string): Line {
-  const known = session.lines.find((line) => line.profile === profile && line.name === name);
-  if (known !== undefined) return known;
+  const previousLine = session.lines.find((line) => line.profile === profile && line.name === name);
+  if (previousLine !== undefined) return previousLine;
   const line: Line = { profile, name, figures: [] };
   session.lines.push(line);
   return line;
 }
 
 /** Measures once and records the result. An error counts only for that round. */
-export async function note(session: Session, profile: string, name: string, run: () => Promise<Figure>): Promise<void> {
+export async function recordFigure(
+  session: Session,
+  profile: string,
+  name: string,
+  run: () => Promise<Figure>,
+): Promise<void> {
   const line = lineOf(session, profile, name);
-  say(`${profile}, round ${String(line.figures.length + 1)}: ${name}`);
-  const figure = await run().catch((thrown: unknown): Figure => {
-    return { error: thrown instanceof Error ? thrown.message : String(thrown) };
+  printStatus(`${profile}, round ${String(line.figures.length + 1)}: ${name}`);
+  const figure = await run().catch((error: unknown): Figure => {
+    return { error: error instanceof Error ? error.message : String(error) };
   });
   if (figure.error !== undefined) session.errors.push(`${profile}, ${name}: ${figure.error}`);
   line.figures.push(figure);
 }
 
-export const oneLane = 'ingest';
-export const twoLanes = 'ingest, 2 lanes';
+export const oneLaneName = 'ingest';
+export const twoLaneName = 'ingest, 2 lanes';
 
 /** Ways to run the indexer in each round: with one lane, with two lanes, and those of the caller. */
 export function variantsOf(options: Options): readonly Variant[] {
-  const own: Variant[] = [
-    { name: oneLane, env: { INDEXER_WRITE_CONCURRENCY: '1', ...options.env } },
-    { name: twoLanes, env: { INDEXER_WRITE_CONCURRENCY: '2', ...options.env } },
+  const ownVariants: Variant[] = [
+    { name: oneLaneName, env: { INDEXER_WRITE_CONCURRENCY: '1', ...options.env } },
+    { name: twoLaneName, env: { INDEXER_WRITE_CONCURRENCY: '2', ...options.env } },
   ];
-  const others = options.variants.map(({ name, env, program }) => ({
+  const otherVariants = options.variants.map(({ name, env, program }) => ({
     name: `ingest, ${name}`,
     env: { ...options.env, ...env },
     ...(program === undefined ? {} : { program }),
   }));
-  return [...own, ...others];
+  return [...ownVariants, ...otherVariants];
 }
 
 /** The program as released, which is used for all measurements except ingest. */

@@ -5,7 +5,7 @@
 import { preloadedPerActive } from './replay/recording.ts';
 
 /** Tables that have rows in every migrated schema, and so do not belong to a run. */
-export const notOfTheRun: readonly string[] = ['schema_migrations'];
+export const excludedTables: readonly string[] = ['schema_migrations'];
 
 /** Columns that depend on the writing process, and differ from run to run. */
 export const volatileColumns: Readonly<Record<string, readonly string[]>> = {
@@ -29,7 +29,7 @@ export const volatileTables: readonly string[] = [
 ];
 
 /** The tables whose rows are counted after a run, by their content. */
-export const counted = { updates: 'updates', contracts: 'contracts', exercises: 'exercises' } as const;
+export const countedTableNames = { updates: 'updates', contracts: 'contracts', exercises: 'exercises' } as const;
 
 /** SQL for the progress of the stream, with the storage schema in the search path. */
 export const progressSql =

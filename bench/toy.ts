@@ -7,7 +7,7 @@ import { Client } from 'pg';
 import { WebSocket } from 'ws';
 
 const [ledgerUrl = '', databaseUrl = '', seconds = '5'] = process.argv.slice(2);
-const mostQueued = 200;
+const maxQueued = 200;
 
 interface ToyEvent {
   readonly nodeId: number;
@@ -47,7 +47,7 @@ const socket = new WebSocket(`${ledgerUrl.replace('http', 'ws')}/v2/updates`, ['
 socket.on('open', () => socket.send('{"beginExclusive":0}'));
 socket.on('message', (data) => {
   queue.push((data as Buffer).toString());
-  if (queue.length > mostQueued) socket.pause();
+  if (queue.length > maxQueued) socket.pause();
   wake?.();
 });
 
@@ -86,14 +86,14 @@ async function write({ offset, updateId, recordTime, events }: ToyTransaction): 
 
 let events = 0;
 let first = await next();
-const started = performance.now();
-for (; performance.now() - started < Number(seconds) * 1_000; first = await next()) {
+const startMs = performance.now();
+for (; performance.now() - startMs < Number(seconds) * 1_000; first = await next()) {
   const frame = JSON.parse(first) as { update: { Transaction: { value: ToyTransaction } } };
   const transaction = frame.update.Transaction.value;
   await write(transaction);
   events += transaction.events.length;
 }
-process.send?.({ events, seconds: (performance.now() - started) / 1_000 });
+process.send?.({ events, seconds: (performance.now() - startMs) / 1_000 });
 socket.terminate();
 await client.end();
 process.disconnect();

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { posix } from 'node:path';
 import { parse } from 'yaml';
 import { metricGroups } from '../src/observe/metrics/catalogue/catalogue.ts';
-import type { AnyDescription, LabelValues } from '../src/observe/metrics/catalogue/description.ts';
+import type { MetricDescription, LabelValues } from '../src/observe/metrics/catalogue/description.ts';
 import { createMetrics } from '../src/observe/metrics/metrics.ts';
 import { pageUrl } from '../src/version.ts';
 
@@ -53,30 +53,32 @@ type Alerts = ReadonlyMap<string, readonly string[]>;
  * Metrics that most rules use only for joining or filtering. They have an alert only if its expression begins with
  * them.
  */
-const joined = ['indexer_phase', 'indexer_leader', 'indexer_stream_info'];
+const metricList = ['indexer_phase', 'indexer_leader', 'indexer_stream_info'];
 
 /** Links to the alerts of each metric, by its name. */
 function alertsByMetric(rules: string): Alerts {
-  const found = new Map<string, string[]>();
+  const idsByContract = new Map<string, string[]>();
   const { groups } = parse(rules) as { readonly groups: readonly { readonly rules: readonly Rule[] }[] };
   for (const { alert, expr, annotations } of groups.flatMap((group) => group.rules)) {
-    const named = [...expr.matchAll(/\b(?:indexer|nodejs|process)_\w+/g)].map(([name]) => name.replace(/_bucket$/, ''));
+    const referencedMetrics = [...expr.matchAll(/\b(?:indexer|nodejs|process)_\w+/g)].map(([name]) =>
+      name.replace(/_bucket$/, ''),
+    );
     const page = annotations.runbook_url.replace(pageUrl(''), '');
     const link = `[${alert}](${posix.relative('docs/reference', page)})`;
-    for (const name of new Set(named)) {
-      if (joined.includes(name) && name !== named[0]) continue;
-      found.set(name, [...(found.get(name) ?? []), link]);
+    for (const name of new Set(referencedMetrics)) {
+      if (metricList.includes(name) && name !== referencedMetrics[0]) continue;
+      idsByContract.set(name, [...(idsByContract.get(name) ?? []), link]);
     }
   }
-  return found;
+  return idsByContract;
 }
 
-function metricsTable(metrics: readonly AnyDescription[], alerts: Alerts): string {
+function metricsTable(metrics: readonly MetricDescription[], alerts: Alerts): string {
   const rows = metrics.map(({ type, name, help, use, labels }) => [
     `\`indexer_${name}\``,
     type,
     Object.entries(labels)
-      .map(([label, values]) => `\`${label}\`: ${labelValues(values)}`)
+      .map(([labelName, values]) => `\`${labelName}\`: ${labelValues(values)}`)
       .join('<br>'),
     `${help} ${use}`,
     alerts.get(`indexer_${name}`)?.join(', ') ?? '',
@@ -96,10 +98,10 @@ function histogramBuckets(): string {
 }
 
 async function processMetrics(alerts: Alerts): Promise<string> {
-  const added = (await createMetrics({ version: '' }).registry.getMetricsAsJSON())
+  const metricNames = (await createMetrics({ version: '' }).registry.getMetricsAsJSON())
     .filter(({ name }) => !name.startsWith('indexer_'))
     .sort((left, right) => (left.name < right.name ? -1 : 1));
-  const rows = added.map(({ name, help }) => [`\`${name}\``, help, alerts.get(name)?.join(', ') ?? '']);
+  const rows = metricNames.map(({ name, help }) => [`\`${name}\``, help, alerts.get(name)?.join(', ') ?? '']);
   return `## Node and the operating system\n\n${table(['Metric', 'Meaning', 'Alerts'], rows)}`;
 }
 

@@ -4,9 +4,9 @@ import { toIndexerError } from './errors/indexer-error.ts';
 import { scrub } from './observe/figures/scrub.ts';
 import { escapeSteeringInLines } from './errors/visible-text.ts';
 
-const [first, ...others] = process.argv.slice(2);
+const [first, ...remainingArgs] = process.argv.slice(2);
 const verb = first === undefined || first.startsWith('-') ? 'run' : first;
-const argv = verb === first ? others : process.argv.slice(2);
+const argv = verb === first ? remainingArgs : process.argv.slice(2);
 const stop = new AbortController();
 
 function write(text: string): void {
@@ -29,12 +29,12 @@ function forgetReader(this: NodeJS.WriteStream, error: NodeJS.ErrnoException): v
 }
 
 /** Under npm, one Ctrl-C arrives twice within this time, milliseconds: from the terminal, and forwarded by npm. */
-const echoMs = 300;
+const ctrlCEchoMs = 300;
 let requestedAt = Number.POSITIVE_INFINITY;
 
 function onSignal(): void {
   // The first signal requests a stop; a second one forces it.
-  if (performance.now() - requestedAt > echoMs) process.exit(ExitCode.temporary);
+  if (performance.now() - requestedAt > ctrlCEchoMs) process.exit(ExitCode.temporary);
   requestedAt = Math.min(requestedAt, performance.now());
   stop.abort();
 }
@@ -46,8 +46,8 @@ function onSignal(): void {
  */
 function onDefect(thrown: unknown): void {
   const [kind, stack = ''] = thrown instanceof Error ? [thrown.name, thrown.stack] : [typeof thrown];
-  const places = stack.split('\n').filter((line) => /^ {4}at /u.test(line));
-  process.stderr.write(`${scrub([`ledger-indexer: UNEXPECTED: uncaught ${kind}`, ...places].join('\n'))}\n`);
+  const stackLines = stack.split('\n').filter((line) => /^ {4}at /u.test(line));
+  process.stderr.write(`${scrub([`ledger-indexer: UNEXPECTED: uncaught ${kind}`, ...stackLines].join('\n'))}\n`);
   process.exit(ExitCode.unexpected);
 }
 

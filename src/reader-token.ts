@@ -25,7 +25,7 @@ export function newToken(): string {
 }
 
 /** Whether the text has the format of a token. Other texts are not looked up. */
-export function looksLikeToken(text: string): boolean {
+export function isReaderToken(text: string): boolean {
   return /^lir_[\w-]{43}$/.test(text);
 }
 

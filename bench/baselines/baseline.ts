@@ -6,18 +6,18 @@
  */
 import { rmSync } from 'node:fs';
 import { escapeIdentifier, escapeLiteral, type Client } from 'pg';
-import { onExit, type Undo } from '../cleanup.ts';
-import { measured, type Cost } from '../figures/cost.ts';
-import { weighed, type Weight, type WeighWhen } from '../figures/weight.ts';
+import { onExit, type CleanupStep } from '../cleanup.ts';
+import { startCost, type Cost } from '../figures/cost.ts';
+import { startWeighing, type Weight, type MeasureMoment } from '../figures/weight.ts';
 import { withClient, type RunDatabase, type Server } from '../postgres.ts';
-import type { Expected } from '../replay/profiles.ts';
+import type { ExpectedCounts } from '../replay/profiles.ts';
 import type { Recording } from '../replay/recording.ts';
 
 /** Number of updates in one transaction: that of the indexer's largest batch. */
 export const updatesPerBatch = 1_000;
 
 /** Schema of the staged rows. While rows are staged, it also contains the types of the baseline. */
-export const staged = 'staged';
+export const stagedSchema = 'staged';
 
 export interface BaselineTable {
   readonly name: string;
@@ -32,7 +32,7 @@ export interface BaselineTable {
  * Final content of a layout, read from its own tables: the rows of the stream, and all active contracts. `contents` is
  * a hash over ids and complete payloads of the rows of the stream.
  */
-export type BaselineCounts = Omit<Expected, 'events'> & { readonly contents: string };
+export type BaselineCounts = Omit<ExpectedCounts, 'events'> & { readonly contents: string };
 
 export interface Baseline {
   /** Name of the baseline in the report and, with underscores, of its schema. */
@@ -69,7 +69,7 @@ export interface BaselineRows {
   readonly counts: BaselineCounts;
   readonly events: number;
   /** Removes the files if they are on this machine and were not removed yet. */
-  readonly forget: Undo;
+  readonly forget: CleanupStep;
 }
 
 interface Batch {
@@ -79,7 +79,7 @@ interface Batch {
 
 export interface StageRequest {
   readonly recording: Recording;
-  readonly expected: Expected;
+  readonly expected: ExpectedCounts;
 }
 
 /**
@@ -92,13 +92,15 @@ export async function stageBaseline(
   { recording, expected }: StageRequest,
 ): Promise<BaselineRows> {
   const batches: Batch[] = [];
-  const forget = onExit(() => {
+  const unregister = onExit(() => {
     for (const { path } of batches.flatMap(({ files }) => files)) rmSync(path, { force: true });
   });
   return withClient(database.url, async (client) => {
     // Times have one text form, so that the same rows have the same hash.
-    await client.query(`drop schema if exists ${staged} cascade; create schema ${staged}; set timezone = 'UTC'`);
-    await client.query(`set search_path = ${staged}; set work_mem = '256MB'; ${baseline.types}`);
+    await client.query(
+      `drop schema if exists ${stagedSchema} cascade; create schema ${stagedSchema}; set timezone = 'UTC'`,
+    );
+    await client.query(`set search_path = ${stagedSchema}; set work_mem = '256MB'; ${baseline.types}`);
     await baseline.prepare?.(client, recording, expected.updates);
     for (const { name, rows } of baseline.tables) {
       if (rows !== undefined) await client.query(`create unlogged table ${name}_rows as ${rows}`);
@@ -106,15 +108,15 @@ export async function stageBaseline(
     }
     await client.query('analyze');
     const counts = await countsOf(client, baseline.countsBefore);
-    const complaint = unlike(counts, expected);
-    if (complaint !== undefined) throw new Error(`${baseline.name}, rows of the reference: ${complaint}`);
+    const difference = countDifference(counts, expected);
+    if (difference !== undefined) throw new Error(`${baseline.name}, rows of the reference: ${difference}`);
     for (let last = 0; last < expected.updates;) {
       const from = last + 1;
       last = Math.min(last + updatesPerBatch, expected.updates);
       batches.push(await writeBatch(client, baseline, `${database.name}_${baseline.schema}`, { from, last }));
     }
-    await client.query(`drop schema ${staged} cascade`);
-    return { baseline, batches, counts, events: expected.events, forget };
+    await client.query(`drop schema ${stagedSchema} cascade`);
+    return { baseline, batches, counts, events: expected.events, forget: unregister };
   });
 }
 
@@ -169,21 +171,26 @@ export async function baselineDatabase(server: Server, baseline: Baseline, contr
 export async function runBaseline(
   server: Server,
   rows: BaselineRows,
-  when: WeighWhen,
+  measureMoment: MeasureMoment,
   template?: RunDatabase,
 ): Promise<BaselineRun> {
   const { baseline } = rows;
   const database =
     template === undefined ? await baselineDatabase(server, baseline) : await server.createDatabase(template);
   try {
-    const weigh = await weighed({ server, url: database.url, schema: baseline.schema, when });
-    const cost = measured({ server });
+    const finishWeighing = await startWeighing({
+      server,
+      url: database.url,
+      schema: baseline.schema,
+      when: measureMoment,
+    });
+    const cost = startCost({ server });
     await withClient(database.url, (client) => load(client, rows));
     const run = cost();
-    const weight = await weigh();
+    const weight = await finishWeighing();
     const error = await withClient(database.url, async (client) => {
       await client.query(`set timezone = 'UTC'; set search_path = ${baseline.schema}`);
-      return unlike(await countsOf(client, baseline.countsAfter), rows.counts);
+      return countDifference(await countsOf(client, baseline.countsAfter), rows.counts);
     });
     return { ...run, weight, error };
   } finally {
@@ -220,9 +227,11 @@ async function countsOf(client: Client, sql: string): Promise<BaselineCounts> {
 }
 
 /** Describes the differences; undefined if there are none. Missing fields are not compared. */
-function unlike(found: BaselineCounts, expected: Partial<BaselineCounts>): string | undefined {
+function countDifference(actual: BaselineCounts, expected: Partial<BaselineCounts>): string | undefined {
   const names = ['updates', 'contracts', 'exercises', 'active', 'contents'] as const;
-  const wrong = names.filter((name) => expected[name] !== undefined && found[name] !== expected[name]);
-  if (wrong.length === 0) return undefined;
-  return wrong.map((name) => `${name}: found ${String(found[name])}, expected ${String(expected[name])}`).join('; ');
+  const wrongCounts = names.filter((name) => expected[name] !== undefined && actual[name] !== expected[name]);
+  if (wrongCounts.length === 0) return undefined;
+  return wrongCounts
+    .map((name) => `${name}: found ${String(actual[name])}, expected ${String(expected[name])}`)
+    .join('; ');
 }

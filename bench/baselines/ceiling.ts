@@ -6,9 +6,9 @@
 import { rmSync } from 'node:fs';
 import { escapeIdentifier, escapeLiteral, type Client } from 'pg';
 import { digestOf, type Digest } from '../figures/digest.ts';
-import { measured, type Cost } from '../figures/cost.ts';
-import { migrated, schema, withClient, type RunDatabase, type Server } from '../postgres.ts';
-import { notOfTheRun } from '../storage.ts';
+import { startCost, type Cost } from '../figures/cost.ts';
+import { migrateSchema, schema, withClient, type RunDatabase, type Server } from '../postgres.ts';
+import { excludedTables } from '../storage.ts';
 
 interface TableFile {
   readonly table: string;
@@ -27,7 +27,7 @@ export interface CeilingRun extends Cost {
   readonly error: string | undefined;
 }
 
-interface Leaf {
+interface LeafTable {
   readonly root: string;
   readonly leaf: string;
   readonly pages: number;
@@ -43,45 +43,45 @@ export async function exportRows(database: RunDatabase, events: number): Promise
     await client.query(`set search_path = ${schema}`);
     const folder = (await client.query<{ data_directory: string }>('show data_directory')).rows[0]?.data_directory;
     const halves: [TableFile[], TableFile[]] = [[], []];
-    for (const leaf of await leavesOf(client)) {
-      const middle = `'(${String(Math.floor(leaf.pages / 2))},0)'`;
-      const columns = leaf.columns.map((column) => escapeIdentifier(column)).join(', ');
-      for (const [half, compare] of ['<', '>='].entries()) {
-        const path = `${folder ?? ''}/${database.name}_${leaf.leaf}_${String(half)}.copy`;
-        const rows = `select ${columns} from ${escapeIdentifier(leaf.leaf)} where ctid ${compare} ${middle}`;
+    for (const leafTable of await leavesOf(client)) {
+      const middle = `'(${String(Math.floor(leafTable.pages / 2))},0)'`;
+      const columns = leafTable.columns.map((column) => escapeIdentifier(column)).join(', ');
+      for (const [halfIndex, compare] of ['<', '>='].entries()) {
+        const path = `${folder ?? ''}/${database.name}_${leafTable.leaf}_${String(halfIndex)}.copy`;
+        const rows = `select ${columns} from ${escapeIdentifier(leafTable.leaf)} where ctid ${compare} ${middle}`;
         const { rowCount } = await client.query(`copy (${rows}) to ${escapeLiteral(path)}`);
-        if ((rowCount ?? 0) > 0) halves[half]?.push({ table: leaf.root, columns, path });
+        if ((rowCount ?? 0) > 0) halves[halfIndex]?.push({ table: leafTable.root, columns, path });
       }
     }
     return { digest, halves, events };
   });
 }
 
-async function leavesOf(client: Client): Promise<readonly Leaf[]> {
+async function leavesOf(client: Client): Promise<readonly LeafTable[]> {
   await client.query('analyze');
-  const { rows } = await client.query<Leaf>(
+  const { rows } = await client.query<LeafTable>(
     `select coalesce(pg_partition_root(c.oid), c.oid::regclass)::text as root, c.relname::text as leaf,
             c.relpages as pages, array_agg(a.attname::text order by a.attnum) as columns
        from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
                                           and a.attgenerated = ''
       where c.relnamespace = $1::regnamespace and c.relkind = 'r' and c.relname <> all ($2::text[])
       group by c.oid, c.relname, c.relpages order by c.relname`,
-    [schema, notOfTheRun],
+    [schema, excludedTables],
   );
   return rows;
 }
 
 /** Loads the rows over the given number of connections. Checks that the tables equal those of the reference. */
 export async function runCeiling(server: Server, rows: ReferenceRows, lanes: 1 | 2): Promise<CeilingRun> {
-  const database = await migrated(await server.createDatabase());
+  const database = await migrateSchema(await server.createDatabase());
   try {
     const [first, second] = rows.halves;
-    const parts = lanes === 1 ? [[...first, ...second].toSorted(byTable)] : [first, second];
-    const stop = measured({ server });
-    await Promise.all(parts.map((files) => withClient(database.url, (client) => load(client, files))));
+    const tableGroups = lanes === 1 ? [[...first, ...second].toSorted(compareTables)] : [first, second];
+    const stop = startCost({ server });
+    await Promise.all(tableGroups.map((files) => withClient(database.url, (client) => load(client, files))));
     const cost = stop();
-    const same = (await digestOf(database.url)).hash === rows.digest.hash;
-    return { ...cost, error: same ? undefined : 'the loaded tables differ from the reference' };
+    const hasSameDigest = (await digestOf(database.url)).hash === rows.digest.hash;
+    return { ...cost, error: hasSameDigest ? undefined : 'the loaded tables differ from the reference' };
   } finally {
     await database.drop();
   }
@@ -92,7 +92,7 @@ export function forgetRows({ halves }: ReferenceRows): void {
   for (const { path } of halves.flat()) rmSync(path, { force: true });
 }
 
-function byTable(a: TableFile, b: TableFile): number {
+function compareTables(a: TableFile, b: TableFile): number {
   return a.table < b.table ? -1 : a.table > b.table ? 1 : 0;
 }
 

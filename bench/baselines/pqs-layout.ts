@@ -75,8 +75,8 @@ const layout = `
   create trigger ends_contracts before update on watermark for each row execute function end_contracts();`;
 
 /** Range of numbers for the events of the largest transaction. Any number as wide as the keys of PQS is suitable. */
-const mostNodes = 1_048_576;
-const eventPk = (offset: string, node: string): string => `${offset} * ${String(mostNodes)} + ${node}`;
+const maxNodes = 1_048_576;
+const eventPk = (offset: string, node: string): string => `${offset} * ${String(maxNodes)} + ${node}`;
 /** Replaces the number in a dictionary of names; it has the same width. */
 const typePk = (name: string): string => `hashtext(${name})::bigint`;
 
@@ -150,12 +150,12 @@ const countsAfter = `
 const preload: Baseline['preload'] = async (client, contracts) => {
   const { id, packageName } = templateName(0);
   const name = escapeLiteral(`${packageName}:${id.split(':').slice(1).join(':')}`);
-  const ended = `case when n % ${String(preloadedPerActive)} <> 0 then`;
+  const endedSql = `case when n % ${String(preloadedPerActive)} <> 0 then`;
   const rebuild = await withoutIndexes(client, 'contracts');
   await client.query(
     `insert into contracts (tpe_pk, create_event_pk, created_at_ix, archive_event_pk, archived_at_ix, contract_id, payload,
                             signatories, observers, witnesses)
-     select ${typePk(name)}, n - 1000000000, n - 1000000000, ${ended} n - 1000000000 end, ${ended} n - 999999999 end, id,
+     select ${typePk(name)}, n - 1000000000, n - 1000000000, ${endedSql} n - 1000000000 end, ${endedSql} n - 999999999 end, id,
             $1::jsonb, $2::text[], $2::text[], $2::text[] || $2::text[] from ${preloadedSql(contracts)}`,
     [payload(randomFrom(1), 600), [`preloaded::1220${'0'.repeat(64)}`]],
   );

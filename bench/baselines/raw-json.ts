@@ -4,21 +4,21 @@
  */
 import { closeSync, openSync, readSync } from 'node:fs';
 import type { Client } from 'pg';
-import { inOneRoundTrip } from '../../src/store/connection/round-trip.ts';
+import { runInOneRoundTrip } from '../../src/store/connection/round-trip.ts';
 import { headerLength } from '../replay/frame.ts';
 import { recordingIndex, type Recording } from '../replay/recording.ts';
-import { staged, type Baseline } from './baseline.ts';
+import { stagedSchema, type Baseline } from './baseline.ts';
 
 /** Maximum number of bytes of frames in one COPY while rows are staged. */
 const chunkBytes = 8_000_000;
 
-const rows = `${staged}.updates_rows`;
+const rows = `${stagedSchema}.updates_rows`;
 
 /**
  * SQL for the number of occurrences of a text in the JSON, because here the rows of the indexer are inside the JSON.
  */
-const times = (words: string): string =>
-  `coalesce(sum((length(json::text) - length(replace(json::text, '${words}', ''))) / ${String(words.length)}), 0)`;
+const times = (repeatSql: string): string =>
+  `coalesce(sum((length(json::text) - length(replace(json::text, '${repeatSql}', ''))) / ${String(repeatSql.length)}), 0)`;
 
 const countsIn = (table: string): string => `
   select updates, contracts, exercises, contracts - consuming as active, contents
@@ -40,7 +40,7 @@ async function prepare(client: Client, recording: Recording, count: number): Pro
       let to = from + 1;
       while (to < count && (positions[to + 1] ?? 0) - (positions[from] ?? 0) < chunkBytes) to += 1;
       const copy = copyOf(framesOf(file, positions, from, to), from + 1);
-      await inOneRoundTrip(client, [{ name: 'frames', text: `copy ${rows} from stdin (format binary)`, copy }]);
+      await runInOneRoundTrip(client, [{ name: 'frames', text: `copy ${rows} from stdin (format binary)`, copy }]);
       from = to;
     }
   } finally {
@@ -52,7 +52,8 @@ async function prepare(client: Client, recording: Recording, count: number): Pro
 function framesOf(file: number, positions: Float64Array, from: number, to: number): readonly Buffer[] {
   const start = positions[from] ?? 0;
   const bytes = Buffer.alloc((positions[to] ?? 0) - start);
-  for (let at = 0; at < bytes.length;) at += readSync(file, bytes, at, bytes.length - at, start + at);
+  for (let readBytes = 0; readBytes < bytes.length;)
+    readBytes += readSync(file, bytes, readBytes, bytes.length - readBytes, start + readBytes);
   return Array.from({ length: to - from }, (_, index) => {
     const frame = bytes.subarray((positions[from + index] ?? 0) - start, (positions[from + index + 1] ?? 0) - start);
     return frame.subarray(headerLength(frame));
@@ -64,17 +65,17 @@ const end = Buffer.from([0xff, 0xff]);
 
 /** One CopyData message with the binary rows of frames that begin at an offset. */
 function copyOf(frames: readonly Buffer[], firstOffset: number): Buffer {
-  const parts = frames.flatMap((frame, index) => {
+  const jsonParts = frames.flatMap((frame, index) => {
     const fields = Buffer.alloc(2 + 12 + 12 + 4);
     fields.writeInt16BE(3, 0);
-    for (const at of [2, 14]) {
-      fields.writeInt32BE(8, at);
-      fields.writeBigInt64BE(BigInt(firstOffset + index), at + 4);
+    for (const column of [2, 14]) {
+      fields.writeInt32BE(8, column);
+      fields.writeBigInt64BE(BigInt(firstOffset + index), column + 4);
     }
     fields.writeInt32BE(frame.length, 26);
     return [fields, frame];
   });
-  const body = Buffer.concat([head, ...parts, end]);
+  const body = Buffer.concat([head, ...jsonParts, end]);
   const message = Buffer.alloc(5);
   message.write('d');
   message.writeInt32BE(body.length + 4, 1);

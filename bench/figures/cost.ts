@@ -12,28 +12,28 @@ export interface Cost {
   readonly replayCpu: number | undefined;
 }
 
-export interface Watched {
+export interface WatchedRun {
   readonly server: Server;
   readonly node?: number | undefined;
   readonly replay?: number | undefined;
 }
 
 /** Starts a measurement. The returned function returns the cost so far, and can be called repeatedly. */
-export function measured({ server, node, replay }: Watched): () => Cost {
-  const read = () => ({
+export function startCost({ server, node, replay }: WatchedRun): () => Cost {
+  const readClocks = () => ({
     at: process.hrtime.bigint(),
     node: node === undefined ? undefined : processCpu(node),
     postgres: server.cpu(),
     replay: replay === undefined ? undefined : processCpu(replay),
   });
-  const begin = read();
+  const startValue = readClocks();
   return () => {
-    const end = read();
+    const end = readClocks();
     return {
-      seconds: Number(end.at - begin.at) / 1e9,
-      nodeCpu: difference(begin.node, end.node),
-      postgresCpu: difference(begin.postgres, end.postgres),
-      replayCpu: difference(begin.replay, end.replay),
+      seconds: Number(end.at - startValue.at) / 1e9,
+      nodeCpu: difference(startValue.node, end.node),
+      postgresCpu: difference(startValue.postgres, end.postgres),
+      replayCpu: difference(startValue.replay, end.replay),
     };
   };
 }

@@ -22,22 +22,22 @@ const maxFunctions = 25;
 /** The summary for the terminal. The profile covers the complete process, including its start and end. */
 export function summaryOf(path: string, events: number): string {
   const profile = JSON.parse(readFileSync(path, 'utf8')) as CpuProfile;
-  const byPart = new Map<string, number>();
-  const byFunction = new Map<string, number>();
+  const timeByPart = new Map<string, number>();
+  const timeByFunction = new Map<string, number>();
   const nodes = new Map(profile.nodes.map((node) => [node.id, node]));
   profile.samples.forEach((id, index) => {
     const node = nodes.get(id);
     if (node === undefined || node.callFrame.functionName === '(idle)') return;
     const microseconds = profile.timeDeltas[index] ?? 0;
-    const part = partOf(node);
-    add(byPart, part, microseconds);
+    const profilePart = partOf(node);
+    add(timeByPart, profilePart, microseconds);
     add(
-      byFunction,
-      `${node.callFrame.functionName || '(anonymous)'} ${part}:${String(node.callFrame.lineNumber + 1)}`,
+      timeByFunction,
+      `${node.callFrame.functionName || '(anonymous)'} ${profilePart}:${String(node.callFrame.lineNumber + 1)}`,
       microseconds,
     );
   });
-  return `${listOf('part', byPart, events, 15)}\n\n${listOf('function', byFunction, events, maxFunctions)}`;
+  return `${listOf('part', timeByPart, events, 15)}\n\n${listOf('function', timeByFunction, events, maxFunctions)}`;
 }
 
 /** The source file of a function; the module, for other code. */
@@ -52,8 +52,8 @@ function add(sums: Map<string, number>, key: string, value: number): void {
   sums.set(key, (sums.get(key) ?? 0) + value);
 }
 
-function listOf(head: string, sums: ReadonlyMap<string, number>, events: number, most: number): string {
-  const sorted = [...sums].toSorted(([, a], [, b]) => b - a).slice(0, most);
-  const rows = sorted.map(([name, microseconds]) => [name, '', (microseconds / events).toFixed(2)]);
+function listOf(head: string, sums: ReadonlyMap<string, number>, events: number, maxLines: number): string {
+  const sortedSums = [...sums].toSorted(([, a], [, b]) => b - a).slice(0, maxLines);
+  const rows = sortedSums.map(([name, microseconds]) => [name, '', (microseconds / events).toFixed(2)]);
   return aligned([[head, '', 'us/event'], ...rows]);
 }

@@ -5,8 +5,8 @@
 import { createHash } from 'node:crypto';
 import { escapeIdentifier, type Client } from 'pg';
 import { explore, schema, withClient } from '../postgres.ts';
-import type { Expected } from '../replay/profiles.ts';
-import { counted, volatileColumns, volatileTables } from '../storage.ts';
+import type { ExpectedCounts } from '../replay/profiles.ts';
+import { countedTableNames, volatileColumns, volatileTables } from '../storage.ts';
 
 export interface Digest {
   readonly counts: Readonly<Record<string, number>>;
@@ -36,8 +36,10 @@ export async function digestOf(url: string): Promise<Digest> {
       counts[name] = Number(rows[0]?.count ?? 0);
       hash.update(JSON.stringify([name, columns, rows[0]]));
     }
-    const active = await client.query<{ count: string }>(`select count(*) as count from ${explore}.active_contracts`);
-    return { counts, active: Number(active.rows[0]?.count ?? 0), hash: hash.digest('hex') };
+    const activeCounts = await client.query<{ count: string }>(
+      `select count(*) as count from ${explore}.active_contracts`,
+    );
+    return { counts, active: Number(activeCounts.rows[0]?.count ?? 0), hash: hash.digest('hex') };
   });
 }
 
@@ -49,10 +51,10 @@ async function tablesOf(client: Client): Promise<readonly Table[]> {
       group by c.oid order by c.relname collate "C"`,
     [schema],
   );
-  const lasting = rows.filter(({ name }) => !volatileTables.includes(name));
-  return lasting.map(({ name, columns }) => {
-    const skipped = volatileColumns[name] ?? [];
-    return { name, columns: columns.filter((column) => !skipped.includes(column)) };
+  const comparedTables = rows.filter(({ name }) => !volatileTables.includes(name));
+  return comparedTables.map(({ name, columns }) => {
+    const skippedColumns = volatileColumns[name] ?? [];
+    return { name, columns: columns.filter((column) => !skippedColumns.includes(column)) };
   });
 }
 
@@ -61,19 +63,19 @@ async function tablesOf(client: Client): Promise<readonly Table[]> {
  * alone.
  * @param reference digest of the run whose rows the ceiling loads, if known
  */
-export function complaint(found: Digest, expected: Expected, reference?: Digest): string | undefined {
-  const { counts, active } = found;
-  const wrong = [
-    ['updates', counts[counted.updates], expected.updates],
-    ['contracts', counts[counted.contracts], expected.contracts],
-    ['exercises', counts[counted.exercises], expected.exercises],
-    ['active contracts', active, expected.active],
-  ].filter(([, is, should]) => is !== should);
-  if (wrong.length > 0) {
-    return wrong
-      .map(([name, is, should]) => `${String(name)}: found ${String(is)}, expected ${String(should)}`)
+export function digestDifference(actual: Digest, expected: ExpectedCounts, reference?: Digest): string | undefined {
+  const { counts, active: activeCount } = actual;
+  const comparisons = [
+    ['updates', counts[countedTableNames.updates], expected.updates],
+    ['contracts', counts[countedTableNames.contracts], expected.contracts],
+    ['exercises', counts[countedTableNames.exercises], expected.exercises],
+    ['active contracts', activeCount, expected.active],
+  ].filter(([, is, expectedValue]) => is !== expectedValue);
+  if (comparisons.length > 0) {
+    return comparisons
+      .map(([name, is, expectedValue]) => `${String(name)}: found ${String(is)}, expected ${String(expectedValue)}`)
       .join('; ');
   }
-  if (reference === undefined || reference.hash === found.hash) return undefined;
+  if (reference === undefined || reference.hash === actual.hash) return undefined;
   return 'the counts are right, the contents differ from the reference';
 }

@@ -44,22 +44,26 @@ export interface Run extends Cost {
 }
 
 /** The results of a run over the given number of events. */
-export function figureOf(run: Run, events: number, steady?: { readonly events: number; readonly cost: Cost }): Figure {
-  const each = (sum: number | undefined) => (sum === undefined ? undefined : sum / events);
+export function figureOf(
+  run: Run,
+  events: number,
+  steadyWindow?: { readonly events: number; readonly cost: Cost },
+): Figure {
+  const perEvent = (sum: number | undefined) => (sum === undefined ? undefined : sum / events);
   const { weight } = run;
   return {
     rate: events / run.seconds,
-    steadyRate: steady === undefined ? undefined : steady.events / steady.cost.seconds,
-    nodeUs: each(run.nodeCpu),
-    postgresUs: each(run.postgresCpu),
-    replayUs: each(run.replayCpu),
-    wholePostgresUs: each(weight?.postgresCpu),
-    vacuumUs: each(weight?.vacuumCpu),
-    walBytes: each(weight?.walBytes),
-    fullPages: each(weight?.fullPages),
-    heapBytes: each(weight?.heapBytes),
-    indexBytes: each(weight?.indexBytes),
-    bytes: weight === undefined ? undefined : each(weight.heapBytes + weight.indexBytes),
+    steadyRate: steadyWindow === undefined ? undefined : steadyWindow.events / steadyWindow.cost.seconds,
+    nodeUs: perEvent(run.nodeCpu),
+    postgresUs: perEvent(run.postgresCpu),
+    replayUs: perEvent(run.replayCpu),
+    wholePostgresUs: perEvent(weight?.postgresCpu),
+    vacuumUs: perEvent(weight?.vacuumCpu),
+    walBytes: perEvent(weight?.walBytes),
+    fullPages: perEvent(weight?.fullPages),
+    heapBytes: perEvent(weight?.heapBytes),
+    indexBytes: perEvent(weight?.indexBytes),
+    bytes: weight === undefined ? undefined : perEvent(weight.heapBytes + weight.indexBytes),
     cycleEvents: weight === undefined ? undefined : events / weight.checkpoints,
     peakRssMiB: run.peakRssMiB,
     error: run.error,
@@ -69,10 +73,10 @@ export function figureOf(run: Run, events: number, steady?: { readonly events: n
 /** Undefined for an empty list. */
 export function median(values: readonly number[]): number | undefined {
   if (values.length === 0) return undefined;
-  const sorted = values.toSorted((a, b) => a - b);
-  const middle = Math.floor(sorted.length / 2);
-  const upper = sorted[middle] ?? 0;
-  return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? 0)) / 2;
+  const sortedValues = values.toSorted((a, b) => a - b);
+  const middle = Math.floor(sortedValues.length / 2);
+  const upperMiddle = sortedValues[middle] ?? 0;
+  return sortedValues.length % 2 === 1 ? upperMiddle : (upperMiddle + (sortedValues[middle - 1] ?? 0)) / 2;
 }
 
 export type Column = Exclude<keyof Figure, 'error'>;
@@ -94,13 +98,13 @@ export function middle(line: Line | undefined, column: Column): number | undefin
  * Median over the rounds of the ratio of two lines, by default of their rates. The ratio is computed per round, because
  * the runs of a round had the same machine load. Undefined if no round has both values.
  */
-export function ratio(of: Line | undefined, to: Line | undefined, column: Column = 'rate'): number | undefined {
-  if (of === undefined || to === undefined) return undefined;
-  const ratios = of.figures.flatMap((figure, round) => {
-    const other = to.figures[round];
-    const valid = figure.error === undefined && other?.error === undefined;
-    const [one, another] = [figure[column], other?.[column]];
-    return valid && one !== undefined && another !== undefined && another !== 0 ? [one / another] : [];
+export function ratio(dividend: Line | undefined, to: Line | undefined, column: Column = 'rate'): number | undefined {
+  if (dividend === undefined || to === undefined) return undefined;
+  const ratios = dividend.figures.flatMap((figure, round) => {
+    const otherFigure = to.figures[round];
+    const valid = figure.error === undefined && otherFigure?.error === undefined;
+    const [value, otherValue] = [figure[column], otherFigure?.[column]];
+    return valid && value !== undefined && otherValue !== undefined && otherValue !== 0 ? [value / otherValue] : [];
   });
   return median(ratios);
 }
@@ -112,15 +116,15 @@ const formatValue = (value: number | undefined, digits = 1): string =>
 function cells(line: Line): readonly string[] {
   const rates = values(line, 'rate');
   const rate = median(rates);
-  const spread = rates.length < 2 ? '' : `[${kilo(Math.min(...rates))}-${kilo(Math.max(...rates))}]`;
-  const steady = middle(line, 'steadyRate');
+  const rangeText = rates.length < 2 ? '' : `[${kilo(Math.min(...rates))}-${kilo(Math.max(...rates))}]`;
+  const steadyMedian = middle(line, 'steadyRate');
   const errors = line.figures.filter(({ error }) => error !== undefined).length;
   return [
     line.profile,
     line.name,
     rate === undefined ? '-' : kilo(rate),
-    spread,
-    steady === undefined ? '-' : kilo(steady),
+    rangeText,
+    steadyMedian === undefined ? '-' : kilo(steadyMedian),
     formatValue(middle(line, 'nodeUs')),
     formatValue(middle(line, 'postgresUs')),
     formatValue(middle(line, 'replayUs')),

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { migrationFiles } from '../../src/store/schema/migrations.ts';
 import type { Digest } from './digest.ts';
 
-interface Known {
+interface KnownDigest {
   readonly key: string;
   readonly hash: string;
 }
@@ -17,7 +17,7 @@ interface Known {
  * Compares a digest with that of an earlier run of the same name, and stores the first one.
  * @returns the differences as text
  */
-export async function unlikeBefore(
+export async function compareWithKnown(
   folder: string,
   name: string,
   digest: Digest,
@@ -26,17 +26,17 @@ export async function unlikeBefore(
   const sql = (await migrationFiles()).map((file) => file.sql).join('\n');
   const key = createHash('sha256').update(`${postgres}\n${sql}`).digest('hex');
   const path = join(folder, `digest-${name}.json`);
-  const known = read(path);
-  if (known?.key === key && known.hash !== digest.hash) {
+  const storedDigest = readDigest(path);
+  if (storedDigest?.key === key && storedDigest.hash !== digest.hash) {
     return `the tables differ from those of an earlier run with the same migrations; delete ${path} if this is intended`;
   }
-  if (known?.key !== key) writeFileSync(path, JSON.stringify({ key, hash: digest.hash } satisfies Known));
+  if (storedDigest?.key !== key) writeFileSync(path, JSON.stringify({ key, hash: digest.hash } satisfies KnownDigest));
   return undefined;
 }
 
-function read(path: string): Known | undefined {
+function readDigest(path: string): KnownDigest | undefined {
   try {
-    return JSON.parse(readFileSync(path, 'utf8')) as Known;
+    return JSON.parse(readFileSync(path, 'utf8')) as KnownDigest;
   } catch {
     return undefined;
   }

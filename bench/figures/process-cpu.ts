@@ -23,8 +23,8 @@ function statOf(pid: number): Stat | undefined {
       .split(' ')
       .map(Number);
     const [, parent = 0] = fields;
-    const [user = 0, system = 0, waitedUser = 0, waitedSystem = 0] = fields.slice(11, 15);
-    return { parent, ticks: user + system, waitedTicks: waitedUser + waitedSystem };
+    const [user = 0, system = 0, childUserTicks = 0, childSystemTicks = 0] = fields.slice(11, 15);
+    return { parent, ticks: user + system, waitedTicks: childUserTicks + childSystemTicks };
   } catch {
     return undefined;
   }
@@ -42,15 +42,15 @@ export function processCpu(pid: number): number | undefined {
  */
 export function treeCpu(root: number): number | undefined {
   // A child that ends during the read would not be counted, so the read is repeated until no child has ended meanwhile.
-  for (let before = statOf(root); before !== undefined;) {
-    let ticks = before.ticks + before.waitedTicks;
+  for (let statBefore = statOf(root); statBefore !== undefined;) {
+    let ticks = statBefore.ticks + statBefore.waitedTicks;
     for (const child of childrenOf(root)) {
       const stat = statOf(child);
       if (stat !== undefined) ticks += stat.ticks + stat.waitedTicks;
     }
-    const after = statOf(root);
-    if (after?.waitedTicks === before.waitedTicks) return ticks * microsecondsPerTick;
-    before = after;
+    const statAfter = statOf(root);
+    if (statAfter?.waitedTicks === statBefore.waitedTicks) return ticks * microsecondsPerTick;
+    statBefore = statAfter;
   }
   return undefined;
 }
@@ -75,8 +75,8 @@ export function rssMiB(pid: number): number | undefined {
 function memory(pid: number, field: string): number | undefined {
   try {
     const text = readFileSync(`/proc/${String(pid)}/status`, 'utf8');
-    const found = new RegExp(`${field}:\\s+(\\d+) kB`).exec(text)?.[1];
-    return found === undefined ? undefined : Number(found) / 1024;
+    const memoryMatch = new RegExp(`${field}:\\s+(\\d+) kB`).exec(text)?.[1];
+    return memoryMatch === undefined ? undefined : Number(memoryMatch) / 1024;
   } catch {
     return undefined;
   }

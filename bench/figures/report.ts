@@ -4,7 +4,7 @@ import { pqsLayout } from '../baselines/pqs-layout.ts';
 import { aligned, median, middle, ratio, tableOf, values, weightTable, type Column, type Line } from './figures.ts';
 import { growthName } from '../growth/growth.ts';
 import { ceilingName } from '../rounds.ts';
-import { oneLane, twoLanes, type LatencyLine, type Session } from '../session.ts';
+import { oneLaneName, twoLaneName, type LatencyLine, type Session } from '../session.ts';
 import type { LatencyRun } from '../latency.ts';
 import type { Share } from './shares.ts';
 
@@ -44,32 +44,36 @@ export interface KeyFigures {
 }
 
 /** Results without the server they were measured on. */
-export type Measured = Pick<Session, 'options' | 'lines' | 'latencies' | 'memories'>;
+export type MeasuredSession = Pick<Session, 'options' | 'lines' | 'latencies' | 'memories'>;
 
 /** The results for which the project has aims. */
-export function keyFigures(session: Measured, profile: string): KeyFigures {
+export function keyFigures(session: MeasuredSession, profile: string): KeyFigures {
   const line = (name: string): Line | undefined =>
-    session.lines.find((known) => known.profile === profile && known.name === name);
+    session.lines.find((candidateLine) => candidateLine.profile === profile && candidateLine.name === name);
   const copy = line(ceilingName('', 1));
-  const ingest = line(oneLane);
-  const latency = session.latencies.filter((known) => known.profile === profile);
-  const bySize = (of: (over: Line | undefined, empty: Line | undefined) => number | undefined) =>
+  const ingest = line(oneLaneName);
+  const latency = session.latencies.filter((candidateLatency) => candidateLatency.profile === profile);
+  const linesBySize = (ratioOf: (filledLine: Line | undefined, empty: Line | undefined) => number | undefined) =>
     Object.fromEntries(
       session.options.growthSizes.flatMap((size) => {
-        const found = size === 0 ? undefined : of(line(growthName(size)), line(growthName(0)));
-        return found === undefined ? [] : [[String(size), found]];
+        const sizeRatio = size === 0 ? undefined : ratioOf(line(growthName(size)), line(growthName(0)));
+        return sizeRatio === undefined ? [] : [[String(size), sizeRatio]];
       }),
     );
-  const growth = bySize((over, empty) => ratio(over, empty));
-  const growthCpu = bySize((over, empty) => ratio(empty, over, 'wholePostgresUs'));
+  const growthRatios = linesBySize((filledLine, empty) => ratio(filledLine, empty));
+  const growthCpu = linesBySize((filledLine, empty) => ratio(empty, filledLine, 'wholePostgresUs'));
   const toPqs = (column: Column): number | null => ratio(ingest, line(pqsLayout.name), column) ?? null;
   const peaks = [
-    ...session.lines.filter((known) => known.profile === profile).flatMap((known) => values(known, 'peakRssMiB')),
-    ...session.memories.filter((known) => known.profile === profile).map(({ run }) => run.peakRssMiB ?? 0),
+    ...session.lines
+      .filter((candidateLine) => candidateLine.profile === profile)
+      .flatMap((candidateLine) => values(candidateLine, 'peakRssMiB')),
+    ...session.memories
+      .filter((candidateMemory) => candidateMemory.profile === profile)
+      .map(({ run }) => run.peakRssMiB ?? 0),
   ];
   return {
     ingest_vs_copy_1lane: ratio(ingest, copy) ?? null,
-    ingest_vs_copy_2lanes: ratio(line(twoLanes), copy) ?? null,
+    ingest_vs_copy_2lanes: ratio(line(twoLaneName), copy) ?? null,
     copy_2connections_vs_copy: ratio(line(ceilingName('', 2)), copy) ?? null,
     seed_vs_copy: ratio(line('seed'), line(ceilingName('seed: ', 1))) ?? null,
     ingest_vs_toy: ratio(ingest, line('toy')) ?? null,
@@ -81,17 +85,17 @@ export function keyFigures(session: Measured, profile: string): KeyFigures {
     vs_pqs_layout_cpu: toPqs('wholePostgresUs'),
     vs_pqs_layout_wal: toPqs('walBytes'),
     vs_pqs_layout_bytes: toPqs('bytes'),
-    latency_p50_ms: byPace(latency, 'p50'),
-    latency_p99_ms: byPace(latency, 'p99'),
+    latency_p50_ms: groupByPace(latency, 'p50'),
+    latency_p99_ms: groupByPace(latency, 'p99'),
     peak_rss_mb: peaks.length === 0 ? null : Math.max(...peaks),
-    growth_10m_vs_empty: growth['10000000'] ?? null,
+    growth_10m_vs_empty: growthRatios['10000000'] ?? null,
     growth_10m_cpu_vs_empty: growthCpu['10000000'] ?? null,
-    growth_vs_empty: growth,
+    growth_vs_empty: growthRatios,
     growth_cpu_vs_empty: growthCpu,
   };
 }
 
-function byPace(lines: readonly LatencyLine[], column: 'p50' | 'p99'): Record<string, number> {
+function groupByPace(lines: readonly LatencyLine[], column: 'p50' | 'p99'): Record<string, number> {
   return Object.fromEntries(
     lines.map(({ updatesPerSecond, runs }) => [String(updatesPerSecond), median(runs.map((run) => run[column])) ?? 0]),
   );
@@ -101,27 +105,31 @@ function byPace(lines: readonly LatencyLine[], column: 'p50' | 'p99'): Record<st
 export function reportOf(session: Session, machine: string): string {
   const { options, server } = session;
   const settings = server.settings === '' ? 'default settings' : server.settings;
-  const parts = [`${machine}, Postgres ${server.version} (${settings}), rounds ${String(options.rounds)}`];
-  if (session.lines.length > 0) parts.push(tableOf(session.lines));
+  const titleParts = [`${machine}, Postgres ${server.version} (${settings}), rounds ${String(options.rounds)}`];
+  if (session.lines.length > 0) titleParts.push(tableOf(session.lines));
   const weights = weightTable(session.lines);
-  if (weights !== undefined) parts.push(weights);
+  if (weights !== undefined) titleParts.push(weights);
   const ratios = ratioTable(session);
-  if (ratios !== undefined) parts.push(ratios);
-  if (session.latencies.length > 0) parts.push(latencyTable(session));
-  if (session.memories.length > 0) parts.push(memoryTable(session));
-  parts.push(...session.notes);
-  if (session.errors.length > 0) parts.push(`WRONG:\n${session.errors.join('\n')}`);
-  return parts.join('\n\n');
+  if (ratios !== undefined) titleParts.push(ratios);
+  if (session.latencies.length > 0) titleParts.push(latencyTable(session));
+  if (session.memories.length > 0) titleParts.push(memoryTable(session));
+  titleParts.push(...session.notes);
+  if (session.errors.length > 0) titleParts.push(`WRONG:\n${session.errors.join('\n')}`);
+  return titleParts.join('\n\n');
 }
 
 function ratioTable(session: Session): string | undefined {
   const copies = session.lines.filter(({ name }) => /(^|: )COPY$/.test(name));
   const rows = copies.flatMap((copy) => {
     const kind = copy.name.startsWith('seed') ? /^seed/ : /^(ingest|COPY,)/;
-    const others = session.lines.filter(
+    const otherLines = session.lines.filter(
       (line) => line.profile === copy.profile && kind.test(line.name) && line !== copy,
     );
-    return others.map((line) => [copy.profile, `${line.name} / COPY`, (ratio(line, copy) ?? Number.NaN).toFixed(3)]);
+    return otherLines.map((line) => [
+      copy.profile,
+      `${line.name} / COPY`,
+      (ratio(line, copy) ?? Number.NaN).toFixed(3),
+    ]);
   });
   for (const { profile } of session.lines.filter(({ name }) => name === 'toy')) {
     const toy = keyFigures(session, profile).ingest_vs_toy;
@@ -138,18 +146,18 @@ function weightRatios(profile: string, figures: KeyFigures): readonly string[][]
   const { vs_pqs_layout_cpu: cpu, vs_pqs_layout_wal: wal, vs_pqs_layout_bytes: bytes } = figures;
   const toPqs = Object.entries({ 'CPU of Postgres': cpu, WAL: wal, 'heap and index': bytes });
   return [
-    ...toPqs.flatMap(([what, found]) =>
-      found === null ? [] : [[profile, `ingest / ${pqsLayout.name}: ${what}`, found.toFixed(3)]],
+    ...toPqs.flatMap(([ratioName, rates]) =>
+      rates === null ? [] : [[profile, `ingest / ${pqsLayout.name}: ${ratioName}`, rates.toFixed(3)]],
     ),
-    ...Object.entries(figures.growth_vs_empty).map(([size, found]) => [
+    ...Object.entries(figures.growth_vs_empty).map(([size, growthRatio]) => [
       profile,
       `over ${size} contracts / empty: rate`,
-      found.toFixed(3),
+      growthRatio.toFixed(3),
     ]),
-    ...Object.entries(figures.growth_cpu_vs_empty).map(([size, found]) => [
+    ...Object.entries(figures.growth_cpu_vs_empty).map(([size, growthRatio]) => [
       profile,
       `empty / over ${size} contracts: CPU of Postgres`,
-      found.toFixed(3),
+      growthRatio.toFixed(3),
     ]),
   ];
 }
@@ -158,20 +166,20 @@ const heads = ['profile', 'latency at', 'p50 ms', 'p95 ms', 'p99 ms', 'p99 min-m
 
 function latencyTable({ latencies }: Session): string {
   const rows = latencies.map(({ profile, updatesPerSecond, runs }) => {
-    const of = (read: (run: LatencyRun) => number | undefined): string =>
-      (median(runs.map(read).filter((value) => value !== undefined)) ?? Number.NaN).toFixed(2);
-    const worst = runs.map(({ p99 }) => p99);
-    const spread = `[${Math.min(...worst).toFixed(1)}-${Math.max(...worst).toFixed(1)}]`;
+    const medianOf = (readField: (run: LatencyRun) => number | undefined): string =>
+      (median(runs.map(readField).filter((value) => value !== undefined)) ?? Number.NaN).toFixed(2);
+    const worstLatencies = runs.map(({ p99 }) => p99);
+    const rangeText = `[${Math.min(...worstLatencies).toFixed(1)}-${Math.max(...worstLatencies).toFixed(1)}]`;
     return [
       profile,
       `${String(updatesPerSecond)} updates/s`,
-      of(({ p50 }) => p50),
-      of(({ p95 }) => p95),
-      of(({ p99 }) => p99),
-      spread,
-      of(({ pollMs }) => pollMs),
-      of(({ nodeShare }) => nodeShare),
-      of(({ postgresShare }) => postgresShare),
+      medianOf(({ p50 }) => p50),
+      medianOf(({ p95 }) => p95),
+      medianOf(({ p99 }) => p99),
+      rangeText,
+      medianOf(({ pollMs }) => pollMs),
+      medianOf(({ nodeShare }) => nodeShare),
+      medianOf(({ postgresShare }) => postgresShare),
     ];
   });
   return aligned([heads, ...rows]);
@@ -198,10 +206,10 @@ export function writeJson(
   second: Session | undefined,
   shares: readonly Share[],
 ): void {
-  const keysOf = (one: Session) =>
-    Object.fromEntries(one.options.profiles.map(({ name }) => [name, keyFigures(one, name)]));
+  const keysOf = (benchSession: Session) =>
+    Object.fromEntries(benchSession.options.profiles.map(({ name }) => [name, keyFigures(benchSession, name)]));
   const { server, lines, latencies, memories, errors } = session;
-  const all = {
+  const report = {
     machine,
     postgres: server.version,
     settings: server.settings,
@@ -214,5 +222,5 @@ export function writeJson(
       ? {}
       : { beside: { postgres: second.server.version, profiles: keysOf(second), lines: second.lines }, shares }),
   };
-  writeFileSync(path, `${JSON.stringify(all, null, 2)}\n`);
+  writeFileSync(path, `${JSON.stringify(report, null, 2)}\n`);
 }

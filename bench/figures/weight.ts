@@ -1,7 +1,7 @@
 /**
  * Weight of a run: bytes of the write-ahead log and of tables, and the work of the server that follows because of them.
  */
-import { measured, type Watched } from './cost.ts';
+import { startCost, type WatchedRun } from './cost.ts';
 import { withClient } from '../postgres.ts';
 
 /**
@@ -9,7 +9,7 @@ import { withClient } from '../postgres.ts';
  * the end of a checkpoint. The vacuum follows and is measured separately, because over old contracts its cost depends
  * on the size of the tables and not on the run.
  */
-export type WeighWhen = 'settled' | 'cycle';
+export type MeasureMoment = 'settled' | 'cycle';
 
 export interface Weight {
   readonly walBytes: number;
@@ -26,11 +26,11 @@ export interface Weight {
   readonly checkpoints: number;
 }
 
-export interface Weighed extends Pick<Watched, 'server'> {
+export interface WeighedRun extends Pick<WatchedRun, 'server'> {
   /** URL of the database of the run. */
   readonly url: string;
   readonly schema: string;
-  readonly when: WeighWhen;
+  readonly when: MeasureMoment;
 }
 
 /**
@@ -38,29 +38,34 @@ export interface Weighed extends Pick<Watched, 'server'> {
  * have ended, because only then does the server have their statistics. Meanwhile no other program may write to the
  * server, because all databases share the log.
  */
-export async function weighed({ server, url, schema, when }: Weighed): Promise<() => Promise<Weight>> {
-  const [before, sizes] = [await server.wal(), await sizesOf(url, schema)];
-  const cost = measured({ server });
+export async function startWeighing({
+  server,
+  url,
+  schema,
+  when: measureMoment,
+}: WeighedRun): Promise<() => Promise<Weight>> {
+  const [walBefore, sizes] = [await server.wal(), await sizesOf(url, schema)];
+  const cost = startCost({ server });
   return async () => {
-    await (when === 'settled' ? settle(url) : checkpoint(url));
+    await (measureMoment === 'settled' ? settle(url) : checkpoint(url));
     const { postgresCpu } = cost();
-    const after = await server.wal();
-    const vacuumCpu = when === 'settled' ? undefined : await vacuumAfter(url, server);
+    const walAfter = await server.wal();
+    const vacuumCpu = measureMoment === 'settled' ? undefined : await vacuumAfter(url, server);
     const now = await sizesOf(url, schema);
     return {
-      walBytes: after.bytes - before.bytes,
-      fullPages: after.fullPages - before.fullPages,
+      walBytes: walAfter.bytes - walBefore.bytes,
+      fullPages: walAfter.fullPages - walBefore.fullPages,
       heapBytes: now.heap - sizes.heap,
       indexBytes: now.index - sizes.index,
       postgresCpu,
       vacuumCpu,
-      checkpoints: Math.max(1, after.checkpoints - before.checkpoints),
+      checkpoints: Math.max(1, walAfter.checkpoints - walBefore.checkpoints),
     };
   };
 }
 
-async function vacuumAfter(url: string, server: Watched['server']): Promise<number | undefined> {
-  const cost = measured({ server });
+async function vacuumAfter(url: string, server: WatchedRun['server']): Promise<number | undefined> {
+  const cost = startCost({ server });
   await settle(url);
   return cost().postgresCpu;
 }

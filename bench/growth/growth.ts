@@ -6,21 +6,21 @@
 import { baselineDatabase, runBaseline, stageBaseline, type BaselineRows } from '../baselines/baseline.ts';
 import { pqsLayout } from '../baselines/pqs-layout.ts';
 import { figureOf } from '../figures/figures.ts';
-import { say } from '../figures/terminal.ts';
+import { printStatus } from '../figures/terminal.ts';
 import { runIngest, type IngestOptions } from '../ingest.ts';
 import type { RunDatabase } from '../postgres.ts';
-import { expectedAfter, type Expected, type Profile } from '../replay/profiles.ts';
+import { expectedAfter, type ExpectedCounts, type Profile } from '../replay/profiles.ts';
 import { updatesRecording } from '../replay/recording.ts';
-import { note, plainVariant, type Session } from '../session.ts';
+import { recordFigure, plainVariant, type Session } from '../session.ts';
 import { preloadedCounts, preloadedDatabase } from './preload.ts';
 
-/** Name of a line for growth. @param of name of a baseline; empty for the indexer */
-export function growthName(contracts: number, of = ''): string {
-  return `growth${of === '' ? '' : `, ${of}`}: ${contracts === 0 ? 'empty' : `over ${String(contracts)}`}`;
+/** Name of a line for growth. @param qualifier name of a baseline; empty for the indexer */
+export function growthName(contracts: number, qualifier = ''): string {
+  return `growth${qualifier === '' ? '' : `, ${qualifier}`}: ${contracts === 0 ? 'empty' : `over ${String(contracts)}`}`;
 }
 
 /** Maximum number of contracts for a baseline. More would provide no new information and take long to create. */
-const mostOfBaseline = 1_000_000;
+const maxBaselineContracts = 1_000_000;
 const growthRounds = 3;
 /**
  * The full run has at least 200,000 events. With default settings, less than a cycle would overstate the pages that are
@@ -32,10 +32,10 @@ const growthTransactions = { quick: 8_000, full: 70_000 } as const;
 export async function runGrowth(session: Session, profile: Profile): Promise<void> {
   const { options } = session;
   for (const contracts of [0, ...options.growthSizes.filter((size) => size > 0)]) {
-    const staged = await growthOfIndexer(session, profile, contracts);
-    if (staged === undefined) continue;
-    await growthOfBaseline(session, profile, contracts, staged);
-    await staged.forget();
+    const stagedBaseline = await growthOfIndexer(session, profile, contracts);
+    if (stagedBaseline === undefined) continue;
+    await growthOfBaseline(session, profile, contracts, stagedBaseline);
+    await stagedBaseline.forget();
   }
 }
 
@@ -50,24 +50,24 @@ async function growthOfIndexer(
   contracts: number,
 ): Promise<BaselineRows | undefined> {
   const { server } = session;
-  say(`${profile.name}: a database of ${String(contracts)} contracts`);
+  printStatus(`${profile.name}: a database of ${String(contracts)} contracts`);
   const template = contracts === 0 ? undefined : await preloadedDatabase(server, contracts);
   try {
     const run = ingestOf(session, profile, contracts, template);
-    const kept: BaselineRows[] = [];
-    const stage = async (database: RunDatabase): Promise<void> => {
-      if (contracts > mostOfBaseline || kept.length > 0) return;
-      say(`${profile.name}: rows for ${pqsLayout.name}`);
+    const keptBaselines: BaselineRows[] = [];
+    const stageRows = async (database: RunDatabase): Promise<void> => {
+      if (contracts > maxBaselineContracts || keptBaselines.length > 0) return;
+      printStatus(`${profile.name}: rows for ${pqsLayout.name}`);
       const expected = withPreloaded(profile, run.transactions, contracts);
-      kept.push(await stageBaseline(pqsLayout, database, { recording: run.recording, expected }));
+      keptBaselines.push(await stageBaseline(pqsLayout, database, { recording: run.recording, expected }));
     };
     for (const _ of roundsOf(session)) {
-      await note(session, profile.name, growthName(contracts), async () => {
-        const done = await runIngest(run, stage);
-        return figureOf(done, done.events, done.steady);
+      await recordFigure(session, profile.name, growthName(contracts), async () => {
+        const ingestResult = await runIngest(run, stageRows);
+        return figureOf(ingestResult, ingestResult.events, ingestResult.steady);
       });
     }
-    return kept[0];
+    return keptBaselines[0];
   } finally {
     await template?.drop();
   }
@@ -80,7 +80,7 @@ function ingestOf(
   template: RunDatabase | undefined,
 ): IngestOptions {
   const transactions = options.transactions ?? growthTransactions[options.quick ? 'quick' : 'full'];
-  const request = { folder: options.cache, profile, count: transactions, preloaded: contracts, say };
+  const request = { folder: options.cache, profile, count: transactions, preloaded: contracts, say: printStatus };
   return {
     server,
     profile,
@@ -95,7 +95,7 @@ function ingestOf(
 }
 
 /** Expected counts of the stream; the active contracts are those of the complete database. */
-function withPreloaded(profile: Profile, transactions: number, contracts: number): Expected {
+function withPreloaded(profile: Profile, transactions: number, contracts: number): ExpectedCounts {
   const expected = expectedAfter(profile, transactions);
   return { ...expected, active: expected.active + preloadedCounts(contracts).active };
 }
@@ -107,10 +107,10 @@ async function growthOfBaseline(
   rows: BaselineRows,
 ): Promise<void> {
   const { server } = session;
-  say(`${profile.name}: ${pqsLayout.name} with ${String(contracts)} contracts`);
+  printStatus(`${profile.name}: ${pqsLayout.name} with ${String(contracts)} contracts`);
   const template = contracts === 0 ? undefined : await baselineDatabase(server, pqsLayout, contracts);
   for (const _ of roundsOf(session)) {
-    await note(session, profile.name, growthName(contracts, pqsLayout.name), async () => {
+    await recordFigure(session, profile.name, growthName(contracts, pqsLayout.name), async () => {
       return figureOf(await runBaseline(server, rows, 'cycle', template), rows.events);
     });
   }

@@ -5,9 +5,9 @@
  */
 import { escapeIdentifier, type Client } from 'pg';
 import { filterFingerprint } from '../../src/ledger/api/request-format.ts';
-import { migrated, schema, withClient, type RunDatabase, type Server } from '../postgres.ts';
+import { migrateSchema, schema, withClient, type RunDatabase, type Server } from '../postgres.ts';
 import { synchronizerId, templateName } from '../replay/names.ts';
-import type { Expected } from '../replay/profiles.ts';
+import type { ExpectedCounts } from '../replay/profiles.ts';
 import { preloadedPerActive } from '../replay/recording.ts';
 import { preloadedDictionaries, preloadedStream, preloadedTables } from '../storage.ts';
 
@@ -22,17 +22,17 @@ export function preloadedSql(contracts: number): string {
 
 /** Creates a migrated database with the given number of contracts. */
 export async function preloadedDatabase(server: Server, contracts: number): Promise<RunDatabase> {
-  const database = await migrated(await server.createDatabase());
+  const database = await migrateSchema(await server.createDatabase());
   await withClient(database.url, async (client) => {
     await client.query(`set search_path = ${schema}; set maintenance_work_mem = '1GB'; set work_mem = '256MB'`);
     await addDictionaries(client);
     await addStream(client);
-    for (const { table, columns, where = 'true' } of preloadedTables) {
+    for (const { table, columns, where: condition = 'true' } of preloadedTables) {
       const rebuild = await withoutIndexes(client, table);
       const values = Object.entries(columns);
       await client.query(
         `insert into ${table} (${values.map(([name]) => escapeIdentifier(name)).join(', ')})
-         select ${values.map(([, sql]) => sql).join(', ')} from ${preloadedSql(contracts)} where ${where}`,
+         select ${values.map(([, sql]) => sql).join(', ')} from ${preloadedSql(contracts)} where ${condition}`,
       );
       for (const statement of rebuild) await client.query(statement);
       await client.query(`vacuum (analyze) ${table}`);
@@ -57,7 +57,7 @@ export function preloadedFilter(): ReturnType<typeof filterFingerprint> {
 }
 
 /** Counts that a preloaded database adds to a run. */
-export function preloadedCounts(contracts: number): Pick<Expected, 'contracts' | 'active'> {
+export function preloadedCounts(contracts: number): Pick<ExpectedCounts, 'contracts' | 'active'> {
   return { contracts, active: Math.floor(contracts / preloadedPerActive) };
 }
 

@@ -9,13 +9,13 @@ import { DeltaLogs } from '../../packages/lake/src/delta/delta-log.ts';
 import { exportOnce } from '../../packages/lake/src/export/run-export.ts';
 import { openLake } from '../../packages/lake/src/storage/open-lake.ts';
 import { onExit } from '../cleanup.ts';
-import { say } from '../figures/terminal.ts';
-import { madeReads, type MadeHistory } from './made-reads.ts';
+import { printStatus } from '../figures/terminal.ts';
+import { generatedReads, type GeneratedHistory } from './made-reads.ts';
 
-type Size = Omit<MadeHistory, 'onRange'>;
+type Size = Omit<GeneratedHistory, 'onRange'>;
 
 /** Number of ranges at the beginning, and at the end, that are compared. */
-const compared = 100;
+const comparedRuns = 100;
 
 /** Times per range, milliseconds. */
 interface Timing {
@@ -30,24 +30,24 @@ export async function measureBookkeeping(folder: string, size: Size): Promise<ob
   onExit(() => {
     rmSync(dir, { recursive: true, force: true });
   });
-  const began = performance.now();
+  const startMs = performance.now();
   const timings = await exportTimed(dir, size);
-  const seconds = (performance.now() - began) / 1000;
-  const again = performance.now();
+  const seconds = (performance.now() - startMs) / 1000;
+  const secondStartMs = performance.now();
   await exportTimed(dir, size);
-  const resumeSeconds = (performance.now() - again) / 1000;
+  const resumeSeconds = (performance.now() - secondStartMs) / 1000;
   const bookkeeping = sumOf(timings.map((timing) => timing.bookkeeping)) / 1000;
-  const ends = { first: timings.slice(0, compared), last: timings.slice(-compared) };
+  const edgeTimings = { first: timings.slice(0, comparedRuns), last: timings.slice(-comparedRuns) };
   const figures = {
     ...size,
-    seconds: rounded(seconds),
-    bookkeeping_seconds: rounded(bookkeeping),
-    bookkeeping_share: rounded(bookkeeping / seconds, 4),
-    bookkeeping_ms_of_first_ranges: meanOf(ends.first.map((timing) => timing.bookkeeping)),
-    bookkeeping_ms_of_last_ranges: meanOf(ends.last.map((timing) => timing.bookkeeping)),
-    ms_of_first_ranges: meanOf(ends.first.map(({ totalMs }) => totalMs)),
-    ms_of_last_ranges: meanOf(ends.last.map(({ totalMs }) => totalMs)),
-    run_with_nothing_to_add_seconds: rounded(resumeSeconds),
+    seconds: roundTo(seconds),
+    bookkeeping_seconds: roundTo(bookkeeping),
+    bookkeeping_share: roundTo(bookkeeping / seconds, 4),
+    bookkeeping_ms_of_first_ranges: meanOf(edgeTimings.first.map((timing) => timing.bookkeeping)),
+    bookkeeping_ms_of_last_ranges: meanOf(edgeTimings.last.map((timing) => timing.bookkeeping)),
+    ms_of_first_ranges: meanOf(edgeTimings.first.map(({ totalMs }) => totalMs)),
+    ms_of_last_ranges: meanOf(edgeTimings.last.map(({ totalMs }) => totalMs)),
+    run_with_nothing_to_add_seconds: roundTo(resumeSeconds),
     head_bytes: statSync(join(dir, 'manifest.json')).size,
     files: readdirSync(dir, { recursive: true }).length,
   };
@@ -58,15 +58,15 @@ export async function measureBookkeeping(folder: string, size: Size): Promise<ob
 async function exportTimed(dir: string, size: Size): Promise<readonly Timing[]> {
   const timings: Timing[] = [];
   let [rangeAt, fileAt] = [0, 0];
-  const note = (): void => {
+  const recordTiming = (): void => {
     const now = performance.now();
     if (rangeAt > 0) timings.push({ totalMs: now - rangeAt, bookkeeping: now - fileAt });
     rangeAt = now;
-    if (timings.length % compared === 0) say(`${String(timings.length)} of ${String(size.ranges)} ranges`);
+    if (timings.length % comparedRuns === 0) printStatus(`${String(timings.length)} of ${String(size.ranges)} ranges`);
   };
   const folder = await openLake(dir, {});
   await folder.prepare();
-  await exportOnce(madeReads({ ...size, onRange: note }), folder, {
+  await exportOnce(generatedReads({ ...size, onRange: recordTiming }), folder, {
     until: undefined,
     isWanted: () => true,
     stop: new AbortController().signal,
@@ -75,18 +75,18 @@ async function exportTimed(dir: string, size: Size): Promise<readonly Timing[]> 
     },
     logs: new DeltaLogs(folder),
   });
-  note();
+  recordTiming();
   return timings;
 }
 
 function sumOf(numbers: readonly number[]): number {
-  return numbers.reduce((sum, each) => sum + each, 0);
+  return numbers.reduce((sum, number) => sum + number, 0);
 }
 
 function meanOf(numbers: readonly number[]): number {
-  return rounded(sumOf(numbers) / Math.max(numbers.length, 1));
+  return roundTo(sumOf(numbers) / Math.max(numbers.length, 1));
 }
 
-function rounded(value: number, digits = 2): number {
+function roundTo(value: number, digits = 2): number {
   return Number(value.toFixed(digits));
 }

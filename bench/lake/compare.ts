@@ -32,14 +32,19 @@ export function readManifest(dir: string): object {
   const textOf = (name: string): string => readFileSync(join(dir, name), 'utf8');
   const {
     segments,
-    previousSegments: _former,
+    previousSegments: _previousSegments,
     ...head
   } = JSON.parse(textOf('manifest.json')) as {
     segments: readonly { path: string }[];
     previousSegments: unknown;
   };
-  const parts = segments.map(({ path }) => JSON.parse(textOf(path)) as Record<'ranges' | 'files', readonly object[]>);
-  const lists = { ranges: parts.flatMap(({ ranges }) => ranges), files: parts.flatMap(({ files }) => files) };
+  const segmentFiles = segments.map(
+    ({ path }) => JSON.parse(textOf(path)) as Record<'ranges' | 'files', readonly object[]>,
+  );
+  const lists = {
+    ranges: segmentFiles.flatMap(({ ranges }) => ranges),
+    files: segmentFiles.flatMap(({ files }) => files),
+  };
   return { ...head, ...lists };
 }
 
@@ -49,7 +54,7 @@ export interface TableHash {
 }
 
 /** SQL for the rows of each table from the views for readers, with all columns of the lake. `$until` is substituted. */
-function expectedSql(table: string, explore: string, typed: string): string {
+function expectedSql(table: string, explore: string, typedSchema: string): string {
   const sql: Readonly<Record<string, string>> = {
     updates: `select * from ${explore}.updates where "offset" <= $until`,
     contracts: `select * from ${explore}.contracts where created_at_offset <= $until`,
@@ -82,10 +87,10 @@ function expectedSql(table: string, explore: string, typed: string): string {
     topology_events: `select y.*, u.record_time, u.synchronizer_id from topology_events y
                         left join ${explore}.updates u using ("offset") where "offset" <= $until`,
   };
-  const found = sql[table];
-  if (found !== undefined) return found;
+  const tableQuery = sql[table];
+  if (tableQuery !== undefined) return tableQuery;
   const name = table.slice('typed.'.length);
-  return `select * from ${typed}.${escapeIdentifier(name)}`;
+  return `select * from ${typedSchema}.${escapeIdentifier(name)}`;
 }
 
 export interface Schemas {
@@ -97,20 +102,20 @@ export interface Schemas {
 /** Hash of a table in Postgres. @param view name of a view in schema typed, if it is not the name of the table */
 export async function hashInPostgres(
   client: Client,
-  { until, tables }: LakeManifest,
+  { until: untilOffset, tables }: LakeManifest,
   table: string,
-  { storage, explore, typed }: Schemas,
+  { storage: storageSchema, explore, typed: typedSchema }: Schemas,
   view?: string,
 ): Promise<TableHash> {
-  await client.query(`set search_path = ${storage}; set time zone 'UTC'; set intervalstyle = 'iso_8601'`);
+  await client.query(`set search_path = ${storageSchema}; set time zone 'UTC'; set intervalstyle = 'iso_8601'`);
   const columns = tables[table]?.columns ?? [];
-  const rows = expectedSql(view ?? table, explore, typed).replaceAll('$until', String(until));
+  const rows = expectedSql(view ?? table, explore, typedSchema).replaceAll('$until', String(untilOffset));
   const texts = columns.map((column) => `coalesce(${postgresText(column)}, '∅')`);
-  const { rows: found } = await client.query<TableHash>(
+  const { rows: hashRow } = await client.query<TableHash>(
     `select count(*)::int as rows, coalesce(md5(string_agg(m, '' order by m collate "C")), '') as md5
        from (select md5(concat_ws('|', ${texts.join(', ')})) as m from (${rows}) x) y`,
   );
-  return found[0] ?? { rows: 0, md5: '' };
+  return hashRow[0] ?? { rows: 0, md5: '' };
 }
 
 function postgresText({ name, type }: LakeColumn): string {
@@ -121,9 +126,9 @@ function postgresText({ name, type }: LakeColumn): string {
   return `${column}::text`;
 }
 
-/** Hash that DuckDB computes from the files in the manifest. @param ask runs a statement and returns the first row */
+/** Hash that DuckDB computes from the files in the manifest. @param query runs a statement and returns the first row */
 export async function hashInDuckDb(
-  ask: (sql: string) => Promise<Record<string, unknown> | undefined>,
+  query: (sql: string) => Promise<Record<string, unknown> | undefined>,
   folder: string,
   manifest: LakeManifest,
   table: string,
@@ -131,11 +136,11 @@ export async function hashInDuckDb(
   const paths = pathsOf(folder, manifest, table).map((path) => `'${path.replaceAll("'", "''")}'`);
   const columns = manifest.tables[table]?.columns ?? [];
   const texts = columns.map((column) => `coalesce(${duckText(column)}, '∅')`);
-  const found = await ask(
+  const hashResult = await query(
     `select count(*)::int as rows, coalesce(md5(string_agg(m, '' order by m)), '') as md5
        from (select md5(concat_ws('|', ${texts.join(', ')})) as m from read_parquet([${paths.join(', ')}]) x) y`,
   );
-  return { rows: Number(found?.['rows']), md5: String(found?.['md5']) };
+  return { rows: Number(hashResult?.['rows']), md5: String(hashResult?.['md5']) };
 }
 
 function duckText({ name, type }: LakeColumn): string {

@@ -2,35 +2,35 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { say } from '../figures/terminal.ts';
+import { printStatus } from '../figures/terminal.ts';
 import { schema } from '../postgres.ts';
-import { isBeginningOf, isIntact, killAfter, type KilledExport, rangesOf, stateOf } from './kill-export.ts';
+import { isPrefixOf, isIntact, killAfter, type KilledExport, rangesOf, stateOf } from './kill-export.ts';
 import { openIndexed } from './lake-database.ts';
 import { exportAll } from './whole-export.ts';
 
 const program = fileURLToPath(new URL('../../src', import.meta.url));
 
-export interface Crashes {
+export interface CrashCounts {
   readonly points: number;
   /** Number of kills after which manifest, files and logs became the same as those of an export that was not killed. */
   readonly equal: number;
 }
 
 /** For a small history: kills an export after each of its operations, and completes it with a second export. */
-export async function crashAfterEach(url: string, folder: string, rowsPerRange: number): Promise<Crashes> {
-  return await withCompleteExport(url, folder, rowsPerRange, async (completeDir, points, resume) => {
+export async function crashAfterEach(url: string, folder: string, rowsPerRange: number): Promise<CrashCounts> {
+  return await withCompleteExport(url, folder, rowsPerRange, async (completeDir, pointCount, resume) => {
     const expectedState = stateOf(completeDir);
-    let equal = 0;
-    for (let point = 1; point <= points; point += 1) {
-      say(`killed after operation ${String(point)} of ${String(points)}`);
+    let equalPoints = 0;
+    for (let crashPoint = 1; crashPoint <= pointCount; crashPoint += 1) {
+      printStatus(`killed after operation ${String(crashPoint)} of ${String(pointCount)}`);
       const dir = mkdtempSync(join(folder, 'lake-'));
-      if (!(await killAfter(point, { ...exportOf(url, rowsPerRange), to: dir })))
-        throw new Error(`the export was not killed after operation ${String(point)}`);
+      if (!(await killAfter(crashPoint, { ...exportOf(url, rowsPerRange), to: dir })))
+        throw new Error(`the export was not killed after operation ${String(crashPoint)}`);
       await resume(dir);
-      if (stateOf(dir) === expectedState) equal += 1;
+      if (stateOf(dir) === expectedState) equalPoints += 1;
       rmSync(dir, { recursive: true });
     }
-    return { points, equal };
+    return { points: pointCount, equal: equalPoints };
   });
 }
 
@@ -47,22 +47,24 @@ const laterStep = 13;
  * repeats at most one range. After each kill the lake must be a prefix of the complete one. At the end it must equal
  * the complete one, byte by byte.
  */
-export async function crashInChain(url: string, folder: string, rowsPerRange: number): Promise<Crashes> {
+export async function crashInChain(url: string, folder: string, rowsPerRange: number): Promise<CrashCounts> {
   return await withCompleteExport(url, folder, rowsPerRange, async (completeDir) => {
     const dir = mkdtempSync(join(folder, 'lake-'));
-    let [points, equal] = [0, 0];
+    let [pointCount, equalPoints] = [0, 0];
     for (
       let operation = 1;
       await killAfter(operation, { ...exportOf(url, rowsPerRange), to: dir });
       operation += rangesOf(dir) === 0 ? 1 : laterStep
     ) {
-      points += 1;
-      if (isBeginningOf(dir, completeDir)) equal += 1;
-      say(`left ${String(points)} times, after ${String(rangesOf(dir))} of ${String(rangesOf(completeDir))} ranges`);
+      pointCount += 1;
+      if (isPrefixOf(dir, completeDir)) equalPoints += 1;
+      printStatus(
+        `left ${String(pointCount)} times, after ${String(rangesOf(dir))} of ${String(rangesOf(completeDir))} ranges`,
+      );
     }
     const isComplete = stateOf(dir) === stateOf(completeDir) && isIntact(dir);
     rmSync(dir, { recursive: true });
-    return { points, equal: isComplete ? equal : 0 };
+    return { points: pointCount, equal: isComplete ? equalPoints : 0 };
   });
 }
 

@@ -35,9 +35,9 @@ export async function killAfter(operation: number, lake: KilledExport): Promise<
   try {
     await run(process.execPath, args, { env: { PATH: process.env['PATH'] ?? '', ...env } });
     return false;
-  } catch (thrown) {
-    if (thrown instanceof Error && Reflect.get(thrown, 'signal') === 'SIGKILL') return true;
-    throw thrown;
+  } catch (error) {
+    if (error instanceof Error && Reflect.get(error, 'signal') === 'SIGKILL') return true;
+    throw error;
   }
 }
 
@@ -62,15 +62,19 @@ interface StoredFile {
 }
 
 /** Whether an incomplete lake consists of exactly the first ranges of a complete one, with all their files. */
-export function isBeginningOf(dir: string, completeDir: string): boolean {
+export function isPrefixOf(dir: string, completeDir: string): boolean {
   const text = textOf(dir);
   if (text === '') return true;
-  const found = readManifest(dir) as StoredManifest;
+  const storedManifest = readManifest(dir) as StoredManifest;
   const expected = readManifest(completeDir) as StoredManifest;
-  const ranges = expected.ranges.slice(0, found.ranges.length);
-  const until = ranges.at(-1)?.to ?? null;
-  const files = expected.files.filter(({ from }) => until !== null && from <= until);
-  if (JSON.stringify([found.until, found.ranges, found.files]) !== JSON.stringify([until, ranges, files])) return false;
+  const ranges = expected.ranges.slice(0, storedManifest.ranges.length);
+  const untilOffset = ranges.at(-1)?.to ?? null;
+  const files = expected.files.filter(({ from }) => untilOffset !== null && from <= untilOffset);
+  if (
+    JSON.stringify([storedManifest.until, storedManifest.ranges, storedManifest.files]) !==
+    JSON.stringify([untilOffset, ranges, files])
+  )
+    return false;
   return files.every(
     ({ path, bytes }) => path === null || statSync(join(dir, path), { throwIfNoEntry: false })?.size === bytes,
   );

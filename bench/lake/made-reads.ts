@@ -3,7 +3,7 @@
  */
 import type { ReadColumn, ReadFacts, Reads, ReadTable } from '../../src/library/read.ts';
 
-export interface MadeHistory {
+export interface GeneratedHistory {
   readonly tables: number;
   readonly ranges: number;
   /** Number of rows of each table in each range; one per offset. */
@@ -21,22 +21,22 @@ const columns: readonly ReadColumn[] = [
 const headerBytes = 19;
 const payloadBytes = 300;
 
-export function madeReads({ tables, ranges, rows, onRange = () => undefined }: MadeHistory): Reads {
+export function generatedReads({ tables, ranges, rows, onRange = () => undefined }: GeneratedHistory): Reads {
   const facts = factsOf(ranges * rows - 1);
-  const described = Array.from({ length: tables }, (_, at): ReadTable => {
-    const name = at === 0 ? 'updates' : `typed.made_${String(at).padStart(3, '0')}`;
+  const describedTables = Array.from({ length: tables }, (_, index): ReadTable => {
+    const name = index === 0 ? 'updates' : `typed.made_${String(index).padStart(3, '0')}`;
     return { name, columns, offset: 'offset', order: ['offset'] };
   });
   const sample = copyOf(rows);
   return {
-    inSnapshot: async (use) =>
-      await use({
+    inSnapshot: async (callback) =>
+      await callback({
         facts,
-        tables: () => Promise.resolve(described),
-        rows: (_table, from, to) => pieces(sample, from, to - from + 1),
-        endOfRange: (after, until) => {
+        tables: () => Promise.resolve(describedTables),
+        rows: (_table, from, to) => readChunks(sample, from, to - from + 1),
+        endOfRange: (afterOffset, untilOffset) => {
           onRange();
-          return Promise.resolve(Math.min(after + rows, until));
+          return Promise.resolve(Math.min(afterOffset + rows, untilOffset));
         },
         redactions: () => Promise.resolve(undefined),
         epochAt: () => Promise.resolve(1),
@@ -69,28 +69,32 @@ interface Sample {
 
 /** A binary COPY with this number of rows, whose offsets are filled in later. */
 function copyOf(rows: number): Sample {
-  const parts: Buffer[] = [Buffer.concat([Buffer.from('PGCOPY\n\xff\r\n\0', 'latin1'), Buffer.alloc(8)])];
-  const places: { offset: number; end: number }[] = [];
-  let at = headerBytes;
+  const copyChunks: Buffer[] = [Buffer.concat([Buffer.from('PGCOPY\n\xff\r\n\0', 'latin1'), Buffer.alloc(8)])];
+  const rowRanges: { offset: number; end: number }[] = [];
+  let position = headerBytes;
   for (let row = 0; row < rows; row += 1) {
     const texts = [idOf(row), `made:Module:Template${String(row % 7)}`, payloadOf(row)];
     const fields = [Buffer.alloc(8), ...texts.map((text) => Buffer.from(text))];
     const count = Buffer.alloc(2);
     count.writeInt16BE(fields.length);
     const bytes = Buffer.concat([count, ...fields.flatMap((field) => [lengthOf(field), field])]);
-    parts.push(bytes);
-    places.push({ offset: at + 6, end: at + bytes.length });
-    at += bytes.length;
+    copyChunks.push(bytes);
+    rowRanges.push({ offset: position + 6, end: position + bytes.length });
+    position += bytes.length;
   }
-  return { bytes: Buffer.concat(parts), places };
+  return { bytes: Buffer.concat(copyChunks), places: rowRanges };
 }
 
 /** The first rows of the sample, with their offsets. */
-async function* pieces({ bytes, places }: Sample, from: number, rows: number): AsyncGenerator<Uint8Array> {
-  const end = places[rows - 1]?.end ?? headerBytes;
+async function* readChunks(
+  { bytes, places: rowRanges }: Sample,
+  from: number,
+  rows: number,
+): AsyncGenerator<Uint8Array> {
+  const end = rowRanges[rows - 1]?.end ?? headerBytes;
   // A copy, because the reader of the chunk keeps views of it.
   const copy = Buffer.from(bytes.subarray(0, end));
-  for (let row = 0; row < rows; row += 1) copy.writeBigInt64BE(BigInt(from + row), places[row]?.offset ?? 0);
+  for (let row = 0; row < rows; row += 1) copy.writeBigInt64BE(BigInt(from + row), rowRanges[row]?.offset ?? 0);
   yield await Promise.resolve(copy);
   yield Buffer.from([0xff, 0xff]);
 }

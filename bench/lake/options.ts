@@ -55,7 +55,7 @@ export function readLakeOptions(argv: readonly string[]): LakeOptions | undefine
   return {
     transactions: parseInteger('--transactions', values.transactions),
     crashTransactions: parseInteger('--crash-transactions', values['crash-transactions']),
-    made: values.ranges === undefined ? undefined : madeOf(values.ranges, values.tables, values.rows),
+    made: values.ranges === undefined ? undefined : parseMadeOptions(values.ranges, values.tables, values.rows),
     databaseUrl: values['database-url'],
     json: values.json,
     cache: resolve(values.cache),
@@ -63,7 +63,7 @@ export function readLakeOptions(argv: readonly string[]): LakeOptions | undefine
   };
 }
 
-function madeOf(ranges: string, tables: string, rows: string): LakeOptions['made'] {
+function parseMadeOptions(ranges: string, tables: string, rows: string): LakeOptions['made'] {
   return {
     ranges: parseInteger('--ranges', ranges),
     tables: parseInteger('--tables', tables),

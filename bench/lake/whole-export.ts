@@ -5,7 +5,7 @@ import { openLake } from '../../packages/lake/src/storage/open-lake.ts';
 import type { Database } from '../../src/store/connection/database.ts';
 import { readsOf } from '../../src/store/exported/snapshot.ts';
 
-interface Counted {
+interface CountedExport {
   /** Called with the number of each operation, from 1. */
   readonly onOperation?: (operation: number) => void;
   /** Credentials for a bucket. */
@@ -20,7 +20,7 @@ export async function exportAll(
   to: string,
   database: Database,
   rowsPerRange: number,
-  { onOperation = () => undefined, env = {} }: Counted = {},
+  { onOperation = () => undefined, env = {} }: CountedExport = {},
 ): Promise<number> {
   let operations = 0;
   const folder = await openLake(to, env, () => {

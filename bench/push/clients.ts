@@ -1,10 +1,10 @@
 /**
- * Counting clients of `/changes`: `clients.js OPTIONS`, with a {@link ClientsPlan} as JSON. Opens all streams and
+ * Counting clients of `/changes`: `clients.js OPTIONS`, with a {@link ClientPlan} as JSON. Opens all streams and
  * reports that. Reports the received events once each client has the last one, or on request.
  */
 import { Agent, get, type IncomingMessage } from 'node:http';
 
-export interface ClientsPlan {
+export interface ClientPlan {
   readonly url: string;
   readonly clients: number;
   /** The cursor after which all streams begin. */
@@ -15,7 +15,7 @@ export interface ClientsPlan {
   readonly events: number;
 }
 
-export interface ClientsSeen {
+export interface ClientResult {
   readonly kind: 'seen';
   /** Number of events received by all clients together. */
   readonly events: number;
@@ -32,64 +32,68 @@ export interface ClientsSeen {
   readonly arrivals: Float64Array;
 }
 
-export type ClientsMessage = { readonly kind: 'listening' } | ClientsSeen;
+export type ClientMessage = { readonly kind: 'listening' } | ClientResult;
 
 /** Number of connections that are opened concurrently, because the queue of a listening socket is limited. */
-const connectingAtOnce = 100;
+const concurrentConnects = 100;
 /** Limit above the number of nodes of every update. */
 const nodesOfAnOffset = 1_000_000;
 
-const plan = JSON.parse(process.argv[2] ?? '{}') as ClientsPlan;
+const plan = JSON.parse(process.argv[2] ?? '{}') as ClientPlan;
 const updates = plan.last - plan.after;
 const from = process.hrtime.bigint();
-const arrivals = new Float64Array(plan.clients * updates);
+const arrivalTimes = new Float64Array(plan.clients * updates);
 const agent = new Agent({ keepAlive: false, maxSockets: Number.POSITIVE_INFINITY });
-let [events, reordered, ended, done] = [0, 0, 0, 0];
+let [events, reorderedCount, endedClients, doneClients] = [0, 0, 0, 0];
 let problem: string | undefined;
 
-function send(message: ClientsMessage): void {
+function send(message: ClientMessage): void {
   process.send?.(message);
 }
 
-function sendSeen(): void {
-  send({ kind: 'seen', events, reordered, ended, problem, from, arrivals });
+function sendResult(): void {
+  send({ kind: 'seen', events, reordered: reorderedCount, ended: endedClients, problem, from, arrivals: arrivalTimes });
 }
 
-function failed(reason: string): void {
-  ended += 1;
+function recordFailure(reason: string): void {
+  endedClients += 1;
   problem ??= reason;
 }
 
 /** Collects the ids that one client receives: `id: OFFSET-NODE` at the beginning of a line. */
 function countIds(client: number): (chunk: Buffer) => void {
-  let [rest, newest, seen] = ['', 0, 0];
+  let [bufferedText, newestOffset, seenOffset] = ['', 0, 0];
   return (chunk) => {
-    const at = Number(process.hrtime.bigint() - from);
-    const text = rest + chunk.toString('latin1');
+    const elapsedNanos = Number(process.hrtime.bigint() - from);
+    const text = bufferedText + chunk.toString('latin1');
     const end = text.lastIndexOf('\n') + 1;
     // Data lines are long, so it searches for the line before them.
-    for (let found = idLine(text, 0); found !== -1 && found < end; found = idLine(text, found + 1)) {
+    for (
+      let linePosition = idLine(text, 0);
+      linePosition !== -1 && linePosition < end;
+      linePosition = idLine(text, linePosition + 1)
+    ) {
       const [offset = 0, node = 0] = text
-        .slice(found + 4, text.indexOf('\n', found))
+        .slice(linePosition + 4, text.indexOf('\n', linePosition))
         .split('-')
         .map(Number);
       const position = offset * nodesOfAnOffset + node;
-      if (position <= newest) reordered += 1;
-      newest = position;
-      seen += 1;
+      if (position <= newestOffset) reorderedCount += 1;
+      newestOffset = position;
+      seenOffset += 1;
       events += 1;
-      arrivals[client * updates + offset - plan.after - 1] = at;
-      if (seen === plan.events && (done += 1) === plan.clients) sendSeen();
+      arrivalTimes[client * updates + offset - plan.after - 1] = elapsedNanos;
+      if (seenOffset === plan.events && (doneClients += 1) === plan.clients) sendResult();
     }
     // Keeps an incomplete line. If it is long, only its beginning is kept, which is not an id.
-    rest = text.length - end > 100 ? text.slice(end, end + 8) : text.slice(end);
-    if (end > 0) rest = `\n${rest}`;
+    bufferedText = text.length - end > 100 ? text.slice(end, end + 8) : text.slice(end);
+    if (end > 0) bufferedText = `\n${bufferedText}`;
   };
 }
 
-function idLine(text: string, begin: number): number {
-  const found = text.indexOf('\nid: ', begin);
-  return found === -1 ? -1 : found + 1;
+function idLine(text: string, startIndex: number): number {
+  const linePosition = text.indexOf('\nid: ', startIndex);
+  return linePosition === -1 ? -1 : linePosition + 1;
 }
 
 async function listen(client: number): Promise<void> {
@@ -100,24 +104,24 @@ async function listen(client: number): Promise<void> {
       { agent, headers },
       (response: IncomingMessage) => {
         if (response.statusCode === 200) response.on('data', countIds(client));
-        else failed(`status ${String(response.statusCode)}`);
-        response.once('close', () => failed('a stream ended'));
+        else recordFailure(`status ${String(response.statusCode)}`);
+        response.once('close', () => recordFailure('a stream ended'));
         resolve();
       },
     );
     request.once('error', (error) => {
-      failed(error.message);
+      recordFailure(error.message);
       resolve();
     });
   });
 }
 
-process.on('message', sendSeen);
+process.on('message', sendResult);
 process.on('disconnect', () => process.exit());
 process.on('SIGINT', () => undefined);
-const waiting = Array.from({ length: plan.clients }, (_, client) => client);
-const connecting = Array.from({ length: connectingAtOnce }, async () => {
-  for (let client = waiting.pop(); client !== undefined; client = waiting.pop()) await listen(client);
+const pendingClients = Array.from({ length: plan.clients }, (_, client) => client);
+const connecting = Array.from({ length: concurrentConnects }, async () => {
+  for (let client = pendingClients.pop(); client !== undefined; client = pendingClients.pop()) await listen(client);
 });
 await Promise.all(connecting);
 send({ kind: 'listening' });

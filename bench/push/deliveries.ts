@@ -4,7 +4,7 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startChild, type Child } from '../child.ts';
-import { measured, now } from '../figures/cost.ts';
+import { startCost, now } from '../figures/cost.ts';
 import { peakRssMiB } from '../figures/process-cpu.ts';
 import { startIndexerProcess } from '../indexer-process.ts';
 import { runIngest } from '../ingest.ts';
@@ -16,7 +16,7 @@ import { openDatabase } from '../../src/store/connection/database.ts';
 import { grantReader } from '../../src/store/roles/reader-role.ts';
 import { newSecret } from '../../src/webhooks/signature.ts';
 import type { PushFigures, PushOptions } from './figures.ts';
-import type { ReceiverSeen } from './receiver.ts';
+import type { ReceiverResult } from './receiver.ts';
 
 /** Results in addition to those of the report. */
 interface DeliveriesRun extends PushFigures {
@@ -32,26 +32,26 @@ interface DeliveriesRun extends PushFigures {
 
 const role = 'bench_webhook';
 /** Nanoseconds. An event that has not arrived after this time counts as lost. */
-const silence = 30_000_000_000n;
+const silenceNanos = 30_000_000_000n;
 const variant = { name: 'as shipped', env: { INDEXER_WEBHOOK_NETWORKS: 'loopback' } };
 
 /** Indexes first, then measures from the first delivery to the last. */
 export async function measureDeliveries(options: PushOptions): Promise<DeliveriesRun> {
   let run: DeliveriesRun | undefined;
-  const ingested = await runIngest({ ...options, variant, unchecked: true }, async (database) => {
-    run = await delivered(options, database);
+  const ingestResult = await runIngest({ ...options, variant, unchecked: true }, async (database) => {
+    run = await measureDelivery(options, database);
   });
-  if (run === undefined) throw new Error(ingested.error ?? 'nothing was indexed');
+  if (run === undefined) throw new Error(ingestResult.error ?? 'nothing was indexed');
   return run;
 }
 
-async function delivered(
+async function measureDelivery(
   { server, profile, transactions, recording }: PushOptions,
   { url }: RunDatabase,
 ): Promise<DeliveriesRun> {
   const frames = openingTransactions(profile) + transactions;
   const receiver = startChild({ file: 'push/receiver.js' });
-  const port = Number(await answer(receiver));
+  const port = Number(await readAnswer(receiver));
   await addReceiver(url, `http://127.0.0.1:${String(port)}/`);
   const events = await withClient(url, async (client) => {
     const { rows } = await client.query<{ events: string }>(`select count(*) as events from ${explore}.events`);
@@ -60,21 +60,22 @@ async function delivered(
   const replay = await startReplay({ updates: { path: recording.path, frames }, ledgerEnd: frames });
   const indexer = startIndexerProcess({ variant, ledgerUrl: replay.url, databaseUrl: url, start: 'genesis' });
   try {
-    let seen = await ask(receiver);
-    let cost = measured({ server, node: indexer.pid });
-    const isOver = (): boolean => seen.different >= events || (seen.received > 0 && now() - seen.lastAt > silence);
-    for (; !isOver(); seen = await ask(receiver)) {
-      if (seen.received === 0) cost = measured({ server, node: indexer.pid });
+    let receiverState = await requestState(receiver);
+    let cost = startCost({ server, node: indexer.pid });
+    const isComplete = (): boolean =>
+      receiverState.different >= events || (receiverState.received > 0 && now() - receiverState.lastAt > silenceNanos);
+    for (; !isComplete(); receiverState = await requestState(receiver)) {
+      if (receiverState.received === 0) cost = startCost({ server, node: indexer.pid });
       await Promise.race([sleep(200), indexer.died, receiver.died, replay.died]);
     }
     const { nodeCpu } = cost();
-    const seconds = Number(seen.lastAt - seen.firstAt) / 1e9;
+    const seconds = Number(receiverState.lastAt - receiverState.firstAt) / 1e9;
     return {
-      deliveries_per_s: Math.round(seen.received / seconds),
-      lost: events - seen.different,
-      reordered: seen.reordered,
+      deliveries_per_s: Math.round(receiverState.received / seconds),
+      lost: events - receiverState.different,
+      reordered: receiverState.reordered,
       delivered_events: events,
-      delivered_twice: seen.received - seen.different,
+      delivered_twice: receiverState.received - receiverState.different,
       deliveries_node_share: nodeCpu === undefined ? undefined : Number((nodeCpu / 1e6 / seconds).toFixed(2)),
       deliveries_peak_mib: peakRssMiB(indexer.pid),
     };
@@ -89,20 +90,20 @@ async function addReceiver(url: string, to: string): Promise<void> {
   const database = openDatabase({ url, schema, statementTimeoutMs: 60_000, applicationName: 'bench' });
   try {
     await grantReader(database, { role, parties: [], password: undefined });
-    const everything = { template: null, party: null, eventTypes: [], after: 0 };
-    await addWebhook(database, { name: 'bench', url: to, secret: newSecret(), role, ...everything });
+    const unfilteredRequest = { template: null, party: null, eventTypes: [], after: 0 };
+    await addWebhook(database, { name: 'bench', url: to, secret: newSecret(), role, ...unfilteredRequest });
   } finally {
     await database.close();
   }
 }
 
-async function answer(receiver: Child): Promise<unknown> {
+async function readAnswer(receiver: Child): Promise<unknown> {
   const [message] = (await Promise.race([once(receiver.process, 'message'), receiver.died])) as [unknown];
   return message;
 }
 
-async function ask(receiver: Child): Promise<ReceiverSeen> {
-  const seen = answer(receiver);
+async function requestState(receiver: Child): Promise<ReceiverResult> {
+  const whenAnswered = readAnswer(receiver);
   receiver.process.send('seen');
-  return (await seen) as ReceiverSeen;
+  return (await whenAnswered) as ReceiverResult;
 }

@@ -33,7 +33,8 @@ export interface PushFigures {
 export type PushPart = (options: PushOptions) => Promise<PushFigures>;
 
 /** Sums up lost and reordered events of all parts. */
-export function merged(parts: readonly PushFigures[]): PushFigures {
-  const sum = (of: 'lost' | 'reordered'): number => parts.reduce((total, part) => total + part[of], 0);
-  return Object.assign({}, ...parts, { lost: sum('lost'), reordered: sum('reordered') }) as PushFigures;
+export function merged(pushParts: readonly PushFigures[]): PushFigures {
+  const sum = (field: 'lost' | 'reordered'): number =>
+    pushParts.reduce((total, pushPart) => total + pushPart[field], 0);
+  return Object.assign({}, ...pushParts, { lost: sum('lost'), reordered: sum('reordered') }) as PushFigures;
 }

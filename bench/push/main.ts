@@ -4,7 +4,7 @@ import { cpus } from 'node:os';
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { runToEnd } from '../cleanup.ts';
-import { say } from '../figures/terminal.ts';
+import { printStatus } from '../figures/terminal.ts';
 import { prepareOutputs } from '../indexer-process.ts';
 import { openServer } from '../postgres.ts';
 import { profileNamed } from '../replay/profiles.ts';
@@ -14,7 +14,7 @@ import { merged, type PushFigures, type PushPart } from './figures.ts';
 import { measureStreams } from './streams.ts';
 
 /** The parts by the name that is printed while they run, one after the other. */
-const parts: Readonly<Record<string, PushPart>> = {
+const pushParts: Readonly<Record<string, PushPart>> = {
   'deliveries to a webhook': measureDeliveries,
   'clients that listen': measureStreams,
 };
@@ -45,15 +45,15 @@ async function main(): Promise<void> {
     folder: resolve('.bench/cache'),
     profile,
     count: Math.max(transactions, 100),
-    say,
+    say: printStatus,
   });
   const server = await openServer({ url: undefined, folder, settings: {} });
   const figures: PushFigures[] = [];
-  for (const [name, measure] of Object.entries(parts)) {
-    say(name);
+  for (const [name, measure] of Object.entries(pushParts)) {
+    printStatus(name);
     figures.push(await measure({ server, profile, recording, transactions, clients }));
   }
-  say('');
+  printStatus('');
   const [cpu] = cpus();
   const machine = `${String(cpus().length)} x ${cpu?.model.trim() ?? '?'}, Node ${process.version}, Postgres ${server.version}`;
   const text = `${JSON.stringify({ ...merged(figures), transactions, machine }, null, 2)}\n`;

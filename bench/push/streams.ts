@@ -3,15 +3,15 @@
  * Counts the listening clients, and events that a client did not receive, or not in order. Measures the time from
  * handing an update to the ledger's socket until a client has read its last event.
  */
-import { messagesOf, startChild, type Child, type MessageBy } from '../child.ts';
-import { measured } from '../figures/cost.ts';
-import { say } from '../figures/terminal.ts';
+import { messagesOf, startChild, type Child, type MessageOfKind } from '../child.ts';
+import { startCost } from '../figures/cost.ts';
+import { printStatus } from '../figures/terminal.ts';
 import { startIndexerProcess, type Variant } from '../indexer-process.ts';
 import { runIngest } from '../ingest.ts';
 import { explore, withClient, type RunDatabase } from '../postgres.ts';
 import { openingTransactions } from '../replay/profiles.ts';
 import { startReplay } from '../replay/replay.ts';
-import type { ClientsMessage, ClientsSeen } from './clients.ts';
+import type { ClientMessage, ClientResult } from './clients.ts';
 import type { PushFigures, PushOptions, PushPart } from './figures.ts';
 
 /** Number of updates that are sent once all clients listen. The opening transactions are history by then. */
@@ -29,49 +29,49 @@ export const measureStreams: PushPart = async (options) => {
   // Leaves capacity for clients that are being disconnected.
   const variant = { name: 'as shipped', env: { INDEXER_CHANGES_MAX_CLIENTS: String(clients + 100) } };
   let run: PushFigures | undefined;
-  const opening = { server, profile, recording, variant, transactions: 1, unchecked: true };
-  const ingested = await runIngest(opening, async (database) => {
+  const openingOptions = { server, profile, recording, variant, transactions: 1, unchecked: true };
+  const ingestResult = await runIngest(openingOptions, async (database) => {
     run = await streamed(options, variant, database);
   });
-  if (run === undefined) throw new Error(ingested.error ?? 'nothing was indexed');
+  if (run === undefined) throw new Error(ingestResult.error ?? 'nothing was indexed');
   return run;
 };
 
 async function streamed(options: PushOptions, variant: Variant, database: RunDatabase): Promise<PushFigures> {
   const { server, profile, recording } = options;
-  const after = openingTransactions(profile) + 1;
-  const last = after + updates;
+  const firstOffset = openingTransactions(profile) + 1;
+  const last = firstOffset + updates;
   const stream = { path: recording.path, frames: last };
-  const replay = await startReplay({ updates: stream, ledgerEnd: last, updatesPerSecond, heldAt: after });
+  const replay = await startReplay({ updates: stream, ledgerEnd: last, updatesPerSecond, heldAt: firstOffset });
   const indexer = startIndexerProcess({ variant, ledgerUrl: replay.url, databaseUrl: database.url, start: 'genesis' });
   const url = await listeningAt(indexer);
   // A transaction of this profile has three events per triple. The database confirms the number at the end.
-  const plan = { url, clients: options.clients, after, last, events: updates * profile.triples * 3 };
+  const plan = { url, clients: options.clients, after: firstOffset, last, events: updates * profile.triples * 3 };
   const clients = startChild({ file: 'push/clients.js', args: [JSON.stringify(plan)] });
-  const message = messagesOf<ClientsMessage>(clients);
+  const message = messagesOf<ClientMessage>(clients);
   try {
-    say(`${String(options.clients)} clients begin to listen`);
+    printStatus(`${String(options.clients)} clients begin to listen`);
     await message('listening');
-    say(`${String(updates)} updates`);
-    const cost = measured({ server, node: indexer.pid });
+    printStatus(`${String(updates)} updates`);
+    const cost = startCost({ server, node: indexer.pid });
     replay.release();
-    const { at } = await Promise.race([replay.message('first'), indexer.died, clients.died]);
+    const { at: firstSentAt } = await Promise.race([replay.message('first'), indexer.died, clients.died]);
     const { microseconds } = await replay.message('sent');
-    const seen = await seenByAll(clients, message);
+    const seenResult = await waitForClients(clients, message);
     if (microseconds.length !== updates) throw new Error('the indexer requested updates again while they were sent');
     const { nodeCpu, seconds } = cost();
-    if (seen.problem !== undefined) say(`a client: ${seen.problem}`);
-    const delays = delaysOf(seen, at, microseconds).toSorted((a, b) => a - b);
-    const committed = await eventsBehind(database, after);
+    if (seenResult.problem !== undefined) printStatus(`a client: ${seenResult.problem}`);
+    const delays = delaysOf(seenResult, firstSentAt, microseconds).toSorted((a, b) => a - b);
+    const committedOffset = await eventsBehind(database, firstOffset);
     const share = nodeCpu === undefined ? '' : `; the indexer took ${(nodeCpu / 1e6 / seconds).toFixed(2)} of a core`;
-    const sent = Math.round((updates * 3 * options.clients) / (updates / updatesPerSecond));
-    say(
-      `${String(sent)} events a second to all, half of the updates within ${String(percentile(delays, 50))} ms${share}\n`,
+    const sentCount = Math.round((updates * 3 * options.clients) / (updates / updatesPerSecond));
+    printStatus(
+      `${String(sentCount)} events a second to all, half of the updates within ${String(percentile(delays, 50))} ms${share}\n`,
     );
     return {
-      sse_clients: options.clients - seen.ended,
-      lost: committed * options.clients - (seen.events - seen.reordered),
-      reordered: seen.reordered,
+      sse_clients: options.clients - seenResult.ended,
+      lost: committedOffset * options.clients - (seenResult.events - seenResult.reordered),
+      reordered: seenResult.reordered,
       p99_ms: percentile(delays, 99),
     };
   } finally {
@@ -93,7 +93,7 @@ async function listeningAt(indexer: Child): Promise<string> {
 }
 
 /** The received events once each client has all of them, or those at the time limit. */
-async function seenByAll(clients: Child, message: MessageBy<ClientsMessage>): Promise<ClientsSeen> {
+async function waitForClients(clients: Child, message: MessageOfKind<ClientMessage>): Promise<ClientResult> {
   const timer = setTimeout(() => clients.process.send('seen'), timeLimitMs);
   try {
     return await message('seen');
@@ -103,15 +103,23 @@ async function seenByAll(clients: Child, message: MessageBy<ClientsMessage>): Pr
 }
 
 /** Milliseconds for each client and received update. */
-function delaysOf({ from, arrivals }: ClientsSeen, first: bigint, sent: Float64Array): Float64Array {
+function delaysOf(
+  { from, arrivals: arrivalTimes }: ClientResult,
+  first: bigint,
+  sentTimes: Float64Array,
+): Float64Array {
   const startedMs = Number(first - from) / 1e6;
-  const delays = Array.from(arrivals, (at, index) => at / 1e6 - startedMs - (sent[index % sent.length] ?? 0) / 1e3);
-  return Float64Array.from(delays.filter((_, index) => arrivals[index] !== 0));
+  const delays = Array.from(
+    arrivalTimes,
+    (arrivalNanos, index) => arrivalNanos / 1e6 - startedMs - (sentTimes[index % sentTimes.length] ?? 0) / 1e3,
+  );
+  return Float64Array.from(delays.filter((_, index) => arrivalTimes[index] !== 0));
 }
 
-function percentile(sorted: Float64Array, percent: number): number {
-  const found = sorted[Math.min(sorted.length - 1, Math.floor((sorted.length * percent) / 100))] ?? Number.NaN;
-  return Number(found.toFixed(1));
+function percentile(sortedTimes: Float64Array, percent: number): number {
+  const percentileValue =
+    sortedTimes[Math.min(sortedTimes.length - 1, Math.floor((sortedTimes.length * percent) / 100))] ?? Number.NaN;
+  return Number(percentileValue.toFixed(1));
 }
 
 async function eventsBehind({ url }: RunDatabase, offset: number): Promise<number> {

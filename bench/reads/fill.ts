@@ -6,8 +6,8 @@
 import type { Client } from 'pg';
 import { parties, synchronizerId, templateName } from '../replay/names.ts';
 import { schema } from '../postgres.ts';
-import type { Spread } from './options.ts';
-import { say } from '../figures/terminal.ts';
+import type { HistorySpread } from './options.ts';
+import { printStatus } from '../figures/terminal.ts';
 
 const templates = 12;
 const hoursPerYear = 365 * 24;
@@ -19,14 +19,14 @@ export const contractsPerAccount = 100;
 
 /** Every second offset is not visible to the reader, like the gaps of a real ledger. */
 const offsetsPerUpdate = 2;
-const ended = `case when n + life <= total then (n + life) * ${String(offsetsPerUpdate)} end`;
+const endedSql = `case when n + life <= total then (n + life) * ${String(offsetsPerUpdate)} end`;
 
 /**
  * SQL for the number of contracts after which contract `n` is archived, from two random numbers of 0 to 1. With
  * `turnover`, one contract in 62 is active for about a quarter of the history, and the others for less than a hundredth
  * of it. So one in a hundred is active at any time, at the end as well as in the middle.
  */
-const lifeSql: Readonly<Record<Spread, string>> = {
+const lifeSql: Readonly<Record<HistorySpread, string>> = {
   turnover: `ceil(-ln(1 - random1) * total * case when random2 < 0.016 then 0.2667 else 0.006 end)::bigint`,
   scattered: `case when n % 100 = 0 then total else ceil(-ln(1 - random1) * total * 0.0001)::bigint end`,
 };
@@ -35,11 +35,11 @@ const lifeSql: Readonly<Record<Spread, string>> = {
  * SQL of the common source of all tables, which is computed once: number, id, offsets and the random hex digits that
  * they are computed from.
  */
-function sourceSql(contracts: number, spread: Spread): string {
+function sourceSql(contracts: number, historySpread: HistorySpread): string {
   const random = (from: number): string => `('x' || substr(h, ${String(from)}, 8))::bit(32)::bigint / 4294967296.0`;
   return `create temporary table source as
-    select n, h, '00' || h || 'ca111220' || reverse(h) as id, n * ${String(offsetsPerUpdate)} as at, ${ended} as ended
-      from (select n, h, total, ${lifeSql[spread]} as life
+    select n, h, '00' || h || 'ca111220' || reverse(h) as id, n * ${String(offsetsPerUpdate)} as at, ${endedSql} as ended
+      from (select n, h, total, ${lifeSql[historySpread]} as life
               from (select n, h, ${String(contracts)} as total, ${random(1)} as random1, ${random(9)} as random2
                       from (select n, encode(sha256(convert_to('read:' || n, 'UTF8')), 'hex') as h
                               from generate_series(1::bigint, ${String(contracts)}) as n) as hashed) as drawn) as lived`;
@@ -60,13 +60,13 @@ const payload = `jsonb_build_object(
   'account', 'account-' || ('x' || substr(h, 20, 7))::bit(28)::integer % greatest(1, $2::bigint / ${String(contractsPerAccount)}),
   'meta', jsonb_build_object('values', jsonb_build_object('splice.org/reason-0', substr(h, 1, 20), 'splice.org/reason-1', substr(h, 21, 20))))`;
 
-interface Fill {
+interface FillStep {
   readonly table: string;
   readonly sql: string;
 }
 
 /** Parameters: $1 is the names of the parties, $2 the number of contracts. */
-const fills: readonly Fill[] = [
+const fills: readonly FillStep[] = [
   {
     table: 'contract_parties',
     sql: `insert into contract_parties (parties_pk, signatories, observers, witness_parties)
@@ -127,14 +127,14 @@ const fills: readonly Fill[] = [
 ];
 
 /** Fills a migrated database, and collects statistics for the planner. */
-export async function fill(client: Client, contracts: number, spread: Spread): Promise<void> {
+export async function fill(client: Client, contracts: number, historySpread: HistorySpread): Promise<void> {
   await client.query(`set search_path = ${schema}; set work_mem = '256MB'; set maintenance_work_mem = '512MB'`);
   await addDictionaries(client);
   await client.query('insert into batches (batch_offset, epoch) values (0, 1)');
-  say('making rows');
-  await client.query(sourceSql(contracts, spread));
+  printStatus('making rows');
+  await client.query(sourceSql(contracts, historySpread));
   for (const { table, sql } of fills) {
-    say(`filling ${table}`);
+    printStatus(`filling ${table}`);
     await client.query(sql, [parties, contracts]);
   }
   await client.query('drop table source');
@@ -180,7 +180,7 @@ async function addStream(client: Client, contracts: number): Promise<void> {
 
 /** Marks all rows as visible and collects statistics, as autovacuum does after some time. */
 export async function settle(client: Client): Promise<void> {
-  say('vacuum analyze');
+  printStatus('vacuum analyze');
   await client.query('vacuum (analyze)');
   await client.query('checkpoint');
 }

@@ -3,8 +3,8 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 
 /** Distribution of the active contracts among the archived ones: `turnover`, or `scattered` evenly over the history. */
-export const spreads = ['turnover', 'scattered'] as const;
-export type Spread = (typeof spreads)[number];
+export const historySpreads = ['turnover', 'scattered'] as const;
+export type HistorySpread = (typeof historySpreads)[number];
 
 export interface ReadOptions {
   /** Number of contracts of the template that is queried, including archived ones. */
@@ -12,7 +12,7 @@ export interface ReadOptions {
   /** Number of measurements of each query, after the warm-up. */
   readonly rounds: number;
   readonly warmUp: number;
-  readonly spread: Spread;
+  readonly spread: HistorySpread;
   /** Text that the label of a query must contain to be measured; default: all queries are measured. */
   readonly only: string | undefined;
   readonly databaseUrl: string | undefined;
@@ -56,13 +56,14 @@ const flags = {
 export function readReadOptions(argv: readonly string[]): ReadOptions | undefined {
   const { values } = parseArgs({ args: [...argv], options: flags, strict: true });
   if (values.help) return undefined;
-  const spread = spreads.find((known) => known === values.spread);
-  if (spread === undefined) throw new Error(`--spread ${values.spread}: expected ${spreads.join(' or ')}`);
+  const historySpread = historySpreads.find((knownSpread) => knownSpread === values.spread);
+  if (historySpread === undefined)
+    throw new Error(`--spread ${values.spread}: expected ${historySpreads.join(' or ')}`);
   return {
     contracts: parseInteger('--contracts', values.contracts, 1_000),
     rounds: parseInteger('--rounds', values.rounds, 1),
     warmUp: parseInteger('--warm-up', values['warm-up'], 0),
-    spread,
+    spread: historySpread,
     only: values.only,
     plans: values.plans,
     json: values.json,
@@ -72,16 +73,16 @@ export function readReadOptions(argv: readonly string[]): ReadOptions | undefine
   };
 }
 
-function parseInteger(flag: string, text: string, least: number): number {
+function parseInteger(flag: string, text: string, minimum: number): number {
   const value = Number(text);
-  if (!Number.isSafeInteger(value) || value < least) {
-    throw new Error(`${flag} ${text}: expected an integer of at least ${String(least)}`);
+  if (!Number.isSafeInteger(value) || value < minimum) {
+    throw new Error(`${flag} ${text}: expected an integer of at least ${String(minimum)}`);
   }
   return value;
 }
 
 function settingOf(pair: string): readonly [string, string] {
-  const at = pair.indexOf('=');
-  if (at < 1) throw new Error(`--pg ${pair}: expected NAME=VALUE`);
-  return [pair.slice(0, at), pair.slice(at + 1)];
+  const separator = pair.indexOf('=');
+  if (separator < 1) throw new Error(`--pg ${pair}: expected NAME=VALUE`);
+  return [pair.slice(0, separator), pair.slice(separator + 1)];
 }

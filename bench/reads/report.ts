@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { aligned } from '../figures/figures.ts';
 import type { ReadFigure } from './measure.ts';
-import { aims, type ReadQuery } from './queries.ts';
+import { targetsMs, type ReadQuery } from './queries.ts';
 
 export interface ReadReport {
   /** One line about the subject and the conditions of the measurement. */
@@ -12,8 +12,8 @@ export interface ReadReport {
 }
 
 /** Label of a query in the table and in errors: its question and its way. */
-export function labelOf({ question, way }: ReadQuery): string {
-  return `${question} ${way}`;
+export function labelOf({ question: queryName, way: querySource }: ReadQuery): string {
+  return `${queryName} ${querySource}`;
 }
 
 const heads = [
@@ -33,32 +33,34 @@ const heads = [
 
 /** The table as text, with times in milliseconds. */
 export function readTable({ title, figures, errors }: ReadReport): string {
-  const rows = figures.map(({ query, rows: found, server, planning, client, buffers }) => {
-    const aim = aims[query.question];
+  const rows = figures.map(({ query, rows: rowTotal, server, planning, client, buffers }) => {
+    const targetMs = targetsMs[query.question];
     return [
       query.question,
       query.way,
-      String(found),
+      String(rowTotal),
       server.p50.toFixed(2),
       server.p95.toFixed(2),
       server.max.toFixed(2),
-      String(aim),
-      server.p95 <= aim ? 'met' : 'missed',
+      String(targetMs),
+      server.p95 <= targetMs ? 'met' : 'missed',
       planning.p50.toFixed(2),
       client.p50.toFixed(2),
       client.p95.toFixed(2),
       String(buffers),
     ];
   });
-  const wrong = errors.length === 0 ? [] : [`WRONG:\n${errors.join('\n')}`];
-  return [title, aligned([heads, ...rows]), 'Aims are for p95 of the server (milliseconds).', ...wrong].join('\n\n');
+  const errorSummary = errors.length === 0 ? [] : [`WRONG:\n${errors.join('\n')}`];
+  return [title, aligned([heads, ...rows]), 'Aims are for p95 of the server (milliseconds).', ...errorSummary].join(
+    '\n\n',
+  );
 }
 
 /** Results by key: `active_by_id_p95_ms` for schema explore, `pqs_active_by_id_p95_ms` for pqs, and so on. */
 function keyFigures(figures: readonly ReadFigure[]): Record<string, number> {
   return Object.fromEntries(
-    figures.map(({ query: { question, way }, server }) => [
-      `${way === 'explore' ? '' : `${way}_`}${question}_p95_ms`,
+    figures.map(({ query: { question: queryName, way: querySource }, server }) => [
+      `${querySource === 'explore' ? '' : `${querySource}_`}${queryName}_p95_ms`,
       Number(server.p95.toFixed(3)),
     ]),
   );
@@ -66,12 +68,12 @@ function keyFigures(figures: readonly ReadFigure[]): Record<string, number> {
 
 /** Writes the key results, and all values that they are computed from. */
 export function writeReadJson(path: string, { title, figures, errors }: ReadReport): void {
-  const all = figures.map(({ query: { question, way, text }, ...figure }) => ({
-    question,
-    way,
+  const rows = figures.map(({ query: { question: queryName, way: querySource, text }, ...figure }) => ({
+    question: queryName,
+    way: querySource,
     text,
-    aimMs: aims[question],
+    aimMs: targetsMs[queryName],
     ...figure,
   }));
-  writeFileSync(path, `${JSON.stringify({ title, ...keyFigures(figures), figures: all, errors }, null, 2)}\n`);
+  writeFileSync(path, `${JSON.stringify({ title, ...keyFigures(figures), figures: rows, errors }, null, 2)}\n`);
 }

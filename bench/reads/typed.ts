@@ -16,7 +16,7 @@ const party: DamlType = { kind: 'builtin', name: 'party' };
 function modelOf(): PackageModel {
   const { id, packageName } = templateName(0);
   const [packageId = '', moduleName = '', entityName = ''] = id.split(':');
-  const named = (name: string): DamlType => ({
+  const namedType = (name: string): DamlType => ({
     kind: 'named',
     name: `${packageId}:${moduleName}:${name}`,
     arguments: [],
@@ -38,13 +38,13 @@ function modelOf(): PackageModel {
       [`${moduleName}:${entityName}`]: record({
         operator: party,
         owner: party,
-        instrument: named('Instrument'),
+        instrument: namedType('Instrument'),
         amount: { kind: 'numeric', scale: 10 },
         round: { kind: 'builtin', name: 'int64' },
         note: text,
         lock: { kind: 'optional', of: text },
         account: text,
-        meta: named('Metadata'),
+        meta: namedType('Metadata'),
       }),
       [`${moduleName}:Instrument`]: record({ source: party, id: text }),
       [`${moduleName}:Metadata`]: record({ values: { kind: 'textmap', of: text } }),
@@ -61,8 +61,8 @@ export async function makeTypedView(url: string): Promise<string | undefined> {
   try {
     const model = modelOf();
     await storePackage(database, model);
-    const { failed } = await syncTypedViews(database, [model]);
-    if (failed[0] !== undefined) throw failed[0].error;
+    const { failed: failedViews } = await syncTypedViews(database, [model]);
+    if (failedViews[0] !== undefined) throw failedViews[0].error;
     const { rows } = await database.withClient((client) =>
       client.query<{ view_name: string }>(`select view_name from typed_views where kind = 'template' limit 1`),
     );

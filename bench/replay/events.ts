@@ -20,23 +20,23 @@ const millisecondsPerUpdate = 100;
 
 /** ISO-8601 UTC with microseconds. Each offset is 100 ms after the previous one. */
 export function timeAt(offset: number, microseconds: number): string {
-  const iso = new Date(firstRecordTime + offset * millisecondsPerUpdate).toISOString();
-  return `${iso.slice(0, -1)}${String(microseconds % 1000).padStart(3, '0')}Z`;
+  const isoTime = new Date(firstRecordTime + offset * millisecondsPerUpdate).toISOString();
+  return `${isoTime.slice(0, -1)}${String(microseconds % 1000).padStart(3, '0')}Z`;
 }
 
 function party(random: Random): string {
   return parties[random(parties.length)] ?? '';
 }
 
-const plainNotes = ['Payload for \\"Phillip\\"', 'C:\\\\ledger\\\\in', 'line one\\nline two', 'settled', 'as agreed'];
-const foreignNote = 'Zürich → 東京 🚚';
+const asciiNotes = ['Payload for \\"Phillip\\"', 'C:\\\\ledger\\\\in', 'line one\\nline two', 'settled', 'as agreed'];
+const nonAsciiNote = 'Zürich → 東京 🚚';
 
 /**
  * One note in fifty is not Latin-1, because of which the engine represents the complete frame as a string with two
  * bytes per character.
  */
-function note(random: Random): string {
-  return random(50) === 0 ? foreignNote : (plainNotes[random(plainNotes.length)] ?? '');
+function randomNote(random: Random): string {
+  return random(50) === 0 ? nonAsciiNote : (asciiNotes[random(asciiNotes.length)] ?? '');
 }
 
 /** A nested create argument of about `bytes` bytes. Int64 and Numeric are texts. */
@@ -46,7 +46,7 @@ export function payload(random: Random, bytes: number): string {
     `{"operator":"${party(random)}","owner":"${party(random)}","instrument":{"source":"${party(random)}",` +
     `"id":"LOAD${String(random(100))}","scheme":{"tag":"RegistrarInternalScheme","value":{}}},` +
     `"amount":"${String(random(1_000_000))}.0000000000","round":"${String(random(100_000))}",` +
-    `"note":"${note(random)}","lock":null,"meta":{"values":[`;
+    `"note":"${randomNote(random)}","lock":null,"meta":{"values":[`;
   const items: string[] = [];
   for (let length = head.length + 4; length < bytes || items.length === 0;) {
     const item = `{"key":"splice.org/reason-${String(items.length)}","value":"${random(0x7fffffff).toString(36)}"}`;
@@ -85,18 +85,18 @@ export function exercisedEvent(
 ): string {
   const { template } = contract;
   const consuming = successor !== undefined;
-  const acting = party(random);
+  const includesExercises = party(random);
   const argument =
     `{"context":{"values":{"utility.org/fee":{"tag":"AV_Decimal","value":"0.${String(random(10_000))}"}}},` +
-    `"requestedAt":"${timeAt(position.offset, 0)}","requestedBy":"${acting}","reference":"${String(random(0x7fffffff))}"}`;
+    `"requestedAt":"${timeAt(position.offset, 0)}","requestedBy":"${includesExercises}","reference":"${String(random(0x7fffffff))}"}`;
   const result = consuming
     ? `{"holdingCid":"${successor.id}","meta":{"values":{"splice.org/tx-kind":"transfer"}}}`
     : '{"meta":{"values":{}}}';
   return (
     `{"ExercisedEvent":{"offset":${String(position.offset)},"nodeId":${String(position.nodeId)},` +
     `"contractId":"${contract.id}","templateId":"${template.id}","interfaceId":null,` +
-    `"choice":"${template.choices[consuming ? 1 : 0]}","choiceArgument":${argument},"actingParties":["${acting}"],` +
-    `"consuming":${String(consuming)},"witnessParties":["${acting}","${party(random)}"],` +
+    `"choice":"${template.choices[consuming ? 1 : 0]}","choiceArgument":${argument},"actingParties":["${includesExercises}"],` +
+    `"consuming":${String(consuming)},"witnessParties":["${includesExercises}","${party(random)}"],` +
     `"lastDescendantNodeId":${String(position.nodeId + (consuming ? 1 : 0))},"exerciseResult":${result},` +
     `"packageName":"${template.packageName}","implementedInterfaces":[],"acsDelta":${String(consuming)}}}`
   );

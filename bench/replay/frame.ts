@@ -32,12 +32,12 @@ export interface ClientFrame {
  * matter.
  */
 export function clientFrames(onFrame: (frame: ClientFrame) => void): (chunk: Buffer) => void {
-  let waiting: Buffer = Buffer.alloc(0);
+  let pendingBytes: Buffer = Buffer.alloc(0);
   return (chunk) => {
-    waiting = Buffer.concat([waiting, chunk]);
-    for (let end = frameEnd(waiting); end !== undefined; end = frameEnd(waiting)) {
-      onFrame(unmasked(waiting.subarray(0, end)));
-      waiting = waiting.subarray(end);
+    pendingBytes = Buffer.concat([pendingBytes, chunk]);
+    for (let end = frameEnd(pendingBytes); end !== undefined; end = frameEnd(pendingBytes)) {
+      onFrame(unmaskFrame(pendingBytes.subarray(0, end)));
+      pendingBytes = pendingBytes.subarray(end);
     }
   };
 }
@@ -48,16 +48,16 @@ function frameEnd(bytes: Buffer): number | undefined {
   if (bytes.length < 2) return undefined;
   const header = headerLength(bytes);
   if (bytes.length < header) return undefined;
-  const short = (bytes[1] ?? 0) & 0x7f;
-  const length = header === 2 ? short : header === 4 ? bytes.readUInt16BE(2) : Number(bytes.readBigUInt64BE(2));
+  const shortLength = (bytes[1] ?? 0) & 0x7f;
+  const length = header === 2 ? shortLength : header === 4 ? bytes.readUInt16BE(2) : Number(bytes.readBigUInt64BE(2));
   const end = header + maskBytes + length;
   return bytes.length < end ? undefined : end;
 }
 
-function unmasked(frame: Buffer): ClientFrame {
-  const at = headerLength(frame);
-  const mask = frame.subarray(at, at + maskBytes);
-  const payload = Buffer.from(frame.subarray(at + maskBytes));
+function unmaskFrame(frame: Buffer): ClientFrame {
+  const payloadStart = headerLength(frame);
+  const mask = frame.subarray(payloadStart, payloadStart + maskBytes);
+  const payload = Buffer.from(frame.subarray(payloadStart + maskBytes));
   for (let index = 0; index < payload.length; index += 1) {
     payload[index] = (payload[index] ?? 0) ^ (mask[index % maskBytes] ?? 0);
   }

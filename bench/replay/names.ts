@@ -54,17 +54,17 @@ export function updateId(offset: number): string {
   return `1220${sha256(`update ${String(offset)}`)}`;
 }
 
-export type Random = (below: number) => number;
+export type Random = (limit: number) => number;
 
 /** Random integers from 0 to below the argument. The same seed gives the same numbers on every machine (xorshift32). */
 export function randomFrom(seed: number): Random {
   let state = seed === 0 ? 1 : seed >>> 0;
-  return (below) => {
+  return (limit) => {
     state ^= state << 13;
     state >>>= 0;
     state ^= state >>> 17;
     state ^= state << 5;
     state >>>= 0;
-    return state % below;
+    return state % limit;
   };
 }

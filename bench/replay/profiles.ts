@@ -44,9 +44,9 @@ export const profileNames: readonly string[] = list.map(({ name }) => name);
 
 /** @throws Error if there is no such profile */
 export function profileNamed(name: string): Profile {
-  const found = list.find((profile) => profile.name === name);
-  if (found === undefined) throw new Error(`unknown profile "${name}": expected ${profileNames.join(', ')}`);
-  return found;
+  const namedProfile = list.find((profile) => profile.name === name);
+  if (namedProfile === undefined) throw new Error(`unknown profile "${name}": expected ${profileNames.join(', ')}`);
+  return namedProfile;
 }
 
 /** Number of creates in one opening transaction. */
@@ -63,7 +63,7 @@ export function openingSize(profile: Profile, index: number): number {
 }
 
 /** Expected content of the tables after the first `transactions` of the workload, computed without the indexer. */
-export interface Expected {
+export interface ExpectedCounts {
   /** Number of updates. Also the last offset, because the recording has no gaps. */
   readonly updates: number;
   readonly contracts: number;
@@ -79,12 +79,12 @@ export interface Expected {
  * The counts after a number of transactions of the workload. The huge transaction, if there is one, is in the middle of
  * `recorded`.
  */
-export function expectedAfter(profile: Profile, transactions: number): Expected {
-  const huge = hugeAt(profile, transactions) === undefined ? 0 : Math.floor(profile.hugeEvents / 3);
-  const triples = (transactions - (huge > 0 ? 1 : 0)) * profile.triples + huge;
-  const extra = (transactions - (huge > 0 ? 1 : 0)) * profile.extraExercises;
+export function expectedAfter(profile: Profile, transactions: number): ExpectedCounts {
+  const hugeEventCount = hugeAt(profile, transactions) === undefined ? 0 : Math.floor(profile.hugeEvents / 3);
+  const triples = (transactions - (hugeEventCount > 0 ? 1 : 0)) * profile.triples + hugeEventCount;
+  const extraEvents = (transactions - (hugeEventCount > 0 ? 1 : 0)) * profile.extraExercises;
   const contracts = profile.pool + triples;
-  const exercises = 2 * triples + extra;
+  const exercises = 2 * triples + extraEvents;
   return {
     updates: openingTransactions(profile) + transactions,
     contracts,
@@ -101,7 +101,7 @@ export function hugeAt(profile: Profile, transactions: number): number | undefin
 
 /** Number of events up to and including an offset, for rates over a part of a run. */
 export function eventsUpTo(profile: Profile, offset: number): number {
-  const opening = openingTransactions(profile);
-  if (offset <= opening) return Math.min(profile.pool, offset * openingCreates);
-  return expectedAfter(profile, offset - opening).events;
+  const openingCount = openingTransactions(profile);
+  if (offset <= openingCount) return Math.min(profile.pool, offset * openingCreates);
+  return expectedAfter(profile, offset - openingCount).events;
 }

@@ -34,17 +34,18 @@ export interface RecordingRequest {
 
 /** The update stream of a profile, from the cache if that is long enough. Offsets are 1, 2, 3 … without gaps. */
 export function updatesRecording(request: RecordingRequest): Recording {
-  const { profile, preloaded = 0 } = request;
-  const name = preloaded === 0 ? `updates-${profile.name}` : `updates-${profile.name}-over-${String(preloaded)}`;
+  const { profile, preloaded: preloadedCount = 0 } = request;
+  const name =
+    preloadedCount === 0 ? `updates-${profile.name}` : `updates-${profile.name}-over-${String(preloadedCount)}`;
   const frameCount = openingTransactions(profile) + request.count;
   return cached(request, name, frameCount, (writer) => {
-    const ledger = new RecordedLedger(profile, preloaded);
-    const huge = hugeAt(profile, request.count);
+    const ledger = new RecordedLedger(profile, preloadedCount);
+    const hugeIndex = hugeAt(profile, request.count);
     for (let index = 0; index < openingTransactions(profile); index += 1) {
       writer.add(ledger.opening(openingSize(profile, index)));
     }
     for (let index = 0; index < request.count; index += 1) {
-      writer.add(index === huge ? ledger.transaction(Math.floor(profile.hugeEvents / 3), 0) : ledger.usual());
+      writer.add(index === hugeIndex ? ledger.transaction(Math.floor(profile.hugeEvents / 3), 0) : ledger.usual());
     }
   });
 }
@@ -81,9 +82,9 @@ class RecordedLedger {
   #offset = 0;
   #created = 0;
 
-  constructor(profile: Profile, preloaded: number) {
+  constructor(profile: Profile, preloadedCount: number) {
     this.#profile = profile;
-    this.#preloaded = preloaded;
+    this.#preloaded = preloadedCount;
   }
 
   opening(creates: number): string {
@@ -114,7 +115,7 @@ class RecordedLedger {
         createdEvent({ offset, nodeId: nodeId + 2 }, successor, this.#random, payloadBytes),
       );
     }
-    for (let extra = 0; extra < extraExercises; extra += 1) {
+    for (let extraIndex = 0; extraIndex < extraExercises; extraIndex += 1) {
       events.push(exercisedEvent({ offset, nodeId: events.length }, this.#anyActive(), this.#random));
     }
     return transactionFrame(offset, events, this.#random);
@@ -135,18 +136,18 @@ class RecordedLedger {
    * stream.
    */
   #replaced(successor: Contract): Contract {
-    const left = Math.floor(this.#preloaded / preloadedPerActive) - this.#archived.size;
-    if (left > 0 && this.#random(preloadedShare) === 0) return this.#preloadedActive();
-    const at = this.#random(this.#pool.length);
-    const archived = this.#pool[at] ?? successor;
-    this.#pool[at] = successor;
-    return archived;
+    const activeShare = Math.floor(this.#preloaded / preloadedPerActive) - this.#archived.size;
+    if (activeShare > 0 && this.#random(preloadedShare) === 0) return this.#preloadedActive();
+    const poolIndex = this.#random(this.#pool.length);
+    const archivedContract = this.#pool[poolIndex] ?? successor;
+    this.#pool[poolIndex] = successor;
+    return archivedContract;
   }
 
   #preloadedActive(): Contract {
-    const active = Math.floor(this.#preloaded / preloadedPerActive);
-    let number = this.#random(active);
-    while (this.#archived.has(number)) number = (number + 1) % active;
+    const activeCount = Math.floor(this.#preloaded / preloadedPerActive);
+    let number = this.#random(activeCount);
+    while (this.#archived.has(number)) number = (number + 1) % activeCount;
     this.#archived.add(number);
     return { id: contractId('preloaded', (number + 1) * preloadedPerActive), template: templateName(0) };
   }
@@ -158,46 +159,50 @@ interface FrameWriter {
 
 /** Finds a recording of at least `wanted` frames, or creates one. The description is written last. */
 function cached(
-  { folder, say }: RecordingRequest,
+  { folder, say: logLine }: RecordingRequest,
   name: string,
   frameCount: number,
   make: (writer: FrameWriter) => void,
 ): Recording {
   const path = join(folder, `${name}.frames`);
-  const known = described(`${path}.json`);
-  if (known !== undefined && known.format === format && known.frames >= frameCount) {
-    return { path, frames: known.frames, bytes: known.bytes };
+  const existingRecording = describeRecording(`${path}.json`);
+  if (
+    existingRecording !== undefined &&
+    existingRecording.format === format &&
+    existingRecording.frames >= frameCount
+  ) {
+    return { path, frames: existingRecording.frames, bytes: existingRecording.bytes };
   }
-  say(`recording ${name}: ${String(frameCount)} frames, once`);
+  logLine(`recording ${name}: ${String(frameCount)} frames, once`);
   mkdirSync(folder, { recursive: true });
   rmSync(`${path}.json`, { force: true });
   // The name is temporary until the recording is complete, because another run may be reading the previous one.
   const temporary = `${path}.${String(process.pid)}`;
-  const { frames, bytes } = written(temporary, frameCount, make);
+  const { frames, bytes } = writeRecording(temporary, frameCount, make);
   renameSync(temporary, path);
   renameSync(`${temporary}.index`, `${path}.index`);
   writeFileSync(`${path}.json`, JSON.stringify({ format, frames, bytes }));
   return { path, frames, bytes };
 }
 
-function written(path: string, frameCount: number, make: (writer: FrameWriter) => void) {
+function writeRecording(path: string, frameCount: number, make: (writer: FrameWriter) => void) {
   const positions = new Float64Array(frameCount + 1);
   const file = openSync(path, 'w');
-  let waiting: Buffer[] = [];
+  let pendingChunks: Buffer[] = [];
   let waitingBytes = 0;
   let frames = 0;
   let bytes = 0;
   const flush = (): void => {
-    const block = Buffer.concat(waiting);
-    for (let at = 0; at < block.length;) at += writeSync(file, block, at);
-    waiting = [];
+    const block = Buffer.concat(pendingChunks);
+    for (let writtenBytes = 0; writtenBytes < block.length;) writtenBytes += writeSync(file, block, writtenBytes);
+    pendingChunks = [];
     waitingBytes = 0;
   };
   make({
     add: (text) => {
       const payload = Buffer.from(text);
       const header = frameHeader(opcodes.text, payload.length);
-      waiting.push(header, payload);
+      pendingChunks.push(header, payload);
       waitingBytes += header.length + payload.length;
       bytes += header.length + payload.length;
       frames += 1;
@@ -217,7 +222,7 @@ interface Description {
   readonly bytes: number;
 }
 
-function described(path: string): Description | undefined {
+function describeRecording(path: string): Description | undefined {
   try {
     return JSON.parse(readFileSync(path, 'utf8')) as Description;
   } catch {

@@ -17,7 +17,7 @@ const chunkBytes = 256 * 1024;
 const webSocketKey = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const plan = JSON.parse(process.argv[2] ?? '{}') as ReplayPlan;
 const indexes = new Map<string, Float64Array>();
-const released = plan.heldAt === undefined ? undefined : once(process, 'message');
+const whenReleased = plan.heldAt === undefined ? undefined : once(process, 'message');
 /** If the stream is held, this is the last sent offset, because the indexer would probe an end far ahead of it. */
 let ledgerEnd = plan.heldAt ?? plan.ledgerEnd;
 
@@ -26,9 +26,9 @@ function send(message: ReplayMessage): void {
 }
 
 function indexOf({ path }: ReplayStream): Float64Array {
-  const known = indexes.get(path) ?? recordingIndex(path);
-  indexes.set(path, known);
-  return known;
+  const cachedIndex = indexes.get(path) ?? recordingIndex(path);
+  indexes.set(path, cachedIndex);
+  return cachedIndex;
 }
 
 const position = (index: Float64Array, frame: number): number => index[frame] ?? 0;
@@ -45,9 +45,9 @@ async function write(socket: Socket, bytes: Buffer): Promise<void> {
   await Promise.race([once(socket, 'drain'), once(socket, 'close')]);
 }
 
-async function sendAll(socket: Socket, file: FileHandle, stream: ReplayStream, begin: number): Promise<void> {
+async function sendAll(socket: Socket, file: FileHandle, stream: ReplayStream, beginFrame: number): Promise<void> {
   const index = indexOf(stream);
-  for (let from = begin; from < stream.frames && !socket.destroyed;) {
+  for (let from = beginFrame; from < stream.frames && !socket.destroyed;) {
     let to = from + 1;
     while (to < stream.frames && position(index, to + 1) - position(index, from) <= chunkBytes) to += 1;
     await write(socket, await block(file, index, from, to));
@@ -56,31 +56,31 @@ async function sendAll(socket: Socket, file: FileHandle, stream: ReplayStream, b
 }
 
 /** Sends frames when they are due, in bursts of a millisecond. Records when each one was handed to the socket. */
-async function sendPaced(socket: Socket, file: FileHandle, stream: ReplayStream, begin: number, rate: number) {
+async function sendPaced(socket: Socket, file: FileHandle, stream: ReplayStream, beginFrame: number, rate: number) {
   const index = indexOf(stream);
-  const microseconds = new Float64Array(stream.frames - begin);
-  const started = process.hrtime.bigint();
-  const elapsed = (): number => Number(process.hrtime.bigint() - started) / 1_000;
-  for (let from = begin; from < stream.frames && !socket.destroyed;) {
-    const due = Math.min(stream.frames, begin + Math.floor((elapsed() * rate) / 1_000_000) + 1);
-    if (due > from) {
-      const bytes = await block(file, index, from, due);
-      const at = elapsed();
+  const microseconds = new Float64Array(stream.frames - beginFrame);
+  const startNanos = process.hrtime.bigint();
+  const elapsedNanos = (): number => Number(process.hrtime.bigint() - startNanos) / 1_000;
+  for (let from = beginFrame; from < stream.frames && !socket.destroyed;) {
+    const dueFrames = Math.min(stream.frames, beginFrame + Math.floor((elapsedNanos() * rate) / 1_000_000) + 1);
+    if (dueFrames > from) {
+      const bytes = await block(file, index, from, dueFrames);
+      const sentAt = elapsedNanos();
       await write(socket, bytes);
-      microseconds.fill(at, from - begin, due - begin);
-      if (plan.heldAt !== undefined) ledgerEnd = due;
-      from = due;
+      microseconds.fill(sentAt, from - beginFrame, dueFrames - beginFrame);
+      if (plan.heldAt !== undefined) ledgerEnd = dueFrames;
+      from = dueFrames;
     }
     await new Promise((resolve) => setTimeout(resolve, 1));
   }
-  send({ kind: 'first', at: started });
-  send({ kind: 'sent', from: begin, microseconds });
+  send({ kind: 'first', at: startNanos });
+  send({ kind: 'sent', from: beginFrame, microseconds });
 }
 
 async function sendUpdates(socket: Socket, beginExclusive: number): Promise<void> {
   const { updates, updatesPerSecond } = plan;
   if (updates === undefined || beginExclusive >= updates.frames) return;
-  await released;
+  await whenReleased;
   const file = await open(updates.path);
   try {
     if (updatesPerSecond !== undefined) return await sendPaced(socket, file, updates, beginExclusive, updatesPerSecond);
@@ -105,12 +105,12 @@ async function sendActiveContracts(socket: Socket): Promise<void> {
 
 function accept(request: IncomingMessage, socket: Socket): void {
   const key = request.headers['sec-websocket-key'] ?? '';
-  const answer = createHash('sha1').update(`${key}${webSocketKey}`).digest('base64');
+  const acceptKey = createHash('sha1').update(`${key}${webSocketKey}`).digest('base64');
   socket.setNoDelay(true);
   socket.on('error', () => socket.destroy());
   socket.write(
     'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n' +
-      `Sec-WebSocket-Accept: ${answer}\r\nSec-WebSocket-Protocol: daml.ws.auth\r\n\r\n`,
+      `Sec-WebSocket-Accept: ${acceptKey}\r\nSec-WebSocket-Protocol: daml.ws.auth\r\n\r\n`,
   );
   let hasRequest = false;
   socket.on(
@@ -143,7 +143,7 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-async function answerTo(request: IncomingMessage): Promise<string | undefined> {
+async function responseBodyOf(request: IncomingMessage): Promise<string | undefined> {
   switch (new URL(request.url ?? '/', 'http://ledger').pathname) {
     case '/v2/version':
       return '{"version":"3.5.10","features":{}}';
@@ -166,9 +166,9 @@ async function answerTo(request: IncomingMessage): Promise<string | undefined> {
 }
 
 async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const answer = await answerTo(request);
-  response.writeHead(answer === undefined ? 404 : 200, { 'content-type': 'application/json' });
-  response.end(answer ?? '{"errors":["not found"],"status":404}');
+  const serverResponse = await responseBodyOf(request);
+  response.writeHead(serverResponse === undefined ? 404 : 200, { 'content-type': 'application/json' });
+  response.end(serverResponse ?? '{"errors":["not found"],"status":404}');
 }
 
 // Read beforehand, so that the first chunk need not wait for the index.

@@ -1,12 +1,12 @@
 /** The replay server as used by the measuring process. There is one per run, and it is stopped with the run. */
-import { messagesOf, startChild, type MessageBy } from '../child.ts';
+import { messagesOf, startChild, type MessageOfKind } from '../child.ts';
 import type { ReplayMessage, ReplayPlan } from './replay-plan.ts';
 
 export interface Replay {
   readonly url: string;
   readonly pid: number;
   /** Resolves to the next message of a kind, or to the one that has already arrived. */
-  readonly message: MessageBy<ReplayMessage>;
+  readonly message: MessageOfKind<ReplayMessage>;
   /** Rejects if the server ends without being stopped; never resolves. */
   readonly died: Promise<never>;
   /** Releases a held stream of updates. */

@@ -23,8 +23,8 @@ export interface ValueSchema {
  * @param root the project's folder, which contains the chart
  */
 export async function chartFiles(root: string): Promise<Files> {
-  const read = (path: string): string => readFileSync(join(root, path), 'utf8');
-  const style = JSON.parse(read('.prettierrc.json')) as Options;
+  const readFile = (path: string): string => readFileSync(join(root, path), 'utf8');
+  const style = JSON.parse(readFile('.prettierrc.json')) as Options;
   const copies = [
     ['grafana/alerts/ledger-indexer.rules.yaml', 'files/ledger-indexer.rules.yaml'],
     ...readdirSync(join(root, 'grafana/dashboards')).map((name) => [
@@ -33,32 +33,34 @@ export async function chartFiles(root: string): Promise<Files> {
     ]),
   ];
   const schemaPath = `${chartFolder}/values.schema.json`;
-  const schema = withOptions(JSON.parse(read(schemaPath)) as ValueSchema);
-  const values: unknown = parse(read(`${chartFolder}/values.yaml`));
+  const schema = withOptions(JSON.parse(readFile(schemaPath)) as ValueSchema);
+  const values: unknown = parse(readFile(`${chartFolder}/values.yaml`));
   const readme = `${chartFolder}/README.md`;
   return new Map([
-    ...copies.map(([from = '', to = '']) => [`${chartFolder}/${to}`, read(from)] as const),
+    ...copies.map(([from = '', to = '']) => [`${chartFolder}/${to}`, readFile(from)] as const),
     [schemaPath, await format(JSON.stringify(schema, undefined, 2), { ...style, parser: 'json' })],
-    [readme, await format(withTable(read(readme), valuesTable(schema, values)), { ...style, parser: 'markdown' })],
+    [readme, await format(withTable(readFile(readme), valuesTable(schema, values)), { ...style, parser: 'markdown' })],
   ]);
 }
 
 /** Options that the chart or the image sets, or that make no sense in a pod that runs without end. */
-const settled = /^(?:INDEXER_(?:HTTP_HOST|HTTP_PORT|DATA_DIR|STOP_AT|DEMO_.*)|POSTGRES_MIGRATE)$/;
+const settledVariables = /^(?:INDEXER_(?:HTTP_HOST|HTTP_PORT|DATA_DIR|STOP_AT|DEMO_.*)|POSTGRES_MIGRATE)$/;
 
 /** The schema, with the program's own options inserted where it lists options. */
 function withOptions(schema: ValueSchema): ValueSchema {
-  const open = optionList.filter(({ env, secret }) => secret === 'no' && !settled.test(env));
+  const publicOptions = optionList.filter(({ env, secret }) => secret === 'no' && !settledVariables.test(env));
   const files = optionList.flatMap(({ env, doc, fileVariant }) => {
     if (fileVariant) return [[`${env}_FILE`, { description: doc, ...key }]];
     return env.endsWith('_FILE') ? [[env, { description: doc, ...key }]] : [];
   });
-  const { config, secret, ...others } = schema.properties ?? {};
+  const { config, secret, ...otherProperties } = schema.properties ?? {};
   const properties = {
-    ...others,
+    ...otherProperties,
     config: {
       ...config,
-      properties: Object.fromEntries(open.map(({ env, doc, type }) => [env, { description: doc, ...valueOf(type) }])),
+      properties: Object.fromEntries(
+        publicOptions.map(({ env, doc, type }) => [env, { description: doc, ...valueOf(type) }]),
+      ),
     },
     secret: {
       ...secret,
@@ -69,11 +71,11 @@ function withOptions(schema: ValueSchema): ValueSchema {
     },
   };
   // In the original order.
-  const ordered = Object.keys(schema.properties ?? {}).map((name) => [
+  const schemaOrder = Object.keys(schema.properties ?? {}).map((name) => [
     name,
     (properties as Record<string, unknown>)[name],
   ]);
-  return { ...schema, properties: Object.fromEntries(ordered) as Record<string, ValueSchema> };
+  return { ...schema, properties: Object.fromEntries(schemaOrder) as Record<string, ValueSchema> };
 }
 
 /**
@@ -89,34 +91,35 @@ const key = { type: 'string', pattern: '^[-._a-zA-Z0-9]+$' };
 
 /** The values as a Markdown table: name, default and meaning of each. @param values from values.yaml */
 export function valuesTable(schema: ValueSchema, values: unknown): string {
-  const rows = leaves(schema, values, '').map(({ name, initial, description }) => {
-    const defaultText = JSON.stringify(initial)?.replaceAll('|', String.raw`\|`);
+  const rows = schemaLeaves(schema, values, '').map(({ name, initial: initialValue, description }) => {
+    const defaultText = JSON.stringify(initialValue)?.replaceAll('|', String.raw`\|`);
     return `| \`${name}\` | ${defaultText === undefined ? '' : `\`${defaultText}\``} | ${description} |`;
   });
   return ['| Value | Default | Meaning |', '| --- | --- | --- |', ...rows].join('\n');
 }
 
-interface Leaf {
+interface ValueLeaf {
   readonly name: string;
   readonly initial: unknown;
   readonly description: string;
 }
 
 /** Values that have a description. If a value has none, its parts are described instead. */
-function leaves(schema: ValueSchema, initial: unknown, path: string): readonly Leaf[] {
-  if (schema.description !== undefined) return [{ name: path, initial, description: schema.description }];
-  return Object.entries(schema.properties ?? {}).flatMap(([name, part]) =>
-    leaves(
-      part,
-      (initial as Readonly<Record<string, unknown>> | undefined)?.[name],
+function schemaLeaves(schema: ValueSchema, initialValue: unknown, path: string): readonly ValueLeaf[] {
+  if (schema.description !== undefined) return [{ name: path, initial: initialValue, description: schema.description }];
+  return Object.entries(schema.properties ?? {}).flatMap(([name, propertySchema]) =>
+    schemaLeaves(
+      propertySchema,
+      (initialValue as Readonly<Record<string, unknown>> | undefined)?.[name],
       path === '' ? name : `${path}.${name}`,
     ),
   );
 }
 
 function withTable(page: string, table: string): string {
-  const [before, after] = ['<!-- values -->', '<!-- /values -->'];
-  const [head, tail] = [page.indexOf(before), page.indexOf(after)];
-  if (head < 0 || tail < head) throw new Error(`the page of the chart has no place between ${before} and ${after}`);
-  return `${page.slice(0, head + before.length)}\n\n${table}\n\n${page.slice(tail)}`;
+  const [valuesStart, valuesEnd] = ['<!-- values -->', '<!-- /values -->'];
+  const [head, tail] = [page.indexOf(valuesStart), page.indexOf(valuesEnd)];
+  if (head < 0 || tail < head)
+    throw new Error(`the page of the chart has no place between ${valuesStart} and ${valuesEnd}`);
+  return `${page.slice(0, head + valuesStart.length)}\n\n${table}\n\n${page.slice(tail)}`;
 }

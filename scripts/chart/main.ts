@@ -5,7 +5,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { chartFiles, chartFolder } from './chart-files.ts';
-import { howToInstall, isHelmInstalled, plainFile, plainYaml } from './helm.ts';
+import { helmInstallCommand, isHelmInstalled, plainFile, renderManifests } from './helm.ts';
 
 const root = process.cwd();
 const files = await chartFiles(root);
@@ -14,8 +14,8 @@ for (const [path, text] of files) {
   mkdirSync(dirname(join(root, path)), { recursive: true });
   writeFileSync(join(root, path), text);
 }
-if (isHelmInstalled()) writeFileSync(join(root, plainFile), plainYaml(root));
+if (isHelmInstalled()) writeFileSync(join(root, plainFile), renderManifests(root));
 else {
-  console.error(`chart: ${plainFile} is unchanged: helm 3 is not installed (${howToInstall})`);
+  console.error(`chart: ${plainFile} is unchanged: helm 3 is not installed (${helmInstallCommand})`);
   process.exitCode = 69;
 }

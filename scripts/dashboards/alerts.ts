@@ -26,7 +26,7 @@ interface Rules {
   readonly groups?: readonly { readonly rules?: readonly { readonly alert?: string }[] }[];
 }
 
-interface Cases {
+interface AlertCases {
   readonly tests?: readonly {
     readonly alert_rule_test?: readonly {
       readonly alertname?: string;
@@ -47,9 +47,9 @@ export async function checkAlerts(rulesFile: string, casesFolder: string): Promi
   const paths = files.map((file) => join(casesFolder, file));
   const cases = await Promise.all(paths.map((path) => readFile(path, 'utf8')));
   return {
-    alerts: pairUp(
+    alerts: groupAlertCases(
       parse(rules) as Rules,
-      cases.map((text) => parse(text) as Cases),
+      cases.map((text) => parse(text) as AlertCases),
     ),
     problems: [
       ...promtool('check', [rulesFile]),
@@ -59,18 +59,23 @@ export async function checkAlerts(rulesFile: string, casesFolder: string): Promi
 }
 
 /** Pairs rules with their cases. A rule needs at least one case of each kind. Pure. */
-export function pairUp(rules: Rules, cases: readonly Cases[]): readonly AlertResult[] {
+export function groupAlertCases(rules: Rules, cases: readonly AlertCases[]): readonly AlertResult[] {
   const names = (rules.groups ?? []).flatMap((group) => (group.rules ?? []).flatMap(({ alert }) => alert ?? []));
-  const tried = cases.flatMap(({ tests }) => (tests ?? []).flatMap((test) => test.alert_rule_test ?? []));
+  const testedCases = cases.flatMap(({ tests }) => (tests ?? []).flatMap((test) => test.alert_rule_test ?? []));
   return [...new Set(names)].map((name) => {
-    const mine = tried.filter(({ alertname }) => alertname === name);
-    const fires = mine.filter(({ exp_alerts: expected }) => (expected ?? []).length > 0).length;
-    const silent = mine.length - fires;
-    const missing = [
-      ...(fires === 0 ? ['no case in which it fires'] : []),
-      ...(silent === 0 ? ['no silent case'] : []),
+    const alertCases = testedCases.filter(({ alertname }) => alertname === name);
+    const firingCases = alertCases.filter(({ exp_alerts: expected }) => (expected ?? []).length > 0).length;
+    const silentCases = alertCases.length - firingCases;
+    const missingCases = [
+      ...(firingCases === 0 ? ['no case in which it fires'] : []),
+      ...(silentCases === 0 ? ['no silent case'] : []),
     ];
-    return { name, fires, silent, verdict: missing.length === 0 ? 'ok' : missing.join(', ') };
+    return {
+      name,
+      fires: firingCases,
+      silent: silentCases,
+      verdict: missingCases.length === 0 ? 'ok' : missingCases.join(', '),
+    };
   });
 }
 

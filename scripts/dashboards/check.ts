@@ -14,21 +14,21 @@ import {
 import type { Demo } from './demo.ts';
 import type { Answer } from './frame.ts';
 import { milliseconds, type Choice, type Choices, type View } from './interpolation.ts';
-import { askPostgres, listed } from './postgres.ts';
-import { askPrometheus, labelValues, refusal } from './prometheus.ts';
+import { queryPostgres, variableValues } from './postgres.ts';
+import { queryPrometheus, labelValues, refusal } from './prometheus.ts';
 
-export interface PanelAnswer {
+export interface PanelResult {
   readonly dashboard: string;
   readonly panel: Panel;
   readonly answers: readonly Answer[];
 }
 
-export interface DashboardAnswers {
+export interface DashboardResults {
   readonly name: string;
   readonly dashboard: Dashboard;
   readonly view: View;
   readonly choices: Choices;
-  readonly panels: readonly PanelAnswer[];
+  readonly panels: readonly PanelResult[];
   /** Problems of variables and annotations, one sentence each. */
   readonly problems: readonly string[];
 }
@@ -48,45 +48,48 @@ const scrapeMs = 5_000;
  * results. Dashboards that have succeeded are not repeated, because the demo grows, and so does the cost of some
  * panels.
  */
-export async function askUntilAnswered(
+export async function queryUntilComplete(
   files: readonly DashboardFile[],
   demo: Demo,
   startedAt: number,
-): Promise<readonly DashboardAnswers[]> {
+): Promise<readonly DashboardResults[]> {
   const end = performance.now() + timeLimitMs;
-  let answers = await askAll(files, demo, startedAt);
+  let dashboardAnswers = await queryDashboards(files, demo, startedAt);
   // On a busy machine, the first pass alone may exceed the limit.
   do {
-    const open = new Set(answers.filter(hasProblem).map(({ name }) => name));
-    if (open.size === 0) break;
+    const failedNames = new Set(dashboardAnswers.filter(hasProblem).map(({ name }) => name));
+    if (failedNames.size === 0) break;
     await sleep(pollMs);
-    const openFiles = files.filter(({ name }) => open.has(name));
-    const again = new Map((await askAll(openFiles, demo, startedAt)).map((answer) => [answer.name, answer]));
-    answers = answers.map((answer) => again.get(answer.name) ?? answer);
+    const openFiles = files.filter(({ name }) => failedNames.has(name));
+    const retriedByName = new Map(
+      (await queryDashboards(openFiles, demo, startedAt)).map((panelAnswer) => [panelAnswer.name, panelAnswer]),
+    );
+    dashboardAnswers = dashboardAnswers.map((panelAnswer) => retriedByName.get(panelAnswer.name) ?? panelAnswer);
   } while (performance.now() <= end);
-  return answers;
+  return dashboardAnswers;
 }
 
-function hasProblem({ panels, problems }: DashboardAnswers): boolean {
-  return problems.length > 0 || panels.some(isWrong);
+function hasProblem({ panels, problems }: DashboardResults): boolean {
+  return problems.length > 0 || panels.some(hasWrongAnswer);
 }
 
 /** Whether any query of the panel has a problem. */
-export function isWrong({ answers }: PanelAnswer): boolean {
-  return answers.some(({ problem }) => problem !== undefined);
+export function hasWrongAnswer({ answers: targetAnswers }: PanelResult): boolean {
+  return targetAnswers.some(({ problem }) => problem !== undefined);
 }
 
-async function askAll(
+async function queryDashboards(
   files: readonly DashboardFile[],
   demo: Demo,
   startedAt: number,
-): Promise<readonly DashboardAnswers[]> {
+): Promise<readonly DashboardResults[]> {
   const client = new Client({ connectionString: demo.readerUrl, application_name: 'dashboards' });
   await client.connect();
   try {
-    const all: DashboardAnswers[] = [];
-    for (const { name, dashboard } of files) all.push(await askOne(name, dashboard, { demo, client, startedAt }));
-    return all;
+    const dashboardAnswers: DashboardResults[] = [];
+    for (const { name, dashboard } of files)
+      dashboardAnswers.push(await queryDashboard(name, dashboard, { demo, client, startedAt }));
+    return dashboardAnswers;
   } finally {
     await client.end();
   }
@@ -98,31 +101,38 @@ interface Sources {
   readonly startedAt: number;
 }
 
-async function askOne(name: string, dashboard: Dashboard, sources: Sources): Promise<DashboardAnswers> {
+async function queryDashboard(name: string, dashboard: Dashboard, sources: Sources): Promise<DashboardResults> {
   const problems: string[] = [];
   const overSql = findVisiblePanels(dashboard).some(({ targets = [] }) =>
     targets.some(({ rawSql }) => rawSql !== undefined),
   );
   const view = overSql ? historyView() : recentView(sources.startedAt);
   const choices = await choose(dashboard, view, sources, problems);
-  const panels: PanelAnswer[] = [];
+  const panels: PanelResult[] = [];
   for (const panel of findVisiblePanels(dashboard)) {
-    const answers: Answer[] = [];
-    const own = viewOf(panel, view);
-    for (const target of panel.targets ?? []) answers.push(await ask(panel, target, own, choices, sources));
-    panels.push({ dashboard: name, panel, answers });
+    const targetAnswers: Answer[] = [];
+    const panelView = viewOf(panel, view);
+    for (const target of panel.targets ?? [])
+      targetAnswers.push(await runTarget(panel, target, panelView, choices, sources));
+    panels.push({ dashboard: name, panel, answers: targetAnswers });
   }
-  for (const { name: note, expr } of dashboard.annotations.list) {
-    const wrong = expr === undefined ? undefined : await refusal(sources.demo.prometheusUrl, expr, view, choices);
-    if (wrong !== undefined) problems.push(`annotation "${note}": ${wrong}`);
+  for (const { name: annotationName, expr } of dashboard.annotations.list) {
+    const queryError = expr === undefined ? undefined : await refusal(sources.demo.prometheusUrl, expr, view, choices);
+    if (queryError !== undefined) problems.push(`annotation "${annotationName}": ${queryError}`);
   }
   return { name, dashboard, view, choices, panels, problems };
 }
 
-function ask(panel: Panel, target: Target, view: View, choices: Choices, { demo, client }: Sources): Promise<Answer> {
+function runTarget(
+  panel: Panel,
+  target: Target,
+  view: View,
+  choices: Choices,
+  { demo, client }: Sources,
+): Promise<Answer> {
   return target.rawSql === undefined
-    ? askPrometheus(demo.prometheusUrl, panel, target, view, choices)
-    : askPostgres(client, panel, target, view, choices);
+    ? queryPrometheus(demo.prometheusUrl, panel, target, view, choices)
+    : queryPostgres(client, panel, target, view, choices);
 }
 
 /** Intervals that Grafana rounds to, as far as they matter here. */
@@ -154,7 +164,7 @@ function historyView(): View {
 async function choose(dashboard: Dashboard, view: View, sources: Sources, problems: string[]): Promise<Choices> {
   const choices = new Map<string, Choice>();
   for (const variable of dashboard.templating.list) {
-    const { name, type, allValue: all, includeAll } = variable;
+    const { name, type, allValue, includeAll } = variable;
     if (type === 'datasource') {
       choices.set(name, { values: [name] });
       continue;
@@ -166,7 +176,7 @@ async function choose(dashboard: Dashboard, view: View, sources: Sources, proble
     if (values.length === 0) problems.push(`variable ${name} has no value`);
     choices.set(name, {
       values: includeAll === true ? values : values.slice(0, 1),
-      all: includeAll === true ? all : undefined,
+      all: includeAll === true ? allValue : undefined,
     });
   }
   return choices;
@@ -175,5 +185,5 @@ async function choose(dashboard: Dashboard, view: View, sources: Sources, proble
 function optionsOf(query: string, view: View, choices: Choices, { demo, client }: Sources): Promise<string[]> {
   return query.startsWith('label_values(')
     ? labelValues(demo.prometheusUrl, query, choices, view)
-    : listed(client, query, view, choices);
+    : variableValues(client, query, view, choices);
 }

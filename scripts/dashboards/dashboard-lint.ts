@@ -25,18 +25,22 @@ const labels = ['job', 'instance'];
  * The problems of the dashboards.
  * @param metrics names in `/metrics`; if undefined, it is not checked whether metrics exist
  */
-export function lint(files: readonly DashboardFile[], metrics?: ReadonlySet<string>): readonly Problem[] {
+export function lintDashboards(files: readonly DashboardFile[], metrics?: ReadonlySet<string>): readonly Problem[] {
   return [
     ...files.flatMap(({ name, dashboard }) => [
-      ...ofDashboard(dashboard).map((problem) => ({ dashboard: name, panel: '', problem })),
+      ...dashboardProblems(dashboard).map((problem) => ({ dashboard: name, panel: '', problem })),
       ...dashboard.panels.flatMap((panel) =>
-        ofPanel(panel, dashboard, metrics).map((problem) => ({ dashboard: name, panel: panel.title ?? '', problem })),
+        panelProblems(panel, dashboard, metrics).map((problem) => ({
+          dashboard: name,
+          panel: panel.title ?? '',
+          problem,
+        })),
       ),
     ]),
-    ...repeated(files.map(({ dashboard }) => dashboard.uid ?? '')).map((uid) =>
+    ...duplicatesOf(files.map(({ dashboard }) => dashboard.uid ?? '')).map((uid) =>
       globalProblem(`two dashboards with uid ${uid}`),
     ),
-    ...repeated(files.map(({ dashboard }) => dashboard.title ?? '')).map((t) =>
+    ...duplicatesOf(files.map(({ dashboard }) => dashboard.title ?? '')).map((t) =>
       globalProblem(`two dashboards called "${t}"`),
     ),
   ];
@@ -46,7 +50,7 @@ function globalProblem(problem: string): Problem {
   return { dashboard: '', panel: '', problem };
 }
 
-function ofDashboard(dashboard: Dashboard): readonly string[] {
+function dashboardProblems(dashboard: Dashboard): readonly string[] {
   const { id, uid = '', title = '', panels } = dashboard;
   const variables = dashboard.templating.list;
   const visiblePanels = findVisiblePanels(dashboard);
@@ -59,9 +63,9 @@ function ofDashboard(dashboard: Dashboard): readonly string[] {
       variables.some(({ type }) => type === 'datasource'),
       'no variable of type datasource',
     ),
-    ...repeated(variables.map(({ name }) => name)).map((name) => `two variables called ${name}`),
-    ...repeated(panels.map(({ id: panel }) => String(panel))).map((panel) => `two panels with id ${panel}`),
-    ...repeated(visiblePanels.map(({ title: panel = '' }) => panel)).map((panel) => `two panels called "${panel}"`),
+    ...duplicatesOf(variables.map(({ name }) => name)).map((name) => `two variables called ${name}`),
+    ...duplicatesOf(panels.map(({ id: panel }) => String(panel))).map((panel) => `two panels with id ${panel}`),
+    ...duplicatesOf(visiblePanels.map(({ title: panel = '' }) => panel)).map((panel) => `two panels called "${panel}"`),
     ...overlaps(panels),
     ...dashboard.annotations.list
       .filter(({ builtIn, datasource }) => builtIn !== 1 && datasource?.uid !== '${datasource}')
@@ -69,9 +73,13 @@ function ofDashboard(dashboard: Dashboard): readonly string[] {
   ];
 }
 
-function ofPanel(panel: Panel, dashboard: Dashboard, metrics: ReadonlySet<string> | undefined): readonly string[] {
+function panelProblems(
+  panel: Panel,
+  dashboard: Dashboard,
+  metrics: ReadonlySet<string> | undefined,
+): readonly string[] {
   const position = panel.gridPos;
-  const always = [
+  const commonProblems = [
     ...unless(typeof panel.id === 'number', 'no id'),
     ...unless((panel.title ?? '') !== '', 'no title'),
     ...unless(
@@ -80,40 +88,46 @@ function ofPanel(panel: Panel, dashboard: Dashboard, metrics: ReadonlySet<string
     ),
   ];
   if (panel.type === 'row') {
-    return [...always, ...unless((panel.title ?? '').endsWith('?'), 'the title of a row is a question')];
+    return [...commonProblems, ...unless((panel.title ?? '').endsWith('?'), 'the title of a row is a question')];
   }
   const targets = panel.targets ?? [];
   return [
-    ...always,
+    ...commonProblems,
     ...unless((panel.description ?? '') !== '', 'no description'),
     ...unless((panel.fieldConfig?.defaults.unit ?? '') !== '', 'no unit'),
     ...unless(targets.length > 0, 'no query'),
     ...unless(panel.datasource?.uid === '${datasource}', 'does not use the variable datasource'),
-    ...repeated(targets.map(({ refId = '' }) => refId)).map((ref) => `two queries called ${ref}`),
-    ...targets.flatMap((target) => ofTarget(target, dashboard, metrics)),
+    ...duplicatesOf(targets.map(({ refId = '' }) => refId)).map((ref) => `two queries called ${ref}`),
+    ...targets.flatMap((target) => targetProblems(target, dashboard, metrics)),
   ];
 }
 
-function ofTarget(target: Target, dashboard: Dashboard, metrics: ReadonlySet<string> | undefined): readonly string[] {
+function targetProblems(
+  target: Target,
+  dashboard: Dashboard,
+  metrics: ReadonlySet<string> | undefined,
+): readonly string[] {
   const source = unless(target.datasource?.uid === '${datasource}', 'a query does not use the variable datasource');
   const text = target.expr ?? target.rawSql;
   if (text === undefined) return [...source, 'a query without PromQL and without SQL'];
   return [
     ...source,
     ...undefinedVariables(text, dashboard),
-    ...(target.expr === undefined ? [] : ofPromQl(text, metrics)),
+    ...(target.expr === undefined ? [] : promQlProblems(text, metrics)),
   ];
 }
 
-function ofPromQl(expr: string, metrics: ReadonlySet<string> | undefined): readonly string[] {
+function promQlProblems(expr: string, metrics: ReadonlySet<string> | undefined): readonly string[] {
   const selectors = selectorsOf(expr);
   return [
     ...unless(selectors.length > 0, 'a query that names no metric'),
     ...rateRanges(expr)
       .filter((range) => range !== '$__rate_interval')
       .map((range) => `a rate over [${range}] instead of [$__rate_interval]`),
-    ...selectors.flatMap(({ metric, labels: matched }) => [
-      ...labels.filter((label) => !matched.includes(label)).map((label) => `${metric} is not limited by ${label}`),
+    ...selectors.flatMap(({ metric, labels: matchedLabels }) => [
+      ...labels
+        .filter((labelName) => !matchedLabels.includes(labelName))
+        .map((labelName) => `${metric} is not limited by ${labelName}`),
       ...unless(metrics === undefined || metrics.has(metric), `${metric} is not among the metrics`),
     ]),
   ];
@@ -128,9 +142,9 @@ function undefinedVariables(text: string, dashboard: Dashboard): readonly string
 }
 
 function overlaps(panels: readonly Panel[]): readonly string[] {
-  const placed = panels.flatMap(({ title = '', gridPos }) => (gridPos === undefined ? [] : [{ title, gridPos }]));
-  return placed.flatMap((a, at) =>
-    placed
+  const placedPanels = panels.flatMap(({ title = '', gridPos }) => (gridPos === undefined ? [] : [{ title, gridPos }]));
+  return placedPanels.flatMap((a, at) =>
+    placedPanels
       .slice(at + 1)
       .filter((b) => touch(a.gridPos, b.gridPos))
       .map((b) => `"${a.title}" and "${b.title}" overlap`),
@@ -141,10 +155,10 @@ function touch(a: GridPosition, b: GridPosition): boolean {
   return a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h;
 }
 
-function repeated(words: readonly string[]): readonly string[] {
-  return [...new Set(words.filter((word, at) => words.indexOf(word) !== at))];
+function duplicatesOf(names: readonly string[]): readonly string[] {
+  return [...new Set(names.filter((word, index) => names.indexOf(word) !== index))];
 }
 
-function unless(holds: boolean, problem: string): readonly string[] {
-  return holds ? [] : [problem];
+function unless(isTrue: boolean, problem: string): readonly string[] {
+  return isTrue ? [] : [problem];
 }

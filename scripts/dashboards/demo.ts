@@ -34,19 +34,19 @@ export interface DemoOptions {
 
 /** Starts all services and waits until the indexer is live. @throws Error with the last lines of the failed service */
 export async function startDemo({ folder, updatesPerSecond }: DemoOptions): Promise<Demo> {
-  const stops: (() => Promise<void>)[] = [];
+  const cleanups: (() => Promise<void>)[] = [];
   const stop = async (): Promise<void> => {
-    for (const undo of stops.splice(0).toReversed()) await undo();
+    for (const cleanupStep of cleanups.splice(0).toReversed()) await cleanupStep();
   };
   try {
     const postgres = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres') });
-    stops.push(() => postgres.stop());
+    cleanups.push(() => postgres.stop());
     const sandbox = startProgram(process.execPath, [main, 'sandbox', '--port', '0'], {
       ...bareEnvironment(),
       ...(updatesPerSecond !== undefined && { INDEXER_DEMO_UPDATES_PER_SECOND: String(updatesPerSecond) }),
     });
-    stops.push(() => sandbox.stop());
-    const ledgerUrl = await until('the sandbox listens', sandbox, () => sandboxUrl(sandbox.output()));
+    cleanups.push(() => sandbox.stop());
+    const ledgerUrl = await waitUntil('the sandbox listens', sandbox, () => sandboxUrl(sandbox.output()));
     const indexer = startProgram(process.execPath, [main], {
       ...bareEnvironment(),
       LEDGER_URL: ledgerUrl,
@@ -57,12 +57,12 @@ export async function startDemo({ folder, updatesPerSecond }: DemoOptions): Prom
       INDEXER_HTTP_PORT: '0',
       INDEXER_LOG_FORMAT: 'json',
     });
-    stops.push(() => indexer.stop());
-    const httpUrl = await until('the indexer listens', indexer, () => listening(indexer.output()));
-    await until('the indexer is live', indexer, () => ready(`${httpUrl}/readyz`));
+    cleanups.push(() => indexer.stop());
+    const httpUrl = await waitUntil('the indexer listens', indexer, () => listeningUrl(indexer.output()));
+    await waitUntil('the indexer is live', indexer, () => fetchReady(`${httpUrl}/readyz`));
     const readerUrl = await makeReader(folder, postgres.url);
     await analyze(postgres.url);
-    const prometheusUrl = await startPrometheus(folder, httpUrl, stops);
+    const prometheusUrl = await startPrometheus(folder, httpUrl, cleanups);
     return { prometheusUrl, readerUrl, httpUrl, stop };
   } catch (error) {
     await stop();
@@ -70,7 +70,7 @@ export async function startDemo({ folder, updatesPerSecond }: DemoOptions): Prom
   }
 }
 
-async function startPrometheus(folder: string, httpUrl: string, stops: (() => Promise<void>)[]): Promise<string> {
+async function startPrometheus(folder: string, httpUrl: string, cleanups: (() => Promise<void>)[]): Promise<string> {
   const data = join(folder, 'prometheus');
   await mkdir(data);
   const config = join(folder, 'prometheus.yaml');
@@ -83,8 +83,8 @@ async function startPrometheus(folder: string, httpUrl: string, stops: (() => Pr
   const address = `127.0.0.1:${await freePort()}`;
   const args = [`--config.file=${config}`, `--storage.tsdb.path=${data}`, `--web.listen-address=${address}`];
   const prometheus = startProgram('prometheus', args, bareEnvironment());
-  stops.push(() => prometheus.stop());
-  await until('Prometheus is ready', prometheus, () => ready(`http://${address}/-/ready`));
+  cleanups.push(() => prometheus.stop());
+  await waitUntil('Prometheus is ready', prometheus, () => fetchReady(`http://${address}/-/ready`));
   return `http://${address}`;
 }
 
@@ -116,9 +116,9 @@ async function makeReader(folder: string, ownerUrl: string): Promise<string> {
 
 /** A token that expires. The sandbox needs none, but the panel about tokens does. */
 function token(): string {
-  const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const encodePart = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
   const exp = Math.floor(Date.now() / 1000) + 3_600;
-  return `${part({ alg: 'none' })}.${part({ sub: 'dashboards', exp })}.${part('unsigned')}`;
+  return `${encodePart({ alg: 'none' })}.${encodePart({ sub: 'dashboards', exp })}.${encodePart('unsigned')}`;
 }
 
 function bareEnvironment(): NodeJS.ProcessEnv {
@@ -130,30 +130,30 @@ function sandboxUrl(output: string): string | undefined {
   return /sandbox ledger at (\S+)/.exec(output)?.[1];
 }
 
-function listening(output: string): string | undefined {
+function listeningUrl(output: string): string | undefined {
   return /"http":"([^"]+)"/.exec(output)?.[1];
 }
 
-async function ready(url: string): Promise<true | undefined> {
+async function fetchReady(url: string): Promise<true | undefined> {
   return fetch(url).then(
-    (answer) => (answer.ok ? true : undefined),
+    (response) => (response.ok ? true : undefined),
     () => undefined,
   );
 }
 
 const limitMs = 120_000;
 
-async function until<T>(
-  what: string,
+async function waitUntil<T>(
+  subject: string,
   program: Program,
   probe: () => Promise<T | undefined> | T | undefined,
 ): Promise<T> {
   const end = performance.now() + limitMs;
   for (;;) {
-    const found = await probe();
-    if (found !== undefined) return found;
-    const over = program.child.exitCode !== null || program.child.signalCode !== null;
-    if (over || performance.now() > end) throw new Error(`timeout: ${what}\n${program.output().slice(-2_000)}`);
+    const probed = await probe();
+    if (probed !== undefined) return probed;
+    const hasExited = program.child.exitCode !== null || program.child.signalCode !== null;
+    if (hasExited || performance.now() > end) throw new Error(`timeout: ${subject}\n${program.output().slice(-2_000)}`);
     await sleep(100);
   }
 }

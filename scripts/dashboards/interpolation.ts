@@ -41,7 +41,7 @@ export function expandPromQl(expr: string, view: View, choices: Choices): string
   const rate = Math.max(view.intervalMs + view.scrapeMs, 4 * view.scrapeMs);
   return replaceVariables(expr, (name, format) => {
     if (name === '__rate_interval') return duration(rate);
-    return globalOf(name, view) ?? chosen(name, format ?? 'regex', choices);
+    return globalOf(name, view) ?? chosenValues(name, format ?? 'regex', choices);
   });
 }
 
@@ -53,7 +53,7 @@ export function expandPromQl(expr: string, view: View, choices: Choices): string
 export function expandSql(sql: string, view: View, choices: Choices): string {
   const text = replaceVariables(sql, (name, format, match) => {
     if (name.startsWith('__')) return globalOf(name, view) ?? match;
-    return chosen(name, format ?? 'raw', choices);
+    return chosenValues(name, format ?? 'raw', choices);
   });
   return text.replaceAll(/\$(__\w+)\b\(([^)]*)\)/g, (_, macro: string, argumentList: string) =>
     expandMacro(
@@ -66,9 +66,9 @@ export function expandSql(sql: string, view: View, choices: Choices): string {
 
 function expandMacro(macro: string, args: readonly string[], view: View): string {
   const [column = '', width = ''] = args;
-  const [from, to] = [quoted(view.fromMs), quoted(view.toMs)];
-  const needed = column === '' && !['__timeFrom', '__timeTo'].includes(macro);
-  if (needed) throw new Error(`missing time column argument for macro ${macro}`);
+  const [from, to] = [quoteTime(view.fromMs), quoteTime(view.toMs)];
+  const isColumnNeeded = column === '' && !['__timeFrom', '__timeTo'].includes(macro);
+  if (isColumnNeeded) throw new Error(`missing time column argument for macro ${macro}`);
   switch (macro) {
     case '__time':
       return `${column} AS "time"`;
@@ -96,7 +96,7 @@ function group(column: string, width: string): string {
   return `floor(extract(epoch from ${column})/${seconds})*${seconds}`;
 }
 
-function quoted(ms: number): string {
+function quoteTime(ms: number): string {
   return `'${new Date(ms).toISOString()}'`;
 }
 
@@ -119,11 +119,11 @@ function globalOf(name: string, view: View): string | undefined {
   }
 }
 
-function chosen(name: string, format: string, choices: Choices): string {
+function chosenValues(name: string, format: string, choices: Choices): string {
   const choice = choices.get(name);
   if (choice === undefined) throw new Error(`unknown variable $${name}`);
-  const { values, all } = choice;
-  if (all !== undefined) return all;
+  const { values, all: allValue } = choice;
+  if (allValue !== undefined) return allValue;
   switch (format) {
     case 'sqlstring':
       return values.map((value) => `'${value.replaceAll("'", "''")}'`).join(',');
@@ -140,13 +140,13 @@ function escapePattern(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\\$&`);
 }
 
-type Replace = (name: string, format: string | undefined, match: string) => string;
+type VariableReplacer = (name: string, format: string | undefined, match: string) => string;
 
 /** Matches `$name`, `${name}` and `${name:format}`, but not a `$1` in a regular expression. */
-function replaceVariables(text: string, replace: Replace): string {
+function replaceVariables(text: string, replace: VariableReplacer): string {
   return text.replaceAll(
     /\$\{([A-Za-z_]\w*)(?::(\w+))?\}|\$([A-Za-z_]\w*)/g,
-    (match, braced: string | undefined, format: string | undefined, bare: string | undefined) =>
-      replace(braced ?? bare ?? '', format, match),
+    (match, bracedName: string | undefined, format: string | undefined, bareVariable: string | undefined) =>
+      replace(bracedName ?? bareVariable ?? '', format, match),
   );
 }

@@ -8,14 +8,14 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { checkAlerts } from './alerts.ts';
-import { askUntilAnswered } from './check.ts';
+import { queryUntilComplete } from './check.ts';
 import { readDashboards } from './dashboard.ts';
-import { lint, type Problem } from './dashboard-lint.ts';
+import { lintDashboards, type Problem } from './dashboard-lint.ts';
 import { startDemo } from './demo.ts';
 import { drawPictures } from './pictures.ts';
 import { isInstalled } from './program.ts';
 import { lintProvisioning, readProvisioning } from './provisioning.ts';
-import { hasPassed, printed, summaryOf, type Findings } from './report.ts';
+import { hasPassed, printReport, summaryOf, type Findings } from './report.ts';
 
 const { values } = parseArgs({
   options: {
@@ -28,15 +28,15 @@ const { values } = parseArgs({
   },
 });
 
-const missing = ['prometheus', 'promtool'].filter((program) => !isInstalled(program));
-if (missing.length > 0) {
+const missingPrograms = ['prometheus', 'promtool'].filter((program) => !isInstalled(program));
+if (missingPrograms.length > 0) {
   console.error(
-    `dashboards: not checked: ${missing.join(' and ')} not found on PATH; on Debian: apt-get install prometheus`,
+    `dashboards: not checked: ${missingPrograms.join(' and ')} not found on PATH; on Debian: apt-get install prometheus`,
   );
   process.exitCode = 69;
 } else {
   const findings = await findAll();
-  process.stdout.write(printed(findings));
+  process.stdout.write(printReport(findings));
   if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify(summaryOf(findings), undefined, 2)}\n`);
   process.exitCode = hasPassed(findings) ? 0 : 1;
 }
@@ -55,16 +55,16 @@ async function findAll(): Promise<Findings> {
     try {
       await sleep(Number(values.seconds) * 1_000);
       const metrics = metricNames(await (await fetch(`${demo.httpUrl}/metrics`)).text());
-      const answers = await askUntilAnswered(files, demo, startedAt);
-      if (values.pictures !== undefined) await drawPictures(answers, values.pictures);
+      const dashboardAnswers = await queryUntilComplete(files, demo, startedAt);
+      if (values.pictures !== undefined) await drawPictures(dashboardAnswers, values.pictures);
       const problems: Problem[] = [
-        ...lint(files, metrics),
+        ...lintDashboards(files, metrics),
         ...provisioned.map((problem) => ({ dashboard: 'provisioning', panel: '', problem })),
-        ...answers.flatMap(({ name, problems: found }) =>
-          found.map((problem) => ({ dashboard: name, panel: '', problem })),
+        ...dashboardAnswers.flatMap(({ name, problems: panelProblems }) =>
+          panelProblems.map((problem) => ({ dashboard: name, panel: '', problem })),
         ),
       ];
-      return { panels: answers.flatMap(({ panels }) => panels), problems, alerts };
+      return { panels: dashboardAnswers.flatMap(({ panels }) => panels), problems, alerts };
     } finally {
       await demo.stop();
     }

@@ -10,7 +10,7 @@ const timeTypes = new Set([1184, 1114, 1082]);
 const numberTypes = new Set([20, 21, 23, 700, 701, 1700]);
 
 /** Runs one SQL query of a panel. The result has a problem if the panel could not draw it. */
-export async function askPostgres(
+export async function queryPostgres(
   client: Client,
   panel: Panel,
   target: Target,
@@ -23,7 +23,7 @@ export async function askPostgres(
     const text = expandSql(target.rawSql ?? '', { ...view, intervalMs }, choices);
     const result = await client.query<(string | Date | number | null)[]>({ text, rowMode: 'array' });
     const fields = toFields(result);
-    const problem = judge(panel, target, fields, result.rows.length);
+    const problem = frameProblem(panel, target, fields, result.rows.length);
     const frames = target.format === 'time_series' && problem === undefined ? toSeries(fields) : [{ fields }];
     return { refId, frames, rows: result.rows.length, problem };
   } catch (error) {
@@ -32,16 +32,16 @@ export async function askPostgres(
 }
 
 /** The first column of a variable's query. */
-export async function listed(client: Client, sql: string, view: View, choices: Choices): Promise<string[]> {
+export async function variableValues(client: Client, sql: string, view: View, choices: Choices): Promise<string[]> {
   const text = expandSql(sql, view, choices);
   const { rows } = await client.query<[string]>({ text, rowMode: 'array' });
   return rows.map(([value]) => value);
 }
 
 function toFields({ fields, rows }: QueryArrayResult<(string | Date | number | null)[]>): readonly Field[] {
-  return fields.map((field, at) => {
+  return fields.map((field, index) => {
     const type = typeOf(field);
-    return { name: field.name, type, values: rows.map((row) => toValue(row[at] ?? null, type)) };
+    return { name: field.name, type, values: rows.map((row) => toValue(row[index] ?? null, type)) };
   });
 }
 
@@ -59,7 +59,7 @@ function toValue(value: string | Date | number | null, type: FieldType): number 
   return type === 'number' ? Number(value) : String(value);
 }
 
-function judge(panel: Panel, target: Target, fields: readonly Field[], rows: number): string | undefined {
+function frameProblem(panel: Panel, target: Target, fields: readonly Field[], rows: number): string | undefined {
   if (rows === 0) return 'no row';
   const numbers = fields.filter(({ type }) => type === 'number');
   if (panel.type === 'table') return undefined;
@@ -77,8 +77,10 @@ function judgeTimes(fields: readonly Field[]): string | undefined {
   const time = fields.find(({ name }) => name === 'time');
   if (time?.type !== 'time') return 'no column "time" that is a time';
   const values = time.values as readonly (number | null)[];
-  if (values.some((at) => at === null)) return 'a time is null';
-  return values.every((at, row) => row === 0 || (at ?? 0) >= (values[row - 1] ?? 0)) ? undefined : 'not sorted by time';
+  if (values.some((timeMicros) => timeMicros === null)) return 'a time is null';
+  return values.every((timeMicros, row) => row === 0 || (timeMicros ?? 0) >= (values[row - 1] ?? 0))
+    ? undefined
+    : 'not sorted by time';
 }
 
 /** Text columns are labels. Each combination of them is a separate series for each numeric column. */
@@ -88,14 +90,14 @@ function toSeries(fields: readonly Field[]): readonly Frame[] {
   const numbers = fields.filter(({ type }) => type === 'number');
   if (time === undefined) return [];
   const names = time.values.map((_, row) => labels.map(({ values }) => String(values[row] ?? '')).join(' '));
-  return [...new Set(names)].flatMap((label) =>
+  return [...new Set(names)].flatMap((labelName) =>
     numbers.map((number) => {
-      const picked = (field: Field): Field => ({
+      const pickedField = (field: Field): Field => ({
         ...field,
-        values: field.values.filter((_, row) => names[row] === label),
+        values: field.values.filter((_, row) => names[row] === labelName),
       });
-      const name = numbers.length === 1 && label !== '' ? label : [number.name, label].join(' ').trim();
-      return { fields: [picked(time), { ...picked(number), name }] };
+      const name = numbers.length === 1 && labelName !== '' ? labelName : [number.name, labelName].join(' ').trim();
+      return { fields: [pickedField(time), { ...pickedField(number), name }] };
     }),
   );
 }

@@ -1,13 +1,13 @@
 /** Programs that the check uses: they are found on PATH, and stopped at its end. */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 
-export interface Ended {
+export interface ProcessResult {
   readonly status: number;
   readonly output: string;
 }
 
 /** Runs a program to its end. Returns stdout and stderr as one text. @throws Error if it cannot be started */
-export function runToEnd(program: string, args: readonly string[], env?: NodeJS.ProcessEnv): Ended {
+export function runToEnd(program: string, args: readonly string[], env?: NodeJS.ProcessEnv): ProcessResult {
   const { status, stdout, stderr, error } = spawnSync(program, args, { encoding: 'utf8', ...(env && { env }) });
   if (error !== undefined) throw new Error(`${program} cannot be started: ${error.message}`, { cause: error });
   return { status: status ?? 1, output: `${stdout}${stderr}` };
@@ -35,7 +35,7 @@ export function startProgram(program: string, args: readonly string[], env: Node
       output += text;
     });
   }
-  const ended = new Promise<void>((resolve) => {
+  const whenEnded = new Promise<void>((resolve) => {
     child.once('error', (error) => {
       output += error.message;
       resolve();
@@ -49,9 +49,9 @@ export function startProgram(program: string, args: readonly string[], env: Node
     output: () => output,
     stop: async () => {
       child.kill('SIGTERM');
-      const hard = setTimeout(() => child.kill('SIGKILL'), 15_000);
-      await ended;
-      clearTimeout(hard);
+      const killTimer = setTimeout(() => child.kill('SIGKILL'), 15_000);
+      await whenEnded;
+      clearTimeout(killTimer);
     },
   };
 }

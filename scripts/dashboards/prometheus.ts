@@ -16,7 +16,7 @@ interface Reply {
 }
 
 /** Runs one query as its panel does: as an instant query, or over the range of the view. */
-export async function askPrometheus(
+export async function queryPrometheus(
   url: string,
   panel: Panel,
   target: Target,
@@ -27,8 +27,8 @@ export async function askPrometheus(
   try {
     const expr = expandPromQl(target.expr ?? '', view, choices);
     const series = await query(url, expr, view, target.instant === true);
-    const frames = series.map((one) => toFrame(one, target, panel));
-    return { refId, frames, rows: series.length, problem: judge(series.length, frames) };
+    const frames = series.map((sample) => toFrame(sample, target, panel));
+    return { refId, frames, rows: series.length, problem: seriesProblem(series.length, frames) };
   } catch (error) {
     return { refId, frames: [], rows: 0, problem: error instanceof Error ? error.message : String(error) };
   }
@@ -44,10 +44,10 @@ export async function refusal(url: string, expr: string, view: View, choices: Ch
 
 /** Runs `label_values(selector, label)` and `label_values(label)`, the only queries of our variables. */
 export async function labelValues(url: string, definition: string, choices: Choices, view: View): Promise<string[]> {
-  const [, selector, label = ''] = /^label_values\((?:(.*),\s*)?(\w+)\)$/.exec(definition.trim()) ?? [];
-  if (label === '') throw new Error(`"${definition}" is not label_values(…)`);
+  const [, selector, labelName = ''] = /^label_values\((?:(.*),\s*)?(\w+)\)$/.exec(definition.trim()) ?? [];
+  if (labelName === '') throw new Error(`"${definition}" is not label_values(…)`);
   const match = selector === undefined ? '' : `?match[]=${encodeURIComponent(expandPromQl(selector, view, choices))}`;
-  const reply = (await (await fetch(`${url}/api/v1/label/${label}/values${match}`)).json()) as { data?: string[] };
+  const reply = (await (await fetch(`${url}/api/v1/label/${labelName}/values${match}`)).json()) as { data?: string[] };
   return reply.data ?? [];
 }
 
@@ -56,21 +56,21 @@ async function query(url: string, expr: string, view: View, instant: boolean): P
     ? { time: String(view.toMs / 1000) }
     : { start: String(view.fromMs / 1000), end: String(view.toMs / 1000), step: String(view.intervalMs / 1000) };
   const body = new URLSearchParams({ query: expr, ...times });
-  const answer = await fetch(`${url}/api/v1/query${instant ? '' : '_range'}`, { method: 'POST', body });
-  const reply = (await answer.json()) as Reply;
-  if (reply.status !== 'success') throw new Error(reply.error ?? `Prometheus returned ${answer.status}`);
+  const response = await fetch(`${url}/api/v1/query${instant ? '' : '_range'}`, { method: 'POST', body });
+  const reply = (await response.json()) as Reply;
+  if (reply.status !== 'success') throw new Error(reply.error ?? `Prometheus returned ${response.status}`);
   return reply.data?.result ?? [];
 }
 
 function toFrame({ metric, value, values }: Series, target: Target, panel: Panel): Frame {
-  const points = values ?? (value === undefined ? [] : [value]);
+  const samples = values ?? (value === undefined ? [] : [value]);
   return {
     fields: [
-      { name: 'time', type: 'time', values: points.map(([at]) => at * 1000) },
+      { name: 'time', type: 'time', values: samples.map(([at]) => at * 1000) },
       {
         name: legend(target.legendFormat, metric, panel),
         type: 'number',
-        values: points.map(([, text]) => toNumber(text)),
+        values: samples.map(([, text]) => toNumber(text)),
       },
     ],
   };
@@ -84,13 +84,13 @@ function toNumber(text: string): number {
 function legend(format: string | undefined, metric: Readonly<Record<string, string>>, panel: Panel): string {
   if (format === undefined || format === '' || format === '__auto') {
     const { __name__: name, ...labels } = metric;
-    const inner = Object.entries(labels).map(([label, value]) => `${label}="${value}"`);
-    return name ?? (inner.length > 0 ? `{${inner.join(', ')}}` : (panel.title ?? ''));
+    const labelText = Object.entries(labels).map(([labelName, value]) => `${labelName}="${value}"`);
+    return name ?? (labelText.length > 0 ? `{${labelText.join(', ')}}` : (panel.title ?? ''));
   }
-  return format.replaceAll(/\{\{\s*(\w+)\s*\}\}/g, (_, label: string) => metric[label] ?? '');
+  return format.replaceAll(/\{\{\s*(\w+)\s*\}\}/g, (_, labelName: string) => metric[labelName] ?? '');
 }
 
-function judge(series: number, frames: readonly Frame[]): string | undefined {
+function seriesProblem(series: number, frames: readonly Frame[]): string | undefined {
   if (series === 0) return 'no series';
   return hasNumber(frames) ? undefined : 'no point that is a number';
 }

@@ -1,6 +1,6 @@
 /** Extracts the names in a PromQL expression from its text. Prometheus checks the syntax. Pure. */
 
-const words = new Set(
+const references = new Set(
   (
     'by without on ignoring group_left group_right and or unless bool offset sum min max avg count stddev stdvar ' +
     'topk bottomk quantile count_values group inf nan'
@@ -15,16 +15,19 @@ export interface Selector {
 
 /** All series selectors, in the order of the text. */
 export function selectorsOf(expr: string): readonly Selector[] {
-  const bare = withoutLists(expr.replaceAll(/"(?:[^"\\]|\\.)*"/g, '""'));
-  const found: Selector[] = [];
-  for (const match of bare.matchAll(/([a-zA-Z_:][\w:]*)\s*(\(|\{([^}]*)\})?/g)) {
-    const [, name = '', after, inner = ''] = match;
-    const before = bare[match.index - 1] ?? '';
+  const exprWithoutStrings = withoutLists(expr.replaceAll(/"(?:[^"\\]|\\.)*"/g, '""'));
+  const selectors: Selector[] = [];
+  for (const match of exprWithoutStrings.matchAll(/([a-zA-Z_:][\w:]*)\s*(\(|\{([^}]*)\})?/g)) {
+    const [, name = '', matchSuffix, innerText = ''] = match;
+    const precedingChar = exprWithoutStrings[match.index - 1] ?? '';
     // A name preceded by a digit or `[` is the unit of a number or of a duration.
-    if (after === '(' || words.has(name.toLowerCase()) || /[\d[$]/.test(before)) continue;
-    found.push({ metric: name, labels: [...inner.matchAll(/(\w+)\s*(?:=~|!~|!=|=)/g)].map(([, label = '']) => label) });
+    if (matchSuffix === '(' || references.has(name.toLowerCase()) || /[\d[$]/.test(precedingChar)) continue;
+    selectors.push({
+      metric: name,
+      labels: [...innerText.matchAll(/(\w+)\s*(?:=~|!~|!=|=)/g)].map(([, labelName = '']) => labelName),
+    });
   }
-  return found;
+  return selectors;
 }
 
 /** Ranges of `rate`, `irate` and `increase`, e.g. `$__rate_interval`. */

@@ -28,11 +28,13 @@ export interface Provisioning {
 
 /** Reads the YAML files in `folder`, which is grafana/provisioning, and in its subfolders. */
 export async function readProvisioning(folder: string): Promise<Provisioning> {
-  const read = async (part: string): Promise<readonly unknown[]> => {
-    const files = (await readdir(join(folder, part))).filter((file) => /\.ya?ml$/.test(file)).sort();
-    return Promise.all(files.map(async (file) => parse(await readFile(join(folder, part, file), 'utf8')) as unknown));
+  const readProvisioned = async (folderName: string): Promise<readonly unknown[]> => {
+    const files = (await readdir(join(folder, folderName))).filter((file) => /\.ya?ml$/.test(file)).sort();
+    return Promise.all(
+      files.map(async (file) => parse(await readFile(join(folder, folderName, file), 'utf8')) as unknown),
+    );
   };
-  return { datasources: await read('datasources'), providers: await read('dashboards') };
+  return { datasources: await readProvisioned('datasources'), providers: await readProvisioned('dashboards') };
 }
 
 /** The problems of the files, one sentence each. Pure. */
@@ -43,8 +45,8 @@ export function lintProvisioning(files: Provisioning, dashboards: readonly Dashb
     ...[...files.datasources, ...files.providers].flatMap((file) =>
       (file as { apiVersion?: unknown } | null)?.apiVersion === 1 ? [] : ['a file without apiVersion: 1'],
     ),
-    ...sources.flatMap(ofSource),
-    ...providers.flatMap(ofProvider),
+    ...sources.flatMap(sourceProblems),
+    ...providers.flatMap(providerProblems),
     ...(providers.length > 0 ? [] : ['no provider of dashboards']),
     ...dashboards.flatMap(({ name, dashboard }) =>
       dashboard.templating.list
@@ -61,25 +63,29 @@ export function lintProvisioning(files: Provisioning, dashboards: readonly Dashb
   ];
 }
 
-function ofSource({ name, uid, type, url, user, editable, jsonData, secureJsonData }: Source): readonly string[] {
-  const at = `data source ${String(name)}`;
+function sourceProblems({ name, uid, type, url, user, editable, jsonData, secureJsonData }: Source): readonly string[] {
+  const sourceText = `data source ${String(name)}`;
   const fromEnvironment = (value: unknown): boolean => typeof value === 'string' && /^\$(?:\{\w+\}|\w+)$/.test(value);
-  const says = (holds: boolean, problem: string): readonly string[] => (holds ? [] : [`${at}: ${problem}`]);
-  const common = [
-    ...says(typeof uid === 'string' && /^[a-z0-9-]{1,40}$/.test(uid), 'no uid'),
-    ...says(fromEnvironment(url), 'its url is not taken from the environment'),
-    ...says(editable === false, 'editable is not false'),
+  const problemsIf = (isTrue: boolean, problem: string): readonly string[] =>
+    isTrue ? [] : [`${sourceText}: ${problem}`];
+  const commonProblems = [
+    ...problemsIf(typeof uid === 'string' && /^[a-z0-9-]{1,40}$/.test(uid), 'no uid'),
+    ...problemsIf(fromEnvironment(url), 'its url is not taken from the environment'),
+    ...problemsIf(editable === false, 'editable is not false'),
   ];
-  if (plugin(type) !== plugin('postgres')) return common;
+  if (plugin(type) !== plugin('postgres')) return commonProblems;
   return [
-    ...common,
-    ...says(fromEnvironment(user), 'its user is not taken from the environment'),
-    ...says(fromEnvironment(jsonData?.['database']), 'no database in jsonData, taken from the environment'),
-    ...says(fromEnvironment(secureJsonData?.['password']), 'no password in secureJsonData, taken from the environment'),
+    ...commonProblems,
+    ...problemsIf(fromEnvironment(user), 'its user is not taken from the environment'),
+    ...problemsIf(fromEnvironment(jsonData?.['database']), 'no database in jsonData, taken from the environment'),
+    ...problemsIf(
+      fromEnvironment(secureJsonData?.['password']),
+      'no password in secureJsonData, taken from the environment',
+    ),
   ];
 }
 
-function ofProvider({ name, type, options }: Provider): readonly string[] {
+function providerProblems({ name, type, options }: Provider): readonly string[] {
   if (type === 'file' && typeof options?.path === 'string') return [];
   return [`provider ${String(name)}: not of type file with options.path`];
 }
@@ -90,6 +96,6 @@ function plugin(type: unknown): unknown {
 }
 
 function listOf(file: unknown, key: string): readonly unknown[] {
-  const found = (file as Readonly<Record<string, unknown>> | null)?.[key];
-  return Array.isArray(found) ? (found as readonly unknown[]) : [];
+  const dataSources = (file as Readonly<Record<string, unknown>> | null)?.[key];
+  return Array.isArray(dataSources) ? (dataSources as readonly unknown[]) : [];
 }

@@ -1,10 +1,10 @@
 /** Output of the check, and the document of `--json`. Pure. */
 import type { AlertReport } from './alerts.ts';
-import { isWrong, type PanelAnswer } from './check.ts';
+import { hasWrongAnswer, type PanelResult } from './check.ts';
 import type { Problem } from './dashboard-lint.ts';
 
 export interface Findings {
-  readonly panels: readonly PanelAnswer[];
+  readonly panels: readonly PanelResult[];
   /** Problems of dashboards and panels, found by the linter and by queries. */
   readonly problems: readonly Problem[];
   readonly alerts: AlertReport;
@@ -29,34 +29,41 @@ export function summaryOf({ panels, problems, alerts }: Findings): Summary {
 
 /** Whether everything passed. */
 export function hasPassed(findings: Findings): boolean {
-  const { panels, panels_passed: passed, alerts, alerts_tested: tested } = summaryOf(findings);
+  const { panels, panels_passed: passedPanels, alerts, alerts_tested: testedAlerts } = summaryOf(findings);
   const faults = findings.problems.length + findings.alerts.problems.length;
-  return faults === 0 && panels > 0 && panels === passed && alerts > 0 && alerts === tested;
+  return faults === 0 && panels > 0 && panels === passedPanels && alerts > 0 && alerts === testedAlerts;
 }
 
 /** The tables and the summary as text. */
-export function printed(findings: Findings): string {
+export function printReport(findings: Findings): string {
   const { panels, problems, alerts } = findings;
   const summary = summaryOf(findings);
-  const rest = problems.filter(({ panel }) => !panels.some((answer) => answer.panel.title === panel));
+  const otherProblems = problems.filter(
+    ({ panel }) => !panels.some((panelAnswer) => panelAnswer.panel.title === panel),
+  );
   return [
     table(
       ['DASHBOARD', 'PANEL', 'QUERIES', 'ROWS', 'VERDICT'],
-      panels.map((answer) => [
-        answer.dashboard,
-        answer.panel.title ?? '',
-        String(answer.answers.length),
-        answer.answers.map(({ rows }) => String(rows)).join(' '),
-        verdictOf(answer, problems),
+      panels.map((panelAnswer) => [
+        panelAnswer.dashboard,
+        panelAnswer.panel.title ?? '',
+        String(panelAnswer.answers.length),
+        panelAnswer.answers.map(({ rows }) => String(rows)).join(' '),
+        verdictOf(panelAnswer, problems),
       ]),
     ),
     '',
     table(
       ['ALERT', 'FIRES', 'SILENT', 'VERDICT'],
-      alerts.alerts.map(({ name, fires, silent, verdict }) => [name, String(fires), String(silent), verdict]),
+      alerts.alerts.map(({ name, fires: firingCases, silent: silentCases, verdict }) => [
+        name,
+        String(firingCases),
+        String(silentCases),
+        verdict,
+      ]),
     ),
     '',
-    ...rest.map(
+    ...otherProblems.map(
       ({ dashboard, panel, problem }) => `${[dashboard, panel].filter(Boolean).join(', ') || 'all'}: ${problem}`,
     ),
     ...alerts.problems,
@@ -66,22 +73,22 @@ export function printed(findings: Findings): string {
   ].join('\n');
 }
 
-function verdictOf(answer: PanelAnswer, problems: readonly Problem[]): string {
-  const { dashboard, panel, answers } = answer;
-  const linted = problems.filter((found) => found.dashboard === dashboard && found.panel === panel.title);
-  const queryProblems = isWrong(answer)
-    ? answers.flatMap(({ refId, problem }) => (problem === undefined ? [] : [`${refId}: ${problem}`]))
+function verdictOf(panelAnswer: PanelResult, problems: readonly Problem[]): string {
+  const { dashboard, panel, answers: targetAnswers } = panelAnswer;
+  const panelProblems = problems.filter((problem) => problem.dashboard === dashboard && problem.panel === panel.title);
+  const queryProblems = hasWrongAnswer(panelAnswer)
+    ? targetAnswers.flatMap(({ refId, problem }) => (problem === undefined ? [] : [`${refId}: ${problem}`]))
     : [];
-  return [...linted.map(({ problem }) => problem), ...queryProblems].join('; ') || 'ok';
+  return [...panelProblems.map(({ problem }) => problem), ...queryProblems].join('; ') || 'ok';
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
-  const all = [head, ...rows];
-  const widths = head.map((_, at) => Math.max(...all.map((row) => (row[at] ?? '').length)));
-  return all
+  const tableRows = [head, ...rows];
+  const widths = head.map((_, index) => Math.max(...tableRows.map((row) => (row[index] ?? '').length)));
+  return tableRows
     .map((row) =>
       row
-        .map((cell, at) => (at === row.length - 1 ? cell : cell.padEnd(widths[at] ?? 0)))
+        .map((cell, index) => (index === row.length - 1 ? cell : cell.padEnd(widths[index] ?? 0)))
         .join('  ')
         .trimEnd(),
     )

@@ -18,17 +18,17 @@ const references: Readonly<Record<string, string>> = {
   contract_id: 'contracts',
 };
 /** Tables whose "offset" is that of an activation. */
-const ofActivations = new Set(['interface_views', 'live', 'ended']);
+const activationTables = new Set(['interface_views', 'live', 'ended']);
 /** Tables that refer to party sets of contracts; all others refer to party sets of events. */
-const ofContracts = new Set(['contracts', 'live', 'ended']);
+const contractTables = new Set(['contracts', 'live', 'ended']);
 /**
  * References that are drawn as lines. Lines for other references would cross the diagram and add nothing to the column
  * names.
  */
-const lined = new Set(['offset', 'batch_offset', 'parties_pk']);
+const indexedColumns = new Set(['offset', 'batch_offset', 'parties_pk']);
 
 /** Tables of the history, in groups: with all tables next to each other, the diagram would be too wide to read. */
-const ofHistory = [
+const historyTables = [
   'batches',
   'updates',
   'contract_parties',
@@ -43,19 +43,21 @@ const ofHistory = [
   'topology_events',
 ];
 
-function diagram(all: readonly Table[]): string {
-  const tables = ofHistory.flatMap((name) => all.filter((table) => table.name === name));
+function diagram(allTables: readonly Table[]): string {
+  const tables = historyTables.flatMap((name) => allTables.filter((table) => table.name === name));
   const lines = tables.flatMap((table) =>
     table.columns.flatMap(({ name }) => {
       const to = referenceOf(table.name, name);
-      const repeats = name === 'parties_pk' && ofActivations.has(table.name);
-      return to !== undefined && lined.has(name) && !repeats ? [`  ${table.name} }o--|| ${to} : "${name}"`] : [];
+      const isManyToOne = name === 'parties_pk' && activationTables.has(table.name);
+      return to !== undefined && indexedColumns.has(name) && !isManyToOne
+        ? [`  ${table.name} }o--|| ${to} : "${name}"`]
+        : [];
     }),
   );
-  return ['erDiagram', '  direction LR', ...lines, ...tables.map(boxOf)].join('\n');
+  return ['erDiagram', '  direction LR', ...lines, ...tables.map(renderTableBox)].join('\n');
 }
 
-function boxOf({ name: table, columns }: Table): string {
+function renderTableBox({ name: table, columns }: Table): string {
   const rows = columns.map(({ name, type, key }) => {
     const to = referenceOf(table, name);
     return `    ${type.replaceAll(' ', '_').replaceAll('"', '')} ${name}${key ? ' PK' : ''}${to === undefined ? '' : ` "→ ${to}"`}`;
@@ -70,17 +72,17 @@ function referenceOf(table: string, column: string): string | undefined {
 
 function targetOf(table: string, column: string): string | undefined {
   if (column === 'parties_pk' && !table.endsWith('_parties')) {
-    return ofContracts.has(table) ? 'contract_parties' : 'event_parties';
+    return contractTables.has(table) ? 'contract_parties' : 'event_parties';
   }
-  return column === 'offset' && ofActivations.has(table) ? 'contracts' : references[column];
+  return column === 'offset' && activationTables.has(table) ? 'contracts' : references[column];
 }
 
-const begin = '<!-- tables -->';
+const beginMarker = '<!-- tables -->';
 const end = '<!-- /tables -->';
 
 /** The page with the diagram between its marks. @throws RangeError for a page that has no marks */
 export function withDiagram(page: string, tables: readonly Table[]): string {
-  const [from, to] = [page.indexOf(begin), page.indexOf(end)];
-  if (from < 0 || to < from) throw new RangeError(`expected ${begin} and ${end} in the page`);
-  return `${page.slice(0, from + begin.length)}\n\n\`\`\`mermaid\n${diagram(tables)}\n\`\`\`\n\n${page.slice(to)}`;
+  const [from, to] = [page.indexOf(beginMarker), page.indexOf(end)];
+  if (from < 0 || to < from) throw new RangeError(`expected ${beginMarker} and ${end} in the page`);
+  return `${page.slice(0, from + beginMarker.length)}\n\n\`\`\`mermaid\n${diagram(tables)}\n\`\`\`\n\n${page.slice(to)}`;
 }

@@ -15,8 +15,8 @@ import type { ColumnType, Generated } from 'kysely';
 
 /** The complete text of the file, formatted like all sources. */
 export function tableTypes(tables: readonly Table[]): string {
-  const all = tables.map(({ name }) => `  readonly ${name}: ${interfaceName(name)};\n`);
-  return [header, ...tables.map(tableType), `export interface Tables {\n${all.join('')}}\n`].join('\n');
+  const tableTypeText = tables.map(({ name }) => `  readonly ${name}: ${interfaceName(name)};\n`);
+  return [header, ...tables.map(tableType), `export interface Tables {\n${tableTypeText.join('')}}\n`].join('\n');
 }
 
 function tableType({ name, columns }: Table): string {
@@ -26,18 +26,18 @@ function tableType({ name, columns }: Table): string {
 
 /** Name of the interface for a table: `ActiveCountsTable` for active_counts. */
 function interfaceName(table: string): string {
-  const words = table.split('_').map((word) => `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`);
-  return `${words.join('')}Table`;
+  const nameWords = table.split('_').map((word) => `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`);
+  return `${nameWords.join('')}Table`;
 }
 
 function columnType(column: Column): string {
   const { type, nullable, filled } = column;
-  const orNull = nullable ? ' | null' : '';
-  const orAbsent = nullable || filled ? ' | undefined' : '';
+  const nullSuffix = nullable ? ' | null' : '';
+  const undefinedSuffix = nullable || filled ? ' | undefined' : '';
   if (type === 'jsonb' || type === 'json') {
-    return `ColumnType<unknown, string${orNull}${orAbsent}, string${orNull}>`;
+    return `ColumnType<unknown, string${nullSuffix}${undefinedSuffix}, string${nullSuffix}>`;
   }
-  const value = `${valueType(column)}${orNull}`;
+  const value = `${valueType(column)}${nullSuffix}`;
   return filled ? `Generated<${value}>` : value;
 }
 
@@ -55,14 +55,14 @@ const valueTypes: Readonly<Record<string, string>> = {
 };
 
 /** int8 columns whose values may exceed 2^53. For all others, the decoder rejects such values. */
-const beyondExact = new Set(['paid_traffic_cost']);
+const inexactColumns = new Set(['paid_traffic_cost']);
 
 function valueType({ name, type, check }: Column): string {
-  const allowed = allowedValues(check);
-  if (allowed.length > 0) return allowed.join(' | ');
+  const values = allowedValues(check);
+  if (values.length > 0) return values.join(' | ');
   const value = valueTypes[type];
   if (value === undefined) throw new TypeError(`column ${name} is of type ${type}: add its type in table-types.ts`);
-  return beyondExact.has(name) ? `${value} | bigint` : value;
+  return inexactColumns.has(name) ? `${value} | bigint` : value;
 }
 
 /** The texts in a condition `column in ('a', 'b')`, as literals; empty for other conditions. */

@@ -9,19 +9,19 @@ export function deadLinks(folder: string, base: string): readonly string[] {
   const anchors = new Map([...pages].map(([name, html]) => [name, valuesOf(html, 'id')]));
   return [...pages].flatMap(([name, html]) => {
     const targets = new Set([...valuesOf(html, 'href'), ...valuesOf(html, 'src')]);
-    return [...targets].filter((target) => !leadsSomewhere(target, name)).map((target) => `${name}: ${target}`);
+    return [...targets].filter((target) => !isLinkResolved(target, name)).map((target) => `${name}: ${target}`);
   });
 
-  function leadsSomewhere(target: string, from: string): boolean {
+  function isLinkResolved(target: string, from: string): boolean {
     if (/^(?:[a-z]+:|\/\/)/.test(target)) return true;
     const [path = '', anchor = ''] = target.split('#');
-    const below = path.startsWith(base)
+    const relativePath = path.startsWith(base)
       ? path.slice(base.length)
       : path.startsWith('/')
         ? undefined
         : join(dirname(from), path);
-    if (below === undefined) return false;
-    const file = path === '' ? from : fileOf(below.replace(/\?.*$/, ''));
+    if (relativePath === undefined) return false;
+    const file = path === '' ? from : fileOf(relativePath.replace(/\?.*$/, ''));
     if (file === undefined) return false;
     return anchor === '' || (anchors.get(file)?.has(decodeURIComponent(anchor)) ?? false);
   }
@@ -54,6 +54,6 @@ export function foreignResources(folder: string): readonly string[] {
 }
 
 function valuesOf(html: string, attribute: string): ReadonlySet<string> {
-  const found = html.matchAll(new RegExp(`\\s${attribute}="([^"]*)"`, 'g'));
-  return new Set([...found].map(([, value = '']) => value.replaceAll('&amp;', '&')));
+  const linkMatches = html.matchAll(new RegExp(`\\s${attribute}="([^"]*)"`, 'g'));
+  return new Set([...linkMatches].map(([, value = '']) => value.replaceAll('&amp;', '&')));
 }

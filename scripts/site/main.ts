@@ -13,9 +13,9 @@ import { stagedPages } from './staging.ts';
 
 const root = process.cwd();
 const source = join(root, 'scripts/site');
-const house = join(root, '.bench/site');
-const stage = join(house, 'pages');
-const out = join(house, 'dist');
+const siteFolder = join(root, '.bench/site');
+const pagesFolder = join(siteFolder, 'pages');
+const outputFolder = join(siteFolder, 'dist');
 
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
   readonly version: string;
@@ -28,14 +28,14 @@ if (!installed()) process.exitCode = 69;
 else if (!process.argv.includes('--install')) process.exitCode = build();
 
 function installed(): boolean {
-  mkdirSync(house, { recursive: true });
+  mkdirSync(siteFolder, { recursive: true });
   const [lock, sourceLock] = [
-    join(house, 'package-lock.json'),
+    join(siteFolder, 'package-lock.json'),
     readFileSync(join(source, 'package-lock.json'), 'utf8'),
   ];
-  const isHere = existsSync(join(house, 'node_modules/vitepress')) && existsSync(lock);
-  if (isHere && readFileSync(lock, 'utf8') === sourceLock) return true;
-  cpSync(join(source, 'package.json'), join(house, 'package.json'));
+  const isInstalled = existsSync(join(siteFolder, 'node_modules/vitepress')) && existsSync(lock);
+  if (isInstalled && readFileSync(lock, 'utf8') === sourceLock) return true;
+  cpSync(join(source, 'package.json'), join(siteFolder, 'package.json'));
   writeFileSync(lock, sourceLock);
   const { status } = run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund']);
   if (status === 0) return true;
@@ -46,40 +46,44 @@ function installed(): boolean {
 }
 
 function build(): number {
-  putInPlace();
-  const { status } = run(process.execPath, [join(house, 'node_modules/vitepress/bin/vitepress.js'), 'build', stage]);
+  installSite();
+  const { status } = run(process.execPath, [
+    join(siteFolder, 'node_modules/vitepress/bin/vitepress.js'),
+    'build',
+    pagesFolder,
+  ]);
   if (status !== 0) return status ?? 1;
-  const dead = deadLinks(out, base);
-  for (const link of dead) console.error(`site: dead link: ${link}`);
-  const foreign = foreignResources(out);
+  const brokenLinks = deadLinks(outputFolder, base);
+  for (const link of brokenLinks) console.error(`site: dead link: ${link}`);
+  const foreign = foreignResources(outputFolder);
   for (const resource of foreign) console.error(`site: resource of another host: ${resource}`);
-  console.log(`site: ${String(stagedPages(root, manifest.homepage).length)} pages in ${out}`);
-  return dead.length + foreign.length === 0 ? 0 : 1;
+  console.log(`site: ${String(stagedPages(root, manifest.homepage).length)} pages in ${outputFolder}`);
+  return brokenLinks.length + foreign.length === 0 ? 0 : 1;
 }
 
 /** Copies pages, pictures and settings to the places where the generator expects them. */
-function putInPlace(): void {
-  rmSync(stage, { recursive: true, force: true });
-  rmSync(out, { recursive: true, force: true });
+function installSite(): void {
+  rmSync(pagesFolder, { recursive: true, force: true });
+  rmSync(outputFolder, { recursive: true, force: true });
   for (const { path, source: from, text } of stagedPages(root, manifest.homepage)) {
-    const file = join(stage, path);
+    const file = join(pagesFolder, path);
     mkdirSync(dirname(file), { recursive: true });
     // Address of the link for corrections.
     writeFileSync(file, `---\nedit: ${manifest.homepage}/edit/main/${from}\n---\n\n${text}`);
   }
-  cpSync(join(root, 'docs/images'), join(stage, 'public/images'), { recursive: true });
-  cpSync(join(source, 'generator'), join(stage, '.vitepress'), { recursive: true });
+  cpSync(join(root, 'docs/images'), join(pagesFolder, 'public/images'), { recursive: true });
+  cpSync(join(source, 'generator'), join(pagesFolder, '.vitepress'), { recursive: true });
   const versions = (process.env['SITE_VERSIONS'] ?? '').split(',').flatMap((pair) => {
     const [text = '', link = ''] = pair.split('=');
     return link === '' ? [] : [{ text, link }];
   });
   const { version, homepage, description } = manifest;
-  const settings = { version, homepage, description, base, out, versions, groups };
-  writeFileSync(join(stage, '.vitepress/settings.json'), JSON.stringify(settings, undefined, 2));
+  const settings = { version, homepage, description, base, out: outputFolder, versions, groups };
+  writeFileSync(join(pagesFolder, '.vitepress/settings.json'), JSON.stringify(settings, undefined, 2));
 }
 
 function run(program: string, args: readonly string[]): { readonly status: number | null } {
   // Disables third-party telemetry, so that the build sends no network requests.
   const env = { ...process.env, NODE_ENV: 'production' };
-  return spawnSync(program, args, { cwd: house, stdio: ['ignore', 'inherit', 'inherit'], env });
+  return spawnSync(program, args, { cwd: siteFolder, stdio: ['ignore', 'inherit', 'inherit'], env });
 }

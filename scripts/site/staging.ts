@@ -13,7 +13,7 @@ export interface StagedPage {
 }
 
 /** Pages whose path on the site is not the one below `docs`. The README.md of a folder is its index. */
-const renamed: ReadonlyMap<string, string> = new Map([
+const renamedPages: ReadonlyMap<string, string> = new Map([
   ['README.md', 'index.md'],
   ['CONTRIBUTING.md', 'contributing.md'],
   ['CHANGELOG.md', 'changelog.md'],
@@ -24,21 +24,26 @@ const renamed: ReadonlyMap<string, string> = new Map([
 
 /** Path of a page on the site. */
 export function sitePath(source: string): string {
-  return renamed.get(source) ?? source.replace(/^docs\//, '').replace(/\/README\.md$/, '/index.md');
+  return renamedPages.get(source) ?? source.replace(/^docs\//, '').replace(/\/README\.md$/, '/index.md');
 }
 
 /** All pages, sorted by name. @param root the project's folder */
 export function stagedPages(root: string, repository: string): readonly StagedPage[] {
-  const below = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' });
-  const own = readdirSync(root);
-  const sources = [...own, ...below.map((name) => `docs/${name.replaceAll('\\', '/')}`)].filter((name) =>
+  const docPages = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' });
+  const rootFiles = readdirSync(root);
+  const sources = [...rootFiles, ...docPages.map((name) => `docs/${name.replaceAll('\\', '/')}`)].filter((name) =>
     name.endsWith('.md'),
   );
-  const known = new Set(sources);
+  const knownPages = new Set(sources);
   return sources.toSorted().map((source) => {
     const text = readFileSync(join(root, source), 'utf8');
-    const lead = (target: string): string => leadTo(target, { root, source, known, repository });
-    return { source, path: sitePath(source), text: inProse(text, (prose) => withLinks(withPictures(prose), lead)) };
+    const resolveLink = (target: string): string =>
+      resolveLinkTarget(target, { root, source, known: knownPages, repository });
+    return {
+      source,
+      path: sitePath(source),
+      text: replaceInProse(text, (proseText) => withLinks(withPictures(proseText), resolveLink)),
+    };
   });
 }
 
@@ -46,28 +51,35 @@ export function stagedPages(root: string, repository: string): readonly StagedPa
  * Changes the text outside of fenced blocks and code spans. The text of a link may be code, so code is replaced by
  * placeholders meanwhile.
  */
-export function inProse(text: string, change: (prose: string) => string): string {
+export function replaceInProse(text: string, change: (proseText: string) => string): string {
   const spans: string[] = [];
-  const prose = text.replaceAll(/^( *)(`{3,}).*?^\1\2$|`[^`\n]*`/gms, (span) => `\0${String(spans.push(span) - 1)}\0`);
-  return change(prose).replaceAll(/\0(\d+)\0/g, (_, at: string) => spans[Number(at)] ?? '');
+  const proseText = text.replaceAll(
+    /^( *)(`{3,}).*?^\1\2$|`[^`\n]*`/gms,
+    (span) => `\0${String(spans.push(span) - 1)}\0`,
+  );
+  return change(proseText).replaceAll(/\0(\d+)\0/g, (_, spanIndex: string) => spans[Number(spanIndex)] ?? '');
 }
 
-function withLinks(prose: string, lead: (target: string) => string): string {
-  return prose
-    .replaceAll(/\]\(([^)\s]+)\)/g, (_, target: string) => `](${lead(target)})`)
-    .replaceAll(/\b(src|srcset|href)="([^"]+)"/g, (_, name: string, target: string) => `${name}="${lead(target)}"`);
+function withLinks(proseText: string, resolveLink: (target: string) => string): string {
+  return proseText
+    .replaceAll(/\]\(([^)\s]+)\)/g, (_, target: string) => `](${resolveLink(target)})`)
+    .replaceAll(
+      /\b(src|srcset|href)="([^"]+)"/g,
+      (_, name: string, target: string) => `${name}="${resolveLink(target)}"`,
+    );
 }
 
 /**
  * One picture for the dark scheme and one for the light one, because the site has a switch that is independent of the
  * browser's preference.
  */
-function withPictures(prose: string): string {
+function withPictures(proseText: string): string {
   const picture = /<picture>\s*<source [^>]*srcset="([^"]+)">\s*<img alt="([^"]*)" src="([^"]+)">\s*<\/picture>/g;
-  return prose.replaceAll(picture, (_, dark: string, alt: string, light: string) =>
-    [`<img class="on-light" alt="${alt}" src="${light}">`, `<img class="on-dark" alt="${alt}" src="${dark}">`].join(
-      '\n',
-    ),
+  return proseText.replaceAll(picture, (_, darkPicture: string, alt: string, lightPicture: string) =>
+    [
+      `<img class="on-light" alt="${alt}" src="${lightPicture}">`,
+      `<img class="on-dark" alt="${alt}" src="${darkPicture}">`,
+    ].join('\n'),
   );
 }
 
@@ -79,11 +91,11 @@ interface PagePath {
 }
 
 /** The address on the site of a link target. @throws Error if the target does not exist */
-function leadTo(target: string, { root, source, known, repository }: PagePath): string {
+function resolveLinkTarget(target: string, { root, source, known: knownPages, repository }: PagePath): string {
   if (/^[a-z]+:/.test(target) || target.startsWith('#')) return target;
   const [path = '', anchor] = target.split('#');
   const file = join(dirname(source), path).replace(/\/$/, '');
-  const page = [file, `${file}/README.md`].find((name) => known.has(name));
+  const page = [file, `${file}/README.md`].find((name) => knownPages.has(name));
   const suffix = anchor === undefined ? '' : `#${anchor}`;
   if (page !== undefined) return `${relativeTo(sitePath(source), sitePath(page))}${suffix}`;
   if (!existsSync(join(root, file))) throw new Error(`${source}: there is no ${file}`);

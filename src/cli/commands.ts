@@ -9,7 +9,7 @@ import type { Call, Command } from './command-line/command.ts';
 import { completionCommand } from './command-line/completion.ts';
 import { configCommand } from './command-line/config.ts';
 import { commandHelp, helpCommand } from './command-line/help.ts';
-import { parse, unparsed } from './command-line/parse.ts';
+import { parse, unparsedArgs } from './command-line/parse.ts';
 import { unknownCommand } from './command-line/refusals.ts';
 import { demoInfoCommand } from './demo/demo-info.ts';
 import { sandboxCommand } from './demo/sandbox.ts';
@@ -86,7 +86,7 @@ export const commands: readonly Command[] = [
 ];
 
 /** A call as the user typed it: the words after the command name, and the environment. */
-export interface Typed extends Pick<Call, 'env' | 'stop' | 'write' | 'print'> {
+export interface CommandCall extends Pick<Call, 'env' | 'stop' | 'write' | 'print'> {
   readonly argv: readonly string[];
 }
 
@@ -97,12 +97,12 @@ export interface Typed extends Pick<Call, 'env' | 'stop' | 'write' | 'print'> {
  */
 export async function runCommandNamed(
   name: string,
-  { argv, env, stop, write, print }: Typed,
+  { argv, env, stop, write, print }: CommandCall,
 ): Promise<ExitCode | undefined | void> {
   const command = commandNamed(name);
   // Commands with verbs have their own help texts.
   if (command.verbs !== true && (argv.includes('--help') || argv.includes('-h'))) return print(commandHelp(command));
-  const args = command.verbs === true ? unparsed(argv) : parse(command, argv);
+  const args = command.verbs === true ? unparsedArgs(argv) : parse(command, argv);
   return await command.run({
     args,
     env: command.alone === true || command.verbs === true ? env : await withDemoEnv(env, args.options),
@@ -121,8 +121,8 @@ export async function runCommandNamed(
 
 /** @throws IndexerError USAGE if there is no command of this name; the error suggests the most similar name */
 export function commandNamed(name: string): Command {
-  const found = commands.find((command) => command.name === name);
-  if (found !== undefined) return found;
+  const matchingCommand = commands.find((command) => command.name === name);
+  if (matchingCommand !== undefined) return matchingCommand;
   throw unknownCommand(name, commands);
 }
 

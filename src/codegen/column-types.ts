@@ -1,7 +1,7 @@
 /** Types of view columns: the type that node-postgres returns by default, and null if a value can be missing. Pure. */
 import type { DamlType, PackageModel } from '../daml/package-model.ts';
 import { bindParameters, fieldType, findDataType } from '../daml/type-walk.ts';
-import type { Relation, RelationColumn, RelationSubject } from '../store/typed/relations.ts';
+import type { StoredRelation, RelationColumn, RelationSubject } from '../store/typed/relations.ts';
 import { literalText } from './identifiers.ts';
 import type { KnownTypes } from './known-types.ts';
 import { canBeNull } from './never-null.ts';
@@ -9,7 +9,7 @@ import type { PayloadTypes } from './payload-types.ts';
 import { templateName, type LedgerTypes } from './ledger-types.ts';
 
 /** TypeScript types by the names that Postgres gives its types. Array types are not listed here. */
-const plainTexts: Readonly<Record<string, string>> = {
+const postgresTypes: Readonly<Record<string, string>> = {
   boolean: 'boolean',
   smallint: 'number',
   integer: 'number',
@@ -28,14 +28,14 @@ const plainTexts: Readonly<Record<string, string>> = {
  * TypeScript types of array elements. The driver parses these element types, returns elements of all other types as
  * text, and rounds elements of type numeric.
  */
-const elementTexts: Readonly<Record<string, string>> = { ...plainTexts, numeric: 'number' };
+const elementTexts: Readonly<Record<string, string>> = { ...postgresTypes, numeric: 'number' };
 
 /**
  * The TypeScript type of a Postgres type. Types for which the driver has no parser are text, such as int8 and numeric,
  * which would lose digits as a number.
  */
 export function driverText(type: string): string {
-  if (!type.endsWith('[]')) return plainTexts[type] ?? 'string';
+  if (!type.endsWith('[]')) return postgresTypes[type] ?? 'string';
   return `${elementTexts[type.slice(0, -2)] ?? 'string'}[]`;
 }
 
@@ -48,42 +48,44 @@ export interface ColumnContext {
   readonly redacted: boolean;
 }
 
-export function columnText(relation: Relation, column: RelationColumn, context: ColumnContext): string {
+export function columnText(relation: StoredRelation, column: RelationColumn, context: ColumnContext): string {
   const { subject, role, name } = relation;
   if (subject === undefined) {
-    return orNull(driverText(column.type), canBeNull(`${role}.${name}`, column.name, context.redacted));
+    return withNull(driverText(column.type), canBeNull(`${role}.${name}`, column.name, context.redacted));
   }
   if (Object.hasOwn(subject.fields, column.name)) return fieldText(subject, column, context);
   const nullable = canBeNull(subject.kind, column.name, context.redacted);
-  return orNull(leadingText(subject, column, context.ledger) ?? driverText(column.type), nullable);
+  return withNull(contentType(subject, column, context.ledger) ?? driverText(column.type), nullable);
 }
 
 /** Type of a column that holds the complete payload, key, argument, result or view. */
-function leadingText(
+function contentType(
   subject: RelationSubject,
   { name, type }: RelationColumn,
   ledger: LedgerTypes,
 ): string | undefined {
   if (type !== 'jsonb') return undefined;
   const reference = ledger.findTypeReference(subject);
-  const part = { payload: 'payload', contract_key: 'key', view: 'view', argument: 'argument', result: 'result' }[name];
-  return reference === undefined || part === undefined ? undefined : `${reference}[${literalText(part)}]`;
+  const fieldKey = { payload: 'payload', contract_key: 'key', view: 'view', argument: 'argument', result: 'result' }[
+    name
+  ];
+  return reference === undefined || fieldKey === undefined ? undefined : `${reference}[${literalText(fieldKey)}]`;
 }
 
 function fieldText(subject: RelationSubject, column: RelationColumn, context: ColumnContext): string {
-  const { known, redacted } = context;
+  const { known: knownTypes, redacted } = context;
   const field = subject.fields[column.name];
-  if (field === undefined) return orNull(driverText(column.type), true);
-  const versions = known.versionsOf(subject.packageName).flatMap((model) => rootOf(subject, model) ?? []);
-  const found = versions.map((root) => follow(root, field.path, context));
-  const texts = new Set(found.flatMap((each) => each?.text(field.type) ?? []));
+  if (field === undefined) return withNull(driverText(column.type), true);
+  const versions = knownTypes.versionsOf(subject.packageName).flatMap((model) => rootOf(subject, model) ?? []);
+  const resolvedFields = versions.map((root) => follow(root, field.path, context));
+  const texts = new Set(resolvedFields.flatMap((resolvedField) => resolvedField?.text(field.type) ?? []));
   const isAlways =
-    found.length > 0 &&
-    found.every((each) => each?.isAlways === true) &&
+    resolvedFields.length > 0 &&
+    resolvedFields.every((resolvedField) => resolvedField?.isAlways === true) &&
     !subject.isUnread &&
     !isShared(subject, column.name);
   const text = texts.size === 0 ? driverText(column.type) : [...texts].sort().join(' | ');
-  return orNull(text, !isAlways || redacted || subject.kind === 'interface');
+  return withNull(text, !isAlways || redacted || subject.kind === 'interface');
 }
 
 /**
@@ -91,14 +93,14 @@ function fieldText(subject: RelationSubject, column: RelationColumn, context: Co
  * for its own versions.
  */
 function isShared(subject: RelationSubject, name: string): boolean {
-  const own = subject.fields[name];
-  if (own === undefined || own.type === 'text' || own.type === 'jsonb') return false;
-  const start = own.path.join('\0');
-  const within = Object.entries(subject.fields).filter(([other, { path }]) => {
+  const ownField = subject.fields[name];
+  if (ownField === undefined || ownField.type === 'text' || ownField.type === 'jsonb') return false;
+  const start = ownField.path.join('\0');
+  const nestedFields = Object.entries(subject.fields).filter(([other, { path }]) => {
     const text = path.join('\0');
     return other !== name && (text === start || text.startsWith(`${start}\0`));
   });
-  return within.length > 0;
+  return nestedFields.length > 0;
 }
 
 /** The data type whose fields become the columns of a subject. */
@@ -106,14 +108,14 @@ function rootOf({ kind, moduleName, entityName, choice }: RelationSubject, model
   const isNamed = (entity: { readonly moduleName: string; readonly entityName: string }): boolean =>
     entity.moduleName === moduleName && entity.entityName === entityName;
   const template = model.templates.find(isNamed);
-  const face = model.interfaces.find(isNamed);
-  if (kind === 'interface') return face?.view;
-  if (kind === 'choice') return (template ?? face)?.choices.find(({ name }) => name === choice)?.argument;
+  const interfaceModel = model.interfaces.find(isNamed);
+  if (kind === 'interface') return interfaceModel?.view;
+  if (kind === 'choice') return (template ?? interfaceModel)?.choices.find(({ name }) => name === choice)?.argument;
   if (template === undefined) return undefined;
   return { kind: 'named', name: `${model.packageId}:${templateName({ moduleName, entityName })}`, arguments: [] };
 }
 
-interface Followed {
+interface ResolvedField {
   /** Whether the value is always present. */
   readonly isAlways: boolean;
   /** TypeScript type of a column with this Postgres type; undefined for the type that the driver returns. */
@@ -121,13 +123,17 @@ interface Followed {
 }
 
 /** Follows a path from a type to the type at its end; undefined if the path does not exist. */
-function follow(root: DamlType, path: readonly string[], { known, types }: ColumnContext): Followed | undefined {
+function follow(
+  root: DamlType,
+  path: readonly string[],
+  { known: knownTypes, types }: ColumnContext,
+): ResolvedField | undefined {
   let type = root;
   let isAlways = true;
-  for (const [at, key] of path.entries()) {
+  for (const [index, key] of path.entries()) {
     if (type.kind !== 'named') return undefined;
-    const definition = findDataType(type.name, known.lookup);
-    const isLast = at === path.length - 1;
+    const definition = findDataType(type.name, knownTypes.lookup);
+    const isLast = index === path.length - 1;
     if (definition?.kind === 'variant' && isLast && key === 'tag') {
       const tags = definition.cases.map(({ name }) => literalText(name)).join(' | ');
       return { isAlways, text: () => (tags === '' ? undefined : tags) };
@@ -143,6 +149,6 @@ function follow(root: DamlType, path: readonly string[], { known, types }: Colum
   return { isAlways, text: (column) => (column === 'jsonb' || column === 'text' ? types.text(type) : undefined) };
 }
 
-function orNull(text: string, nullable: boolean): string {
+function withNull(text: string, nullable: boolean): string {
   return nullable && text !== 'unknown' ? `${text} | null` : text;
 }

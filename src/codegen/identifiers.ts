@@ -4,7 +4,7 @@
  * Words that cannot be names of types or namespaces. Daml types and modules begin with a capital letter, but other
  * compilers may create other names.
  */
-const reserved = new Set(
+const reservedWords = new Set(
   (
     'any as asserts async await bigint boolean break case catch class const continue daml debugger declare default delete do ' +
     'else enum export extends false finally for from function if implements import in infer instanceof interface intrinsic ' +
@@ -16,32 +16,32 @@ const reserved = new Set(
 /**
  * An identifier for each name. Characters that identifiers cannot contain are replaced by `_`, and reserved words get a
  * `_`. If names become equal, all but the first in character order get a number.
- * @param form applied to each name first, such as a conversion to lower case
+ * @param format applied to each name first, such as a conversion to lower case
  */
 export function identifiersOf(
   names: Iterable<string>,
-  form: (name: string) => string = (name) => name,
+  format: (name: string) => string = (name) => name,
 ): ReadonlyMap<string, string> {
-  const taken = new Set<string>();
-  const found = new Map<string, string>();
+  const usedNames = new Set<string>();
+  const identifiers = new Map<string, string>();
   for (const name of [...new Set(names)].sort()) {
-    const plain = plainIdentifier(form(name));
-    let free = plain;
-    for (let number = 2; taken.has(free); number += 1) free = `${plain}_${String(number)}`;
-    taken.add(free);
-    found.set(name, free);
+    const identifier = toIdentifier(format(name));
+    let freeName = identifier;
+    for (let number = 2; usedNames.has(freeName); number += 1) freeName = `${identifier}_${String(number)}`;
+    usedNames.add(freeName);
+    identifiers.set(name, freeName);
   }
-  return found;
+  return identifiers;
 }
 
-function plainIdentifier(name: string): string {
-  const plain = name.replaceAll(/[^A-Za-z0-9_$]/g, '_');
-  if (reserved.has(plain)) return `${plain}_`;
-  return /^[A-Za-z_$]/.test(plain) ? plain : `_${plain}`;
+function toIdentifier(name: string): string {
+  const identifier = name.replaceAll(/[^A-Za-z0-9_$]/g, '_');
+  if (reservedWords.has(identifier)) return `${identifier}_`;
+  return /^[A-Za-z_$]/.test(identifier) ? identifier : `_${identifier}`;
 }
 
 /** The name with a capital first letter: `Owner` for `owner`. */
-export function capital(name: string): string {
+export function capitalize(name: string): string {
   return `${name.slice(0, 1).toUpperCase()}${name.slice(1)}`;
 }
 
@@ -52,6 +52,10 @@ export function keyText(name: string): string {
 
 /** The TypeScript literal type of a text. */
 export function literalText(text: string): string {
-  const escaped = text.replaceAll('\\', '\\\\').replaceAll("'", "\\'").replaceAll('\n', '\\n').replaceAll('\r', '\\r');
-  return `'${escaped}'`;
+  const escapedText = text
+    .replaceAll('\\', '\\\\')
+    .replaceAll("'", "\\'")
+    .replaceAll('\n', '\\n')
+    .replaceAll('\r', '\\r');
+  return `'${escapedText}'`;
 }

@@ -50,11 +50,11 @@ export class KnownTypes {
   /** The key of a data type that a payload can hold; undefined if its package is unknown or has no such type. */
   keyOf(name: TypeName): TypeKey | undefined {
     const definition = findDataType(name, this.lookup);
-    const found = this.#byId.get(name.slice(0, name.indexOf(':')));
-    if (found === undefined || definition === undefined) return undefined;
-    const key = `${found.name}:${qualifiedName(name)}`;
+    const packageModel = this.#byId.get(name.slice(0, name.indexOf(':')));
+    if (packageModel === undefined || definition === undefined) return undefined;
+    const key = `${packageModel.name}:${qualifiedName(name)}`;
     const count = countOf(definition);
-    const [newest = definition] = this.#versionsOfType(found.name, qualifiedName(name));
+    const [newest = definition] = this.#versionsOfType(packageModel.name, qualifiedName(name));
     return count === countOf(newest) ? key : `${key}:${String(count)}`;
   }
 
@@ -73,29 +73,32 @@ export class KnownTypes {
     const [packageName = '', moduleName = '', name = '', number] = key.split(':');
     const versions = this.#versionsOfType(packageName, `${moduleName}:${name}`);
     const count = number === undefined ? countOf(versions[0]) : Number(number);
-    const kept: TypeVersion[] = [];
-    for (const definition of versions.filter((each) => countOf(each) === count)) {
-      const newer = kept.findIndex((each) => this.#isUpgrade(definition, each.definition));
-      const lasting = sizeOf(definition);
-      if (newer < 0) kept.push({ definition, lasting });
+    const keptVersions: TypeVersion[] = [];
+    for (const definition of versions.filter((candidate) => countOf(candidate) === count)) {
+      const newerIndex = keptVersions.findIndex((keptVersion) => this.#isUpgrade(definition, keptVersion.definition));
+      const lastingCount = sizeOf(definition);
+      if (newerIndex < 0) keptVersions.push({ definition, lasting: lastingCount });
       else
-        kept[newer] = { ...(kept[newer] as TypeVersion), lasting: Math.min(kept[newer]?.lasting ?? lasting, lasting) };
+        keptVersions[newerIndex] = {
+          ...(keptVersions[newerIndex] as TypeVersion),
+          lasting: Math.min(keptVersions[newerIndex]?.lasting ?? lastingCount, lastingCount),
+        };
     }
-    return kept;
+    return keptVersions;
   }
 
   /** Whether every value of the older type is also a value of the newer one. */
   #isUpgrade(older: DataType, newer: DataType): boolean {
     if (older.kind === 'enum')
-      return newer.kind === 'enum' && older.cases.every((each, at) => newer.cases[at] === each);
+      return newer.kind === 'enum' && older.cases.every((caseName, index) => newer.cases[index] === caseName);
     if (newer.kind === 'enum' || newer.kind !== older.kind) return false;
-    const [before, after] = [partsOf(older), partsOf(newer)];
-    const begins = before.every((part, at) => {
-      const same = after[at];
-      return same?.name === part.name && this.#textOf(part, older) === this.#textOf(same, newer);
+    const [before, after] = [membersOf(older), membersOf(newer)];
+    const isPrefix = before.every((member, index) => {
+      const newerMember = after[index];
+      return newerMember?.name === member.name && this.#textOf(member, older) === this.#textOf(newerMember, newer);
     });
-    const added = after.slice(before.length);
-    return begins && (newer.kind === 'variant' || added.every(({ type }) => type.kind === 'optional'));
+    const addedMembers = after.slice(before.length);
+    return isPrefix && (newer.kind === 'variant' || addedMembers.every(({ type }) => type.kind === 'optional'));
   }
 
   /**
@@ -103,7 +106,7 @@ export class KnownTypes {
    * instead of their names.
    */
   #textOf({ type }: DamlField, { parameters }: { readonly parameters: readonly string[] }): string {
-    return JSON.stringify(withoutNames(type, parameters), (key, value: unknown) =>
+    return JSON.stringify(withPositionalNames(type, parameters), (key, value: unknown) =>
       key === 'name' && typeof value === 'string' && value.includes(':') ? (this.keyOf(value) ?? value) : value,
     );
   }
@@ -113,9 +116,9 @@ function countOf(definition: DataType | undefined): number {
   return definition === undefined ? 0 : parametersOf(definition).length;
 }
 
-function withoutNames(type: DamlType, parameters: readonly string[]): DamlType {
-  const places = parameters.map((name, at) => [name, { kind: 'variable', name: String(at) }] as const);
-  return substitute(type, new Map(places));
+function withPositionalNames(type: DamlType, parameters: readonly string[]): DamlType {
+  const variables = parameters.map((name, index) => [name, { kind: 'variable', name: String(index) }] as const);
+  return substitute(type, new Map(variables));
 }
 
 /** Names of the type parameters, in order. */
@@ -124,10 +127,10 @@ export function parametersOf(definition: DataType): readonly string[] {
 }
 
 /** The fields of a record, or the cases of a variant. */
-export function partsOf(definition: Exclude<DataType, { kind: 'enum' }>): readonly DamlField[] {
+export function membersOf(definition: Exclude<DataType, { kind: 'enum' }>): readonly DamlField[] {
   return definition.kind === 'record' ? definition.fields : definition.cases;
 }
 
 function sizeOf(definition: DataType): number {
-  return definition.kind === 'enum' ? definition.cases.length : partsOf(definition).length;
+  return definition.kind === 'enum' ? definition.cases.length : membersOf(definition).length;
 }

@@ -12,7 +12,7 @@ export function templateName({ moduleName, entityName }: { readonly moduleName: 
 
 type Entity = TemplateModel | InterfaceModel;
 
-interface Named<E extends Entity> {
+interface VersionedEntity<E extends Entity> {
   /** `package:Module.Path:Entity`, as in column `template_fqn`. */
   readonly fqn: string;
   /** One entry for each version of the package that defines the entity, oldest first. */
@@ -20,13 +20,13 @@ interface Named<E extends Entity> {
 }
 
 export class LedgerTypes {
-  readonly templates: readonly Named<TemplateModel>[];
-  readonly interfaces: readonly Named<InterfaceModel>[];
+  readonly templates: readonly VersionedEntity<TemplateModel>[];
+  readonly interfaces: readonly VersionedEntity<InterfaceModel>[];
   readonly #types: PayloadTypes;
 
   /** @param names names of the packages whose templates and interfaces are requested */
-  constructor(known: KnownTypes, types: PayloadTypes, names: ReadonlySet<string>) {
-    const requestedPackages = known.packages.filter(({ name }) => names.has(name));
+  constructor(knownTypes: KnownTypes, types: PayloadTypes, names: ReadonlySet<string>) {
+    const requestedPackages = knownTypes.packages.filter(({ name }) => names.has(name));
     this.templates = entitiesOf(requestedPackages, ({ templates }) => templates);
     this.interfaces = entitiesOf(requestedPackages, ({ interfaces }) => interfaces);
     this.#types = types;
@@ -38,20 +38,20 @@ export class LedgerTypes {
    */
   findTypeReference({ kind, packageName, moduleName, entityName, choice }: RelationSubject): string | undefined {
     const fqn = `${packageName}:${templateName({ moduleName, entityName })}`;
-    const template = this.templates.find((each) => each.fqn === fqn);
-    const face = this.interfaces.find((each) => each.fqn === fqn);
-    const [mapName, found] = template === undefined ? ['Interfaces', face] : ['Templates', template];
-    if (found === undefined || (kind === 'interface' && face === undefined)) return undefined;
+    const template = this.templates.find((candidate) => candidate.fqn === fqn);
+    const interfaceEntity = this.interfaces.find((candidate) => candidate.fqn === fqn);
+    const [mapName, typeEntity] = template === undefined ? ['Interfaces', interfaceEntity] : ['Templates', template];
+    if (typeEntity === undefined || (kind === 'interface' && interfaceEntity === undefined)) return undefined;
     const entity = `${mapName}[${literalText(fqn)}]`;
     if (kind !== 'choice') return entity;
-    return choicesOf(found.versions).has(choice) ? `${entity}['choices'][${literalText(choice)}]` : undefined;
+    return choicesOf(typeEntity.versions).has(choice) ? `${entity}['choices'][${literalText(choice)}]` : undefined;
   }
 
   /** Text of the two maps: templates and interfaces by name. */
   text(): string {
     const templates = this.templates.map(({ fqn, versions }) => {
       const { model, entity } = newest(versions);
-      const key = this.#types.either(versions.toReversed().map((each) => each.entity.key));
+      const key = this.#types.either(versions.toReversed().map((version) => version.entity.key));
       const payload: DamlType = { kind: 'named', name: `${model.packageId}:${templateName(entity)}`, arguments: [] };
       return this.#entry(fqn, [`readonly payload: ${this.#types.text(payload)};`, `readonly key: ${key};`], versions);
     });
@@ -71,24 +71,25 @@ export class LedgerTypes {
     ].join('\n');
   }
 
-  #entry(fqn: string, lines: readonly string[], versions: Named<Entity>['versions']): string {
-    const choices = [...choicesOf(versions)].sort(([one], [other]) => (one < other ? -1 : 1));
-    const texts = choices.map(([name, found]) =>
+  #entry(fqn: string, lines: readonly string[], versions: VersionedEntity<Entity>['versions']): string {
+    const choices = [...choicesOf(versions)].sort(([left], [other]) => (left < other ? -1 : 1));
+    const texts = choices.map(([name, models]) =>
       [
         `      readonly ${keyText(name)}: {`,
-        `        readonly argument: ${this.#types.either(found.map(({ argument }) => argument))};`,
-        `        readonly result: ${this.#types.either(found.map(({ result }) => result))};`,
-        `        readonly consuming: ${[...new Set(found.map(({ consuming }) => String(consuming)))].join(' | ')};`,
+        `        readonly argument: ${this.#types.either(models.map(({ argument }) => argument))};`,
+        `        readonly result: ${this.#types.either(models.map(({ result }) => result))};`,
+        `        readonly consuming: ${[...new Set(models.map(({ consuming }) => String(consuming)))].join(' | ')};`,
         '      };',
       ].join('\n'),
     );
-    const all = texts.length === 0 ? ['    readonly choices: {};'] : ['    readonly choices: {', ...texts, '    };'];
+    const choiceLines =
+      texts.length === 0 ? ['    readonly choices: {};'] : ['    readonly choices: {', ...texts, '    };'];
     const numbers = [...new Set(versions.map(({ model }) => model.version))].join(', ').replaceAll('*/', '* /');
     return [
       `  /** ${versions.length === 1 ? 'Version' : 'Versions'} ${numbers}. */`,
       `  readonly ${literalText(fqn)}: {`,
       ...lines.map((line) => `    ${line}`),
-      ...all,
+      ...choiceLines,
       '  };',
     ].join('\n');
   }
@@ -97,28 +98,31 @@ export class LedgerTypes {
 function entitiesOf<E extends Entity>(
   models: readonly PackageModel[],
   entities: (model: PackageModel) => readonly E[],
-): readonly Named<E>[] {
-  const found = new Map<string, { readonly model: PackageModel; readonly entity: E }[]>();
+): readonly VersionedEntity<E>[] {
+  const entitiesByName = new Map<string, { readonly model: PackageModel; readonly entity: E }[]>();
   for (const model of models) {
     for (const entity of entities(model)) {
       const fqn = `${model.name}:${templateName(entity)}`;
-      found.set(fqn, [...(found.get(fqn) ?? []), { model, entity }]);
+      entitiesByName.set(fqn, [...(entitiesByName.get(fqn) ?? []), { model, entity }]);
     }
   }
-  return [...found].sort(([one], [other]) => (one < other ? -1 : 1)).map(([fqn, versions]) => ({ fqn, versions }));
+  return [...entitiesByName]
+    .sort(([left], [other]) => (left < other ? -1 : 1))
+    .map(([fqn, versions]) => ({ fqn, versions }));
 }
 
-function newest<E extends Entity>(versions: Named<E>['versions']): Named<E>['versions'][number] {
+function newest<E extends Entity>(versions: VersionedEntity<E>['versions']): VersionedEntity<E>['versions'][number] {
   const last = versions.at(-1);
   if (last === undefined) throw new TypeError('a template without a version');
   return last;
 }
 
 /** Choices of all versions. Each choice has its definitions from the versions that have it, newest first. */
-function choicesOf(versions: Named<Entity>['versions']): ReadonlyMap<string, readonly ChoiceModel[]> {
-  const found = new Map<string, ChoiceModel[]>();
+function choicesOf(versions: VersionedEntity<Entity>['versions']): ReadonlyMap<string, readonly ChoiceModel[]> {
+  const choiceModels = new Map<string, ChoiceModel[]>();
   for (const { entity } of versions.toReversed()) {
-    for (const choice of entity.choices) found.set(choice.name, [...(found.get(choice.name) ?? []), choice]);
+    for (const choice of entity.choices)
+      choiceModels.set(choice.name, [...(choiceModels.get(choice.name) ?? []), choice]);
   }
-  return found;
+  return choiceModels;
 }

@@ -68,7 +68,7 @@ const pqs: Readonly<Record<string, string>> = { transactions: 'ix offset indexed
 /**
  * Columns in front of those of the fields, by kind of typed view. The code handles `archived_…` and the contract key.
  */
-const typed = {
+const typedColumns = {
   template: 'contract_id created_at_offset node_id signatories observers synchronizer_id package_id status is_active',
   choice: 'contract_id exercised_at_offset node_id acting_parties consuming template package_id',
   interface: 'contract_id created_at_offset template signatories observers package_id package_version',
@@ -85,8 +85,8 @@ const contents = new Set([
   'choice.result',
 ]);
 
-const words = new Map(
-  [...Object.entries({ explore, pqs }), ['', typed] as const].flatMap(([schema, views]) =>
+const columnNames = new Map(
+  [...Object.entries({ explore, pqs }), ['', typedColumns] as const].flatMap(([schema, views]) =>
     Object.entries<string>(views).map(([view, names]) => {
       const key = schema === '' ? view : `${schema}.${view}`;
       return [key, new Set(names.split(' '))] as const;
@@ -106,10 +106,12 @@ export type ViewKey = string;
  */
 export function canBeNull(view: ViewKey, column: string, redacted: boolean): boolean {
   if (contents.has(`${view}.${column}`)) return redacted;
-  return words.get(view)?.has(column) !== true;
+  return columnNames.get(view)?.has(column) !== true;
 }
 
 /** All never-null columns of schemas explore and pqs, as `explore.view.column`. For tests. */
 export function neverNullColumns(): readonly string[] {
-  return [...words].flatMap(([view, names]) => (view.includes('.') ? [...names].map((name) => `${view}.${name}`) : []));
+  return [...columnNames].flatMap(([view, names]) =>
+    view.includes('.') ? [...names].map((name) => `${view}.${name}`) : [],
+  );
 }

@@ -3,10 +3,10 @@
  * missing, and an Optional in an Optional is an array of at most one value. Pure.
  */
 import type { BuiltinName, DamlType } from '../daml/package-model.ts';
-import { capital, identifiersOf, literalText } from './identifiers.ts';
-import { parametersOf, partsOf, type KnownTypes, type TypeKey, type TypeVersion } from './known-types.ts';
+import { capitalize, identifiersOf, literalText } from './identifiers.ts';
+import { parametersOf, membersOf, type KnownTypes, type TypeKey, type TypeVersion } from './known-types.ts';
 import { recordText } from './record-text.ts';
-import { TypePlaces } from './type-locations.ts';
+import { TypeLocations } from './type-locations.ts';
 
 type NamedType = Extract<DamlType, { kind: 'named' }>;
 
@@ -24,7 +24,7 @@ const builtinTexts: Readonly<Record<BuiltinName, string>> = {
 /** TypeScript names of the parameters of the surrounding data type, by their names in Daml. */
 type Scope = ReadonlyMap<string, string>;
 
-const outside: Scope = new Map();
+const emptyScope: Scope = new Map();
 
 /** One declaration and the namespaces that contain it. */
 export interface Declaration {
@@ -37,17 +37,17 @@ export interface Declaration {
 /** Generates the text of types, and records which data types they reference. */
 export class PayloadTypes {
   readonly #known: KnownTypes;
-  readonly #places: TypePlaces;
+  readonly #places: TypeLocations;
   readonly #named = new Set<TypeKey>();
 
-  constructor(known: KnownTypes) {
-    this.#known = known;
-    this.#places = new TypePlaces(known);
+  constructor(knownTypes: KnownTypes) {
+    this.#known = knownTypes;
+    this.#places = new TypeLocations(knownTypes);
   }
 
   /** The TypeScript type for values of a Daml type. */
   text(type: DamlType): string {
-    return this.#text(type, outside);
+    return this.#text(type, emptyScope);
   }
 
   /** The union of the types of all versions if they differ. Undefined means that a version has no type. */
@@ -57,31 +57,31 @@ export class PayloadTypes {
 
   /** The declarations of all data types referenced so far, and of the data types that they reference. */
   declarations(): readonly Declaration[] {
-    const done = new Map<TypeKey, Declaration>();
+    const declarations = new Map<TypeKey, Declaration>();
     for (;;) {
-      const open = [...this.#named].filter((key) => !done.has(key));
-      if (open.length === 0) break;
-      for (const key of open) done.set(key, this.#declaration(key));
+      const undeclared = [...this.#named].filter((key) => !declarations.has(key));
+      if (undeclared.length === 0) break;
+      for (const key of undeclared) declarations.set(key, this.#declaration(key));
     }
-    return [...done].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, declaration]) => declaration);
+    return [...declarations].sort(([left], [other]) => (left < other ? -1 : 1)).map(([, declaration]) => declaration);
   }
 
   #declaration(key: TypeKey): Declaration {
     const versions = this.#known.definitionsOf(key);
     const scopes = scopesOf(versions.map(({ definition }) => parametersOf(definition)));
-    const bodies = versions.map((version, at) => this.#body(version, scopes[at] ?? outside));
+    const bodies = versions.map((version, index) => this.#body(version, scopes[index] ?? emptyScope));
     const { namespaces, name } = this.#places.of(key);
-    const parameters = [...(scopes[0] ?? outside).values()];
-    const applied = parameters.length === 0 ? '' : `<${parameters.join(', ')}>`;
-    return { namespaces, name, text: `type ${name}${applied} =${anyOf([...new Set(bodies)])};` };
+    const parameters = [...(scopes[0] ?? emptyScope).values()];
+    const argumentList = parameters.length === 0 ? '' : `<${parameters.join(', ')}>`;
+    return { namespaces, name, text: `type ${name}${argumentList} =${unionOfBodies([...new Set(bodies)])};` };
   }
 
-  #body({ definition, lasting }: TypeVersion, scope: Scope): string {
+  #body({ definition, lasting: lastingCount }: TypeVersion, scope: Scope): string {
     if (definition.kind === 'enum') return union(definition.cases.map(literalText));
-    const written = partsOf(definition).map(({ name, type }) => ({ name, type, text: this.#text(type, scope) }));
-    if (definition.kind === 'record') return recordText(written, lasting, scope);
-    const cases = written.map(({ name, text }) => `{ readonly tag: ${literalText(name)}; readonly value: ${text} }`);
-    return cases.length === 0 ? 'never' : cases.map((each) => `\n  | ${each}`).join('');
+    const fields = membersOf(definition).map(({ name, type }) => ({ name, type, text: this.#text(type, scope) }));
+    if (definition.kind === 'record') return recordText(fields, lastingCount, scope);
+    const caseTexts = fields.map(({ name, text }) => `{ readonly tag: ${literalText(name)}; readonly value: ${text} }`);
+    return caseTexts.length === 0 ? 'never' : caseTexts.map((caseText) => `\n  | ${caseText}`).join('');
   }
 
   #text(type: DamlType, scope: Scope): string {
@@ -99,29 +99,30 @@ export class PayloadTypes {
   }
 
   #optional(type: Extract<DamlType, { of: DamlType }>, scope: Scope): string {
-    return type.of.kind === 'optional' ? this.#nested(type, scope) : orNull(this.#text(type.of, scope));
+    return type.of.kind === 'optional' ? this.#nested(type, scope) : withNull(this.#text(type.of, scope));
   }
 
   /** The type of nested Optionals: an array of at most one value at each level. */
-  #nested({ of }: { readonly of: DamlType }, scope: Scope): string {
-    const inside = of.kind === 'optional' ? this.#nested(of, scope) : this.#text(of, scope);
-    return `readonly [] | readonly [${inside}]`;
+  #nested({ of: wrappedType }: { readonly of: DamlType }, scope: Scope): string {
+    const innerText =
+      wrappedType.kind === 'optional' ? this.#nested(wrappedType, scope) : this.#text(wrappedType, scope);
+    return `readonly [] | readonly [${innerText}]`;
   }
 
   /**
    * The type of a contract id, with the type of its content: the payload for a template. Interfaces are not data types.
    */
-  #contractId(of: DamlType, scope: Scope): string {
-    const inside = this.#text(of, scope);
-    return inside === 'unknown' ? 'daml.ContractId' : `daml.ContractId<${inside}>`;
+  #contractId(contractType: DamlType, scope: Scope): string {
+    const innerText = this.#text(contractType, scope);
+    return innerText === 'unknown' ? 'daml.ContractId' : `daml.ContractId<${innerText}>`;
   }
 
   #reference(type: NamedType, scope: Scope): string {
     const key = this.#known.keyOf(type.name);
     if (key === undefined) return 'unknown';
     this.#named.add(key);
-    const applied = type.arguments.map((each) => this.#text(each, scope));
-    return `${this.#places.path(key)}${applied.length === 0 ? '' : `<${applied.join(', ')}>`}`;
+    const argumentTexts = type.arguments.map((argument) => this.#text(argument, scope));
+    return `${this.#places.path(key)}${argumentTexts.length === 0 ? '' : `<${argumentTexts.join(', ')}>`}`;
   }
 }
 
@@ -131,9 +132,9 @@ export class PayloadTypes {
  */
 function scopesOf(versions: readonly (readonly string[])[]): readonly Scope[] {
   const [first = []] = versions;
-  const identifiers = identifiersOf(first, capital);
+  const identifiers = identifiersOf(first, capitalize);
   const names = first.map((name) => identifiers.get(name));
-  return versions.map((parameters) => new Map(parameters.map((name, at) => [name, names[at] ?? 'unknown'])));
+  return versions.map((parameters) => new Map(parameters.map((name, index) => [name, names[index] ?? 'unknown'])));
 }
 
 function union(texts: readonly string[]): string {
@@ -141,11 +142,11 @@ function union(texts: readonly string[]): string {
 }
 
 /** The text of a union. Each member follows ` ` or ` | `, and cases of a variant are on lines of their own. */
-function anyOf(bodies: readonly string[]): string {
-  return bodies.map((body, at) => (body.startsWith('\n') ? body : `${at === 0 ? '' : ' |'} ${body}`)).join('');
+function unionOfBodies(bodies: readonly string[]): string {
+  return bodies.map((body, index) => (body.startsWith('\n') ? body : `${index === 0 ? '' : ' |'} ${body}`)).join('');
 }
 
-function orNull(text: string): string {
+function withNull(text: string): string {
   return text === 'unknown' || text === 'daml.Json' ? text : `${text} | null`;
 }
 

@@ -6,35 +6,35 @@
 import type { DamlField, DamlType } from '../daml/package-model.ts';
 import { keyText } from './identifiers.ts';
 
-export interface WrittenField extends DamlField {
+export interface FieldWithText extends DamlField {
   /** Type of the field in TypeScript. */
   readonly text: string;
 }
 
 /** When a field can be omitted: undefined means never; otherwise if all of these type parameters are Optionals. */
-type MayLack = readonly string[] | undefined;
+type OptionalParameters = readonly string[] | undefined;
 
 /**
- * @param lasting number of fields that exist in every version that this one upgrades; later fields can be missing
+ * @param lastingCount number of fields that exist in every version that this one upgrades; later fields can be missing
  * regardless of their type
  * @param parameters TypeScript names of the parameters, by their names in Daml
  */
 export function recordText(
-  fields: readonly WrittenField[],
-  lasting: number,
+  fields: readonly FieldWithText[],
+  lastingCount: number,
   parameters: ReadonlyMap<string, string>,
 ): string {
   if (fields.length === 0) return 'daml.Unit';
-  const lacking = lackingOf(
-    fields.slice(0, lasting).map(({ type }) => type),
+  const optionalParameters = optionalParametersOf(
+    fields.slice(0, lastingCount).map(({ type }) => type),
     parameters,
   );
   const blocks = new Map<string, string[]>();
-  for (const [at, { name, text }] of fields.entries()) {
-    const mayLack = at < lasting ? lacking[at] : [];
-    const types = (mayLack ?? []).join(', ');
+  for (const [index, { name, text }] of fields.entries()) {
+    const parameterNames = index < lastingCount ? optionalParameters[index] : [];
+    const types = (parameterNames ?? []).join(', ');
     const block = blocks.get(types) ?? [];
-    blocks.set(types, [...block, `readonly ${keyText(name)}${mayLack?.length === 0 ? '?' : ''}: ${text};`]);
+    blocks.set(types, [...block, `readonly ${keyText(name)}${parameterNames?.length === 0 ? '?' : ''}: ${text};`]);
   }
   return [...blocks]
     .map(([types, lines]) => {
@@ -48,15 +48,18 @@ export function recordText(
  * For each field, when it can be omitted. Searches backward from the last field to one that is always written. None of
  * an Optional in an Optional is always written, as `[]`.
  */
-function lackingOf(types: readonly DamlType[], parameters: ReadonlyMap<string, string>): readonly MayLack[] {
-  const found: MayLack[] = types.map(() => undefined);
-  let needed: readonly string[] = [];
-  for (let at = types.length - 1; at >= 0; at -= 1) {
-    const type = types[at];
+function optionalParametersOf(
+  types: readonly DamlType[],
+  parameters: ReadonlyMap<string, string>,
+): readonly OptionalParameters[] {
+  const results: OptionalParameters[] = types.map(() => undefined);
+  let requiredNames: readonly string[] = [];
+  for (let index = types.length - 1; index >= 0; index -= 1) {
+    const type = types[index];
     const parameter = type?.kind === 'variable' ? parameters.get(type.name) : undefined;
-    if (parameter !== undefined) needed = [...new Set([parameter, ...needed])];
+    if (parameter !== undefined) requiredNames = [...new Set([parameter, ...requiredNames])];
     else if (type?.kind !== 'optional' || type.of.kind === 'optional') break;
-    found[at] = needed;
+    results[index] = requiredNames;
   }
-  return found;
+  return results;
 }

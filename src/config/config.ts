@@ -6,7 +6,7 @@
 import { totalmem } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
 import { accessConfig, type AccessConfig } from './option-access.ts';
-import { gatherOptions, noFlags, type OptionFlags, type OptionSource, type Origin } from './option-sources.ts';
+import { readOptions, emptyFlags, type OptionFlags, type OptionSource, type Origin } from './option-sources.ts';
 import { optionList, options, type Values } from './option-table.ts';
 import type { Option } from './option.ts';
 
@@ -46,8 +46,8 @@ export interface DescribedOption {
  * @param flags options of the command line
  * @throws IndexerError CONFIGURATION_INVALID (exit 78), whose message has one line per problem
  */
-export function loadConfig(env: NodeJS.ProcessEnv, flags: OptionFlags = noFlags): Config {
-  const source = gatherOptions(env, flags);
+export function loadConfig(env: NodeJS.ProcessEnv, flags: OptionFlags = emptyFlags): Config {
+  const source = readOptions(env, flags);
   const config = {
     ledger: ledgerConfig(source),
     database: databaseConfig(source),
@@ -61,24 +61,24 @@ export function loadConfig(env: NodeJS.ProcessEnv, flags: OptionFlags = noFlags)
 }
 
 /** The options as text, with the origin of each value. Throws like {@link loadConfig}. */
-export function describeConfig(env: NodeJS.ProcessEnv, flags: OptionFlags = noFlags): readonly DescribedOption[] {
-  const source = gatherOptions(env, flags);
-  const described = optionList.map((option) => {
+export function describeConfig(env: NodeJS.ProcessEnv, flags: OptionFlags = emptyFlags): readonly DescribedOption[] {
+  const source = readOptions(env, flags);
+  const describedOptions = optionList.map((option) => {
     source.read(option);
     return { name: option.name, env: option.env, ...source.describe(option) };
   });
   accessConfig(source);
   source.refuseProblems();
-  return described;
+  return describedOptions;
 }
 
 /** The option table as markdown. */
 export function configMarkdown(): string {
   const rows = optionList.map((option) => {
     const flag = option.secret === 'value' ? 'none' : `\`--${option.name}\``;
-    const initial = (option.default ?? '') === '' ? option.unset : `\`${option.default}\``;
+    const defaultText = (option.default ?? '') === '' ? option.unset : `\`${option.default}\``;
     const file = option.fileVariant ? ` Or \`${option.env}_FILE\`: a file that holds it.` : '';
-    return `| \`${option.env}\` | ${flag} | ${initial} | ${option.doc}${file} |`;
+    return `| \`${option.env}\` | ${flag} | ${defaultText} | ${option.doc}${file} |`;
   });
   return ['| Environment variable | Flag | Default | Meaning |', '| --- | --- | --- | --- |', ...rows].join('\n');
 }
@@ -106,9 +106,9 @@ function valuesOf<Section extends Readonly<Record<string, Option<unknown>>>>(
 const mebibyte = 1024 ** 2;
 const largestFrame = 256 * mebibyte;
 /** Memory and heap that the process uses without any frame, bytes. */
-const withoutFrames = { memory: 100 * mebibyte, heap: 64 * mebibyte };
+const overheadBytes = { memory: 100 * mebibyte, heap: 64 * mebibyte };
 /** Measured bytes of memory and heap per byte of a frame: docs/decisions/README.md. */
-const perByte = { memory: 6, heap: 3 };
+const bytesPerFrameByte = { memory: 6, heap: 3 };
 
 /** Memory limits of a process, in bytes. */
 export interface Memory {
@@ -127,10 +127,10 @@ export function memoryOfProcess(): Memory {
 
 /** The frame limit in bytes, rounded down to MiB, from 1 MiB to 256 MiB. */
 export function frameLimitFor({ memory, heap }: Memory): number {
-  const fits = Math.min(
-    (memory - withoutFrames.memory) / perByte.memory,
-    (heap - withoutFrames.heap) / perByte.heap,
+  const limitBytes = Math.min(
+    (memory - overheadBytes.memory) / bytesPerFrameByte.memory,
+    (heap - overheadBytes.heap) / bytesPerFrameByte.heap,
     largestFrame,
   );
-  return Math.max(1, Math.floor(fits / mebibyte)) * mebibyte;
+  return Math.max(1, Math.floor(limitBytes / mebibyte)) * mebibyte;
 }

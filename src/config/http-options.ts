@@ -1,5 +1,5 @@
 /** Options of the HTTP endpoints. */
-import { indexer, integer, listOf, matching, withDefault } from './option.ts';
+import { indexer, integer, listType, patternType, withDefault } from './option.ts';
 
 export const httpOptions = {
   httpHost: withDefault(
@@ -7,7 +7,7 @@ export const httpOptions = {
       'INDEXER_HTTP_HOST',
       'Address to listen on for pages, `/metrics`, `/livez`, `/readyz`, `/status`, `/wait` and `/changes`.',
     ),
-    matching('host', /^[A-Za-z0-9_.:-]+$/, 'a host name or an address'),
+    patternType('host', /^[A-Za-z0-9_.:-]+$/, 'a host name or an address'),
     '127.0.0.1',
   ),
   httpAllowedHosts: withDefault(
@@ -18,8 +18,12 @@ export const httpOptions = {
         unset: 'none',
       },
     ),
-    listOf(
-      matching('name', /^[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?$/, 'host names without ports, separated by commas'),
+    listType(
+      patternType(
+        'name',
+        /^[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?$/,
+        'host names without ports, separated by commas',
+      ),
     ),
     '',
   ),
@@ -34,8 +38,8 @@ export const httpOptions = {
       'Web origins that may read `/changes` and `/wait` in a browser, as `https://app.example`, separated by commas.',
       { unset: 'none' },
     ),
-    listOf(
-      matching(
+    listType(
+      patternType(
         'origin',
         /^https?:\/\/[a-z0-9.-]+(:[0-9]{1,5})?$/,
         'origins in lower case, without a path, separated by commas',

@@ -6,8 +6,8 @@ import {
   identifierOr,
   ledger,
   ledgerUrl,
-  listOf,
-  matching,
+  listType,
+  patternType,
   optional,
   providerUrl,
   size,
@@ -18,7 +18,7 @@ import {
 import { presetNames } from './interface-presets.ts';
 import { partyId } from './party-id.ts';
 
-const party = matching(
+const party = patternType(
   'party',
   partyId,
   'complete party ids, hint and fingerprint, such as alice::1220ab…, separated by commas',
@@ -37,7 +37,7 @@ export const ledgerOptions = {
   ),
   token: optional(
     ledger('LEDGER_TOKEN', 'Access token for the life of the process. Not accepted as a flag.', { secret: 'value' }),
-    matching('text', /^(?![./~])[\x21-\x7e]+$/, 'a token without blanks or line breaks'),
+    patternType('text', /^(?![./~])[\x21-\x7e]+$/, 'a token without blanks or line breaks'),
   ),
   tokenFile: optional(
     ledger(
@@ -58,14 +58,14 @@ export const ledgerOptions = {
     ledger('LEDGER_PARTIES', 'Parties to index, separated by commas.', {
       unset: 'all parties that the token may read',
     }),
-    listOf(party),
+    listType(party),
     '',
   ),
   templates: withDefault(
     ledger('LEDGER_TEMPLATES', 'Templates to index, as `#package-name:Module:Entity`, separated by commas.', {
       unset: 'all templates',
     }),
-    listOf(identifier),
+    listType(identifier),
     '',
   ),
   wantedInterfaces: withDefault(
@@ -74,7 +74,7 @@ export const ledgerOptions = {
       'Interfaces whose views are stored, as `#package-name:Module:Entity`, separated by commas. `tokens` selects the interfaces of the token standard.',
       { unset: 'none' },
     ),
-    listOf(identifierOr(presetNames)),
+    listType(identifierOr(presetNames)),
     '',
   ),
   createdEventBlobs: withDefault(
@@ -136,14 +136,14 @@ export const oauthOptions = {
   ),
   clientId: optional(
     ledger('LEDGER_OAUTH_CLIENT_ID', 'OAuth client id. Cannot be combined with `LEDGER_TOKEN` or `LEDGER_TOKEN_FILE`.'),
-    matching('text', /^[\x20-\x7e]+$/, 'a client id of printable characters'),
+    patternType('text', /^[\x20-\x7e]+$/, 'a client id of printable characters'),
   ),
   clientSecret: optional(
     ledger('LEDGER_OAUTH_CLIENT_SECRET', 'OAuth client secret. Not accepted as a flag.', {
       secret: 'value',
       fileVariant: true,
     }),
-    matching('text', /^[\x20-\x7e]+$/, 'a client secret of printable characters'),
+    patternType('text', /^[\x20-\x7e]+$/, 'a client secret of printable characters'),
   ),
   clientKeyFile: optional(
     ledger(
@@ -157,12 +157,16 @@ export const oauthOptions = {
       'LEDGER_OAUTH_CLIENT_KEY_ID',
       'Key id (`kid`) to send with the signature, if the provider needs one; a JWK names its own.',
     ),
-    matching('text', /^[\x20-\x7e]+$/, 'a key id of printable characters'),
+    patternType('text', /^[\x20-\x7e]+$/, 'a key id of printable characters'),
   ),
   audience: optional(ledger('LEDGER_OAUTH_AUDIENCE', 'Audience to request, if the participant checks one.'), text),
   scope: withDefault(
     ledger('LEDGER_OAUTH_SCOPE', 'Scopes to request, separated by blanks, or `none`.'),
-    matching('text', /^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/, 'scopes separated by single blanks'),
+    patternType(
+      'text',
+      /^[\x21\x23-\x5b\x5d-\x7e]+(?: [\x21\x23-\x5b\x5d-\x7e]+)*$/,
+      'scopes separated by single blanks',
+    ),
     'daml_ledger_api',
   ),
   caFile: optional(

@@ -3,7 +3,7 @@
  * which may contain a secret.
  */
 
-interface Mistake {
+interface LikelyMistake {
   readonly option: RegExp;
   readonly text: RegExp;
   /** Text after "…, got X: ". */
@@ -11,7 +11,7 @@ interface Mistake {
 }
 
 /** In order of precedence: the first match is reported. */
-const mistakes: readonly Mistake[] = [
+const likelyMistakes: readonly LikelyMistake[] = [
   { option: /./, text: /^(["']).*\1$/s, meant: 'remove the quotes; an env file does not need them' },
   { option: /./, text: /^[\s,]*,[\s,]*$/, meant: 'the variables that the list is composed of may be unset' },
   { option: /^LEDGER_URL$/, text: /^postgres(?:ql)?:/i, meant: 'a Postgres address belongs to DATABASE_URL' },
@@ -59,6 +59,6 @@ const mistakes: readonly Mistake[] = [
  * The hint for a value, as the end of a sentence; undefined if no common mistake is recognized.
  * @param env name of the variable
  */
-export function meantBy(env: string, text: string): string | undefined {
-  return mistakes.find((mistake) => mistake.option.test(env) && mistake.text.test(text))?.meant;
+export function mistakeHint(env: string, text: string): string | undefined {
+  return likelyMistakes.find((candidate) => candidate.option.test(env) && candidate.text.test(text))?.meant;
 }

@@ -12,7 +12,7 @@ export function isLoopback(hostname: string): boolean {
 }
 
 /** Whether data sent to the URL can be read on the network: plain http or ws to another machine. */
-export function travelsInClear(url: string): boolean {
+export function isPlaintextRemote(url: string): boolean {
   const { protocol, hostname } = new URL(url);
   return protocol !== 'https:' && protocol !== 'wss:' && !isLoopback(hostname);
 }

@@ -1,5 +1,5 @@
 /** Reads the options for tokens, OAuth client and certificates, and rejects combinations that exclude each other. */
-import { travelsInClear } from './loopback.ts';
+import { isPlaintextRemote } from './loopback.ts';
 import type { OptionSource } from './option-sources.ts';
 import { options } from './option-table.ts';
 
@@ -121,7 +121,7 @@ function refuseEndpoint(source: OptionSource, issuer: string | undefined, tokenU
     source.refuse('LEDGER_OAUTH_TOKEN_URL: cannot be combined with LEDGER_OAUTH_ISSUER, which names its own endpoint');
   }
   const url = issuer ?? tokenUrl;
-  if (url === undefined || source.read(options.ledger.insecure) || !travelsInClear(url)) return;
+  if (url === undefined || source.read(options.ledger.insecure) || !isPlaintextRemote(url)) return;
   const name = issuer === undefined ? 'LEDGER_OAUTH_TOKEN_URL' : 'LEDGER_OAUTH_ISSUER';
   source.refuse(`${name}: expected https, because the client credentials are sent to ${new URL(url).host}`);
 }

@@ -4,9 +4,9 @@
  * secrets masked.
  */
 import { IndexerError } from '../errors/indexer-error.ts';
-import { didYouMean, nearly } from '../errors/nearest-names.ts';
-import { holdsPrivateKey, readSmallFileSync, smallFileExpected, unusableKind, whyUnreadable } from './small-file.ts';
-import { meantBy } from './likely-mistakes.ts';
+import { suggestionText, nearestWithinTwo } from '../errors/nearest-names.ts';
+import { holdsPrivateKey, readSmallFileSync, smallFileExpected, unusableKind, unreadableReason } from './small-file.ts';
+import { mistakeHint } from './likely-mistakes.ts';
 import { optionList } from './option-table.ts';
 import type { Option } from './option.ts';
 import { maskAddress, maskUrl } from './url-secrets.ts';
@@ -40,45 +40,48 @@ export interface OptionFlags {
 }
 
 /** A command line without options. */
-export const noFlags: OptionFlags = { values: new Map(), problems: [] };
+export const emptyFlags: OptionFlags = { values: new Map(), problems: [] };
 
 /** Reads every flag and variable once. Throws nothing before `refuseProblems`. */
-export function gatherOptions(env: NodeJS.ProcessEnv, flags: OptionFlags): OptionSource {
+export function readOptions(env: NodeJS.ProcessEnv, flags: OptionFlags): OptionSource {
   // A set, because an option may be read several times and would report its problem each time.
   const problems = new Set([...flags.problems, ...unknownVariables(env)]);
   const settings = new Map<string, OptionValue>();
   for (const option of optionList) {
-    const found = lookUp(option, flags.values, env, problems);
-    if (found !== undefined) settings.set(option.name, found);
+    const setting = findSetting(option, flags.values, env, problems);
+    if (setting !== undefined) settings.set(option.name, setting);
   }
   return {
     read: (option) => {
-      const found = settings.get(option.name);
-      if (found === undefined) return option.fallback;
-      const parsed = option.check(found.text);
+      const setting = settings.get(option.name);
+      if (setting === undefined) return option.fallback;
+      const parsed = option.check(setting.text);
       if ('value' in parsed) return parsed.value;
-      const meant = meantBy(option.env, found.text);
+      const hint = mistakeHint(option.env, setting.text);
       problems.add(
-        `${sourceName(option, found.origin)}: expected ${parsed.expected}, got ${quoted(option, found.text)}` +
-          (meant === undefined ? '' : `: ${meant}`),
+        `${sourceName(option, setting.origin)}: expected ${parsed.expected}, got ${quoteValue(option, setting.text)}` +
+          (hint === undefined ? '' : `: ${hint}`),
       );
       return option.fallback;
     },
     fileOf: (option) => (settings.get(option.name)?.origin === 'file' ? env[`${option.env}_FILE`] : undefined),
     describe: (option) => {
-      const found = settings.get(option.name) ?? { text: option.default ?? '', origin: 'default' };
-      return { value: found.text === '' ? `(${option.unset})` : masked(option, found.text), origin: found.origin };
+      const setting = settings.get(option.name) ?? { text: option.default ?? '', origin: 'default' };
+      return {
+        value: setting.text === '' ? `(${option.unset})` : masked(option, setting.text),
+        origin: setting.origin,
+      };
     },
     refuse: (problem) => {
       problems.add(problem);
     },
     refuseProblems: () => {
-      if (problems.size > 0) throw invalid([...problems]);
+      if (problems.size > 0) throw invalidConfigurationError([...problems]);
     },
   };
 }
 
-function lookUp(
+function findSetting(
   option: Option<unknown>,
   flags: ReadonlyMap<string, string>,
   env: NodeJS.ProcessEnv,
@@ -97,17 +100,17 @@ function readSecret(name: string, file: string, problems: Set<string>): OptionVa
   try {
     return { text: readSmallFileSync(file).trim(), origin: 'file' };
   } catch (error) {
-    const expected = unusableKind(file) === undefined ? 'a readable file' : smallFileExpected;
-    problems.add(`${name}: expected ${expected}, got "${file}" (${whyUnreadable(error)})`);
+    const expectation = unusableKind(file) === undefined ? 'a readable file' : smallFileExpected;
+    problems.add(`${name}: expected ${expectation}, got "${file}" (${unreadableReason(error)})`);
     return undefined;
   }
 }
 
-const knownVariables = new Set(
+const variableNames = new Set(
   optionList.flatMap((option) => (option.fileVariant ? [option.env, `${option.env}_FILE`] : [option.env])),
 );
 /** Variables of docker-compose.yml and of tests. They may be set in the shell that runs the program. */
-const tolerated = new Set([
+const ignoredVariables = new Set([
   'LEDGER_DARS',
   'INDEXER_PORT',
   'INDEXER_STOP_GRACE',
@@ -122,23 +125,23 @@ const serviceLink = /_(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT_\d+_(?:TCP|UDP|
 function unknownVariables(env: NodeJS.ProcessEnv): string[] {
   const problems: string[] = [];
   for (const [name, value] of Object.entries(env)) {
-    if (name.startsWith('POSTGRES_') && !knownVariables.has(name)) {
+    if (name.startsWith('POSTGRES_') && !variableNames.has(name)) {
       // Other programs, e.g. Postgres images, also read variables with such names. So only a misspelling of a known
       // variable is rejected.
-      const meant = nearly(name, knownVariables);
-      if (meant !== undefined) problems.push(`${name}: no such variable; did you mean ${meant}?`);
+      const suggestion = nearestWithinTwo(name, variableNames);
+      if (suggestion !== undefined) problems.push(`${name}: no such variable; did you mean ${suggestion}?`);
     }
-    if (!/^(?:LEDGER|INDEXER)_/.test(name) || knownVariables.has(name) || tolerated.has(name)) continue;
+    if (!/^(?:LEDGER|INDEXER)_/.test(name) || variableNames.has(name) || ignoredVariables.has(name)) continue;
     if (serviceLink.test(name) || (name.endsWith('_PORT') && /^(?:tcp|udp|sctp):\/\//.test(value ?? ''))) continue;
-    problems.push(`${name}: no such variable${meantVariable(name)}`);
+    problems.push(`${name}: no such variable${suggestVariable(name)}`);
   }
   return problems;
 }
 
 /** The variable name without an additional prefix, if that is a known variable. */
-function meantVariable(name: string): string {
-  const bare = name.replace(/^(?:LEDGER|INDEXER)_/, '');
-  return knownVariables.has(bare) ? `; did you mean ${bare}?` : didYouMean(name, knownVariables);
+function suggestVariable(name: string): string {
+  const shortName = name.replace(/^(?:LEDGER|INDEXER)_/, '');
+  return variableNames.has(shortName) ? `; did you mean ${shortName}?` : suggestionText(name, variableNames);
 }
 
 function sourceName(option: Option<unknown>, origin: Origin): string {
@@ -152,18 +155,18 @@ function masked(option: Option<unknown>, text: string): string {
   return option.type === 'URL' ? maskAddress(text) : text;
 }
 
-function quoted(option: Option<unknown>, text: string): string {
+function quoteValue(option: Option<unknown>, text: string): string {
   if (option.secret !== 'no' || holdsPrivateKey(text))
     return 'a different value (not printed, it may contain a secret)';
   // An address with credentials or a query is rejected. The message of the rejection must not write them to a log.
-  const visible = option.type === 'URL' ? maskAddress(text) : text.replaceAll(/:\/\/\S*@/g, '://***@');
-  return `"${visible.length > 200 ? `${visible.slice(0, 200)}…` : visible}"`;
+  const visibleText = option.type === 'URL' ? maskAddress(text) : text.replaceAll(/:\/\/\S*@/g, '://***@');
+  return `"${visibleText.length > 200 ? `${visibleText.slice(0, 200)}…` : visibleText}"`;
 }
 
-function invalid(problems: readonly string[]): IndexerError {
-  const lead =
+function invalidConfigurationError(problems: readonly string[]): IndexerError {
+  const heading =
     problems.length === 1 ? 'the configuration is invalid' : `the configuration has ${problems.length} problems`;
-  return new IndexerError([`${lead}:`, ...problems.map((problem) => `  ${problem}`)].join('\n'), {
+  return new IndexerError([`${heading}:`, ...problems.map((problem) => `  ${problem}`)].join('\n'), {
     code: 'CONFIGURATION_INVALID',
     remedy: 'correct the listed values; `ledger-indexer config --markdown` lists every option',
     facts: { problems: problems.length },

@@ -13,10 +13,10 @@ import {
   endPoint,
   indexer,
   integer,
-  matching,
+  patternType,
   optional,
   size,
-  startPoint,
+  startType,
   text,
   withDefault,
   type Option,
@@ -25,7 +25,7 @@ import { ledgerOptions, oauthOptions } from './ledger-options.ts';
 import { demoOptions } from './demo-options.ts';
 import { webhookOptions } from './webhook-options.ts';
 
-const schemaName = matching(
+const schemaName = patternType(
   'identifier',
   /^(?!pg_)[a-z_][a-z0-9_]{0,47}$/,
   'a lower-case identifier of at most 48 characters',
@@ -203,7 +203,7 @@ const indexerOptions = {
       'INDEXER_START',
       'Where an empty database starts: `seed` (active contracts), `genesis`, `oldest` (first offset that is not pruned), or an offset.',
     ),
-    startPoint,
+    startType,
     'seed',
   ),
   stopAt: optional(
@@ -247,7 +247,11 @@ const indexerOptions = {
         unset: '`explain` prints the trace id',
       },
     ),
-    matching('URL', /^https?:\/\/[^\s@]*\{trace_id\}[^\s@]*$/, 'an http:// or https:// address with {trace_id} in it'),
+    patternType(
+      'URL',
+      /^https?:\/\/[^\s@]*\{trace_id\}[^\s@]*$/,
+      'an http:// or https:// address with {trace_id} in it',
+    ),
   ),
   dataDir: withDefault(
     indexer('INDEXER_DATA_DIR', 'Folder of the embedded Postgres and the sandbox.'),

@@ -8,12 +8,12 @@ import { holdsPrivateKey, smallFileExpected, unusableKind } from './small-file.t
 import { unusableUrlFile } from './url-files.ts';
 
 /** The parsed value, or the text after "expected …". */
-export type Parsed<T> = { readonly value: T } | { readonly expected: string };
+export type ParseResult<T> = { readonly value: T } | { readonly expected: string };
 
 export interface OptionType<T> {
   /** Name in the documentation, e.g. `integer`, `duration`. */
   readonly label: string;
-  parse(text: string): Parsed<T>;
+  parse(text: string): ParseResult<T>;
 }
 
 export const text: OptionType<string> = { label: 'text', parse: (input) => ({ value: input }) };
@@ -33,17 +33,17 @@ export const smallFile: OptionType<string> = {
 
 /** Integers from `min` to `max`, both inclusive, in decimal notation. */
 export function integer(min: number, max: number): OptionType<number> {
-  const expected = `an integer between ${min} and ${max}`;
+  const expectation = `an integer between ${min} and ${max}`;
   return {
     label: 'integer',
     parse: (input) => {
       const value = /^-?\d{1,16}$/.test(input) ? Number(input) : Number.NaN;
-      return value >= min && value <= max ? { value } : { expected };
+      return value >= min && value <= max ? { value } : { expected: expectation };
     },
   };
 }
 
-const truths = new Map([
+const booleans = new Map([
   ['true', true],
   ['1', true],
   ['yes', true],
@@ -57,7 +57,7 @@ const truths = new Map([
 export const boolean: OptionType<boolean> = {
   label: 'boolean',
   parse: (input) => {
-    const value = truths.get(input.toLowerCase());
+    const value = booleans.get(input.toLowerCase());
     return value === undefined ? { expected: 'true or false' } : { value };
   },
 };
@@ -86,8 +86,13 @@ const milliseconds = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
 /** Durations such as `500ms`, `30s`, `5m`, `1h`; the value is in milliseconds. */
 export function duration(minText: string, maxText: string): OptionType<number> {
-  const any = quantity('duration', milliseconds, ['0ms', 0, 'any', Number.MAX_SAFE_INTEGER]);
-  return quantity('duration', milliseconds, [minText, constant(any, minText), maxText, constant(any, maxText)]);
+  const anyDuration = quantity('duration', milliseconds, ['0ms', 0, 'any', Number.MAX_SAFE_INTEGER]);
+  return quantity('duration', milliseconds, [
+    minText,
+    constant(anyDuration, minText),
+    maxText,
+    constant(anyDuration, maxText),
+  ]);
 }
 
 const ages = { m: 1, h: 60, d: 1440, w: 10_080 };
@@ -95,8 +100,8 @@ const msOfMinute = 60_000;
 
 /** Ages such as `12h`, `90d`, `6w`; the value is in milliseconds. */
 export function age(minText: string, maxText: string): OptionType<number> {
-  const any = quantity('age', ages, ['0m', 0, 'any', Number.MAX_SAFE_INTEGER]);
-  const minutes = quantity('age', ages, [minText, constant(any, minText), maxText, constant(any, maxText)]);
+  const anyAge = quantity('age', ages, ['0m', 0, 'any', Number.MAX_SAFE_INTEGER]);
+  const minutes = quantity('age', ages, [minText, constant(anyAge, minText), maxText, constant(anyAge, maxText)]);
   return {
     label: minutes.label,
     parse: (input) => {
@@ -110,8 +115,8 @@ const bytes = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 };
 
 /** Sizes such as `64KiB`, `8MiB`; the value is in bytes. */
 export function size(minText: string, maxText: string): OptionType<number> {
-  const any = quantity('size', bytes, ['0B', 0, 'any', Number.MAX_SAFE_INTEGER]);
-  return quantity('size', bytes, [minText, constant(any, minText), maxText, constant(any, maxText)]);
+  const anySize = quantity('size', bytes, ['0B', 0, 'any', Number.MAX_SAFE_INTEGER]);
+  return quantity('size', bytes, [minText, constant(anySize, minText), maxText, constant(anySize, maxText)]);
 }
 
 const volumes = { ...bytes, TiB: 1024 ** 4, MB: 1e6, GB: 1e9, TB: 1e12 };
@@ -120,43 +125,43 @@ const volumes = { ...bytes, TiB: 1024 ** 4, MB: 1e6, GB: 1e9, TB: 1e12 };
 export const volume = quantity('size', volumes, ['0B', 0, '8191TiB', Number.MAX_SAFE_INTEGER]);
 
 /** Exactly one of the given words. */
-export function choice<const T extends string>(words: readonly T[]): OptionType<T> {
+export function choice<const T extends string>(choices: readonly T[]): OptionType<T> {
   return {
-    label: words.join(', '),
+    label: choices.join(', '),
     parse: (input) => {
-      const value = words.find((word) => word === input);
-      return value === undefined ? { expected: `one of ${words.join(', ')}` } : { value };
+      const value = choices.find((candidate) => candidate === input);
+      return value === undefined ? { expected: `one of ${choices.join(', ')}` } : { value };
     },
   };
 }
 
-/** Text that matches `shape`. @param expected text after "expected …" */
-export function matching(label: string, shape: RegExp, expected: string): OptionType<string> {
-  return { label, parse: (input) => (shape.test(input) ? { value: input } : { expected }) };
+/** Text that matches `shape`. @param expectation text after "expected …" */
+export function patternType(label: string, shape: RegExp, expectation: string): OptionType<string> {
+  return { label, parse: (input) => (shape.test(input) ? { value: input } : { expected: expectation }) };
 }
 
 /** Comma-separated items. Spaces around an item are removed, and so are duplicates. */
-export function listOf(item: OptionType<string>): OptionType<readonly string[]> {
+export function listType(item: OptionType<string>): OptionType<readonly string[]> {
   return {
     label: 'list',
     parse: (input) => {
-      const found = new Set<string>();
-      for (const part of input.split(',').map((piece) => piece.trim())) {
-        if (part === '') continue;
-        const parsed = item.parse(part);
+      const entries = new Set<string>();
+      for (const entry of input.split(',').map((rawEntry) => rawEntry.trim())) {
+        if (entry === '') continue;
+        const parsed = item.parse(entry);
         if ('expected' in parsed) return parsed;
-        found.add(parsed.value);
+        entries.add(parsed.value);
       }
       // If "$A,$B" were allowed with both unset, it would mean an empty list, which selects everything.
-      if (found.size === 0 && input.trim() !== '')
+      if (entries.size === 0 && input.trim() !== '')
         return { expected: 'at least one entry between the commas, or an empty value' };
-      return { value: [...found] };
+      return { value: [...entries] };
     },
   };
 }
 
 /** Where the history of an empty database starts: a word, or an offset. */
-export const startPoint: OptionType<'seed' | 'genesis' | 'oldest' | number> = {
+export const startType: OptionType<'seed' | 'genesis' | 'oldest' | number> = {
   label: 'start',
   parse: (input) => {
     if (input === 'seed' || input === 'genesis' || input === 'oldest') return { value: input };
@@ -179,10 +184,11 @@ export const endPoint: OptionType<'end' | number> = {
 export const ledgerUrl: OptionType<string> = {
   label: 'URL',
   parse: (input) => {
-    const expected = 'an http:// or https:// address without credentials, query or fragment';
-    if (!/^https?:\/\//.test(input) || !URL.canParse(input)) return { expected };
+    const expectation = 'an http:// or https:// address without credentials, query or fragment';
+    if (!/^https?:\/\//.test(input) || !URL.canParse(input)) return { expected: expectation };
     const url = new URL(input);
-    if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') return { expected };
+    if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '')
+      return { expected: expectation };
     if (/\/v2(?:\/|$)/.test(url.pathname)) return { expected: 'the base address, without /v2, which the indexer adds' };
     return { value: `${url.origin}${url.pathname.replace(/\/+$/, '')}` };
   },
@@ -192,26 +198,28 @@ export const ledgerUrl: OptionType<string> = {
 export const providerUrl: OptionType<string> = {
   label: 'URL',
   parse: (input) => {
-    const expected = 'an http:// or https:// address without credentials or fragment';
-    if (!/^https?:\/\//.test(input) || !URL.canParse(input)) return { expected };
+    const expectation = 'an http:// or https:// address without credentials or fragment';
+    if (!/^https?:\/\//.test(input) || !URL.canParse(input)) return { expected: expectation };
     const { username, password, hash } = new URL(input);
-    return username === '' && password === '' && hash === '' ? { value: input } : { expected };
+    return username === '' && password === '' && hash === '' ? { value: input } : { expected: expectation };
   },
 };
 
-const anyDatabaseUrl = matching('URL', /^postgres(?:ql)?:\/\/\S+$/, 'postgres://user:password@host:port/database');
+const anyDatabaseUrl = patternType('URL', /^postgres(?:ql)?:\/\/\S+$/, 'postgres://user:password@host:port/database');
 
 /** A Postgres URL. Its certificate files have to be {@link smallFile}s. */
 export const databaseUrl: OptionType<string> = {
   label: anyDatabaseUrl.label,
   parse: (input) => {
     const parsed = anyDatabaseUrl.parse(input);
-    const unusable = 'value' in parsed ? unusableUrlFile(input) : undefined;
-    return unusable === undefined ? parsed : { expected: `certificates in ${smallFileExpected}, and ${unusable}` };
+    const fileProblem = 'value' in parsed ? unusableUrlFile(input) : undefined;
+    return fileProblem === undefined
+      ? parsed
+      : { expected: `certificates in ${smallFileExpected}, and ${fileProblem}` };
   },
 };
 
-const named = /^#[A-Za-z0-9_-]+:[A-Za-z][\w.$']*:[A-Za-z][\w$']*$/;
+const packageNamePattern = /^#[A-Za-z0-9_-]+:[A-Za-z][\w.$']*:[A-Za-z][\w$']*$/;
 const byPackageId = /^#?[0-9a-f]{64}:/;
 
 /** A template or interface: `#package-name:Module:Entity`. */
@@ -224,18 +232,18 @@ export const identifier: OptionType<string> = {
           '#package-name:Module:Entity (a package id names one version only and would miss contracts of every other version)',
       };
     }
-    return named.test(input) ? { value: input } : { expected: '#package-name:Module:Entity' };
+    return packageNamePattern.test(input) ? { value: input } : { expected: '#package-name:Module:Entity' };
   },
 };
 
 /** An {@link identifier}, or one of `words`. */
-export function identifierOr(words: readonly string[]): OptionType<string> {
+export function identifierOr(choices: readonly string[]): OptionType<string> {
   return {
     label: 'identifier',
     parse: (input) => {
-      if (words.includes(input)) return { value: input };
-      const found = identifier.parse(input);
-      return 'expected' in found ? { expected: `${words.join(', ')}, or ${found.expected}` } : found;
+      if (choices.includes(input)) return { value: input };
+      const parsed = identifier.parse(input);
+      return 'expected' in parsed ? { expected: `${choices.join(', ')}, or ${parsed.expected}` } : parsed;
     },
   };
 }
@@ -274,7 +282,7 @@ export interface Option<T> {
   readonly unset: string;
   /** The value if the option is unset. */
   readonly fallback: T;
-  check(input: string): Parsed<T>;
+  check(input: string): ParseResult<T>;
 }
 
 interface Spec {
@@ -288,20 +296,23 @@ interface Spec {
 
 /** An option without a default. */
 export function optional<T>(spec: Spec, type: OptionType<T>): Option<T | undefined> {
-  return { ...common(spec, type), default: undefined, fallback: undefined, check: (input) => type.parse(input) };
+  return { ...commonFields(spec, type), default: undefined, fallback: undefined, check: (input) => type.parse(input) };
 }
 
 /** An option with a default. @param defaultText the default in the format that an operator would use */
 export function withDefault<T>(spec: Spec, type: OptionType<T>, defaultText: string): Option<T> {
   return {
-    ...common(spec, type),
+    ...commonFields(spec, type),
     default: defaultText,
     fallback: constant(type, defaultText),
     check: (input) => type.parse(input),
   };
 }
 
-function common(spec: Spec, type: { readonly label: string }): Omit<Option<never>, 'default' | 'fallback' | 'check'> {
+function commonFields(
+  spec: Spec,
+  type: { readonly label: string },
+): Omit<Option<never>, 'default' | 'fallback' | 'check'> {
   return {
     name: spec.env
       .replace(/^INDEXER_/, '')
@@ -317,21 +328,21 @@ function common(spec: Spec, type: { readonly label: string }): Omit<Option<never
   };
 }
 
-export const ledger = (env: string, doc: string, more: Partial<Spec> = {}): Spec => ({
+export const ledger = (env: string, doc: string, overrides: Partial<Spec> = {}): Spec => ({
   env,
   doc,
   section: 'ledger',
-  ...more,
+  ...overrides,
 });
-export const database = (env: string, doc: string, more: Partial<Spec> = {}): Spec => ({
+export const database = (env: string, doc: string, overrides: Partial<Spec> = {}): Spec => ({
   env,
   doc,
   section: 'database',
-  ...more,
+  ...overrides,
 });
-export const indexer = (env: string, doc: string, more: Partial<Spec> = {}): Spec => ({
+export const indexer = (env: string, doc: string, overrides: Partial<Spec> = {}): Spec => ({
   env,
   doc,
   section: 'indexer',
-  ...more,
+  ...overrides,
 });

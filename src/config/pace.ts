@@ -3,7 +3,7 @@
 /**
  * Intervals in milliseconds. They are not options; a caller that runs an indexer in its own process may shorten them.
  */
-export interface Pace {
+export interface PollIntervals {
   /** For the ledger end. `INDEXER_LEDGER_TIMEOUT` may require a shorter interval. */
   readonly ledgerEndMs: number;
   /** For the rights of the ledger user, after the ledger rejected a request for lack of rights. */
@@ -33,7 +33,7 @@ export interface Pace {
   readonly expiredTokensMs: number;
 }
 
-export const usualPace: Pace = {
+export const defaultPace: PollIntervals = {
   ledgerEndMs: 5_000,
   rightsMs: 3_000,
   commandsMs: 2_000,

@@ -12,7 +12,7 @@ const largestBytes = 1024 ** 2;
 export const smallFileExpected = 'a regular file of at most 1 MiB';
 
 /** With these flags, opening does not wait if the file was replaced by a pipe after the check. */
-const withoutWaiting = constants.O_RDONLY | constants.O_NONBLOCK;
+const nonBlockingRead = constants.O_RDONLY | constants.O_NONBLOCK;
 
 class UnusableFile extends Error {
   override readonly name = 'UnusableFile';
@@ -20,17 +20,17 @@ class UnusableFile extends Error {
 
 /**
  * The text of the file.
- * @throws Error for {@link whyUnreadable}: a system error, or an unsuitable kind or size of file
+ * @throws Error for {@link unreadableReason}: a system error, or an unsuitable kind or size of file
  */
 export async function readSmallFile(path: string): Promise<string> {
   refuseUnusable(await stat(path));
-  const file = await open(path, withoutWaiting);
+  const file = await open(path, nonBlockingRead);
   try {
     refuseUnusable(await file.stat());
     const bytes = Buffer.allocUnsafe(largestBytes + 1);
     let length = 0;
-    for (let read = -1; read !== 0 && length < bytes.length; length += read) {
-      ({ bytesRead: read } = await file.read(bytes, length, bytes.length - length, null));
+    for (let bytesRead = -1; bytesRead !== 0 && length < bytes.length; length += bytesRead) {
+      ({ bytesRead } = await file.read(bytes, length, bytes.length - length, null));
     }
     return textOf(bytes, length);
   } finally {
@@ -41,13 +41,13 @@ export async function readSmallFile(path: string): Promise<string> {
 /** Like {@link readSmallFile}, synchronously. */
 export function readSmallFileSync(path: string): string {
   refuseUnusable(statSync(path));
-  const file = openSync(path, withoutWaiting);
+  const file = openSync(path, nonBlockingRead);
   try {
     refuseUnusable(fstatSync(file));
     const bytes = Buffer.allocUnsafe(largestBytes + 1);
     let length = 0;
-    for (let read = -1; read !== 0 && length < bytes.length; length += read) {
-      read = readSync(file, bytes, length, bytes.length - length, null);
+    for (let bytesRead = -1; bytesRead !== 0 && length < bytes.length; length += bytesRead) {
+      bytesRead = readSync(file, bytes, length, bytes.length - length, null);
     }
     return textOf(bytes, length);
   } finally {
@@ -70,22 +70,22 @@ export function unusableKind(path: string): string | undefined {
 }
 
 /** Why a file could not be read: a description, or the code of the system error. Never contains the content. */
-export function whyUnreadable(thrown: unknown): string {
+export function unreadableReason(thrown: unknown): string {
   if (thrown instanceof UnusableFile) return thrown.message;
   return thrown instanceof Error && 'code' in thrown ? String(thrown.code) : 'unknown reason';
 }
 
-function refuseUnusable(found: Stats): void {
-  const kind = kindOf(found);
+function refuseUnusable(stats: Stats): void {
+  const kind = kindOf(stats);
   if (kind !== undefined) throw new UnusableFile(kind);
 }
 
-function kindOf(found: Stats): string | undefined {
-  if (found.isFIFO()) return 'a pipe';
-  if (found.isDirectory()) return 'a folder';
-  if (found.isSocket()) return 'a socket';
-  if (!found.isFile()) return 'a device';
-  return found.size > largestBytes ? 'larger than 1 MiB' : undefined;
+function kindOf(stats: Stats): string | undefined {
+  if (stats.isFIFO()) return 'a pipe';
+  if (stats.isDirectory()) return 'a folder';
+  if (stats.isSocket()) return 'a socket';
+  if (!stats.isFile()) return 'a device';
+  return stats.size > largestBytes ? 'larger than 1 MiB' : undefined;
 }
 
 /** Checks the size again, because a file may grow after the first check, and files in /proc report no size. */

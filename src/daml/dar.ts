@@ -8,7 +8,7 @@ import { readPackageArchive } from './package-archive.ts';
 import type { PackageModel } from './package-model.ts';
 
 /** Maximum unpacked size of one DAR, bytes. The packages of the standard library have about 10 MiB. */
-const mostBytes = 512 * 1024 * 1024;
+const maxBytes = 512 * 1024 * 1024;
 
 /**
  * Returns all packages of a DAR, including dependencies.
@@ -16,15 +16,16 @@ const mostBytes = 512 * 1024 * 1024;
  * names of file and package
  */
 export function packagesInDar(bytes: Uint8Array, file: string): readonly PackageModel[] {
-  let unpacked = 0;
+  let unpackedBytes = 0;
   const filter = ({ name, originalSize }: { readonly name: string; readonly originalSize: number }): boolean => {
     if (!name.endsWith('.dalf')) return false;
-    unpacked += originalSize;
-    if (unpacked > mostBytes) throw unreadable(file, `its packages are larger than ${String(mostBytes)} bytes`);
+    unpackedBytes += originalSize;
+    if (unpackedBytes > maxBytes)
+      throw unreadableDarError(file, `its packages are larger than ${String(maxBytes)} bytes`);
     return true;
   };
-  const archives = Object.values(unzipped(bytes, filter, file));
-  if (archives.length === 0) throw unreadable(file, 'it contains no .dalf file');
+  const archives = Object.values(unzipFiles(bytes, filter, file));
+  if (archives.length === 0) throw unreadableDarError(file, 'it contains no .dalf file');
   return archives.map((archive) => packageIn(archive, file));
 }
 
@@ -38,16 +39,20 @@ function packageIn(archive: Uint8Array, file: string): PackageModel {
   }
 }
 
-function unzipped(bytes: Uint8Array, filter: (file: { name: string; originalSize: number }) => boolean, file: string) {
+function unzipFiles(
+  bytes: Uint8Array,
+  filter: (file: { name: string; originalSize: number }) => boolean,
+  file: string,
+) {
   try {
     return unzipSync(bytes, { filter });
   } catch (thrown) {
     throw thrown instanceof IndexerError
       ? thrown
-      : unreadable(file, 'it is not a zip archive, or it is damaged', thrown);
+      : unreadableDarError(file, 'it is not a zip archive, or it is damaged', thrown);
   }
 }
 
-function unreadable(file: string, found: string, cause?: unknown): IndexerError {
-  return new IndexerError(`${file} cannot be read as a DAR: ${found}`, { code: 'DAR_UNREADABLE', cause });
+function unreadableDarError(file: string, problem: string, cause?: unknown): IndexerError {
+  return new IndexerError(`${file} cannot be read as a DAR: ${problem}`, { code: 'DAR_UNREADABLE', cause });
 }

@@ -10,7 +10,7 @@ import type {
   TemplateModel,
   TypeName,
 } from './package-model.ts';
-import { bytesField, messagesIn, numberField, numberIn, numbersIn, readMessage } from './protobuf-message.ts';
+import { bytesField, messagesIn, numberField, numberIn, readNumbers, readMessage } from './protobuf-message.ts';
 import { depthLimit, type TypeTerm, type TypeTerms } from './type-terms.ts';
 import { bindParameters, substitute } from './type-walk.ts';
 
@@ -30,15 +30,15 @@ interface Context {
 
 /**
  * Reads the definitions of all modules.
- * @param self id of the package that contains the modules
+ * @param ownPackageId id of the package that contains the modules
  */
-export function readDefinitions(
+export function parseDefinitions(
   modules: readonly Uint8Array[],
   names: InternedNames,
   terms: TypeTerms,
-  self: string,
+  ownPackageId: string,
 ): Definitions {
-  const types = new TypeResolution(readSynonyms(modules, names, terms, self));
+  const types = new TypeResolution(parseSynonyms(modules, names, terms, ownPackageId));
   const context: Context = { names, terms, types };
   const templates: TemplateModel[] = [];
   const interfaces: InterfaceModel[] = [];
@@ -51,23 +51,23 @@ export function readDefinitions(
         if (dataType !== undefined) dataTypes.set(`${moduleName}:${names.path(numberIn(bytes, 2))}`, dataType);
       }),
       6: bytesField((bytes) => templates.push(readTemplate(bytes, moduleName, context))),
-      8: bytesField((bytes) => interfaces.push(readInterface(bytes, moduleName, context))),
+      8: bytesField((bytes) => interfaces.push(parseInterface(bytes, moduleName, context))),
     });
   }
   return { templates, interfaces, dataTypes: Object.fromEntries(dataTypes) };
 }
 
-function readSynonyms(
+function parseSynonyms(
   modules: readonly Uint8Array[],
   names: InternedNames,
   terms: TypeTerms,
-  self: string,
+  ownPackageId: string,
 ): ReadonlyMap<TypeName, TypeSynonym> {
   const synonyms = new Map<TypeName, TypeSynonym>();
   for (const module of modules) {
     const moduleName = names.path(numberIn(module, 1));
     for (const bytes of messagesIn(module, 3)) {
-      const name = `${self}:${moduleName}:${names.path(numberIn(bytes, 2))}`;
+      const name = `${ownPackageId}:${moduleName}:${names.path(numberIn(bytes, 2))}`;
       const [body] = messagesIn(bytes, 4);
       if (body === undefined) throw new Error('a type synonym has no type');
       synonyms.set(name, { parameters: readParameters(bytes, names), body: terms.read(body) });
@@ -82,9 +82,9 @@ function readParameters(definition: Uint8Array, names: InternedNames): readonly 
 
 /** The type in one field of a message. The language requires this field. */
 function typeIn(bytes: Uint8Array, field: number, context: Context): DamlType {
-  const [found] = messagesIn(bytes, field);
-  if (found === undefined) throw new Error('a definition lacks a type');
-  return context.types.resolve(context.terms.read(found));
+  const [messageBytes] = messagesIn(bytes, field);
+  if (messageBytes === undefined) throw new Error('a definition lacks a type');
+  return context.types.resolve(context.terms.read(messageBytes));
 }
 
 function readFields(bytes: Uint8Array, context: Context): readonly DamlField[] {
@@ -98,15 +98,15 @@ function readFields(bytes: Uint8Array, context: Context): readonly DamlField[] {
 function readDataType(bytes: Uint8Array, context: Context): DataType | undefined {
   if (numberIn(bytes, 4) === 0) return undefined;
   const parameters = readParameters(bytes, context.names);
-  let found: DataType | undefined;
+  let dataType: DataType | undefined;
   readMessage(bytes, {
-    5: bytesField((value) => (found = { kind: 'record', parameters, fields: readFields(value, context) })),
-    6: bytesField((value) => (found = { kind: 'variant', parameters, cases: readFields(value, context) })),
+    5: bytesField((value) => (dataType = { kind: 'record', parameters, fields: readFields(value, context) })),
+    6: bytesField((value) => (dataType = { kind: 'variant', parameters, cases: readFields(value, context) })),
     7: bytesField((value) => {
-      found = { kind: 'enum', cases: numbersIn(value, 2).map((index) => context.names.identifier(index)) };
+      dataType = { kind: 'enum', cases: readNumbers(value, 2).map((index) => context.names.identifier(index)) };
     }),
   });
-  return found;
+  return dataType;
 }
 
 function readChoice(bytes: Uint8Array, context: Context): ChoiceModel {
@@ -136,7 +136,7 @@ function readTemplate(bytes: Uint8Array, moduleName: string, context: Context): 
   return { moduleName, entityName: context.names.path(entity), choices, implements: implemented, key };
 }
 
-function readInterface(bytes: Uint8Array, moduleName: string, context: Context): InterfaceModel {
+function parseInterface(bytes: Uint8Array, moduleName: string, context: Context): InterfaceModel {
   return {
     moduleName,
     entityName: context.names.path(numberIn(bytes, 2)),
@@ -154,7 +154,7 @@ export interface TypeSynonym {
   readonly body: TypeTerm;
 }
 
-interface Measured {
+interface MeasuredType {
   readonly type: DamlType;
   /** Number of parts, counted each time they occur. */
   readonly size: number;
@@ -184,25 +184,25 @@ const containers: Readonly<Record<number, 'contract_id' | 'optional' | 'list' | 
   19: 'textmap',
 };
 
-const opaque: DamlType = { kind: 'opaque' };
+const opaqueType: DamlType = { kind: 'opaque' };
 
-function measure(type: DamlType, parts: readonly Measured[]): Measured {
+function measureType(type: DamlType, parts: readonly MeasuredType[]): MeasuredType {
   const size = parts.reduce((sum, part) => sum + part.size, 1);
-  const depth = parts.reduce((deepest, part) => Math.max(deepest, part.depth), 0) + 1;
+  const depth = parts.reduce((maxDepth, part) => Math.max(maxDepth, part.depth), 0) + 1;
   if (size > typeLimit || depth > depthLimit) throw new Error('a type is too large');
   return { type, size, depth };
 }
 
-function measureWritten(type: DamlType): Measured {
-  if (type.kind === 'named') return measure(type, type.arguments.map(measureWritten));
-  if (type.kind === 'genmap') return measure(type, [measureWritten(type.key), measureWritten(type.of)]);
-  return measure(type, 'of' in type ? [measureWritten(type.of)] : []);
+function measureAppliedType(type: DamlType): MeasuredType {
+  if (type.kind === 'named') return measureType(type, type.arguments.map(measureAppliedType));
+  if (type.kind === 'genmap') return measureType(type, [measureAppliedType(type.key), measureAppliedType(type.of)]);
+  return measureType(type, 'of' in type ? [measureAppliedType(type.of)] : []);
 }
 
 /** Resolves the terms of one package. Throws if types are too large, or if synonyms refer to themselves. */
 class TypeResolution {
   readonly #synonyms: ReadonlyMap<TypeName, TypeSynonym>;
-  readonly #known = new Map<TypeTerm, Measured>();
+  readonly #known = new Map<TypeTerm, MeasuredType>();
   readonly #open = new Set<TypeName>();
   #written = 0;
   #expanded = 0;
@@ -219,54 +219,55 @@ class TypeResolution {
     return type;
   }
 
-  #measured(term: TypeTerm): Measured {
-    const known = this.#known.get(term);
-    if (known !== undefined) return known;
-    const found = this.#make(term);
-    this.#known.set(term, found);
-    return found;
+  #measured(term: TypeTerm): MeasuredType {
+    const knownType = this.#known.get(term);
+    if (knownType !== undefined) return knownType;
+    const resolved = this.#make(term);
+    this.#known.set(term, resolved);
+    return resolved;
   }
 
-  #make(term: TypeTerm): Measured {
+  #make(term: TypeTerm): MeasuredType {
     const { head } = term;
     if (head.kind === 'builtin') return this.#builtin(head.code, term);
     if (head.kind === 'synonym') return this.#synonym(head.name, term);
     if (head.kind === 'data') {
-      const parts = term.arguments.map((each) => this.#measured(each));
-      return measure({ kind: 'named', name: head.name, arguments: parts.map((part) => part.type) }, parts);
+      const parts = term.arguments.map((argument) => this.#measured(argument));
+      return measureType({ kind: 'named', name: head.name, arguments: parts.map((part) => part.type) }, parts);
     }
-    const plain = head.kind === 'variable' && term.arguments.length === 0;
-    return measure(plain ? { kind: 'variable', name: head.name } : opaque, []);
+    const isVariable = head.kind === 'variable' && term.arguments.length === 0;
+    return measureType(isVariable ? { kind: 'variable', name: head.name } : opaqueType, []);
   }
 
-  #builtin(code: number, term: TypeTerm): Measured {
-    const [first, second] = term.arguments;
+  #builtin(code: number, term: TypeTerm): MeasuredType {
+    const [first, secondArgument] = term.arguments;
     const name = builtins[code];
-    if (name !== undefined && first === undefined) return measure({ kind: 'builtin', name }, []);
-    if (first === undefined || term.arguments.length > 2) return measure(opaque, []);
-    if (code === genmap && second !== undefined) {
-      const [key, of] = [this.#measured(first), this.#measured(second)];
-      return measure({ kind: 'genmap', key: key.type, of: of.type }, [key, of]);
+    if (name !== undefined && first === undefined) return measureType({ kind: 'builtin', name }, []);
+    if (first === undefined || term.arguments.length > 2) return measureType(opaqueType, []);
+    if (code === genmap && secondArgument !== undefined) {
+      const [key, valueType] = [this.#measured(first), this.#measured(secondArgument)];
+      return measureType({ kind: 'genmap', key: key.type, of: valueType.type }, [key, valueType]);
     }
-    if (second !== undefined) return measure(opaque, []);
+    if (secondArgument !== undefined) return measureType(opaqueType, []);
     if (code === numeric) {
       const { head } = first;
-      return measure(head.kind === 'natural' ? { kind: 'numeric', scale: head.value } : { kind: 'numeric' }, []);
+      return measureType(head.kind === 'natural' ? { kind: 'numeric', scale: head.value } : { kind: 'numeric' }, []);
     }
     const kind = containers[code];
-    if (kind === undefined) return measure(opaque, []);
-    const of = this.#measured(first);
-    return measure({ kind, of: of.type }, [of]);
+    if (kind === undefined) return measureType(opaqueType, []);
+    const elementType = this.#measured(first);
+    return measureType({ kind, of: elementType.type }, [elementType]);
   }
 
-  #synonym(name: TypeName, term: TypeTerm): Measured {
+  #synonym(name: TypeName, term: TypeTerm): MeasuredType {
     const synonym = this.#synonyms.get(name);
-    if (synonym === undefined || synonym.parameters.length !== term.arguments.length) return measure(opaque, []);
+    if (synonym === undefined || synonym.parameters.length !== term.arguments.length)
+      return measureType(opaqueType, []);
     if (this.#open.has(name)) throw new Error('a type synonym refers to itself');
     this.#open.add(name);
     const body = this.#measured(synonym.body);
     this.#open.delete(name);
-    const parts = term.arguments.map((each) => this.#measured(each));
+    const parts = term.arguments.map((argument) => this.#measured(argument));
     // A substitution never writes more parts than this product, so nothing that exceeds the limits is ever built.
     this.#expanded += body.size * parts.reduce((largest, part) => Math.max(largest, part.size), 1);
     if (this.#expanded > packageLimit) throw new Error('its type synonyms expand to too large types');
@@ -274,6 +275,6 @@ class TypeResolution {
       synonym.parameters,
       parts.map((part) => part.type),
     );
-    return measureWritten(substitute(body.type, bindings));
+    return measureAppliedType(substitute(body.type, bindings));
   }
 }

@@ -27,12 +27,12 @@ export function hashedName(name: string, identity: string, limit: number): strin
  * The name, or if it is in use, the name with a number from 2 on.
  * @param name ASCII only, at most as long as an identifier
  */
-export function freeName(name: string, taken: ReadonlySet<string>): string {
-  if (!taken.has(name)) return name;
+export function freeName(name: string, usedNames: ReadonlySet<string>): string {
+  if (!usedNames.has(name)) return name;
   for (let number = 2; ; number += 1) {
     const suffix = `_${String(number)}`;
-    const numbered = `${name.slice(0, identifierLimit - suffix.length)}${suffix}`;
-    if (!taken.has(numbered)) return numbered;
+    const numberedName = `${name.slice(0, identifierLimit - suffix.length)}${suffix}`;
+    if (!usedNames.has(numberedName)) return numberedName;
   }
 }
 
@@ -40,7 +40,7 @@ export function freeName(name: string, taken: ReadonlySet<string>): string {
  * Converts PascalCase and camelCase to snake_case: `_` is inserted between words, and a run of capitals is one word.
  * Other characters stay.
  */
-export function withoutHumps(name: string): string {
+export function splitCamelCase(name: string): string {
   return name
     .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
     .replaceAll(/([A-Z])([A-Z][a-z])/g, '$1_$2')

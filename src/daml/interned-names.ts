@@ -6,13 +6,13 @@ import type { TypeName } from './package-model.ts';
 import { numberField, numberIn, readMessage, bytesField } from './protobuf-message.ts';
 
 /** Maximum number of characters of all names together, counted at each use. */
-const spelledLimit = 16 * 1024 * 1024;
+const nameLengthLimit = 16 * 1024 * 1024;
 
 const identifier = /^[A-Za-z$_][A-Za-z0-9$_]*$/;
 const packageId = /^[A-Za-z0-9_ -]{1,64}$/;
 
 /** The tables as stored in the package. */
-export interface NameTables {
+export interface InternTables {
   readonly strings: readonly string[];
   /** Names with several parts, as indexes into `strings`. */
   readonly dotted: readonly (readonly number[])[];
@@ -22,44 +22,44 @@ export interface NameTables {
 
 /** Resolves names. Throws if an index is out of range, a name is invalid, or the total is too long. */
 export class InternedNames {
-  readonly #tables: NameTables;
+  readonly #tables: InternTables;
   readonly #self: string;
   readonly #paths = new Map<number, string>();
   #spelled = 0;
 
-  /** @param self id of the package that has the tables */
-  constructor(tables: NameTables, self: string) {
+  /** @param ownPackageId id of the package that has the tables */
+  constructor(tables: InternTables, ownPackageId: string) {
     this.#tables = tables;
-    this.#self = self;
+    this.#self = ownPackageId;
   }
 
   /** A string of any form. */
   text(index: number): string {
-    const found = this.#tables.strings[index];
-    if (found === undefined) throw new Error(`there is no interned string ${index}`);
-    this.#spell(found.length);
-    return found;
+    const internedText = this.#tables.strings[index];
+    if (internedText === undefined) throw new Error(`there is no interned string ${index}`);
+    this.#spell(internedText.length);
+    return internedText;
   }
 
   /** A single identifier, e.g. the name of a field. */
   identifier(index: number): string {
-    const found = this.text(index);
-    if (!identifier.test(found)) throw new Error(`interned string ${index} is not an identifier`);
-    return found;
+    const segment = this.text(index);
+    if (!identifier.test(segment)) throw new Error(`interned string ${index} is not an identifier`);
+    return segment;
   }
 
   /** Identifiers separated by dots: the name of a module, or of a type within it. */
   path(index: number): string {
-    const known = this.#paths.get(index);
-    if (known !== undefined) {
-      this.#spell(known.length);
-      return known;
+    const knownPath = this.#paths.get(index);
+    if (knownPath !== undefined) {
+      this.#spell(knownPath.length);
+      return knownPath;
     }
     const segments = this.#tables.dotted[index];
     if (segments === undefined || segments.length === 0) throw new Error(`there is no interned name ${index}`);
-    const spelled = segments.map((segment) => this.identifier(segment)).join('.');
-    this.#paths.set(index, spelled);
-    return spelled;
+    const dottedPath = segments.map((segment) => this.identifier(segment)).join('.');
+    this.#paths.set(index, dottedPath);
+    return dottedPath;
   }
 
   /** Reads a TypeConId or TypeSynId message, and returns the name of the type with its package. */
@@ -73,25 +73,25 @@ export class InternedNames {
   }
 
   #packageOf(reference: Uint8Array): string {
-    let found: string | undefined;
+    let resolvedId: string | undefined;
     readMessage(reference, {
-      1: bytesField(() => (found = this.#self)),
-      3: numberField((index) => (found = this.text(index))),
-      4: numberField((index) => (found = this.#imported(index))),
+      1: bytesField(() => (resolvedId = this.#self)),
+      3: numberField((index) => (resolvedId = this.text(index))),
+      4: numberField((index) => (resolvedId = this.#imported(index))),
     });
-    if (found === undefined) throw new Error('a type does not name a package');
-    if (!packageId.test(found)) throw new Error('a type names a package by something that is not a package id');
-    return found;
+    if (resolvedId === undefined) throw new Error('a type does not name a package');
+    if (!packageId.test(resolvedId)) throw new Error('a type names a package by something that is not a package id');
+    return resolvedId;
   }
 
   #imported(index: number): string {
-    const found = this.#tables.imports[index];
-    if (found === undefined) throw new Error(`there is no imported package ${index}`);
-    return found;
+    const importedId = this.#tables.imports[index];
+    if (importedId === undefined) throw new Error(`there is no imported package ${index}`);
+    return importedId;
   }
 
   #spell(length: number): void {
     this.#spelled += length + 1;
-    if (this.#spelled > spelledLimit) throw new Error(`its names have more than ${spelledLimit} characters`);
+    if (this.#spelled > nameLengthLimit) throw new Error(`its names have more than ${nameLengthLimit} characters`);
   }
 }

@@ -28,7 +28,7 @@ export type OmittedFields =
 /** Maximum number of types that one search visits. Further types are not completed. */
 const typeLimit = 2000;
 
-interface Walk {
+interface FieldWalk {
   readonly packages: PackageLookup;
   left: number;
 }
@@ -44,68 +44,79 @@ export function omittedFieldsOf(name: TypeName, packages: PackageLookup): Omitte
 
 /** The omitted fields in values of a type with its arguments, e.g. the result of a choice. */
 export function omittedFieldsOfType(type: DamlType, packages: PackageLookup): OmittedFields | undefined {
-  return omittedIn(type, { packages, left: typeLimit }, []);
+  return omittedFieldsIn(type, { packages, left: typeLimit }, []);
 }
 
-function omittedIn(type: DamlType, walk: Walk, around: readonly TypeName[]): OmittedFields | undefined {
+function omittedFieldsIn(
+  type: DamlType,
+  walk: FieldWalk,
+  enclosingTypes: readonly TypeName[],
+): OmittedFields | undefined {
   if (walk.left-- <= 0) return undefined;
-  if (type.kind === 'optional') return omittedInOptional(type.of, walk, around);
-  if (type.kind === 'named') return omittedInNamed(type, walk, around);
+  if (type.kind === 'optional') return omittedFieldsOfOptional(type.of, walk, enclosingTypes);
+  if (type.kind === 'named') return omittedFieldsOfNamed(type, walk, enclosingTypes);
   if (type.kind === 'genmap') {
-    const entries = [omittedIn(type.key, walk, around) ?? null, omittedIn(type.of, walk, around) ?? null] as const;
+    const entries = [
+      omittedFieldsIn(type.key, walk, enclosingTypes) ?? null,
+      omittedFieldsIn(type.of, walk, enclosingTypes) ?? null,
+    ] as const;
     return entries[0] === null && entries[1] === null ? undefined : { entries };
   }
   if (type.kind !== 'list' && type.kind !== 'textmap') return undefined;
-  const found = omittedIn(type.of, walk, around);
-  if (found === undefined) return undefined;
-  return type.kind === 'list' ? { items: found } : { values: found };
+  const inner = omittedFieldsIn(type.of, walk, enclosingTypes);
+  if (inner === undefined) return undefined;
+  return type.kind === 'list' ? { items: inner } : { values: inner };
 }
 
 /**
  * An Optional that is not nested is written as its value or null. Of nested Optionals, each is written as an array of
  * at most one value.
  */
-function omittedInOptional(of: DamlType, walk: Walk, around: readonly TypeName[]): OmittedFields | undefined {
+function omittedFieldsOfOptional(
+  elementType: DamlType,
+  walk: FieldWalk,
+  enclosingTypes: readonly TypeName[],
+): OmittedFields | undefined {
   let levels = 1;
-  let inside = of;
-  for (; inside.kind === 'optional'; inside = inside.of) levels++;
-  let found = omittedIn(inside, walk, around);
-  if (levels === 1) return found;
-  for (; levels > 0 && found !== undefined; levels--) found = { items: found };
-  return found;
+  let innerType = elementType;
+  for (; innerType.kind === 'optional'; innerType = innerType.of) levels++;
+  let omitted = omittedFieldsIn(innerType, walk, enclosingTypes);
+  if (levels === 1) return omitted;
+  for (; levels > 0 && omitted !== undefined; levels--) omitted = { items: omitted };
+  return omitted;
 }
 
-function omittedInNamed(
+function omittedFieldsOfNamed(
   type: Extract<DamlType, { kind: 'named' }>,
-  walk: Walk,
-  around: readonly TypeName[],
+  walk: FieldWalk,
+  enclosingTypes: readonly TypeName[],
 ): OmittedFields | undefined {
-  if (isRepeated(type, around)) return undefined;
-  const found = findDataType(type.name, walk.packages);
-  if (found === undefined || found.kind === 'enum') return undefined;
-  const bindings = bindParameters(found.parameters, type.arguments);
-  const parts = (found.kind === 'record' ? found.fields : found.cases).map((part) => ({
-    name: part.name,
-    type: fieldType(part.type, bindings),
+  if (isRepeated(type, enclosingTypes)) return undefined;
+  const dataType = findDataType(type.name, walk.packages);
+  if (dataType === undefined || dataType.kind === 'enum') return undefined;
+  const bindings = bindParameters(dataType.parameters, type.arguments);
+  const parts = (dataType.kind === 'record' ? dataType.fields : dataType.cases).map((member) => ({
+    name: member.name,
+    type: fieldType(member.type, bindings),
   }));
-  const inside = omittedInParts(parts, walk, [...around, type.name]);
-  if (found.kind === 'variant') return inside === undefined ? undefined : { cases: inside };
+  const omitted = omittedFieldsOfMembers(parts, walk, [...enclosingTypes, type.name]);
+  if (dataType.kind === 'variant') return omitted === undefined ? undefined : { cases: omitted };
   const nulls = Object.fromEntries(lastOptionals(parts).map(({ name }) => [name, null]));
-  if (inside !== undefined) return { nulls, fields: inside };
+  if (omitted !== undefined) return { nulls, fields: omitted };
   return Object.keys(nulls).length === 0 ? undefined : { nulls };
 }
 
-function omittedInParts(
+function omittedFieldsOfMembers(
   parts: readonly DamlField[],
-  walk: Walk,
-  around: readonly TypeName[],
+  walk: FieldWalk,
+  enclosingTypes: readonly TypeName[],
 ): Readonly<Record<string, OmittedFields>> | undefined {
-  const found: [string, OmittedFields][] = [];
-  for (const part of parts) {
-    const inside = omittedIn(part.type, walk, around);
-    if (inside !== undefined) found.push([part.name, inside]);
+  const entries: [string, OmittedFields][] = [];
+  for (const member of parts) {
+    const omitted = omittedFieldsIn(member.type, walk, enclosingTypes);
+    if (omitted !== undefined) entries.push([member.name, omitted]);
   }
-  return found.length === 0 ? undefined : Object.fromEntries(found);
+  return entries.length === 0 ? undefined : Object.fromEntries(entries);
 }
 
 /**

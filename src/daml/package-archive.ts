@@ -4,10 +4,10 @@
  */
 import { createHash } from 'node:crypto';
 import { IndexerError } from '../errors/indexer-error.ts';
-import { readDefinitions, type Definitions } from './definitions.ts';
+import { parseDefinitions, type Definitions } from './definitions.ts';
 import { InternedNames } from './interned-names.ts';
 import type { DamlType, PackageModel, TypeName } from './package-model.ts';
-import { bytesField, messagesIn, numberIn, numbersIn, readMessage, textField } from './protobuf-message.ts';
+import { bytesField, messagesIn, numberIn, readNumbers, readMessage, textField } from './protobuf-message.ts';
 import { TypeTerms } from './type-terms.ts';
 
 const packageIdLength = 64;
@@ -31,11 +31,11 @@ export function readPackageArchive(bytes: Uint8Array, expectedId?: string): Pack
     if (id !== packageId) throw new Error(`its contents have the hash ${id}`);
     return readPayload(payload, id);
   } catch (thrown) {
-    throw unreadable(packageId ?? sha256(bytes), thrown);
+    throw unreadablePackageError(packageId ?? sha256(bytes), thrown);
   }
 }
 
-function unreadable(packageId: string, cause: unknown): IndexerError {
+function unreadablePackageError(packageId: string, cause: unknown): IndexerError {
   const reason = cause instanceof Error ? cause.message : 'unknown';
   return new IndexerError(`package ${packageId} cannot be read: ${reason.slice(0, 200)}`, {
     code: 'PACKAGE_UNREADABLE',
@@ -60,62 +60,62 @@ function payloadOf(bytes: Uint8Array): Uint8Array {
 }
 
 function readPayload(payload: Uint8Array, packageId: string): PackageModel {
-  let minor = '';
+  let languageMinor = '';
   let languageTwo: Uint8Array | undefined;
   let languageOne = false;
   readMessage(payload, {
     2: bytesField(() => (languageOne = true)),
-    3: textField((text) => (minor = text)),
+    3: textField((text) => (languageMinor = text)),
     4: bytesField((bytes) => (languageTwo = bytes)),
   });
   if (languageOne) throw new Error('it is written in Daml-LF 1');
   if (languageTwo === undefined) throw new Error('it does not contain a package of Daml-LF 2');
-  if (!minorVersion.test(minor)) throw new Error('its version of Daml-LF is not known');
-  return readPackage(languageTwo, packageId, `2.${minor}`);
+  if (!minorVersion.test(languageMinor)) throw new Error('its version of Daml-LF is not known');
+  return readPackage(languageTwo, packageId, `2.${languageMinor}`);
 }
 
 function readPackage(bytes: Uint8Array, packageId: string, languageVersion: string): PackageModel {
   const modules: Uint8Array[] = [];
   const strings: string[] = [];
-  const dotted: (readonly number[])[] = [];
-  const interned: Uint8Array[] = [];
+  const dottedNames: (readonly number[])[] = [];
+  const internedTypes: Uint8Array[] = [];
   const imports: string[] = [];
   let metadata: Uint8Array | undefined;
   readMessage(bytes, {
     1: bytesField((module) => modules.push(module)),
     2: textField((text) => strings.push(text)),
-    3: bytesField((name) => dotted.push(numbersIn(name, 1))),
+    3: bytesField((name) => dottedNames.push(readNumbers(name, 1))),
     4: bytesField((message) => (metadata = message)),
-    5: bytesField((type) => interned.push(type)),
+    5: bytesField((type) => internedTypes.push(type)),
     9: bytesField((message) => readMessage(message, { 1: textField((id) => imports.push(id)) })),
   });
   if (metadata === undefined) throw new Error('it has no name');
-  const names = new InternedNames({ strings, dotted, imports }, packageId);
-  const definitions = readDefinitions(modules, names, new TypeTerms(names, interned), packageId);
+  const names = new InternedNames({ strings, dotted: dottedNames, imports }, packageId);
+  const definitions = parseDefinitions(modules, names, new TypeTerms(names, internedTypes), packageId);
   return {
     packageId,
-    name: matching(packageName, names.text(numberIn(metadata, 1)), 'name'),
-    version: matching(packageVersion, names.text(numberIn(metadata, 2)), 'version'),
+    name: assertMatch(packageName, names.text(numberIn(metadata, 1)), 'name'),
+    version: assertMatch(packageVersion, names.text(numberIn(metadata, 2)), 'version'),
     languageVersion,
     ...definitions,
     dependencies: dependenciesOf(definitions, packageId),
   };
 }
 
-function matching(pattern: RegExp, text: string, what: string): string {
-  if (!pattern.test(text)) throw new Error(`its ${what} is not valid for a package`);
+function assertMatch(pattern: RegExp, text: string, subject: string): string {
+  if (!pattern.test(text)) throw new Error(`its ${subject} is not valid for a package`);
   return text;
 }
 
-function dependenciesOf(definitions: Definitions, self: string): readonly string[] {
-  const found = new Set<string>();
-  const add = (name: TypeName): unknown => found.add(name.slice(0, name.indexOf(':')));
+function dependenciesOf(definitions: Definitions, ownPackageId: string): readonly string[] {
+  const packageIds = new Set<string>();
+  const add = (name: TypeName): unknown => packageIds.add(name.slice(0, name.indexOf(':')));
   const { templates, interfaces } = definitions;
-  for (const type of typesOf(definitions)) eachName(type, add);
+  for (const type of typesOf(definitions)) visitNames(type, add);
   for (const name of templates.flatMap((template) => template.implements)) add(name);
   for (const name of interfaces.flatMap((definition) => definition.requires)) add(name);
-  found.delete(self);
-  return [...found].sort();
+  packageIds.delete(ownPackageId);
+  return [...packageIds].sort();
 }
 
 function typesOf({ templates, interfaces, dataTypes }: Definitions): readonly DamlType[] {
@@ -132,14 +132,14 @@ function typesOf({ templates, interfaces, dataTypes }: Definitions): readonly Da
   ];
 }
 
-function eachName(type: DamlType, visit: (name: TypeName) => unknown): void {
+function visitNames(type: DamlType, visit: (name: TypeName) => unknown): void {
   if (type.kind === 'named') {
     visit(type.name);
-    for (const argument of type.arguments) eachName(argument, visit);
+    for (const argument of type.arguments) visitNames(argument, visit);
   } else if (type.kind === 'genmap') {
-    eachName(type.key, visit);
-    eachName(type.of, visit);
+    visitNames(type.key, visit);
+    visitNames(type.of, visit);
   } else if ('of' in type) {
-    eachName(type.of, visit);
+    visitNames(type.of, visit);
   }
 }

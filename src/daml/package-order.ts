@@ -2,12 +2,15 @@
 import type { PackageModel } from './package-model.ts';
 
 /** Orders by name, then by version number, then by id, so that the order is always the same. */
-export function byNameAndVersion(one: PackageModel, other: PackageModel): number {
-  if (one.name !== other.name) return one.name < other.name ? -1 : 1;
-  const [left, right] = [one, other].map(({ version }) => version.split('.').map(Number)) as [number[], number[]];
-  for (let at = 0; at < Math.max(left.length, right.length); at += 1) {
-    const difference = (left[at] ?? 0) - (right[at] ?? 0);
+export function byNameAndVersion(leftPackage: PackageModel, other: PackageModel): number {
+  if (leftPackage.name !== other.name) return leftPackage.name < other.name ? -1 : 1;
+  const [leftNumbers, rightNumbers] = [leftPackage, other].map(({ version }) => version.split('.').map(Number)) as [
+    number[],
+    number[],
+  ];
+  for (let index = 0; index < Math.max(leftNumbers.length, rightNumbers.length); index += 1) {
+    const difference = (leftNumbers[index] ?? 0) - (rightNumbers[index] ?? 0);
     if (difference !== 0) return difference;
   }
-  return one.packageId < other.packageId ? -1 : 1;
+  return leftPackage.packageId < other.packageId ? -1 : 1;
 }

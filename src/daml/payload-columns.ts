@@ -1,7 +1,7 @@
 /** Payloads as columns: the columns in the view of a record, and the path of each value in the JSON of the payload. */
 import type { BuiltinName, DamlType, DataType, PackageLookup, TypeName } from './package-model.ts';
 import { bindParameters, fieldType, findDataType, isRepeated, qualifiedName } from './type-walk.ts';
-import { identifierLimit, shortName, withoutHumps } from './identifiers.ts';
+import { identifierLimit, shortName, splitCamelCase } from './identifiers.ts';
 
 /**
  * For `interval`, the JSON value is a number of microseconds as text. All other types are cast from the text of the
@@ -52,7 +52,7 @@ interface FieldPosition {
   readonly optional: boolean;
 }
 
-interface Walk {
+interface ColumnWalk {
   readonly packages: PackageLookup;
   readonly columns: UnnamedColumn[];
   visits: number;
@@ -64,32 +64,32 @@ interface Walk {
  *
  * Empty for anything except a known record. There are at most 1,000 columns; beyond that, a nested record is one jsonb
  * column.
- * @param reserved names of other columns of the view
+ * @param reservedNames names of other columns of the view
  */
 export function columnsOf(
   name: TypeName,
   packages: PackageLookup,
-  reserved: ReadonlySet<string> = new Set(),
+  reservedNames: ReadonlySet<string> = new Set(),
 ): readonly PayloadColumn[] {
   if (findDataType(name, packages)?.kind !== 'record') return [];
   for (let levels = levelLimit; levels > 1; levels--) {
-    const walk = walkThrough(name, packages, levels);
-    if (!isFull(walk)) return withNames(walk.columns, reserved);
+    const walk = walkColumns(name, packages, levels);
+    if (!isFull(walk)) return nameColumns(walk.columns, reservedNames);
   }
-  return withNames(walkThrough(name, packages, 1).columns.slice(0, columnLimit), reserved);
+  return nameColumns(walkColumns(name, packages, 1).columns.slice(0, columnLimit), reservedNames);
 }
 
-function walkThrough(name: TypeName, packages: PackageLookup, levels: number): Walk {
-  const walk: Walk = { packages, columns: [], visits: 0 };
+function walkColumns(name: TypeName, packages: PackageLookup, levels: number): ColumnWalk {
+  const walk: ColumnWalk = { packages, columns: [], visits: 0 };
   addType({ kind: 'named', name, arguments: [] }, { path: [], levels, around: [], optional: false }, walk);
   return walk;
 }
 
-function isFull(walk: Walk): boolean {
+function isFull(walk: ColumnWalk): boolean {
   return walk.columns.length > columnLimit || walk.visits > visitLimit;
 }
 
-function addType(type: DamlType, position: FieldPosition, walk: Walk): void {
+function addType(type: DamlType, position: FieldPosition, walk: ColumnWalk): void {
   walk.visits++;
   if (type.kind === 'named') {
     addNamed(type, position, walk);
@@ -97,7 +97,7 @@ function addType(type: DamlType, position: FieldPosition, walk: Walk): void {
     // An Optional in an Optional is written in brackets, so only the value of a single Optional is written plainly.
     addType(type.of, { ...position, optional: true }, walk);
   } else if (position.optional || type.kind !== 'builtin' || type.name !== 'unit') {
-    walk.columns.push(column(plainType(type), type, position));
+    walk.columns.push(column(postgresTypeOf(type), type, position));
   }
 }
 
@@ -108,23 +108,23 @@ function column(type: PostgresType, daml: DamlType, position: FieldPosition, key
   return { path, type, description: `${position.path.join('.')}: ${text}` };
 }
 
-function plainType(type: DamlType): PostgresType {
+function postgresTypeOf(type: DamlType): PostgresType {
   if (type.kind === 'numeric') return 'numeric';
   if (type.kind === 'contract_id') return 'text';
   return type.kind === 'builtin' ? builtinColumns[type.name] : 'jsonb';
 }
 
-function addNamed(type: NamedType, position: FieldPosition, walk: Walk): void {
-  const found = findDataType(type.name, walk.packages);
-  if (found?.kind === 'enum') {
+function addNamed(type: NamedType, position: FieldPosition, walk: ColumnWalk): void {
+  const dataType = findDataType(type.name, walk.packages);
+  if (dataType?.kind === 'enum') {
     walk.columns.push(column('text', type, position));
-  } else if (found?.kind === 'variant') {
+  } else if (dataType?.kind === 'variant') {
     const tag = column('text', type, position, 'tag');
     walk.columns.push({ ...tag, description: `${tag.description}, which case` }, column('jsonb', type, position));
-  } else if (found?.kind === 'record' && isDuration(type.name, found)) {
+  } else if (dataType?.kind === 'record' && isDuration(type.name, dataType)) {
     walk.columns.push(column('interval', type, position, 'microseconds'));
-  } else if (found?.kind === 'record' && position.levels > 0 && !isRepeated(type, position.around)) {
-    addFields(type, found, position, walk);
+  } else if (dataType?.kind === 'record' && position.levels > 0 && !isRepeated(type, position.around)) {
+    addFields(type, dataType, position, walk);
   } else {
     walk.columns.push(column('jsonb', type, position));
   }
@@ -136,47 +136,47 @@ function isDuration(name: TypeName, { fields }: RecordType): boolean {
   return qualifiedName(name) === 'DA.Time.Types:RelTime' && fields.length === 1 && field?.name === 'microseconds';
 }
 
-function addFields(type: NamedType, record: RecordType, position: FieldPosition, walk: Walk): void {
+function addFields(type: NamedType, record: RecordType, position: FieldPosition, walk: ColumnWalk): void {
   const bindings = bindParameters(record.parameters, type.arguments);
   for (const field of record.fields) {
     if (isFull(walk)) return;
-    const inside: FieldPosition = {
+    const nestedPosition: FieldPosition = {
       path: [...position.path, field.name],
       levels: position.levels - 1,
       around: [...position.around, type.name],
       optional: false,
     };
-    addType(fieldType(field.type, bindings), inside, walk);
+    addType(fieldType(field.type, bindings), nestedPosition, walk);
   }
 }
 
-function withNames(columns: readonly UnnamedColumn[], reserved: ReadonlySet<string>): readonly PayloadColumn[] {
-  const taken = new Set(reserved);
-  return columns.map((each) => {
-    const name = freeColumnName(columnName(each), each.path.join('.'), taken);
-    taken.add(name);
-    return { name, ...each };
+function nameColumns(columns: readonly UnnamedColumn[], reservedNames: ReadonlySet<string>): readonly PayloadColumn[] {
+  const usedNames = new Set(reservedNames);
+  return columns.map((unnamedColumn) => {
+    const name = freeColumnName(columnName(unnamedColumn), unnamedColumn.path.join('.'), usedNames);
+    usedNames.add(name);
+    return { name, ...unnamedColumn };
   });
 }
 
 function columnName({ path, type }: UnnamedColumn): string {
   const parts = type === 'interval' ? path.slice(0, -1) : path;
-  return parts.map((part) => withoutHumps(part).replaceAll(/[^a-z0-9_]/g, '_')).join('_');
+  return parts.map((segment) => splitCamelCase(segment).replaceAll(/[^a-z0-9_]/g, '_')).join('_');
 }
 
-function freeColumnName(name: string, identity: string, taken: ReadonlySet<string>): string {
-  const short = shortName(name, identity);
-  if (!taken.has(short)) return short;
+function freeColumnName(name: string, identity: string, usedNames: ReadonlySet<string>): string {
+  const shortColumnName = shortName(name, identity);
+  if (!usedNames.has(shortColumnName)) return shortColumnName;
   for (let number = 2; ; number++) {
     const suffix = `_${number}`;
-    const numbered = shortName(name, identity, identifierLimit - suffix.length) + suffix;
-    if (!taken.has(numbered)) return numbered;
+    const numberedName = shortName(name, identity, identifierLimit - suffix.length) + suffix;
+    if (!usedNames.has(numberedName)) return numberedName;
   }
 }
 
 // Types in readable notation, for descriptions.
 
-const longest = 200;
+const maxLength = 200;
 
 const builtinTexts: Readonly<Record<BuiltinName, string>> = {
   unit: '()',
@@ -196,23 +196,23 @@ const containerTexts = { optional: 'Optional', textmap: 'TextMap', contract_id: 
  * After 200 characters, the text is truncated with `…`.
  */
 function typeText(type: DamlType): string {
-  const pieces: string[] = [];
+  const chunks: string[] = [];
   let length = 0;
   // Arguments may be shared, so the text can be far larger than the type in memory. Writing therefore stops at the
   // limit.
-  const write = (piece: string): boolean => {
-    if (length <= longest) pieces.push(piece);
-    length += piece.length;
-    return length <= longest;
+  const write = (chunk: string): boolean => {
+    if (length <= maxLength) chunks.push(chunk);
+    length += chunk.length;
+    return length <= maxLength;
   };
   writeType(type, write);
-  return length > longest ? `${pieces.join('').slice(0, longest)}…` : pieces.join('');
+  return length > maxLength ? `${chunks.join('').slice(0, maxLength)}…` : chunks.join('');
 }
 
 /** Receives the next piece of text; returns false to stop. */
-type Write = (piece: string) => boolean;
+type WriteChunk = (chunk: string) => boolean;
 
-function writeType(type: DamlType, write: Write): boolean {
+function writeType(type: DamlType, write: WriteChunk): boolean {
   if (type.kind === 'builtin') return write(builtinTexts[type.name]);
   if (type.kind === 'numeric') return write(type.scale === undefined ? 'Numeric' : `Numeric ${type.scale}`);
   if (type.kind === 'list') return write('[') && writeType(type.of, write) && write(']');
@@ -223,7 +223,7 @@ function writeType(type: DamlType, write: Write): boolean {
   return write(containerTexts[type.kind]) && writeArguments([type.of], write);
 }
 
-function writeArguments(types: readonly DamlType[], write: Write): boolean {
+function writeArguments(types: readonly DamlType[], write: WriteChunk): boolean {
   return types.every((type) =>
     isApplied(type) ? write(' (') && writeType(type, write) && write(')') : write(' ') && writeType(type, write),
   );

@@ -11,69 +11,69 @@ export function readMessage(bytes: Uint8Array, fields: Readonly<Record<number, F
   const reader = new BinaryReader(bytes);
   while (reader.pos < reader.len) {
     const [field, wireType] = reader.tag();
-    const read = fields[field];
-    if (read === undefined) reader.skip(wireType, field);
-    else read(reader, wireType);
+    const readField = fields[field];
+    if (readField === undefined) reader.skip(wireType, field);
+    else readField(reader, wireType);
   }
 }
 
-function demand(found: WireType, expected: WireType): void {
-  if (found !== expected) throw new Error(`a field has wire type ${found} instead of ${expected}`);
+function assertWireType(actual: WireType, expected: WireType): void {
+  if (actual !== expected) throw new Error(`a field has wire type ${actual} instead of ${expected}`);
 }
 
 /** Reader for a field with a message or bytes. The bytes are not copied. */
-export function bytesField(take: (bytes: Uint8Array) => void): FieldReader {
+export function bytesField(onBytes: (bytes: Uint8Array) => void): FieldReader {
   return (reader, wireType) => {
-    demand(wireType, WireType.LengthDelimited);
-    take(reader.bytes());
+    assertWireType(wireType, WireType.LengthDelimited);
+    onBytes(reader.bytes());
   };
 }
 
 /** Reader for a field with text. */
-export function textField(take: (text: string) => void): FieldReader {
+export function textField(onText: (text: string) => void): FieldReader {
   return (reader, wireType) => {
-    demand(wireType, WireType.LengthDelimited);
-    take(reader.string());
+    assertWireType(wireType, WireType.LengthDelimited);
+    onText(reader.string());
   };
 }
 
 /** Reader for a field with an int32, a bool or an enum value; all are numbers. */
-export function numberField(take: (value: number) => void): FieldReader {
+export function numberField(onNumber: (value: number) => void): FieldReader {
   return (reader, wireType) => {
-    demand(wireType, WireType.Varint);
-    take(reader.int32());
+    assertWireType(wireType, WireType.Varint);
+    onNumber(reader.int32());
   };
 }
 
 /** Reader for a repeated int32, whether packed or not. */
-export function numbersField(take: (value: number) => void): FieldReader {
+export function numbersField(onNumber: (value: number) => void): FieldReader {
   return (reader, wireType) => {
     if (wireType !== WireType.LengthDelimited) {
-      numberField(take)(reader, wireType);
+      numberField(onNumber)(reader, wireType);
       return;
     }
-    const packed = new BinaryReader(reader.bytes());
-    while (packed.pos < packed.len) take(packed.int32());
+    const packedReader = new BinaryReader(reader.bytes());
+    while (packedReader.pos < packedReader.len) onNumber(packedReader.int32());
   };
 }
 
 /** The number in one field of a message. If the field is missing, it is 0, which is never written. */
 export function numberIn(bytes: Uint8Array, field: number): number {
-  let found = 0;
-  readMessage(bytes, { [field]: numberField((value) => (found = value)) });
-  return found;
+  let lastNumber = 0;
+  readMessage(bytes, { [field]: numberField((value) => (lastNumber = value)) });
+  return lastNumber;
 }
 
 /** All numbers in a repeated field of a message. */
-export function numbersIn(bytes: Uint8Array, field: number): readonly number[] {
-  const found: number[] = [];
-  readMessage(bytes, { [field]: numbersField((value) => found.push(value)) });
-  return found;
+export function readNumbers(bytes: Uint8Array, field: number): readonly number[] {
+  const numbers: number[] = [];
+  readMessage(bytes, { [field]: numbersField((value) => numbers.push(value)) });
+  return numbers;
 }
 
 /** All messages in a repeated field of a message. */
 export function messagesIn(bytes: Uint8Array, field: number): readonly Uint8Array[] {
-  const found: Uint8Array[] = [];
-  readMessage(bytes, { [field]: bytesField((value) => found.push(value)) });
-  return found;
+  const messages: Uint8Array[] = [];
+  readMessage(bytes, { [field]: bytesField((value) => messages.push(value)) });
+  return messages;
 }

@@ -27,12 +27,12 @@ export interface TypeTerm {
 export const depthLimit = 100;
 const argumentLimit = 100;
 /** Maximum number of nested messages that encode one type: up to two for a level, and one for each argument. */
-const writtenLimit = 300;
+const textLimit = 300;
 
-const opaque: TypeTerm = { head: { kind: 'opaque' }, arguments: [], depth: 1 };
+const opaqueTerm: TypeTerm = { head: { kind: 'opaque' }, arguments: [], depth: 1 };
 
 function termOf(head: TypeHead, args: readonly TypeTerm[]): TypeTerm {
-  const depth = 1 + args.reduce((deepest, argument) => Math.max(deepest, argument.depth), 0);
+  const depth = 1 + args.reduce((maxDepth, argument) => Math.max(maxDepth, argument.depth), 0);
   if (depth > depthLimit) throw new Error(`a type has more than ${depthLimit} levels`);
   if (args.length > argumentLimit) throw new Error(`a type has more than ${argumentLimit} arguments`);
   return { head, arguments: args, depth };
@@ -52,10 +52,10 @@ export class TypeTerms {
   readonly #interned: readonly Uint8Array[];
   readonly #known = new Map<number, TypeTerm>();
 
-  /** @param interned the type table of the package, in which each entry refers only to earlier entries */
-  constructor(names: InternedNames, interned: readonly Uint8Array[]) {
+  /** @param internedTypes the type table of the package, in which each entry refers only to earlier entries */
+  constructor(names: InternedNames, internedTypes: readonly Uint8Array[]) {
     this.#names = names;
-    this.#interned = interned;
+    this.#interned = internedTypes;
   }
 
   /** Reads a Type message. Throws if it is damaged, or too large for the type of a payload. */
@@ -65,33 +65,34 @@ export class TypeTerms {
 
   #read(bytes: Uint8Array, position: Position): TypeTerm {
     // Limits the recursion. The depth of terms is also checked, but only after they are built.
-    if (position.level > writtenLimit) throw new Error(`a type is written in more than ${writtenLimit} levels`);
-    let term = opaque;
-    const take = (read: (message: Uint8Array) => TypeTerm) => bytesField((message) => (term = read(message)));
+    if (position.level > textLimit) throw new Error(`a type is written in more than ${textLimit} levels`);
+    let term = opaqueTerm;
+    const termField = (parseTerm: (message: Uint8Array) => TypeTerm) =>
+      bytesField((message) => (term = parseTerm(message)));
     readMessage(bytes, {
-      1: take((message) => this.#variable(message, position)),
-      2: take((message) => this.#named('data', message, position)),
-      3: take((message) => this.#builtin(message, position)),
-      4: take(() => opaque),
-      5: take(() => opaque),
+      1: termField((message) => this.#variable(message, position)),
+      2: termField((message) => this.#named('data', message, position)),
+      3: termField((message) => this.#builtin(message, position)),
+      4: termField(() => opaqueTerm),
+      5: termField(() => opaqueTerm),
       6: (reader) => (term = termOf({ kind: 'natural', value: Number(reader.sint64()) }, [])),
-      7: take((message) => this.#named('synonym', message, position)),
+      7: termField((message) => this.#named('synonym', message, position)),
       8: numberField((index) => (term = this.#entry(index, position))),
-      9: take((message) => this.#application(message, position)),
+      9: termField((message) => this.#application(message, position)),
     });
     return term;
   }
 
-  #inside(bytes: Uint8Array, { level, before }: Position): TypeTerm {
-    return this.#read(bytes, { level: level + 1, before });
+  #inside(bytes: Uint8Array, { level: nestingLevel, before }: Position): TypeTerm {
+    return this.#read(bytes, { level: nestingLevel + 1, before });
   }
 
   #entry(index: number, { level, before }: Position): TypeTerm {
     const bytes = this.#interned[index];
     if (bytes === undefined || index >= before) throw new Error(`there is no earlier interned type ${index}`);
-    const found = this.#known.get(index) ?? this.#read(bytes, { level: level + 1, before: index });
-    this.#known.set(index, found);
-    return found;
+    const resolved = this.#known.get(index) ?? this.#read(bytes, { level: level + 1, before: index });
+    this.#known.set(index, resolved);
+    return resolved;
   }
 
   #variable(bytes: Uint8Array, position: Position): TypeTerm {
@@ -125,12 +126,12 @@ export class TypeTerms {
   }
 
   #application(bytes: Uint8Array, position: Position): TypeTerm {
-    let applied = opaque;
-    let argument = opaque;
+    let appliedTerm = opaqueTerm;
+    let argument = opaqueTerm;
     readMessage(bytes, {
-      1: bytesField((value) => (applied = this.#inside(value, position))),
+      1: bytesField((value) => (appliedTerm = this.#inside(value, position))),
       2: bytesField((value) => (argument = this.#inside(value, position))),
     });
-    return termOf(applied.head, [...applied.arguments, argument]);
+    return termOf(appliedTerm.head, [...appliedTerm.arguments, argument]);
   }
 }

@@ -10,9 +10,11 @@ import type { DamlType, DataType, PackageLookup, TypeName } from './package-mode
  */
 export function findDataType(name: TypeName, packages: PackageLookup): DataType | undefined {
   const end = name.indexOf(':');
-  const found = packages(name.slice(0, end));
+  const packageModel = packages(name.slice(0, end));
   const key = name.slice(end + 1);
-  return found !== undefined && Object.hasOwn(found.dataTypes, key) ? found.dataTypes[key] : undefined;
+  return packageModel !== undefined && Object.hasOwn(packageModel.dataTypes, key)
+    ? packageModel.dataTypes[key]
+    : undefined;
 }
 
 /** `Module.Path:Name` of a type, the same in every version of its package. */
@@ -38,7 +40,7 @@ export function substitute(type: DamlType, bindings: TypeBindings): DamlType {
   if (bindings.size === 0) return type;
   if (type.kind === 'variable') return bindings.get(type.name) ?? type;
   if (type.kind === 'named') {
-    return { ...type, arguments: type.arguments.map((each) => substitute(each, bindings)) };
+    return { ...type, arguments: type.arguments.map((argument) => substitute(argument, bindings)) };
   }
   if (type.kind === 'genmap') {
     return { ...type, key: substitute(type.key, bindings), of: substitute(type.of, bindings) };
@@ -57,13 +59,13 @@ export function fieldType(type: DamlType, bindings: TypeBindings): DamlType {
 }
 
 /** How often a data type with parameters may be nested in itself: a tuple in a tuple is not a recursion. */
-const genericLimit = 3;
+const maxGenericNesting = 3;
 
 /**
  * Whether a data type repeats one that surrounds it.
- * @param around names of the surrounding data types
+ * @param enclosingTypes names of the surrounding data types
  */
-export function isRepeated(type: Extract<DamlType, { kind: 'named' }>, around: readonly TypeName[]): boolean {
-  const limit = type.arguments.length === 0 ? 1 : genericLimit;
-  return around.filter((name) => name === type.name).length >= limit;
+export function isRepeated(type: Extract<DamlType, { kind: 'named' }>, enclosingTypes: readonly TypeName[]): boolean {
+  const limit = type.arguments.length === 0 ? 1 : maxGenericNesting;
+  return enclosingTypes.filter((name) => name === type.name).length >= limit;
 }

@@ -3,12 +3,12 @@
  * `<package>__<template>__<choice>` for a choice, in snake case. A name depends only on the object it names, unless two
  * names would be equal.
  */
-import { hashedName, identifierLimit, withoutHumps } from './identifiers.ts';
+import { hashedName, identifierLimit, splitCamelCase } from './identifiers.ts';
 
 /** Suffix of the view with all contracts of a template. */
 export const historySuffix = '__history';
 
-export interface NamedThing {
+export interface ViewedEntity {
   readonly packageName: string;
   readonly moduleName: string;
   /** Name of the template or interface. */
@@ -22,43 +22,42 @@ export interface NamedThing {
  * is in use, the next candidates are: with the unchanged choice, with the complete package name, with the module as
  * well, and finally with a hash. Names have at most 63 bytes, or 54 for a template, which leaves space for `__history`.
  * Longer names lose words of the package from the left, then words of the module.
- * @param taken names of views of other objects; those with `__history` need not be listed
+ * @param usedNames names of views of other objects; those with `__history` need not be listed
  */
-export function viewName(thing: NamedThing, taken: ReadonlySet<string>): string {
-  const limit = thing.choice === '' ? identifierLimit - historySuffix.length : identifierLimit;
-  const candidates = candidatesOf(thing, limit);
-  const free = candidates.find((name) => isFree(name, taken));
-  if (free !== undefined) return free;
-  const { packageName, moduleName, entityName, choice } = thing;
+export function viewName(entity: ViewedEntity, usedNames: ReadonlySet<string>): string {
+  const limit = entity.choice === '' ? identifierLimit - historySuffix.length : identifierLimit;
+  const candidates = candidatesOf(entity, limit);
+  const freeName = candidates.find((name) => isFree(name, usedNames));
+  if (freeName !== undefined) return freeName;
+  const { packageName, moduleName, entityName, choice } = entity;
   const identity = [packageName, moduleName, entityName, choice].join(':');
   for (let number = 1; ; number++) {
     const name = hashedName(candidates.at(-1) ?? '', `${identity}:${String(number)}`, limit);
-    if (isFree(name, taken)) return name;
+    if (isFree(name, usedNames)) return name;
   }
 }
 
 /** Candidates for the name, in the order in which they are tried. */
-function candidatesOf({ packageName, moduleName, entityName, choice }: NamedThing, limit: number): readonly string[] {
-  const [ofPackage, ofModule] = [snakeCase(packageName), snakeCase(moduleName)];
+function candidatesOf({ packageName, moduleName, entityName, choice }: ViewedEntity, limit: number): readonly string[] {
+  const [packagePrefix, modulePrefix] = [snakeCase(packageName), snakeCase(moduleName)];
   const entity = snakeCase(entityName);
-  const chosen = snakeCase(choice);
-  const ends =
+  const choiceName = snakeCase(choice);
+  const endings =
     choice === ''
       ? [[entity]]
-      : [chosen.startsWith(`${entity}_`) ? chosen.slice(entity.length + 1) : chosen, chosen].map((end) => [
-          entity,
-          end,
-        ]);
-  const starts = [[lastTwoWords(ofPackage)], [ofPackage], [ofPackage, ofModule]];
-  return starts.flatMap((start) => ends.map((end) => fitted(start, end, limit)));
+      : [choiceName.startsWith(`${entity}_`) ? choiceName.slice(entity.length + 1) : choiceName, choiceName].map(
+          (end) => [entity, end],
+        );
+  const starts = [[lastTwoWords(packagePrefix)], [packagePrefix], [packagePrefix, modulePrefix]];
+  return starts.flatMap((start) => endings.map((end) => fitName(start, end, limit)));
 }
 
 /** Replaces each run of characters other than letters and digits by one `_`. */
 function snakeCase(name: string): string {
-  const plain = withoutHumps(name)
+  const snakeName = splitCamelCase(name)
     .replaceAll(/[^a-z0-9]+/g, '_')
     .replaceAll(/^_|_$/g, '');
-  return plain === '' ? 'x' : plain;
+  return snakeName === '' ? 'x' : snakeName;
 }
 
 /** A number or version belongs to the preceding word. */
@@ -70,12 +69,12 @@ function lastTwoWords(name: string): string {
 }
 
 /** @param start the words of the package and of the module */
-function fitted(start: readonly string[], end: readonly string[], limit: number): string {
+function fitName(start: readonly string[], end: readonly string[], limit: number): string {
   let parts = start;
   while (joinName(parts, end).length > limit) {
-    const long = parts.findIndex((part) => part.includes('_'));
-    if (long < 0) break;
-    parts = parts.map((part, at) => (at === long ? part.slice(part.indexOf('_') + 1) : part));
+    const splitIndex = parts.findIndex((segment) => segment.includes('_'));
+    if (splitIndex < 0) break;
+    parts = parts.map((segment, index) => (index === splitIndex ? segment.slice(segment.indexOf('_') + 1) : segment));
   }
   return joinName(parts, end).slice(0, limit).replace(/_+$/, '');
 }
@@ -89,7 +88,7 @@ function joinName(start: readonly string[], end: readonly string[]): string {
 /**
  * Whether the name is free. A choice named History must not get the name of a template's second view, nor vice versa.
  */
-function isFree(name: string, taken: ReadonlySet<string>): boolean {
-  if (taken.has(name) || taken.has(name + historySuffix)) return false;
-  return !name.endsWith(historySuffix) || !taken.has(name.slice(0, -historySuffix.length));
+function isFree(name: string, usedNames: ReadonlySet<string>): boolean {
+  if (usedNames.has(name) || usedNames.has(name + historySuffix)) return false;
+  return !name.endsWith(historySuffix) || !usedNames.has(name.slice(0, -historySuffix.length));
 }

@@ -11,7 +11,7 @@ import { streamCodes } from './stream-codes.ts';
 import { readerTokenCodes } from './reader-token-codes.ts';
 import { webhookCodes } from './webhook-codes.ts';
 
-const all = {
+const allCodes = {
   ...ledgerCodes,
   ...storeCodes,
   ...streamCodes,
@@ -22,15 +22,15 @@ const all = {
 };
 
 /** Codes do not change, because logs, metrics, `/status` and alerts contain them. */
-export type ErrorCode = keyof typeof all;
+export type ErrorCode = keyof typeof allCodes;
 /** A code whose errors can be thrown without a remedy. */
 export type CodeWithRemedy = {
-  [Code in ErrorCode]: (typeof all)[Code] extends { readonly remedy: string } ? Code : never;
+  [Code in ErrorCode]: (typeof allCodes)[Code] extends { readonly remedy: string } ? Code : never;
 }[ErrorCode];
 export type LedgerErrorCode = keyof typeof ledgerCodes;
 export type StoreErrorCode = keyof typeof storeCodes;
 
-export const catalogue: Readonly<Record<ErrorCode, FailureKind>> = all;
+export const catalogue: Readonly<Record<ErrorCode, FailureKind>> = allCodes;
 
 export function isLedgerCode(code: string): code is LedgerErrorCode {
   return code in ledgerCodes;

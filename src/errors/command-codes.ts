@@ -1,6 +1,6 @@
 /** Error codes of commands and of the process. */
 import { ExitCode } from './exit-code.ts';
-import { kind, kindWithoutRemedy } from './failure-kind.ts';
+import { kind, kindWithThrownRemedy } from './failure-kind.ts';
 
 export const commandCodes = {
   USAGE: kind(
@@ -21,27 +21,27 @@ export const commandCodes = {
     'the command cannot run while an indexer writes to the schema',
     'stop the indexer and its standbys first',
   ),
-  RESET_REFUSED: kindWithoutRemedy(
+  RESET_REFUSED: kindWithThrownRemedy(
     'fatal',
     ExitCode.configuration,
     'reset cannot run: a precondition failed (see the message)',
   ),
-  RESEED_REFUSED: kindWithoutRemedy(
+  RESEED_REFUSED: kindWithThrownRemedy(
     'fatal',
     ExitCode.configuration,
     'reseed cannot run: a precondition failed (see the message)',
   ),
-  INTERFACE_BACKFILL_REFUSED: kindWithoutRemedy(
+  INTERFACE_BACKFILL_REFUSED: kindWithThrownRemedy(
     'park',
     ExitCode.configuration,
     'interface views cannot be backfilled: a precondition failed (see the message)',
   ),
-  FILTER_ACCEPT_REFUSED: kindWithoutRemedy(
+  FILTER_ACCEPT_REFUSED: kindWithThrownRemedy(
     'fatal',
     ExitCode.configuration,
     'filter accept cannot run: a precondition failed (see the message)',
   ),
-  SWITCH_REFUSED: kindWithoutRemedy(
+  SWITCH_REFUSED: kindWithThrownRemedy(
     'fatal',
     ExitCode.configuration,
     'switch-participant cannot run: a precondition failed (see the message)',
@@ -76,7 +76,7 @@ export const commandCodes = {
     'switch-participant: the participant does not host a party of the filter, or the user lacks rights',
     'host the parties on the participant and grant the user the same rights as before: CanReadAs for each party, or CanReadAsAnyParty',
   ),
-  BACKFILL_REFUSED: kindWithoutRemedy(
+  BACKFILL_REFUSED: kindWithThrownRemedy(
     'fatal',
     ExitCode.configuration,
     'backfill cannot run: the requested start does not match the stored history',
@@ -93,12 +93,12 @@ export const commandCodes = {
     'prune was stopped before everything was removed',
     'run the same command again: it resumes where it stopped',
   ),
-  HOLD_REFUSED: kindWithoutRemedy(
+  HOLD_REFUSED: kindWithThrownRemedy(
     'fatal',
     ExitCode.configuration,
     'hold: the history to keep is outside the stored range',
   ),
-  FILTER_EXTEND_REFUSED: kindWithoutRemedy(
+  FILTER_EXTEND_REFUSED: kindWithThrownRemedy(
     'fatal',
     ExitCode.configuration,
     'filter extend cannot run: a precondition failed, or the role lacks rights (see the message)',
@@ -109,12 +109,12 @@ export const commandCodes = {
     "stored contracts do not match the ledger's list under the extended filter; nothing was added",
     'run `ledger-indexer verify --acs` to see the differences, then `ledger-indexer reseed --yes` to correct the active contracts',
   ),
-  JOB_REFUSED: kindWithoutRemedy(
+  JOB_REFUSED: kindWithThrownRemedy(
     'fatal',
     ExitCode.configuration,
     'jobs: there is no such job, or another job has to finish first',
   ),
-  REBUILD_REFUSED: kindWithoutRemedy(
+  REBUILD_REFUSED: kindWithThrownRemedy(
     'fatal',
     ExitCode.configuration,
     'rebuild cannot run: a precondition failed (see the message)',
@@ -131,7 +131,7 @@ export const commandCodes = {
     'hold: there is no hold with this name',
     'run `ledger-indexer hold list` to see the holds',
   ),
-  REDACTION_REFUSED: kindWithoutRemedy(
+  REDACTION_REFUSED: kindWithThrownRemedy(
     'fatal',
     ExitCode.configuration,
     'redact: the contract or exercise is not stored, or the contract is still active',
@@ -160,17 +160,17 @@ export const commandCodes = {
     'quarantine retry: a contract that the update archived is no longer stored',
     'leave the update in quarantine; to read the active contracts again, run: `ledger-indexer reseed --yes`',
   ),
-  GRANT_READER_REFUSED: kindWithoutRemedy(
+  GRANT_READER_REFUSED: kindWithThrownRemedy(
     'fatal',
     ExitCode.configuration,
     'grant-reader: the requested limits cannot be enforced (see the message)',
   ),
-  GRANT_ROLES_REFUSED: kindWithoutRemedy(
+  GRANT_ROLES_REFUSED: kindWithThrownRemedy(
     'fatal',
     ExitCode.configuration,
     'grant-roles: the roles cannot be created as requested (see the message)',
   ),
-  QUERY_REFUSED: kindWithoutRemedy(
+  QUERY_REFUSED: kindWithThrownRemedy(
     'fatal',
     ExitCode.usage,
     'the query was rejected, by Postgres or before it was sent (see the message)',
@@ -187,7 +187,7 @@ export const commandCodes = {
     'status: neither the indexer nor its database responds',
     'start the indexer, or choose another one with --http-port or DATABASE_URL',
   ),
-  VERIFY_IMPOSSIBLE: kindWithoutRemedy(
+  VERIFY_IMPOSSIBLE: kindWithThrownRemedy(
     'fatal',
     ExitCode.undecided,
     'verify: the ledger and the tables have different histories, or one of them cannot be read (see the message)',
@@ -198,7 +198,7 @@ export const commandCodes = {
     'verify: no seed is complete yet',
     'wait until `ledger-indexer status` reports a checkpoint, then run `ledger-indexer verify` again',
   ),
-  COMPARE_IMPOSSIBLE: kindWithoutRemedy(
+  COMPARE_IMPOSSIBLE: kindWithThrownRemedy(
     'fatal',
     ExitCode.undecided,
     'compare-pqs: the databases have no offsets in common, or one of them is not a PQS database (see the message)',
@@ -264,7 +264,7 @@ export const commandCodes = {
     'export, prune --exported, redact --exported: package ledger-indexer-lake is not installed; nothing was changed',
     'install the package with the command in the message',
   ),
-  EXPORT_REFUSED: kindWithoutRemedy(
+  EXPORT_REFUSED: kindWithThrownRemedy(
     'fatal',
     ExitCode.configuration,
     'export: the folder is not a Parquet export, or belongs to another participant or filter, or rows to export are missing',

@@ -1,6 +1,6 @@
 /** Error codes of the demo, its data folder, the sandbox ledger, the embedded Postgres and the testing entry point. */
 import { ExitCode } from './exit-code.ts';
-import { kind, kindWithoutRemedy } from './failure-kind.ts';
+import { kind, kindWithThrownRemedy } from './failure-kind.ts';
 
 export const embeddedCodes = {
   EMBEDDED_POSTGRES_UNAVAILABLE: kind(
@@ -9,7 +9,7 @@ export const embeddedCodes = {
     'there is no embedded Postgres for this machine',
     'set DATABASE_URL',
   ),
-  EMBEDDED_POSTGRES_DATA: kindWithoutRemedy(
+  EMBEDDED_POSTGRES_DATA: kindWithThrownRemedy(
     'fatal',
     ExitCode.configuration,
     'the embedded Postgres cannot use its data folder: another version, damaged, or not created by this program',
@@ -74,13 +74,13 @@ export const embeddedCodes = {
     'sandbox: cannot listen on the port or address',
     'choose another port',
   ),
-  SANDBOX_AUTH: kindWithoutRemedy(
+  SANDBOX_AUTH: kindWithThrownRemedy(
     'fatal',
     ExitCode.unexpected,
     'sandbox: the authorization settings contradict each other',
   ),
-  SANDBOX_OFFSET: kindWithoutRemedy('fatal', ExitCode.unexpected, 'sandbox: invalid offset'),
-  SANDBOX_RECORDING: kindWithoutRemedy('fatal', ExitCode.unexpected, 'sandbox: not a recording file'),
+  SANDBOX_OFFSET: kindWithThrownRemedy('fatal', ExitCode.unexpected, 'sandbox: invalid offset'),
+  SANDBOX_RECORDING: kindWithThrownRemedy('fatal', ExitCode.unexpected, 'sandbox: not a recording file'),
   TESTING_NOT_READY: kind(
     'fatal',
     ExitCode.temporary,

@@ -51,7 +51,7 @@ export function kind(
  * The kind of a code that is thrown for several reasons, each with its own remedy. So the remedy is required where the
  * error is thrown.
  */
-export function kindWithoutRemedy(
+export function kindWithThrownRemedy(
   retry: RetryClass,
   exitCode: ExitCode,
   meaning: string,

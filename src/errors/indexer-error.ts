@@ -61,7 +61,7 @@ export function atOffset(error: IndexerError, offset: number): IndexerError {
 /** Converts any thrown value to an IndexerError. Unknown failures are fatal, because a retry would hide them. */
 export function toIndexerError(thrown: unknown): IndexerError {
   if (thrown instanceof IndexerError) return thrown;
-  if (isOfPart(thrown)) {
+  if (isCodedError(thrown)) {
     const { message, code, remedy } = thrown;
     return new IndexerError(message, { code, remedy, cause: thrown });
   }
@@ -74,7 +74,7 @@ export function toIndexerError(thrown: unknown): IndexerError {
 }
 
 /** The sandbox and the embedded Postgres are separate packages, whose error classes use codes of the catalogue. */
-function isOfPart(thrown: unknown): thrown is Error & { readonly code: ErrorCode; readonly remedy: string } {
+function isCodedError(thrown: unknown): thrown is Error & { readonly code: ErrorCode; readonly remedy: string } {
   if (!(thrown instanceof Error) || !('code' in thrown) || !('remedy' in thrown)) return false;
   return typeof thrown.code === 'string' && Object.hasOwn(catalogue, thrown.code) && typeof thrown.remedy === 'string';
 }

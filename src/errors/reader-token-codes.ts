@@ -1,9 +1,9 @@
 /** Error codes of `reader-token`. */
 import { ExitCode } from './exit-code.ts';
-import { kind, kindWithoutRemedy } from './failure-kind.ts';
+import { kind, kindWithThrownRemedy } from './failure-kind.ts';
 
 export const readerTokenCodes = {
-  READER_TOKEN_REFUSED: kindWithoutRemedy(
+  READER_TOKEN_REFUSED: kindWithThrownRemedy(
     'fatal',
     ExitCode.configuration,
     'reader-token: no token can be created for this role (see the message)',
@@ -14,7 +14,7 @@ export const readerTokenCodes = {
     'reader-token: there is no token with this id',
     'run `ledger-indexer reader-token list` to see the tokens',
   ),
-  READER_TOKEN_LOGIN_REFUSED: kindWithoutRemedy(
+  READER_TOKEN_LOGIN_REFUSED: kindWithThrownRemedy(
     'fatal',
     ExitCode.notPermitted,
     'reader-token: the token is valid, but Postgres rejects its login, so the query page cannot respond',

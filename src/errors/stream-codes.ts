@@ -1,6 +1,6 @@
 /** Error codes of the stream: data of the ledger that does not match the stored data or cannot be stored. */
 import { ExitCode } from './exit-code.ts';
-import { kind, kindWithoutRemedy } from './failure-kind.ts';
+import { kind, kindWithThrownRemedy } from './failure-kind.ts';
 
 export const streamCodes = {
   HISTORY_CHANGED: kind(
@@ -59,7 +59,7 @@ export const streamCodes = {
     'the participant pruned past the offset of the seed while the seed was read',
     'nothing: the seed starts again',
   ),
-  STOP_AT_REFUSED: kindWithoutRemedy(
+  STOP_AT_REFUSED: kindWithThrownRemedy(
     'fatal',
     ExitCode.configuration,
     'the requested end does not match the stored history (see the message)',
@@ -95,7 +95,7 @@ export const streamCodes = {
     'the schema lacks migrations, and POSTGRES_MIGRATE is never or this command does not migrate',
     'run `ledger-indexer migrate`, or give the output of `ledger-indexer migrate --print` to a database owner',
   ),
-  CITUS_REFUSED: kindWithoutRemedy(
+  CITUS_REFUSED: kindWithThrownRemedy(
     'fatal',
     ExitCode.configuration,
     'the tables cannot be distributed with Citus (see the message)',

@@ -1,9 +1,9 @@
 /** Error codes of `webhook`. */
 import { ExitCode } from './exit-code.ts';
-import { kind, kindWithoutRemedy } from './failure-kind.ts';
+import { kind, kindWithThrownRemedy } from './failure-kind.ts';
 
 export const webhookCodes = {
-  WEBHOOK_REFUSED: kindWithoutRemedy(
+  WEBHOOK_REFUSED: kindWithThrownRemedy(
     'fatal',
     ExitCode.configuration,
     'webhook: the webhook cannot be added or changed as requested (see the message)',

@@ -6,7 +6,7 @@ import { type Agent, type ClientRequest, type IncomingMessage, request as httpRe
 import { request as httpsRequest } from 'node:https';
 import { limitInformational } from './informational.ts';
 
-export interface Outgoing {
+export interface OutgoingRequest {
   readonly method: string;
   readonly headers: Readonly<Record<string, string | number>>;
   readonly payload?: Buffer | string | undefined;
@@ -25,14 +25,14 @@ interface Certificates {
   readonly key?: string | undefined;
 }
 
-export interface Sent {
+export interface SentRequest {
   readonly request: ClientRequest;
   /** Settles when the headers of the response have arrived. Rejects with Node's error, or TooManyInformational. */
   readonly response: Promise<IncomingMessage>;
 }
 
-/** Sends a request, http or https. The caller sets time limits: see {@link within}. */
-export function send(url: URL, { method, headers, payload, tls, agent, signal }: Outgoing): Sent {
+/** Sends a request, http or https. The caller sets time limits: see {@link withRequestTimeout}. */
+export function send(url: URL, { method, headers, payload, tls, agent, signal }: OutgoingRequest): SentRequest {
   const isSecure = url.protocol === 'https:';
   const length = payload === undefined ? {} : { 'content-length': Buffer.byteLength(payload) };
   const request = (isSecure ? httpsRequest : httpRequest)(url, {
@@ -56,12 +56,17 @@ export function send(url: URL, { method, headers, payload, tls, agent, signal }:
 /**
  * Settles like `work`. If `work` takes longer than the limit, aborts the request and rejects with the result of `late`.
  */
-export function within<T>(request: ClientRequest, limitMs: number, work: Promise<T>, late: () => Error): Promise<T> {
+export function withRequestTimeout<T>(
+  request: ClientRequest,
+  limitMs: number,
+  work: Promise<T>,
+  timeoutError: () => Error,
+): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const timer = setTimeout(() => {
       // Rejected before the request is destroyed, because destroying it after the response has begun reports only
       // "aborted".
-      reject(late());
+      reject(timeoutError());
       request.destroy();
     }, limitMs);
     work.then(resolve, reject).finally(() => {
@@ -71,9 +76,13 @@ export function within<T>(request: ClientRequest, limitMs: number, work: Promise
 }
 
 /** All bytes of the chunks. @throws the result of `tooLarge` if there are more than `most`; any error of reading */
-export async function readAll(chunks: AsyncIterable<Buffer>, most: number, tooLarge: () => Error): Promise<Buffer> {
+export async function readBody(
+  chunks: AsyncIterable<Buffer>,
+  maxBytes: number,
+  tooLargeError: () => Error,
+): Promise<Buffer> {
   const parts: Buffer[] = [];
-  if (!(await readInto(parts, chunks, most))) throw tooLarge();
+  if (!(await readChunks(parts, chunks, maxBytes))) throw tooLargeError();
   return Buffer.concat(parts);
 }
 
@@ -82,13 +91,13 @@ export async function readAll(chunks: AsyncIterable<Buffer>, most: number, tooLa
  * a failure are in `parts`.
  * @returns whether the response was complete
  */
-export async function readInto(parts: Buffer[], chunks: AsyncIterable<Buffer>, most: number): Promise<boolean> {
+export async function readChunks(parts: Buffer[], chunks: AsyncIterable<Buffer>, maxBytes: number): Promise<boolean> {
   let length = 0;
-  for await (const part of chunks) {
-    parts.push(part);
-    length += part.length;
+  for await (const chunk of chunks) {
+    parts.push(chunk);
+    length += chunk.length;
     // Leaving the loop closes the connection.
-    if (length > most) return false;
+    if (length > maxBytes) return false;
   }
   return true;
 }

@@ -6,32 +6,32 @@ import type { ClientRequest } from 'node:http';
 import type { Socket } from 'node:net';
 
 /** Maximum number of informational responses; servers send one or two (100, 103). */
-const mostInformational = 8;
+const maxInformational = 8;
 
 /** Error of a request whose server sends more than that. */
-export class TooManyInformational extends Error {
+export class TooManyInformationalError extends Error {
   override readonly name = 'TooManyInformational';
 
   constructor() {
-    super(`more than ${String(mostInformational)} informational responses (1xx), and no other`);
+    super(`more than ${String(maxInformational)} informational responses (1xx), and no other`);
   }
 }
 
-/** Makes a request fail with {@link TooManyInformational} in time. Call it before the request is sent. */
+/** Makes a request fail with {@link TooManyInformationalError} in time. Call it before the request is sent. */
 export function limitInformational(request: ClientRequest): void {
   let count = 0;
   request.on('information', () => {
     count += 1;
-    if (count !== mostInformational + 1) return;
+    if (count !== maxInformational + 1) return;
     if (request.socket !== null) dropArrived(request.socket);
-    request.destroy(new TooManyInformational());
+    request.destroy(new TooManyInformationalError());
   });
 }
 
 /**
  * A socket with the parser that Node attaches to it, and the parser's handler for each message. Node's types lack them.
  */
-interface Parsed {
+interface ParserHolder {
   readonly parser?: { onIncoming?: (message: unknown) => number } | null;
 }
 
@@ -42,6 +42,6 @@ const upgraded = 2;
  * Makes Node drop further data of a connection that is about to be closed, without parsing it: one read may contain a
  * thousand messages.
  */
-export function dropArrived(socket: Socket & Parsed): void {
+export function dropArrived(socket: Socket & ParserHolder): void {
   if (socket.parser) socket.parser.onIncoming = () => upgraded;
 }

@@ -3,14 +3,14 @@ import type { IncomingMessage } from 'node:http';
 import type { Config } from '../config/config.ts';
 import { ChangePages } from '../observe/changes/change-pages.ts';
 import { ChangeStream } from '../observe/changes/change-stream.ts';
-import { Turns } from '../observe/changes/turns.ts';
+import { FairQueue } from '../observe/changes/turns.ts';
 import { CheckpointWaiters } from '../observe/health/checkpoint-waiters.ts';
-import { ChangesAnswers, thisMachine, type Reader } from '../observe/http/changes-endpoint.ts';
+import { ChangesAnswers, localReader, type Reader } from '../observe/http/changes-endpoint.ts';
 import { isNamedOrigin } from '../observe/http/cors.ts';
-import { notFromHere, ofAnotherOrigin } from '../observe/http/local-caller.ts';
+import { remoteCallerReason, foreignOriginReason } from '../observe/http/local-caller.ts';
 import type { ReaderTokens } from '../observe/http/reader-tokens.ts';
 import type { ChangesFacts } from '../observe/metrics/metrics.ts';
-import type { Pace } from '../config/pace.ts';
+import type { PollIntervals } from '../config/pace.ts';
 import { readChanges, readCheckpoint, unseenNames } from '../store/changes/read-changes.ts';
 import { shareOf, type Database } from '../store/connection/database.ts';
 import { pageConnections } from './connections.ts';
@@ -29,34 +29,34 @@ export interface PushedChanges {
 
 /**
  * Prepares `/changes`. Nothing is read before the first request.
- * @param shared connection pool, which the caller closes
+ * @param sharedDatabase connection pool, which the caller closes
  */
-export function openPushedChanges(
+export function openChangeServer(
   { indexer }: Config,
-  shared: Database,
+  sharedDatabase: Database,
   tokens: ReaderTokens,
-  pace: Pace,
+  pace: PollIntervals,
 ): PushedChanges {
-  const most = indexer.changesMaxClients;
-  const database = shareOf(shared, pageConnections);
-  const waiters = new CheckpointWaiters(most);
-  const turns = new Turns(pageConnections);
-  const pages = new ChangePages((request) => readChanges(database, request, pageRows), turns);
-  let asking: Promise<number | null> | undefined;
+  const maxClients = indexer.changesMaxClients;
+  const database = shareOf(sharedDatabase, pageConnections);
+  const waiters = new CheckpointWaiters(maxClients);
+  const readQueue = new FairQueue(pageConnections);
+  const pages = new ChangePages((request) => readChanges(database, request, pageRows), readQueue);
+  let pendingCheckpoint: Promise<number | null> | undefined;
   const checkpoint = (): Promise<number | null> => {
     // One query serves all requests that arrive at the same time, such as after a restart.
-    asking ??= readCheckpoint(database).finally(() => (asking = undefined));
-    return asking;
+    pendingCheckpoint ??= readCheckpoint(database).finally(() => (pendingCheckpoint = undefined));
+    return pendingCheckpoint;
   };
-  const answers = new ChangesAnswers({
+  const changesHandler = new ChangesAnswers({
     stream: new ChangeStream(pages, waiters, checkpoint, pace),
-    unseenIn: (request) => turns.take(request.reader, () => unseenNames(database, request)),
+    unseenIn: (request) => readQueue.take(request.reader, () => unseenNames(database, request)),
     readerOf: (request) => readerOf(request, tokens, indexer.corsOrigins),
-    most,
+    most: maxClients,
   });
   return {
-    answers,
-    facts: () => ({ streams: answers.streaming, most, pages: pages.read }),
+    answers: changesHandler,
+    facts: () => ({ streams: changesHandler.streaming, most: maxClients, pages: pages.read }),
     reached: (checkpoint) => waiters.reached(checkpoint),
     stopping: () => waiters.close(),
   };
@@ -69,9 +69,10 @@ export function openPushedChanges(
 async function readerOf(request: IncomingMessage, tokens: ReaderTokens, origins: readonly string[]): Promise<Reader> {
   const tokenCheck = await tokens.check(request);
   if (tokenCheck === undefined) {
-    const reason = notFromHere(request) ?? (isNamedOrigin(request, origins) ? undefined : ofAnotherOrigin(request));
+    const reason =
+      remoteCallerReason(request) ?? (isNamedOrigin(request, origins) ? undefined : foreignOriginReason(request));
     return reason === undefined
-      ? { role: null, reader: thisMachine }
+      ? { role: null, reader: localReader }
       : { refused: 403, reason: `${reason}; from other machines, send a token` };
   }
   if ('status' in tokenCheck) return { refused: tokenCheck.status, reason: tokenCheck.error };

@@ -25,7 +25,7 @@ export const jobConnections = {
   retention: { stream: 1, staging: 0 },
 } as const;
 
-export interface MostConnections {
+export interface ConnectionNeeds {
   /** Under the login of DATABASE_URL, while no background job is running. */
   readonly always: number;
   /** Under the same login, while all background jobs are running. */
@@ -33,11 +33,11 @@ export interface MostConnections {
 }
 
 /** Maximum number of connections of an indexer with this configuration, without those of the query page. */
-export function mostConnections({ indexer }: Pick<Config, 'indexer'>): MostConnections {
-  const always =
+export function connectionNeeds({ indexer }: Pick<Config, 'indexer'>): ConnectionNeeds {
+  const steadyConnections =
     indexer.writeConcurrency + extraConnections + lockConnections + 2 * pageConnections + lookupConnections;
   const jobs = Object.values(jobConnections).reduce((sum, { stream, staging }) => sum + stream + staging, 0);
-  return { always, withJobs: always + jobs };
+  return { always: steadyConnections, withJobs: steadyConnections + jobs };
 }
 
 /**
@@ -60,16 +60,16 @@ export interface ReadPools {
 
 /** Opens the pools; each connects at its first read. */
 export function openReadPools({ database: { schema, urlFile } }: Config, url: string): ReadPools {
-  const shared = { url, urlFile, schema };
+  const sharedOptions = { url, urlFile, schema };
   return {
     pages: openDatabase({
-      ...shared,
+      ...sharedOptions,
       applicationName: 'ledger-indexer changes',
       statementTimeoutMs: pageStatementMs,
       maxConnections: 2 * pageConnections,
     }),
     lookups: openDatabase({
-      ...shared,
+      ...sharedOptions,
       applicationName: 'ledger-indexer lookups',
       statementTimeoutMs: lookupStatementMs,
       maxConnections: lookupConnections,

@@ -7,7 +7,7 @@ import type { Logging } from '../observe/log/logger.ts';
 import type { ReadyQuery } from '../observe/page/console-messages.ts';
 import { ConsolePage } from '../observe/page/console-page.ts';
 import { readSchemas } from '../store/connection/read-schemas.ts';
-import { openConsoleReads, type QuestionReads } from '../store/console/console-reads.ts';
+import { openConsoleReads, type ReadCalls } from '../store/console/console-reads.ts';
 import type { Explained } from '../store/reads/explain.ts';
 
 /**
@@ -18,12 +18,12 @@ const consoleStatementMs = 30_000;
 export interface ConsoleParts {
   readonly queries: readonly ReadyQuery[];
   /** Formats a query plan as the lines that `explain` prints. */
-  readonly explainedLines: (found: Explained) => Iterable<string>;
+  readonly explainedLines: (explained: Explained) => Iterable<string>;
   /** Whether the database is our own, so that a read-only login may be created in it. */
   readonly ownDatabase: boolean;
 }
 
-interface ConsoleIn {
+interface ConsoleInput {
   readonly config: Config;
   readonly databaseUrl: string;
   /** Parts of the query page; without them there is no query page. */
@@ -38,7 +38,7 @@ export interface OpenConsole {
 
 /** Opens the query page; it connects at the first request. Undefined if the page is turned off. */
 export function openConsole(
-  { console, config, databaseUrl, logging: { logger } }: ConsoleIn,
+  { console, config, databaseUrl, logging: { logger } }: ConsoleInput,
   tokens: ReaderTokens,
 ): OpenConsole | undefined {
   const { indexer, database } = config;
@@ -50,14 +50,18 @@ export function openConsole(
     queryPageUrl === undefined
       ? { url: databaseUrl, urlFile: database.urlFile, makeReader: console.ownDatabase }
       : { url: queryPageUrl, urlFile: queryPageUrlFile, makeReader: false };
-  const onLoginRefused = (refusal: IndexerError): void => logger.warn({ err: refusal }, 'login of a token refused');
-  const reads = openConsoleReads({ ...login, schema, statementTimeoutMs, onLoginRefused });
-  const explained = (as: QuestionReads) => ({
-    ...as,
-    explain: async (id: string): Promise<string> => [...console.explainedLines(await as.explain(id))].join(''),
+  const onLoginRejected = (error: IndexerError): void => logger.warn({ err: error }, 'login of a token refused');
+  const reads = openConsoleReads({ ...login, schema, statementTimeoutMs, onLoginRefused: onLoginRejected });
+  const withExplain = (callerReads: ReadCalls) => ({
+    ...callerReads,
+    explain: async (id: string): Promise<string> => [...console.explainedLines(await callerReads.explain(id))].join(''),
   });
   const { explore } = readSchemas(schema);
-  const guide = { queries: console.queries, explore, maxSeconds: statementTimeoutMs / 1000 };
-  const page = new ConsolePage({ reads: explained(reads), readsOf: (login) => explained(reads.as(login)), guide });
+  const consoleGuide = { queries: console.queries, explore, maxSeconds: statementTimeoutMs / 1000 };
+  const page = new ConsolePage({
+    reads: withExplain(reads),
+    readsOf: (login) => withExplain(reads.as(login)),
+    guide: consoleGuide,
+  });
   return { endpoint: { page, tokens }, close: () => reads.close() };
 }

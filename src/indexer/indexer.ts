@@ -5,18 +5,18 @@
 import { elapsed } from '../config/pause.ts';
 import type { LedgerAccess } from '../ledger/open-access.ts';
 import type { Config } from '../config/config.ts';
-import { type Pace, usualPace } from '../config/pace.ts';
-import { inWords, unknownParties } from '../ledger/api/unknown-parties.ts';
+import { type PollIntervals, defaultPace } from '../config/pace.ts';
+import { unknownPartySentence, unknownParties } from '../ledger/api/unknown-parties.ts';
 import type { RequestFacts } from '../ledger/transport/transport.ts';
-import { WorkClock } from '../observe/figures/work-clock.ts';
+import { WorkTimer } from '../observe/figures/work-clock.ts';
 import { CheckpointWaiters } from '../observe/health/checkpoint-waiters.ts';
 import { type HealthOptions, HealthTracker } from '../observe/health/health-tracker.ts';
 import { startHttpServer } from '../observe/http/http-server.ts';
-import { notFromHere } from '../observe/http/local-caller.ts';
+import { remoteCallerReason } from '../observe/http/local-caller.ts';
 import { createObservers } from '../observe/indexer-observer.ts';
 import type { Logger, Logging } from '../observe/log/logger.ts';
 import { noticeReport } from '../observe/log/notice-report.ts';
-import { watchUnknownParties } from '../observe/log/party-report.ts';
+import { reportUnknownParties } from '../observe/log/party-report.ts';
 import {
   countRequest,
   createMetrics,
@@ -30,13 +30,13 @@ import { StatusPage } from '../observe/page/status-page.ts';
 import { Commits } from '../pipeline/ports/commits.ts';
 import type { PipelineParts } from '../pipeline/ports/parts.ts';
 import { runPipeline } from '../pipeline/run.ts';
-import { openDatabase, type Database, withinTime } from '../store/connection/database.ts';
+import { openDatabase, type Database, withStatementTimeout } from '../store/connection/database.ts';
 import { databaseLabel } from '../store/connection/hosts.ts';
 import { WriterCandidate, writerSessionName } from '../store/lock/writer-lock.ts';
 import { readRecentFacts } from '../store/reads/recent-facts.ts';
 import { readUpdateOutline } from '../store/reads/update-outline.ts';
 import { commit } from '../version.ts';
-import { openPushedChanges } from './changes.ts';
+import { openChangeServer } from './changes.ts';
 import { extraConnections, openReadPools } from './connections.ts';
 import { type ConsoleParts, openConsole } from './console.ts';
 import { Lifetime } from './lifetime.ts';
@@ -63,7 +63,7 @@ export interface IndexerOptions {
   /** Parts of the query page; without them there is no query page. */
   readonly console?: ConsoleParts;
   /** Polling intervals; default: the usual ones. */
-  readonly pace?: Pace;
+  readonly pace?: PollIntervals;
 }
 
 export interface Indexer {
@@ -93,111 +93,128 @@ export async function startIndexer(options: IndexerOptions): Promise<Indexer> {
 }
 
 async function start(options: IndexerOptions, lifetime: Lifetime): Promise<Indexer> {
-  const { config, logging, pace = usualPace } = options;
+  const { config, logging, pace = defaultPace } = options;
   const { logger, progress } = logging;
   const commits = new Commits();
   const waiters = new CheckpointWaiters();
-  const work = new WorkClock();
-  const live = deferred();
-  const health = new HealthTracker({ ...healthOptions(options), onLive: live.resolve, work });
+  const work = new WorkTimer();
+  const liveSignal = createDeferred();
+  const health = new HealthTracker({ ...healthOptions(options), onLive: liveSignal.resolve, work });
   const reads = openReads(options, lifetime);
-  const { access, pages, pushed, console } = reads;
+  const { access, pages, pushed: changeServer, console } = reads;
   const failedLookups = (): number => access.tokens.failures;
   const sources = {
     waits: () => waiters.size,
-    changes: pushed.facts,
+    changes: changeServer.facts,
     failedLookups,
     pool: () => connectionsOf(database),
   };
   const metrics = metricsOf(options, work, sources);
-  const observers = lifetime.own(createObservers({ logger, metrics, health, work, progress }), (it) => it.close());
+  const observers = lifetime.own(createObservers({ logger, metrics, health, work, progress }), (resource) =>
+    resource.close(),
+  );
   // First in the list, so that a listener that a commit wakes can read current status and metrics.
   commits.listen((checkpoint) => observers.checkpointReached(checkpoint));
   commits.listen((checkpoint) => waiters.reached(checkpoint));
-  commits.listen(pushed.reached);
-  const database = openForStream(options, metrics);
-  const candidate = lifetime.own(new WriterCandidate(database, config.indexer.leaseMs), (it) => it.close());
+  commits.listen(changeServer.reached);
+  const database = openStreamDatabase(options, metrics);
+  const candidate = lifetime.own(new WriterCandidate(database, config.indexer.leaseMs), (resource) => resource.close());
   // Closed before the lock is released to a standby. When a connection is closed, the server rolls back a transaction
   // that did not end in time.
-  lifetime.own([database, pages], async (pools) => void (await Promise.all(pools.map(closeBriefly))));
-  const page = lifetime.own(pageOf(options, health, reads.shown, console !== undefined), (it) => it.close());
+  lifetime.own([database, pages], async (pools) => void (await Promise.all(pools.map(closeWithin500Ms))));
+  const page = lifetime.own(pageOf(options, health, reads.shown, console !== undefined), (statusPage) =>
+    statusPage.close(),
+  );
   const stop = new AbortController();
-  const opened = { database, observers, commits, candidate, stop: stop.signal };
-  const parts = pipelineParts(options, { ...opened, ...countedBy(metrics, logger) });
-  const seen = { ...endpointsOf(config), metrics, metricsMs: pace.metricsMs, ...verdictsOf(health), waiters, page };
-  const answers = { console: console?.endpoint, overview: access, changes: pushed.answers };
-  const http = lifetime.own(await startHttpServer({ ...seen, ...answers }), (it) => it.close());
-  const done = lifetime.own(runPipeline(parts), (running, leftMs) => endIn(leftMs - closingMs, running, stop));
+  const pipelineResources = { database, observers, commits, candidate, stop: stop.signal };
+  const parts = pipelineParts(options, { ...pipelineResources, ...requestCounters(metrics, logger) });
+  const statusOptions = {
+    ...endpointsOf(config),
+    metrics,
+    metricsMs: pace.metricsMs,
+    ...verdictReaders(health),
+    waiters,
+    page,
+  };
+  const httpEndpoints = { console: console?.endpoint, overview: access, changes: changeServer.answers };
+  const http = lifetime.own(await startHttpServer({ ...statusOptions, ...httpEndpoints }), (server) => server.close());
+  const pipelineEnd = lifetime.own(runPipeline(parts), (pipelineRun, remainingMs) =>
+    endWithin(remainingMs - closingMs, pipelineRun, stop),
+  );
   // Callers that await `done` receive the rejection. Until then, it must not end the process.
-  done.catch(() => undefined);
+  pipelineEnd.catch(() => undefined);
   // Closed before the lock is released to a standby, which delivers from then on. The current batch still gets its
   // time.
-  const delivering = lifetime.own(startDelivering(options, { pages, logger, metrics, candidate }), (it, leftMs) =>
-    it.close(Math.max(0, leftMs - closingMs) / 2),
+  const delivering = lifetime.own(
+    startDelivering(options, { pages, logger, metrics, candidate }),
+    (delivery, remainingMs) => delivery.close(Math.max(0, remainingMs - closingMs) / 2),
   );
   commits.listen(delivering.reached);
-  lifetime.own(pushed, (it) => it.stopping());
-  void live.promise.then(() => watchParties(options, parts, { jobs: health.jobs, stop: stop.signal }));
-  let stopped: Promise<void> | undefined;
+  lifetime.own(changeServer, (resource) => resource.stopping());
+  void liveSignal.promise.then(() => watchParties(options, parts, { jobs: health.jobs, stop: stop.signal }));
+  let closePromise: Promise<void> | undefined;
   return {
     httpUrl: http.url,
-    live: live.promise,
-    done,
-    stop: () => (stopped ??= lifetime.close(config.indexer.stopTimeoutMs)),
+    live: liveSignal.promise,
+    done: pipelineEnd,
+    stop: () => (closePromise ??= lifetime.close(config.indexer.stopTimeoutMs)),
   };
 }
 
 /** Opens the database pools of the HTTP endpoints. Each connects at its first request. */
 function openReads(options: IndexerOptions, lifetime: Lifetime) {
-  const { config, databaseUrl, pace = usualPace, logging } = options;
+  const { config, databaseUrl, pace = defaultPace, logging } = options;
   const { pages, lookups } = openReadPools(config, databaseUrl);
   const access = openReaderTokens(lookups, pace, logging.logger);
-  const pushed = openPushedChanges(config, pages, access.tokens, pace);
-  const pageDatabase = withinTime(lookups, pageReadMs);
+  const changeServer = openChangeServer(config, pages, access.tokens, pace);
+  const pageDatabase = withStatementTimeout(lookups, pageReadMs);
   const console = openConsole(options, access.tokens);
   // Closed together, because a frozen server delays the close of each of them.
-  return lifetime.own({ access, pages, pushed, shown: pageDatabase, console }, async () => {
+  return lifetime.own({ access, pages, pushed: changeServer, shown: pageDatabase, console }, async () => {
     access.close();
-    await Promise.all([closeBriefly(lookups), console?.close()]);
+    await Promise.all([closeWithin500Ms(lookups), console?.close()]);
   });
 }
 
 /** Counts requests to the participant, and notices of the Postgres server. */
-function countedBy(metrics: Metrics, logger: Logger) {
+function requestCounters(metrics: Metrics, logger: Logger) {
   const onRequest = (request: RequestFacts): void => countRequest(metrics, request);
   return { onRequest, onNotice: noticeReport({ metrics, logger }) };
 }
 
 /** Stops the pipeline. The current batch is committed if that takes no longer than the limit. */
-async function endIn(limitMs: number, running: Promise<void>, stop: AbortController): Promise<void> {
+async function endWithin(limitMs: number, pipelineRun: Promise<void>, stop: AbortController): Promise<void> {
   stop.abort();
-  await Promise.race([running.catch(() => undefined), elapsed(limitMs)]);
+  await Promise.race([pipelineRun.catch(() => undefined), elapsed(limitMs)]);
 }
 
-function closeBriefly(opened: { close(limitMs?: number): Promise<void> }): Promise<void> {
-  return opened.close(500);
+function closeWithin500Ms(closable: { close(limitMs?: number): Promise<void> }): Promise<void> {
+  return closable.close(500);
 }
 
 /** Logs configured parties that the participant does not know. */
 async function watchParties(
   { config, logging: { logger } }: IndexerOptions,
   { ledger }: PipelineParts,
-  watched: { readonly jobs: HealthTracker['jobs']; readonly stop: AbortSignal },
+  watchOptions: { readonly jobs: HealthTracker['jobs']; readonly stop: AbortSignal },
 ): Promise<void> {
   const unknownOf = async (parties: readonly string[]) =>
-    (await unknownParties(ledger, parties)).map((each) => ({ party: each.party, sentence: inWords(each) }));
-  await watchUnknownParties({ ...watched, logger, parties: config.ledger.parties, unknownOf });
+    (await unknownParties(ledger, parties)).map((unknownParty) => ({
+      party: unknownParty.party,
+      sentence: unknownPartySentence(unknownParty),
+    }));
+  await reportUnknownParties({ ...watchOptions, logger, parties: config.ledger.parties, unknownOf });
 }
 
 function endpointsOf({ indexer: { httpHost: host, httpPort: port, httpAllowedHosts: names, corsOrigins } }: Config) {
   return { host, port, names, corsOrigins };
 }
 
-function verdictsOf(health: HealthTracker) {
+function verdictReaders(health: HealthTracker) {
   return { status: () => health.status(), verdict: () => health.verdict() };
 }
 
-function openForStream({ config, databaseUrl: url }: IndexerOptions, metrics: Metrics): Database {
+function openStreamDatabase({ config, databaseUrl: url }: IndexerOptions, metrics: Metrics): Database {
   const { urlFile, schema, statementTimeoutMs } = config.database;
   return openDatabase({
     url,
@@ -212,7 +229,7 @@ function openForStream({ config, databaseUrl: url }: IndexerOptions, metrics: Me
 }
 
 function pageOf(
-  { guide }: IndexerOptions,
+  { guide: pageGuide }: IndexerOptions,
   health: HealthTracker,
   pageDatabase: Database,
   hasConsole: boolean,
@@ -221,8 +238,8 @@ function pageOf(
     health,
     readRecent: () => readRecentFacts(pageDatabase),
     readOutline: (offset) => readUpdateOutline(pageDatabase, offset),
-    guide,
-    mayQuery: (request) => hasConsole && notFromHere(request) === undefined,
+    guide: pageGuide,
+    mayQuery: (request) => hasConsole && remoteCallerReason(request) === undefined,
   });
 }
 
@@ -235,7 +252,7 @@ function healthOptions({ config, databaseUrl, version }: IndexerOptions): Health
 /** The functions in `sources` are called when the metrics are read, so the database may be opened later. */
 function metricsOf(
   options: IndexerOptions,
-  work: WorkClock,
+  work: WorkTimer,
   sources: Pick<MetricsOptions, 'pool' | 'waits' | 'changes' | 'failedLookups'>,
 ): Metrics {
   const { version, databaseUrl, config } = options;
@@ -244,14 +261,14 @@ function metricsOf(
 }
 
 function connectionsOf({ pool }: Database): PoolFacts {
-  const { totalCount: total, idleCount: idle, waitingCount: waiting, options } = pool;
-  return { total, idle, waiting, max: options.max };
+  const { totalCount: total, idleCount, waitingCount, options } = pool;
+  return { total, idle: idleCount, waiting: waitingCount, max: options.max };
 }
 
-function deferred(): { readonly promise: Promise<void>; readonly resolve: () => void } {
+function createDeferred(): { readonly promise: Promise<void>; readonly resolve: () => void } {
   let resolve = (): void => undefined;
-  const promise = new Promise<void>((settle) => {
-    resolve = settle;
+  const deferredPromise = new Promise<void>((resolvePromise) => {
+    resolve = resolvePromise;
   });
-  return { promise, resolve };
+  return { promise: deferredPromise, resolve };
 }

@@ -1,15 +1,15 @@
 /** Opened parts, which are closed in reverse order when the indexer is stopped, or when a start fails halfway. */
 
 /** @param leftMs remaining time for closing all parts that are still open */
-type Close<T> = (opened: T, leftMs: number) => Promise<void> | void;
+type Close<T> = (resource: T, remainingMs: number) => Promise<void> | void;
 
 export class Lifetime {
-  readonly #closes: ((leftMs: number) => Promise<void> | void)[] = [];
+  readonly #closes: ((remainingMs: number) => Promise<void> | void)[] = [];
 
   /** Registers a part to be closed, and returns it. */
-  own<T>(opened: T, close: Close<T>): T {
-    this.#closes.push((leftMs) => close(opened, leftMs));
-    return opened;
+  own<T>(resource: T, close: Close<T>): T {
+    this.#closes.push((remainingMs) => close(resource, remainingMs));
+    return resource;
   }
 
   /**
@@ -18,11 +18,11 @@ export class Lifetime {
    * @throws the first failure, in the end
    */
   async close(limitMs: number): Promise<void> {
-    const until = performance.now() + limitMs;
+    const deadline = performance.now() + limitMs;
     const failures: unknown[] = [];
     for (const close of this.#closes.splice(0).toReversed()) {
       try {
-        await close(Math.max(0, until - performance.now()));
+        await close(Math.max(0, deadline - performance.now()));
       } catch (thrown) {
         failures.push(thrown);
       }

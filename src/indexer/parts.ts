@@ -1,7 +1,7 @@
 /** Builds the parts of the pipeline from the configuration, for the indexer and for commands that seed on request. */
 import type { Config } from '../config/config.ts';
-import { type Pace, usualPace } from '../config/pace.ts';
-import { assertTokenMayTravel } from '../ledger/access/token.ts';
+import { type PollIntervals, defaultPace } from '../config/pace.ts';
+import { assertTokenConfidential } from '../ledger/access/token.ts';
 import { createLedgerClient } from '../ledger/api/client.ts';
 import { unreadRelease } from '../ledger/api/release.ts';
 import type { LedgerAccess } from '../ledger/open-access.ts';
@@ -18,8 +18,8 @@ import type { WriterCandidate } from '../store/lock/writer-lock.ts';
 import {
   postgresSink,
   postgresViewStaging,
-  postgresEarlierPlace,
-  postgresFilterExtensionPlace,
+  postgresEarlierStorage,
+  postgresExtensionStorage,
 } from '../store/postgres-sink.ts';
 import { pruneInBackground } from '../store/retention/prune.ts';
 import { jobConnections } from './connections.ts';
@@ -40,11 +40,11 @@ export interface PartsOptions {
   readonly ledgerUrl: string;
   readonly databaseUrl: string;
   /** Polling intervals; default: the usual ones. */
-  readonly pace?: Pace;
+  readonly pace?: PollIntervals;
 }
 
 /** Parts that depend on the process: its database, lock and observers. */
-export interface PartsIn {
+export interface PipelineDependencies {
   readonly database: Database;
   readonly observers: Observers;
   readonly commits: PipelineParts['commits'];
@@ -54,13 +54,13 @@ export interface PartsIn {
   readonly onNotice?: ReturnType<typeof noticeReport>;
 }
 
-export function pipelineParts(options: PartsOptions, built: PartsIn): PipelineParts {
-  const { config, ledgerUrl, pace = usualPace } = options;
-  const { database, observers, commits, candidate, stop, onRequest, onNotice } = built;
+export function pipelineParts(options: PartsOptions, dependencies: PipelineDependencies): PipelineParts {
+  const { config, ledgerUrl, pace = defaultPace } = options;
+  const { database, observers, commits, candidate, stop, onRequest, onNotice } = dependencies;
   const { ledger, indexer } = config;
   const { tls, tokenSource } = options.access;
-  const { insecure, parties, templates, createdEventBlobs, shape, topology, maxFrameBytes: maxAnswerBytes } = ledger;
-  const calls = { requestTimeoutMs, maxAnswerBytes, signal: stop, onRequest };
+  const { insecure, parties, templates, createdEventBlobs, shape, topology, maxFrameBytes: maxResponseBytes } = ledger;
+  const calls = { requestTimeoutMs, maxAnswerBytes: maxResponseBytes, signal: stop, onRequest };
   const client = { url: ledgerUrl, tokenSource, tls, insecure, ...calls };
   return {
     ledger: createLedgerClient(client),
@@ -78,9 +78,9 @@ export function pipelineParts(options: PartsOptions, built: PartsIn): PipelinePa
     filter: { parties, templates, interfaces: [], createdEventBlobs, shape, topology },
     wantedInterfaces: ledger.wantedInterfaces,
     viewStaging: viewStaging(options, candidate),
-    filterExtensionPlace: filterExtensionPlace(options, candidate),
+    filterExtensionPlace: filterExtensionStorage(options, candidate),
     earlierPlace: async () =>
-      postgresEarlierPlace(openJobDatabase(options, 'history', jobConnections.history.stream), () =>
+      postgresEarlierStorage(openJobDatabase(options, 'history', jobConnections.history.stream), () =>
         candidate.assertHeld(),
       ),
     retention: retention(options),
@@ -123,26 +123,26 @@ function openJobDatabase(
 /** Opens the stream's own tables, and the staging tables of views. */
 function viewStaging(options: PartsOptions, candidate: WriterCandidate): PipelineParts['viewStaging'] {
   const staging = stagingSchema(options.config.database.schema, 'interfaces');
-  const { stream, staging: inStaging } = jobConnections.views;
+  const { stream, staging: stagingConnections } = jobConnections.views;
   return async () =>
     postgresViewStaging(
       openJobDatabase(options, 'views', stream),
-      openJobDatabase(options, 'views', inStaging, staging),
+      openJobDatabase(options, 'views', stagingConnections, staging),
       () => candidate.assertHeld(),
     );
 }
 
 /** Opens the stream's own tables, and the staging tables of contracts of an extended filter. */
-function filterExtensionPlace(
+function filterExtensionStorage(
   options: PartsOptions,
   candidate: WriterCandidate,
 ): PipelineParts['filterExtensionPlace'] {
   const staging = stagingSchema(options.config.database.schema, 'filter_extend');
-  const { stream, staging: inStaging } = jobConnections.filterExtension;
+  const { stream, staging: stagingConnections } = jobConnections.filterExtension;
   return async () =>
-    postgresFilterExtensionPlace(
+    postgresExtensionStorage(
       openJobDatabase(options, 'filter-extend', stream),
-      openJobDatabase(options, 'filter-extend', inStaging, staging),
+      openJobDatabase(options, 'filter-extend', stagingConnections, staging),
       () => candidate.assertHeld(),
     );
 }
@@ -169,7 +169,7 @@ function pollTimeoutMs({ ledgerTimeoutMs }: Config['indexer']): number {
   return Math.min(requestTimeoutMs, 0.4 * ledgerTimeoutMs);
 }
 
-function limitsOf(indexer: Config['indexer'], pace: Pace): PipelineLimits {
+function limitsOf(indexer: Config['indexer'], pace: PollIntervals): PipelineLimits {
   return {
     batchUpdates: indexer.batchUpdates,
     batchBytes: indexer.batchBytes,
@@ -189,7 +189,7 @@ function streamOpener({ ledgerUrl: url, config, access: { tls } }: PartsOptions)
   const { pingIntervalMs } = config.indexer;
   const { insecure, tokenPlacement, maxFrameBytes: maxPayloadBytes } = config.ledger;
   return (stream) => {
-    assertTokenMayTravel(url, stream.token, insecure);
+    assertTokenConfidential(url, stream.token, insecure);
     return openFrameStream({ url, tls, tokenPlacement, pingIntervalMs, maxPayloadBytes, ...stream });
   };
 }

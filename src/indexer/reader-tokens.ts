@@ -5,13 +5,13 @@
 import { toIndexerError } from '../errors/indexer-error.ts';
 import { ReaderTokens } from '../observe/http/reader-tokens.ts';
 import type { Logger } from '../observe/log/logger.ts';
-import type { Pace } from '../config/pace.ts';
+import type { PollIntervals } from '../config/pace.ts';
 import type { Database } from '../store/connection/database.ts';
 import { readTokens } from '../store/roles/reader-tokens.ts';
 import { limitedRoles } from '../store/roles/secure-views.ts';
 import { endExpiredLogins } from '../store/roles/token-logins.ts';
 
-export interface OpenTokens {
+export interface ReaderTokenAccess {
   readonly tokens: ReaderTokens;
   /**
    * Roles that are limited to parties. They are read again when the last result is a few seconds old.
@@ -28,9 +28,9 @@ export interface OpenTokens {
  */
 export function openReaderTokens(
   database: Database,
-  { tokensMs, expiredTokensMs }: Pace,
+  { tokensMs, expiredTokensMs }: PollIntervals,
   logger: Pick<Logger, 'warn'>,
-): OpenTokens {
+): ReaderTokenAccess {
   const onFailing = (thrown: unknown): void =>
     logger.warn({ err: toIndexerError(thrown) }, 'reader tokens cannot be read: clients with a token get 503');
   const tokens = new ReaderTokens((hashes) => readTokens(database, hashes), tokensMs, onFailing);
@@ -48,38 +48,38 @@ export function openReaderTokens(
 /** Ends the sessions of expired tokens at intervals. @returns a function that stops this */
 function endSessions(database: Database, everyMs: number): () => void {
   let timer: NodeJS.Timeout | undefined;
-  let stopped = false;
-  const later = (ms: number): void => {
-    if (!stopped) timer = setTimeout(() => void end(), Math.min(Math.max(ms, 0), everyMs)).unref();
+  let isStopped = false;
+  const schedule = (ms: number): void => {
+    if (!isStopped) timer = setTimeout(() => void end(), Math.min(Math.max(ms, 0), everyMs)).unref();
   };
   const end = async (): Promise<void> => {
     // If the database does not respond, those sessions are ended at the next attempt.
     const next = await endExpiredLogins(database).catch(() => undefined);
-    later(next ?? everyMs);
+    schedule(next ?? everyMs);
   };
-  later(everyMs);
+  schedule(everyMs);
   return () => {
-    stopped = true;
+    isStopped = true;
     clearTimeout(timer);
   };
 }
 
 /** Caches the last result of `read` for `forMs`, and longer while it cannot be read. Only one read runs at a time. */
-function lastRead<T>(read: () => Promise<T>, forMs: number): () => Promise<T> {
+function lastRead<T>(load: () => Promise<T>, maxAgeMs: number): () => Promise<T> {
   let last: { readonly value: T; readonly at: number } | undefined;
-  let reading: Promise<T> | undefined;
-  const again = async (): Promise<T> => {
+  let pendingRead: Promise<T> | undefined;
+  const refresh = async (): Promise<T> => {
     try {
-      last = { value: await read(), at: performance.now() };
+      last = { value: await load(), at: performance.now() };
     } catch (thrown) {
       if (last === undefined) throw thrown;
     } finally {
-      reading = undefined;
+      pendingRead = undefined;
     }
     return last.value;
   };
   return () => {
-    if (last !== undefined && performance.now() - last.at < forMs) return Promise.resolve(last.value);
-    return (reading ??= again());
+    if (last !== undefined && performance.now() - last.at < maxAgeMs) return Promise.resolve(last.value);
+    return (pendingRead ??= refresh());
   };
 }

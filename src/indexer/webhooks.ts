@@ -4,7 +4,7 @@ import type { Config } from '../config/config.ts';
 import type { Logger } from '../observe/log/logger.ts';
 import { WebhookReport } from '../observe/log/webhook-report.ts';
 import type { Metrics } from '../observe/metrics/metrics.ts';
-import { type Pace, usualPace } from '../config/pace.ts';
+import { type PollIntervals, defaultPace } from '../config/pace.ts';
 import { shareOf, type Database } from '../store/connection/database.ts';
 import { pageConnections } from './connections.ts';
 import type { WriterCandidate } from '../store/lock/writer-lock.ts';
@@ -12,15 +12,15 @@ import { webhookProgress } from '../store/webhooks/webhook-progress.ts';
 import { WebhookDeliveries } from '../webhooks/deliveries.ts';
 
 /** Time limit of a stop for deliveries without a response, and for recording them, milliseconds. */
-const mostClosingMs = 3_000;
+const maxClosingMs = 3_000;
 
-export interface DeliveringFor {
+export interface DeliveryContext {
   readonly config: Config;
   readonly version: string;
-  readonly pace?: Pace;
+  readonly pace?: PollIntervals;
 }
 
-export interface DeliveringParts {
+export interface DeliveryParts {
   /** Closed by the caller. */
   readonly pages: Database;
   readonly logger: Logger;
@@ -29,7 +29,7 @@ export interface DeliveringParts {
   readonly candidate: Pick<WriterCandidate, 'isHeld'>;
 }
 
-export interface Delivering {
+export interface DeliveryHandle {
   /** Called when a checkpoint is in the database. */
   readonly reached: (checkpoint: number) => void;
   /** Records deliveries, then closes. Never rejects. */
@@ -38,9 +38,9 @@ export interface Delivering {
 
 /** Starts at once, and delivers while this process holds the writer lock. A bounded run delivers nothing. */
 export function startDelivering(
-  { config, version, pace = usualPace }: DeliveringFor,
-  { pages, logger, metrics, candidate }: DeliveringParts,
-): Delivering {
+  { config, version, pace = defaultPace }: DeliveryContext,
+  { pages, logger, metrics, candidate }: DeliveryParts,
+): DeliveryHandle {
   const { webhookNetworks, webhookAttempts: attempts, stopAt } = config.indexer;
   const deliveries = new WebhookDeliveries({
     store: webhookProgress(shareOf(pages, pageConnections)),
@@ -54,7 +54,7 @@ export function startDelivering(
   return {
     reached: () => deliveries.stir(),
     close: async (limitMs) => {
-      await Promise.race([deliveries.close(), elapsed(Math.min(limitMs, mostClosingMs))]);
+      await Promise.race([deliveries.close(), elapsed(Math.min(limitMs, maxClosingMs))]);
     },
   };
 }

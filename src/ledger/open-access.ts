@@ -6,7 +6,7 @@ import type { LedgerConfig } from '../config/config.ts';
 import type { OAuthConfig } from '../config/option-access.ts';
 import type { OAuthOptions } from './access/oauth.ts';
 import { readTlsFiles, type TlsMaterial } from './transport/tls.ts';
-import { assertTokenMayTravel, createTokenSource, type TokenSource } from './access/token.ts';
+import { assertTokenConfidential, createTokenSource, type TokenSource } from './access/token.ts';
 
 export interface LedgerAccess {
   readonly tls: TlsMaterial;
@@ -33,7 +33,7 @@ export async function openAccess(ledger: LedgerConfig, stop: AbortSignal): Promi
   const { url, token, tokenFile, oauth, insecure } = ledger;
   const kind = oauth === undefined ? (token ?? tokenFile) : 'issued';
   // Only the presence of a token matters here, not its value.
-  if (url !== undefined) assertTokenMayTravel(url, kind === undefined ? undefined : 'any', insecure);
+  if (url !== undefined) assertTokenConfidential(url, kind === undefined ? undefined : 'any', insecure);
   const { caFile, certFile, keyFile } = ledger;
   const { tls, oauthCa: ca } = await readTlsFiles({ caFile, certFile, keyFile, oauthCaFile: oauth?.caFile });
   const tokenSource =

@@ -3,7 +3,7 @@
  * program would have to build.
  */
 import { createTokenSource, type TokenSource, assertWellFormed } from '../ledger/access/token.ts';
-import { leaseOfFound } from '../ledger/access/token-lifetime.ts';
+import { leaseOfStoredToken } from '../ledger/access/token-lifetime.ts';
 import type { TransportOptions } from '../ledger/transport/transport.ts';
 
 /** A participant, and how to connect to it. */
@@ -48,7 +48,7 @@ function tokenSourceOf({ token, tokenFile }: ConnectionOptions): TokenSource {
   const read = async (): Promise<string> => assertWellFormed((await token()).trim(), 'the function of the program');
   return {
     read,
-    lease: async () => leaseOfFound(await read(), performance.now()),
+    lease: async () => leaseOfStoredToken(await read(), performance.now()),
     invalidate: () => undefined,
     // Does not wait for another token, because one is requested before the next stream anyway.
     replaced: () => Promise.resolve(),

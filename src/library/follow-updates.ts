@@ -4,9 +4,9 @@
  */
 import { pause } from '../config/pause.ts';
 import { IndexerError, toIndexerError } from '../errors/indexer-error.ts';
-import { assertTokenMayTravel } from '../ledger/access/token.ts';
+import { assertTokenConfidential } from '../ledger/access/token.ts';
 import { type LedgerFilter, updateFormat, updatesRequest } from '../ledger/api/request-format.ts';
-import { updateAnswer, type Update, type UpdateValue } from '../ledger/api/update-types.ts';
+import { updateResponseOf, type Update, type UpdateValue } from '../ledger/api/update-types.ts';
 import { updateCalls } from '../ledger/api/updates.ts';
 import { ledgerError } from '../ledger/errors/make-ledger-error.ts';
 import { openFrameStream, type FrameStream } from '../ledger/transport/frame-stream.ts';
@@ -123,7 +123,7 @@ async function* session(
   const filter = filterOf(options);
   await prove(options, position, filter);
   const token = (await transport.tokenSource.lease())?.token;
-  assertTokenMayTravel(transport.url, token, transport.insecure);
+  assertTokenConfidential(transport.url, token, transport.insecure);
   const feed = openFeed(options, updatesRequest(position.offset, filter), token);
   try {
     for (;;) {
@@ -217,7 +217,7 @@ function openFeed(options: FollowOptions, request: object, token: string | undef
 
 /** @throws IndexerError LEDGER_UNDECODABLE */
 function followed(frame: Buffer): FollowedUpdate {
-  const { update } = updateAnswer(parsed(frame), '/v2/updates');
+  const { update } = updateResponseOf(parsed(frame), '/v2/updates');
   const found = updateOf(update ?? {});
   if (found === undefined || update === undefined || update === null) {
     throw ledgerError('LEDGER_UNDECODABLE', 'expected an update with an offset from /v2/updates, found other content');

@@ -47,24 +47,24 @@ export class Activity {
 
   /** The row in which to count an event; undefined without a record time, because then nothing is counted. */
   at(
-    recorded: Microseconds | undefined,
+    recordTime: Microseconds | undefined,
     templatePk: number,
     choicePk: number,
     synchronizerPk: number,
   ): ActivityRow | undefined {
-    return recorded === undefined ? undefined : this.#row(hourOf(recorded), templatePk, choicePk, synchronizerPk);
+    return recordTime === undefined ? undefined : this.#row(hourOf(recordTime), templatePk, choicePk, synchronizerPk);
   }
 
   /** Counts the update itself: whether it is a transaction, its cost, and its delay from effective to record time. */
-  addUpdate({ kind, paidTrafficCost }: StoredUpdate, times: UpdateTimes, synchronizerPk: number): void {
-    const { recorded, effective } = times;
+  addUpdate({ kind, paidTrafficCost }: StoredUpdate, updateTimes: UpdateTimes, synchronizerPk: number): void {
+    const { recorded: recordTime, effective: effectiveTime } = updateTimes;
     if (kind !== 'transaction' && paidTrafficCost === null) return;
-    const row = this.at(recorded, 0, 0, synchronizerPk);
-    if (row === undefined || recorded === undefined) return;
+    const row = this.at(recordTime, 0, 0, synchronizerPk);
+    if (row === undefined || recordTime === undefined) return;
     if (paidTrafficCost !== null) row.paidTrafficCost = sum(row.paidTrafficCost, paidTrafficCost);
     if (kind !== 'transaction') return;
     row.transactions += 1;
-    if (effective !== undefined) row.delay += delay(effective, recorded);
+    if (effectiveTime !== undefined) row.delay += delay(effectiveTime, recordTime);
   }
 
   /** Returns all rows, with sums. Nothing may be counted afterwards. */
@@ -117,22 +117,23 @@ function emptyRow(hour: number, templatePk: number, choicePk: number, synchroniz
   return { hour, templatePk, choicePk, synchronizerPk, ...events, ...updates, ...totals };
 }
 
-function sum(total: number | bigint, more: number | bigint): number | bigint {
-  if (typeof total === 'number' && typeof more === 'number' && Number.isSafeInteger(total + more)) return total + more;
-  return BigInt(total) + BigInt(more);
+function sum(total: number | bigint, increment: number | bigint): number | bigint {
+  if (typeof total === 'number' && typeof increment === 'number' && Number.isSafeInteger(total + increment))
+    return total + increment;
+  return BigInt(total) + BigInt(increment);
 }
 
 /** The time from one to the other, in `delayUnit`s. */
-function delay(effective: Microseconds, recorded: Microseconds): number {
-  const passed =
-    typeof effective === 'number' && typeof recorded === 'number'
-      ? recorded - effective
-      : Number(BigInt(recorded) - BigInt(effective));
+function delay(effectiveTime: Microseconds, recordTime: Microseconds): number {
+  const elapsed =
+    typeof effectiveTime === 'number' && typeof recordTime === 'number'
+      ? recordTime - effectiveTime
+      : Number(BigInt(recordTime) - BigInt(effectiveTime));
   // Rounded from microseconds, because Postgres converts the value back. Exact for any length; the remainder is never
   // exactly one half.
-  const scaled = passed * units;
-  const left = scaled % microseconds;
-  return (scaled - left) / microseconds + Math.round(left / microseconds);
+  const scaledDelay = elapsed * units;
+  const remainder = scaledDelay % microseconds;
+  return (scaledDelay - remainder) / microseconds + Math.round(remainder / microseconds);
 }
 
 /** Hours since 2000. */

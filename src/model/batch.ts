@@ -14,14 +14,14 @@ import type {
   TopologyEvent,
   UnassignedEvent,
 } from './event.ts';
-import { Lifetimes, witnessedRow, type End } from './lifetimes.ts';
-import { emptied, emptiedExercise, type Redactions } from './redactions.ts';
+import { Lifetimes, witnessedContractRow, type ContractEnd } from './lifetimes.ts';
+import { redactedContract, redactedExercise, type Redactions } from './redactions.ts';
 import {
   contractRow,
   jsonb,
-  seenAsStakeholder,
+  isSeenByStakeholder,
   text,
-  timesOf,
+  updateTimesOf,
   topologyRow,
   updateRow,
   type Activation,
@@ -30,7 +30,7 @@ import {
 import type { Row, RowSink, TableName } from './tables.ts';
 import { UnknownNames, safeKey, type UnknownKind } from './unknown.ts';
 import type { ActiveContractEntry, OffsetCheckpoint, StoredUpdate, Transaction, Update } from './update.ts';
-import { stringOf, type Text } from './utf8.ts';
+import { stringOf, type TextOrUtf8 } from './utf8.ts';
 
 type IncompleteAssign = Pick<
   Extract<ActiveContractEntry, { kind: 'incomplete_assigned' }>,
@@ -38,7 +38,7 @@ type IncompleteAssign = Pick<
 >;
 
 /** The update that an event is part of. */
-interface Within<U extends StoredUpdate> {
+interface UpdateContext<U extends StoredUpdate> {
   readonly update: U;
   readonly times: UpdateTimes;
   readonly synchronizerPk: number;
@@ -75,8 +75,8 @@ export class Batch<Sink extends RowSink = RowSink> {
   readonly #redactions: Redactions | undefined;
   /** The newest stored update of the batch that has an id; known when the batch is sealed. */
   lastUpdate: { readonly offset: number; readonly updateId: string } | undefined;
-  #newestUpdate: { readonly offset: number; readonly updateId: Text } | undefined;
-  readonly #newestTimes = new Map<string, Text>();
+  #newestUpdate: { readonly offset: number; readonly updateId: TextOrUtf8 } | undefined;
+  readonly #newestTimes = new Map<string, TextOrUtf8>();
   /** Offset of the first update that removes a party from a participant; undefined if there is none. */
   departure: number | undefined;
   /** The offset to which this batch moves the checkpoint. */
@@ -156,15 +156,15 @@ export class Batch<Sink extends RowSink = RowSink> {
     // Without an id, the history cannot be verified. So offset and id change together or not at all.
     if (update.updateId !== null) this.#newestUpdate = { offset: update.offset, updateId: update.updateId };
     const synchronizerPk = this.#dictionary.synchronizer(update.synchronizerId);
-    const times = timesOf(update);
-    this.#push('updates', updateRow(update, times, synchronizerPk, this.batchOffset));
-    this.activity.addUpdate(update, times, synchronizerPk);
+    const updateTimes = updateTimesOf(update);
+    this.#push('updates', updateRow(update, updateTimes, synchronizerPk, this.batchOffset));
+    this.activity.addUpdate(update, updateTimes, synchronizerPk);
     switch (update.kind) {
       case 'transaction':
-        for (const event of update.events) this.#addEvent({ update, times, synchronizerPk }, event);
+        for (const event of update.events) this.#addEvent({ update, times: updateTimes, synchronizerPk }, event);
         break;
       case 'reassignment':
-        for (const event of update.events) this.#addHalf({ update, times, synchronizerPk }, event);
+        for (const event of update.events) this.#addHalf({ update, times: updateTimes, synchronizerPk }, event);
         break;
       case 'topology':
         update.events.forEach((event, index) => {
@@ -177,35 +177,38 @@ export class Batch<Sink extends RowSink = RowSink> {
     }
   }
 
-  #addEvent(within: Within<Transaction>, event: CreatedEvent | ArchivedEvent | ExercisedEvent): void {
-    const { update, times, synchronizerPk } = within;
-    const { recorded } = times;
+  #addEvent(context: UpdateContext<Transaction>, event: CreatedEvent | ArchivedEvent | ExercisedEvent): void {
+    const { update, times: updateTimes, synchronizerPk } = context;
+    const { recorded: recordTime } = updateTimes;
     const { offset } = update;
     if (event.kind === 'created') {
       const activation = { origin: 'create', synchronizerPk, reassignmentCounter: null, workflowId: null } as const;
-      const templatePk = this.#created(offset, event, activation, event.acsDelta ?? seenAsStakeholder(event));
-      const activity = this.activity.at(recorded, templatePk, 0, synchronizerPk);
+      const templatePk = this.#created(offset, event, activation, event.acsDelta ?? isSeenByStakeholder(event));
+      const activity = this.activity.at(recordTime, templatePk, 0, synchronizerPk);
       if (activity !== undefined) activity.creates += 1;
       return;
     }
     const templatePk = this.#dictionary.template(event.templateId, event.packageName);
     if (event.kind === 'archived') {
-      this.#archived(within, event, templatePk);
-      const activity = this.activity.at(recorded, templatePk, 0, synchronizerPk);
+      this.#archived(context, event, templatePk);
+      const activity = this.activity.at(recordTime, templatePk, 0, synchronizerPk);
       if (activity !== undefined) activity.archives += 1;
       return;
     }
-    const choicePk = this.#exercised(within, event, templatePk);
-    const activity = this.activity.at(recorded, templatePk, choicePk, synchronizerPk);
+    const choicePk = this.#exercised(context, event, templatePk);
+    const activity = this.activity.at(recordTime, templatePk, choicePk, synchronizerPk);
     if (activity !== undefined) {
       activity.exercises += 1;
       activity.archives += event.consuming ? 1 : 0;
     }
   }
 
-  #addHalf({ update, times, synchronizerPk }: Within<StoredUpdate>, event: AssignedEvent | UnassignedEvent): void {
+  #addHalf(
+    { update, times: updateTimes, synchronizerPk }: UpdateContext<StoredUpdate>,
+    event: AssignedEvent | UnassignedEvent,
+  ): void {
     if (event.kind === 'unassigned') {
-      this.#unassigned(update.offset, event, false, times.recorded ?? null);
+      this.#unassigned(update.offset, event, false, updateTimes.recorded ?? null);
       return;
     }
     const { reassignmentCounter } = event;
@@ -214,9 +217,9 @@ export class Batch<Sink extends RowSink = RowSink> {
     this.#reassigned(update.offset, event, null);
   }
 
-  #created(offset: number, sent: CreatedEvent, activation: Activation, active: boolean): number {
-    const redactionId = this.#redactions?.ofContract(sent.contractId) ?? null;
-    const event = redactionId === null ? sent : emptied(sent);
+  #created(offset: number, sentEvent: CreatedEvent, activation: Activation, active: boolean): number {
+    const redactionId = this.#redactions?.ofContract(sentEvent.contractId) ?? null;
+    const event = redactionId === null ? sentEvent : redactedContract(sentEvent);
     const templatePk = this.#dictionary.template(event.templateId, event.packageName);
     this.#countEvent(activation.origin === 'create' ? 'created' : activation.origin, templatePk);
     const partiesPk = this.#dictionary.contractParties.number(event.signatories, event.observers, event.witnessParties);
@@ -237,28 +240,39 @@ export class Batch<Sink extends RowSink = RowSink> {
       ]);
     }
     const { contractId, nodeId } = event;
-    const activated = { contractId, offset, nodeId, templatePk, synchronizerPk: activation.synchronizerPk, partiesPk };
-    if (!active) this.#push('ended', witnessedRow(activated));
-    else this.lifetimes.activate(activated);
+    const activationEntry = {
+      contractId,
+      offset,
+      nodeId,
+      templatePk,
+      synchronizerPk: activation.synchronizerPk,
+      partiesPk,
+    };
+    if (!active) this.#push('ended', witnessedContractRow(activationEntry));
+    else this.lifetimes.activate(activationEntry);
     return templatePk;
   }
 
-  #archived({ update, times, synchronizerPk }: Within<Transaction>, event: ArchivedEvent, templatePk: number): void {
+  #archived(
+    { update, times: updateTimes, synchronizerPk }: UpdateContext<Transaction>,
+    event: ArchivedEvent,
+    templatePk: number,
+  ): void {
     this.#countEvent('archived', templatePk);
     const { nodeId, contractId, witnessParties, implementedInterfaces } = event;
-    this.lifetimes.deactivate(contractId, synchronizerPk, archiveOf(update.offset, nodeId, times));
+    this.lifetimes.deactivate(contractId, synchronizerPk, archiveOf(update.offset, nodeId, updateTimes));
     const partiesPk = this.#dictionary.eventParties.number([], witnessParties, implementedInterfaces);
     this.#push('archives', [update.offset, nodeId, templatePk, partiesPk, contractId]);
   }
 
-  #exercised(within: Within<Transaction>, sent: ExercisedEvent, templatePk: number): number {
-    const { update, times, synchronizerPk } = within;
+  #exercised(context: UpdateContext<Transaction>, sentEvent: ExercisedEvent, templatePk: number): number {
+    const { update, times: updateTimes, synchronizerPk } = context;
     const { offset } = update;
-    const redactionId = this.#redactions?.ofExercise(update, sent) ?? null;
-    const event = redactionId === null ? sent : emptiedExercise(sent);
+    const redactionId = this.#redactions?.ofExercise(update, sentEvent) ?? null;
+    const event = redactionId === null ? sentEvent : redactedExercise(sentEvent);
     this.#countEvent('exercised', templatePk);
     if (event.consuming && event.acsDelta !== false) {
-      this.lifetimes.deactivate(event.contractId, synchronizerPk, archiveOf(offset, event.nodeId, times));
+      this.lifetimes.deactivate(event.contractId, synchronizerPk, archiveOf(offset, event.nodeId, updateTimes));
     }
     const interfacePk = event.interfaceId === null ? 0 : this.#dictionary.template(event.interfaceId, null);
     const choicePk = this.#dictionary.choice(templatePk, interfacePk, event.choice);
@@ -280,12 +294,12 @@ export class Batch<Sink extends RowSink = RowSink> {
     return choicePk;
   }
 
-  /** @param at record time; null if a seed found the unassignment in flight */
-  #unassigned(offset: number, event: UnassignedEvent, incomplete: boolean, at: End['at']): void {
+  /** @param endTime record time; null if a seed found the unassignment in flight */
+  #unassigned(offset: number, event: UnassignedEvent, isIncomplete: boolean, endTime: ContractEnd['at']): void {
     const templatePk = this.#dictionary.template(event.templateId, event.packageName);
     this.#countEvent('unassigned', templatePk);
     const sourcePk = this.#dictionary.synchronizer(event.source);
-    this.lifetimes.deactivate(event.contractId, sourcePk, { offset, nodeId: null, by: 'reassignment', at });
+    this.lifetimes.deactivate(event.contractId, sourcePk, { offset, nodeId: null, by: 'reassignment', at: endTime });
     this.#push('reassignments', [
       offset,
       event.reassignmentCounter,
@@ -296,7 +310,7 @@ export class Batch<Sink extends RowSink = RowSink> {
       this.#dictionary.synchronizer(event.target),
       this.#dictionary.eventParties.number([], event.witnessParties, []),
       'u',
-      incomplete,
+      isIncomplete,
       event.contractId,
       event.reassignmentId,
       text(event.submitter),
@@ -305,8 +319,8 @@ export class Batch<Sink extends RowSink = RowSink> {
     ]);
   }
 
-  /** Adds the assign half of a reassignment. @param incomplete the entry, if the seed found it in flight */
-  #reassigned(offset: number, event: AssignedEvent, incomplete: IncompleteAssign | null): void {
+  /** Adds the assign half of a reassignment. @param incompleteAssign the entry, if the seed found it in flight */
+  #reassigned(offset: number, event: AssignedEvent, incompleteAssign: IncompleteAssign | null): void {
     const { created } = event;
     this.#push('reassignments', [
       offset,
@@ -318,12 +332,14 @@ export class Batch<Sink extends RowSink = RowSink> {
       this.#dictionary.synchronizer(event.target),
       this.#dictionary.eventParties.number([], created.witnessParties, []),
       'a',
-      incomplete !== null,
+      incompleteAssign !== null,
       created.contractId,
       event.reassignmentId,
       text(event.submitter),
-      this.#redactions?.ofContract(created.contractId) === undefined ? jsonb(incomplete?.createdText ?? null) : null,
-      text(incomplete?.workflowId ?? null),
+      this.#redactions?.ofContract(created.contractId) === undefined
+        ? jsonb(incompleteAssign?.createdText ?? null)
+        : null,
+      text(incompleteAssign?.workflowId ?? null),
     ]);
   }
 
@@ -348,8 +364,12 @@ export class Batch<Sink extends RowSink = RowSink> {
   }
 }
 
-function archiveOf(offset: number, nodeId: number, { effective, recorded }: UpdateTimes): End {
-  return { offset, nodeId, by: 'archive', at: effective ?? recorded ?? null };
+function archiveOf(
+  offset: number,
+  nodeId: number,
+  { effective: effectiveTime, recorded: recordTime }: UpdateTimes,
+): ContractEnd {
+  return { offset, nodeId, by: 'archive', at: effectiveTime ?? recordTime ?? null };
 }
 
 function count(counts: Map<string, number>, key: string): void {
@@ -357,7 +377,7 @@ function count(counts: Map<string, number>, key: string): void {
 }
 
 function countsOf(counts: Map<string, Map<string, number>>, type: string): Map<string, number> {
-  let inner = counts.get(type);
-  if (inner === undefined) counts.set(type, (inner = new Map()));
-  return inner;
+  let countsOfType = counts.get(type);
+  if (countsOfType === undefined) counts.set(type, (countsOfType = new Map()));
+  return countsOfType;
 }

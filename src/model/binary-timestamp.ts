@@ -1,12 +1,12 @@
 /**
  * Timestamps of the ledger (ISO-8601, UTC, 0 to 9 fraction digits) in the unit of Postgres: microseconds since 2000.
  */
-import { utf8Of, type Text } from './utf8.ts';
+import { utf8Of, type TextOrUtf8 } from './utf8.ts';
 
 /** Since 2000-01-01 UTC; a bigint beyond 2^53 (since the year 2285). */
 export type Microseconds = number | bigint;
 
-const form = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z$/;
+const timestampPattern = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z$/;
 const epochSeconds = Date.UTC(2000, 0, 1) / 1000;
 const zero = 0x30;
 const dash = 0x2d;
@@ -26,36 +26,37 @@ let daySeconds = 0;
  * Converts a timestamp to microseconds. Digits below a microsecond are rounded, as in Postgres. Undefined for a text
  * that is not such a timestamp.
  */
-export function postgresMicroseconds(text: Text): Microseconds | undefined {
+export function postgresMicroseconds(text: TextOrUtf8): Microseconds | undefined {
   const { bytes, start, length } = utf8Of(text);
-  if (length !== 27 || !isPunctuated(bytes, start)) return slowly(String(text));
-  const date = two(bytes, start) * 1_000_000 + two(bytes, start + 2) * 10_000 + two(bytes, start + 5) * 100 + two(bytes, start + 8); // prettier-ignore
-  if (date !== day && !remember(date, bytes.toString('latin1', start, start + 10))) return slowly(String(text));
-  const hours = two(bytes, start + 11);
-  const minutes = two(bytes, start + 14);
-  const seconds = two(bytes, start + 17);
-  const fraction = two(bytes, start + 20) * 10_000 + two(bytes, start + 22) * 100 + two(bytes, start + 24);
+  if (length !== 27 || !hasSeparators(bytes, start)) return parseSlowly(String(text));
+  const date = twoDigitsAt(bytes, start) * 1_000_000 + twoDigitsAt(bytes, start + 2) * 10_000 + twoDigitsAt(bytes, start + 5) * 100 + twoDigitsAt(bytes, start + 8); // prettier-ignore
+  if (date !== day && !cacheDate(date, bytes.toString('latin1', start, start + 10))) return parseSlowly(String(text));
+  const hours = twoDigitsAt(bytes, start + 11);
+  const minutes = twoDigitsAt(bytes, start + 14);
+  const seconds = twoDigitsAt(bytes, start + 17);
+  const fraction =
+    twoDigitsAt(bytes, start + 20) * 10_000 + twoDigitsAt(bytes, start + 22) * 100 + twoDigitsAt(bytes, start + 24);
   // Any character that is not a digit makes a number out of range or NaN. The slow function then decides.
-  if (!(hours < 24 && minutes < 60 && seconds < 60 && fraction <= 999_999)) return slowly(String(text));
+  if (!(hours < 24 && minutes < 60 && seconds < 60 && fraction <= 999_999)) return parseSlowly(String(text));
   return combined(daySeconds + hours * 3600 + minutes * 60 + seconds, fraction);
 }
 
 /** Whether the punctuation of `2026-08-14T11:01:00.100001Z` is where it should be. */
-function isPunctuated(bytes: Buffer, start: number): boolean {
+function hasSeparators(bytes: Buffer, start: number): boolean {
   if (bytes[start + 4] !== dash || bytes[start + 7] !== dash || bytes[start + 10] !== letterT) return false;
   if (bytes[start + 13] !== colon || bytes[start + 16] !== colon) return false;
   return bytes[start + 19] === point && bytes[start + 26] === letterZ;
 }
 
 /** Two digits as a number; NaN if they are not digits. */
-function two(bytes: Buffer, at: number): number {
+function twoDigitsAt(bytes: Buffer, at: number): number {
   const tens = (bytes[at] ?? 0) - zero;
   const ones = (bytes[at + 1] ?? 0) - zero;
   return tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9 ? tens * 10 + ones : Number.NaN;
 }
 
-function remember(date: number, printed: string): boolean {
-  const seconds = secondsOf(`${printed}T00:00:00`);
+function cacheDate(date: number, dateText: string): boolean {
+  const seconds = secondsOf(`${dateText}T00:00:00`);
   if (seconds === undefined) return false;
   day = date;
   daySeconds = seconds;
@@ -69,8 +70,8 @@ function secondsOf(local: string): number | undefined {
   return milliseconds / 1000 - epochSeconds;
 }
 
-function slowly(text: string): Microseconds | undefined {
-  const [, local, fraction = ''] = form.exec(text) ?? [];
+function parseSlowly(text: string): Microseconds | undefined {
+  const [, local, fraction = ''] = timestampPattern.exec(text) ?? [];
   const seconds = local === undefined ? undefined : secondsOf(local);
   return seconds === undefined ? undefined : combined(seconds, Math.round(Number(`0.${fraction}0`) * 1e6));
 }

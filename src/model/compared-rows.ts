@@ -3,25 +3,25 @@
  * ledger's frames, and `store/verify/stored-lines.ts` the stored rows. A row is a list of texts in the order of these
  * names. Pure.
  */
-import { type ComparedColumn, comparedColumns } from './tables.ts';
+import { type ComparedColumnOf, comparedColumns } from './tables.ts';
 
-const ofContract = ['synchronizer', 'template', 'signatories', 'observers'] as const;
-const ofReassignment = ['template', 'source', 'target', 'witness_parties'] as const;
+const contractFields = ['synchronizer', 'template', 'signatories', 'observers'] as const;
+const reassignmentFields = ['template', 'source', 'target', 'witness_parties'] as const;
 
 /**
  * Fields that are not a column of the same name in the row's own table: they are combined from columns, or named by a
  * dictionary.
  */
 const joinedFields = {
-  active: ['offset', ...ofContract],
-  seeded: ['offset', ...ofContract, 'witness_parties'],
-  in_flight: ofReassignment,
+  active: ['offset', ...contractFields],
+  seeded: ['offset', ...contractFields, 'witness_parties'],
+  in_flight: reassignmentFields,
   update: ['synchronizer'],
-  contract: [...ofContract, 'witness_parties'],
+  contract: [...contractFields, 'witness_parties'],
   view: [],
   exercise: ['template', 'interface', 'choice', 'acting_parties', 'witness_parties', 'implemented_interfaces'],
   archive: ['template', 'witness_parties', 'implemented_interfaces'],
-  reassignment: ofReassignment,
+  reassignment: reassignmentFields,
   topology: [],
 } as const satisfies Record<string, readonly string[]>;
 
@@ -31,15 +31,15 @@ const joinedFields = {
  * could be compared. `in_flight`: half of a reassignment that a seed found in flight and that still is in flight. The
  * other kinds are rows of updates.
  */
-export type ComparedKind = keyof typeof joinedFields;
-export type JoinedField<K extends ComparedKind> = (typeof joinedFields)[K][number];
-export type FieldOf<K extends ComparedKind> = JoinedField<K> | ComparedColumn<K>;
+export type RowKind = keyof typeof joinedFields;
+export type JoinedField<K extends RowKind> = (typeof joinedFields)[K][number];
+export type FieldName<K extends RowKind> = JoinedField<K> | ComparedColumnOf<K>;
 
 /**
  * Fields by kind of row. Times are microseconds since 1970, lists and payloads are JSON text, identifiers are written
  * as the ledger prints them.
  */
-export const comparedFields: { readonly [K in ComparedKind]: readonly FieldOf<K>[] } = {
+export const comparedFields: { readonly [K in RowKind]: readonly FieldName<K>[] } = {
   active: fieldsOf('active'),
   seeded: fieldsOf('seeded'),
   in_flight: fieldsOf('in_flight'),
@@ -52,19 +52,19 @@ export const comparedFields: { readonly [K in ComparedKind]: readonly FieldOf<K>
   topology: fieldsOf('topology'),
 };
 
-function fieldsOf<K extends ComparedKind>(kind: K): readonly FieldOf<K>[] {
+function fieldsOf<K extends RowKind>(kind: K): readonly FieldName<K>[] {
   const names: readonly string[] = [...joinedFields[kind], ...Object.keys(comparedColumns(kind))];
-  return names as readonly FieldOf<K>[];
+  return names as readonly FieldName<K>[];
 }
 
 /** Lists of parties in a create that is compared as one text. Their order has no meaning. */
-export const partyLists = ['signatories', 'observers', 'witnessParties'] as const;
+export const partyListNames = ['signatories', 'observers', 'witnessParties'] as const;
 
 /** One text per field; null if the field is absent. */
-export type FieldTexts<K extends ComparedKind> = Readonly<Record<FieldOf<K>, string | null>>;
+export type FieldTexts<K extends RowKind> = Readonly<Record<FieldName<K>, string | null>>;
 
 /** Fields that a redaction removes. They are not compared for redacted rows. */
-export const redactedFields: Readonly<Partial<Record<ComparedKind, readonly string[]>>> = {
+export const redactedFields: Readonly<Partial<Record<RowKind, readonly string[]>>> = {
   active: ['payload', 'contract_key'],
   seeded: ['payload', 'contract_key', 'contract_key_hash', 'created_event_blob'],
   in_flight: ['created_event'],
@@ -73,8 +73,8 @@ export const redactedFields: Readonly<Partial<Record<ComparedKind, readonly stri
   exercise: ['argument', 'result'],
 };
 
-export interface ComparedRow {
-  readonly kind: ComparedKind;
+export interface ComparableRow {
+  readonly kind: RowKind;
   /** Identifies the row within its update, e.g. `exercise 3`, or the contract among the active ones. */
   readonly key: string;
   /** In the order of {@link comparedFields}. */
@@ -83,25 +83,25 @@ export interface ComparedRow {
 
 /** Characters that separate the fields of a line, and mark an absent field; no field contains them. */
 export const separator = '\u001f';
-export const absent = '\u001e';
+export const missingValue = '\u001e';
 
 /** A row from its fields by name. */
-export function comparedRow<K extends ComparedKind>(kind: K, key: string, texts: FieldTexts<K>): ComparedRow {
-  const names: readonly FieldOf<K>[] = comparedFields[kind];
+export function comparedRow<K extends RowKind>(kind: K, key: string, texts: FieldTexts<K>): ComparableRow {
+  const names: readonly FieldName<K>[] = comparedFields[kind];
   return { kind, key, fields: names.map((name) => texts[name]) };
 }
 
 /** The compared fields. @param redacted whether the contents are replaced by null */
-export function visibleFields({ kind, fields }: ComparedRow, redacted: boolean): readonly (string | null)[] {
-  const hidden = redacted ? redactedFields[kind] : undefined;
-  if (hidden === undefined) return fields;
+export function visibleFields({ kind, fields }: ComparableRow, redacted: boolean): readonly (string | null)[] {
+  const redactedNames = redacted ? redactedFields[kind] : undefined;
+  if (redactedNames === undefined) return fields;
   const names: readonly string[] = comparedFields[kind];
-  return fields.map((text, index) => (hidden.includes(names[index] ?? '') ? null : text));
+  return fields.map((text, index) => (redactedNames.includes(names[index] ?? '') ? null : text));
 }
 
 /** The line whose hash is compared. */
-export function lineOf(row: ComparedRow, redacted: boolean): string {
+export function lineOf(row: ComparableRow, redacted: boolean): string {
   return visibleFields(row, redacted)
-    .map((text) => text ?? absent)
+    .map((text) => text ?? missingValue)
     .join(separator);
 }

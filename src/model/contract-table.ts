@@ -2,9 +2,9 @@
  * Assigns small numbers to pairs of contract id and synchronizer. A map would need a text as key, which is created,
  * hashed and collected for every create and every archive. Here ids are copied into one block of memory that is reused.
  */
-import { Utf8, utf8Of, type Text } from './utf8.ts';
+import { Utf8, utf8Of, type TextOrUtf8 } from './utf8.ts';
 
-const initialPlaces = 4_096;
+const initialSlots = 4_096;
 const initialBytes = 256 * 1024;
 
 export class ContractTable {
@@ -13,7 +13,7 @@ export class ContractTable {
    * Hash table with open addressing. A slot contains the number of a contract plus 1; 0 if it is free. Never more than
    * half full.
    */
-  #places = new Int32Array(initialPlaces);
+  #places = new Int32Array(initialSlots);
   /** Indexed by contract number. An id begins where the previous one ends. */
   readonly #hashes: number[] = [];
   readonly #synchronizerPks: number[] = [];
@@ -31,15 +31,15 @@ export class ContractTable {
   }
 
   /** The number of a contract on a synchronizer, which may be a new one. */
-  of(contractId: Text, synchronizerPk: number): number {
+  of(contractId: TextOrUtf8, synchronizerPk: number): number {
     const id = utf8Of(contractId);
     const hash = hashOf(id);
     const last = this.#places.length - 1;
     for (let slot = hash & last; ; slot = (slot + 1) & last) {
-      const found = (this.#places[slot] ?? 0) - 1;
-      if (found < 0) return this.#add(slot, id, hash, synchronizerPk);
-      const same = this.#hashes[found] === hash && this.#synchronizerPks[found] === synchronizerPk;
-      if (same && this.#isSame(found, id)) return found;
+      const candidate = (this.#places[slot] ?? 0) - 1;
+      if (candidate < 0) return this.#add(slot, id, hash, synchronizerPk);
+      const isSame = this.#hashes[candidate] === hash && this.#synchronizerPks[candidate] === synchronizerPk;
+      if (isSame && this.#isSame(candidate, id)) return candidate;
     }
   }
 
@@ -57,10 +57,11 @@ export class ContractTable {
   }
 
   #isSame(contract: number, { bytes, start, end }: Utf8): boolean {
-    const own = this.#start(contract);
+    const storedStart = this.#start(contract);
     const length = end - start;
-    if ((this.#ends[contract] ?? 0) - own !== length) return false;
-    for (let at = 0; at < length; at += 1) if (this.#bytes[own + at] !== bytes[start + at]) return false;
+    if ((this.#ends[contract] ?? 0) - storedStart !== length) return false;
+    for (let byteIndex = 0; byteIndex < length; byteIndex += 1)
+      if (this.#bytes[storedStart + byteIndex] !== bytes[start + byteIndex]) return false;
     return true;
   }
 
@@ -78,22 +79,22 @@ export class ContractTable {
     return contract;
   }
 
-  #reserve(needed: number): void {
-    if (needed <= this.#bytes.length) return;
-    const larger = Buffer.allocUnsafeSlow(Math.max(needed, this.#bytes.length * 2));
-    this.#bytes.copy(larger);
-    this.#bytes = larger;
+  #reserve(neededBytes: number): void {
+    if (neededBytes <= this.#bytes.length) return;
+    const largerBuffer = Buffer.allocUnsafeSlow(Math.max(neededBytes, this.#bytes.length * 2));
+    this.#bytes.copy(largerBuffer);
+    this.#bytes = largerBuffer;
   }
 
   #grow(): void {
-    const places = new Int32Array(this.#places.length * 2);
-    const last = places.length - 1;
+    const newSlots = new Int32Array(this.#places.length * 2);
+    const last = newSlots.length - 1;
     for (let contract = 0; contract < this.#size; contract += 1) {
       let slot = (this.#hashes[contract] ?? 0) & last;
-      while (places[slot] !== 0) slot = (slot + 1) & last;
-      places[slot] = contract + 1;
+      while (newSlots[slot] !== 0) slot = (slot + 1) & last;
+      newSlots[slot] = contract + 1;
     }
-    this.#places = places;
+    this.#places = newSlots;
   }
 }
 
@@ -102,12 +103,13 @@ const hashedBytes = 24;
 
 function hashOf({ bytes, start, end }: Utf8): number {
   let hash = end - start;
-  const begin = Math.max(start, end - hashedBytes);
-  for (let at = Math.min(start + hashedBytes, begin) - 1; at >= start; at -= 1) hash = mixed(hash, bytes[at] ?? 0);
-  for (let at = begin; at < end; at += 1) hash = mixed(hash, bytes[at] ?? 0);
+  const tailStart = Math.max(start, end - hashedBytes);
+  for (let byteIndex = Math.min(start + hashedBytes, tailStart) - 1; byteIndex >= start; byteIndex -= 1)
+    hash = mixHash(hash, bytes[byteIndex] ?? 0);
+  for (let byteIndex = tailStart; byteIndex < end; byteIndex += 1) hash = mixHash(hash, bytes[byteIndex] ?? 0);
   return hash ^ (hash >>> 15);
 }
 
-function mixed(hash: number, byte: number): number {
+function mixHash(hash: number, byte: number): number {
   return Math.imul(hash ^ byte, 0x01000193);
 }

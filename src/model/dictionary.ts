@@ -3,7 +3,7 @@
  * depend only on the history. Entries that are new since the last `takeAdded` are stored with the batch that used them.
  * A dictionary is used for one session. After any error it is loaded again from the database.
  */
-import { ownText } from './own-text.ts';
+import { detachText } from './own-text.ts';
 import { PartyCombinations, type StoredCombinations } from './party-combinations.ts';
 import type { TemplateId } from './template-id.ts';
 
@@ -47,7 +47,7 @@ export interface StoredParties {
 /** Entries that are collected until they are stored with a batch. */
 type NewEntries = { -readonly [Name in keyof DictionaryEntries]: DictionaryEntries[Name][number][] };
 
-function noEntries(): NewEntries {
+function emptyEntries(): NewEntries {
   return { templates: [], choices: [], synchronizers: [], implementations: [] };
 }
 
@@ -59,28 +59,28 @@ export class Dictionary {
   readonly #synchronizers = new Map<string, SynchronizerEntry>();
   /** Pairs of template and interface. */
   readonly #implementations = new Set<number>();
-  #added = noEntries();
+  #added = emptyEntries();
   /** Signatories, observers and witnesses of contracts. */
   readonly contractParties: PartyCombinations;
   /** Acting parties, witnesses and interfaces of other events. */
   readonly eventParties: PartyCombinations;
   readonly #names = new Map<number, string>();
 
-  constructor(stored: DictionaryEntries, parties?: StoredParties) {
+  constructor(storedEntries: DictionaryEntries, parties?: StoredParties) {
     this.contractParties = new PartyCombinations(parties?.contracts);
     this.eventParties = new PartyCombinations(parties?.events);
-    for (const entry of stored.templates) this.#remember(entry);
-    for (const entry of stored.choices) this.#rememberChoice(entry);
-    for (const entry of stored.synchronizers) this.#synchronizers.set(entry.synchronizerId, entry);
-    for (const { templatePk, interfacePk } of stored.implementations) {
-      this.#implementations.add(pairOf(templatePk, interfacePk));
+    for (const entry of storedEntries.templates) this.#remember(entry);
+    for (const entry of storedEntries.choices) this.#rememberChoice(entry);
+    for (const entry of storedEntries.synchronizers) this.#synchronizers.set(entry.synchronizerId, entry);
+    for (const { templatePk, interfacePk } of storedEntries.implementations) {
+      this.#implementations.add(pairKey(templatePk, interfacePk));
     }
   }
 
   synchronizer(synchronizerId: string): number {
-    const known = this.#synchronizers.get(synchronizerId);
-    if (known !== undefined) return known.pk;
-    const entry = { pk: this.#synchronizers.size + 1, synchronizerId: ownText(synchronizerId) };
+    const existingPk = this.#synchronizers.get(synchronizerId);
+    if (existingPk !== undefined) return existingPk.pk;
+    const entry = { pk: this.#synchronizers.size + 1, synchronizerId: detachText(synchronizerId) };
     this.#synchronizers.set(entry.synchronizerId, entry);
     this.#added.synchronizers.push(entry);
     return entry.pk;
@@ -88,12 +88,12 @@ export class Dictionary {
 
   /** The number of a template or interface. A package name that was unknown before is added to the entry. */
   template(id: TemplateId, packageName: string | null): number {
-    const known = this.#templates.get(id.text);
-    if (known !== undefined && (packageName === null || known.packageName !== null)) return known.pk;
+    const existingPk = this.#templates.get(id.text);
+    if (existingPk !== undefined && (packageName === null || existingPk.packageName !== null)) return existingPk.pk;
     const entry = {
       ...id,
-      pk: known?.pk ?? this.#templates.size + 1,
-      packageName: packageName && ownText(packageName),
+      pk: existingPk?.pk ?? this.#templates.size + 1,
+      packageName: packageName && detachText(packageName),
     };
     this.#remember(entry);
     this.#added.templates.push(entry);
@@ -101,9 +101,9 @@ export class Dictionary {
   }
 
   choice(templatePk: number, interfacePk: number, choice: string): number {
-    const known = this.#choices.get(pairOf(templatePk, interfacePk))?.get(choice);
-    if (known !== undefined) return known.pk;
-    const entry = { pk: this.#choiceCount + 1, templatePk, interfacePk, choice: ownText(choice) };
+    const existingPk = this.#choices.get(pairKey(templatePk, interfacePk))?.get(choice);
+    if (existingPk !== undefined) return existingPk.pk;
+    const entry = { pk: this.#choiceCount + 1, templatePk, interfacePk, choice: detachText(choice) };
     this.#rememberChoice(entry);
     this.#added.choices.push(entry);
     return entry.pk;
@@ -111,7 +111,7 @@ export class Dictionary {
 
   /** Records that a template has views of an interface, so that readers find live views through the live contracts. */
   implementation(templatePk: number, interfacePk: number): void {
-    const pair = pairOf(templatePk, interfacePk);
+    const pair = pairKey(templatePk, interfacePk);
     if (this.#implementations.has(pair)) return;
     this.#implementations.add(pair);
     this.#added.implementations.push({ templatePk, interfacePk });
@@ -124,16 +124,16 @@ export class Dictionary {
 
   /** Entries that are new since the last call. */
   takeAdded(): DictionaryEntries {
-    const added = this.#added;
-    this.#added = noEntries();
-    return added;
+    const addedEntries = this.#added;
+    this.#added = emptyEntries();
+    return addedEntries;
   }
 
   #rememberChoice(entry: ChoiceEntry): void {
-    const pair = pairOf(entry.templatePk, entry.interfacePk);
-    let named = this.#choices.get(pair);
-    if (named === undefined) this.#choices.set(pair, (named = new Map()));
-    named.set(entry.choice, entry);
+    const pair = pairKey(entry.templatePk, entry.interfacePk);
+    let choicesByName = this.#choices.get(pair);
+    if (choicesByName === undefined) this.#choices.set(pair, (choicesByName = new Map()));
+    choicesByName.set(entry.choice, entry);
     this.#choiceCount += 1;
   }
 
@@ -144,6 +144,6 @@ export class Dictionary {
 }
 
 /** Combines two small numbers into one, because a text as key would be created again for every event. */
-function pairOf(templatePk: number, interfacePk: number): number {
+function pairKey(templatePk: number, interfacePk: number): number {
   return templatePk * 2 ** 24 + interfacePk;
 }

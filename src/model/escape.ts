@@ -7,11 +7,11 @@
 const maximumNesting = 500;
 
 const unicodeEscape = String.raw`\u`;
-const suspicious = /\\u(?:0000|d[89a-f])/i;
+const suspiciousEscape = /\\u(?:0000|d[89a-f])/i;
 /**
  * One escape of a JSON string. Reading escapes one by one distinguishes `\\u0000` (a backslash, then u0000) from NUL.
  */
-const oneEscape = /\\(?:u([0-9a-fA-F]{4})|[^u])/g;
+const singleEscape = /\\(?:u([0-9a-fA-F]{4})|[^u])/g;
 /** The first key, if it begins with a dollar sign. */
 const dollarKey = /^\s*\{\s*("(?:\$|\\u0024)(?:[\w$]|\\u[0-9a-fA-F]{4})*")/;
 
@@ -20,15 +20,15 @@ const dollarKey = /^\s*\{\s*("(?:\$|\\u0024)(?:[\w$]|\\u[0-9a-fA-F]{4})*")/;
  * jsonb refuses, or itself looks like that. `->>'$escaped'` returns the ledger's own text.
  */
 export function jsonbText(text: string): string {
-  const odd =
-    (text.includes(unicodeEscape) && suspicious.test(text) && holdsRefused(text)) ||
+  const needsEscape =
+    (text.includes(unicodeEscape) && suspiciousEscape.test(text) && holdsRefused(text)) ||
     (hasManyOpenings(text) && nesting(text)) ||
-    isAlike(text);
-  return odd ? `{"$escaped":${JSON.stringify(text)}}` : text;
+    isEscapeLookalike(text);
+  return needsEscape ? `{"$escaped":${JSON.stringify(text)}}` : text;
 }
 
 /** Whether the text would be mistaken for our own escape. Any letter of its key may be written as an escape. */
-function isAlike(text: string): boolean {
+function isEscapeLookalike(text: string): boolean {
   const key = dollarKey.exec(text)?.[1];
   return key !== undefined && JSON.parse(key) === '$escaped';
 }
@@ -36,12 +36,12 @@ function isAlike(text: string): boolean {
 /** Whether an escape encodes NUL or half of a surrogate pair. */
 function holdsRefused(text: string): boolean {
   let lowExpectedAt = -1;
-  for (const found of text.matchAll(oneEscape)) {
-    const unit = found[1] === undefined ? 0x20 : Number.parseInt(found[1], 16);
-    const low = unit >= 0xdc00 && unit <= 0xdfff;
-    if (unit === 0 || low !== (lowExpectedAt === found.index)) return true;
-    if (lowExpectedAt !== -1 && !low) return true;
-    lowExpectedAt = unit >= 0xd800 && unit <= 0xdbff ? found.index + found[0].length : -1;
+  for (const escapeMatch of text.matchAll(singleEscape)) {
+    const unit = escapeMatch[1] === undefined ? 0x20 : Number.parseInt(escapeMatch[1], 16);
+    const isLowSurrogate = unit >= 0xdc00 && unit <= 0xdfff;
+    if (unit === 0 || isLowSurrogate !== (lowExpectedAt === escapeMatch.index)) return true;
+    if (lowExpectedAt !== -1 && !isLowSurrogate) return true;
+    lowExpectedAt = unit >= 0xd800 && unit <= 0xdbff ? escapeMatch.index + escapeMatch[0].length : -1;
   }
   return lowExpectedAt !== -1;
 }
@@ -53,8 +53,8 @@ function hasManyOpenings(text: string): boolean {
   // Every opening bracket has a closing one.
   if (text.length <= 2 * maximumNesting) return false;
   let openings = 0;
-  for (const opening of '{[') {
-    for (let at = text.indexOf(opening); at !== -1; at = text.indexOf(opening, at + 1)) {
+  for (const bracket of '{[') {
+    for (let position = text.indexOf(bracket); position !== -1; position = text.indexOf(bracket, position + 1)) {
       openings += 1;
       if (openings > maximumNesting) return true;
     }
@@ -65,13 +65,13 @@ function hasManyOpenings(text: string): boolean {
 /** Whether brackets nest deeper than Postgres should parse. */
 function nesting(text: string): boolean {
   let depth = 0;
-  let inString = false;
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (inString) {
-      if (code === 0x5c) at += 1;
-      else if (code === 0x22) inString = false;
-    } else if (code === 0x22) inString = true;
+  let isInString = false;
+  for (let position = 0; position < text.length; position += 1) {
+    const code = text.charCodeAt(position);
+    if (isInString) {
+      if (code === 0x5c) position += 1;
+      else if (code === 0x22) isInString = false;
+    } else if (code === 0x22) isInString = true;
     else if (code === 0x7b || code === 0x5b) {
       depth += 1;
       if (depth > maximumNesting) return true;

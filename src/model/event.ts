@@ -5,17 +5,17 @@
  * fields.
  */
 import type { TemplateId } from './template-id.ts';
-import type { Text } from './utf8.ts';
+import type { TextOrUtf8 } from './utf8.ts';
 
 /** A value as the ledger's own JSON text, which is not parsed again. */
-export type JsonText = Text;
+export type JsonText = TextOrUtf8;
 
 export interface InterfaceView {
   readonly interfaceId: TemplateId;
   readonly view: JsonText | null;
   /** gRPC status code of the computation of the view; 0 is success. */
   readonly statusCode: number;
-  readonly statusMessage: Text | null;
+  readonly statusMessage: TextOrUtf8 | null;
   readonly statusDetails: JsonText | null;
   readonly implementationPackageId: string | null;
 }
@@ -24,19 +24,19 @@ export interface CreatedEvent {
   readonly kind: 'created';
   readonly offset: number;
   readonly nodeId: number;
-  readonly contractId: Text;
+  readonly contractId: TextOrUtf8;
   readonly templateId: TemplateId;
   readonly packageName: string | null;
   readonly representativePackageId: string | null;
   readonly payload: JsonText | null;
   readonly contractKey: JsonText | null;
-  readonly contractKeyHash: Text | null;
-  readonly createdEventBlob: Text | null;
+  readonly contractKeyHash: TextOrUtf8 | null;
+  readonly createdEventBlob: TextOrUtf8 | null;
   readonly interfaceViews: readonly InterfaceView[];
   readonly witnessParties: readonly string[];
   readonly signatories: readonly string[];
   readonly observers: readonly string[];
-  readonly createdAt: Text | null;
+  readonly createdAt: TextOrUtf8 | null;
   /** Null if the ledger did not send it (releases before 3.4). */
   readonly acsDelta: boolean | null;
 }
@@ -44,7 +44,7 @@ export interface CreatedEvent {
 export interface ArchivedEvent {
   readonly kind: 'archived';
   readonly nodeId: number;
-  readonly contractId: Text;
+  readonly contractId: TextOrUtf8;
   readonly templateId: TemplateId;
   readonly packageName: string | null;
   readonly witnessParties: readonly string[];
@@ -54,7 +54,7 @@ export interface ArchivedEvent {
 export interface ExercisedEvent {
   readonly kind: 'exercised';
   readonly nodeId: number;
-  readonly contractId: Text;
+  readonly contractId: TextOrUtf8;
   readonly templateId: TemplateId;
   readonly packageName: string | null;
   readonly interfaceId: TemplateId | null;

@@ -6,10 +6,10 @@
 import type { Microseconds } from './binary-timestamp.ts';
 import { ContractTable } from './contract-table.ts';
 import type { Row } from './tables.ts';
-import type { Text, Utf8 } from './utf8.ts';
+import type { TextOrUtf8, Utf8 } from './utf8.ts';
 
 /** The end of an activation, by an archive or an unassign. */
-export interface End {
+export interface ContractEnd {
   readonly offset: number;
   /** Node of the archive; null for an unassign. */
   readonly nodeId: number | null;
@@ -21,7 +21,7 @@ export interface End {
 export interface Deactivation {
   readonly contractId: Utf8;
   readonly synchronizerPk: number;
-  readonly end: End;
+  readonly end: ContractEnd;
 }
 
 /** Number of activations of a template within a batch, and how many of them ended within it. */
@@ -33,7 +33,7 @@ export interface TemplateCount {
 
 /** An activation: its row of table `contracts`, and further data. */
 export interface Activated {
-  readonly contractId: Text;
+  readonly contractId: TextOrUtf8;
   readonly offset: number;
   readonly nodeId: number;
   readonly templatePk: number;
@@ -42,10 +42,10 @@ export interface Activated {
 }
 
 /** The "char" code in table `ended` for how an activation ended. */
-export const endedBy = { archive: 'a', reassignment: 'r' } as const;
+export const endCodes = { archive: 'a', reassignment: 'r' } as const;
 
 /** Maximum number of contracts whose memory is kept for the next batch. */
-const mostKept = 16_384;
+const maxKeptContracts = 16_384;
 
 /**
  * Collects activations and their ends. Contract ids are copied, because their frames may be released. Can be used again
@@ -56,12 +56,12 @@ export class Lifetimes {
   /** By contract: position of its activation that has not ended, plus 1; 0 if there is none. */
   #open: number[] = [];
   /** By contract: the first end of an activation that did not begin in this batch. */
-  #firstEnds = new Ends();
+  #firstEnds = new ContractEnds();
   #activations = new Activations();
   #repeated = false;
 
   clear(): void {
-    const large = this.#contracts.size > mostKept || this.#activations.size > mostKept;
+    const large = this.#contracts.size > maxKeptContracts || this.#activations.size > maxKeptContracts;
     this.#repeated = false;
     this.#contracts = large ? new ContractTable() : this.#contracts;
     this.#contracts.clear();
@@ -69,7 +69,7 @@ export class Lifetimes {
     this.#activations.size = 0;
     if (!large) return;
     this.#open = [];
-    this.#firstEnds = new Ends();
+    this.#firstEnds = new ContractEnds();
   }
 
   /** Whether a contract was activated twice at one offset, which no valid update does. */
@@ -77,24 +77,24 @@ export class Lifetimes {
     return this.#repeated;
   }
 
-  activate(activated: Activated): void {
-    const contract = this.#contract(activated.contractId, activated.synchronizerPk);
-    const open = this.#open[contract] ?? 0;
-    if (open > 0 && this.#activations.offsets[open - 1] === activated.offset) this.#repeated = true;
-    this.#open[contract] = this.#activations.add(contract, activated);
+  activate(activation: Activated): void {
+    const contract = this.#contract(activation.contractId, activation.synchronizerPk);
+    const openIndex = this.#open[contract] ?? 0;
+    if (openIndex > 0 && this.#activations.offsets[openIndex - 1] === activation.offset) this.#repeated = true;
+    this.#open[contract] = this.#activations.add(contract, activation);
   }
 
   /** Ends an activation. The first end counts: a second one belongs to a contract that was never seen active. */
-  deactivate(contractId: Text, synchronizerPk: number, end: End): void {
+  deactivate(contractId: TextOrUtf8, synchronizerPk: number, end: ContractEnd): void {
     const contract = this.#contract(contractId, synchronizerPk);
-    const open = this.#open[contract] ?? 0;
-    if (open > 0) {
-      this.#activations.ends.set(open - 1, end);
+    const openIndex = this.#open[contract] ?? 0;
+    if (openIndex > 0) {
+      this.#activations.ends.set(openIndex - 1, end);
       this.#open[contract] = 0;
     } else if (!this.#firstEnds.has(contract)) this.#firstEnds.set(contract, end);
   }
 
-  #contract(contractId: Text, synchronizerPk: number): number {
+  #contract(contractId: TextOrUtf8, synchronizerPk: number): number {
     const { size } = this.#contracts;
     const contract = this.#contracts.of(contractId, synchronizerPk);
     if (contract < size) return contract;
@@ -106,15 +106,15 @@ export class Lifetimes {
   /** Rows of table `live`. */
   *live(): Generator<Row> {
     const { size, contracts, offsets, nodeIds, templatePks, partiesPks, ends } = this.#activations;
-    for (let at = 0; at < size; at += 1) {
-      if (ends.has(at)) continue;
-      const contract = contracts[at] ?? 0;
+    for (let index = 0; index < size; index += 1) {
+      if (ends.has(index)) continue;
+      const contract = contracts[index] ?? 0;
       yield [
-        offsets[at] ?? 0,
-        nodeIds[at] ?? 0,
-        templatePks[at] ?? 0,
+        offsets[index] ?? 0,
+        nodeIds[index] ?? 0,
+        templatePks[index] ?? 0,
         this.#contracts.synchronizerPk(contract),
-        partiesPks[at] ?? 0,
+        partiesPks[index] ?? 0,
         this.#contracts.id(contract),
       ];
     }
@@ -123,20 +123,20 @@ export class Lifetimes {
   /** Rows of table `ended`. */
   *ended(): Generator<Row> {
     const { size, contracts, offsets, nodeIds, templatePks, partiesPks, ends } = this.#activations;
-    for (let at = 0; at < size; at += 1) {
-      const end = ends.at(at);
+    for (let index = 0; index < size; index += 1) {
+      const end = ends.at(index);
       if (end === undefined) continue;
-      const contract = contracts[at] ?? 0;
-      const offset = offsets[at] ?? 0;
+      const contract = contracts[index] ?? 0;
+      const offset = offsets[index] ?? 0;
       yield [
         offset,
         end.offset,
-        nodeIds[at] ?? 0,
-        templatePks[at] ?? 0,
+        nodeIds[index] ?? 0,
+        templatePks[index] ?? 0,
         this.#contracts.synchronizerPk(contract),
-        partiesPks[at] ?? 0,
+        partiesPks[index] ?? 0,
         lifetimeClass(offset, end.offset),
-        endedBy[end.by],
+        endCodes[end.by],
         this.#contracts.id(contract),
         end.at,
         end.nodeId,
@@ -154,12 +154,12 @@ export class Lifetimes {
   counts(): readonly TemplateCount[] {
     const counts = new Map<number, TemplateCount>();
     const { size, templatePks, ends } = this.#activations;
-    for (let at = 0; at < size; at += 1) {
-      const templatePk = templatePks[at] ?? 0;
+    for (let index = 0; index < size; index += 1) {
+      const templatePk = templatePks[index] ?? 0;
       let count = counts.get(templatePk);
       if (count === undefined) counts.set(templatePk, (count = { templatePk, activated: 0, deactivated: 0 }));
       count.activated += 1;
-      if (ends.has(at)) count.deactivated += 1;
+      if (ends.has(index)) count.deactivated += 1;
     }
     return [...counts.values()];
   }
@@ -182,27 +182,27 @@ class Activations {
   readonly nodeIds: number[] = [];
   readonly templatePks: number[] = [];
   readonly partiesPks: number[] = [];
-  readonly ends = new Ends();
+  readonly ends = new ContractEnds();
 
   /** Adds an activation. @returns number of activations, including this one */
   add(contract: number, { offset, nodeId, templatePk, partiesPk }: Activated): number {
-    const at = this.size;
-    this.contracts[at] = contract;
-    this.offsets[at] = offset;
-    this.nodeIds[at] = nodeId;
-    this.templatePks[at] = templatePk;
-    this.partiesPks[at] = partiesPk;
-    this.ends.clear(at);
-    this.size = at + 1;
+    const index = this.size;
+    this.contracts[index] = contract;
+    this.offsets[index] = offset;
+    this.nodeIds[index] = nodeId;
+    this.templatePks[index] = templatePk;
+    this.partiesPks[index] = partiesPk;
+    this.ends.clear(index);
+    this.size = index + 1;
     return this.size;
   }
 }
 
 /** Node id of an end without a node. */
-const noNode = -1;
+const missingNode = -1;
 
 /** Ends by number (from 0), at most one for each. */
-class Ends {
+class ContractEnds {
   /** 0 if there is no end, because no update has offset 0. */
   readonly #offsets: number[] = [];
   readonly #nodeIds: number[] = [];
@@ -220,23 +220,23 @@ class Ends {
     return this.#offsets[index] !== 0;
   }
 
-  set(index: number, { offset, nodeId, by, at }: End): void {
+  set(index: number, { offset, nodeId, by: endKind, at: endTime }: ContractEnd): void {
     this.#offsets[index] = offset;
-    this.#nodeIds[index] = nodeId ?? noNode;
-    this.#byArchive[index] = by === 'archive';
-    this.#times[index] = typeof at === 'number' ? at : NaN;
-    if (typeof at === 'bigint') this.#largeTimes.set(index, at);
+    this.#nodeIds[index] = nodeId ?? missingNode;
+    this.#byArchive[index] = endKind === 'archive';
+    this.#times[index] = typeof endTime === 'number' ? endTime : NaN;
+    if (typeof endTime === 'bigint') this.#largeTimes.set(index, endTime);
     else if (this.#largeTimes.size > 0) this.#largeTimes.delete(index);
   }
 
-  at(index: number): End | undefined {
+  at(index: number): ContractEnd | undefined {
     const offset = this.#offsets[index] ?? 0;
     if (offset === 0) return undefined;
-    const nodeId = this.#nodeIds[index] ?? noNode;
+    const nodeId = this.#nodeIds[index] ?? missingNode;
     const time = this.#times[index] ?? NaN;
     return {
       offset,
-      nodeId: nodeId === noNode ? null : nodeId,
+      nodeId: nodeId === missingNode ? null : nodeId,
       by: this.#byArchive[index] === true ? 'archive' : 'reassignment',
       at: Number.isNaN(time) ? (this.#largeTimes.get(index) ?? null) : time,
     };
@@ -244,7 +244,14 @@ class Ends {
 }
 
 /** Row of table `ended` for a create that never was active for the reading parties. */
-export function witnessedRow({ offset, nodeId, templatePk, synchronizerPk, partiesPk, contractId }: Activated): Row {
+export function witnessedContractRow({
+  offset,
+  nodeId,
+  templatePk,
+  synchronizerPk,
+  partiesPk,
+  contractId,
+}: Activated): Row {
   return [offset, offset, nodeId, templatePk, synchronizerPk, partiesPk, -1, 'w', contractId, null, null];
 }
 

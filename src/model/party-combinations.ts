@@ -5,15 +5,15 @@
  * They depend only on the stored rows: a new session reads exactly these sets from the database, and assigns the same
  * numbers as the previous session would have.
  */
-import { ownText } from './own-text.ts';
+import { detachText } from './own-text.ts';
 
 type List = readonly string[];
 /** The lists of one set, in the order of the table's columns. */
-export type Lists = readonly [List, List, List];
+export type PartyLists = readonly [List, List, List];
 
-export interface Combination {
+export interface PartySet {
   readonly pk: number;
-  readonly lists: Lists;
+  readonly lists: PartyLists;
 }
 
 /** The stored sets that a session reads. */
@@ -21,14 +21,14 @@ export interface StoredCombinations {
   /** The highest number; 0 if there is none. The set with this number may be too large to be remembered. */
   readonly last: number;
   /**
-   * The newest sets in the order of their numbers, as many as fit into {@link rememberedCombinations} and {@link
+   * The newest sets in the order of their numbers, as many as fit into {@link maxCachedPartySets} and {@link
    * rememberedBytes}.
    */
-  readonly newest: readonly Combination[];
+  readonly newest: readonly PartySet[];
 }
 
 /** Maximum number of sets that are remembered. */
-export const rememberedCombinations = 16_384;
+export const maxCachedPartySets = 16_384;
 
 /** Maximum memory of the remembered sets of one table, by {@link sizeOf}, in bytes. */
 export const rememberedBytes = 24 * 1024 * 1024;
@@ -40,20 +40,20 @@ export const bytesPerStep = 320;
  * Maximum number of sets that are found by the identity of their lists. Beyond it, all are forgotten and compared by
  * content again.
  */
-const mostSeen = 8_192;
+const maxSeenSets = 8_192;
 
 /** Maximum memory of these lists, by {@link sizeOf}, in bytes. A list is kept even when its set is forgotten. */
-const mostSeenBytes = rememberedBytes / 3;
+const maxSeenBytes = rememberedBytes / 3;
 
 /** Approximate memory of a set. `dictionary-store.ts` computes the same number in SQL. */
-export function sizeOf(lists: Lists): number {
+export function sizeOf(lists: PartyLists): number {
   let size = lists.length * bytesPerStep;
   for (const list of lists) for (const text of list) size += Buffer.byteLength(text) + bytesPerStep;
   return size;
 }
 
 /** A text in remembered sets, and the number of its occurrences. */
-interface KnownText {
+interface InternedText {
   readonly text: string;
   readonly id: number;
   uses: number;
@@ -70,21 +70,21 @@ interface Branch {
 }
 
 /** A remembered set: the steps that lead to it, and its size. */
-interface Remembered {
+interface CachedPartySet {
   readonly steps: readonly number[];
   readonly size: number;
 }
 
-const endOfList = 0;
+const listEndStep = 0;
 
 export class PartyCombinations {
-  readonly #texts = new Map<string, KnownText>();
+  readonly #texts = new Map<string, InternedText>();
   readonly #root = newBranch();
   /** The remembered sets in the order of their numbers. */
-  readonly #remembered = new Map<number, Remembered>();
+  readonly #remembered = new Map<number, CachedPartySet>();
   #rememberedBytes = 0;
-  readonly #textsById = new Map<number, KnownText>();
-  #lastText = endOfList;
+  readonly #textsById = new Map<number, InternedText>();
+  #lastText = listEndStep;
   /**
    * Numbers by the identity of the lists, not by their content. The frame reader returns the same list object again.
    */
@@ -94,7 +94,7 @@ export class PartyCombinations {
   /** The number of the newest set that is no longer remembered. */
   #forgotten = 0;
   #last: number;
-  #added: Combination[] = [];
+  #added: PartySet[] = [];
 
   constructor({ last, newest }: StoredCombinations = { last: 0, newest: [] }) {
     this.#last = last;
@@ -104,18 +104,18 @@ export class PartyCombinations {
   /**
    * The number of a set, which may be a new one. Lists that were looked up before are not compared by content again.
    */
-  number(first: List, second: List, third: List): number {
-    const seen = this.#seen.get(first)?.get(second)?.get(third);
-    if (seen !== undefined && seen > this.#forgotten) return seen;
-    const lists = [first, second, third] as const;
+  number(first: List, secondList: List, thirdList: List): number {
+    const seenPk = this.#seen.get(first)?.get(secondList)?.get(thirdList);
+    if (seenPk !== undefined && seenPk > this.#forgotten) return seenPk;
+    const lists = [first, secondList, thirdList] as const;
     const size = sizeOf(lists);
-    const known = this.#after(this.#after(this.#after(this.#root, first), second), third)?.pk;
-    const number = known ?? this.#add(lists, size);
+    const knownPk = this.#after(this.#after(this.#after(this.#root, first), secondList), thirdList)?.pk;
+    const number = knownPk ?? this.#add(lists, size);
     this.#noteSeen(lists, size, number);
     return number;
   }
 
-  #add(lists: Lists, size: number): number {
+  #add(lists: PartyLists, size: number): number {
     this.#last += 1;
     while (this.#remembered.size > 0 && this.#isFull(size)) this.#forgetOldest();
     if (size <= rememberedBytes) this.#remember(this.#last, lists, size);
@@ -126,65 +126,65 @@ export class PartyCombinations {
 
   /** Whether the memory has no space for another set of this size. */
   #isFull(size: number): boolean {
-    return this.#remembered.size >= rememberedCombinations || this.#rememberedBytes + size > rememberedBytes;
+    return this.#remembered.size >= maxCachedPartySets || this.#rememberedBytes + size > rememberedBytes;
   }
 
-  #noteSeen([first, second, third]: Lists, size: number, pk: number): void {
-    if (size > mostSeenBytes) return;
+  #noteSeen([first, secondList, thirdList]: PartyLists, size: number, pk: number): void {
+    if (size > maxSeenBytes) return;
     this.#seenCount += 1;
     this.#seenBytes += size;
-    if (this.#seenCount > mostSeen || this.#seenBytes > mostSeenBytes) {
+    if (this.#seenCount > maxSeenSets || this.#seenBytes > maxSeenBytes) {
       this.#seen.clear();
       this.#seenCount = 1;
       this.#seenBytes = size;
     }
-    let bySecond = this.#seen.get(first);
-    if (bySecond === undefined) this.#seen.set(first, (bySecond = new Map()));
-    let byThird = bySecond.get(second);
-    if (byThird === undefined) bySecond.set(second, (byThird = new Map()));
-    byThird.set(third, pk);
+    let mapBySecond = this.#seen.get(first);
+    if (mapBySecond === undefined) this.#seen.set(first, (mapBySecond = new Map()));
+    let mapByThird = mapBySecond.get(secondList);
+    if (mapByThird === undefined) mapBySecond.set(secondList, (mapByThird = new Map()));
+    mapByThird.set(thirdList, pk);
   }
 
   /** Returns the sets that are new since the last call. */
-  takeAdded(): readonly Combination[] {
-    const added = this.#added;
+  takeAdded(): readonly PartySet[] {
+    const addedSets = this.#added;
     this.#added = [];
-    return added;
+    return addedSets;
   }
 
   /** The branch after the steps of a list; undefined if no set continues like that. */
   #after(from: Branch | undefined, list: List): Branch | undefined {
-    let branch = from;
+    let node = from;
     for (const text of list) {
-      if (branch === undefined) return undefined;
-      const known = this.#texts.get(text);
-      branch = known === undefined ? undefined : branch.next.get(known.id);
+      if (node === undefined) return undefined;
+      const internedText = this.#texts.get(text);
+      node = internedText === undefined ? undefined : node.next.get(internedText.id);
     }
-    return branch?.next.get(endOfList);
+    return node?.next.get(listEndStep);
   }
 
-  #remember(pk: number, lists: Lists, size: number): void {
-    const steps = lists.flatMap((list) => [...list.map((text) => this.#use(text)), endOfList]);
-    let branch = this.#root;
+  #remember(pk: number, lists: PartyLists, size: number): void {
+    const steps = lists.flatMap((list) => [...list.map((text) => this.#use(text)), listEndStep]);
+    let node = this.#root;
     for (const step of steps) {
-      let next = branch.next.get(step);
-      if (next === undefined) branch.next.set(step, (next = newBranch()));
-      branch = next;
+      let next = node.next.get(step);
+      if (next === undefined) node.next.set(step, (next = newBranch()));
+      node = next;
     }
-    branch.pk = pk;
+    node.pk = pk;
     this.#remembered.set(pk, { steps, size });
     this.#rememberedBytes += size;
   }
 
   #use(text: string): number {
-    let known = this.#texts.get(text);
-    if (known === undefined) {
-      known = { text: ownText(text), id: (this.#lastText += 1), uses: 0 };
-      this.#texts.set(known.text, known);
-      this.#textsById.set(known.id, known);
+    let internedText = this.#texts.get(text);
+    if (internedText === undefined) {
+      internedText = { text: detachText(text), id: (this.#lastText += 1), uses: 0 };
+      this.#texts.set(internedText.text, internedText);
+      this.#textsById.set(internedText.id, internedText);
     }
-    known.uses += 1;
-    return known.id;
+    internedText.uses += 1;
+    return internedText.id;
   }
 
   #forgetOldest(): void {
@@ -210,20 +210,20 @@ export class PartyCombinations {
     // The set may have got a new number meanwhile, in a database that was filled by hand.
     if (last?.pk !== pk) return;
     last.pk = undefined;
-    for (let at = steps.length; at > 0; at -= 1) {
-      const branch = path[at];
-      if (branch === undefined || branch.next.size > 0 || branch.pk !== undefined) return;
-      path[at - 1]?.next.delete(steps[at - 1] ?? endOfList);
+    for (let index = steps.length; index > 0; index -= 1) {
+      const parentNode = path[index];
+      if (parentNode === undefined || parentNode.next.size > 0 || parentNode.pk !== undefined) return;
+      path[index - 1]?.next.delete(steps[index - 1] ?? listEndStep);
     }
   }
 
   #disuse(step: number): void {
-    const known = this.#textsById.get(step);
-    if (known === undefined) return;
-    known.uses -= 1;
-    if (known.uses > 0) return;
+    const internedText = this.#textsById.get(step);
+    if (internedText === undefined) return;
+    internedText.uses -= 1;
+    if (internedText.uses > 0) return;
     this.#textsById.delete(step);
-    this.#texts.delete(known.text);
+    this.#texts.delete(internedText.text);
   }
 }
 

@@ -5,21 +5,21 @@
  */
 
 /** Maximum nesting; the writer stores deeper values as text. */
-const deepest = 500;
+const maxDepth = 500;
 
 /**
  * Thrown for a value that the fast function cannot print: numbers, which JavaScript rounds, and content that jsonb
  * cannot store.
  */
-const unusual = new RangeError('to be printed from its text');
+const unprintableValue = new RangeError('to be printed from its text');
 
-/** Prints a parsed value; undefined if it has to be printed from its text with {@link printedText}. */
-export function printedValue(value: unknown): string | undefined {
+/** Prints a parsed value; undefined if it has to be printed from its text with {@link printJsonText}. */
+export function printJsonValue(value: unknown): string | undefined {
   try {
     if (isEscapeAlike(value)) return undefined;
-    return printed(value, 0);
+    return printValue(value, 0);
   } catch (thrown) {
-    if (thrown === unusual) return undefined;
+    if (thrown === unprintableValue) return undefined;
     throw thrown;
   }
 }
@@ -27,13 +27,13 @@ export function printedValue(value: unknown): string | undefined {
 /**
  * Prints JSON text. The result is `raw:` and the text itself if jsonb cannot store it, or if it looks like the escape.
  */
-export function printedText(text: string): string {
+export function printJsonText(text: string): string {
   const [, firstKey = '""'] = /^\s*\{\s*("(?:[^"\\]|\\.)*")/.exec(text) ?? [];
   if (JSON.parse(firstKey) === '$escaped') return `raw:${text}`;
   try {
     return new ExactPrinter(text).value(0);
   } catch (thrown) {
-    if (thrown === unusual) return `raw:${text}`;
+    if (thrown === unprintableValue) return `raw:${text}`;
     throw thrown;
   }
 }
@@ -42,28 +42,28 @@ function isEscapeAlike(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.keys(value)[0] === '$escaped';
 }
 
-function printed(value: unknown, depth: number): string {
-  if (typeof value === 'string') return quoted(value);
+function printValue(value: unknown, depth: number): string {
+  if (typeof value === 'string') return quoteText(value);
   if (value === null) return 'null';
   if (typeof value === 'boolean') return value ? 'true' : 'false';
-  if (typeof value !== 'object') throw unusual;
-  if (depth >= deepest) throw unusual;
-  if (Array.isArray(value)) return `[${value.map((entry) => printed(entry, depth + 1)).join(', ')}]`;
+  if (typeof value !== 'object') throw unprintableValue;
+  if (depth >= maxDepth) throw unprintableValue;
+  if (Array.isArray(value)) return `[${value.map((entry) => printValue(entry, depth + 1)).join(', ')}]`;
   const source = value as Readonly<Record<string, unknown>>;
   let text = '';
   for (const key of Object.keys(source).sort(byJsonbOrder)) {
-    text += `${text === '' ? '' : ', '}${quoted(key)}: ${printed(source[key], depth + 1)}`;
+    text += `${text === '' ? '' : ', '}${quoteText(key)}: ${printValue(source[key], depth + 1)}`;
   }
   return `{${text}}`;
 }
 
 /** Matches texts whose characters need no escape. Most texts have no others, and checking is cheaper than escaping. */
-const plainText = /^[ !#-[\]-\ud7ff\ue000-\uffff]*$/;
+const plainTextPattern = /^[ !#-[\]-\ud7ff\ue000-\uffff]*$/;
 
-function quoted(text: string): string {
-  if (plainText.test(text)) return `"${text}"`;
+function quoteText(text: string): string {
+  if (plainTextPattern.test(text)) return `"${text}"`;
   const literal = JSON.stringify(text);
-  if (literal.length > text.length + 2 && (text.includes('\u0000') || !text.isWellFormed())) throw unusual;
+  if (literal.length > text.length + 2 && (text.includes('\u0000') || !text.isWellFormed())) throw unprintableValue;
   return literal;
 }
 
@@ -72,8 +72,8 @@ const lengthsLimit = 10_000;
 
 /** Length of a key in UTF-8, cached because keys repeat. */
 function bytesOf(key: string): number {
-  const known = lengths.get(key);
-  if (known !== undefined) return known;
+  const knownLength = lengths.get(key);
+  if (knownLength !== undefined) return knownLength;
   if (lengths.size >= lengthsLimit) lengths.clear();
   const bytes = Buffer.byteLength(key);
   lengths.set(key, bytes);
@@ -90,19 +90,19 @@ function byJsonbOrder(a: string, b: string): number {
 }
 
 /** A number as `numeric` prints it: `1e2` is 100, `1.50` stays, `1.0e-1` is 0.10, minus zero has no sign. */
-export function printedNumber(literal: string): string {
-  const [, sign = '', integer = '', fraction = '', exponentText = '0'] =
+export function printNumber(literal: string): string {
+  const [, minusSign = '', integer = '', fraction = '', exponentText = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(literal) ?? [];
   const exponent = Number(exponentText);
   // The number is beyond the range of `numeric`, which would have refused it.
-  if (integer === '' || Math.abs(exponent) > 20_000) throw unusual;
+  if (integer === '' || Math.abs(exponent) > 20_000) throw unprintableValue;
   const digits = integer + fraction;
   const scale = Math.max(0, fraction.length - exponent);
-  const padded = exponent > fraction.length ? digits + '0'.repeat(exponent - fraction.length) : digits;
-  const filled = padded.padStart(scale + 1, '0');
-  const before = filled.slice(0, filled.length - scale).replace(/^0+(?=\d)/, '');
-  const text = scale === 0 ? before : `${before}.${filled.slice(filled.length - scale)}`;
-  return sign === '-' && /[1-9]/.test(text) ? `-${text}` : text;
+  const paddedDigits = exponent > fraction.length ? digits + '0'.repeat(exponent - fraction.length) : digits;
+  const filledDigits = paddedDigits.padStart(scale + 1, '0');
+  const before = filledDigits.slice(0, filledDigits.length - scale).replace(/^0+(?=\d)/, '');
+  const text = scale === 0 ? before : `${before}.${filledDigits.slice(filledDigits.length - scale)}`;
+  return minusSign === '-' && /[1-9]/.test(text) ? `-${text}` : text;
 }
 
 const space = /[ \t\n\r]*/y;
@@ -121,13 +121,13 @@ class ExactPrinter {
   value(depth: number): string {
     this.#take(space);
     const first = this.#text[this.#at];
-    if (first === '"') return quoted(this.#string());
+    if (first === '"') return quoteText(this.#string());
     if (first !== '{' && first !== '[') {
       const literal = this.#take(literalForm);
-      if (literal === '') throw unusual;
-      return /^[tfn]/.test(literal) ? literal : printedNumber(literal);
+      if (literal === '') throw unprintableValue;
+      return /^[tfn]/.test(literal) ? literal : printNumber(literal);
     }
-    if (depth >= deepest) throw unusual;
+    if (depth >= maxDepth) throw unprintableValue;
     this.#at += 1;
     return first === '{' ? this.#object(depth) : this.#array(depth);
   }
@@ -141,7 +141,7 @@ class ExactPrinter {
       values.set(key, this.value(depth + 1));
     }
     const keys = [...values.keys()].sort(byJsonbOrder);
-    return `{${keys.map((key) => `${quoted(key)}: ${values.get(key) ?? ''}`).join(', ')}}`;
+    return `{${keys.map((key) => `${quoteText(key)}: ${values.get(key) ?? ''}`).join(', ')}}`;
   }
 
   #array(depth: number): string {
@@ -151,25 +151,25 @@ class ExactPrinter {
   }
 
   /** Skips the comma before the next entry, or the closing bracket. @returns whether an entry follows */
-  #more(closing: string): boolean {
+  #more(closingBracket: string): boolean {
     this.#take(space);
     const next = this.#text[this.#at];
-    if (next === undefined) throw unusual;
-    if (next === closing || next === ',') this.#at += 1;
+    if (next === undefined) throw unprintableValue;
+    if (next === closingBracket || next === ',') this.#at += 1;
     if (next === ',') this.#take(space);
-    return next !== closing;
+    return next !== closingBracket;
   }
 
   #string(): string {
     const literal = this.#take(stringForm);
-    if (literal === '') throw unusual;
+    if (literal === '') throw unprintableValue;
     return JSON.parse(literal) as string;
   }
 
-  #take(form: RegExp): string {
-    form.lastIndex = this.#at;
-    const found = form.exec(this.#text)?.[0] ?? '';
-    this.#at += found.length;
-    return found;
+  #take(pattern: RegExp): string {
+    pattern.lastIndex = this.#at;
+    const matchedText = pattern.exec(this.#text)?.[0] ?? '';
+    this.#at += matchedText.length;
+    return matchedText;
   }
 }

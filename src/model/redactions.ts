@@ -4,7 +4,7 @@
  */
 import type { CreatedEvent, ExercisedEvent } from './event.ts';
 import type { UpdateHeader } from './update.ts';
-import { stringOf, type Text } from './utf8.ts';
+import { stringOf, type TextOrUtf8 } from './utf8.ts';
 
 export interface RedactedContract {
   readonly contractId: string;
@@ -31,7 +31,7 @@ export class Redactions {
   }
 
   /** Id of the redaction of the contract; undefined if its contents may be stored. */
-  ofContract(contractId: Text): string | undefined {
+  ofContract(contractId: TextOrUtf8): string | undefined {
     return this.#contracts.get(stringOf(contractId))?.redactionId;
   }
 
@@ -47,15 +47,15 @@ export class Redactions {
     { nodeId, contractId }: Pick<ExercisedEvent, 'nodeId' | 'contractId'>,
   ): string | undefined {
     const exercise = this.#exercises.get(keyOf(offset, nodeId));
-    const sameUpdate = exercise?.updateId === (updateId === null ? null : stringOf(updateId));
-    if (exercise !== undefined && sameUpdate) return exercise.redactionId;
+    const isSameUpdate = exercise?.updateId === (updateId === null ? null : stringOf(updateId));
+    if (exercise !== undefined && isSameUpdate) return exercise.redactionId;
     const contract = this.#contracts.get(stringOf(contractId));
     return contract?.exercises === true ? contract.redactionId : undefined;
   }
 }
 
 /** The event without its contents; it keeps ids, parties, times and the hash of the key. */
-export function emptied(event: CreatedEvent): CreatedEvent {
+export function redactedContract(event: CreatedEvent): CreatedEvent {
   const interfaceViews = event.interfaceViews.map((view) => ({
     ...view,
     view: null,
@@ -66,7 +66,7 @@ export function emptied(event: CreatedEvent): CreatedEvent {
 }
 
 /** The exercise without argument and result. */
-export function emptiedExercise(event: ExercisedEvent): ExercisedEvent {
+export function redactedExercise(event: ExercisedEvent): ExercisedEvent {
   return { ...event, argument: null, result: null };
 }
 

@@ -4,14 +4,14 @@ import { columnText, jsonbText } from './escape.ts';
 import type { CreatedEvent, JsonText, TopologyEvent } from './event.ts';
 import type { Row } from './tables.ts';
 import type { StoredUpdate } from './update.ts';
-import type { Text } from './utf8.ts';
+import type { TextOrUtf8 } from './utf8.ts';
 
 /** Origin of a created event. */
 export interface Activation {
   readonly origin: 'create' | 'assign' | 'seed';
   readonly synchronizerPk: number;
   readonly reassignmentCounter: number | null;
-  readonly workflowId: Text | null;
+  readonly workflowId: TextOrUtf8 | null;
 }
 
 /** "char" codes of the kinds of updates in table `updates`. */
@@ -28,7 +28,7 @@ export interface UpdateTimes {
   readonly recorded: Microseconds | undefined;
 }
 
-export function timesOf(update: StoredUpdate): UpdateTimes {
+export function updateTimesOf(update: StoredUpdate): UpdateTimes {
   const effectiveAt = update.kind === 'transaction' ? update.effectiveAt : null;
   return {
     effective: effectiveAt === null ? undefined : postgresMicroseconds(effectiveAt),
@@ -37,13 +37,18 @@ export function timesOf(update: StoredUpdate): UpdateTimes {
 }
 
 /** Row of table `updates`. A time that cannot be parsed is passed on for the sink to refuse. */
-export function updateRow(update: StoredUpdate, times: UpdateTimes, synchronizerPk: number, batchOffset: number): Row {
+export function updateRow(
+  update: StoredUpdate,
+  updateTimes: UpdateTimes,
+  synchronizerPk: number,
+  batchOffset: number,
+): Row {
   const transaction = update.kind === 'transaction' ? update : undefined;
   return [
     update.offset,
     batchOffset,
-    times.effective ?? transaction?.effectiveAt ?? null,
-    times.recorded ?? update.recordTime,
+    updateTimes.effective ?? transaction?.effectiveAt ?? null,
+    updateTimes.recorded ?? update.recordTime,
     update.paidTrafficCost,
     update.events.length,
     synchronizerPk,
@@ -103,7 +108,7 @@ export function topologyRow(offset: number, index: number, event: TopologyEvent)
 }
 
 /** Whether a party that sees the event is a stakeholder of the contract. */
-export function seenAsStakeholder(event: CreatedEvent): boolean {
+export function isSeenByStakeholder(event: CreatedEvent): boolean {
   const witnesses = new Set(event.witnessParties);
   return [...event.signatories, ...event.observers].some((party) => witnesses.has(party));
 }
@@ -112,7 +117,7 @@ export function seenAsStakeholder(event: CreatedEvent): boolean {
  * JSON for a jsonb or json column. If a text points into its frame, the frame reader has checked that it needs no
  * escape.
  */
-export function jsonb(value: JsonText | null): Text | null {
+export function jsonb(value: JsonText | null): TextOrUtf8 | null {
   return typeof value === 'string' ? jsonbText(value) : value;
 }
 
@@ -120,6 +125,6 @@ export function jsonb(value: JsonText | null): Text | null {
  * Free text for a text column. A text that points into its frame has no escapes, so it contains neither NUL nor a
  * quote.
  */
-export function text(value: Text | null): Text | null {
+export function text(value: TextOrUtf8 | null): TextOrUtf8 | null {
   return typeof value === 'string' ? columnText(value) : value;
 }

@@ -132,7 +132,7 @@ export interface PackageState {
 }
 
 /** Result of merging newly read active contracts with the stored ones. */
-export interface Merged {
+export interface MergeResult {
   /** Number of contracts that were active here and ended in the gap. */
   readonly ended: number;
   /** Number of contracts that are active on the ledger and were not active here. */
@@ -223,13 +223,13 @@ export interface Job extends JobProgress {
 // The parts of a filter, and the parts that another filter adds.
 
 /** A part of a filter: `*` for all parties or templates, empty for blobs and topology. */
-export interface FilterPart {
+export interface FilterEntry {
   readonly kind: 'party' | 'template' | 'interface' | 'blobs' | 'topology';
   readonly name: string;
 }
 
 /** A filter in the form of the stream row: with the configured names, sorted. */
-export interface KeptFilter {
+export interface StoredFilterSpec {
   readonly createdEventBlobs: boolean;
   readonly interfaces: readonly string[];
   readonly parties: readonly string[];
@@ -239,16 +239,16 @@ export interface KeptFilter {
 }
 
 /** @param json canonical JSON, as written by `filterFingerprint` */
-export function keptFilter(json: string): KeptFilter {
-  return JSON.parse(json) as KeptFilter;
+export function parseFilter(json: string): StoredFilterSpec {
+  return JSON.parse(json) as StoredFilterSpec;
 }
 
 /** All parts of a filter, sorted by kind. */
-export function partsOf(filter: KeptFilter): readonly FilterPart[] {
-  const orAll = (names: readonly string[]): readonly string[] => (names.length === 0 ? ['*'] : names);
+export function filterEntries(filter: StoredFilterSpec): readonly FilterEntry[] {
+  const namesOrWildcard = (names: readonly string[]): readonly string[] => (names.length === 0 ? ['*'] : names);
   return [
-    ...orAll(filter.parties).map((name) => ({ kind: 'party' as const, name })),
-    ...orAll(filter.templates).map((name) => ({ kind: 'template' as const, name })),
+    ...namesOrWildcard(filter.parties).map((name) => ({ kind: 'party' as const, name })),
+    ...namesOrWildcard(filter.templates).map((name) => ({ kind: 'template' as const, name })),
     ...filter.interfaces.map((name) => ({ kind: 'interface' as const, name })),
     ...(filter.createdEventBlobs ? [{ kind: 'blobs' as const, name: '' }] : []),
     ...(filter.topology ? [{ kind: 'topology' as const, name: '' }] : []),
@@ -259,20 +259,20 @@ export function partsOf(filter: KeptFilter): readonly FilterPart[] {
  * The parts that `wider` requests and `previous` does not. If `previous` requests all of a kind, it has no added part
  * of that kind.
  */
-export function addedParts(previous: KeptFilter, wider: KeptFilter): readonly FilterPart[] {
-  const had = partsOf(previous);
-  const has = (kind: FilterPart['kind'], name: string): boolean =>
-    had.some((part) => part.kind === kind && part.name === name);
-  return partsOf(wider).filter(({ kind, name }) => !has(kind, name) && !has(kind, '*'));
+export function addedParts(previous: StoredFilterSpec, widerFilter: StoredFilterSpec): readonly FilterEntry[] {
+  const previousEntries = filterEntries(previous);
+  const hasEntry = (kind: FilterEntry['kind'], name: string): boolean =>
+    previousEntries.some((entry) => entry.kind === kind && entry.name === name);
+  return filterEntries(widerFilter).filter(({ kind, name }) => !hasEntry(kind, name) && !hasEntry(kind, '*'));
 }
 
 /**
  * Whether contracts that were active before may be missing under the extended filter. Views of interfaces are
  * backfilled automatically if the filter matches the contracts anyway, and no earlier topology can be requested.
  */
-export function bringsContracts(part: FilterPart, wider: KeptFilter): boolean {
-  if (part.kind === 'topology') return false;
-  return part.kind !== 'interface' || wider.templates.length > 0;
+export function canAddContracts(entry: FilterEntry, widerFilter: StoredFilterSpec): boolean {
+  if (entry.kind === 'topology') return false;
+  return entry.kind !== 'interface' || widerFilter.templates.length > 0;
 }
 
 /** Request of `filter extend`. */

@@ -2,7 +2,7 @@
  * The append-only tables: columns and types in the order in which rows are built, and further properties of columns.
  * The schema itself is defined in migrations/; a test compares the two.
  */
-import type { Text } from './utf8.ts';
+import type { TextOrUtf8 } from './utf8.ts';
 
 /** Storage of arguments and results of exercises: parsed, or as the ledger's text. */
 export type ExerciseJson = 'jsonb' | 'json';
@@ -11,7 +11,7 @@ export type ExerciseJson = 'jsonb' | 'json';
  * Column values: null, numbers, flags, text, text[]. JSON is passed as text, times as text or in Postgres'
  * microseconds.
  */
-export type ColumnValue = Text | number | bigint | boolean | null | readonly string[];
+export type ColumnValue = TextOrUtf8 | number | bigint | boolean | null | readonly string[];
 export type Row = readonly ColumnValue[];
 
 /**
@@ -178,33 +178,33 @@ export const columns = {
 
 type Columns = typeof columns;
 export type TableName = keyof Columns;
-type TypeOf<C> = C extends { readonly type: infer T } ? T : C;
+type ColumnTypeOf<C> = C extends { readonly type: infer T } ? T : C;
 
 /** The type of each column. */
-export const tables = mapped((column) => column.type) as {
-  readonly [T in TableName]: { readonly [C in keyof Columns[T]]: TypeOf<Columns[T][C]> };
+export const tables = mapColumns((column) => column.type) as {
+  readonly [T in TableName]: { readonly [C in keyof Columns[T]]: ColumnTypeOf<Columns[T][C]> };
 };
 
 /** Calls `of` for each column of each table, in their order. */
-function mapped<Value>(of: (column: Column) => Value): Record<string, Record<string, Value>> {
-  const annotated = (column: ColumnType | Column): Column => (typeof column === 'string' ? { type: column } : column);
+function mapColumns<Value>(mapColumn: (column: Column) => Value): Record<string, Record<string, Value>> {
+  const toColumn = (column: ColumnType | Column): Column => (typeof column === 'string' ? { type: column } : column);
   return Object.fromEntries(
-    Object.entries(columns).map(([table, its]) => [
+    Object.entries(columns).map(([table, tableColumns]) => [
       table,
-      Object.fromEntries(Object.entries(its).map(([name, column]) => [name, of(annotated(column))])),
+      Object.fromEntries(Object.entries(tableColumns).map(([name, column]) => [name, mapColumn(toColumn(column))])),
     ]),
   );
 }
 
-const gained = mapped((column) => column.gained === true);
+const gainedFlags = mapColumns((column) => column.gained === true);
 
 /** Columns of a table that an extended filter may fill in existing rows. */
-export function gainedColumns(table: TableName): readonly string[] {
-  return namesOf(gained[table] ?? {});
+export function addedColumnsOf(table: TableName): readonly string[] {
+  return namesOf(gainedFlags[table] ?? {});
 }
 
 /** Columns that `verify` compares in rows of a kind. */
-export type ComparedColumn<Kind extends string> = {
+export type ComparedColumnOf<Kind extends string> = {
   [T in TableName]: {
     [C in keyof Columns[T]]: Columns[T][C] extends { readonly compared: readonly (infer Kinds)[] }
       ? Kind extends Kinds
@@ -216,13 +216,13 @@ export type ComparedColumn<Kind extends string> = {
 
 /** Names and types of these columns, in the order of the table. */
 export function comparedColumns(kind: string): Readonly<Record<string, ColumnType>> {
-  const compared = mapped(({ type, compared: kinds = [] }) => (kinds.includes(kind) ? type : undefined));
-  const found = Object.values(compared).flatMap((its) => Object.entries(its));
-  return Object.fromEntries(found.filter((entry): entry is [string, ColumnType] => entry[1] !== undefined));
+  const comparedTypes = mapColumns(({ type, compared: kinds = [] }) => (kinds.includes(kind) ? type : undefined));
+  const columnEntries = Object.values(comparedTypes).flatMap((tableColumns) => Object.entries(tableColumns));
+  return Object.fromEntries(columnEntries.filter((entry): entry is [string, ColumnType] => entry[1] !== undefined));
 }
 
-function namesOf(chosen: Readonly<Record<string, boolean>>): readonly string[] {
-  return Object.entries(chosen).flatMap(([name, isChosen]) => (isChosen ? [name] : []));
+function namesOf(flags: Readonly<Record<string, boolean>>): readonly string[] {
+  return Object.entries(flags).flatMap(([name, isChosen]) => (isChosen ? [name] : []));
 }
 
 /** The types of the columns by table, in the order of the columns. */

@@ -3,7 +3,7 @@
  * `package-id:Module.Path:Entity`.
  */
 
-import { ownText } from './own-text.ts';
+import { detachText } from './own-text.ts';
 
 export interface TemplateId {
   /** The complete identifier, as printed. */
@@ -14,24 +14,24 @@ export interface TemplateId {
 }
 
 /** Cache of identifiers: a ledger has few, and prints one with every event. */
-const known = new Map<string, TemplateId>();
-const knownLimit = 10_000;
+const templateIds = new Map<string, TemplateId>();
+const maxCachedIds = 10_000;
 
 /** The parts of an identifier; undefined if the text does not have three non-empty parts. */
 export function parseTemplateId(text: string): TemplateId | undefined {
-  const found = known.get(text);
-  if (found !== undefined) return found;
+  const cachedId = templateIds.get(text);
+  if (cachedId !== undefined) return cachedId;
   const first = text.indexOf(':');
   const last = text.lastIndexOf(':');
   if (first <= 0 || last <= first + 1 || last === text.length - 1) return undefined;
-  const own = ownText(text);
+  const detachedText = detachText(text);
   const id = {
-    text: own,
-    packageId: own.slice(0, first),
-    moduleName: own.slice(first + 1, last),
-    entityName: own.slice(last + 1),
+    text: detachedText,
+    packageId: detachedText.slice(0, first),
+    moduleName: detachedText.slice(first + 1, last),
+    entityName: detachedText.slice(last + 1),
   };
-  if (known.size >= knownLimit) known.clear();
-  known.set(own, id);
+  if (templateIds.size >= maxCachedIds) templateIds.clear();
+  templateIds.set(detachedText, id);
   return id;
 }

@@ -3,7 +3,7 @@
  * its first day. The number of names is limited, so that they cannot fill the memory; names beyond the limit are
  * counted together.
  */
-import { ownText } from './own-text.ts';
+import { detachText } from './own-text.ts';
 
 /**
  * Kinds of unknown names: of an update or a topology event, which are stored raw, and of a field in a known message,
@@ -12,7 +12,7 @@ import { ownText } from './own-text.ts';
 export const unknownKinds = ['update', 'topology_event', 'field'] as const;
 export type UnknownKind = (typeof unknownKinds)[number];
 
-export interface UnknownName {
+export interface UnknownNameCount {
   readonly kind: UnknownKind;
   /** The ledger's own name; `Message.field` for a field. */
   readonly name: string;
@@ -35,17 +35,17 @@ export function safeKey(key: string): string {
  */
 export type UnknownPolicy = 'auto' | 'park' | 'store';
 
-const mostNames = 50;
+const maxNames = 50;
 /** Name under which names beyond the limit are counted. */
 export const otherNames = 'other';
 
 export class UnknownNames {
   /** Number of transactions that the fast reader could not read and the scanner read. */
   fallbackDecodedTransactions = 0;
-  readonly #names = new Map<string, UnknownName>();
+  readonly #names = new Map<string, UnknownNameCount>();
 
   /** Names in order of first appearance. */
-  get all(): readonly UnknownName[] {
+  get all(): readonly UnknownNameCount[] {
     return [...this.#names.values()];
   }
 
@@ -54,18 +54,18 @@ export class UnknownNames {
   }
 
   /** Counts a name. @returns the name that it is counted under, and whether it occurred for the first time */
-  add({ kind, name, firstOffset, count }: UnknownName): { readonly name: string; readonly fresh: boolean } {
+  add({ kind, name, firstOffset, count }: UnknownNameCount): { readonly name: string; readonly fresh: boolean } {
     const key = `${kind} ${name}`;
-    const known = this.#names.get(key);
-    if (known !== undefined) {
-      this.#names.set(key, { ...known, count: known.count + count });
-      return { name: known.name, fresh: false };
+    const existingCount = this.#names.get(key);
+    if (existingCount !== undefined) {
+      this.#names.set(key, { ...existingCount, count: existingCount.count + count });
+      return { name: existingCount.name, fresh: false };
     }
-    if (this.#names.size >= mostNames && name !== otherNames) {
+    if (this.#names.size >= maxNames && name !== otherNames) {
       return this.add({ kind, name: otherNames, firstOffset, count });
     }
-    const own = ownText(name);
-    this.#names.set(`${kind} ${own}`, { kind, name: own, firstOffset, count });
-    return { name: own, fresh: true };
+    const detachedName = detachText(name);
+    this.#names.set(`${kind} ${detachedName}`, { kind, name: detachedName, firstOffset, count });
+    return { name: detachedName, fresh: true };
   }
 }

@@ -11,26 +11,26 @@ import type {
   TopologyEvent,
   UnassignedEvent,
 } from './event.ts';
-import type { Text } from './utf8.ts';
+import type { TextOrUtf8 } from './utf8.ts';
 
 /** Fields common to every stored update. Times are ISO-8601 text in UTC. */
 export interface UpdateHeader {
   readonly offset: number;
-  readonly updateId: Text | null;
+  readonly updateId: TextOrUtf8 | null;
   readonly synchronizerId: string;
-  readonly recordTime: Text | null;
-  readonly traceParent: Text | null;
-  readonly traceState: Text | null;
-  readonly commandId: Text | null;
-  readonly workflowId: Text | null;
+  readonly recordTime: TextOrUtf8 | null;
+  readonly traceParent: TextOrUtf8 | null;
+  readonly traceState: TextOrUtf8 | null;
+  readonly commandId: TextOrUtf8 | null;
+  readonly workflowId: TextOrUtf8 | null;
   readonly paidTrafficCost: number | bigint | null;
 }
 
 export interface Transaction extends UpdateHeader {
   readonly kind: 'transaction';
-  readonly effectiveAt: Text | null;
-  readonly externalTransactionHash: Text | null;
-  readonly transactionHash: Text | null;
+  readonly effectiveAt: TextOrUtf8 | null;
+  readonly externalTransactionHash: TextOrUtf8 | null;
+  readonly transactionHash: TextOrUtf8 | null;
   readonly events: readonly (CreatedEvent | ArchivedEvent | ExercisedEvent)[];
 }
 
@@ -90,7 +90,7 @@ export type ActiveContractEntry = SeedHeader &
   );
 
 interface SeedHeader {
-  readonly workflowId: Text | null;
+  readonly workflowId: TextOrUtf8 | null;
   /**
    * Opaque token that resumes an interrupted seed after this entry (since release 3.5); null if the ledger does not
    * send one.

@@ -25,15 +25,15 @@ export class Utf8 {
 }
 
 /** A text, which may still be in its frame. */
-export type Text = string | Utf8;
+export type TextOrUtf8 = string | Utf8;
 
 /** The text as a string; bytes are copied. */
-export function stringOf(text: Text): string {
+export function stringOf(text: TextOrUtf8): string {
   return typeof text === 'string' ? text : text.toString();
 }
 
 /** The text as bytes; a string is copied. */
-export function utf8Of(text: Text): Utf8 {
+export function utf8Of(text: TextOrUtf8): Utf8 {
   if (typeof text !== 'string') return text;
   const bytes = Buffer.from(text, 'utf8');
   return new Utf8(bytes, 0, bytes.length);

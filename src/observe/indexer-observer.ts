@@ -3,7 +3,7 @@
  * line every ten seconds. They never write a line per update, and never a payload.
  */
 import type { Observers } from '../pipeline/ports/observer.ts';
-import { WorkClock } from './figures/work-clock.ts';
+import { WorkTimer } from './figures/work-clock.ts';
 import type { HealthTracker } from './health/health-tracker.ts';
 import { CompletionReport } from './log/completion-report.ts';
 import { InterfaceReport } from './log/interface-report.ts';
@@ -24,7 +24,7 @@ export interface ObserverParts {
   readonly metrics: Metrics;
   readonly health: HealthTracker;
   /** Measures how much time the stream spends on each activity. */
-  readonly work?: WorkClock;
+  readonly work?: WorkTimer;
   /** Updates the progress line of a terminal; undefined if there is none. */
   readonly progress?: ((text: string | undefined) => void) | undefined;
   readonly statusEveryMs?: number;
@@ -38,13 +38,13 @@ export interface IndexerObservers extends Observers {
 }
 
 export function createObservers(parts: ObserverParts): IndexerObservers {
-  const { metrics, health, work = new WorkClock(), progress, statusEveryMs = 10_000 } = parts;
+  const { metrics, health, work = new WorkTimer(), progress, statusEveryMs = 10_000 } = parts;
   const progressLine = new ProgressLine();
-  const showProgress = (): void => progress?.(progressLine.text(health));
-  const stream = new StreamReport({ ...parts, work, onPhase: showProgress });
+  const printProgress = (): void => progress?.(progressLine.text(health));
+  const stream = new StreamReport({ ...parts, work, onPhase: printProgress });
   const polls = new PollReport(parts);
   const timers = [setInterval(() => logStatus(parts, stream), statusEveryMs).unref()];
-  if (progress !== undefined) timers.push(setInterval(showProgress, 1000).unref());
+  if (progress !== undefined) timers.push(setInterval(printProgress, 1000).unref());
   return {
     stream,
     polls,

@@ -3,14 +3,14 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { IndexerError } from '../errors/indexer-error.ts';
 import { updatesRequest } from '../ledger/api/request-format.ts';
 import type { StoredUpdate } from '../model/update.ts';
-import { outOfOrder } from './follow/follow-errors.ts';
+import { outOfOrderError } from './follow/follow-errors.ts';
 import { refuseUnknownKind } from './follow/unknown-kinds.ts';
 import { updateOf } from './participant/with-participant-offsets.ts';
-import { isRangeEmpty, pastEnd } from './intake/bound.ts';
+import { isRangeEmpty, pastEndError } from './intake/bound.ts';
 import type { PipelineParts } from './ports/parts.ts';
 
 /** If no frame arrives for this long, reading from the stream is abandoned. */
-const silentMs = 60_000;
+const silenceLimitMs = 60_000;
 /** Number of frames that are decoded before other tasks may run. */
 const framesPerTurn = 8;
 
@@ -29,69 +29,69 @@ interface EarlierRange {
  */
 export async function earlierUpdates(
   parts: PipelineParts,
-  { from, to, most }: EarlierRange,
+  { from, to, most: maxUpdates }: EarlierRange,
   signal: AbortSignal,
 ): Promise<readonly StoredUpdate[] | undefined> {
   const updates: StoredUpdate[] = [];
-  let reached = from;
+  let reachedOffset = from;
   // A gateway that closes the stream early can also cause a clean end, so a separate request checks that no update is
   // left.
   do {
-    const frames = await streamed(parts, { from: reached, to, most: most - updates.length }, signal);
+    const frames = await readStreamed(parts, { from: reachedOffset, to, most: maxUpdates - updates.length }, signal);
     if (frames === undefined || signal.aborted) return undefined;
     for (const [index, frame] of frames.entries()) {
       if (index % framesPerTurn === 0) await nextTurn();
       const update = updateOf(parts, frame);
       if (update.kind === 'offset_checkpoint') continue;
       refuseUnknownKind(update, parts.unknownUpdates);
-      if (update.offset > to) throw pastEnd(update.offset, to);
-      if (update.offset <= reached) throw outOfOrder(update.offset, reached);
-      reached = update.offset;
+      if (update.offset > to) throw pastEndError(update.offset, to);
+      if (update.offset <= reachedOffset) throw outOfOrderError(update.offset, reachedOffset);
+      reachedOffset = update.offset;
       updates.push(update);
     }
-  } while (!(await isRangeEmpty(parts, reached, to)));
+  } while (!(await isRangeEmpty(parts, reachedOffset, to)));
   return updates;
 }
 
 /** Resolves to the frames of one stream up to its clean end. Resolves to undefined when reading was stopped. */
-async function streamed(
+async function readStreamed(
   parts: PipelineParts,
-  { from, to, most }: EarlierRange,
+  { from, to, most: maxUpdates }: EarlierRange,
   signal: AbortSignal,
 ): Promise<readonly string[] | undefined> {
   const token = await parts.tokenSource.lease();
   const request = updatesRequest(from, parts.filter, to);
   return new Promise((resolve, reject) => {
     const frames: string[] = [];
-    const over = (settle: () => void): void => {
+    const finishWith = (settlePromise: () => void): void => {
       clearInterval(watch);
-      signal.removeEventListener('abort', cut);
+      signal.removeEventListener('abort', abandonRead);
       stream.close();
-      settle();
+      settlePromise();
     };
-    const cut = (): void => over(() => resolve(undefined));
-    let heardAt = performance.now();
+    const abandonRead = (): void => finishWith(() => resolve(undefined));
+    let lastHeardMs = performance.now();
     const stream = parts.openStream({
       path: '/v2/updates',
       request,
       token: token?.token,
       onFrame: (frame) => {
-        heardAt = performance.now();
+        lastHeardMs = performance.now();
         frames.push(frame.toString());
         // Some of the frames are checkpoints, so a few more than `most` are allowed.
-        if (frames.length > most + Math.max(16, most)) cut();
+        if (frames.length > maxUpdates + Math.max(16, maxUpdates)) abandonRead();
       },
-      onEnd: (error) => over(() => (error === undefined ? resolve(frames) : reject(error))),
+      onEnd: (error) => finishWith(() => (error === undefined ? resolve(frames) : reject(error))),
     });
     const watch = setInterval(() => {
-      if (performance.now() - heardAt > silentMs) over(() => reject(silent(from, to)));
+      if (performance.now() - lastHeardMs > silenceLimitMs) finishWith(() => reject(silentStreamError(from, to)));
     }, 1_000);
-    signal.addEventListener('abort', cut, { once: true });
-    if (signal.aborted) cut();
+    signal.addEventListener('abort', abandonRead, { once: true });
+    if (signal.aborted) abandonRead();
   });
 }
 
-function silent(from: number, to: number): IndexerError {
+function silentStreamError(from: number, to: number): IndexerError {
   return new IndexerError(`the ledger sent nothing for a minute of the updates from ${String(from)} to ${String(to)}`, {
     code: 'LEDGER_STREAM_CLOSED',
   });

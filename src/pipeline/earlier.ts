@@ -9,8 +9,8 @@ import { pause } from '../config/pause.ts';
 import { IndexerError, toIndexerError } from '../errors/indexer-error.ts';
 import { earlierUpdates } from './earlier-updates.ts';
 import { RequestedJob } from './background/requested-job.ts';
-import { type BackgroundJob, type Followed, watching$ } from './background/background-job.ts';
-import type { DueEarlier, EarlierPlace, EarlierRange } from './ports/earlier.ts';
+import { type BackgroundJob, type StreamProgress, watching$ } from './background/background-job.ts';
+import type { DueEarlier, EarlierStorage, EarlierRange } from './ports/earlier.ts';
 import type { PipelineParts } from './ports/parts.ts';
 import type { Connected } from './proof/identity.ts';
 
@@ -20,7 +20,7 @@ const rangeUpdates = 250;
  * Pause between two ranges, as a share of the time that it took to store a range. The pause gives the stream priority
  * in the database.
  */
-const restShare = 1;
+const restRatio = 1;
 
 interface JobContext {
   readonly connected: Connected;
@@ -28,7 +28,7 @@ interface JobContext {
 }
 
 /** There is one instance for the lifetime of the process. */
-export class EarlierWatch implements BackgroundJob {
+export class EarlierHistoryJob implements BackgroundJob {
   readonly #parts: PipelineParts;
   /** A range that cannot be stored until numbers are assigned to its names. Undefined if there is none. */
   #unnamed: EarlierRange | undefined;
@@ -48,12 +48,12 @@ export class EarlierWatch implements BackgroundJob {
     return this.#unnamed !== undefined;
   }
 
-  watch$(connected: Connected, _followed: Followed, isBounded: boolean): Observable<'ready'> {
+  watch$(connected: Connected, _followed: StreamProgress, isBounded: boolean): Observable<'ready'> {
     if (isBounded) return EMPTY;
     return watching$(this.#parts.stop, async (stop) => {
-      const unnamed = await this.#asked.until(connected.parts, stop, () => this.#look({ connected, stop }));
-      if (unnamed === undefined || stop.aborted) return false;
-      this.#unnamed = unnamed;
+      const unnamedRange = await this.#asked.until(connected.parts, stop, () => this.#look({ connected, stop }));
+      if (unnamedRange === undefined || stop.aborted) return false;
+      this.#unnamed = unnamedRange;
       return true;
     });
   }
@@ -63,7 +63,7 @@ export class EarlierWatch implements BackgroundJob {
     this.#unnamed = undefined;
     if (range === undefined) return false;
     try {
-      await inPlace(parts, (storage) => storage.name(range, session.state.epoch));
+      await withEarlierStorage(parts, (storage) => storage.name(range, session.state.epoch));
       return true;
     } catch (thrown) {
       await this.#asked.failed(parts, toIndexerError(thrown));
@@ -73,30 +73,37 @@ export class EarlierWatch implements BackgroundJob {
 
   async #look(context: JobContext): Promise<EarlierRange | undefined> {
     const { parts } = context.connected;
-    const due = await parts.sink.earlier.due();
-    if (due === undefined || due.isPaused || due.waits) return undefined;
-    refuseOther(due);
+    const dueJob = await parts.sink.earlier.due();
+    if (dueJob === undefined || dueJob.isPaused || dueJob.waits) return undefined;
+    assertFilterInForce(dueJob);
     await parts.sink.filterExtension.assertAllowed();
-    return inPlace(parts, (storage) => this.#goOn(context, storage, due));
+    return withEarlierStorage(parts, (storage) => this.#goOn(context, storage, dueJob));
   }
 
   /**
    * Reads one range after the other, down to the beginning of the history.
    * @returns a range that cannot be stored until numbers are assigned to its names
    */
-  async #goOn(context: JobContext, storage: EarlierPlace, due: DueEarlier): Promise<EarlierRange | undefined> {
+  async #goOn(context: JobContext, storage: EarlierStorage, dueJob: DueEarlier): Promise<EarlierRange | undefined> {
     const { connected, stop } = context;
     const { parts, session } = connected;
-    const { perSecond } = due.request;
-    let { from: to } = due;
+    const { perSecond } = dueJob.request;
+    let { from: to } = dueJob;
     const start = { to, at: performance.now() };
     while (!stop.aborted) {
-      const began = performance.now();
-      const begin = Math.max(due.begin, await parts.ledger.state.latestPrunedOffsets());
-      if (to <= begin) return this.#end(context, storage, due, begin);
-      const speed = (1_000 * (start.to - to)) / Math.max(1, began - start.at);
-      if (!(await this.#noted(parts, due, { to, begin, perSecond: to === start.to ? null : speed }))) return undefined;
-      const range = await this.#read(context, to, begin, perSecond);
+      const startedAtMs = performance.now();
+      const beginOffset = Math.max(dueJob.begin, await parts.ledger.state.latestPrunedOffsets());
+      if (to <= beginOffset) return this.#end(context, storage, dueJob, beginOffset);
+      const offsetsPerSecond = (1_000 * (start.to - to)) / Math.max(1, startedAtMs - start.at);
+      if (
+        !(await this.#noted(parts, dueJob, {
+          to,
+          begin: beginOffset,
+          perSecond: to === start.to ? null : offsetsPerSecond,
+        }))
+      )
+        return undefined;
+      const range = await this.#read(context, to, beginOffset, perSecond);
       if (range === undefined) continue;
       const readAt = performance.now();
       const outcome = await storage.store(range, session.state.epoch);
@@ -104,9 +111,9 @@ export class EarlierWatch implements BackgroundJob {
       // The remaining work has changed, so it is read again from the database.
       if (outcome === 'otherwise') return undefined;
       to = range.from;
-      const restMs = restShare * (performance.now() - readAt);
-      const dueMs = (1_000 * range.updates.length) / perSecond - (performance.now() - began);
-      await pause(Math.max(restMs, dueMs), stop);
+      const pauseDurationMs = restRatio * (performance.now() - readAt);
+      const dueMs = (1_000 * range.updates.length) / perSecond - (performance.now() - startedAtMs);
+      await pause(Math.max(pauseDurationMs, dueMs), stop);
     }
     return undefined;
   }
@@ -115,14 +122,14 @@ export class EarlierWatch implements BackgroundJob {
   async #read(
     { connected, stop }: JobContext,
     to: number,
-    begin: number,
+    beginOffset: number,
     perSecond: number,
   ): Promise<EarlierRange | undefined> {
     const targetUpdates = Math.max(1, Math.min(rangeUpdates, perSecond));
-    const from = Math.max(begin, to - this.#width);
+    const from = Math.max(beginOffset, to - this.#width);
     const updates = await earlierUpdates(connected.parts, { from, to, most: 4 * targetUpdates }, stop);
     if (updates === undefined) {
-      this.#width = Math.max(1, Math.floor(Math.min(this.#width, to - begin) / 4));
+      this.#width = Math.max(1, Math.floor(Math.min(this.#width, to - beginOffset) / 4));
       return undefined;
     }
     if (updates.length < targetUpdates / 2) this.#width = 2 * this.#width;
@@ -131,32 +138,41 @@ export class EarlierWatch implements BackgroundJob {
   }
 
   /** Called when all ranges are stored. Completes the job, or requests the contracts active at the beginning. */
-  async #end({ connected }: JobContext, storage: EarlierPlace, due: DueEarlier, begin: number): Promise<undefined> {
+  async #end(
+    { connected }: JobContext,
+    storage: EarlierStorage,
+    dueJob: DueEarlier,
+    beginOffset: number,
+  ): Promise<undefined> {
     const { parts, session } = connected;
     const { epoch } = session.state;
-    const isKnown = begin === 0 || (due.completeFrom ?? Infinity) <= begin;
-    if (!isKnown && due.isListRequested) {
-      throw new IndexerError(`the contracts active at offset ${String(begin)} were requested and not read`, {
+    const isCompleteFromBegin = beginOffset === 0 || (dueJob.completeFrom ?? Infinity) <= beginOffset;
+    if (!isCompleteFromBegin && dueJob.isListRequested) {
+      throw new IndexerError(`the contracts active at offset ${String(beginOffset)} were requested and not read`, {
         code: 'FILTER_EXTEND_REFUSED',
         remedy:
           'run ledger-indexer jobs to see why filter-extend did not finish, then: ledger-indexer jobs resume history',
       });
     }
-    if (isKnown)
-      parts.observers.filterExtension.changed({ kind: 'earlier', offset: await storage.finish(begin, epoch) });
-    else await storage.askForList(begin, epoch);
+    if (isCompleteFromBegin)
+      parts.observers.filterExtension.changed({ kind: 'earlier', offset: await storage.finish(beginOffset, epoch) });
+    else await storage.askForList(beginOffset, epoch);
     return undefined;
   }
 
   async #noted(
     parts: PipelineParts,
     { completeFrom }: DueEarlier,
-    { to, begin, perSecond }: { readonly to: number; readonly begin: number; readonly perSecond: number | null },
+    {
+      to,
+      begin: beginOffset,
+      perSecond,
+    }: { readonly to: number; readonly begin: number; readonly perSecond: number | null },
   ): Promise<boolean> {
     if (performance.now() - this.#updatedAt < parts.pace.progressMs) return true;
     this.#updatedAt = performance.now();
     const last = completeFrom ?? to;
-    const counts = { done: Math.max(0, last - to), total: Math.max(0, last - begin) };
+    const counts = { done: Math.max(0, last - to), total: Math.max(0, last - beginOffset) };
     return parts.sink.earlier.note({
       step: 'reading earlier updates',
       unit: 'offsets',
@@ -168,8 +184,8 @@ export class EarlierWatch implements BackgroundJob {
 }
 
 /** @throws IndexerError FILTER_EXTEND_REFUSED if the history was requested for a filter that is no longer in force */
-function refuseOther({ isInForce }: DueEarlier): void {
-  if (isInForce) return;
+function assertFilterInForce({ isInForce: isFilterInForce }: DueEarlier): void {
+  if (isFilterInForce) return;
   throw new IndexerError('the filter in force is not the one whose history was requested', {
     code: 'FILTER_EXTEND_REFUSED',
     remedy:
@@ -177,7 +193,7 @@ function refuseOther({ isInForce }: DueEarlier): void {
   });
 }
 
-async function inPlace<T>(parts: PipelineParts, work: (storage: EarlierPlace) => Promise<T>): Promise<T> {
+async function withEarlierStorage<T>(parts: PipelineParts, work: (storage: EarlierStorage) => Promise<T>): Promise<T> {
   const storage = await parts.earlierPlace();
   try {
     return await work(storage);

@@ -10,8 +10,8 @@ import { pause } from '../config/pause.ts';
 import { toIndexerError } from '../errors/indexer-error.ts';
 import type { IndexerError } from '../errors/indexer-error.ts';
 import type { RequestedInterface } from '../model/stream.ts';
-import { knownInterfaces } from '../ledger/api/known-interfaces.ts';
-import { type BackgroundJob, type Followed, watching$ } from './background/background-job.ts';
+import { findKnownInterfaces } from '../ledger/api/known-interfaces.ts';
+import { type BackgroundJob, type StreamProgress, watching$ } from './background/background-job.ts';
 import type { PipelineParts } from './ports/parts.ts';
 import type { Connected } from './proof/identity.ts';
 import { withUpdatedStates } from './proof/interfaces.ts';
@@ -53,11 +53,11 @@ export class InterfaceWatch implements BackgroundJob {
    * In a bounded run, the stream ends with the interfaces that the participant knows at that time. Views are staged
    * once, and nothing waits for them.
    */
-  watch$(connected: Connected, following: Followed, isBounded: boolean): Observable<'ready'> {
+  watch$(connected: Connected, progress: StreamProgress, isBounded: boolean): Observable<'ready'> {
     if (connected.interfaces.every(({ state }) => state === 'followed')) return EMPTY;
     return watching$(
       this.#parts.stop,
-      (stop) => this.#untilLevel({ ...connected, following, stop }, isBounded),
+      (stop) => this.#untilLevel({ ...connected, following: progress, stop }, isBounded),
       // Staged views that have caught up are read up to the checkpoint after the session ends.
       () => this.isReady,
     );
@@ -91,29 +91,29 @@ export class InterfaceWatch implements BackgroundJob {
     await history?.close();
   }
 
-  async #untilLevel(gathering: Gathering, once: boolean): Promise<boolean> {
-    const { stop } = gathering;
-    const lastReport: Reported = { interfaces: gathering.interfaces };
+  async #untilLevel(backfill: BackfillContext, isSinglePass: boolean): Promise<boolean> {
+    const { stop } = backfill;
+    const lastReport: ReportState = { interfaces: backfill.interfaces };
     const delayMs = this.#notBefore - performance.now();
-    if (once && delayMs > 0) return false;
+    if (isSinglePass && delayMs > 0) return false;
     await pause(Math.max(0, delayMs), stop);
     while (!stop.aborted) {
       try {
-        if (await this.#gather(gathering, lastReport)) return true;
+        if (await this.#gather(backfill, lastReport)) return true;
         this.#notBefore = performance.now() + this.#parts.limits.retryMaxDelayMs;
       } catch (thrown) {
         if (!stop.aborted) this.#failed(toIndexerError(thrown));
       }
-      if (once) return false;
+      if (isSinglePass) return false;
       await pause(this.#notBefore - performance.now(), stop);
     }
     return false;
   }
 
-  async #gather(gathering: Gathering, lastReport: Reported): Promise<boolean> {
-    const history = await readHistory(gathering, lastReport);
+  async #gather(backfill: BackfillContext, lastReport: ReportState): Promise<boolean> {
+    const history = await readHistory(backfill, lastReport);
     if (history === undefined) return false;
-    if (gathering.stop.aborted) {
+    if (backfill.stop.aborted) {
       // The next session continues with the staged views, so they must be closed before it begins.
       await history.close();
       return false;
@@ -125,8 +125,8 @@ export class InterfaceWatch implements BackgroundJob {
   #failed(error: IndexerError): void {
     const { observers, tokenSource, limits } = this.#parts;
     if (error.retry === 'refresh-token') tokenSource.invalidate();
-    const ownMs = error.retry === 'park' || error.retry === 'fatal' ? parkedDelayMs : limits.retryMaxDelayMs;
-    const delayMs = Math.max(ownMs, retryAfterMs(error));
+    const baseDelayMs = error.retry === 'park' || error.retry === 'fatal' ? parkedDelayMs : limits.retryMaxDelayMs;
+    const delayMs = Math.max(baseDelayMs, retryAfterMs(error));
     this.#notBefore = performance.now() + delayMs;
     observers.interfaces.failed(error, delayMs);
   }
@@ -136,11 +136,11 @@ export class InterfaceWatch implements BackgroundJob {
  * Polls the ledger end while `work` runs, because no other poll runs then, and merging years of views takes minutes.
  */
 async function polling<T>({ polledLedger, observers, limits }: PipelineParts, work: () => Promise<T>): Promise<T> {
-  const over = new AbortController();
+  const endController = new AbortController();
   const poll = async (): Promise<void> => {
     for (;;) {
-      await pause(limits.pollMs, over.signal);
-      if (over.signal.aborted) return;
+      await pause(limits.pollMs, endController.signal);
+      if (endController.signal.aborted) return;
       // A failed poll needs no report, because readiness depends on the time since the last response.
       await polledLedger.state.ledgerEnd().then(
         (ledgerEnd) => observers.polls.ledgerEnd(ledgerEnd),
@@ -152,51 +152,51 @@ async function polling<T>({ polledLedger, observers, limits }: PipelineParts, wo
   try {
     return await work();
   } finally {
-    over.abort();
+    endController.abort();
   }
 }
 
-interface Gathering extends Pick<Connected, 'session' | 'parts' | 'interfaces'> {
-  readonly following: Followed;
+interface BackfillContext extends Pick<Connected, 'session' | 'parts' | 'interfaces'> {
+  readonly following: StreamProgress;
   readonly stop: AbortSignal;
 }
 
 /** The interfaces last stored in the sink. */
-interface Reported {
+interface ReportState {
   interfaces: readonly RequestedInterface[];
 }
 
 /** Resolves to undefined while the participant knows none of the requested interfaces, and when stopped. */
-async function readHistory(gathering: Gathering, lastReport: Reported): Promise<ViewHistory | undefined> {
-  const { parts } = gathering;
+async function readHistory(backfill: BackfillContext, lastReport: ReportState): Promise<ViewHistory | undefined> {
+  const { parts } = backfill;
   const { ledger, sink, observers } = parts;
-  const { following, stop } = gathering;
+  const { following: progress, stop } = backfill;
   // Views belong to stored contracts, so a filter extension has to be completed first.
   if ((await sink.filterExtension.due()) !== undefined) return undefined;
-  const known = await askAgain(parts, gathering, lastReport);
-  const { repeatsTo = 0 } = parts.participantOffsets ?? {};
+  const knownIds = await refreshInterfaces(parts, backfill, lastReport);
+  const { repeatsTo: overlapEnd = 0 } = parts.participantOffsets ?? {};
   // Before that offset, new views cannot be distinguished from views that were stored from another participant.
-  if (known.length === 0 || following.checkpoint < repeatsTo) return undefined;
+  if (knownIds.length === 0 || progress.checkpoint < overlapEnd) return undefined;
   // Before that offset, the stream has no updates, or the participant no longer returns them.
   const pruned = await ledger.state.latestPrunedOffsets();
   const history = await ViewHistory.open(
     parts,
-    known,
-    { begin: Math.max(await sink.marks.historyBegin(), pruned, repeatsTo), pruned },
+    knownIds,
+    { begin: Math.max(await sink.marks.historyBegin(), pruned, overlapEnd), pruned },
     stop,
   );
-  let isLevel = false;
+  let isCaughtUp = false;
   try {
-    observers.interfaces.gathering(known, history.begin);
-    while (!isLevel) {
-      const began = performance.now();
-      const distance = following.checkpoint - history.offset;
-      if (!(await history.reach(following.checkpoint))) return undefined;
-      isLevel = performance.now() - began < caughtUpMs || distance < caughtUpOffsets;
+    observers.interfaces.gathering(knownIds, history.begin);
+    while (!isCaughtUp) {
+      const startedAtMs = performance.now();
+      const offsetLag = progress.checkpoint - history.offset;
+      if (!(await history.reach(progress.checkpoint))) return undefined;
+      isCaughtUp = performance.now() - startedAtMs < caughtUpMs || offsetLag < caughtUpOffsets;
     }
     return history;
   } finally {
-    if (!isLevel) await history.close();
+    if (!isCaughtUp) await history.close();
   }
 }
 
@@ -204,21 +204,21 @@ async function readHistory(gathering: Gathering, lastReport: Reported): Promise<
  * Checks which interfaces that the stream does not include are now known to the participant. Stores the result and
  * returns the known interfaces.
  */
-async function askAgain(
+async function refreshInterfaces(
   { ledger, filter, observers }: PipelineParts,
-  { session }: Gathering,
-  lastReport: Reported,
+  { session }: BackfillContext,
+  lastReport: ReportState,
 ): Promise<readonly string[]> {
   const ledgerEnd = await ledger.state.ledgerEnd();
-  const followed = lastReport.interfaces.filter(({ state }) => state === 'followed');
+  const followedInterfaces = lastReport.interfaces.filter(({ state }) => state === 'followed');
   const rest = lastReport.interfaces.filter(({ state }) => state !== 'followed');
-  const open = rest.map(({ id }) => id);
-  const known = await knownInterfaces(ledger, filter, open, ledgerEnd);
-  const interfaces = [...followed, ...withUpdatedStates(rest, known, { ledgerEnd, isNew: false })];
+  const openIds = rest.map(({ id }) => id);
+  const knownIds = await findKnownInterfaces(ledger, filter, openIds, ledgerEnd);
+  const interfaces = [...followedInterfaces, ...withUpdatedStates(rest, knownIds, { ledgerEnd, isNew: false })];
   if (JSON.stringify(interfaces) !== JSON.stringify(lastReport.interfaces)) {
     await session.noteInterfaces(interfaces);
     lastReport.interfaces = interfaces;
     observers.interfaces.interfacesRequested(interfaces);
   }
-  return known;
+  return knownIds;
 }

@@ -23,26 +23,26 @@ import {
 } from 'rxjs';
 import { sideOf } from '../errors/catalogue.ts';
 import { withContext, toIndexerError, type IndexerError } from '../errors/indexer-error.ts';
-import { refuseBound } from './intake/bound.ts';
-import { isNamed, emptyRange, rangeToSearch, type OffsetRange } from './retry/isolate-failing-update.ts';
-import { follow$, type Following } from './follow/follow.ts';
+import { assertStopReachable } from './intake/bound.ts';
+import { isNamed, emptyRange, searchRangeOf, type OffsetRange } from './retry/isolate-failing-update.ts';
+import { follow$, type FollowState } from './follow/follow.ts';
 import { connect, type Connected } from './proof/identity.ts';
 import { InterfaceWatch } from './interface-watch.ts';
 import { FilterExtensionWatch } from './filter-extension.ts';
-import { EarlierWatch } from './earlier.ts';
+import { EarlierHistoryJob } from './earlier.ts';
 import { CompletionWatch } from './background/completion-watch.ts';
 import type { BackgroundJob } from './background/background-job.ts';
 import { pruning$ } from './background/retention-watch.ts';
 import { PackageWatch } from './background/package-watch.ts';
-import { PhaseKeeper, type PipelineParts } from './ports/parts.ts';
+import { PhaseState, type PipelineParts } from './ports/parts.ts';
 import type { WriterLock } from './ports/sink.ts';
 import { poll$ } from './background/poll.ts';
 import { RetryLimits } from './retry/retry-limit.ts';
 import { FailureCount, decide } from './retry/retry.ts';
-import { seed$, skipSeed, type SeedAt } from './seed.ts';
+import { seed$, skipSeed, type SeedOffsetSource } from './seed.ts';
 import { acquireLock } from './background/standby.ts';
 import { requestedJobs$ } from './background/job-watch.ts';
-import { pauseForRights, pauseParked, refusesCaller } from './retry/wait.ts';
+import { pauseForRights, pauseParked, isCallerRefused } from './retry/wait.ts';
 
 /** Runs until `parts.stop` is aborted. @throws IndexerError when an error is fatal */
 export async function runPipeline(parts: PipelineParts): Promise<void> {
@@ -61,11 +61,11 @@ export async function runPipeline(parts: PipelineParts): Promise<void> {
  * Maximum number of seeds that are restarted because reassignments are in flight; after that, the stream parks for an
  * operator.
  */
-const seedsRefused = 5;
+const maxRefusedSeeds = 5;
 
 class Run {
   readonly #parts: PipelineParts;
-  readonly #phase: PhaseKeeper;
+  readonly #phase: PhaseState;
   readonly #packages: PackageWatch;
   /** In the order in which their results are stored. */
   readonly #jobs: readonly BackgroundJob[];
@@ -90,10 +90,10 @@ class Run {
   constructor(parts: PipelineParts) {
     this.#parts = parts;
     this.#patience = new RetryLimits(parts);
-    this.#phase = new PhaseKeeper(parts.observers.stream);
+    this.#phase = new PhaseState(parts.observers.stream);
     this.#wantsInterfaces = parts.wantedInterfaces.length > 0;
     this.#packages = new PackageWatch(parts);
-    this.#jobs = [new InterfaceWatch(parts), new FilterExtensionWatch(parts), new EarlierWatch(parts)];
+    this.#jobs = [new InterfaceWatch(parts), new FilterExtensionWatch(parts), new EarlierHistoryJob(parts)];
     this.#completions = new CompletionWatch(parts);
     this.#phase.change('starting');
     parts.stop.addEventListener('abort', () => this.#phase.change('stopping'), { once: true });
@@ -122,12 +122,12 @@ class Run {
     return defer(() => this.#acquire()).pipe(
       concatMap((lock) => {
         if (lock === undefined) return EMPTY;
-        const work$ = defer(() => this.#connect()).pipe(
+        const session$ = defer(() => this.#connect()).pipe(
           concatMap((connected) => this.#work$(connected)),
           // A session that ended for a background job is followed by another session.
           repeat({ delay: () => (this.#goesOn() ? of(true) : EMPTY) }),
         );
-        return merge(work$.pipe(endWith('done')), lock.lost).pipe(takeWhile((value) => value !== 'done'));
+        return merge(session$.pipe(endWith('done')), lock.lost).pipe(takeWhile((value) => value !== 'done'));
       }),
     );
   }
@@ -155,7 +155,7 @@ class Run {
     const { session, parts } = connected;
     const { stopAt, start } = parts;
     this.#stopAt ??= stopAt === 'end' ? connected.ledgerEnd : stopAt;
-    if (this.#stopAt !== undefined) refuseBound(this.#stopAt, start, session.state, connected.pruned);
+    if (this.#stopAt !== undefined) assertStopReachable(this.#stopAt, start, session.state, connected.pruned);
     if (session.state.seeded && session.state.checkpoint !== null) {
       return this.#follow$(connected, session.state.checkpoint);
     }
@@ -178,7 +178,7 @@ class Run {
   }
 
   /** The offset of the seed: the ledger end when the list is requested, unless another offset is required. */
-  #seedAt({ parts, pruned, ledgerEnd }: Connected): SeedAt {
+  #seedAt({ parts, pruned, ledgerEnd }: Connected): SeedOffsetSource {
     if (parts.start === 'whole') return Math.min(pruned, this.#stopAt ?? Infinity);
     if (this.#stopAt !== undefined) return Math.min(ledgerEnd, this.#stopAt);
     return () => parts.ledger.state.ledgerEnd();
@@ -187,48 +187,48 @@ class Run {
   #follow$(connected: Connected, checkpoint: number): Observable<unknown> {
     let { ledgerEnd } = connected;
     // A batch that was in progress when the session failed may still be committed. That does not count as progress.
-    let over = false;
-    const showPhase = (reached: number): void => {
-      if (over || this.#parts.stop.aborted) return;
-      if (reached >= ledgerEnd) this.#phase.change('live');
+    let isOver = false;
+    const setFollowPhase = (reachedOffset: number): void => {
+      if (isOver || this.#parts.stop.aborted) return;
+      if (reachedOffset >= ledgerEnd) this.#phase.change('live');
       else if (this.#phase.current !== 'live') this.#phase.change('catching_up');
     };
-    const following: Following = {
+    const followState: FollowState = {
       checkpoint,
       lastFrameAt: () => performance.now(),
       renew: () => undefined,
       apart: this.#takeApart(),
       stopAt: this.#stopAt,
-      onCommitted: (reached) => {
+      onCommitted: (newCheckpoint) => {
         this.#progressed();
         this.#completions.stir();
-        showPhase(reached);
+        setFollowPhase(newCheckpoint);
       },
     };
-    showPhase(checkpoint);
-    const polled$ = poll$(connected.parts, connected, following, (end) => {
+    setFollowPhase(checkpoint);
+    const polled$ = poll$(connected.parts, connected, followState, (end) => {
       ledgerEnd = end;
-      showPhase(following.checkpoint);
+      setFollowPhase(followState.checkpoint);
     });
-    const bounded = this.#stopAt !== undefined;
-    const jobs$ = merge(...this.#jobs.map((job) => job.watch$(connected, following, bounded))).pipe(
+    const isBounded = this.#stopAt !== undefined;
+    const jobs$ = merge(...this.#jobs.map((job) => job.watch$(connected, followState, isBounded))).pipe(
       map(() => undefined),
     );
-    const updates$ = follow$(connected.parts, connected.session, following);
-    const followed$ = concat(updates$, this.#settled$(following), bounded ? jobs$ : EMPTY).pipe(endWith(undefined));
-    const completions$ = this.#completions.watch$(connected, following);
+    const updates$ = follow$(connected.parts, connected.session, followState);
+    const followed$ = concat(updates$, this.#settled$(followState), isBounded ? jobs$ : EMPTY).pipe(endWith(undefined));
+    const completions$ = this.#completions.watch$(connected, followState);
     const pruned$ = pruning$(connected.parts);
-    const beside$ = merge(polled$, this.#packages.watch$(), completions$, pruned$, bounded ? EMPTY : jobs$);
-    return merge(followed$, beside$).pipe(
+    const background$ = merge(polled$, this.#packages.watch$(), completions$, pruned$, isBounded ? EMPTY : jobs$);
+    return merge(followed$, background$).pipe(
       takeWhile((value) => value !== undefined),
       finalize(() => {
-        over = true;
+        isOver = true;
       }),
     );
   }
 
   /** A bounded run ends only after the completions of its updates are stored. */
-  #settled$({ stopAt }: Following): Observable<never> {
+  #settled$({ stopAt }: FollowState): Observable<never> {
     if (stopAt === undefined) return EMPTY;
     return defer(() => this.#completions.settled(stopAt)).pipe(ignoreElements());
   }
@@ -251,29 +251,30 @@ class Run {
     const { observers, limits, stop } = this.#parts;
     if (stop.aborted) return from([undefined]);
     const error = this.#withoutEnd(failure);
-    if (refusesCaller(error)) this.#parts.tokenSource.invalidate();
-    const streak = this.#failures.add(error);
-    const range = rangeToSearch(error, streak.repeated);
+    if (isCallerRefused(error)) this.#parts.tokenSource.invalidate();
+    const failureStreak = this.#failures.add(error);
+    const range = searchRangeOf(error, failureStreak.repeated);
     this.#apart = range ?? this.#apart;
     // The stream parks for the update that is found, not for its batch.
     const search = range !== undefined && !isNamed(error);
-    const decision = decide(error, streak, limits.retryMaxDelayMs, Math.random());
+    const retryDecision = decide(error, failureStreak, limits.retryMaxDelayMs, Math.random());
     const stage = sideOf(error.code);
-    const atOnce = (search && decision.kind === 'again' && decision.phase === 'parked') || this.#mayAskAnew(error);
+    const isImmediate =
+      (search && retryDecision.kind === 'again' && retryDecision.phase === 'parked') || this.#mayAskAnew(error);
     // A bounded run does not park, because its caller waits for the exit code.
-    const mayPark = atOnce || this.#parts.stopAt === undefined;
-    if (decision.kind === 'give-up' || (decision.phase === 'parked' && !mayPark)) {
+    const canPark = isImmediate || this.#parts.stopAt === undefined;
+    if (retryDecision.kind === 'give-up' || (retryDecision.phase === 'parked' && !canPark)) {
       observers.stream.failed(stage, error, undefined);
       throw error;
     }
-    const delayMs = atOnce ? 0 : decision.delayMs;
+    const delayMs = isImmediate ? 0 : retryDecision.delayMs;
     const exhausted = this.#patience.exhausted(error, delayMs);
     if (exhausted !== undefined) {
       observers.stream.failed(stage, exhausted, undefined);
       throw exhausted;
     }
     observers.stream.failed(stage, error, delayMs);
-    this.#phase.change(atOnce ? 'backing_off' : decision.phase, error);
+    this.#phase.change(isImmediate ? 'backing_off' : retryDecision.phase, error);
     return from(this.#wait(error, delayMs));
   }
 
@@ -284,7 +285,7 @@ class Run {
   #withoutEnd(error: IndexerError): IndexerError {
     if (error.code !== 'LEDGER_REASSIGNMENT_IN_FLIGHT') return error;
     this.#refusedInFlight += 1;
-    return this.#refusedInFlight > seedsRefused ? withContext(error, { retry: 'park' }) : error;
+    return this.#refusedInFlight > maxRefusedSeeds ? withContext(error, { retry: 'park' }) : error;
   }
 
   /** True once: an interface that the participant does not know any more must not block the stream for all others. */
@@ -299,8 +300,8 @@ class Run {
    * over.
    */
   async #wait(error: IndexerError, delayMs: number): Promise<void> {
-    const parked = this.#phase.current === 'parked';
-    if (parked || error.retry === 'fenced' || sideOf(error.code) === 'store') await this.#release();
-    await (parked ? pauseParked : pauseForRights)(this.#parts, error, delayMs);
+    const isParked = this.#phase.current === 'parked';
+    if (isParked || error.retry === 'fenced' || sideOf(error.code) === 'store') await this.#release();
+    await (isParked ? pauseParked : pauseForRights)(this.#parts, error, delayMs);
   }
 }

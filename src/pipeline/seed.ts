@@ -8,28 +8,28 @@ import { pause } from '../config/pause.ts';
 import { IndexerError, toIndexerError } from '../errors/indexer-error.ts';
 import { activeContractsRequest } from '../ledger/api/request-format.ts';
 import { ledgerError } from '../ledger/errors/make-ledger-error.ts';
-import { listSource } from '../ledger/api/release.ts';
+import { listSourceOf } from '../ledger/api/release.ts';
 import { decodeActiveContract } from '../ledger/frames/decode.ts';
 import type { Batch } from '../model/batch.ts';
 import type { UpdateMark } from '../model/stream.ts';
 import type { ActiveContractEntry } from '../model/update.ts';
-import { stringOf, type Text } from '../model/utf8.ts';
-import { takeAt, withRange, type OffsetRange } from './retry/isolate-failing-update.ts';
-import { buildBatch, factsOf, type Built } from './intake/batch-builder.ts';
-import { namingEntry } from './follow/follow-errors.ts';
+import { stringOf, type TextOrUtf8 } from '../model/utf8.ts';
+import { batchSizeAt, withRange, type OffsetRange } from './retry/isolate-failing-update.ts';
+import { buildBatch, batchFactsOf, type BatchResult } from './intake/batch-builder.ts';
+import { withEntryContext } from './follow/follow-errors.ts';
 import { frames$, type Frames } from './intake/frames.ts';
 import { sessionRelease } from './proof/session-release.ts';
-import { judgedRefusal } from './proof/in-flight.ts';
-import { type EndedList, type ListQuestions, ListTally, unproven } from './proof/list-proof.ts';
+import { correctRefusal } from './proof/in-flight.ts';
+import { type CompletedList, type ContractListReads, ListTally, findListError } from './proof/list-proof.ts';
 import type { PipelineParts } from './ports/parts.ts';
-import type { SinkSession } from './ports/sink.ts';
-import { textOf, type KeptFrame } from './intake/frame-memory.ts';
+import type { WriterSession } from './ports/sink.ts';
+import { textOf, type StoredFrame } from './intake/frame-memory.ts';
 import { tracedSeed$, type BatchSpan } from './ports/tracer.ts';
 import { updateIdAt } from './proof/update-id.ts';
 import { WriteQueue } from './follow/write-queue.ts';
 
 /** Errors after which the stored token or offset cannot be used any more. */
-const startOver: ReadonlySet<string> = new Set([
+const restartCodes: ReadonlySet<string> = new Set([
   'LEDGER_CONTINUATION_TOKEN_INVALID',
   'LEDGER_PRUNED',
   'LEDGER_OFFSET_AFTER_END',
@@ -55,21 +55,21 @@ interface SeedRun {
 type RunningSeed = SeedPlan & SeedRun & { readonly read: ListTally };
 
 /** An offset, or a function that reads the ledger end just before the request, because other offsets may be refused. */
-export type SeedAt = number | (() => Promise<number>);
+export type SeedOffsetSource = number | (() => Promise<number>);
 
 /** Emits the seed offset once published, undefined when a stop was requested. */
 export function seed$(
   parts: PipelineParts,
-  session: SinkSession,
-  at: SeedAt,
+  session: WriterSession,
+  offsetSource: SeedOffsetSource,
   run: SeedRun,
 ): Observable<number | undefined> {
-  const seed$ = defer(() => plan(parts, session, at)).pipe(
+  const seed$ = defer(() => plan(parts, session, offsetSource)).pipe(
     concatMap((seed) =>
       frames$(parts, path, requestOf(parts, seed)).pipe(
         concatMap((frames) => {
-          const read = new ListTally(seed.token);
-          return entries$(parts, session, { ...seed, ...run, read }, frames);
+          const listTally = new ListTally(seed.token);
+          return entries$(parts, session, { ...seed, ...run, read: listTally }, frames);
         }),
       ),
     ),
@@ -81,18 +81,18 @@ export function seed$(
  * Starts without active contracts: history is followed from a given offset. Resolves to that offset.
  * @throws IndexerError LEDGER_PRUNED when the participant has pruned that offset; then nothing is written
  */
-export async function skipSeed(parts: PipelineParts, session: SinkSession, pruned: number): Promise<number> {
+export async function skipSeed(parts: PipelineParts, session: WriterSession, pruned: number): Promise<number> {
   const start = parts.start === 'whole' ? 'genesis' : parts.start;
   const offset = typeof start === 'number' ? start : start === 'oldest' ? pruned : 0;
-  if (offset < pruned) throw beginsPruned(start, pruned);
+  if (offset < pruned) throw startPrunedError(start, pruned);
   await session.beginSeed(offset);
   await session.publishSeed(offset, typeof start === 'number' ? 'offset' : start);
   return offset;
 }
 
-function beginsPruned(start: string | number, pruned: number): IndexerError {
-  const beginning = typeof start === 'number' ? `offset ${String(start)}` : `the ${start}`;
-  return new IndexerError(`history was to begin at ${beginning}, the participant is pruned up to ${String(pruned)}`, {
+function startPrunedError(start: string | number, pruned: number): IndexerError {
+  const startText = typeof start === 'number' ? `offset ${String(start)}` : `the ${start}`;
+  return new IndexerError(`history was to begin at ${startText}, the participant is pruned up to ${String(pruned)}`, {
     code: 'LEDGER_PRUNED',
     remedy:
       `set INDEXER_START=oldest (backfill --from oldest) for the history of the participant, which begins after ${String(pruned)}; or INDEXER_START=seed for ` +
@@ -101,15 +101,19 @@ function beginsPruned(start: string | number, pruned: number): IndexerError {
   });
 }
 
-async function plan({ release, observers }: PipelineParts, session: SinkSession, at: SeedAt): Promise<SeedPlan> {
+async function plan(
+  { release, observers }: PipelineParts,
+  session: WriterSession,
+  offsetSource: SeedOffsetSource,
+): Promise<SeedPlan> {
   const { seedOffset, seedToken, seedContracts, seedRelease } = session.state;
-  const source = listSource(release);
+  const source = listSourceOf(release);
   if (seedOffset !== null && seedToken !== null) {
     if (seedRelease === source.release) return { offset: seedOffset, token: seedToken, written: seedContracts };
-    const cut = { seedRelease, offset: seedOffset, contracts: seedContracts };
-    observers.release.found({ kind: 'other', version: release.version, ...cut });
+    const interruptedSeed = { seedRelease, offset: seedOffset, contracts: seedContracts };
+    observers.release.found({ kind: 'other', version: release.version, ...interruptedSeed });
   }
-  const offset = typeof at === 'number' ? at : await at();
+  const offset = typeof offsetSource === 'number' ? offsetSource : await offsetSource();
   await session.beginSeed(offset, source);
   return { offset, token: undefined, written: 0 };
 }
@@ -120,31 +124,38 @@ function requestOf(parts: PipelineParts, seed: SeedPlan): object {
 
 function entries$(
   parts: PipelineParts,
-  session: SinkSession,
+  session: WriterSession,
   seed: RunningSeed,
   frames: Frames,
 ): Observable<number | undefined> {
-  let written = seed.written;
+  let writtenCount = seed.written;
   const writes = new WriteQueue(parts.limits.writeConcurrency);
   const { observers } = parts;
   const step = async (): Promise<'more' | 'stopped' | 'complete'> => {
     observers.stream.busyWith('source');
-    const taken = await writes.orFailure(takeEntries(parts, session, { ...seed, written }, frames, writes));
-    if (taken.length === 0) {
+    const takenFrames = await writes.orFailure(
+      nextEntries(parts, session, { ...seed, written: writtenCount }, frames, writes),
+    );
+    if (takenFrames.length === 0) {
       observers.stream.busyWith('database');
       await writes.drain();
       return frames.inbox.stopped ? 'stopped' : 'complete';
     }
     observers.stream.busyWith('decode');
     const span = parts.tracer?.batch('active_contracts', seed.offset);
-    const built = await buildEntries(parts, session, { ...seed, written, taken, span });
-    frames.release(taken);
+    const builtEntries = await buildEntries(parts, session, {
+      ...seed,
+      written: writtenCount,
+      taken: takenFrames,
+      span,
+    });
+    frames.release(takenFrames);
     observers.stream.busyWith('database');
     await writes.room();
-    const before = written;
-    written += built.batch.entries;
+    const before = writtenCount;
+    writtenCount += builtEntries.batch.entries;
     span?.writing(writes.underWay);
-    writes.add((predecessor) => writeEntries(parts, session, seed, { ...built, before, predecessor, span }));
+    writes.add((predecessor) => writeEntries(parts, session, seed, { ...builtEntries, before, predecessor, span }));
     return 'more';
   };
   return defer(step).pipe(
@@ -154,12 +165,12 @@ function entries$(
     concatMap(async (state) => {
       if (state === 'stopped') return undefined;
       observers.stream.busyWith('source');
-      await prove(parts, session, seed);
+      await verifySeed(parts, session, seed);
       // A check that was stopped has verified nothing.
       if (parts.stop.aborted) return undefined;
       observers.stream.busyWith('database');
-      await session.publishSeed(seed.offset, 'seed', await anchorOf(parts, session));
-      observers.seed.done({ contracts: written, offset: seed.offset });
+      await session.publishSeed(seed.offset, 'seed', await findAnchor(parts, session));
+      observers.seed.done({ contracts: writtenCount, offset: seed.offset });
       parts.commits.reached(seed.offset);
       return seed.offset;
     }),
@@ -173,57 +184,57 @@ function entries$(
  * Delays between checks, milliseconds. The check is retried after transient failures, because otherwise the next
  * session would read a list without tokens again from its beginning.
  */
-const proofDelaysMs: readonly number[] = [500, 1_000, 2_000, 4_000];
+const retryDelaysMs: readonly number[] = [500, 1_000, 2_000, 4_000];
 
 /** Errors about the list, and not about the connection to the ledger. */
-const aboutList: ReadonlySet<string> = new Set(['LEDGER_STREAM_TRUNCATED', 'SEED_UNVERIFIED']);
+const listErrorCodes: ReadonlySet<string> = new Set(['LEDGER_STREAM_TRUNCATED', 'SEED_UNVERIFIED']);
 
 /**
  * Verifies the list.
  * @throws IndexerError LEDGER_STREAM_TRUNCATED: the next session continues after the stored token, or starts over
  */
-async function prove(parts: PipelineParts, session: SinkSession, seed: RunningSeed): Promise<void> {
+async function verifySeed(parts: PipelineParts, session: WriterSession, seed: RunningSeed): Promise<void> {
   const { ledger, filter, release, observers, stop } = parts;
-  const { offset, read, strict } = seed;
-  const questions = { ledger, streamed: (request: object) => streamed(parts, request) };
-  const list = { offset, filter, release, read, ...(strict === undefined ? {} : { strict }) };
-  for (const delayMs of [...proofDelaysMs, undefined]) {
-    const error = await doubt(parts, list, questions).catch(toIndexerError);
+  const { offset, read: listTally, strict: isStrict } = seed;
+  const listSources = { ledger, streamed: (request: object) => streamList(parts, request) };
+  const list = { offset, filter, release, read: listTally, ...(isStrict === undefined ? {} : { strict: isStrict }) };
+  for (const delayMs of [...retryDelaysMs, undefined]) {
+    const error = await checkList(parts, list, listSources).catch(toIndexerError);
     if (error === undefined) return;
-    if (startOver.has(error.code)) throw await overtaken(parts, session, seed, error);
-    const passes = error.retry === 'retry' && !aboutList.has(error.code) && read.token === null;
-    if (!passes || delayMs === undefined || stop.aborted) throw error;
+    if (restartCodes.has(error.code)) throw await seedPrunedError(parts, session, seed, error);
+    const isTransient = error.retry === 'retry' && !listErrorCodes.has(error.code) && listTally.token === null;
+    if (!isTransient || delayMs === undefined || stop.aborted) throw error;
     observers.stream.failed('ledger', error, delayMs);
     await pause(delayMs, stop);
   }
 }
 
 /** Why the list is rejected; undefined if it is complete and one version of the participant returned all of it. */
-async function doubt(
+async function checkList(
   parts: PipelineParts,
-  list: EndedList,
-  questions: ListQuestions,
+  list: CompletedList,
+  listSources: ContractListReads,
 ): Promise<IndexerError | undefined> {
-  const error = await unproven(list, questions);
+  const error = await findListError(list, listSources);
   if (error !== undefined) return error;
   const { version } = await sessionRelease(parts);
   const { version: before } = list.release;
   if (version === before) return undefined;
-  const [from, to] = [before, version].map((one) => one ?? 'an unknown version');
-  const found = `the participant was upgraded from ${String(from)} to ${String(to)} while the list was read`;
-  return ledgerError('LEDGER_CONTINUATION_TOKEN_INVALID', found);
+  const [from, to] = [before, version].map((knownVersion) => knownVersion ?? 'an unknown version');
+  const message = `the participant was upgraded from ${String(from)} to ${String(to)} while the list was read`;
+  return ledgerError('LEDGER_CONTINUATION_TOKEN_INVALID', message);
 }
 
 /** Frames of a list as text. */
-async function* streamed(parts: PipelineParts, request: object): AsyncGenerator<readonly string[]> {
+async function* streamList(parts: PipelineParts, request: object): AsyncGenerator<readonly string[]> {
   const { batchUpdates, batchBytes } = parts.limits;
   const frames = await firstValueFrom(frames$(parts, path, request));
   try {
     for (;;) {
-      const taken = await frames.inbox.take(batchUpdates, batchBytes);
-      if (taken.length === 0) return;
-      const texts = taken.map((frame) => textOf(frame).toString());
-      frames.release(taken);
+      const takenFrames = await frames.inbox.take(batchUpdates, batchBytes);
+      if (takenFrames.length === 0) return;
+      const texts = takenFrames.map((frame) => textOf(frame).toString());
+      frames.release(takenFrames);
       yield texts;
     }
   } finally {
@@ -235,7 +246,7 @@ async function* streamed(parts: PipelineParts, request: object): AsyncGenerator<
  * The update that activated the newest contract of the seed. It is used to verify the history until another update
  * arrives. Undefined if there is none, if it is pruned, or if the ledger cannot return it now.
  */
-async function anchorOf(parts: PipelineParts, session: SinkSession): Promise<UpdateMark | undefined> {
+async function findAnchor(parts: PipelineParts, session: WriterSession): Promise<UpdateMark | undefined> {
   const offset = await session.newestActivation();
   if (offset === undefined || offset === 0) return undefined;
   // An additional check, not a condition: a seed that took hours is not discarded because this update is missing.
@@ -243,33 +254,33 @@ async function anchorOf(parts: PipelineParts, session: SinkSession): Promise<Upd
   return updateId === undefined ? undefined : { offset, updateId };
 }
 
-async function takeEntries(
+async function nextEntries(
   parts: PipelineParts,
-  session: SinkSession,
+  session: WriterSession,
   seed: RunningSeed,
   frames: Frames,
   writes: WriteQueue,
-): Promise<readonly KeptFrame[]> {
+): Promise<readonly StoredFrame[]> {
   const { batchUpdates, batchBytes } = parts.limits;
   try {
-    return await frames.inbox.take(takeAt(seed.written, seed.apart, batchUpdates), batchBytes);
+    return await frames.inbox.take(batchSizeAt(seed.written, seed.apart, batchUpdates), batchBytes);
   } catch (thrown) {
     const error = toIndexerError(thrown);
-    if (!startOver.has(error.code)) throw error;
+    if (!restartCodes.has(error.code)) throw error;
     await writes.drain();
-    throw await overtaken(parts, session, seed, error);
+    throw await seedPrunedError(parts, session, seed, error);
   }
 }
 
 /** Forgets the token, so that the next session starts over at an offset that the ledger can still return. */
-async function overtaken(
+async function seedPrunedError(
   { ledger, release }: PipelineParts,
-  session: SinkSession,
+  session: WriterSession,
   seed: RunningSeed,
-  refusal: IndexerError,
+  prunedError: IndexerError,
 ): Promise<IndexerError> {
-  await session.beginSeed(seed.offset, listSource(release));
-  const cause = await judgedRefusal(refusal, seed.offset, ledger);
+  await session.beginSeed(seed.offset, listSourceOf(release));
+  const cause = await correctRefusal(prunedError, seed.offset, ledger);
   if (cause.code === 'LEDGER_REASSIGNMENT_IN_FLIGHT') return cause;
   return new IndexerError(`the seed at offset ${String(seed.offset)} cannot continue: ${cause.message}`, {
     code: 'SEED_PRUNED',
@@ -282,18 +293,18 @@ interface BuiltEntries {
   readonly batch: Batch;
   /** Contract id of the last entry; null if it has none. */
   readonly contractId: string | null;
-  readonly built: Built;
+  readonly built: BatchResult;
 }
 
 async function buildEntries(
   { participantOffsets }: Pick<PipelineParts, 'participantOffsets'>,
-  session: SinkSession,
-  seed: RunningSeed & { readonly taken: readonly KeptFrame[]; readonly span: BatchSpan | undefined },
+  session: WriterSession,
+  seed: RunningSeed & { readonly taken: readonly StoredFrame[]; readonly span: BatchSpan | undefined },
 ): Promise<BuiltEntries> {
   const { span } = seed;
   const batch = session.newBatch(seed.offset);
-  let newest: Text | null = null;
-  const built = await buildBatch(seed.taken, (frame) => {
+  let newest: TextOrUtf8 | null = null;
+  const builtBatch = await buildBatch(seed.taken, (frame) => {
     newest = null;
     const entry = decodeActiveContract(frame, batch.unknown);
     newest = contractIdOf(entry);
@@ -303,15 +314,19 @@ async function buildEntries(
   });
   batch.seal();
   const contractId = newest === null ? null : stringOf(newest);
-  span?.decoded(built.frames, built.bytes, built.error);
-  if (built.error !== undefined) {
-    span?.done(batch, built.error);
-    throw namingEntry(built.error, { seedOffset: seed.offset, entry: seed.written + built.frames + 1, contractId });
+  span?.decoded(builtBatch.frames, builtBatch.bytes, builtBatch.error);
+  if (builtBatch.error !== undefined) {
+    span?.done(batch, builtBatch.error);
+    throw withEntryContext(builtBatch.error, {
+      seedOffset: seed.offset,
+      entry: seed.written + builtBatch.frames + 1,
+      contractId,
+    });
   }
-  return { batch, built, contractId };
+  return { batch, built: builtBatch, contractId };
 }
 
-function contractIdOf(entry: ActiveContractEntry): Text | null {
+function contractIdOf(entry: ActiveContractEntry): TextOrUtf8 | null {
   if (entry.kind === 'empty') return null;
   return entry.kind === 'incomplete_assigned' ? entry.assigned.created.contractId : entry.created.contractId;
 }
@@ -325,9 +340,9 @@ interface EntriesToWrite extends BuiltEntries {
 
 async function writeEntries(
   parts: PipelineParts,
-  session: SinkSession,
+  session: WriterSession,
   seed: RunningSeed,
-  { batch, built, contractId, before, predecessor, span }: EntriesToWrite,
+  { batch, built: builtBatch, contractId, before, predecessor, span }: EntriesToWrite,
 ): Promise<void> {
   const started = performance.now();
   const rows = await session.writeSeed(batch, before, predecessor).catch(async (thrown: unknown) => {
@@ -335,7 +350,7 @@ async function writeEntries(
     const error = withRange(toIndexerError(thrown), range);
     span?.done(batch, error);
     if (batch.entries !== 1) throw error;
-    throw namingEntry(await session.explainedEntry(error), {
+    throw withEntryContext(await session.explainedEntry(error), {
       seedOffset: seed.offset,
       entry: range.upTo,
       contractId,
@@ -343,7 +358,7 @@ async function writeEntries(
   });
   span?.done(batch);
   const { observers } = parts;
-  const facts = factsOf(batch, rows, built, (performance.now() - started) / 1000);
+  const facts = batchFactsOf(batch, rows, builtBatch, (performance.now() - started) / 1000);
   observers.stream.batchCommitted({ ...facts, checkpoint: undefined });
   observers.seed.progress({ contracts: before + batch.entries, offset: seed.offset });
   // Without a token the next session starts over, so this must not look like progress.

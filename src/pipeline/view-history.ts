@@ -5,20 +5,20 @@
 import { lastValueFrom } from 'rxjs';
 import { toIndexerError } from '../errors/indexer-error.ts';
 import type { StreamIdentity } from '../model/stream.ts';
-import { follow$, type Following } from './follow/follow.ts';
+import { follow$, type FollowState } from './follow/follow.ts';
 import type { PipelineParts } from './ports/parts.ts';
-import { quietCommits, quietObservers } from './ports/quiet-observer.ts';
-import type { SinkSession, ViewStaging } from './ports/sink.ts';
-import { askIdentity } from './proof/identity.ts';
+import { silentCommits, silentObservers } from './ports/quiet-observer.ts';
+import type { WriterSession, ViewStaging } from './ports/sink.ts';
+import { fetchLedgerIdentity } from './proof/identity.ts';
 import { emptyRange } from './retry/isolate-failing-update.ts';
 import { seed$, skipSeed } from './seed.ts';
 
 /** The stream has priority: one write at a time leaves the database to it. */
 const lanes = 1;
 
-interface Opened {
+interface ViewHistoryParts {
   readonly staging: ViewStaging;
-  readonly session: SinkSession;
+  readonly session: WriterSession;
   readonly identity: StreamIdentity;
 }
 
@@ -34,13 +34,13 @@ export class ViewHistory {
   readonly #parts: PipelineParts;
   readonly #staging: ViewStaging;
   readonly #identity: StreamIdentity;
-  #session: SinkSession;
+  #session: WriterSession;
   #offset: number | undefined;
 
-  private constructor(parts: PipelineParts, { staging, session, identity }: Opened, begin: number) {
+  private constructor(parts: PipelineParts, { staging, session, identity }: ViewHistoryParts, beginOffset: number) {
     this.interfaces = parts.filter.interfaces;
     this.movedAt = parts.participantOffsets?.from;
-    this.begin = session.state.seedOffset ?? begin;
+    this.begin = session.state.seedOffset ?? beginOffset;
     this.#parts = parts;
     this.#staging = staging;
     this.#session = session;
@@ -54,32 +54,32 @@ export class ViewHistory {
    * @throws IndexerError INTERFACE_BACKFILL_REFUSED, STORE_ errors, or the ledger's error
    */
   static async open(
-    all: PipelineParts,
+    allParts: PipelineParts,
     interfaces: readonly string[],
-    { begin, pruned }: { readonly begin: number; readonly pruned: number },
+    { begin: beginOffset, pruned }: { readonly begin: number; readonly pruned: number },
     stop: AbortSignal,
   ): Promise<ViewHistory> {
-    const filter = { ...all.filter, templates: [], interfaces, onlyInterfaces: true as const, topology: false };
+    const filter = { ...allParts.filter, templates: [], interfaces, onlyInterfaces: true as const, topology: false };
     const parts: PipelineParts = {
-      ...all,
+      ...allParts,
       filter: { ...filter, createdEventBlobs: false },
       wantedInterfaces: interfaces,
-      start: begin === 0 ? 'genesis' : 'seed',
+      start: beginOffset === 0 ? 'genesis' : 'seed',
       stopAt: undefined,
-      observers: quietObservers,
-      commits: quietCommits,
+      observers: silentObservers,
+      commits: silentCommits,
       tracer: undefined,
       // Missing views must not look complete, so only updates that the stream itself has quarantined are quarantined
       // here.
-      mayQuarantine: (offset) => all.sink.marks.isQuarantined(offset),
-      limits: { ...all.limits, writeConcurrency: lanes },
+      mayQuarantine: (offset) => allParts.sink.marks.isQuarantined(offset),
+      limits: { ...allParts.limits, writeConcurrency: lanes },
       stop,
     };
-    const staging = await all.viewStaging();
+    const staging = await allParts.viewStaging();
     try {
-      const identity = await askIdentity(parts);
-      await staging.prepare({ identity, notBefore: begin, pruned });
-      return new ViewHistory(parts, { staging, identity, session: await staging.openSession(identity) }, begin);
+      const identity = await fetchLedgerIdentity(parts);
+      await staging.prepare({ identity, notBefore: beginOffset, pruned });
+      return new ViewHistory(parts, { staging, identity, session: await staging.openSession(identity) }, beginOffset);
     } catch (thrown) {
       await staging.close();
       throw thrown;
@@ -95,35 +95,35 @@ export class ViewHistory {
   async reach(offset: number): Promise<boolean> {
     this.#offset ??= await this.#begin();
     if (this.#offset === undefined) return false;
-    const following: Following = {
+    const followState: FollowState = {
       checkpoint: this.#offset,
       lastFrameAt: () => performance.now(),
       renew: () => undefined,
       apart: emptyRange,
       stopAt: offset,
-      onCommitted: (reached) => {
-        this.#offset = reached;
+      onCommitted: (checkpoint) => {
+        this.#offset = checkpoint;
       },
     };
     for (;;) {
       try {
-        await lastValueFrom(follow$(this.#parts, this.#session, following), { defaultValue: undefined });
+        await lastValueFrom(follow$(this.#parts, this.#session, followState), { defaultValue: undefined });
         return this.#offset >= offset;
       } catch (thrown) {
         if (toIndexerError(thrown).code !== 'UPDATE_QUARANTINED') throw thrown;
         this.#session = await this.#staging.openSession(this.#identity);
-        following.checkpoint = this.#session.state.checkpoint ?? following.checkpoint;
-        this.#offset = following.checkpoint;
+        followState.checkpoint = this.#session.state.checkpoint ?? followState.checkpoint;
+        this.#offset = followState.checkpoint;
       }
     }
   }
 
   /**
    * Makes the staged views part of the stream.
-   * @param at checkpoint and epoch of the stream; the views must have reached this checkpoint
+   * @param position checkpoint and epoch of the stream; the views must have reached this checkpoint
    */
-  merge(at: { readonly checkpoint: number; readonly epoch: number }): Promise<number> {
-    return this.#staging.merge({ ...at, interfaces: this.interfaces, completeFrom: this.begin });
+  merge(position: { readonly checkpoint: number; readonly epoch: number }): Promise<number> {
+    return this.#staging.merge({ ...position, interfaces: this.interfaces, completeFrom: this.begin });
   }
 
   close(): Promise<void> {

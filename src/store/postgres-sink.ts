@@ -12,30 +12,30 @@ import { writerLockHolder } from './connection/inspection.ts';
 import { assertWritable, checkServer } from './connection/server-check.ts';
 import { publishedCheckpoint, readStream } from './history/maintenance.ts';
 import { mergeStaging, type Merge } from './history/merge.ts';
-import { assertMayGather, mergeViews, type ViewMerge } from './history/merge-views.ts';
-import { dueEarlier, askForList, finishEarlier } from './history/earlier-job.ts';
-import { nameEarlier, storeEarlier, type EarlierRange } from './history/earlier-range.ts';
-import { prepareStaging, type StagingRequest } from './history/staging.ts';
+import { assertCanBackfill, mergeViews, type ViewMerge } from './history/merge-views.ts';
+import { dueEarlier, requestContractList, finishEarlier } from './history/earlier-job.ts';
+import { registerEarlierNames, storeEarlier, type EarlierRange } from './history/earlier-range.ts';
+import { prepareStaging, type StagingSpec } from './history/staging.ts';
 import {
-  firstUnknown,
+  findUnknownOffset,
   historyBegin,
   isQuarantined,
   newestContracts,
   newestMark,
   rangeBegin,
-  standingText,
+  streamStateText,
 } from './history/stored-marks.ts';
 import { beginFill, fillStep, finishFill } from './history/filter-extension-fill.ts';
 import {
-  assertMayExtendFilter,
+  assertCanExtendFilter,
   dueFilterExtension,
   isNamed,
-  nameStaged,
-  noteFilterExtension,
+  registerStagedNames,
+  updateExtensionJob,
   setFilterExtension,
   storedFilter,
   tidyFilterExtension,
-  type Standing,
+  type StreamPosition,
   type FilterExtensionNote,
 } from './history/filter-extension.ts';
 import type { WriterCandidate } from './lock/writer-lock.ts';
@@ -73,13 +73,13 @@ export function postgresSink(database: Database, candidate: WriterCandidate, opt
     openSession: (identity: StreamIdentity) => openSession(database, identity, session),
     marks: {
       checkpoint: () => publishedCheckpoint(database),
-      newest: (above: number, upTo: number) => newestMark(database, above, upTo),
+      newest: (afterOffset: number, upTo: number) => newestMark(database, afterOffset, upTo),
       rangeBegin: () => rangeBegin(database),
       historyBegin: () => historyBegin(database),
       isQuarantined: (offset: number) => isQuarantined(database, offset),
-      firstUnknown: (offsets: readonly number[]) => firstUnknown(database, offsets),
+      firstUnknown: (offsets: readonly number[]) => findUnknownOffset(database, offsets),
       contracts: (limit: number) => newestContracts(database, limit),
-      standing: () => standingText(database),
+      standing: () => streamStateText(database),
     },
     packages: {
       state: () => readPackageState(database),
@@ -91,10 +91,10 @@ export function postgresSink(database: Database, candidate: WriterCandidate, opt
     filterExtension: {
       filter: () => storedFilter(database),
       due: () => dueFilterExtension(database),
-      assertAllowed: () => assertMayExtendFilter(database),
-      note: (progress: FilterExtensionNote) => noteFilterExtension(database, progress),
-      set: (request: FilterExtensionRequest, at: Standing, followed: readonly string[]) =>
-        setFilterExtension(database, request, at, followed),
+      assertAllowed: () => assertCanExtendFilter(database),
+      note: (progress: FilterExtensionNote) => updateExtensionJob(database, progress),
+      set: (request: FilterExtensionRequest, position: StreamPosition, followedIds: readonly string[]) =>
+        setFilterExtension(database, request, position, followedIds),
       tidy: () => tidyFilterExtension(database),
     },
     earlier: {
@@ -112,16 +112,16 @@ function preparation(
   candidate: WriterCandidate,
   { migrate: mode, exerciseJson }: PostgresSinkOptions,
 ): () => Promise<void> {
-  let prepared = false;
+  let isPrepared = false;
   return async () => {
-    if (prepared) return;
+    if (isPrepared) return;
     // This check comes first, because a pooler would apply the settings of our sessions to other clients.
     await candidate.checkAddress();
     await checkServer(database);
     await assertWritable(database);
     await (mode === 'auto' ? migrate(database, { exerciseJson }) : assertMigrated(database));
     await assertExerciseJson(database, exerciseJson);
-    prepared = true;
+    isPrepared = true;
   };
 }
 
@@ -132,12 +132,12 @@ function preparation(
  */
 export function postgresStaging(database: Database, staging: Database, options: Pick<Merge, 'writer' | 'notify'>) {
   return {
-    prepare: (spec: StagingRequest) => prepareStaging(staging, database.schema, 'reseed', spec),
+    prepare: (spec: StagingSpec) => prepareStaging(staging, database.schema, 'reseed', spec),
     // Readers are not notified about staged rows.
     openSession: (identity: StreamIdentity) => openSession(staging, identity, { notify: false }),
     merge: async (merge: Omit<Merge, 'anchor' | 'writer' | 'notify'>) => {
-      const staged = await readStream(staging);
-      return mergeStaging(database, { ...merge, anchor: staged?.lastUpdate, ...options });
+      const stagedStream = await readStream(staging);
+      return mergeStaging(database, { ...merge, anchor: stagedStream?.lastUpdate, ...options });
     },
   };
 }
@@ -147,13 +147,14 @@ export function postgresStaging(database: Database, staging: Database, options: 
  * @param database the database of the stream, with a timeout for long statements; `close` closes both handles
  * @param staging a handle whose schema is the staging schema
  */
-export function postgresViewStaging(database: Database, staging: Database, assertHeld: () => void) {
+export function postgresViewStaging(database: Database, staging: Database, assertLockHeld: () => void) {
   return {
-    prepare: async (spec: StagingRequest) => {
-      await assertMayGather(database, staging.schema);
+    prepare: async (spec: StagingSpec) => {
+      await assertCanBackfill(database, staging.schema);
       await prepareStaging(staging, database.schema, 'interfaces', spec);
     },
-    openSession: (identity: StreamIdentity) => openSession(staging, identity, { notify: false, assertHeld }),
+    openSession: (identity: StreamIdentity) =>
+      openSession(staging, identity, { notify: false, assertHeld: assertLockHeld }),
     merge: (merge: ViewMerge) => mergeViews(database, merge),
     close: async () => {
       await Promise.all([database.close(), staging.close()]);
@@ -167,15 +168,16 @@ export function postgresViewStaging(database: Database, staging: Database, asser
  * @param database the database of the stream, with a timeout for long statements; `close` closes both handles
  * @param staging a handle whose schema is the staging schema
  */
-export function postgresFilterExtensionPlace(database: Database, staging: Database, assertHeld: () => void) {
+export function postgresExtensionStorage(database: Database, staging: Database, assertLockHeld: () => void) {
   return {
-    prepare: (spec: StagingRequest) => prepareStaging(staging, database.schema, 'filter_extend', spec),
-    openSession: (identity: StreamIdentity) => openSession(staging, identity, { notify: false, assertHeld }),
+    prepare: (spec: StagingSpec) => prepareStaging(staging, database.schema, 'filter_extend', spec),
+    openSession: (identity: StreamIdentity) =>
+      openSession(staging, identity, { notify: false, assertHeld: assertLockHeld }),
     isNamed: () => isNamed(database),
-    name: (epoch: number) => nameStaged(database, epoch),
+    name: (epoch: number) => registerStagedNames(database, epoch),
     begin: () => beginFill(database),
     fill: (epoch: number, contracts: number) => {
-      assertHeld();
+      assertLockHeld();
       return fillStep(database, epoch, contracts);
     },
     finish: (epoch: number) => finishFill(database, epoch),
@@ -189,14 +191,14 @@ export function postgresFilterExtensionPlace(database: Database, staging: Databa
  * Storage for history from before the filter was extended. Only the holder of the writer lock uses it.
  * @param database the database of the stream, with a timeout for long statements; `close` closes it
  */
-export function postgresEarlierPlace(database: Database, assertHeld: () => void) {
+export function postgresEarlierStorage(database: Database, assertLockHeld: () => void) {
   return {
     store: (range: EarlierRange, epoch: number) => {
-      assertHeld();
+      assertLockHeld();
       return storeEarlier(database, range, epoch);
     },
-    name: (range: EarlierRange, epoch: number) => nameEarlier(database, range, epoch),
-    askForList: (at: number, epoch: number) => askForList(database, at, epoch),
+    name: (range: EarlierRange, epoch: number) => registerEarlierNames(database, range, epoch),
+    askForList: (at: number, epoch: number) => requestContractList(database, at, epoch),
     finish: (floor: number, epoch: number) => finishEarlier(database, floor, epoch),
     close: () => database.close(),
   };

@@ -1,10 +1,10 @@
 /** Short polling intervals for an indexer in a test, so that it notices changes by the test soon. */
-import { type Pace, usualPace } from '../config/pace.ts';
+import { type PollIntervals, defaultPace } from '../config/pace.ts';
 
-export const quickPace: Pace = {
+export const quickPace: PollIntervals = {
   // This interval is unchanged, because some tests count requests to the ledger. A test that depends on the ledger end
   // sets INDEXER_LEDGER_TIMEOUT.
-  ledgerEndMs: usualPace.ledgerEndMs,
+  ledgerEndMs: defaultPace.ledgerEndMs,
   rightsMs: 250,
   commandsMs: 250,
   progressMs: 250,

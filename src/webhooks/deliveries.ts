@@ -9,9 +9,9 @@ import { HookRun } from './hook-run.ts';
 import type { DeliveryOptions } from './ports.ts';
 
 /** Delay after a delivery failed because of this side, milliseconds. */
-const stuckMs = 5_000;
+const failureDelayMs = 5_000;
 
-interface Running {
+interface ActiveRun {
   readonly run: HookRun;
   readonly stop: AbortController;
   readonly ended: Promise<void>;
@@ -21,7 +21,7 @@ export class WebhookDeliveries {
   readonly #options: DeliveryOptions;
   readonly #stop = new AbortController();
   /** By the webhook's definition, so that a changed webhook starts again. */
-  readonly #running = new Map<string, Running>();
+  readonly #running = new Map<string, ActiveRun>();
   readonly #said = new Map<string, string>();
   readonly #over: Promise<void>;
 
@@ -50,7 +50,7 @@ export class WebhookDeliveries {
       await pause(this.#options.lookMs, signal);
     }
     this.#endAll();
-    await Promise.all([...this.#running.values()].map(({ ended }) => ended));
+    await Promise.all([...this.#running.values()].map(({ ended: endPromise }) => endPromise));
   }
 
   async #look(): Promise<void> {
@@ -66,8 +66,8 @@ export class WebhookDeliveries {
     if ([...this.#running.keys()].some((other) => nameOf(other) === webhook.name)) return;
     const stop = new AbortController();
     const run = new HookRun(webhook, this.#options);
-    const ended = this.#ended(key, webhook.name, run.run(stop.signal));
-    this.#running.set(key, { run, stop, ended });
+    const endPromise = this.#ended(key, webhook.name, run.run(stop.signal));
+    this.#running.set(key, { run, stop, ended: endPromise });
   }
 
   async #ended(key: string, name: string, end: Promise<unknown>): Promise<void> {
@@ -76,7 +76,7 @@ export class WebhookDeliveries {
       this.#said.delete(name);
     } catch (thrown) {
       this.#failed(name, thrown);
-      await pause(stuckMs, this.#stop.signal);
+      await pause(failureDelayMs, this.#stop.signal);
     }
     this.#running.delete(key);
   }

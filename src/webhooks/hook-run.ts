@@ -7,39 +7,39 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { Change, ChangesPage } from '../model/push/changes.ts';
 import { toIndexerError } from '../errors/indexer-error.ts';
 import type { DeadLetter, Webhook } from '../model/push/webhook.ts';
-import { backOff } from './back-off.ts';
+import { backoffMs } from './back-off.ts';
 import type { DeliveryOptions } from './ports.ts';
-import { Poster, type Answer } from './post.ts';
+import { WebhookSender, type DeliveryResult } from './post.ts';
 import { messageId, signedHeaders } from './signature.ts';
 import { DeliveryWindow, type WindowEvent } from './window.ts';
 
 /** Maximum number of concurrent deliveries, each of another contract. */
 const connections = 16;
 /** Delay before the next event after a response that had to be aborted, milliseconds. */
-const pauseAfterCutMs = 250;
+const pauseAfterAbortMs = 250;
 const timeoutMs = 15_000;
 /** Maximum number of rows in the first page; for later pages it depends on the length of the events. */
 const firstRows = 100;
-const mostRows = 1_000;
+const maxRows = 1_000;
 /** Intended length of one page; its number of rows is computed from the length of earlier events. */
 const pageCharacters = 4 * 1024 * 1024;
 /** Maximum number of loaded events. A failing contract delays others once this many events came after it. */
-const mostEvents = 1_000;
-const mostCharacters = 16 * 1024 * 1024;
+const maxEvents = 1_000;
+const maxCharacters = 16 * 1024 * 1024;
 /** Interval of recording deliveries in the database, milliseconds. After a crash, unrecorded ones are sent again. */
-const noteMs = 250;
+const saveIntervalMs = 250;
 /** Maximum wait of a stop for responses, milliseconds. */
 const finishMs = 2_000;
 /** Delay between two pages at the end of history, milliseconds, so that many commits are read together. */
 const pageEveryMs = 50;
-const mostReplays = 100;
+const maxReplays = 100;
 
-const waits = 'an earlier event of its contract was not accepted';
-const lost = 'it is not in history any more, or not visible to the role';
+const blockedProblem = 'an earlier event of its contract was not accepted';
+const lostProblem = 'it is not in history any more, or not visible to the role';
 
-interface Outcome {
+interface DeliveryOutcome {
   readonly event: WindowEvent;
-  readonly answer: Answer;
+  readonly answer: DeliveryResult;
 }
 
 /** `moved`: the cursor was changed by a command, or the webhook is not active any more. */
@@ -48,8 +48,8 @@ export type RunEnd = 'stopped' | 'moved' | 'disabled';
 export class HookRun {
   readonly #webhook: Webhook;
   readonly #options: DeliveryOptions;
-  readonly #poster: Poster;
-  readonly #outcomes: Outcome[] = [];
+  readonly #poster: WebhookSender;
+  readonly #outcomes: DeliveryOutcome[] = [];
   #window = new DeliveryWindow(null);
   #dead: ReadonlySet<string> = new Set();
   #underWay = 0;
@@ -76,7 +76,7 @@ export class HookRun {
   constructor(webhook: Webhook, options: DeliveryOptions) {
     this.#webhook = webhook;
     this.#options = options;
-    this.#poster = new Poster({ reach: options.reach, connections, timeoutMs });
+    this.#poster = new WebhookSender({ reach: options.reach, connections, timeoutMs });
   }
 
   /** Called when something was committed. */
@@ -87,8 +87,8 @@ export class HookRun {
 
   /** Delivers until stopped. @throws IndexerError of the database */
   async run(stop: AbortSignal): Promise<RunEnd> {
-    const wake = (): void => this.#wake();
-    stop.addEventListener('abort', wake);
+    const wakeRun = (): void => this.#wake();
+    stop.addEventListener('abort', wakeRun);
     try {
       const cursor = await this.#options.store.cursor(this.#webhook);
       if (cursor === undefined) return 'moved';
@@ -98,7 +98,7 @@ export class HookRun {
       if (end === 'stopped') await this.#note();
       return end;
     } finally {
-      stop.removeEventListener('abort', wake);
+      stop.removeEventListener('abort', wakeRun);
       this.#poster.close();
     }
   }
@@ -129,13 +129,13 @@ export class HookRun {
   /** Waits until something happens, or is due. */
   async #pause(stop: AbortSignal): Promise<void> {
     const now = performance.now();
-    const mayRead = this.#hasRoom() && this.#mayRead && !this.#isReading ? this.#readAt + pageEveryMs : Infinity;
-    const mayNote = this.#isMoved() ? this.#updatedAt + noteMs : Infinity;
-    const maySend = Math.max(this.#window.hasReady ? 0 : this.#window.nextDue(), this.#awayUntil);
-    const sends = this.#underWay < this.#most() ? maySend : Infinity;
-    const next = Math.min(this.#lookedAt + this.#options.lookMs, mayRead, mayNote, sends);
-    const isNews = this.#outcomes.length + this.#pages.length > 0;
-    if (!isNews && !stop.aborted && next > now) await this.#sleep(next - now);
+    const nextReadAt = this.#hasRoom() && this.#mayRead && !this.#isReading ? this.#readAt + pageEveryMs : Infinity;
+    const nextSaveAt = this.#isMoved() ? this.#updatedAt + saveIntervalMs : Infinity;
+    const nextSendAt = Math.max(this.#window.hasReady ? 0 : this.#window.nextDue(), this.#awayUntil);
+    const sends = this.#underWay < this.#most() ? nextSendAt : Infinity;
+    const next = Math.min(this.#lookedAt + this.#options.lookMs, nextReadAt, nextSaveAt, sends);
+    const hasNews = this.#outcomes.length + this.#pages.length > 0;
+    if (!hasNews && !stop.aborted && next > now) await this.#sleep(next - now);
     // Responses are processed in turns of the event loop, so they get a turn even if work is due.
     else await turn();
   }
@@ -171,11 +171,11 @@ export class HookRun {
   async #readReplays(): Promise<void> {
     const { store } = this.#options;
     const events: WindowEvent[] = [];
-    for (const letter of await store.replays(this.#webhook, mostReplays)) {
-      if (this.#window.hasLetter(letter)) continue;
-      const change = await this.#changeOf(letter);
+    for (const deadLetter of await store.replays(this.#webhook, maxReplays)) {
+      if (this.#window.hasLetter(deadLetter)) continue;
+      const change = await this.#changeOf(deadLetter);
       if (change === undefined)
-        await store.bury(this.#webhook, [{ ...letter, attempts: 0, replay: false, problem: lost }]);
+        await store.bury(this.#webhook, [{ ...deadLetter, attempts: 0, replay: false, problem: lostProblem }]);
       else events.push(this.#eventOf(change, true));
     }
     this.#window.addLetters(events);
@@ -188,7 +188,7 @@ export class HookRun {
   }
 
   #hasRoom(): boolean {
-    return this.#window.size < mostEvents && this.#window.bytes < mostCharacters;
+    return this.#window.size < maxEvents && this.#window.bytes < maxCharacters;
   }
 
   #wantsPage(now: number): boolean {
@@ -230,14 +230,14 @@ export class HookRun {
     if (this.#window.readTo === null) return this.#begin(page);
     await this.#noteMissed(page);
     const events = page.changes.map((change) => this.#eventOf(change, false));
-    const behind = events.filter(({ contract }) => this.#dead.has(contract));
-    if (behind.length > 0) await this.#store(behind.map((event) => letterOf(event, waits)));
-    for (const event of behind) event.isDone = true;
+    const blockedEvents = events.filter(({ contract }) => this.#dead.has(contract));
+    if (blockedEvents.length > 0) await this.#store(blockedEvents.map((event) => deadLetterOf(event, blockedProblem)));
+    for (const event of blockedEvents) event.isDone = true;
     this.#window.add(events, page.next);
   }
 
-  #store(letters: readonly DeadLetter[]): Promise<void> {
-    return this.#options.store.bury(this.#webhook, letters);
+  #store(deadLetters: readonly DeadLetter[]): Promise<void> {
+    return this.#options.store.bury(this.#webhook, deadLetters);
   }
 
   /** Starts at the beginning of the history, which is after the contracts that were active then. */
@@ -291,28 +291,28 @@ export class HookRun {
       'user-agent': this.#options.userAgent,
       ...signedHeaders(secret, id, body, Date.now()),
     };
-    const answer = await this.#poster.post({ url, headers, body });
+    const response = await this.#poster.post({ url, headers, body });
     this.#underWay -= 1;
-    this.#outcomes.push({ event, answer });
+    this.#outcomes.push({ event, answer: response });
     this.#wake();
   }
 
   /** Processes the outcomes of deliveries. @returns whether the receiver wants no more events */
   async #settle(): Promise<boolean> {
     const { store, observer } = this.#options;
-    for (const { event, answer } of this.#outcomes.splice(0)) {
-      if (answer.kind === 'gone') {
+    for (const { event, answer: response } of this.#outcomes.splice(0)) {
+      if (response.kind === 'gone') {
         await this.#note();
         await store.disable(this.#webhook);
         observer.webhookDisabled(this.#webhook.name);
         return true;
       }
-      if (answer.kind === 'away') this.#stayAway(event, answer.problem, answer.retryAfterMs);
+      if (response.kind === 'away') this.#stayAway(event, response.problem, response.retryAfterMs);
       else {
         this.#awayTimes = 0;
-        if (answer.isCut === true) this.#slowDown();
-        if (answer.kind === 'delivered') await this.#delivered(event);
-        else await this.#refused(event, answer.problem, answer.retryAfterMs);
+        if (response.isCut === true) this.#slowDown();
+        if (response.kind === 'delivered') await this.#delivered(event);
+        else await this.#refused(event, response.problem, response.retryAfterMs);
       }
     }
     return false;
@@ -329,7 +329,7 @@ export class HookRun {
   /** Sends one event at a time, with pauses: an endless or malformed response costs more than many good ones. */
   #slowDown(): void {
     this.#awayTimes = 1;
-    this.#awayUntil = Math.max(this.#awayUntil, performance.now() + pauseAfterCutMs);
+    this.#awayUntil = Math.max(this.#awayUntil, performance.now() + pauseAfterAbortMs);
   }
 
   /** Delays all deliveries while the receiver is away. The event is kept, because the failure does not concern it. */
@@ -338,7 +338,7 @@ export class HookRun {
     this.#problem = problem;
     // Concurrent failures count once.
     if (now >= this.#awayUntil) this.#awayTimes += 1;
-    const delayMs = backOff(this.#awayTimes, retryAfterMs, Math.random());
+    const delayMs = backoffMs(this.#awayTimes, retryAfterMs, Math.random());
     this.#awayUntil = Math.max(this.#awayUntil, now + delayMs);
     this.#window.again(event, this.#awayUntil);
     this.#options.observer.webhookFailed(this.#webhook.name, problem, delayMs);
@@ -349,17 +349,20 @@ export class HookRun {
     event.attempts += 1;
     this.#problem = problem;
     if (event.attempts >= attempts) return this.#giveUp(event, problem);
-    const delayMs = backOff(event.attempts, retryAfterMs, Math.random());
+    const delayMs = backoffMs(event.attempts, retryAfterMs, Math.random());
     this.#window.again(event, performance.now() + delayMs);
     observer.webhookFailed(this.#webhook.name, problem, delayMs);
   }
 
   /** Stores the event, and those of its contract that wait behind it, as dead letters. */
   async #giveUp(event: WindowEvent, problem: string): Promise<void> {
-    const behind = this.#window.takeBehind(event);
-    await this.#store([{ ...letterOf(event, problem), replay: false }, ...behind.map((one) => letterOf(one, waits))]);
+    const blockedEvents = this.#window.takeBehind(event);
+    await this.#store([
+      { ...deadLetterOf(event, problem), replay: false },
+      ...blockedEvents.map((blockedEvent) => deadLetterOf(blockedEvent, blockedProblem)),
+    ]);
     this.#dead = new Set([...this.#dead, event.contract]);
-    this.#window.buried(behind);
+    this.#window.buried(blockedEvents);
     this.#window.done(event);
     this.#options.observer.webhookFailed(this.#webhook.name, problem, undefined);
   }
@@ -369,7 +372,7 @@ export class HookRun {
   }
 
   #isNoteDue(now: number): boolean {
-    return this.#isMoved() && now - this.#updatedAt >= noteMs;
+    return this.#isMoved() && now - this.#updatedAt >= saveIntervalMs;
   }
 
   /** Stores the cursor. @returns false if a command has changed the cursor */
@@ -386,14 +389,14 @@ export class HookRun {
 /** Number of rows of the next page; undefined if this page is empty and does not determine it. */
 function rowsAfter({ changes }: ChangesPage): number | undefined {
   if (changes.length === 0) return undefined;
-  const mean = changes.reduce((sum, { json }) => sum + json.length, 0) / changes.length;
-  return Math.max(1, Math.min(mostRows, Math.floor(pageCharacters / mean)));
+  const meanLength = changes.reduce((sum, { json }) => sum + json.length, 0) / changes.length;
+  return Math.max(1, Math.min(maxRows, Math.floor(pageCharacters / meanLength)));
 }
 
-function letterOf({ change, contract, attempts }: WindowEvent, problem: string): DeadLetter {
+function deadLetterOf({ change, contract, attempts }: WindowEvent, problem: string): DeadLetter {
   return { offset: change.offset, node: change.node, contract, attempts, problem, replay: true };
 }
 
-function isSame(one: DeliveryWindow['cursor'], other: DeliveryWindow['cursor']): boolean {
-  return one?.offset === other?.offset && one?.node === other?.node;
+function isSame(left: DeliveryWindow['cursor'], other: DeliveryWindow['cursor']): boolean {
+  return left?.offset === other?.offset && left?.node === other?.node;
 }

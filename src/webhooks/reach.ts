@@ -7,18 +7,18 @@ import { BlockList, isIP, type LookupFunction } from 'node:net';
 import { isLoopback } from '../config/loopback.ts';
 
 /** Each value allows everything that the values before it allow. `none`: nothing is delivered. */
-export type Reach = 'none' | 'public' | 'private' | 'loopback';
+export type NetworkReach = 'none' | 'public' | 'private' | 'loopback';
 
 const loopback = blocks(['127.0.0.0/8', '::1/128']);
 /** Private networks, including the shared address space of carriers. */
-const own = blocks(['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', 'fc00::/7']);
+const privateBlocks = blocks(['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', 'fc00::/7']);
 /** IPv6 addresses that are assigned to networks. All others are reserved, or have a special meaning. */
 const globalIpv6 = blocks(['2000::/3']);
 /**
  * Addresses without a receiver: unspecified, link-local (where clouds serve secrets), for documents and benchmarks,
  * multicast, reserved, and addresses that contain another address.
  */
-const never = blocks([
+const forbiddenBlocks = blocks([
   '0.0.0.0/8',
   '169.254.0.0/16',
   // Addresses of two clouds' metadata services, in a shared network and in a public one.
@@ -61,31 +61,32 @@ function blocks(ranges: readonly string[]): BlockList {
  * Why deliveries may not connect to an address; undefined if they may. If an IPv6 address wraps an IPv4 address, the
  * wrapped one is checked.
  */
-export function refusedAddress(address: string, reach: Reach): string | undefined {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
-  const plain = mapped ?? address;
-  const family = isIP(plain) === 6 ? 'ipv6' : 'ipv4';
-  if (isIP(plain) === 0 || /^::ffff:/i.test(plain)) return 'no receiver may have this address';
-  if (loopback.check(plain, family)) return reach === 'loopback' ? undefined : needs('loopback', 'this machine');
-  if (never.check(plain, family)) return 'no receiver may have this address';
-  if (!own.check(plain, family)) {
-    return family === 'ipv4' || globalIpv6.check(plain, family) ? undefined : 'no receiver may have this address';
+export function addressRefusalReason(address: string, networkReach: NetworkReach): string | undefined {
+  const mappedIpv4 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
+  const ipAddress = mappedIpv4 ?? address;
+  const family = isIP(ipAddress) === 6 ? 'ipv6' : 'ipv4';
+  if (isIP(ipAddress) === 0 || /^::ffff:/i.test(ipAddress)) return 'no receiver may have this address';
+  if (loopback.check(ipAddress, family))
+    return networkReach === 'loopback' ? undefined : needs('loopback', 'this machine');
+  if (forbiddenBlocks.check(ipAddress, family)) return 'no receiver may have this address';
+  if (!privateBlocks.check(ipAddress, family)) {
+    return family === 'ipv4' || globalIpv6.check(ipAddress, family) ? undefined : 'no receiver may have this address';
   }
-  return reach === 'loopback' || reach === 'private' ? undefined : needs('private', 'a private network');
+  return networkReach === 'loopback' || networkReach === 'private' ? undefined : needs('private', 'a private network');
 }
 
 const clear = 'http is not encrypted: only https may leave this machine';
 
-function isHere(address: string): boolean {
+function isThisMachine(address: string): boolean {
   return loopback.check(address.replace(/^::ffff:(?=\d+\.)/i, ''), address.includes('.') ? 'ipv4' : 'ipv6');
 }
 
-function needs(reach: Reach, where: string): string {
-  return `it is in ${where}, and INDEXER_WEBHOOK_NETWORKS does not include ${reach}`;
+function needs(networkReach: NetworkReach, location: string): string {
+  return `it is in ${location}, and INDEXER_WEBHOOK_NETWORKS does not include ${networkReach}`;
 }
 
 /** Why nothing is sent to a URL, whatever its name resolves to; undefined if it may be tried. */
-export function refusedUrl(text: string, reach: Reach): string | undefined {
+export function urlRefusalReason(text: string, networkReach: NetworkReach): string | undefined {
   if (!URL.canParse(text)) return 'it is not a URL';
   const { protocol, hostname, username, password, hash } = new URL(text);
   if (protocol !== 'https:' && protocol !== 'http:') return 'it is neither https nor http';
@@ -93,40 +94,43 @@ export function refusedUrl(text: string, reach: Reach): string | undefined {
   if (hash !== '') return 'the part after # is not sent';
   if (protocol === 'http:' && !isLoopback(hostname)) return clear;
   const literal = hostname.replace(/^\[|\]$/g, '');
-  return isIP(literal) === 0 ? undefined : refusedAddress(literal, reach);
+  return isIP(literal) === 0 ? undefined : addressRefusalReason(literal, networkReach);
 }
 
-/** Code of an error of {@link lookupWithin}. */
+/** Code of an error of {@link createLookup}. */
 export const addressRefused = 'WEBHOOK_ADDRESS_REFUSED';
 
 /** Same signature as `dns.lookup`. */
 export type Resolve = (
   hostname: string,
   options: LookupAllOptions,
-  callback: (error: NodeJS.ErrnoException | null, found: LookupAddress[]) => void,
+  callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
 ) => void;
 
-interface LookupWithin {
+interface LookupRequest {
   /** For unencrypted requests, which may only connect to this machine, whatever the host name is. */
   readonly onlyHere: boolean;
   readonly resolve?: Resolve | undefined;
 }
 
 /** Resolves names for connections, once for each connection. Fails if one of the addresses is not allowed. */
-export function lookupWithin(reach: Reach, { onlyHere, resolve = lookup }: LookupWithin): LookupFunction {
-  const refusal = (address: string): string | undefined =>
-    refusedAddress(address, reach) ?? (onlyHere && !isHere(address) ? clear : undefined);
+export function createLookup(
+  networkReach: NetworkReach,
+  { onlyHere: isLoopbackOnly, resolve = lookup }: LookupRequest,
+): LookupFunction {
+  const refusalReason = (address: string): string | undefined =>
+    addressRefusalReason(address, networkReach) ?? (isLoopbackOnly && !isThisMachine(address) ? clear : undefined);
   return (hostname, options, callback) => {
-    resolve(hostname, { ...options, all: true }, (error, found) => {
+    resolve(hostname, { ...options, all: true }, (error, addresses) => {
       if (error !== null) return callback(error, []);
-      const reason = found.map(({ address }) => refusal(address)).find((text) => text !== undefined);
-      const [first] = found;
+      const reason = addresses.map(({ address }) => refusalReason(address)).find((text) => text !== undefined);
+      const [first] = addresses;
       if (reason !== undefined || first === undefined) {
-        const refused = new Error(reason ?? 'it has no address') as NodeJS.ErrnoException;
-        refused.code = addressRefused;
-        return callback(refused, []);
+        const refusalError = new Error(reason ?? 'it has no address') as NodeJS.ErrnoException;
+        refusalError.code = addressRefused;
+        return callback(refusalError, []);
       }
-      return options.all === true ? callback(null, found) : callback(null, first.address, first.family);
+      return options.all === true ? callback(null, addresses) : callback(null, first.address, first.family);
     });
   };
 }

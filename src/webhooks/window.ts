@@ -21,7 +21,7 @@ export interface WindowEvent {
   isDone: boolean;
 }
 
-interface Delayed {
+interface DelayedEvent {
   readonly event: WindowEvent;
   readonly until: number;
 }
@@ -32,7 +32,7 @@ export class DeliveryWindow {
   readonly #lanes = new Map<string, WindowEvent[]>();
   /** Events that are due and are the first ones of their lanes. */
   #ready: WindowEvent[] = [];
-  #delayed: Delayed[] = [];
+  #delayed: DelayedEvent[] = [];
   #bytes = 0;
   #size = 0;
   /** Positions of the loaded dead letters. */
@@ -66,9 +66,9 @@ export class DeliveryWindow {
     return this.#bytes;
   }
 
-  /** Adds events that come after all loaded ones. @param readTo position at which the next events begin */
-  add(events: readonly WindowEvent[], readTo: ChangeCursor): void {
-    this.#readTo = readTo;
+  /** Adds events that come after all loaded ones. @param readCursor position at which the next events begin */
+  add(events: readonly WindowEvent[], readCursor: ChangeCursor): void {
+    this.#readTo = readCursor;
     for (const event of events) {
       this.#events.push(event);
       if (!event.isDone) this.#enter(event);
@@ -78,26 +78,26 @@ export class DeliveryWindow {
   }
 
   /** Adds dead letters that were requested again, in the order of history. */
-  addLetters(letters: readonly WindowEvent[]): void {
-    for (const letter of letters) {
-      this.#enter(letter);
-      this.#grow(letter);
+  addLetters(deadLetters: readonly WindowEvent[]): void {
+    for (const deadLetter of deadLetters) {
+      this.#enter(deadLetter);
+      this.#grow(deadLetter);
     }
   }
 
   /** The next event to be sent. It is in progress until `done` or `again` is called. */
   take(now: number): WindowEvent | undefined {
-    const isDue = ({ until }: Delayed): boolean => until <= now;
+    const isDue = ({ until: dueAt }: DelayedEvent): boolean => dueAt <= now;
     if (this.#delayed.some(isDue)) {
       this.#ready.push(...this.#delayed.filter(isDue).map(({ event }) => event));
-      this.#delayed = this.#delayed.filter((one) => !isDue(one));
+      this.#delayed = this.#delayed.filter((delayedEvent) => !isDue(delayedEvent));
     }
     return this.#ready.shift();
   }
 
   /** Time at which the next delayed event is due; Infinity if there is none. */
   nextDue(): number {
-    return this.#delayed.reduce((next, { until }) => Math.min(next, until), Infinity);
+    return this.#delayed.reduce((next, { until: dueAt }) => Math.min(next, dueAt), Infinity);
   }
 
   /** Whether the dead letter at this position is loaded. */
@@ -125,8 +125,8 @@ export class DeliveryWindow {
   }
 
   /** Called when the event has to be sent again. No other event of its contract is sent before. */
-  again(event: WindowEvent, until: number): void {
-    this.#delayed.push({ event, until });
+  again(event: WindowEvent, dueAt: number): void {
+    this.#delayed.push({ event, until: dueAt });
   }
 
   /** Removes and returns the waiting events of a contract, except the first one, which is in progress. */
@@ -154,10 +154,10 @@ export class DeliveryWindow {
 
   #pass(): void {
     const first = this.#events.findIndex(({ isDone }) => !isDone);
-    const passed = first === -1 ? this.#events : this.#events.slice(0, first);
-    for (const event of passed) this.#shrink(event);
+    const settledEvents = first === -1 ? this.#events : this.#events.slice(0, first);
+    for (const event of settledEvents) this.#shrink(event);
     this.#events = first === -1 ? [] : this.#events.slice(first);
-    const last = passed.at(-1)?.change;
+    const last = settledEvents.at(-1)?.change;
     if (first === -1) this.#cursor = this.#readTo;
     else if (last !== undefined) this.#cursor = { offset: last.offset, node: last.node };
   }

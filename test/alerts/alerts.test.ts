@@ -16,7 +16,7 @@ interface Rule {
   readonly annotations: { readonly summary: string; readonly description: string; readonly runbook_url: string };
 }
 
-interface Cases {
+interface AlertCases {
   readonly tests: readonly {
     readonly alert_rule_test: readonly { readonly alertname: string; readonly exp_alerts: readonly unknown[] }[];
   }[];
@@ -24,13 +24,13 @@ interface Cases {
 
 const path = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 const rulesFile = path('../../grafana/alerts/ledger-indexer.rules.yaml');
-const read = (file: string): unknown => parse(readFileSync(file, 'utf8'));
-const rules = (read(rulesFile) as { groups: { rules: Rule[] }[] }).groups.flatMap((group) => group.rules);
+const readYaml = (file: string): unknown => parse(readFileSync(file, 'utf8'));
+const rules = (readYaml(rulesFile) as { groups: { rules: Rule[] }[] }).groups.flatMap((group) => group.rules);
 const caseFiles = readdirSync(path('.'))
   .filter((name) => name.endsWith('.test.yaml'))
   .map((name) => path(name));
 const cases = caseFiles.flatMap((file) =>
-  (read(file) as Cases).tests.flatMap(({ alert_rule_test: expected }) => expected),
+  (readYaml(file) as AlertCases).tests.flatMap(({ alert_rule_test: expected }) => expected),
 );
 
 describe.each(rules)('alert $alert', ({ alert, expr, labels, annotations }) => {
@@ -42,14 +42,16 @@ describe.each(rules)('alert $alert', ({ alert, expr, labels, annotations }) => {
   });
 
   it('uses only existing metrics', () => {
-    const known = new Set(
+    const metricNames = new Set(
       createMetrics({ version: 'test' })
         .registry.getMetricsAsArray()
         .map(({ name }) => name),
     );
-    const named = expr.match(/\b(?:indexer|nodejs|process)_\w+/g) ?? [];
-    expect(named.map((name) => name.replace(/_bucket$/, '')).filter((name) => !known.has(name))).toEqual([]);
-    expect(named.length > 0 || /\b(?:up|node_filesystem_avail_bytes)\{/.test(expr)).toBe(true);
+    const referencedMetrics = expr.match(/\b(?:indexer|nodejs|process)_\w+/g) ?? [];
+    expect(
+      referencedMetrics.map((name) => name.replace(/_bucket$/, '')).filter((name) => !metricNames.has(name)),
+    ).toEqual([]);
+    expect(referencedMetrics.length > 0 || /\b(?:up|node_filesystem_avail_bytes)\{/.test(expr)).toBe(true);
   });
 
   it('has a severity, a summary and a link to the runbook', () => {

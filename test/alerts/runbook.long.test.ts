@@ -18,8 +18,8 @@ import { createTestDatabase, query, type TestDatabase } from '../support/databas
 import { waitFor } from '../support/wait-for.ts';
 
 const runbook = fileURLToPath(new URL('../../docs/runbook', import.meta.url));
-const read = (page: string): string => readFileSync(join(runbook, page), 'utf8');
-const text = readdirSync(runbook).sort().map(read).join('\n');
+const readPage = (page: string): string => readFileSync(join(runbook, page), 'utf8');
+const text = readdirSync(runbook).sort().map(readPage).join('\n');
 const program = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
 interface Block {
@@ -31,12 +31,12 @@ interface Block {
 }
 
 function blocksOf(markdown: string): Block[] {
-  const found = [...markdown.matchAll(/^#{2,3} (.+)$|^```(\w+)\n([\s\S]*?)^```$/gm)];
+  const matches = [...markdown.matchAll(/^#{2,3} (.+)$|^```(\w+)\n([\s\S]*?)^```$/gm)];
   let heading = '';
-  return found.flatMap(([, title, language, body], at) => {
+  return matches.flatMap(([, title, language, body], index) => {
     if (title !== undefined) heading = title;
     if (language !== 'sh' && language !== 'sql') return [];
-    const [, , nextLanguage = '', nextBody = ''] = found[at + 1] ?? [];
+    const [, , nextLanguage = '', nextBody = ''] = matches[index + 1] ?? [];
     const expectedOutput = ['text', 'json'].includes(nextLanguage)
       ? { language: nextLanguage, body: nextBody }
       : undefined;
@@ -125,7 +125,7 @@ describe('runbook', () => {
       retry === 'park' || retry === 'refresh-token' || retryLimit !== undefined ? [code] : [],
     );
     expect(codes.length).toBeGreaterThan(20);
-    const table = read('codes.md');
+    const table = readPage('codes.md');
     expect(codes.filter((code) => !table.includes(`\`${code}\``))).toEqual([]);
   });
 });

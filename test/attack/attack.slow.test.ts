@@ -3,15 +3,15 @@
  * docs/explanation/security-model.md.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { noLimits } from '../support/skips/server-version.ts';
+import { limitsSkipReason } from '../support/skips/server-version.ts';
 import { needs } from '../support/skips/needs.ts';
 import { runGroups } from './campaign.ts';
 import { groups } from './groups.ts';
 import { World } from './world/world.ts';
 
-const quick = groups.filter((group) => group.quick);
+const quickGroups = groups.filter((group) => group.quick);
 
-describe('indexer under attack', needs(noLimits), () => {
+describe('indexer under attack', needs(limitsSkipReason), () => {
   let world: World;
   beforeAll(async () => {
     world = await World.open({ databaseUrl: process.env['TEST_POSTGRES_URL'], updatesPerSecond: 10 });
@@ -20,16 +20,16 @@ describe('indexer under attack', needs(noLimits), () => {
     await world[Symbol.asyncDispose]();
   });
 
-  it.each(quick)('resists every attempt of the group "$what"', async (group) => {
+  it.each(quickGroups)('resists every attempt of the group "$what"', async (group) => {
     const results = await runGroups(world, [group], () => undefined);
-    const bad = results.filter(({ held, crashed }) => !held || crashed);
-    expect(bad.map(({ id, seen }) => `${id}: ${seen}`)).toEqual([]);
+    const bad = results.filter(({ held: isHeld, crashed: hasCrashed }) => !isHeld || hasCrashed);
+    expect(bad.map(({ id, seen: observation }) => `${id}: ${observation}`)).toEqual([]);
     expect(results.length).toBeGreaterThan(2);
   });
 
   it('faces more than 100 quick attempts, and all attempt ids are unique', () => {
     const ids = groups.flatMap(({ attempts }) => attempts.map(({ id }) => id));
     expect(new Set(ids).size).toBe(ids.length);
-    expect(quick.flatMap(({ attempts }) => attempts).length).toBeGreaterThan(100);
+    expect(quickGroups.flatMap(({ attempts }) => attempts).length).toBeGreaterThan(100);
   });
 });

@@ -33,23 +33,23 @@ export interface Group {
 }
 
 /** The result of an attempt whose promise was kept. */
-export function held(seen: string): Verdict {
-  return { held: true, seen: cut(seen) };
+export function heldVerdict(observation: string): Verdict {
+  return { held: true, seen: truncateText(observation) };
 }
 
 /** The result of an attempt whose promise was broken. */
-export function broken(seen: string): Verdict {
-  return { held: false, seen: cut(seen) };
+export function failedVerdict(observation: string): Verdict {
+  return { held: false, seen: truncateText(observation) };
 }
 
 /** A kept promise if `isHeld`, a broken one otherwise. */
-export function verdict(isHeld: boolean, seen: string): Verdict {
-  return isHeld ? held(seen) : broken(seen);
+export function verdict(isHeld: boolean, observation: string): Verdict {
+  return isHeld ? heldVerdict(observation) : failedVerdict(observation);
 }
 
-const longest = 300;
+const maxTextLength = 300;
 
-function cut(text: string): string {
+function truncateText(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ').trim();
-  return line.length > longest ? `${line.slice(0, longest)}…` : line;
+  return line.length > maxTextLength ? `${line.slice(0, maxTextLength)}…` : line;
 }

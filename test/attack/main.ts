@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { groups } from './groups.ts';
 import { help, readOptions, type AttackOptions } from './options.ts';
-import { findingLines, isGood, lastLine, reportOf } from './report.ts';
+import { findingLines, isPassing, lastLine, reportOf } from './report.ts';
 import { runGroups, type Result } from './campaign.ts';
 import { World } from './world/world.ts';
 import type { Group } from './attempt.ts';
@@ -10,11 +10,11 @@ import type { Group } from './attempt.ts';
 const print = (line: string): void => {
   process.stdout.write(`${line}\n`);
 };
-const say = (line: string): void => {
+const logLine = (line: string): void => {
   process.stderr.write(`${line}\n`);
 };
 
-function selected(pattern: RegExp | undefined): readonly Group[] {
+function selectGroups(pattern: RegExp | undefined): readonly Group[] {
   if (pattern === undefined) return groups;
   return groups
     .map((group) =>
@@ -23,19 +23,19 @@ function selected(pattern: RegExp | undefined): readonly Group[] {
     .filter(({ attempts }) => attempts.length > 0);
 }
 
-async function attack({ database, updatesPerSecond, only, json }: AttackOptions): Promise<boolean> {
-  const chosen = selected(only);
-  if (chosen.length === 0) throw new Error('--only: no attempt and no group matches');
+async function attack({ database, updatesPerSecond, only: pattern, json }: AttackOptions): Promise<boolean> {
+  const chosenAttempts = selectGroups(pattern);
+  if (chosenAttempts.length === 0) throw new Error('--only: no attempt and no group matches');
   await using world = await World.open({ databaseUrl: database, updatesPerSecond });
-  say(`attacking on Postgres ${world.server.version}, ${world.server.isOwn ? 'embedded' : 'given by URL'}`);
+  logLine(`attacking on Postgres ${world.server.version}, ${world.server.isOwn ? 'embedded' : 'given by URL'}`);
   // Called after each group, so that an interrupted run also has results.
   const save = (results: readonly Result[]): void => {
     if (json !== undefined) writeFileSync(json, `${JSON.stringify(reportOf(results), undefined, 2)}\n`);
   };
-  const report = reportOf(await runGroups(world, chosen, say, save));
+  const report = reportOf(await runGroups(world, chosenAttempts, logLine, save));
   for (const line of findingLines(report)) print(line);
   print(lastLine(report));
-  return isGood(report);
+  return isPassing(report);
 }
 
 const options = readOptions(process.argv.slice(2), process.env);

@@ -10,7 +10,7 @@ export interface AttackOptions {
   readonly updatesPerSecond: number;
 }
 
-const usualRate = 10;
+const defaultRate = 10;
 
 /** Undefined when help was requested. @throws TypeError on an unknown option */
 export function readOptions(args: readonly string[], env: NodeJS.ProcessEnv): AttackOptions | undefined {
@@ -20,7 +20,7 @@ export function readOptions(args: readonly string[], env: NodeJS.ProcessEnv): At
       json: { type: 'string' },
       database: { type: 'string' },
       only: { type: 'string' },
-      rate: { type: 'string', default: String(usualRate) },
+      rate: { type: 'string', default: String(defaultRate) },
       help: { type: 'boolean', default: false },
     },
   });
@@ -42,7 +42,7 @@ export const help = `npm run attack -- [options]
   --json FILE      write the results
   --only PATTERN   make the attempts whose id or group matches this regular expression
   --database URL   use this Postgres server, as a superuser; default TEST_DATABASE_URL, otherwise an embedded server
-  --rate N         updates that the ledger adds each second (${String(usualRate)})
+  --rate N         updates that the ledger adds each second (${String(defaultRate)})
 
 Exit code 0: no finding, no crash, and ingestion never stopped for more than 2 s. 1 otherwise.
 A server that others use may be disturbed: some attempts use up its connections and memory.`;

@@ -18,7 +18,7 @@ export interface Report {
 export function reportOf(results: readonly Result[]): Report {
   return {
     attempts: results.length,
-    findings: results.filter(({ held }) => !held).length,
+    findings: results.filter(({ held: isHeld }) => !isHeld).length,
     crashed: results.filter(({ crashed }) => crashed).length,
     ingestion_stopped_s: Math.max(0, ...results.map((result) => result.ingestionStoppedSeconds)),
     results,
@@ -26,20 +26,30 @@ export function reportOf(results: readonly Result[]): Report {
 }
 
 /** Whether every promise was kept, no process crashed, and ingestion was never interrupted for too long. */
-export function isGood({ findings, crashed, ingestion_stopped_s: stopped }: Report): boolean {
-  return findings === 0 && crashed === 0 && stopped <= longestStop;
+export function isPassing({ findings, crashed: hasCrashed, ingestion_stopped_s: stopped }: Report): boolean {
+  return findings === 0 && hasCrashed === 0 && stopped <= longestStop;
 }
 
 /** The lines for results that are findings, crashes or long interruptions. */
 export function findingLines({ results }: Report): readonly string[] {
-  return results.flatMap(({ group, id, expected, seen, held, crashed, ingestionStoppedSeconds: stopped }) => [
-    ...(held ? [] : [`finding ${group}/${id}: expected ${expected}; seen ${seen}`]),
-    ...(crashed ? [`crash ${group}/${id}: the indexer ended; ${seen}`] : []),
-    ...(stopped > longestStop ? [`stop ${group}/${id}: ingestion stopped ${stopped.toFixed(1)} s`] : []),
-  ]);
+  return results.flatMap(
+    ({
+      group,
+      id,
+      expected,
+      seen: observation,
+      held: isHeld,
+      crashed: hasCrashed,
+      ingestionStoppedSeconds: stopped,
+    }) => [
+      ...(isHeld ? [] : [`finding ${group}/${id}: expected ${expected}; seen ${observation}`]),
+      ...(hasCrashed ? [`crash ${group}/${id}: the indexer ended; ${observation}`] : []),
+      ...(stopped > longestStop ? [`stop ${group}/${id}: ingestion stopped ${stopped.toFixed(1)} s`] : []),
+    ],
+  );
 }
 
-export function lastLine({ attempts, findings, crashed, ingestion_stopped_s: stopped }: Report): string {
-  const counts = [`${String(attempts)} attempts`, `${String(findings)} findings`, `${String(crashed)} crashed`];
+export function lastLine({ attempts, findings, crashed: hasCrashed, ingestion_stopped_s: stopped }: Report): string {
+  const counts = [`${String(attempts)} attempts`, `${String(findings)} findings`, `${String(hasCrashed)} crashed`];
   return `${counts.join(', ')}, ingestion stopped at most ${stopped.toFixed(1)} s`;
 }

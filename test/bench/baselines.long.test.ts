@@ -17,9 +17,9 @@ import { pqsLayout } from '../../bench/baselines/pqs-layout.ts';
 import { rawJson } from '../../bench/baselines/raw-json.ts';
 import { undoAll } from '../../bench/cleanup.ts';
 import { preloadedCounts, preloadedDatabase, preloadedFilter } from '../../bench/growth/preload.ts';
-import { migrated, openServer, schema, type RunDatabase, type Server } from '../../bench/postgres.ts';
+import { migrateSchema, openServer, schema, type RunDatabase, type Server } from '../../bench/postgres.ts';
 import { headerLength } from '../../bench/replay/frame.ts';
-import { expectedAfter, openingTransactions, profileNamed, type Expected } from '../../bench/replay/profiles.ts';
+import { expectedAfter, openingTransactions, profileNamed, type ExpectedCounts } from '../../bench/replay/profiles.ts';
 import { recordingIndex, updatesRecording, type Recording } from '../../bench/replay/recording.ts';
 import { decodeUpdate } from '../support/wire/decode.ts';
 import { openDatabase } from '../../src/store/connection/database.ts';
@@ -39,18 +39,23 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-function recorded(preloaded = 0): Recording {
-  return updatesRecording({ folder, profile, count: transactions, preloaded, say: () => undefined });
+function recordHistory(preloadedCount = 0): Recording {
+  return updatesRecording({ folder, profile, count: transactions, preloaded: preloadedCount, say: () => undefined });
 }
 
 /** Stores the frames of the recording as an indexer does, in two batches. */
-async function written(recording: Recording, database: RunDatabase): Promise<void> {
+async function writeBaseline(recording: Recording, database: RunDatabase): Promise<void> {
   const [positions, bytes] = [recordingIndex(recording.path), readFileSync(recording.path)];
   const { json, hash } = preloadedFilter();
-  const opened = openDatabase({ url: database.url, schema, statementTimeoutMs: 60_000, applicationName: 'bench test' });
+  const openedDatabase = openDatabase({
+    url: database.url,
+    schema,
+    statementTimeoutMs: 60_000,
+    applicationName: 'bench test',
+  });
   try {
     const identity = { participantId: 'p::1220', filter: json, filterHash: hash, shape: 'LEDGER_EFFECTS' } as const;
-    const session = await openSession(opened, identity);
+    const session = await openSession(openedDatabase, identity);
     if (!session.state.seeded) await session.publishSeed(0, 'genesis');
     const frames = openingTransactions(profile) + transactions;
     for (const [from, to] of [
@@ -58,14 +63,14 @@ async function written(recording: Recording, database: RunDatabase): Promise<voi
       [frames / 2, frames],
     ].map((range) => range.map(Math.floor)) as [number, number][]) {
       const batch = session.newBatch(from);
-      for (let at = from; at < to; at += 1) {
-        const frame = bytes.subarray(positions[at], positions[at + 1]);
+      for (let index = from; index < to; index += 1) {
+        const frame = bytes.subarray(positions[index], positions[index + 1]);
         batch.add(decodeUpdate(frame.subarray(headerLength(frame)).toString()));
       }
       await session.writeBatch(batch, from);
     }
   } finally {
-    await opened.close();
+    await openedDatabase.close();
   }
 }
 
@@ -73,7 +78,7 @@ function rowsOf(
   baseline: Baseline,
   database: RunDatabase,
   recording: Recording,
-  expectedRows: Expected = expected,
+  expectedRows: ExpectedCounts = expected,
 ): Promise<BaselineRows> {
   return stageBaseline(baseline, database, { recording, expected: expectedRows });
 }
@@ -82,15 +87,15 @@ describe('benchmark baseline', () => {
   let database: RunDatabase;
   let recording: Recording;
   beforeAll(async () => {
-    recording = recorded();
-    database = await migrated(await server.createDatabase());
-    await written(recording, database);
+    recording = recordHistory();
+    database = await migrateSchema(await server.createDatabase());
+    await writeBaseline(recording, database);
   });
 
   it.each([pqsLayout, rawJson])('loads every event and complete payloads into $name', async (baseline) => {
     const rows = await rowsOf(baseline, database, recording);
-    const { updates, contracts, exercises, active } = expected;
-    expect(rows.counts).toMatchObject({ updates, contracts, exercises, active });
+    const { updates, contracts, exercises, active: activeCount } = expected;
+    expect(rows.counts).toMatchObject({ updates, contracts, exercises, active: activeCount });
     expect(rows.counts.contents).toMatch(/^-?\d+( -?\d+)*$/);
     const { error, weight } = await runBaseline(server, rows, 'settled');
     expect(error).toBeUndefined();
@@ -130,10 +135,10 @@ describe('benchmark baseline', () => {
   const preloaded = 1_000;
 
   it('matches the indexer tables if the recording archives preloaded contracts', async () => {
-    const recording = recorded(preloaded);
+    const recording = recordHistory(preloaded);
     const template = await preloadedDatabase(server, preloaded);
     const database = await server.createDatabase(template);
-    await written(recording, database);
+    await writeBaseline(recording, database);
     const before = preloadedCounts(preloaded);
     const rows = await rowsOf(pqsLayout, database, recording, {
       ...expected,

@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { figureOf, type Figure, type Line } from '../../bench/figures/figures.ts';
-import { keyFigures, type Measured } from '../../bench/figures/report.ts';
+import { keyFigures, type MeasuredSession } from '../../bench/figures/report.ts';
 import { growthName } from '../../bench/growth/growth.ts';
 import { readOptions } from '../../bench/options.ts';
 
@@ -27,7 +27,7 @@ function figure(bytes: number, us: number): Figure {
 
 const line = (name: string, ...figures: Figure[]): Line => ({ profile: 'default', name, figures });
 
-function measuredOf(lines: readonly Line[]): Measured {
+function measuredOf(lines: readonly Line[]): MeasuredSession {
   const options = readOptions([]);
   if (options === undefined) throw new Error('no options');
   return { options, lines: [...lines], latencies: [], memories: [] };

@@ -9,15 +9,15 @@ import type { IndexerRun } from '../e2e/runs/indexer-run.ts';
 import { HistoryWorld } from '../history/history-run.ts';
 import { query } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { listen, type Heard } from './listener.ts';
+import { listen, type ReceivedEvents } from './listener.ts';
 
 /** This limit is higher than the number of streams that any test opens, except the test of the limit. */
-const mostStreams = 70;
+const maxStreams = 70;
 let world: HistoryWorld;
 let indexer: IndexerRun;
 beforeAll(async () => {
   world = await HistoryWorld.open(120);
-  indexer = await world.run('ledger', { INDEXER_START: 'genesis', INDEXER_CHANGES_MAX_CLIENTS: String(mostStreams) });
+  indexer = await world.run('ledger', { INDEXER_START: 'genesis', INDEXER_CHANGES_MAX_CLIENTS: String(maxStreams) });
   await indexer.reaches(world.sandbox.ledger.ledgerEnd());
 });
 afterAll(async () => {
@@ -25,163 +25,175 @@ afterAll(async () => {
   await world.close();
 });
 
-async function stored(where = 'true'): Promise<readonly string[]> {
+async function storedEvents(condition = 'true'): Promise<readonly string[]> {
   const rows = await query(
     world.database.url,
-    `select "offset" || '-' || node_id as id from explore.events where ${where} order by "offset", node_id`,
+    `select "offset" || '-' || node_id as id from explore.events where ${condition} order by "offset", node_id`,
   );
   return rows.map(({ id }) => String(id));
 }
 
-const heard = (what: Heard, count: number) =>
-  waitFor(`${String(count)} changes`, () => (what.ids.length >= count ? true : undefined));
+const waitForReceived = (listener: ReceivedEvents, count: number) =>
+  waitFor(`${String(count)} changes`, () => (listener.ids.length >= count ? true : undefined));
 
 /** Response to one request with these headers. */
 function sendRequest(path: string, headers: Readonly<Record<string, string>> = {}, method = 'GET') {
-  interface Answered {
+  interface ChangesResponse {
     readonly status: number;
     readonly headers: IncomingHttpHeaders;
     readonly body: string;
   }
-  return new Promise<Answered>((resolve, reject) => {
-    const sent = ask(`${indexer.httpUrl}${path}`, { method, headers }, (response) => {
+  return new Promise<ChangesResponse>((resolve, reject) => {
+    const clientRequest = ask(`${indexer.httpUrl}${path}`, { method, headers }, (response) => {
       let body = '';
       response.setEncoding('utf8');
       response.on('data', (text: string) => {
         body += text;
-        if (response.statusCode === 200) sent.destroy();
+        if (response.statusCode === 200) clientRequest.destroy();
       });
       response.once('close', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body }));
     });
-    sent.once('error', reject);
-    sent.end();
+    clientRequest.once('error', reject);
+    clientRequest.end();
   });
 }
 
 describe('GET /changes', () => {
   it('returns stored changes, then each new change, once and in order', async () => {
-    const all = listen(`${indexer.httpUrl}/changes?after=0`);
-    const before = await stored();
-    expect(before.length).toBeGreaterThan(150);
-    await heard(all, before.length);
+    const allListener = listen(`${indexer.httpUrl}/changes?after=0`);
+    const storedBefore = await storedEvents();
+    expect(storedBefore.length).toBeGreaterThan(150);
+    await waitForReceived(allListener, storedBefore.length);
     world.grow(40);
     await indexer.reaches(world.sandbox.ledger.ledgerEnd());
-    const after = await stored();
-    expect(after.length).toBeGreaterThan(before.length);
-    await heard(all, after.length);
-    expect(all.ids).toEqual(after);
-    all.close();
+    const storedAfter = await storedEvents();
+    expect(storedAfter.length).toBeGreaterThan(storedBefore.length);
+    await waitForReceived(allListener, storedAfter.length);
+    expect(allListener.ids).toEqual(storedAfter);
+    allListener.close();
   });
 
   it('resumes after Last-Event-ID', async () => {
-    const ids = await stored();
+    const ids = await storedEvents();
     const middle = Math.floor(ids.length / 2);
-    const rest = listen(`${indexer.httpUrl}/changes?after=0`, { lastEventId: ids[middle] ?? '' });
-    await heard(rest, ids.length - middle - 1);
-    expect(rest.ids).toEqual(ids.slice(middle + 1));
-    rest.close();
+    const resumedListener = listen(`${indexer.httpUrl}/changes?after=0`, { lastEventId: ids[middle] ?? '' });
+    await waitForReceived(resumedListener, ids.length - middle - 1);
+    expect(resumedListener.ids).toEqual(ids.slice(middle + 1));
+    resumedListener.close();
   });
 
   it('starts with the next committed change if the request has no position', async () => {
     const next = listen(`${indexer.httpUrl}/changes`);
     await next.begun;
-    const before = await stored();
+    const storedBefore = await storedEvents();
     world.grow(5);
     await indexer.reaches(world.sandbox.ledger.ledgerEnd());
-    const added = (await stored()).slice(before.length);
-    await heard(next, added.length);
-    expect(next.ids).toEqual(added);
+    const newEvents = (await storedEvents()).slice(storedBefore.length);
+    await waitForReceived(next, newEvents.length);
+    expect(next.ids).toEqual(newEvents);
     next.close();
   });
 
   it('waits for a position beyond the checkpoint', async () => {
-    const [last, before] = [world.sandbox.ledger.ledgerEnd(), (await stored()).length];
-    const ahead = listen(`${indexer.httpUrl}/changes?after=${String(last + 3)}`);
-    await ahead.begun;
+    const [last, storedBefore] = [world.sandbox.ledger.ledgerEnd(), (await storedEvents()).length];
+    const aheadListener = listen(`${indexer.httpUrl}/changes?after=${String(last + 3)}`);
+    await aheadListener.begun;
     world.grow(12);
     await indexer.reaches(world.sandbox.ledger.ledgerEnd());
-    const added = (await stored(`"offset" > ${String(last + 3)}`)).length;
-    expect((await stored()).length).toBeGreaterThan(before + added);
-    await heard(ahead, added);
-    expect(ahead.ids).toEqual(await stored(`"offset" > ${String(last + 3)}`));
-    ahead.close();
+    const newEvents = (await storedEvents(`"offset" > ${String(last + 3)}`)).length;
+    expect((await storedEvents()).length).toBeGreaterThan(storedBefore + newEvents);
+    await waitForReceived(aheadListener, newEvents);
+    expect(aheadListener.ids).toEqual(await storedEvents(`"offset" > ${String(last + 3)}`));
+    aheadListener.close();
   });
 
   it('stays open while its queries fail, and resumes', async () => {
-    const before = (await stored()).length;
-    const there = listen(`${indexer.httpUrl}/changes`);
-    await there.begun;
+    const countBefore = (await storedEvents()).length;
+    const liveListener = listen(`${indexer.httpUrl}/changes`);
+    await liveListener.begun;
     await query(world.database.url, 'alter view explore.events rename to events_away');
     world.grow(5);
     await indexer.reaches(world.sandbox.ledger.ledgerEnd());
-    const early = listen(`${indexer.httpUrl}/changes?after=0`);
-    await early.begun;
+    const earlyListener = listen(`${indexer.httpUrl}/changes?after=0`);
+    await earlyListener.begun;
     await query(world.database.url, 'alter view explore.events_away rename to events');
-    const ids = await stored();
-    await heard(there, ids.length - before);
-    await heard(early, ids.length);
-    expect(there.ids).toEqual(ids.slice(before));
-    expect(early.ids).toEqual(ids);
-    for (const one of [there, early]) {
-      expect(one.refused).toBeUndefined();
-      one.close();
+    const ids = await storedEvents();
+    await waitForReceived(liveListener, ids.length - countBefore);
+    await waitForReceived(earlyListener, ids.length);
+    expect(liveListener.ids).toEqual(ids.slice(countBefore));
+    expect(earlyListener.ids).toEqual(ids);
+    for (const listener of [liveListener, earlyListener]) {
+      expect(listener.refused).toBeUndefined();
+      listener.close();
     }
   });
 
   it('returns only changes of the requested template, party and event types', async () => {
-    const [one] = await query(
+    const [middleRow] = await query(
       world.database.url,
       `select template_fqn, parties[1] as party from explore.events where event_type = 'created' limit 1`,
     );
-    const [template, party] = [String(one?.['template_fqn']), String(one?.['party'])];
-    const expectedIds = await stored(
+    const [template, party] = [String(middleRow?.['template_fqn']), String(middleRow?.['party'])];
+    const expectedIds = await storedEvents(
       `template_fqn = '${template}' and '${party}' = any (parties) and event_type in ('created', 'archived')`,
     );
     const parameters = new URLSearchParams({ template, party, after: '0' });
-    const some = listen(`${indexer.httpUrl}/changes?${String(parameters)}&event_type=created&event_type=archived`);
-    await heard(some, expectedIds.length);
-    expect(some.ids).toEqual(expectedIds);
+    const filteredListener = listen(
+      `${indexer.httpUrl}/changes?${String(parameters)}&event_type=created&event_type=archived`,
+    );
+    await waitForReceived(filteredListener, expectedIds.length);
+    expect(filteredListener.ids).toEqual(expectedIds);
     const rows = await query(
       world.database.url,
       `select "offset"::int, node_id, contract_id, payload from explore.events
         where "offset" || '-' || node_id = any ('{${expectedIds.join()}}') order by "offset", node_id`,
     );
     expect(
-      some.data.map(({ offset, node_id, contract_id, payload }) => ({ offset, node_id, contract_id, payload })),
+      filteredListener.data.map(({ offset, node_id, contract_id, payload }) => ({
+        offset,
+        node_id,
+        contract_id,
+        payload,
+      })),
     ).toEqual(rows);
-    some.close();
+    filteredListener.close();
   });
 
   it('returns a note if no event has the requested party or template', async () => {
     const [party, template] = ['Mistyped::1220ab', 'splice-amulet:Splice.Amulet:Amulett'];
-    const noted = await sendRequest(`/changes?party=${party}&template=${template}`);
-    expect(noted.body).toContain(
+    const markedResponse = await sendRequest(`/changes?party=${party}&template=${template}`);
+    expect(markedResponse.body).toContain(
       ': nothing matches this party and template yet: correct it, unless it will exist later\n',
     );
-    expect(noted.headers['indexer-unmatched-filter']).toBe('party, template');
-    const [known = {}] = await query(
+    expect(markedResponse.headers['indexer-unmatched-filter']).toBe('party, template');
+    const [middleRow = {}] = await query(
       world.database.url,
       'select template_fqn, parties[1] as party from explore.events where cardinality(parties) > 0 and template_fqn is not null limit 1',
     );
-    const queryString = `party=${String(known['party'])}&template=${String(known['template_fqn'])}`;
-    const plain = await sendRequest(`/changes?${queryString}`);
-    expect({ status: plain.status, body: plain.body }).toEqual({ status: 200, body: 'retry: 1000\n\n' });
-    expect(plain.headers).not.toHaveProperty('indexer-unmatched-filter');
+    const queryString = `party=${String(middleRow['party'])}&template=${String(middleRow['template_fqn'])}`;
+    const plainResponse = await sendRequest(`/changes?${queryString}`);
+    expect({ status: plainResponse.status, body: plainResponse.body }).toEqual({
+      status: 200,
+      body: 'retry: 1000\n\n',
+    });
+    expect(plainResponse.headers).not.toHaveProperty('indexer-unmatched-filter');
   });
 
   it('returns a note if the template is an interface or the position is ahead of history', async () => {
-    const [known = {}] = await query(
+    const [middleRow = {}] = await query(
       world.database.url,
       "select template_fqn from explore.templates where kind = 'interface' limit 1",
     );
-    const through = await sendRequest(`/changes?template=${String(known['template_fqn'])}`);
-    expect(through.body).toContain(': this template is an interface: use a template, because events name templates\n');
-    expect(through.headers['indexer-unmatched-filter']).toBe('template');
-    const ahead = await sendRequest('/changes?after=99999999');
-    expect(ahead.body).toMatch(
+    const templateResponse = await sendRequest(`/changes?template=${String(middleRow['template_fqn'])}`);
+    expect(templateResponse.body).toContain(
+      ': this template is an interface: use a template, because events name templates\n',
+    );
+    expect(templateResponse.headers['indexer-unmatched-filter']).toBe('template');
+    const aheadResponse = await sendRequest('/changes?after=99999999');
+    expect(aheadResponse.body).toMatch(
       /^: 99999999 is ahead: history ends at offset \d+; correct it, unless it will exist later\n/,
     );
-    expect(Number(ahead.headers['indexer-checkpoint'])).toBeGreaterThan(0);
+    expect(Number(aheadResponse.headers['indexer-checkpoint'])).toBeGreaterThan(0);
   });
 
   it('returns no note if the query for the note fails', async () => {
@@ -198,31 +210,31 @@ describe('GET /changes', () => {
   it('returns one JSON object per line to clients that accept NDJSON', async () => {
     const response = await fetch(`${indexer.httpUrl}/changes?after=0`, { headers: { accept: 'application/x-ndjson' } });
     let text = '';
-    const ids = await stored();
-    for await (const piece of response.body ?? []) {
-      text += Buffer.from(piece as Uint8Array).toString('utf8');
+    const ids = await storedEvents();
+    for await (const chunk of response.body ?? []) {
+      text += Buffer.from(chunk as Uint8Array).toString('utf8');
       if (text.split('\n').filter((line) => line !== '').length >= ids.length) break;
     }
     const lines = text.split('\n').filter((line) => line !== '');
-    const places = lines.map((line) => JSON.parse(line) as { readonly offset: number; readonly node_id: number });
-    expect(places.map(({ offset, node_id }) => `${String(offset)}-${String(node_id)}`)).toEqual(ids);
+    const positions = lines.map((line) => JSON.parse(line) as { readonly offset: number; readonly node_id: number });
+    expect(positions.map(({ offset, node_id }) => `${String(offset)}-${String(node_id)}`)).toEqual(ids);
   });
 
   it('reads each page from the database once for all clients', async () => {
-    const many = Array.from({ length: 60 }, () => listen(`${indexer.httpUrl}/changes`));
-    await Promise.all(many.map(({ begun }) => begun));
-    expect(await indexer.metric('indexer_changes_clients')).toBeGreaterThanOrEqual(many.length);
-    const read = () => indexer.metric('indexer_changes_pages_total');
-    const [before, events] = [await read(), (await stored()).length];
+    const listeners = Array.from({ length: 60 }, () => listen(`${indexer.httpUrl}/changes`));
+    await Promise.all(listeners.map(({ begun: whenStarted }) => whenStarted));
+    expect(await indexer.metric('indexer_changes_clients')).toBeGreaterThanOrEqual(listeners.length);
+    const readPageCount = () => indexer.metric('indexer_changes_pages_total');
+    const [readsBefore, events] = [await readPageCount(), (await storedEvents()).length];
     world.grow(10);
     await indexer.reaches(world.sandbox.ledger.ledgerEnd());
-    const added = (await stored()).slice(events);
-    await Promise.all(many.map((one) => heard(one, added.length)));
-    for (const one of many) {
-      expect(one.ids).toEqual(added);
-      one.close();
+    const added = (await storedEvents()).slice(events);
+    await Promise.all(listeners.map((listener) => waitForReceived(listener, added.length)));
+    for (const listener of listeners) {
+      expect(listener.ids).toEqual(added);
+      listener.close();
     }
-    expect((await read()) - before).toBeLessThan(60);
+    expect((await readPageCount()) - readsBefore).toBeLessThan(60);
   });
 });
 
@@ -258,14 +270,14 @@ describe('GET /changes', () => {
     await waitFor('the end of all clients', async () =>
       (await indexer.metric('indexer_changes_clients')) === 0 ? true : undefined,
     );
-    const all = Array.from({ length: mostStreams }, () => listen(`${indexer.httpUrl}/changes`));
-    await Promise.all(all.map(({ begun }) => begun));
+    const listeners = Array.from({ length: maxStreams }, () => listen(`${indexer.httpUrl}/changes`));
+    await Promise.all(listeners.map(({ begun: whenStarted }) => whenStarted));
     const response = await sendRequest('/changes');
     expect(response.status).toBe(503);
     expect(response.body).toContain('INDEXER_CHANGES_MAX_CLIENTS');
-    all[0]?.close();
+    listeners[0]?.close();
     await waitFor('a place', async () => ((await sendRequest('/changes')).status === 200 ? true : undefined));
-    for (const one of all) one.close();
+    for (const listener of listeners) listener.close();
   });
 
   it('frees all slots when a connection with a hundred requests closes', async () => {
@@ -283,43 +295,43 @@ describe('GET /changes', () => {
   });
 
   it('does not execute SQL in its parameters', async () => {
-    const before = await stored();
-    const odd = listen(
+    const storedBefore = await storedEvents();
+    const otherTemplateListener = listen(
       `${indexer.httpUrl}/changes?after=0&template=${encodeURIComponent("p:M:'; drop table ledger.updates; --")}`,
     );
     world.grow(1);
     await indexer.reaches(world.sandbox.ledger.ledgerEnd());
-    expect(odd.ids).toEqual([]);
-    expect((await stored()).length).toBeGreaterThan(before.length);
-    odd.close();
+    expect(otherTemplateListener.ids).toEqual([]);
+    expect((await storedEvents()).length).toBeGreaterThan(storedBefore.length);
+    otherTemplateListener.close();
   });
 
   it('ends the stream with a notice after a reset of history', async () => {
-    const there = listen(`${indexer.httpUrl}/changes`);
-    await there.begun;
-    const back = async (by: number) =>
-      query(world.database.url, `update ledger.stream set checkpoint = checkpoint - ${String(by)}`);
-    await back(5);
-    await waitFor('its end', () => (there.ends.length > 0 ? true : undefined));
-    await back(-5);
-    expect(there.ends[0]).toContain('reset');
-    there.close();
+    const liveListener = listen(`${indexer.httpUrl}/changes`);
+    await liveListener.begun;
+    const moveBack = async (distance: number) =>
+      query(world.database.url, `update ledger.stream set checkpoint = checkpoint - ${String(distance)}`);
+    await moveBack(5);
+    await waitFor('its end', () => (liveListener.ends.length > 0 ? true : undefined));
+    await moveBack(-5);
+    expect(liveListener.ends[0]).toContain('reset');
+    liveListener.close();
   });
 
   it('returns 410 with the first available offset for a pruned position', async () => {
     const [row] = await query(world.database.url, 'select checkpoint::int from ledger.stream');
     const checkpoint = Number(row?.['checkpoint']);
-    const there = listen(`${indexer.httpUrl}/changes?after=${String(checkpoint)}`);
-    await there.begun;
-    const kept = Math.floor(checkpoint / 2);
-    await query(world.database.url, `update ledger.stream set pruned_to_offset = ${String(kept)}`);
+    const lateListener = listen(`${indexer.httpUrl}/changes?after=${String(checkpoint)}`);
+    await lateListener.begun;
+    const prunedOffset = Math.floor(checkpoint / 2);
+    await query(world.database.url, `update ledger.stream set pruned_to_offset = ${String(prunedOffset)}`);
     const response = await sendRequest('/changes?after=3');
     expect(response.status).toBe(410);
-    expect(JSON.parse(response.body)).toMatchObject({ available_after: kept });
+    expect(JSON.parse(response.body)).toMatchObject({ available_after: prunedOffset });
     await query(world.database.url, `update ledger.stream set pruned_to_offset = ${String(checkpoint + 1)}`);
-    await waitFor('its end', () => (there.ends.length > 0 ? true : undefined));
-    expect(there.ends[0]).toContain('pruned');
+    await waitFor('its end', () => (lateListener.ends.length > 0 ? true : undefined));
+    expect(lateListener.ends[0]).toContain('pruned');
     await query(world.database.url, 'update ledger.stream set pruned_to_offset = null');
-    there.close();
+    lateListener.close();
   });
 });

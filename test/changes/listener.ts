@@ -1,7 +1,7 @@
 /** Client of `/changes`, built on a third-party EventSource client. */
 import { EventSource } from 'eventsource';
 
-export interface Heard {
+export interface ReceivedEvents {
   /** Ids in order of arrival. */
   readonly ids: readonly string[];
   readonly data: readonly Readonly<Record<string, unknown>>[];
@@ -16,24 +16,24 @@ export interface Heard {
 /** Listens, and reconnects automatically after a disconnect. */
 export function listen(
   url: string,
-  more: { readonly lastEventId?: string; readonly headers?: Readonly<Record<string, string>> } = {},
-): Heard {
+  options: { readonly lastEventId?: string; readonly headers?: Readonly<Record<string, string>> } = {},
+): ReceivedEvents {
   const ids: string[] = [];
   const data: Readonly<Record<string, unknown>>[] = [];
-  const ends: string[] = [];
-  let refused: number | undefined;
+  const endReasons: string[] = [];
+  let refusedStatus: number | undefined;
   const source = new EventSource(url, {
     fetch: (input, init) =>
       fetch(input, {
         ...init,
         headers: {
           ...init.headers,
-          ...more.headers,
-          ...(more.lastEventId === undefined || ids.length > 0 ? {} : { 'Last-Event-ID': more.lastEventId }),
+          ...options.headers,
+          ...(options.lastEventId === undefined || ids.length > 0 ? {} : { 'Last-Event-ID': options.lastEventId }),
         },
       }),
   });
-  const begun = new Promise<void>((resolve) => {
+  const whenStarted = new Promise<void>((resolve) => {
     source.addEventListener('open', () => resolve());
   });
   source.addEventListener('change', (event) => {
@@ -42,20 +42,20 @@ export function listen(
   });
   for (const name of ['end', 'stopping']) {
     source.addEventListener(name, (event) => {
-      if ('data' in event) ends.push(String(event.data));
+      if ('data' in event) endReasons.push(String(event.data));
     });
   }
   source.addEventListener('error', (event) => {
-    refused = event.code ?? refused;
+    refusedStatus = event.code ?? refusedStatus;
   });
   return {
     ids,
     data,
-    ends,
+    ends: endReasons,
     get refused() {
-      return refused;
+      return refusedStatus;
     },
-    begun,
+    begun: whenStarted,
     close: () => source.close(),
   };
 }

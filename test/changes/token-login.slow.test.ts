@@ -6,18 +6,18 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loginPasswordOf } from '../../src/reader-token.ts';
 import { query } from '../support/database.ts';
 import { needs } from '../support/skips/needs.ts';
-import { noLimits } from '../support/skips/server-version.ts';
-import { elsewhere, TokenWorld, type Reader } from './token-world.ts';
+import { limitsSkipReason } from '../support/skips/server-version.ts';
+import { forwardedHeaders, TokenWorld, type Reader } from './token-world.ts';
 
-describe('a token whose login changed its password', needs(noLimits), () => {
+describe('a token whose login changed its password', needs(limitsSkipReason), () => {
   let world: TokenWorld;
-  let [reader, other]: Reader[] = [];
+  let [reader, otherReader]: Reader[] = [];
   let login: string;
   beforeAll(async () => {
     world = await TokenWorld.open();
     const [party = ''] = await world.parties(1);
     reader = await world.reader(party);
-    other = await world.readerOf(reader.role, party);
+    otherReader = await world.readerOf(reader.role, party);
     const rows = await world.sql(`select login_name as login from ledger.reader_tokens where id = '${reader.id}'`);
     login = String(rows[0]?.['login']);
     const url = new URL(world.history.database.url);
@@ -45,7 +45,7 @@ describe('a token whose login changed its password', needs(noLimits), () => {
   });
 
   it('is logged once, without its text', async () => {
-    for (let nth = 0; nth < 2; nth += 1) expect((await runQuery(reader?.token)).status).toBe(403);
+    for (let index = 0; index < 2; index += 1) expect((await runQuery(reader?.token)).status).toBe(403);
     const lines = world.indexer.log.filter((line) => line.includes('login of a token refused'));
     expect(lines.length).toBe(1);
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: 'warn', err: { code: 'READER_TOKEN_LOGIN_REFUSED' } });
@@ -54,20 +54,23 @@ describe('a token whose login changed its password', needs(noLimits), () => {
   });
 
   it('is accepted by /changes, and another token of its role by /query', async () => {
-    const answer = await world.request('/changes', { ...elsewhere, authorization: `Bearer ${String(reader?.token)}` });
-    expect(answer.status).toBe(200);
-    expect((await runQuery(other?.token)).status).toBe(200);
+    const response = await world.request('/changes', {
+      ...forwardedHeaders,
+      authorization: `Bearer ${String(reader?.token)}`,
+    });
+    expect(response.status).toBe(200);
+    expect((await runQuery(otherReader?.token)).status).toBe(200);
   });
 
   it('has a different remedy from a token whose login has NOLOGIN', async () => {
     const rows = await world.sql(
-      `select login_name as login from ledger.reader_tokens where id = '${String(other?.id)}'`,
+      `select login_name as login from ledger.reader_tokens where id = '${String(otherReader?.id)}'`,
     );
-    const its = String(rows[0]?.['login']);
-    await world.sql(`alter role "${its}" nologin`);
-    const { status, body } = await runQuery(other?.token);
+    const loginName = String(rows[0]?.['login']);
+    await world.sql(`alter role "${loginName}" nologin`);
+    const { status, body } = await runQuery(otherReader?.token);
     expect([status, body['code']]).toEqual([403, 'READER_TOKEN_LOGIN_REFUSED']);
-    expect(body['remedy']).toContain(`alter role "${its}" login`);
+    expect(body['remedy']).toContain(`alter role "${loginName}" login`);
   });
 
   it('is replaced by a working token with the commands of the remedy', async () => {

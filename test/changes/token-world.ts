@@ -27,7 +27,7 @@ export interface Answer {
 }
 
 /** Header that a proxy adds, so that the request does not count as local. */
-export const elsewhere = { 'x-forwarded-for': '10.0.0.1' };
+export const forwardedHeaders = { 'x-forwarded-for': '10.0.0.1' };
 export const appOrigin = 'https://app.example';
 
 export class TokenWorld {
@@ -106,30 +106,30 @@ export class TokenWorld {
   /** Creates a token with the command, as users do. */
   async token(...argv: readonly string[]): Promise<{ readonly lines: readonly string[]; readonly noted: string }> {
     const lines: string[] = [];
-    let noted = '';
+    let stderrText = '';
     const stderr = new Writable({
-      write: (chunk: Buffer, _encoding, done) => {
-        noted += chunk.toString('utf8');
-        done();
+      write: (chunk: Buffer, _encoding, callback) => {
+        stderrText += chunk.toString('utf8');
+        callback();
       },
     });
     const env = { DATABASE_URL: this.history.database.url };
     await runCommand(readerTokenCommand, argv, env, { print: (line) => lines.push(line), stderr });
-    return { lines, noted };
+    return { lines, noted: stderrText };
   }
 
   /** Adds a webhook that reads as the role. */
   async webhook(role: string): Promise<void> {
-    const words = ['add', 'refused', '--url', 'https://receiver.example/hook', '--role', role];
-    await runCommand(webhookCommand, words, { DATABASE_URL: this.history.database.url });
+    const args = ['add', 'refused', '--url', 'https://receiver.example/hook', '--role', role];
+    await runCommand(webhookCommand, args, { DATABASE_URL: this.history.database.url });
   }
 
-  async reader(party: string, ...more: readonly string[]): Promise<Reader> {
-    return this.readerOf(await this.role(party), party, ...more);
+  async reader(party: string, ...extraArgs: readonly string[]): Promise<Reader> {
+    return this.readerOf(await this.role(party), party, ...extraArgs);
   }
 
-  async readerOf(role: string, party: string, ...more: readonly string[]): Promise<Reader> {
-    const { lines, noted } = await this.token('create', '--role', role, ...more);
+  async readerOf(role: string, party: string, ...extraArgs: readonly string[]): Promise<Reader> {
+    const { lines, noted } = await this.token('create', '--role', role, ...extraArgs);
     const [, id = ''] = /^token (\w+)/.exec(noted) ?? [];
     return { role, party, token: lines.join('\n'), id };
   }
@@ -148,28 +148,28 @@ export class TokenWorld {
   request(
     path: string,
     headers: Readonly<Record<string, string>>,
-    { method = 'GET', body, of = this.indexer }: { method?: string; body?: unknown; of?: IndexerRun } = {},
+    { method = 'GET', body, of: indexerRun = this.indexer }: { method?: string; body?: unknown; of?: IndexerRun } = {},
   ): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      const sent = ask(`${of.httpUrl}${path}`, { method, headers }, (response) => {
+      const clientRequest = ask(`${indexerRun.httpUrl}${path}`, { method, headers }, (response) => {
         let text = '';
-        response.setEncoding('utf8').on('data', (piece: string) => {
-          text += piece;
-          if (path.startsWith('/changes') && response.statusCode === 200) sent.destroy();
+        response.setEncoding('utf8').on('data', (chunk: string) => {
+          text += chunk;
+          if (path.startsWith('/changes') && response.statusCode === 200) clientRequest.destroy();
         });
         response.once('close', () =>
           resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text }),
         );
         response.once('error', () => undefined);
       });
-      sent.once('error', (error) => (sent.destroyed ? undefined : reject(error)));
-      sent.end(body === undefined ? undefined : JSON.stringify(body));
+      clientRequest.once('error', (error) => (clientRequest.destroyed ? undefined : reject(error)));
+      clientRequest.end(body === undefined ? undefined : JSON.stringify(body));
     });
   }
 
   /** Sends a statement to the query page through a proxy. */
   question(token: string, statement: string): Promise<Answer> {
-    const headers = { ...elsewhere, 'content-type': 'application/json', authorization: `Bearer ${token}` };
+    const headers = { ...forwardedHeaders, 'content-type': 'application/json', authorization: `Bearer ${token}` };
     return this.request('/query', headers, { method: 'POST', body: { statement } });
   }
 }

@@ -7,68 +7,76 @@ import { loginPasswordOf } from '../../src/reader-token.ts';
 import { grantReader } from '../../src/store/roles/reader-role.ts';
 import { createTestDatabase, query } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { listen, type Heard } from './listener.ts';
-import { appOrigin, elsewhere, TokenWorld, type Reader } from './token-world.ts';
+import { listen, type ReceivedEvents } from './listener.ts';
+import { appOrigin, forwardedHeaders, TokenWorld, type Reader } from './token-world.ts';
 import { needs } from '../support/skips/needs.ts';
-import { noLimits } from '../support/skips/server-version.ts';
+import { limitsSkipReason } from '../support/skips/server-version.ts';
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 const wrongToken = `lir_${'A'.repeat(43)}`;
 
-describe('a reader token', needs(noLimits), () => {
+describe('a reader token', needs(limitsSkipReason), () => {
   let world: TokenWorld;
-  let one: Reader;
-  let other: Reader;
-  const opened: Heard[] = [];
+  let firstReader: Reader;
+  let otherReader: Reader;
+  const openListeners: ReceivedEvents[] = [];
 
   beforeAll(async () => {
     world = await TokenWorld.open();
     const [first = '', second = ''] = await world.parties(2);
-    [one, other] = [await world.reader(first, '--name', 'dashboard'), await world.reader(second, '--expires', '90d')];
+    [firstReader, otherReader] = [
+      await world.reader(first, '--name', 'dashboard'),
+      await world.reader(second, '--expires', '90d'),
+    ];
   });
   afterAll(async () => {
-    for (const stream of opened) stream.close();
+    for (const stream of openListeners) stream.close();
     await world.close();
   });
 
-  function hear(token: string, query = '', of = world.indexer): Heard {
-    const stream = listen(`${of.httpUrl}/changes${query}`, { headers: { ...elsewhere, ...bearer(token) } });
-    opened.push(stream);
+  function listenWithToken(token: string, query = '', indexerRun = world.indexer): ReceivedEvents {
+    const stream = listen(`${indexerRun.httpUrl}/changes${query}`, {
+      headers: { ...forwardedHeaders, ...bearer(token) },
+    });
+    openListeners.push(stream);
     return stream;
   }
 
-  const heard = (what: Heard, count: number) =>
-    waitFor(`${String(count)} changes`, () => (what.ids.length >= count ? true : undefined));
+  const waitForReceived = (listener: ReceivedEvents, count: number) =>
+    waitFor(`${String(count)} changes`, () => (listener.ids.length >= count ? true : undefined));
 
-  async function ends(stream: Heard, reason: string): Promise<void> {
+  async function waitForEnd(stream: ReceivedEvents, reason: string): Promise<void> {
     await waitFor(`the end: ${reason}`, () => (stream.ends.length > 0 ? true : undefined));
     expect(JSON.parse(stream.ends[0] ?? '')).toMatchObject({ reason });
     stream.close();
   }
 
   it('is the only output of reader-token create, and is stored as a hash', async () => {
-    const { lines, noted } = await world.token('create', '--role', one.role);
+    const { lines, noted } = await world.token('create', '--role', firstReader.role);
     expect(lines).toEqual([expect.stringMatching(/^lir_[\w-]{43}$/)]);
     expect(noted).not.toContain(lines[0]);
     const rows = JSON.stringify(await world.sql('select *, encode(hash, $$escape$$) from ledger.reader_tokens'));
-    for (const token of [one.token, other.token]) expect(rows).not.toContain(token.slice(4));
-    const { lines: listed } = await world.token('list');
-    expect(listed.find((line) => line.startsWith(one.id))).toMatch(/ good .*dashboard$/);
-    expect(listed.join('\n')).not.toContain('lir_');
+    for (const token of [firstReader.token, otherReader.token]) expect(rows).not.toContain(token.slice(4));
+    const { lines: listedTokens } = await world.token('list');
+    expect(listedTokens.find((line) => line.startsWith(firstReader.id))).toMatch(/ good .*dashboard$/);
+    expect(listedTokens.join('\n')).not.toContain('lir_');
     const { url } = world.history.database;
-    const everything = await world.roleOfAll();
-    for (const role of [one.role, everything]) {
-      const found = query(`${url}?options=-c%20role%3D${role}`, 'select count(*)::int as n from ledger.reader_tokens');
-      expect(await found).toEqual([{ n: 0 }]);
+    const unrestrictedRole = await world.roleOfAll();
+    for (const role of [firstReader.role, unrestrictedRole]) {
+      const roleQuery = query(
+        `${url}?options=-c%20role%3D${role}`,
+        'select count(*)::int as n from ledger.reader_tokens',
+      );
+      expect(await roleQuery).toEqual([{ n: 0 }]);
     }
   });
 
   it('is created only for roles that grant-reader created', async () => {
-    const [me] = await world.sql('select current_user as name');
-    for (const role of ['nobody_here', String(me?.['name'])]) {
+    const [sessionRow] = await world.sql('select current_user as name');
+    for (const role of ['nobody_here', String(sessionRow?.['name'])]) {
       await expect(world.token('create', '--role', role)).rejects.toMatchObject({ code: 'READER_TOKEN_REFUSED' });
     }
-    await expect(world.token('create', '--role', one.role, '--expires', '2001-01-01')).rejects.toThrow(/past/);
+    await expect(world.token('create', '--role', firstReader.role, '--expires', '2001-01-01')).rejects.toThrow(/past/);
     await expect(world.token('revoke', 'ffffffff')).rejects.toMatchObject({ code: 'READER_TOKEN_NOT_FOUND' });
   });
 
@@ -78,34 +86,40 @@ describe('a reader token', needs(noLimits), () => {
     ['delete rows', 'delete on ledger.live', 'may change live'],
     ['empty tables', 'truncate on ledger.updates', 'may change updates'],
     ['create objects', 'create on schema explore', 'create objects'],
-  ])('is rejected while its role may %s', async (_, right, named) => {
-    await world.sql(`grant ${right} to ${one.role}`);
+  ])('is rejected while its role may %s', async (_, right, rightPattern) => {
+    await world.sql(`grant ${right} to ${firstReader.role}`);
     try {
-      expect((await world.question(one.token, 'select 1')).status).toBe(401);
-      const made = world.token('create', '--role', one.role);
-      await expect(made).rejects.toMatchObject({ code: 'READER_TOKEN_REFUSED' });
-      await expect(made).rejects.toThrow(named);
-      await expect(world.webhook(one.role)).rejects.toMatchObject({ code: 'WEBHOOK_REFUSED' });
+      expect((await world.question(firstReader.token, 'select 1')).status).toBe(401);
+      const createOutput = world.token('create', '--role', firstReader.role);
+      await expect(createOutput).rejects.toMatchObject({ code: 'READER_TOKEN_REFUSED' });
+      await expect(createOutput).rejects.toThrow(rightPattern);
+      await expect(world.webhook(firstReader.role)).rejects.toMatchObject({ code: 'WEBHOOK_REFUSED' });
     } finally {
-      await world.sql(`revoke ${right} from ${one.role}`);
+      await world.sql(`revoke ${right} from ${firstReader.role}`);
     }
-    expect((await world.question(one.token, 'select 1')).status).toBe(200);
+    expect((await world.question(firstReader.token, 'select 1')).status).toBe(200);
   });
 
   it('is refused for a role that can log in, and its role cannot be granted a password', async () => {
     const login = await world.roleOfAll();
     await world.sql(`alter role ${login} login`);
-    const made = world.token('create', '--role', login);
-    await expect(made).rejects.toMatchObject({ code: 'READER_TOKEN_REFUSED' });
-    await expect(made).rejects.toThrow('logs in');
-    const grant = grantReader(world.owner, { role: one.role, parties: [one.party], password: 'secret' });
+    const createOutput = world.token('create', '--role', login);
+    await expect(createOutput).rejects.toMatchObject({ code: 'READER_TOKEN_REFUSED' });
+    await expect(createOutput).rejects.toThrow('logs in');
+    const grant = grantReader(world.owner, {
+      role: firstReader.role,
+      parties: [firstReader.party],
+      password: 'secret',
+    });
     await expect(grant).rejects.toMatchObject({ code: 'GRANT_READER_REFUSED' });
   });
 
   it('is refused for a role that is a member of another role', async () => {
-    const [token] = await world.sql(`select login_name as login from ledger.reader_tokens where id = '${one.id}'`);
+    const [token] = await world.sql(
+      `select login_name as login from ledger.reader_tokens where id = '${firstReader.id}'`,
+    );
     const role = await world.roleOfAll();
-    for (const group of ['pg_read_all_data', 'pg_monitor', other.role]) {
+    for (const group of ['pg_read_all_data', 'pg_monitor', otherReader.role]) {
       await world.sql(`grant ${group} to ${role}`);
       await expect(world.token('create', '--role', role), group).rejects.toMatchObject({
         code: 'READER_TOKEN_REFUSED',
@@ -119,110 +133,119 @@ describe('a reader token', needs(noLimits), () => {
   });
 
   it('is rejected while its role can read files of the server', async () => {
-    const queryStatus = async () => (await world.question(one.token, "select pg_read_file('PG_VERSION')")).status;
+    const queryStatus = async () =>
+      (await world.question(firstReader.token, "select pg_read_file('PG_VERSION')")).status;
     expect(await queryStatus()).toBe(400);
     await world.sql(
-      `grant pg_read_server_files to ${one.role}; grant execute on function pg_read_file(text) to ${one.role}`,
+      `grant pg_read_server_files to ${firstReader.role}; grant execute on function pg_read_file(text) to ${firstReader.role}`,
     );
     try {
       expect(await queryStatus()).toBe(401);
-      await expect(world.token('create', '--role', one.role)).rejects.toMatchObject({ code: 'READER_TOKEN_REFUSED' });
+      await expect(world.token('create', '--role', firstReader.role)).rejects.toMatchObject({
+        code: 'READER_TOKEN_REFUSED',
+      });
     } finally {
       await world.sql(
-        `revoke pg_read_server_files from ${one.role}; revoke execute on function pg_read_file(text) from ${one.role}`,
+        `revoke pg_read_server_files from ${firstReader.role}; revoke execute on function pg_read_file(text) from ${firstReader.role}`,
       );
     }
     expect(await queryStatus()).toBe(400);
   });
 
   it('returns only changes that are visible to its role at /changes', async () => {
-    const [all, ofOne, ofOther] = [
+    const [allVisible, firstVisible, otherVisible] = [
       await world.visible(null),
-      await world.visible(one.role),
-      await world.visible(other.role),
+      await world.visible(firstReader.role),
+      await world.visible(otherReader.role),
     ];
-    expect(ofOne.length).toBeGreaterThan(10);
-    expect(ofOther.length).toBeGreaterThan(10);
-    expect(ofOne).not.toEqual(ofOther);
-    expect(Math.max(ofOne.length, ofOther.length)).toBeLessThan(all.length);
+    expect(firstVisible.length).toBeGreaterThan(10);
+    expect(otherVisible.length).toBeGreaterThan(10);
+    expect(firstVisible).not.toEqual(otherVisible);
+    expect(Math.max(firstVisible.length, otherVisible.length)).toBeLessThan(allVisible.length);
     const local = listen(`${world.indexer.httpUrl}/changes?after=0`);
-    opened.push(local);
-    await heard(local, all.length);
+    openListeners.push(local);
+    await waitForReceived(local, allVisible.length);
     // The requests run one after the other, so that the second request finds the rows of the first one in the cache.
-    const [first, second] = [hear(one.token, '?after=0'), hear(other.token, '?after=0')];
-    await heard(first, ofOne.length);
-    await heard(second, ofOther.length);
+    const [first, second] = [
+      listenWithToken(firstReader.token, '?after=0'),
+      listenWithToken(otherReader.token, '?after=0'),
+    ];
+    await waitForReceived(first, firstVisible.length);
+    await waitForReceived(second, otherVisible.length);
     world.history.grow(15);
     await world.indexer.reaches(world.history.sandbox.ledger.ledgerEnd());
-    const after = await Promise.all([null, one.role, other.role].map((role) => world.visible(role)));
-    for (const [at, stream] of [local, first, second].entries()) {
-      await heard(stream, after[at]?.length ?? 0);
-      expect(stream.ids).toEqual(after[at]);
+    const readsAfter = await Promise.all([null, firstReader.role, otherReader.role].map((role) => world.visible(role)));
+    for (const [index, stream] of [local, first, second].entries()) {
+      await waitForReceived(stream, readsAfter[index]?.length ?? 0);
+      expect(stream.ids).toEqual(readsAfter[index]);
       stream.close();
     }
   });
 
   it('returns only rows that are visible to its role at /query', async () => {
-    const counted = async ({ token }: Reader, statement: string) => {
+    const countRows = async ({ token }: Reader, statement: string) => {
       const { status, body } = await world.question(token, statement);
       return { status, value: (JSON.parse(body) as { rows?: readonly string[][] }).rows?.[0]?.[0], body };
     };
-    for (const reader of [one, other]) {
-      const seen = String((await world.visible(reader.role)).length);
-      expect(await counted(reader, 'select count(*) from explore.events')).toMatchObject({ status: 200, value: seen });
+    for (const reader of [firstReader, otherReader]) {
+      const visibleCount = String((await world.visible(reader.role)).length);
+      expect(await countRows(reader, 'select count(*) from explore.events')).toMatchObject({
+        status: 200,
+        value: visibleCount,
+      });
       // These statements change session settings or read through a nested statement.
       for (const [name, value] of [
         ['role', 'none'],
-        ['role', (reader === one ? other : one).role],
+        ['role', (reader === firstReader ? otherReader : firstReader).role],
         ['session_authorization', 'default'],
         ['row_security', 'off'],
       ]) {
-        const { status, value: found } = await counted(
+        const { status, value: countValue } = await countRows(
           reader,
           `with lifted as materialized (select set_config('${name}', '${value}', true) as done)
            select (xpath('//n/text()', query_to_xml('select count(*) as n from explore.events', true, false, '')))[1]::text
              from lifted`,
         );
-        if (status === 200) expect(found).toBe(seen);
+        if (status === 200) expect(countValue).toBe(visibleCount);
         else expect(status).toBe(400);
       }
-      expect((await counted(reader, 'select count(*) from ledger.reader_tokens')).value ?? '0').toBe('0');
-      expect((await counted(reader, "select pg_read_file('PG_VERSION')")).status).toBe(400);
+      expect((await countRows(reader, 'select count(*) from ledger.reader_tokens')).value ?? '0').toBe('0');
+      expect((await countRows(reader, "select pg_read_file('PG_VERSION')")).status).toBe(400);
     }
-    const explained = await world.request(
+    const explainResponse = await world.request(
       '/query/explain',
-      { ...elsewhere, ...bearer(one.token), 'content-type': 'application/json' },
-      { method: 'POST', body: { id: (await world.visible(one.role))[0]?.split('-')[0] } },
+      { ...forwardedHeaders, ...bearer(firstReader.token), 'content-type': 'application/json' },
+      { method: 'POST', body: { id: (await world.visible(firstReader.role))[0]?.split('-')[0] } },
     );
-    expect([explained.status, explained.body]).toEqual([200, expect.stringContaining('offset')]);
+    expect([explainResponse.status, explainResponse.body]).toEqual([200, expect.stringContaining('offset')]);
   });
 
   it('returns no plan at /query if its role is limited to parties', async () => {
     const plan = 'explain (analyze, costs off) select 1 from ledger.updates where "offset" = 1 and command_id < $$z$$';
     for (const statement of [plan, `/* a */ -- b\n ${plan.toUpperCase()}`, 'EXPLAIN select 1;']) {
-      const { status, body } = await world.question(one.token, statement);
+      const { status, body } = await world.question(firstReader.token, statement);
       expect([status, body]).toEqual([400, expect.stringContaining('explain reveals values of rows')]);
     }
     // A read-only function cannot run the plan either.
-    const within = await world.question(one.token, `select query_to_xml('${plan}', true, false, '')`);
-    expect(within.status).toBe(400);
-    const everything = await world.readerOf(await world.roleOfAll(), one.party);
-    expect((await world.question(everything.token, plan)).status).toBe(200);
+    const readAsLogin = await world.question(firstReader.token, `select query_to_xml('${plan}', true, false, '')`);
+    expect(readAsLogin.status).toBe(400);
+    const unrestrictedReader = await world.readerOf(await world.roleOfAll(), firstReader.party);
+    expect((await world.question(unrestrictedReader.token, plan)).status).toBe(200);
   });
 
   it.each([
     ['unknown', () => bearer(wrongToken), /unknown token/],
-    ['truncated', () => bearer(one.token.slice(0, -1)), /unknown token/],
+    ['truncated', () => bearer(firstReader.token.slice(0, -1)), /unknown token/],
     [
       'of another kind',
-      () => ({ authorization: `Basic ${Buffer.from(`x:${one.token}`).toString('base64')}` }),
+      () => ({ authorization: `Basic ${Buffer.from(`x:${firstReader.token}`).toString('base64')}` }),
       /known/,
     ],
-  ])('is rejected if it is %s, also in local requests', async (_, headers, why) => {
-    for (const from of [elsewhere, {}]) {
+  ])('is rejected if it is %s, also in local requests', async (_, headers, expectedReason) => {
+    for (const from of [forwardedHeaders, {}]) {
       const response = await world.request('/changes', { ...from, ...headers() });
       expect([response.status, response.headers['www-authenticate']]).toEqual([401, 'Bearer realm="ledger-indexer"']);
-      expect(response.body).toMatch(why);
+      expect(response.body).toMatch(expectedReason);
       const json = { 'content-type': 'application/json', origin: world.indexer.httpUrl };
       const queryResponse = await world.request(
         '/query',
@@ -234,64 +257,68 @@ describe('a reader token', needs(noLimits), () => {
   });
 
   it('runs at most three statements at a time and does not block other tokens', async () => {
-    const slow = Array.from({ length: 3 }, () => world.question(one.token, 'select pg_sleep(5)'));
+    const slowQueries = Array.from({ length: 3 }, () => world.question(firstReader.token, 'select pg_sleep(5)'));
     await waitFor('three questions', async () => {
       const text = `select pid from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()`;
       return (await world.sql(text)).length === 3 ? true : undefined;
     });
-    expect((await world.question(one.token, 'select 1')).status).toBe(503);
-    expect((await world.question(other.token, 'select 1')).status).toBe(200);
-    expect((await Promise.all(slow)).map(({ status }) => status)).toEqual([200, 200, 200]);
-    expect((await world.question(one.token, 'select 1')).status).toBe(200);
+    expect((await world.question(firstReader.token, 'select 1')).status).toBe(503);
+    expect((await world.question(otherReader.token, 'select 1')).status).toBe(200);
+    expect((await Promise.all(slowQueries)).map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect((await world.question(firstReader.token, 'select 1')).status).toBe(200);
   });
 
   it('cannot be replaced by its stored hash', async () => {
     // The table contains only the hash, which is not accepted as a token.
     const [row] = await world.sql(
-      `select encode(hash, 'hex') as hash from ledger.reader_tokens where id = '${one.id}'`,
+      `select encode(hash, 'hex') as hash from ledger.reader_tokens where id = '${firstReader.id}'`,
     );
-    const response = await world.request('/changes', { ...elsewhere, ...bearer(String(row?.['hash'])) });
+    const response = await world.request('/changes', { ...forwardedHeaders, ...bearer(String(row?.['hash'])) });
     expect(response.status).toBe(401);
-    expect(row?.['hash']).not.toBe(Buffer.from(one.token).toString('hex'));
+    expect(row?.['hash']).not.toBe(Buffer.from(firstReader.token).toString('hex'));
   });
 
   it('must have a role for all parties if another machine requests /status or /update', async () => {
-    const everything = await world.readerOf(await world.roleOfAll(), one.party);
-    const [newest] = await world.sql('select max("offset") as at from ledger.updates');
-    for (const path of ['/status', `/update?offset=${String(newest?.['at'])}`]) {
+    const unrestrictedReader = await world.readerOf(await world.roleOfAll(), firstReader.party);
+    const [newestRow] = await world.sql('select max("offset") as at from ledger.updates');
+    for (const path of ['/status', `/update?offset=${String(newestRow?.['at'])}`]) {
       const status = async (headers: Readonly<Record<string, string>>) => (await world.request(path, headers)).status;
       expect(await status({}), path).toBe(200);
-      for (const from of [elsewhere, { host: '10.0.0.5' }]) {
+      for (const from of [forwardedHeaders, { host: '10.0.0.5' }]) {
         expect(await status(from), path).toBe(401);
         expect(await status({ ...from, ...bearer(wrongToken) }), path).toBe(401);
-        expect(await status({ ...from, ...bearer(one.token) }), path).toBe(403);
-        expect(await status({ ...from, ...bearer(everything.token) }), path).toBe(200);
+        expect(await status({ ...from, ...bearer(firstReader.token) }), path).toBe(403);
+        expect(await status({ ...from, ...bearer(unrestrictedReader.token) }), path).toBe(200);
       }
     }
-    expect((await world.request('/events', elsewhere)).status).toBe(401);
+    expect((await world.request('/events', forwardedHeaders)).status).toBe(401);
     // Liveness probes and Prometheus have no token.
-    for (const path of ['/livez', '/metrics']) expect((await world.request(path, elsewhere)).status).toBe(200);
+    for (const path of ['/livez', '/metrics']) expect((await world.request(path, forwardedHeaders)).status).toBe(200);
   });
 
   it('is required in requests from other machines', async () => {
-    expect((await world.request('/changes', elsewhere)).status).toBe(403);
+    expect((await world.request('/changes', forwardedHeaders)).status).toBe(403);
     expect((await world.request('/changes', { host: 'evil.example' })).status).toBe(421);
-    expect((await world.request('/changes', { host: 'evil.example', ...bearer(one.token) })).status).toBe(421);
-    const json = { ...elsewhere, 'content-type': 'application/json' };
+    expect((await world.request('/changes', { host: 'evil.example', ...bearer(firstReader.token) })).status).toBe(421);
+    const json = { ...forwardedHeaders, 'content-type': 'application/json' };
     expect((await world.request('/query', json, { method: 'POST', body: { statement: 'select 1' } })).status).toBe(403);
     // The page itself contains no data.
-    expect((await world.request('/query', elsewhere)).status).toBe(200);
+    expect((await world.request('/query', forwardedHeaders)).status).toBe(200);
   });
 
   it('ends its streams when it is revoked, also on the standby', async () => {
-    const reader = await world.readerOf(one.role, one.party);
-    const [mine, standbyStream, stays] = [hear(reader.token), hear(reader.token, '', world.standby), hear(one.token)];
-    await Promise.all([mine.begun, standbyStream.begun, stays.begun]);
+    const reader = await world.readerOf(firstReader.role, firstReader.party);
+    const [readerStream, standbyStream, remainingStream] = [
+      listenWithToken(reader.token),
+      listenWithToken(reader.token, '', world.standby),
+      listenWithToken(firstReader.token),
+    ];
+    await Promise.all([readerStream.begun, standbyStream.begun, remainingStream.begun]);
     const [login] = await world.sql(`select login_name from ledger.reader_tokens where id = '${reader.id}'`);
     await world.token('revoke', reader.id);
-    await Promise.all([mine, standbyStream].map((stream) => ends(stream, 'revoked')));
-    expect(stays.ends).toEqual([]);
-    stays.close();
+    await Promise.all([readerStream, standbyStream].map((stream) => waitForEnd(stream, 'revoked')));
+    expect(remainingStream.ends).toEqual([]);
+    remainingStream.close();
     expect((await world.request('/changes', bearer(reader.token))).body).toMatch(/revoked/);
     expect((await world.question(reader.token, 'select 1')).status).toBe(401);
     expect(await world.sql(`select from pg_roles where rolname = '${String(login?.['login_name'])}'`)).toEqual([]);
@@ -299,50 +326,56 @@ describe('a reader token', needs(noLimits), () => {
   });
 
   it('loses the objects of its login when it is revoked', async () => {
-    const [plain, far] = [await world.readerOf(one.role, one.party), await world.readerOf(one.role, one.party)];
-    const other = await createTestDatabase();
+    const [plainReader, farReader] = [
+      await world.readerOf(firstReader.role, firstReader.party),
+      await world.readerOf(firstReader.role, firstReader.party),
+    ];
+    const otherDatabase = await createTestDatabase();
     try {
       for (const [reader, url] of [
-        [plain, world.history.database.url],
-        [far, other.url],
+        [plainReader, world.history.database.url],
+        [farReader, otherDatabase.url],
       ] as const) {
-        const [found] = await world.sql(
+        const [loginRow] = await world.sql(
           `select login_name as login from ledger.reader_tokens where id = '${reader.id}'`,
         );
-        const own = new URL(url);
-        [own.username, own.password] = [String(found?.['login']), loginPasswordOf(reader.token)];
+        const roleUrl = new URL(url);
+        [roleUrl.username, roleUrl.password] = [String(loginRow?.['login']), loginPasswordOf(reader.token)];
         // Grants the function in the same way as a manual grant would.
-        await query(url, `grant execute on function lo_from_bytea(oid, bytea) to ${String(found?.['login'])}`);
-        const making = `begin read write; select lo_from_bytea(0, 'x');
+        await query(url, `grant execute on function lo_from_bytea(oid, bytea) to ${String(loginRow?.['login'])}`);
+        const largeObjectSql = `begin read write; select lo_from_bytea(0, 'x');
                         alter default privileges grant select on tables to public; commit`;
-        await query(own.href, making);
+        await query(roleUrl.href, largeObjectSql);
       }
-      await world.token('revoke', plain.id);
+      await world.token('revoke', plainReader.id);
       expect(await world.sql('select from pg_largeobject_metadata')).toEqual([]);
-      await expect(world.token('revoke', far.id)).rejects.toMatchObject({
+      await expect(world.token('revoke', farReader.id)).rejects.toMatchObject({
         code: 'READER_TOKEN_LOGIN_KEPT',
         remedy: expect.stringContaining('drop owned by') as unknown,
       });
-      expect((await world.question(far.token, 'select 1')).status).toBe(401);
+      expect((await world.question(farReader.token, 'select 1')).status).toBe(401);
     } finally {
-      await other.drop();
+      await otherDatabase.drop();
     }
     // After the other database was dropped, no object remains.
-    await world.token('revoke', far.id);
+    await world.token('revoke', farReader.id);
   });
 
   it('is rejected after it expires, and after its role is dropped', async () => {
-    const party = other.party;
-    const [short, dropped] = [await world.readerOf(other.role, party, '--expires', '1m'), await world.reader(party)];
-    const [shortStream, droppedStream] = [hear(short.token), hear(dropped.token)];
+    const party = otherReader.party;
+    const [shortReader, droppedReader] = [
+      await world.readerOf(otherReader.role, party, '--expires', '1m'),
+      await world.reader(party),
+    ];
+    const [shortStream, droppedStream] = [listenWithToken(shortReader.token), listenWithToken(droppedReader.token)];
     await Promise.all([shortStream.begun, droppedStream.begun]);
-    await world.sql(`update ledger.reader_tokens set expires_at = now() where id = '${short.id}'`);
-    await world.dropRole(dropped.role);
-    await Promise.all([ends(shortStream, 'expired'), ends(droppedStream, 'revoked')]);
-    expect((await world.request('/changes', bearer(short.token))).body).toMatch(/expired/);
-    await world.grantAll(dropped.role);
-    expect((await world.request('/changes', bearer(dropped.token))).body).toMatch(/its role was dropped/);
-    expect((await world.question(dropped.token, 'select 1')).status).toBe(401);
+    await world.sql(`update ledger.reader_tokens set expires_at = now() where id = '${shortReader.id}'`);
+    await world.dropRole(droppedReader.role);
+    await Promise.all([waitForEnd(shortStream, 'expired'), waitForEnd(droppedStream, 'revoked')]);
+    expect((await world.request('/changes', bearer(shortReader.token))).body).toMatch(/expired/);
+    await world.grantAll(droppedReader.role);
+    expect((await world.request('/changes', bearer(droppedReader.token))).body).toMatch(/its role was dropped/);
+    expect((await world.question(droppedReader.token, 'select 1')).status).toBe(401);
   });
 
   it('does not appear in the log', () => {
@@ -363,12 +396,19 @@ describe('a reader token', needs(noLimits), () => {
         vary: 'Origin',
       });
       expect(response.headers['access-control-allow-credentials']).toBeUndefined();
-      const stream = await world.request('/changes', { ...elsewhere, ...bearer(one.token), origin: appOrigin });
+      const stream = await world.request('/changes', {
+        ...forwardedHeaders,
+        ...bearer(firstReader.token),
+        origin: appOrigin,
+      });
       expect([stream.status, stream.headers['access-control-allow-origin']]).toEqual([200, appOrigin]);
-      const refused = await world.request('/changes', { ...bearer(wrongToken), origin: appOrigin });
-      expect([refused.status, refused.headers['access-control-allow-origin']]).toEqual([401, appOrigin]);
-      const wait = await world.request('/wait?offset=0', { origin: appOrigin });
-      expect([wait.status, wait.headers['access-control-allow-origin']]).toEqual([200, appOrigin]);
+      const refusedResponse = await world.request('/changes', { ...bearer(wrongToken), origin: appOrigin });
+      expect([refusedResponse.status, refusedResponse.headers['access-control-allow-origin']]).toEqual([
+        401,
+        appOrigin,
+      ]);
+      const waitResponse = await world.request('/wait?offset=0', { origin: appOrigin });
+      expect([waitResponse.status, waitResponse.headers['access-control-allow-origin']]).toEqual([200, appOrigin]);
     });
 
     it('is rejected from an unknown origin, and at endpoints without CORS', async () => {
@@ -387,7 +427,7 @@ describe('a reader token', needs(noLimits), () => {
       // A page of another origin also gets no response to local requests without a token.
       expect((await world.request('/changes', { origin })).status).toBe(403);
       expect((await world.request('/changes', { origin: appOrigin })).status).toBe(200);
-      expect((await world.request('/changes', { origin: appOrigin, ...elsewhere })).status).toBe(403);
+      expect((await world.request('/changes', { origin: appOrigin, ...forwardedHeaders })).status).toBe(403);
     });
   });
 });

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { crashPoints } from './tiers/crash-points.ts';
 import { openChaosServer, type ChaosServer } from './databases.ts';
 import { Report } from './report.ts';
-import { seeded } from './tiers/seeded.ts';
+import { seededTier } from './tiers/seeded.ts';
 import type { TierContext } from './tiers/tier.ts';
 
 const databaseUrl = process.env['TEST_DATABASE_URL'];
@@ -20,8 +20,8 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-function contextOf(report: Report, some: Partial<TierContext>): TierContext {
-  const say = (): void => undefined;
+function contextOf(report: Report, overrides: Partial<TierContext>): TierContext {
+  const logLine = (): void => undefined;
   return {
     server,
     report,
@@ -32,8 +32,8 @@ function contextOf(report: Report, some: Partial<TierContext>): TierContext {
     stepTimeoutMs: 60_000,
     point: undefined,
     fastOnly: false,
-    say,
-    ...some,
+    say: logLine,
+    ...overrides,
   };
 }
 
@@ -47,7 +47,7 @@ it('the indexer stores the same rows when killed before every 40th message of bo
 
 it('the indexer stores the same rows despite more than 40 kinds of faults', async () => {
   const report = new Report();
-  await seeded.run(contextOf(report, { seeds: 18 }));
+  await seededTier.run(contextOf(report, { seeds: 18 }));
   expect(report.failures).toEqual([]);
   expect(report.faults).toBeGreaterThan(60);
   expect([...report.hits.values()].filter((count) => count > 0).length).toBeGreaterThan(40);

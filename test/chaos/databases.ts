@@ -45,42 +45,42 @@ export interface ChaosDatabase {
 
 /** @param url of a server on which databases may be created; if absent, an embedded server is started */
 export async function openChaosServer(url?: string): Promise<ChaosServer> {
-  const started = url === undefined ? await startEmbedded() : undefined;
-  const address = started?.url ?? url ?? '';
+  const embeddedServer = url === undefined ? await startEmbedded() : undefined;
+  const address = embeddedServer?.url ?? url ?? '';
   const admin = await clientOf(address);
-  if (started !== undefined) await makeLoginCheap(admin, address);
+  if (embeddedServer !== undefined) await reduceLoginCost(admin, address);
   const template = await createDatabase(admin, address, 'template0');
   await migrateDatabase(template.url);
-  let making: Promise<Made> = Promise.resolve(template);
-  const spare: ChaosDatabase[] = [];
-  const all: ChaosDatabase[] = [];
+  let whenCreated: Promise<CreatedDatabase> = Promise.resolve(template);
+  const spareDatabases: ChaosDatabase[] = [];
+  const databases: ChaosDatabase[] = [];
   return {
     host: new URL(address).hostname,
     port: Number(new URL(address).port || 5432),
     lend: async () => {
-      const known = spare.pop();
-      if (known !== undefined) {
-        await known.endOthers();
-        await known.empty();
-        return known;
+      const spareDatabase = spareDatabases.pop();
+      if (spareDatabase !== undefined) {
+        await spareDatabase.endOthers();
+        await spareDatabase.empty();
+        return spareDatabase;
       }
       // The copies are made sequentially, because a database must not be the template of two copies at the same time.
-      making = making.then(() => createDatabase(admin, address, template.name));
-      const clone = await making;
+      whenCreated = whenCreated.then(() => createDatabase(admin, address, template.name));
+      const clone = await whenCreated;
       const clients = { client: await clientOf(clone.url), aside: await clientOf(clone.url, 'chaos aside') };
-      const database = chaosDatabase(clone, clients, (returnedDatabase) => spare.push(returnedDatabase));
-      all.push(database);
+      const database = chaosDatabase(clone, clients, (returnedDatabase) => spareDatabases.push(returnedDatabase));
+      databases.push(database);
       return database;
     },
     [Symbol.asyncDispose]: async () => {
-      for (const { client, aside, name } of all) {
+      for (const { client, aside: controlClient, name } of databases) {
         await client.end();
-        await aside.end();
+        await controlClient.end();
         await admin.query(`drop database if exists ${name} with (force)`);
       }
       await admin.query(`drop database if exists ${template.name} with (force)`);
       await admin.end();
-      await started?.stop();
+      await embeddedServer?.stop();
     },
   };
 }
@@ -90,7 +90,7 @@ async function startEmbedded(): Promise<{ readonly url: string; stop(): Promise<
   const server = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres'), settings });
   const remove = (): void => rmSync(folder, { recursive: true, force: true });
   // A run with an injected bug may crash. Its server must not outlive it.
-  const abandoned = (): void => {
+  const onAbort = (): void => {
     try {
       process.kill(server.pid, 'SIGKILL');
     } catch {
@@ -98,12 +98,12 @@ async function startEmbedded(): Promise<{ readonly url: string; stop(): Promise<
     }
     remove();
   };
-  process.once('exit', abandoned);
+  process.once('exit', onAbort);
   return {
     url: server.url,
     stop: async () => {
       await server.stop();
-      process.removeListener('exit', abandoned);
+      process.removeListener('exit', onAbort);
       remove();
     },
   };
@@ -117,23 +117,23 @@ async function clientOf(url: string, name = 'chaos'): Promise<Client> {
 }
 
 /** Thousands of connections are opened, and password checks are slow by design. */
-async function makeLoginCheap(admin: Client, address: string): Promise<void> {
+async function reduceLoginCost(admin: Client, address: string): Promise<void> {
   const { username, password } = new URL(address);
   await admin.query('set scram_iterations = 1');
   const secret = escapeLiteral(decodeURIComponent(password));
   await admin.query(`alter role ${escapeIdentifier(decodeURIComponent(username))} password ${secret}`);
 }
 
-interface Made {
+interface CreatedDatabase {
   readonly name: string;
   readonly url: string;
 }
 
-let made = 0;
+let createdCount = 0;
 
-async function createDatabase(admin: Client, address: string, template: string): Promise<Made> {
-  made += 1;
-  const name = `chaos_${String(process.pid)}_${String(made)}`;
+async function createDatabase(admin: Client, address: string, template: string): Promise<CreatedDatabase> {
+  createdCount += 1;
+  const name = `chaos_${String(process.pid)}_${String(createdCount)}`;
   await admin.query(`create database ${name} template ${template}`);
   const url = new URL(address);
   url.pathname = `/${name}`;
@@ -154,16 +154,16 @@ const endOtherSessions = `select pg_terminate_backend(pid) from pg_stat_activity
     and backend_type = 'client backend'`;
 
 function chaosDatabase(
-  { name, url }: Made,
-  { client, aside }: { readonly client: Client; readonly aside: Client },
-  giveBack: (database: ChaosDatabase) => void,
+  { name, url }: CreatedDatabase,
+  { client, aside: controlClient }: { readonly client: Client; readonly aside: Client },
+  release: (database: ChaosDatabase) => void,
 ): ChaosDatabase {
   let truncate: string | undefined;
   const database: ChaosDatabase = {
     url,
     name,
     client,
-    aside,
+    aside: controlClient,
     endOthers: async () => {
       // `pg_terminate_backend` could wait for the end itself, but it checks only ten times per second.
       while ((await client.query(endOtherSessions)).rowCount !== 0) await pause(1);
@@ -173,7 +173,7 @@ function chaosDatabase(
       await client.query(truncate);
     },
     giveBack: () => {
-      giveBack(database);
+      release(database);
     },
   };
   return database;

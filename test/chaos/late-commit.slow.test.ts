@@ -13,11 +13,12 @@ const lateMs = 300;
 
 /** Delays the reply to the next batch. */
 function delayNextCommit(wires: WireFaults): Promise<void> {
-  let committing: number | undefined;
-  return wires.arm('postgres', (unit, connection, done) => {
-    if (unit.direction === 'up' && unit.type === 'B' && unit.bytes.includes('move-checkpoint')) committing = connection;
-    if (unit.direction === 'up' || connection !== committing) return undefined;
-    done();
+  let committingConnection: number | undefined;
+  return wires.arm('postgres', (unit, connection, callback) => {
+    if (unit.direction === 'up' && unit.type === 'B' && unit.bytes.includes('move-checkpoint'))
+      committingConnection = connection;
+    if (unit.direction === 'up' || connection !== committingConnection) return undefined;
+    callback();
     return { act: 'freeze', ms: lateMs, end: 'thaw' };
   });
 }
@@ -30,26 +31,26 @@ it('the indexer stays parked when a pending batch is committed', async () => {
   await using ledger = await ModelLedger.start(history, 10);
   await using watch = await CheckpointWatch.over(database);
   const wires = new WireFaults();
-  const life = await startLife({ ledgerUrl: ledger.url, databaseUrl: database.url, taps: wires.taps });
-  const seeded = endAfter(history, 10);
-  expect(await watch.reaches(seeded, 20_000, life)).toBe(true);
+  const indexerLife = await startLife({ ledgerUrl: ledger.url, databaseUrl: database.url, taps: wires.taps });
+  const seededOffset = endAfter(history, 10);
+  expect(await watch.reaches(seededOffset, 20_000, indexerLife)).toBe(true);
 
-  const delayed = delayNextCommit(wires);
-  const denied = ledger.arm({
+  const whenDelayed = delayNextCommit(wires);
+  const deniedFault = ledger.arm({
     at: 'updates',
     after: 1,
     act: async ({ socket }): Promise<StreamOutcome> => {
       // Waits until the only sent frame is on its way to the database.
-      await delayed;
+      await whenDelayed;
       refuse(socket, ledgerErrors.denied);
       return 'over';
     },
   });
   ledger.grow(12);
-  await denied;
+  await deniedFault;
   await pause(2 * lateMs);
 
-  expect(await watch.checkpoint()).toBeGreaterThan(seeded);
-  expect(life.parked()).toBe(true);
-  await life.stop();
+  expect(await watch.checkpoint()).toBeGreaterThan(seededOffset);
+  expect(indexerLife.parked()).toBe(true);
+  await indexerLife.stop();
 }, 120_000);

@@ -8,27 +8,36 @@ import { openChaosServer } from './databases.ts';
 import { help, readOptions, type CampaignOptions } from './options.ts';
 import { mutation } from './mutants/mutation.ts';
 import { runOperations } from './operations/campaign.ts';
-import { planted } from './mutants/planted.ts';
+import { plantedTier } from './mutants/planted.ts';
 import { processes } from './tiers/processes.ts';
 import { Report } from './report.ts';
 import { reseeds } from './tiers/reseeds.ts';
-import { seeded } from './tiers/seeded.ts';
+import { seededTier } from './tiers/seeded.ts';
 import { servers } from './tiers/servers.ts';
-import type { Tier } from './tiers/tier.ts';
+import type { ChaosTier } from './tiers/tier.ts';
 
 /** In the order of execution. */
-const tiers: readonly Tier[] = [crashPoints, seeded, reseeds, processes, servers, causes, mutation, planted];
+const chaosTiers: readonly ChaosTier[] = [
+  crashPoints,
+  seededTier,
+  reseeds,
+  processes,
+  servers,
+  causes,
+  mutation,
+  plantedTier,
+];
 
 const progressEveryMs = 15_000;
 const stopMs = 10_000;
 
-const say = (line: string): void => {
+const logLine = (line: string): void => {
   process.stdout.write(`${line}\n`);
 };
 
-async function campaign(options: CampaignOptions): Promise<number> {
+async function runCampaign(options: CampaignOptions): Promise<number> {
   const report = new Report(options.bail);
-  const { server: url, firstSeed, seeds, lanes, stride, stepTimeoutMs, point, fault, fastOnly } = options;
+  const { server: url, firstSeed, seeds, lanes, stride, stepTimeoutMs, point: crashPoint, fault, fastOnly } = options;
   await using server = await openChaosServer(url);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     // The server must not outlive this process. If it does not stop in time, it is killed when the process ends.
@@ -37,11 +46,11 @@ async function campaign(options: CampaignOptions): Promise<number> {
       void Promise.resolve(server[Symbol.asyncDispose]()).finally(() => process.exit(130));
     });
   }
-  const progress = setInterval(() => say(report.progress()), progressEveryMs);
-  for (const tier of tiers) {
-    if (options.tiers !== undefined && !options.tiers.includes(tier.name)) continue;
-    say(`tier ${tier.name}: ${tier.what}`);
-    await tier.run({
+  const progress = setInterval(() => logLine(report.progress()), progressEveryMs);
+  for (const chaosTier of chaosTiers) {
+    if (options.tiers !== undefined && !options.tiers.includes(chaosTier.name)) continue;
+    logLine(`tier ${chaosTier.name}: ${chaosTier.what}`);
+    await chaosTier.run({
       server,
       report,
       lanes,
@@ -49,25 +58,25 @@ async function campaign(options: CampaignOptions): Promise<number> {
       firstSeed,
       seeds,
       stride,
-      point,
+      point: crashPoint,
       fault,
       fastOnly,
-      say: options.loud ? say : () => undefined,
+      say: options.loud ? logLine : () => undefined,
     });
   }
   clearInterval(progress);
   report.print();
-  const missed = report.missed(options.least);
-  if (missed.length > 0) say(`hit fewer than ${String(options.least)} times: ${missed.join(', ')}`);
+  const uncaughtKinds = report.missed(options.least);
+  if (uncaughtKinds.length > 0) logLine(`hit fewer than ${String(options.least)} times: ${uncaughtKinds.join(', ')}`);
   if (options.json !== undefined) report.writeJson(options.json);
-  return report.failures.length + missed.length;
+  return report.failures.length + uncaughtKinds.length;
 }
 
-const options = readOptions(process.argv.slice(2), tiers);
-if (options === undefined) say(help(tiers));
+const options = readOptions(process.argv.slice(2), chaosTiers);
+if (options === undefined) logLine(help(chaosTiers));
 else {
-  say(`first random seed ${String(options.firstSeed)}`);
-  const failures = await (options.operations ? runOperations(options.operations, say) : campaign(options));
+  logLine(`first random seed ${String(options.firstSeed)}`);
+  const failures = await (options.operations ? runOperations(options.operations, logLine) : runCampaign(options));
   // Ends the process even if a fault left a socket open.
   process.exit(failures === 0 ? 0 : 1);
 }

@@ -2,7 +2,7 @@
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
 import type { OperationsOptions } from './operations/campaign.ts';
-import type { Tier } from './tiers/tier.ts';
+import type { ChaosTier } from './tiers/tier.ts';
 
 export interface CampaignOptions {
   /** Names of tiers to run; all tiers if absent. */
@@ -35,9 +35,9 @@ export interface CampaignOptions {
 
 const defaultSeeds = 500;
 /** Greatest random first seed, so that the following seeds stay in range. */
-const greatestSeed = 1_000_000_000;
+const maxSeed = 1_000_000_000;
 /** A kind of fault that happens fewer times in a full run counts as untested. */
-const leastOfFull = 5;
+const minFaultsOfFull = 5;
 /** A step that takes one second on an idle machine may take many seconds on a busy machine. This is not a failure. */
 const defaultStepTimeoutSeconds = 60;
 
@@ -47,7 +47,7 @@ const contractsOfOperations = 50_000;
 const operationStepTimeoutSeconds = 600;
 
 /** Undefined when help was requested. @throws TypeError on an unknown option */
-export function readOptions(args: readonly string[], tiers: readonly Tier[]): CampaignOptions | undefined {
+export function readOptions(args: readonly string[], chaosTiers: readonly ChaosTier[]): CampaignOptions | undefined {
   const { values } = parseArgs({
     args: [...args],
     options: {
@@ -72,15 +72,15 @@ export function readOptions(args: readonly string[], tiers: readonly Tier[]): Ca
     },
   });
   if (values.help) return undefined;
-  const named = values.tier?.flatMap((text) => text.split(','));
-  const unknown = named?.find((name) => !tiers.some((tier) => tier.name === name));
+  const tierNames = values.tier?.flatMap((text) => text.split(','));
+  const unknown = tierNames?.find((name) => !chaosTiers.some((chaosTier) => chaosTier.name === name));
   if (unknown !== undefined) throw new TypeError(`there is no tier ${unknown}`);
-  const firstSeed = parseInteger(values.seed, randomInt(1, greatestSeed));
+  const firstSeed = parseInteger(values.seed, randomInt(1, maxSeed));
   // With a first seed, one seed repeats a run. Without it, the default is a run of the suite.
   const seeds = parseInteger(values.seeds, values.seed === undefined ? defaultSeeds : 1);
-  const least = parseInteger(values.least, named === undefined && seeds >= defaultSeeds ? leastOfFull : 0);
+  const minimum = parseInteger(values.least, tierNames === undefined && seeds >= defaultSeeds ? minFaultsOfFull : 0);
   return {
-    tiers: named,
+    tiers: tierNames,
     firstSeed,
     seeds,
     lanes: parseInteger(values.lanes, 1),
@@ -89,7 +89,7 @@ export function readOptions(args: readonly string[], tiers: readonly Tier[]): Ca
     point: values.point,
     fault: values.fault,
     fastOnly: fastOnlyOf(values.tests),
-    least,
+    least: minimum,
     json: values.json,
     server: values.server,
     bail: values.bail,
@@ -100,13 +100,13 @@ export function readOptions(args: readonly string[], tiers: readonly Tier[]): Ca
 
 function operationsOf(values: Readonly<Record<string, unknown>>, firstSeed: number): OperationsOptions {
   const text = (name: string): string | undefined => (typeof values[name] === 'string' ? values[name] : undefined);
-  const [seeds, made] = [text('seeds'), text('made-contracts')];
+  const [seeds, madeContracts] = [text('seeds'), text('made-contracts')];
   return {
     only: text('point'),
     firstSeed,
     seeds: seeds === undefined ? undefined : parseInteger(seeds, 0),
     contracts: parseInteger(text('contracts'), contractsOfOperations),
-    madeContracts: made === undefined ? undefined : parseInteger(made, 0),
+    madeContracts: madeContracts === undefined ? undefined : parseInteger(madeContracts, 0),
     stepTimeoutMs: parseInteger(text('patience'), operationStepTimeoutSeconds) * 1000,
     json: text('json'),
   };
@@ -117,19 +117,19 @@ function fastOnlyOf(tests: string): boolean {
   return tests === 'fast';
 }
 
-function parseInteger(text: string | undefined, otherwise: number): number {
-  if (text === undefined) return otherwise;
+function parseInteger(text: string | undefined, fallback: number): number {
+  if (text === undefined) return fallback;
   if (!/^\d+$/.test(text)) throw new TypeError(`expected an integer, got ${text}`);
   return Number(text);
 }
 
 /** Usage text of the command. */
-export function help(tiers: readonly Tier[]): string {
+export function help(chaosTiers: readonly ChaosTier[]): string {
   return [
     'npm run chaos -- [options]',
     '',
     '  --tier NAME     only this tier (repeat it, or separate names by commas):',
-    ...tiers.map(({ name, what }) => `                  ${name.padEnd(14)} ${what}`),
+    ...chaosTiers.map(({ name, what: description }) => `                  ${name.padEnd(14)} ${description}`),
     `  --seeds N       number of seeds (${String(defaultSeeds)})`,
     '  --seed N        the first random seed, drawn if absent; without --seeds: only this one',
     '  --point P       only this crash point, e.g. postgres-up-17; or injected bugs of this area, or with this in their names;',
@@ -139,7 +139,7 @@ export function help(tiers: readonly Tier[]): string {
     '  --stride N      every N-th crash point (1)',
     `  --patience S    seconds a step forward may take before it is a failure (${String(defaultStepTimeoutSeconds)})`,
     '  --lanes N       runs at the same time (3)',
-    `  --least N       fewest hits of every kind of fault (${String(leastOfFull)} in a full run, otherwise 0)`,
+    `  --least N       fewest hits of every kind of fault (${String(minFaultsOfFull)} in a full run, otherwise 0)`,
     '  --json FILE     write the results',
     '  --server URL    a Postgres server to use instead of an embedded one',
     '  --bail          end at the first failure',

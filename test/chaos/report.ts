@@ -13,7 +13,7 @@ export interface Failure {
 }
 
 /** Number of bugs injected into one area of the sources. */
-interface Area {
+interface AreaCounts {
   readonly planted: number;
   /** How many of them made a test fail. */
   readonly caught: number;
@@ -34,13 +34,13 @@ export class Report {
   altered = 0;
   readonly failures: Failure[] = [];
   readonly hits = new Map<string, number>();
-  readonly #areas = new Map<string, Area>();
+  readonly #areas = new Map<string, AreaCounts>();
   readonly #started = performance.now();
   readonly #bail: boolean;
 
-  /** @param bail whether the first failure ends the process */
-  constructor(bail = false) {
-    this.#bail = bail;
+  /** @param stopsOnFailure whether the first failure ends the process */
+  constructor(stopsOnFailure = false) {
+    this.#bail = stopsOnFailure;
   }
 
   /** Adds a kind of fault to the report, even if it never happens. */
@@ -56,8 +56,8 @@ export class Report {
 
   /** Counts a bug that was injected into an area. */
   planted(area: string, wasCaught: boolean): void {
-    const { planted, caught } = this.#areas.get(area) ?? { planted: 0, caught: 0 };
-    this.#areas.set(area, { planted: planted + 1, caught: caught + (wasCaught ? 1 : 0) });
+    const { planted: plantedCount, caught: caughtCount } = this.#areas.get(area) ?? { planted: 0, caught: 0 };
+    this.#areas.set(area, { planted: plantedCount + 1, caught: caughtCount + (wasCaught ? 1 : 0) });
   }
 
   fail(failure: Failure): void {
@@ -70,17 +70,17 @@ export class Report {
   }
 
   /** Kinds of faults that happened fewer than `least` times. Bugs that only they reveal may be undetected. */
-  missed(least: number): readonly string[] {
-    return [...this.hits].filter(([, count]) => count < least).map(([kind, count]) => `${kind} (${String(count)})`);
+  missed(minimum: number): readonly string[] {
+    return [...this.hits].filter(([, count]) => count < minimum).map(([kind, count]) => `${kind} (${String(count)})`);
   }
 
   /** The progress in one line. */
   progress(): string {
     const { seeds, faults, failures, seconds } = this.figures();
-    const points = `${String(this.crashPointsEqual)} of ${String(this.crashPoints)} crash points equal`;
+    const pointSummary = `${String(this.crashPointsEqual)} of ${String(this.crashPoints)} crash points equal`;
     const areas = [...this.#areas.values()];
-    const planted = `${sumOf(areas, 'caught')} of ${sumOf(areas, 'planted')} bugs detected`;
-    return `  ${String(seconds)} s: ${points}, ${String(seeds)} seeds, ${String(faults)} faults, ${planted}, ${String(failures)} failures`;
+    const plantedSummary = `${sumOf(areas, 'caught')} of ${sumOf(areas, 'planted')} bugs detected`;
+    return `  ${String(seconds)} s: ${pointSummary}, ${String(seeds)} seeds, ${String(faults)} faults, ${plantedSummary}, ${String(failures)} failures`;
   }
 
   figures(): Readonly<Record<string, number | readonly string[]>> {
@@ -109,13 +109,14 @@ export class Report {
     const rows = [...this.hits]
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([kind, count]) => [kind, String(count)] as const);
-    const wide = Math.max(0, ...rows.map(([kind]) => kind.length));
-    const lines = rows.map(([kind, count]) => `  ${kind.padEnd(wide)} ${count.padStart(6)}`);
+    const kindWidth = Math.max(0, ...rows.map(([kind]) => kind.length));
+    const lines = rows.map(([kind, count]) => `  ${kind.padEnd(kindWidth)} ${count.padStart(6)}`);
     const figures = Object.entries(this.figures()).map(
       ([name, value]) => `  ${name.padEnd(18)} ${String(value).padStart(8)}`,
     );
     const areas = [...this.#areas].map(
-      ([name, { planted, caught }]) => `  ${name.padEnd(18)} ${`${String(caught)} of ${String(planted)}`.padStart(8)}`,
+      ([name, { planted: plantedCount, caught: caughtCount }]) =>
+        `  ${name.padEnd(18)} ${`${String(caughtCount)} of ${String(plantedCount)}`.padStart(8)}`,
     );
     if (areas.length > 0) areas.unshift('injected bugs detected, by area');
     process.stdout.write(['faults hit, by kind', ...lines, ...areas, 'figures', ...figures, ''].join('\n'));
@@ -123,11 +124,11 @@ export class Report {
 
   writeJson(file: string): void {
     const areas = [...this.#areas].map(([name, area]) => ({ name, ...area }));
-    const all = { ...this.figures(), areas, hits: Object.fromEntries(this.hits) };
-    writeFileSync(file, `${JSON.stringify(all, null, 2)}\n`);
+    const reportData = { ...this.figures(), areas, hits: Object.fromEntries(this.hits) };
+    writeFileSync(file, `${JSON.stringify(reportData, null, 2)}\n`);
   }
 }
 
-function sumOf(areas: readonly Area[], figure: keyof Area): string {
+function sumOf(areas: readonly AreaCounts[], figure: keyof AreaCounts): string {
   return String(areas.reduce((sum, area) => sum + area[figure], 0));
 }

@@ -7,7 +7,7 @@ import type { ReadDatabase } from '../read/read-database.ts';
 import { printRepeatCommand, seedFor } from '../support/chance/property.ts';
 import type { JsonRecord } from '../support/frames.ts';
 import { needs } from '../support/skips/needs.ts';
-import { citusPlace, citusUrl, noCitus, takeTurn, type CitusPlace } from './places.ts';
+import { citusPlace, citusUrl, citusSkipReason, takeTurn, type CitusPlace } from './places.ts';
 
 takeTurn();
 
@@ -20,20 +20,20 @@ const shapes = [
   { count: 3, each: 30, archives: true },
 ];
 
-describe('casts in queries on Citus', needs(noCitus), () => {
+describe('casts in queries on Citus', needs(citusSkipReason), () => {
   it.each(shapes)('read only values of the selected template: %j', async (shape) => {
-    await using place = await citusPlace(citusUrl ?? '', 'ledger', 4);
+    await using citusSchema = await citusPlace(citusUrl ?? '', 'ledger', 4);
     const random = new Random(seed);
-    const { templates, end } = await writeMixedWorld(written(place), random, shape);
+    const { templates, end } = await writeMixedWorld(placeWriter(citusSchema), random, shape);
     const failures: string[] = [];
     for (const template of templates.slice(0, 2)) {
       for (const { sql, expected } of statementsOf(random, template, end)) {
         const query = collectedFirst(sql);
-        const found = await place.query(query).then(
+        const queryResult = await citusSchema.query(query).then(
           ([row]) => String(row?.['found']),
           (error: unknown) => String(error),
         );
-        if (found !== String(expected)) failures.push(`${query}: expected ${expected}, found ${found}`);
+        if (queryResult !== String(expected)) failures.push(`${query}: expected ${expected}, found ${queryResult}`);
       }
     }
     expect(failures).toEqual([]);
@@ -41,13 +41,13 @@ describe('casts in queries on Citus', needs(noCitus), () => {
 });
 
 /** The place as the world writes to it: batch after batch. */
-function written(place: CitusPlace): Pick<ReadDatabase, 'url' | 'writeTogether'> {
+function placeWriter(citusSchema: CitusPlace): Pick<ReadDatabase, 'url' | 'writeTogether'> {
   const frames: JsonRecord[] = [];
   return {
-    url: place.url,
+    url: citusSchema.url,
     writeTogether: async (next) => {
       frames.push(...next);
-      await place.write(frames, 500);
+      await citusSchema.write(frames, 500);
     },
   };
 }

@@ -4,31 +4,31 @@ import { openSession } from '../../src/store/write/session.ts';
 import { randomHistory } from '../read/random-history.ts';
 import { identity } from '../support/schemas.ts';
 import { needs } from '../support/skips/needs.ts';
-import { citusPlace, citusUrl, noCitus, takeTurn } from './places.ts';
+import { citusPlace, citusUrl, citusSkipReason, takeTurn } from './places.ts';
 
 takeTurn();
 
-const other = {
+const otherIdentity = {
   ...identity,
   filter: identity.filter.replace('"templates":[]', '"templates":["#iou:Main:A"]'),
   filterHash: 'other',
 };
 
-it('openSession() on Citus replaces the filter if nothing is stored', needs(noCitus), async () => {
-  await using place = await citusPlace(citusUrl ?? '', 'citus_filter', 4, false);
-  await openSession(place.database, identity);
-  await openSession(place.database, other);
-  expect(await place.query('select filter_hash from stream')).toEqual([{ filter_hash: 'other' }]);
+it('openSession() on Citus replaces the filter if nothing is stored', needs(citusSkipReason), async () => {
+  await using citusSchema = await citusPlace(citusUrl ?? '', 'citus_filter', 4, false);
+  await openSession(citusSchema.database, identity);
+  await openSession(citusSchema.database, otherIdentity);
+  expect(await citusSchema.query('select filter_hash from stream')).toEqual([{ filter_hash: 'other' }]);
 });
 
 it(
   'openSession() on Citus refuses another filter for stored history and reports the differences',
-  needs(noCitus),
+  needs(citusSkipReason),
   async () => {
     await using place = await citusPlace(citusUrl ?? '', 'citus_filter', 4);
     const refused = { code: 'FILTER_CHANGED', message: expect.stringContaining('iou:Main:A') as string };
-    await expect(openSession(place.database, other)).rejects.toMatchObject(refused);
+    await expect(openSession(place.database, otherIdentity)).rejects.toMatchObject(refused);
     await place.write(randomHistory(5, 3), 3);
-    await expect(openSession(place.database, other)).rejects.toMatchObject(refused);
+    await expect(openSession(place.database, otherIdentity)).rejects.toMatchObject(refused);
   },
 );

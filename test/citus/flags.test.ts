@@ -9,9 +9,9 @@ it.each([
   [['--citus', '--shards', '0'], '--shards takes 1 to 1024, found "0"'],
   [['--citus', '--shards', '1025'], '--shards takes 1 to 1024, found "1025"'],
   [['--citus', '--shards', 'four'], '--shards takes 1 to 1024, found "four"'],
-])('migrate rejects %j', async (words, message) => {
-  const refused = runCommand(migrateCommand, words, {});
-  await expect(refused).rejects.toMatchObject({
+])('migrate rejects %j', async (args, message) => {
+  const refusedCommand = runCommand(migrateCommand, args, {});
+  await expect(refusedCommand).rejects.toMatchObject({
     code: 'USAGE',
     exitCode: 2,
     message: expect.stringContaining(message) as string,
@@ -20,6 +20,10 @@ it.each([
 
 it('migrate --citus accepts 1024 shards', async () => {
   // The command continues to the database, which is not configured.
-  const refused = runCommand(migrateCommand, ['--citus', '--shards', '1024', '--data-dir', '/nowhere/at/all'], {});
-  await expect(refused).rejects.toMatchObject({ code: 'CONFIGURATION_INVALID' });
+  const refusedCommand = runCommand(
+    migrateCommand,
+    ['--citus', '--shards', '1024', '--data-dir', '/nowhere/at/all'],
+    {},
+  );
+  await expect(refusedCommand).rejects.toMatchObject({ code: 'CONFIGURATION_INVALID' });
 });

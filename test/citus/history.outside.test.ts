@@ -11,40 +11,51 @@ import { randomHistory } from '../read/random-history.ts';
 import { digestOf } from '../support/digest.ts';
 import { needs } from '../support/skips/needs.ts';
 import { pause } from '../support/wait-for.ts';
-import { leftByFailure } from './left-by-failure.ts';
-import { citusPlace, citusUrl, killCommand, noCitus, noKill, plainPlace, takeTurn, type CitusPlace } from './places.ts';
+import { stateAfterFailure } from './left-by-failure.ts';
+import {
+  citusPlace,
+  citusUrl,
+  killCommand,
+  citusSkipReason,
+  killSkipReason,
+  plainPlace,
+  takeTurn,
+  type CitusPlace,
+} from './places.ts';
 
 takeTurn();
 
 const history = randomHistory(21, 240);
 
-describe('history on Citus workers', needs(noCitus), () => {
-  let plain: CitusPlace;
-  let distributed: CitusPlace;
+describe('history on Citus workers', needs(citusSkipReason), () => {
+  let localPlace: CitusPlace;
+  let distributedPlace: CitusPlace;
   beforeAll(async () => {
-    plain = await plainPlace('citus_history');
-    await plain.write(history, 7);
-    distributed = await citusPlace(citusUrl ?? '', 'citus_history', 4);
+    localPlace = await plainPlace('citus_history');
+    await localPlace.write(history, 7);
+    distributedPlace = await citusPlace(citusUrl ?? '', 'citus_history', 4);
   });
   afterAll(async () => {
-    await distributed[Symbol.asyncDispose]();
-    await plain[Symbol.asyncDispose]();
+    await distributedPlace[Symbol.asyncDispose]();
+    await localPlace[Symbol.asyncDispose]();
   });
 
   it('equals the history on plain Postgres after six closed connections', async () => {
     const stop = new AbortController();
-    const cutting = cutConnections(distributed, stop.signal);
-    const met = await writeInSpiteOfLosses(distributed, 60_000);
+    const whenCut = cutConnections(distributedPlace, stop.signal);
+    const lossesMet = await writeInSpiteOfLosses(distributedPlace, 60_000);
     stop.abort();
-    await cutting;
-    expect(met.size).toBeGreaterThan(0);
-    expect([...met].filter((code) => code !== 'STORE_WORKER_LOST' && code !== 'STORE_UNREACHABLE')).toEqual([]);
-    expect(await digestOf(distributed.url, distributed.schema)).toBe(await digestOf(plain.url, plain.schema));
+    await whenCut;
+    expect(lossesMet.size).toBeGreaterThan(0);
+    expect([...lossesMet].filter((code) => code !== 'STORE_WORKER_LOST' && code !== 'STORE_UNREACHABLE')).toEqual([]);
+    expect(await digestOf(distributedPlace.url, distributedPlace.schema)).toBe(
+      await digestOf(localPlace.url, localPlace.schema),
+    );
   }, 90_000);
 
   it(
     'equals the history on plain Postgres after six worker kills',
-    { timeout: 300_000, ...needs(noKill) },
+    { timeout: 300_000, ...needs(killSkipReason) },
     async () => {
       await using killed = await citusPlace(citusUrl ?? '', 'citus_killed', 4);
       const met = new Set<string>();
@@ -58,21 +69,21 @@ describe('history on Citus workers', needs(noCitus), () => {
       }
       console.log(`test/citus: workers killed ${String(kills)} times while it was written; met ${[...met].join(', ')}`);
       expect([...met].filter((code) => code !== 'STORE_WORKER_LOST' && code !== 'STORE_UNREACHABLE')).toEqual([]);
-      expect(await digestOf(killed.url, killed.schema)).toBe(await digestOf(plain.url, plain.schema));
+      expect(await digestOf(killed.url, killed.schema)).toBe(await digestOf(localPlace.url, localPlace.schema));
     },
   );
 
   it('contains no row of a batch if one of its statements fails', async () => {
-    expect(await leftByFailure(distributed)).toEqual([{ left: 0 }]);
+    expect(await stateAfterFailure(distributedPlace)).toEqual([{ left: 0 }]);
   });
 
   it('is distributed over all workers in the requested number of shards', async () => {
-    const placed = await distributed.query(
+    const placed = await distributedPlace.query(
       `select s.table_name::text, count(distinct s.shardid)::integer as shards, count(distinct s.nodeport)::integer as nodes
          from citus_shards s where s.table_name in ('contracts'::regclass, 'completions'::regclass) group by 1 order by 1`,
     );
     const nodes = Number(
-      (await distributed.query('select count(*) from pg_dist_node where shouldhaveshards'))[0]?.['count'],
+      (await distributedPlace.query('select count(*) from pg_dist_node where shouldhaveshards'))[0]?.['count'],
     );
     const both = { shards: 4, nodes: Math.min(nodes, 4) };
     expect(placed).toEqual([
@@ -82,10 +93,10 @@ describe('history on Citus workers', needs(noCitus), () => {
   });
 
   it('keeps its distributed tables after another migration, with or without --citus', async () => {
-    expect(await migrate(distributed.database)).toEqual([]);
-    expect(await migrate(distributed.database, { distribution: { shards: 4 } })).toEqual([]);
+    expect(await migrate(distributedPlace.database)).toEqual([]);
+    expect(await migrate(distributedPlace.database, { distribution: { shards: 4 } })).toEqual([]);
     expect(
-      await distributed.query(`select count(*)::integer as tables from pg_dist_partition p
+      await distributedPlace.query(`select count(*)::integer as tables from pg_dist_partition p
       where p.logicalrelid::regclass::text !~ '\\.'`),
     ).toEqual([{ tables: 25 }]);
   });

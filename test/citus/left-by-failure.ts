@@ -1,13 +1,13 @@
 /** A transaction on several workers that fails. */
 import { expect } from 'vitest';
-import { inOneTransaction, type Statement } from '../../src/store/connection/round-trip.ts';
+import { runInTransaction, type Statement } from '../../src/store/connection/round-trip.ts';
 import type { CitusPlace } from './places.ts';
 
 /**
  * Writes rows to different workers in one transaction, then a row that fails. Returns the rows that remain. There must
  * be none.
  */
-export async function leftByFailure(place: CitusPlace): Promise<unknown> {
+export async function stateAfterFailure(citusPlace: CitusPlace): Promise<unknown> {
   const insert = (offset: number): Statement => ({
     name: 'add-completion',
     text: `insert into completions ("offset", status_code, submitters_key) values ($1, 0, '')`,
@@ -15,6 +15,6 @@ export async function leftByFailure(place: CitusPlace): Promise<unknown> {
   });
   const fails: Statement = { name: 'fails', text: `select 1 / (count(*) - count(*)) from stream` };
   const flight = [insert(900_001), insert(900_002), insert(900_003), fails];
-  await expect(place.database.withClient((client) => inOneTransaction(client, flight))).rejects.toThrow('22012');
-  return place.query('select count(*)::integer as left from completions where "offset" > 900000');
+  await expect(citusPlace.database.withClient((client) => runInTransaction(client, flight))).rejects.toThrow('22012');
+  return citusPlace.query('select count(*)::integer as left from completions where "offset" > 900000');
 }

@@ -20,9 +20,9 @@ export const citusUrl = process.env['TEST_CITUS_URL'];
  */
 export const killCommand = process.env['TEST_CITUS_KILL'];
 
-export const noCitus =
+export const citusSkipReason =
   citusUrl === undefined ? 'needs Citus (TEST_CITUS_URL names a database of a coordinator with workers)' : undefined;
-export const noKill =
+export const killSkipReason =
   killCommand === undefined ? 'needs a command that kills a Citus worker (TEST_CITUS_KILL)' : undefined;
 
 /**
@@ -46,31 +46,39 @@ export interface CitusPlace extends AsyncDisposable {
   /** Runs a statement in which unqualified names refer to the schema of the indexer. */
   query(sql: string, values?: unknown[]): Promise<readonly Record<string, unknown>[]>;
   /** Writes the frames of a history that are not stored yet, in batches of `inBatch` updates, over two connections. */
-  write(frames: readonly JsonRecord[], inBatch: number): Promise<void>;
+  write(frames: readonly JsonRecord[], batchSize: number): Promise<void>;
 }
 
-/** A migrated schema on plain Postgres. @param begun whether its stream begins at genesis, as `write` requires */
-export async function plainPlace(schema: string, begun = true): Promise<CitusPlace> {
-  const created = await createTestDatabase();
-  return openPlace(created.url, schema, { drop: () => created.drop(), begun });
+/** A migrated schema on plain Postgres. @param isBegun whether its stream begins at genesis, as `write` requires */
+export async function plainPlace(schema: string, isBegun = true): Promise<CitusPlace> {
+  const testDatabase = await createTestDatabase();
+  return openCitusPlace(testDatabase.url, schema, { drop: () => testDatabase.drop(), begun: isBegun });
 }
 
 /** A migrated schema that is distributed over the workers. */
-export async function citusPlace(url: string, schema: string, shards: number, begun = true): Promise<CitusPlace> {
+export async function citusPlace(url: string, schema: string, shards: number, isBegun = true): Promise<CitusPlace> {
   await dropSchemas(url, schema);
-  return openPlace(url, schema, { drop: () => dropSchemas(url, schema), begun, distribution: { shards } });
+  return openCitusPlace(url, schema, {
+    drop: () => dropSchemas(url, schema),
+    begun: isBegun,
+    distribution: { shards },
+  });
 }
 
-interface Making {
+interface PlaceOptions {
   readonly drop: () => Promise<void>;
   readonly begun: boolean;
   readonly distribution?: Distribution;
 }
 
-async function openPlace(url: string, schema: string, { drop, begun, distribution }: Making): Promise<CitusPlace> {
+async function openCitusPlace(
+  url: string,
+  schema: string,
+  { drop, begun: isBegun, distribution }: PlaceOptions,
+): Promise<CitusPlace> {
   const database = openDatabase({ url, schema, statementTimeoutMs: 60_000, applicationName: 'test' });
   await migrate(database, { distribution });
-  if (begun) await (await openSession(database, identity)).publishSeed(0, 'genesis');
+  if (isBegun) await (await openSession(database, identity)).publishSeed(0, 'genesis');
   const reader = new Client({ connectionString: url });
   await reader.connect();
   await reader.query(`set search_path to ${escapeIdentifier(schema)}`);
@@ -79,7 +87,7 @@ async function openPlace(url: string, schema: string, { drop, begun, distributio
     schema,
     database,
     query: async (sql, values) => (await reader.query<Record<string, unknown>>(sql, values)).rows,
-    write: (frames, inBatch) => writeAll(database, frames, inBatch),
+    write: (frames, batchSize) => writeAll(database, frames, batchSize),
     [Symbol.asyncDispose]: async () => {
       await reader.end();
       await database.close();
@@ -89,30 +97,30 @@ async function openPlace(url: string, schema: string, { drop, begun, distributio
 }
 
 /** The offsets of the frames are 1, 2, 3 …, so the checkpoint equals the number of stored frames. */
-async function writeAll(database: Database, frames: readonly JsonRecord[], inBatch: number): Promise<void> {
+async function writeAll(database: Database, frames: readonly JsonRecord[], batchSize: number): Promise<void> {
   const session = await openSession(database, identity);
-  let at = session.state.checkpoint ?? 0;
-  let before: Promise<unknown> | undefined;
-  while (at < frames.length) {
-    const batch = session.newBatch(at);
-    for (const frame of frames.slice(at, at + inBatch)) batch.add(decodeUpdate(text(frame)));
-    const written = session.writeBatch(batch, at, before);
+  let checkpoint = session.state.checkpoint ?? 0;
+  let whenPrevious: Promise<unknown> | undefined;
+  while (checkpoint < frames.length) {
+    const batch = session.newBatch(checkpoint);
+    for (const frame of frames.slice(checkpoint, checkpoint + batchSize)) batch.add(decodeUpdate(text(frame)));
+    const whenWritten = session.writeBatch(batch, checkpoint, whenPrevious);
     // The caller awaits `written` and gets the error. Before that, an unhandled rejection must not end the process.
-    written.catch(() => undefined);
-    await before;
-    before = written;
-    at = batch.offset;
+    whenWritten.catch(() => undefined);
+    await whenPrevious;
+    whenPrevious = whenWritten;
+    checkpoint = batch.offset;
   }
-  await before;
+  await whenPrevious;
 }
 
 /** Drops the schema and the schemas for readers that were created with it. */
-async function dropSchemas(url: string, storage: string): Promise<void> {
+async function dropSchemas(url: string, schemaName: string): Promise<void> {
   const client = new Client({ connectionString: url });
   await client.connect();
   try {
     await client.query('set client_min_messages to error');
-    for (const schema of Object.values(readSchemas(storage))) {
+    for (const schema of Object.values(readSchemas(schemaName))) {
       await client.query(`drop schema if exists ${escapeIdentifier(schema)} cascade`);
     }
   } finally {

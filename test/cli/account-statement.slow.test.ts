@@ -8,11 +8,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as frames from '../support/frames.ts';
 import { createReadDatabase, type ReadDatabase } from '../read/read-database.ts';
 import * as tokens from '../read/tokens/token-frames.ts';
-import { main, program, type Ended } from './program.ts';
+import { main, program, type ProcessResult } from './program.ts';
 
 const { alice, bob } = frames;
 
-interface Printed {
+interface PrintedStatement {
   readonly participant: string | null;
   readonly from: { readonly offset: number };
   readonly to: { readonly offset: number; readonly recordTime: string };
@@ -45,7 +45,7 @@ beforeAll(async () => {
       ],
     }),
   });
-  const gone = (contractId: string, nodeId: number): frames.JsonRecord => ({
+  const archivalOf = (contractId: string, nodeId: number): frames.JsonRecord => ({
     ExercisedEvent: frames.exercised({
       contractId,
       nodeId,
@@ -56,7 +56,7 @@ beforeAll(async () => {
   });
   await database.write(
     frames.transaction(1, [holding('00aa', alice, '10.5', 0)]),
-    frames.transaction(2, [gone('00aa', 0), holding('00ab', alice, '7.25', 1), holding('00bb', bob, '3.25', 2)]),
+    frames.transaction(2, [archivalOf('00aa', 0), holding('00ab', alice, '7.25', 1), holding('00bb', bob, '3.25', 2)]),
     frames.transaction(3, [holding('00ac', alice, '0.0000000001', 0)]),
   );
 });
@@ -65,30 +65,30 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-const run = (...words: readonly string[]): Promise<Ended> => program(words, { DATABASE_URL: database.url });
+const run = (...args: readonly string[]): Promise<ProcessResult> => program(args, { DATABASE_URL: database.url });
 
-async function statement(...words: readonly string[]): Promise<Printed> {
-  const { code, stdout, stderr } = await run('account-statement', '--party', alice, '--json', ...words);
+async function statement(...args: readonly string[]): Promise<PrintedStatement> {
+  const { code, stdout, stderr } = await run('account-statement', '--party', alice, '--json', ...args);
   expect([code, stderr]).toEqual([0, '']);
-  return JSON.parse(stdout) as Printed;
+  return JSON.parse(stdout) as PrintedStatement;
 }
 
 describe('account-statement', () => {
   it('prints each change with the new balance, and the SHA-256 of all lines', async () => {
-    const printed = await statement();
-    expect(printed.rows.map((row) => [row[0], row[7], row[10], row[11]])).toEqual([
+    const printedStatement = await statement();
+    expect(printedStatement.rows.map((row) => [row[0], row[7], row[10], row[11]])).toEqual([
       ['1', 'received', '10.5', '10.5'],
       ['2', 'sent', '-3.25', '7.25'],
       ['3', 'received', '0.0000000001', '7.2500000001'],
     ]);
-    const head = [printed.participant, alice, null, null, 0, 3];
-    const lines = [head, ...printed.rows].map((line) => `${JSON.stringify(line)}\n`).join('');
-    expect(printed.sha256).toBe(createHash('sha256').update(lines).digest('hex'));
+    const head = [printedStatement.participant, alice, null, null, 0, 3];
+    const lines = [head, ...printedStatement.rows].map((line) => `${JSON.stringify(line)}\n`).join('');
+    expect(printedStatement.sha256).toBe(createHash('sha256').update(lines).digest('hex'));
   });
 
   it('starts with the opening balance at --from and ends at --to (an offset or a time)', async () => {
-    const later = await statement('--from', '1', '--to', '2', '--instrument', 'Amulet');
-    expect(later.rows.map((row) => [row[0], row[7], row[11]])).toEqual([
+    const laterStatement = await statement('--from', '1', '--to', '2', '--instrument', 'Amulet');
+    expect(laterStatement.rows.map((row) => [row[0], row[7], row[11]])).toEqual([
       ['1', 'opening', '10.5'],
       ['2', 'sent', '7.25'],
     ]);
@@ -112,17 +112,17 @@ describe('account-statement', () => {
     [['--party', alice, '--to', '99'], /not known yet/],
     [[], /needs --party/],
     [['--party', alice, '--csv', '--json'], /one output format/],
-  ])('rejects the arguments %j', async (words, pattern) => {
-    const { code, stdout, stderr } = await run('account-statement', ...words);
+  ])('rejects the arguments %j', async (args, pattern) => {
+    const { code, stdout, stderr } = await run('account-statement', ...args);
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toMatch(pattern);
   });
 });
 
 it('account-statement exits with 0 and prints no error when the reader closes its output pipe', async () => {
-  const words = [main, 'account-statement', '--party', alice, '--json'];
+  const args = [main, 'account-statement', '--party', alice, '--json'];
   const env = { PATH: process.env['PATH'], DATABASE_URL: database.url };
-  const child = spawn(process.execPath, words, { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
   child.stdout.destroy();
   let errors = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
@@ -131,24 +131,25 @@ it('account-statement exits with 0 and prints no error when the reader closes it
 });
 
 describe('account-statement --party', () => {
-  const evil = '=HYPERLINK("http://evil")\n\u001b[2Jsecond line\u202e';
+  const hostileText = '=HYPERLINK("http://evil")\n\u001b[2Jsecond line\u202e';
   const carol = 'Carol::1220cc';
-  let other: ReadDatabase;
-  const runProgram = (...words: readonly string[]): Promise<Ended> => program(words, { DATABASE_URL: other.url });
+  let otherDatabase: ReadDatabase;
+  const runProgram = (...args: readonly string[]): Promise<ProcessResult> =>
+    program(args, { DATABASE_URL: otherDatabase.url });
   beforeAll(async () => {
-    other = await createReadDatabase();
+    otherDatabase = await createReadDatabase();
     const coin = (contractId: string, admin: string, id: string, nodeId: number): frames.JsonRecord =>
       tokens.held({ contractId, account: tokens.own(carol), instrument: { admin, id }, amount: '1.0' }, nodeId);
-    await other.write(
+    await otherDatabase.write(
       frames.transaction(1, [coin('00c1', 'dso::1220', 'Amulet', 0), coin('00c2', 'Mallory::1220', 'Amulet', 1)]),
-      frames.transaction(2, [coin('00c3', 'Mallory::1220', evil, 0)]),
+      frames.transaction(2, [coin('00c3', 'Mallory::1220', hostileText, 0)]),
       // A contract that is not a token holding.
       frames.transaction(3, [
         { CreatedEvent: frames.created({ offset: 3, observers: [frames.bob], interfaceViews: [] }) },
       ]),
     );
   });
-  afterAll(() => other[Symbol.asyncDispose]());
+  afterAll(() => otherDatabase[Symbol.asyncDispose]());
 
   it('escapes formulas in CSV and control characters in tables, but nothing in JSON', async () => {
     const csv = await runProgram('account-statement', '--party', carol, '--csv');
@@ -156,13 +157,15 @@ describe('account-statement --party', () => {
     const table = await runProgram('account-statement', '--party', carol, '--table');
     expect(table.stdout).not.toContain('\u001b');
     expect(table.stdout).not.toMatch(/^second/m);
-    const { rows } = JSON.parse((await runProgram('account-statement', '--party', carol, '--json')).stdout) as Printed;
-    expect(rows.map((row) => row[6])).toContain(evil);
+    const { rows } = JSON.parse(
+      (await runProgram('account-statement', '--party', carol, '--json')).stdout,
+    ) as PrintedStatement;
+    expect(rows.map((row) => row[6])).toContain(hostileText);
   });
 
   it('ignores an instrument with the same id from another admin if --admin is set', async () => {
-    const words = ['--party', carol, '--instrument', 'Amulet', '--admin', 'dso::1220'];
-    const { rows } = JSON.parse((await runProgram('account-statement', ...words, '--json')).stdout) as Printed;
+    const args = ['--party', carol, '--instrument', 'Amulet', '--admin', 'dso::1220'];
+    const { rows } = JSON.parse((await runProgram('account-statement', ...args, '--json')).stdout) as PrintedStatement;
     expect(rows.map((row) => [row[5], row[11]])).toEqual([['dso::1220', '1']]);
     expect((await runProgram('account-statement', '--party', carol, '--table')).stdout).toContain('Mallory::1220');
   });
@@ -171,23 +174,30 @@ describe('account-statement --party', () => {
     ['a party hint without a namespace', 'Carol'],
     ['a mistyped party id', 'Carl::1220cc'],
   ])('exits with 2 for %s and names the nearest party', async (_, party) => {
-    const refused = await runProgram('account-statement', '--party', party, '--json');
-    expect([refused.code, refused.stdout]).toEqual([2, '']);
-    expect(refused.stderr).toMatch(
+    const refusedRun = await runProgram('account-statement', '--party', party, '--json');
+    expect([refusedRun.code, refusedRun.stdout]).toEqual([2, '']);
+    expect(refusedRun.stderr).toMatch(
       /Unknown party: no event, topology change or command names Car.*Nearest parties: Carol::1220cc/s,
     );
   });
 
   it('prints "none" for a party without holdings, and rejects --to before --from', async () => {
-    const nothing = await runProgram('account-statement', '--party', frames.bob, '--table');
-    expect([nothing.code, nothing.stdout]).toEqual([0, expect.stringMatching(/\nnone\n/)]);
-    const backwards = await runProgram('account-statement', '--party', carol, '--from', '2', '--to', '1');
-    expect([backwards.code, backwards.stderr]).toEqual([2, expect.stringMatching(/ends before it begins/)]);
+    const emptyRun = await runProgram('account-statement', '--party', frames.bob, '--table');
+    expect([emptyRun.code, emptyRun.stdout]).toEqual([0, expect.stringMatching(/\nnone\n/)]);
+    const reversedRange = await runProgram('account-statement', '--party', carol, '--from', '2', '--to', '1');
+    expect([reversedRange.code, reversedRange.stderr]).toEqual([2, expect.stringMatching(/ends before it begins/)]);
   });
 
   it('notes that the statement ends at the checkpoint if the time in --to is later', async () => {
-    const printed = await runProgram('account-statement', '--party', carol, '--to', '2100-01-01T00:00:00Z', '--json');
-    expect(JSON.parse(printed.stdout)).toMatchObject({
+    const processResult = await runProgram(
+      'account-statement',
+      '--party',
+      carol,
+      '--to',
+      '2100-01-01T00:00:00Z',
+      '--json',
+    );
+    expect(JSON.parse(processResult.stdout)).toMatchObject({
       notes: ['2100-01-01T00:00:00Z is later than all that is here: it ends at the checkpoint'],
     });
     const result = await runProgram('account-statement', '--party', carol, '--from', '2', '--to', '2', '--json');
@@ -206,15 +216,18 @@ describe('verify --account-statement', () => {
     });
 
     await writeFile(file, stdout.replace('"-3.25"', '"-0.25"'));
-    const changed = await run('verify', '--account-statement', file);
-    expect([changed.code, changed.stdout]).toEqual([1, expect.stringMatching(/changed after it was created/)]);
+    const verifyResult = await run('verify', '--account-statement', file);
+    expect([verifyResult.code, verifyResult.stdout]).toEqual([
+      1,
+      expect.stringMatching(/changed after it was created/),
+    ]);
 
     await writeFile(file, stdout);
     await database.query(
       `update ledger.interface_views set view = jsonb_set(view, '{amount}', '"11.5"') where "offset" = 1`,
     );
-    const other = await run('verify', '--account-statement', file);
-    expect([other.code, other.stdout]).toEqual([1, expect.stringMatching(/different from row 1/)]);
+    const otherVerify = await run('verify', '--account-statement', file);
+    expect([otherVerify.code, otherVerify.stdout]).toEqual([1, expect.stringMatching(/different from row 1/)]);
     expect(await readFile(file, 'utf8')).toBe(stdout);
 
     await writeFile(file, '{}');

@@ -8,7 +8,7 @@ import { query, type TestDatabase } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
 import { createMigratedDatabase } from '../support/migrated-database.ts';
 import { pause, waitFor } from '../support/wait-for.ts';
-import { program, startProgram, type Ended } from './program.ts';
+import { program, startProgram, type ProcessResult } from './program.ts';
 
 let sandbox: Sandbox;
 let database: TestDatabase;
@@ -26,7 +26,7 @@ afterEach(async () => {
 });
 
 /** Adds updates after `stop`. */
-function goOn(): void {
+function growLedger(): void {
   generateHistory(sandbox.ledger, { seed: 22, updates: 150, startAt: Date.parse('2026-02-01T08:00:00Z') });
 }
 
@@ -40,10 +40,10 @@ function env(schema: string): Record<string, string> {
   };
 }
 
-async function bounded(schema: string, ...words: readonly string[]): Promise<Ended> {
-  const ended = await program(words, env(schema));
-  expect(ended.code, ended.stdout.slice(-1_000) + ended.stderr).toBe(0);
-  return ended;
+async function bounded(schema: string, ...args: readonly string[]): Promise<ProcessResult> {
+  const processResult = await program(args, env(schema));
+  expect(processResult.code, processResult.stdout.slice(-1_000) + processResult.stderr).toBe(0);
+  return processResult;
 }
 
 async function checkpoint(schema: string): Promise<number> {
@@ -60,21 +60,21 @@ const digests = new Map<string, string>();
 
 /** Digest of the first part of the history, stored by a run without an end on a ledger that has only this part. */
 async function digestOfFirstPart(start: string): Promise<string> {
-  const known = digests.get(start);
-  if (known !== undefined) return known;
-  const endless = startProgram(['run', '--start', start], env('prefix'));
+  const cachedDigest = digests.get(start);
+  if (cachedDigest !== undefined) return cachedDigest;
+  const endlessProgram = startProgram(['run', '--start', start], env('prefix'));
   try {
-    await reaches('prefix', stop);
+    await waitForOffset('prefix', stop);
   } finally {
-    endless.signal('SIGTERM');
-    await endless.ended;
+    endlessProgram.signal('SIGTERM');
+    await endlessProgram.ended;
   }
   const digest = await digestOf(database.url, 'prefix');
   digests.set(start, digest);
   return digest;
 }
 
-async function reaches(schema: string, offset: number): Promise<void> {
+async function waitForOffset(schema: string, offset: number): Promise<void> {
   await waitFor(
     `checkpoint ${offset} of ${schema}`,
     async () => {
@@ -88,7 +88,7 @@ async function reaches(schema: string, offset: number): Promise<void> {
 describe('run --stop-at', { timeout: 240_000 }, () => {
   it('stores all updates up to the offset, none after the offset, and exits with 0', async () => {
     const expectedDigest = await digestOfFirstPart('genesis');
-    goOn();
+    growLedger();
     await bounded('ledger', 'run', '--start', 'genesis', '--stop-at', String(stop));
     expect(await checkpoint('ledger')).toBe(stop);
     expect(await digestOf(database.url, 'ledger')).toBe(expectedDigest);
@@ -96,13 +96,13 @@ describe('run --stop-at', { timeout: 240_000 }, () => {
 
   it('stores the same rows after repeated SIGKILLs as an uninterrupted run', async () => {
     const expectedDigest = await digestOfFirstPart('genesis');
-    goOn();
+    growLedger();
     sandbox.faults.slowFrames = { delayMs: 5, path: '/v2/updates' };
-    for (const at of [30, 90, 150]) {
-      const running = startProgram(['run', '--start', 'genesis', '--stop-at', String(stop)], env('ledger'));
-      await reaches('ledger', at);
-      running.signal('SIGKILL');
-      expect((await running.ended).code).toBeNull();
+    for (const offset of [30, 90, 150]) {
+      const runningProgram = startProgram(['run', '--start', 'genesis', '--stop-at', String(stop)], env('ledger'));
+      await waitForOffset('ledger', offset);
+      runningProgram.signal('SIGKILL');
+      expect((await runningProgram.ended).code).toBeNull();
     }
     sandbox.faults.slowFrames = undefined;
     await bounded('ledger', 'run', '--start', 'genesis', '--stop-at', String(stop));
@@ -111,7 +111,7 @@ describe('run --stop-at', { timeout: 240_000 }, () => {
 
   it('stores all rows if the server closes the stream early with code 1000', async () => {
     const expectedDigest = await digestOfFirstPart('genesis');
-    goOn();
+    growLedger();
     sandbox.faults.close = { code: 1000, afterFrames: 40, times: 3, path: '/v2/updates' };
     await bounded('ledger', 'run', '--start', 'genesis', '--stop-at', String(stop));
     expect(sandbox.faults.close).toBeUndefined();
@@ -120,7 +120,7 @@ describe('run --stop-at', { timeout: 240_000 }, () => {
 
   it('stores all rows if the server closes the stream before the first frame', async () => {
     const expectedDigest = await digestOfFirstPart('genesis');
-    goOn();
+    growLedger();
     sandbox.faults.close = { code: 1000, afterFrames: 0, times: 2, path: '/v2/updates' };
     await bounded('ledger', 'run', '--start', 'genesis', '--stop-at', String(stop));
     expect(sandbox.faults.close).toBeUndefined();
@@ -129,7 +129,7 @@ describe('run --stop-at', { timeout: 240_000 }, () => {
 
   it('seeds at the stop offset when the ledger end is already later', async () => {
     const expectedDigest = await digestOfFirstPart('seed');
-    goOn();
+    growLedger();
     await bounded('ledger', 'run', '--stop-at', String(stop));
     const [row] = await query(database.url, 'select seed_offset, checkpoint from ledger.stream');
     expect(row).toMatchObject({ seed_offset: String(stop), checkpoint: String(stop) });
@@ -137,10 +137,10 @@ describe('run --stop-at', { timeout: 240_000 }, () => {
   });
 
   it('waits until the ledger reaches the offset, and stores nothing after the offset', async () => {
-    const running = startProgram(['run', '--start', 'genesis', '--stop-at', String(stop + 20)], env('ledger'));
-    await reaches('ledger', stop);
-    goOn();
-    expect(await running.ended).toMatchObject({ code: 0 });
+    const runningProgram = startProgram(['run', '--start', 'genesis', '--stop-at', String(stop + 20)], env('ledger'));
+    await waitForOffset('ledger', stop);
+    growLedger();
+    expect(await runningProgram.ended).toMatchObject({ code: 0 });
     expect(await checkpoint('ledger')).toBe(stop + 20);
   });
 
@@ -152,10 +152,10 @@ describe('run --stop-at', { timeout: 240_000 }, () => {
     });
     await run.reaches(stop);
     const onDatabase = (): Promise<number> => run.metric('indexer_stream_seconds_total{activity="database"}');
-    const before = await onDatabase();
+    const connectionsBefore = await onDatabase();
     await pause(1_500);
-    expect((await onDatabase()) - before).toBeLessThan(0.5);
-    goOn();
+    expect((await onDatabase()) - connectionsBefore).toBeLessThan(0.5);
+    growLedger();
     await run.reaches(stop + 50);
     expect(await run.metric('indexer_access_token_renewals_total')).toBe(0);
   });
@@ -168,10 +168,10 @@ describe('run --stop-at', { timeout: 240_000 }, () => {
 
   it('rejects an offset before the checkpoint and names the reset command', async () => {
     await bounded('ledger', 'run', '--start', 'genesis', '--stop-at', 'end');
-    const ended = await program(['run', '--stop-at', '100'], env('ledger'));
-    expect(ended.code).toBe(78);
-    expect(ended.stderr).toContain('STOP_AT_REFUSED');
-    expect(ended.stderr).toContain('reset --to 100');
+    const processResult = await program(['run', '--stop-at', '100'], env('ledger'));
+    expect(processResult.code).toBe(78);
+    expect(processResult.stderr).toContain('STOP_AT_REFUSED');
+    expect(processResult.stderr).toContain('reset --to 100');
   });
 
   it('stores the same rows in two consecutive runs as in one run', async () => {
@@ -199,28 +199,28 @@ describe('backfill', { timeout: 240_000 }, () => {
 
   it('rejects a range that would leave a gap or begin before stored history', async () => {
     await bounded('ledger', 'backfill', '--from', '100', '--to', '200');
-    for (const [from, why] of [
+    for (const [from, expectedReason] of [
       ['300', 'leave a gap'],
       ['10', 'cannot be added before'],
       ['oldest', 'cannot be added before'],
     ] as const) {
-      const ended = await program(['backfill', '--from', from, '--to', '310'], env('ledger'));
-      expect(ended.code).toBe(78);
-      expect(ended.stderr).toContain('BACKFILL_REFUSED');
-      expect(ended.stderr).toContain(why);
-      expect(ended.stderr).toContain('--postgres-schema');
+      const processResult = await program(['backfill', '--from', from, '--to', '310'], env('ledger'));
+      expect(processResult.code).toBe(78);
+      expect(processResult.stderr).toContain('BACKFILL_REFUSED');
+      expect(processResult.stderr).toContain(expectedReason);
+      expect(processResult.stderr).toContain('--postgres-schema');
     }
     expect(await checkpoint('ledger')).toBe(200);
-    const backwards = await program(['backfill', '--from', '400', '--to', '300'], env('other'));
-    expect(backwards).toMatchObject({ code: 78 });
+    const reversedRange = await program(['backfill', '--from', '400', '--to', '300'], env('other'));
+    expect(reversedRange).toMatchObject({ code: 78 });
     for (const [flag, value] of [
       ['--from', 'seed'],
       ['--from', 'x'],
       ['--to', '-1'],
     ] as const) {
-      const misused = await program(['backfill', flag, value], env('other'));
-      expect(misused.code).toBe(2);
-      expect(misused.stderr).toContain(`${flag} takes`);
+      const misuseResult = await program(['backfill', flag, value], env('other'));
+      expect(misuseResult.code).toBe(2);
+      expect(misuseResult.stderr).toContain(`${flag} takes`);
     }
   });
 });

@@ -41,48 +41,51 @@ function statements(line: Line | undefined): readonly string[] {
 }
 
 async function runFix(url: string, line: Line | undefined): Promise<void> {
-  const named = statements(line);
-  expect(named).not.toEqual([]);
-  for (const statement of named) await query(url, statement);
+  const lineStatements = statements(line);
+  expect(lineStatements).not.toEqual([]);
+  for (const statement of lineStatements) await query(url, statement);
 }
 
 describe('session settings check', () => {
   it.each([
     ['wal_compression', 'on', /^pglz, expected lz4 or off|^on, which is pglz, expected lz4 or off/, /^(lz4|off)$/],
     ['random_page_cost', '4', /^4, .* expected 1\.1:/, /^1\.1$/],
-  ])('warns about %s = %s, and prints a statement that corrects the setting', async (name, value, found, better) => {
-    await using database = await createTestDatabase();
-    const named = new URL(database.url).pathname.slice(1);
-    await query(database.url, `alter database ${named} set ${name} = ${value}`);
-    const before = (await advice(database.url))(name);
-    expect(before).toMatchObject({ state: 'warn', found: expect.stringMatching(found) as string });
-    await runFix(database.url, before);
-    expect((await advice(database.url))(name)).toEqual({
-      name,
-      state: 'pass',
-      found: expect.stringMatching(better) as string,
-    });
-  });
+  ])(
+    'warns about %s = %s, and prints a statement that corrects the setting',
+    async (name, value, foundText, correctValue) => {
+      await using database = await createTestDatabase();
+      const databaseName = new URL(database.url).pathname.slice(1);
+      await query(database.url, `alter database ${databaseName} set ${name} = ${value}`);
+      const adviceBefore = (await advice(database.url))(name);
+      expect(adviceBefore).toMatchObject({ state: 'warn', found: expect.stringMatching(foundText) as string });
+      await runFix(database.url, adviceBefore);
+      expect((await advice(database.url))(name)).toEqual({
+        name,
+        state: 'pass',
+        found: expect.stringMatching(correctValue) as string,
+      });
+    },
+  );
 
   it('warns about jit = on if the server supports JIT, and passes otherwise', async () => {
     await using database = await createTestDatabase();
-    const named = new URL(database.url).pathname.slice(1);
-    await query(database.url, `alter database ${named} set jit = on`);
+    const databaseName = new URL(database.url).pathname.slice(1);
+    await query(database.url, `alter database ${databaseName} set jit = on`);
     const [server] = await query(database.url, 'select pg_jit_available() as compiles');
-    const before = (await advice(database.url))('jit');
+    const adviceBefore = (await advice(database.url))('jit');
     if (server?.['compiles'] !== true) {
-      expect(before).toMatchObject({ state: 'pass', found: expect.stringContaining('without LLVM') as string });
+      expect(adviceBefore).toMatchObject({ state: 'pass', found: expect.stringContaining('without LLVM') as string });
       return;
     }
-    expect(before).toMatchObject({ state: 'warn', found: expect.stringMatching(/^on, expected off/) as string });
-    await runFix(database.url, before);
+    expect(adviceBefore).toMatchObject({ state: 'warn', found: expect.stringMatching(/^on, expected off/) as string });
+    await runFix(database.url, adviceBefore);
     expect((await advice(database.url))('jit')).toEqual({ name: 'jit', state: 'pass', found: 'off' });
   });
 });
 
 /** Values that get a warning (mostly the defaults of Postgres), and the values after the fixes. */
-const small = { shared_buffers: '128MB', max_wal_size: '1GB', checkpoint_timeout: '5min' };
-const large = { shared_buffers: '1GB', max_wal_size: '8GB', checkpoint_timeout: '15min' };
+const smallSettings = { shared_buffers: '128MB', max_wal_size: '1GB', checkpoint_timeout: '5min' };
+const largeSettings = { shared_buffers: '1GB', max_wal_size: '8GB', checkpoint_timeout: '15min' };
 
 describe('server settings check', { timeout: 180_000 }, () => {
   let folder: string;
@@ -92,29 +95,30 @@ describe('server settings check', { timeout: 180_000 }, () => {
   afterEach(() => rm(folder, { recursive: true, force: true }));
 
   it('warns about small values, and prints statements that correct the values', async () => {
-    const made = await startEmbeddedPostgres({ dataDir: folder });
-    await made.stop();
+    const embeddedServer = await startEmbeddedPostgres({ dataDir: folder });
+    await embeddedServer.stop();
     {
-      await using server = await startPlainly(folder, made.url);
+      await using server = await startUnconfigured(folder, embeddedServer.url);
       const line = await advice(server.url);
-      for (const [name, value] of Object.entries(small)) {
-        const found = expect.stringMatching(new RegExp(`^${value}, .*expected`)) as string;
-        expect(line(name)).toMatchObject({ state: 'warn', found });
+      for (const [name, value] of Object.entries(smallSettings)) {
+        const foundPattern = expect.stringMatching(new RegExp(`^${value}, .*expected`)) as string;
+        expect(line(name)).toMatchObject({ state: 'warn', found: foundPattern });
         await runFix(server.url, line(name));
       }
       await waitFor('the server reads its settings again', async () =>
         (await advice(server.url))('max_wal_size')?.state === 'pass' ? true : undefined,
       );
     }
-    await using server = await startPlainly(folder, made.url);
+    await using server = await startUnconfigured(folder, embeddedServer.url);
     const line = await advice(server.url);
-    for (const [name, found] of Object.entries(large)) expect(line(name)).toEqual({ name, state: 'pass', found });
+    for (const [name, foundText] of Object.entries(largeSettings))
+      expect(line(name)).toEqual({ name, state: 'pass', found: foundText });
   });
 
   it('suggests new start arguments if the server was started with small values', async () => {
-    await using server = await startEmbeddedPostgres({ dataDir: folder, settings: small });
+    await using server = await startEmbeddedPostgres({ dataDir: folder, settings: smallSettings });
     const line = await advice(server.url);
-    for (const name of Object.keys(small)) {
+    for (const name of Object.keys(smallSettings)) {
       expect(line(name)).toMatchObject({ state: 'warn', fix: expect.stringContaining(`-c ${name}=`) as string });
       expect(statements(line(name))).toEqual([]);
     }
@@ -122,26 +126,26 @@ describe('server settings check', { timeout: 180_000 }, () => {
 });
 
 /** Starts a server whose settings come only from its files. @param url with name and password of its role */
-async function startPlainly(dataDir: string, url: string): Promise<AsyncDisposable & { readonly url: string }> {
+async function startUnconfigured(dataDir: string, url: string): Promise<AsyncDisposable & { readonly url: string }> {
   const account = chooseAccount();
   const installation = { account, binaries: await findBinaries(account, join(dataDir, 'links')) };
   const cluster = await openCluster(installation, dataDir);
-  const at = new URL(url);
-  at.port = String(await freePort());
-  const settings = [`port=${at.port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories='];
+  const portUrl = new URL(url);
+  portUrl.port = String(await freePort());
+  const settings = [`port=${portUrl.port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories='];
   const args = ['-D', cluster.name, ...settings.flatMap((setting) => ['-c', setting])];
   const child = startProgram(installation, installation.binaries.postgres, args, cluster.folder);
   for (const output of [child.stdout, child.stderr]) output?.resume();
   await waitFor('the server responds', async () => {
-    const rows = await query(at.href, 'select 1').catch(() => []);
+    const rows = await query(portUrl.href, 'select 1').catch(() => []);
     return rows.length === 1 ? true : undefined;
   });
   return {
-    url: at.href,
+    url: portUrl.href,
     [Symbol.asyncDispose]: async () => {
-      const closed = once(child, 'close');
+      const whenClosed = once(child, 'close');
       child.kill('SIGINT');
-      await closed;
+      await whenClosed;
     },
   };
 }

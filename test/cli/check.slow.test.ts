@@ -7,9 +7,9 @@ import type { Sandbox, SandboxOptions } from '../../packages/ledger-sandbox/src/
 import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { startDaemon } from '../e2e/runs/daemon.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
-import { endsIn, sharedSecret, token } from '../support/tokens.ts';
+import { expiresIn, sharedSecret, token } from '../support/tokens.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { listening, startProxy } from '../support/wire/http-proxy.ts';
+import { listenOnPort, startProxy } from '../support/wire/http-proxy.ts';
 import { programInProcess } from './in-process.ts';
 import { program } from './program.ts';
 
@@ -35,9 +35,13 @@ async function startLedger(participantId = 'participant1::1220aa'): Promise<Sand
     { id: 'admin', rights: [{ kind: 'ParticipantAdmin' as const }, { kind: 'CanReadAsAnyParty' as const }] },
     { id: 'nobody', rights: [] },
   ];
-  const started = await startSandbox({ participantId, auth: { secret, users }, limits: { checkpointIntervalMs: 50 } });
-  generateHistory(started.ledger, { seed: 3, updates });
-  return started;
+  const startedSandbox = await startSandbox({
+    participantId,
+    auth: { secret, users },
+    limits: { checkpointIntervalMs: 50 },
+  });
+  generateHistory(startedSandbox.ledger, { seed: 3, updates });
+  return startedSandbox;
 }
 
 beforeEach(async () => {
@@ -52,13 +56,13 @@ afterEach(async () => {
 
 type Env = Readonly<Record<string, string>>;
 
-function env(more: Env = {}): Env {
-  return { LEDGER_URL: sandbox.url, LEDGER_TOKEN: readers, DATABASE_URL: database.url, ...more };
+function env(overrides: Env = {}): Env {
+  return { LEDGER_URL: sandbox.url, LEDGER_TOKEN: readers, DATABASE_URL: database.url, ...overrides };
 }
 
 /** Lines of `check` by name. The exit code must be non-zero exactly if a line failed, and no secret may be printed. */
-async function check(variables: Env, ...words: readonly string[]): Promise<ReadonlyMap<string, Line>> {
-  const { code, stdout, stderr } = await programInProcess(['check', '--json', ...words], variables);
+async function check(variables: Env, ...args: readonly string[]): Promise<ReadonlyMap<string, Line>> {
+  const { code, stdout, stderr } = await programInProcess(['check', '--json', ...args], variables);
   expect(stderr).toBe('');
   const { ok, checks } = JSON.parse(stdout) as { ok: boolean; checks: readonly Line[] };
   expect({ code, ok }).toEqual(
@@ -84,10 +88,10 @@ async function store(variables: Env = env()): Promise<void> {
 
 describe('check', { timeout: 180_000 }, () => {
   it('reports no failure for a correct setup, before and after indexing', async () => {
-    const before = await check(env());
-    expect(failures(before)).toEqual([]);
-    expect(before.get('stored stream')).toMatchObject({ state: 'skip' });
-    expect(before.get('schema')?.found).toContain('does not exist yet');
+    const checkBefore = await check(env());
+    expect(failures(checkBefore)).toEqual([]);
+    expect(checkBefore.get('stored stream')).toMatchObject({ state: 'skip' });
+    expect(checkBefore.get('schema')?.found).toContain('does not exist yet');
     expect(await query(database.url, `select from pg_namespace where nspname = 'ledger'`)).toHaveLength(0);
     await store();
     const lines = await check(env());
@@ -100,8 +104,8 @@ describe('check', { timeout: 180_000 }, () => {
   });
 
   it('skips the user rights if the participant has no authorization', async () => {
-    await using open = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
-    const lines = await check(env({ LEDGER_URL: open.url }));
+    await using openSandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
+    const lines = await check(env({ LEDGER_URL: openSandbox.url }));
     expect(lines.get('user rights')).toMatchObject({
       state: 'skip',
       found: expect.stringContaining('the participant has no authorization') as string,
@@ -138,21 +142,23 @@ describe('check', { timeout: 180_000 }, () => {
     expect(foreign.get('ledger')?.state).toBe('pass');
     expect(foreign.get('ledger end')).toMatchObject({ state: 'fail', code: 'LEDGER_UNAUTHENTICATED' });
     expect(foreign.get('websocket')).toMatchObject({ state: 'skip' });
-    const lasting = await check(
-      env({ LEDGER_TOKEN: await token(foreignSigner, { iat: endsIn(0), exp: endsIn(3_600_000) }) }),
+    const longTokenCheck = await check(
+      env({ LEDGER_TOKEN: await token(foreignSigner, { iat: expiresIn(0), exp: expiresIn(3_600_000) }) }),
     );
-    expect(lasting.get('ledger end')?.found).toMatch(
+    expect(longTokenCheck.get('ledger end')?.found).toMatch(
       /the token itself lives for 60 minutes; .*, and names no audience/u,
     );
-    const expired = await check(env({ LEDGER_TOKEN: await token(signer, { sub: 'admin', exp: endsIn(-600_000) }) }));
-    expect(expired.get('token')).toMatchObject({
+    const expiredTokenCheck = await check(
+      env({ LEDGER_TOKEN: await token(signer, { sub: 'admin', exp: expiresIn(-600_000) }) }),
+    );
+    expect(expiredTokenCheck.get('token')).toMatchObject({
       state: 'fail',
       found: expect.stringContaining('10 minutes ago') as string,
     });
-    const plain = await check(env({ LEDGER_TOKEN: await token(signer, { sub: 'reader' }) }));
-    expect(plain.get('participant id')).toMatchObject({ state: 'skip' });
-    expect(failures(plain)).toEqual([]);
-    expect(plain.get('token')).toMatchObject({
+    const plainTokenCheck = await check(env({ LEDGER_TOKEN: await token(signer, { sub: 'reader' }) }));
+    expect(plainTokenCheck.get('participant id')).toMatchObject({ state: 'skip' });
+    expect(failures(plainTokenCheck)).toEqual([]);
+    expect(plainTokenCheck.get('token')).toMatchObject({
       state: 'warn',
       found: expect.stringContaining('participants from release 3.7 reject a token without an audience') as string,
       fix: expect.stringContaining('LEDGER_OAUTH_AUDIENCE') as string,
@@ -160,25 +166,25 @@ describe('check', { timeout: 180_000 }, () => {
   });
 
   it('names the parties that the user may not read, and the API call that grants the right', async () => {
-    const nobody = await token(signer, { sub: 'nobody' });
-    const any = await check(env({ LEDGER_TOKEN: nobody }));
-    expect(any.get('user rights')?.found).toContain('CanReadAsAnyParty');
-    expect(any.get('websocket')).toMatchObject({ state: 'fail', code: 'LEDGER_PERMISSION_DENIED' });
-    const named = await check(env({ LEDGER_TOKEN: nobody, LEDGER_PARTIES: 'alice::1220ab' }));
-    expect(named.get('user rights')).toMatchObject({
+    const unprivilegedToken = await token(signer, { sub: 'nobody' });
+    const anyUserCheck = await check(env({ LEDGER_TOKEN: unprivilegedToken }));
+    expect(anyUserCheck.get('user rights')?.found).toContain('CanReadAsAnyParty');
+    expect(anyUserCheck.get('websocket')).toMatchObject({ state: 'fail', code: 'LEDGER_PERMISSION_DENIED' });
+    const namedPartyCheck = await check(env({ LEDGER_TOKEN: unprivilegedToken, LEDGER_PARTIES: 'alice::1220ab' }));
+    expect(namedPartyCheck.get('user rights')).toMatchObject({
       state: 'fail',
       found: 'user nobody may not read as alice::1220ab',
     });
-    expect(named.get('user rights')?.fix).toContain('POST /v2/users/nobody/rights');
+    expect(namedPartyCheck.get('user rights')?.fix).toContain('POST /v2/users/nobody/rights');
   });
 
   it('warns about parties unknown to the participant and suggests the nearest party', async () => {
     const [party = ''] = sandbox.ledger.localParties();
-    const mistyped = `${party.slice(0, -1)}${party.endsWith('0') ? '1' : '0'}`;
-    const lines = await check(env({ LEDGER_PARTIES: `${party},${mistyped},Zoe::1220ab` }));
+    const mistypedParty = `${party.slice(0, -1)}${party.endsWith('0') ? '1' : '0'}`;
+    const lines = await check(env({ LEDGER_PARTIES: `${party},${mistypedParty},Zoe::1220ab` }));
     expect(lines.get('parties')).toMatchObject({
       state: 'warn',
-      found: `the participant knows no party ${mistyped} (nearest: ${party}); the participant knows no party Zoe::1220ab`,
+      found: `the participant knows no party ${mistypedParty} (nearest: ${party}); the participant knows no party Zoe::1220ab`,
       fix: expect.stringContaining('correct LEDGER_PARTIES') as string,
     });
     expect((await check(env({ LEDGER_PARTIES: party }))).get('parties')?.state).toBe('pass');
@@ -191,16 +197,16 @@ describe('check', { timeout: 180_000 }, () => {
   it('suggests the nearest party in any letter case, and prefers the same namespace', async () => {
     const [party = ''] = sandbox.ledger.localParties();
     const [hint = '', fingerprint = ''] = party.split('::');
-    const capitals = await check(env({ LEDGER_PARTIES: `${hint.toUpperCase()}::1220ab` }));
-    expect(capitals.get('parties')?.found).toContain(`(nearest: ${party}`);
-    const other = await check(env({ LEDGER_PARTIES: `Zoe::${fingerprint}` }));
-    expect(other.get('parties')?.found).toContain(`(nearest: ${party}`);
+    const upperCaseCheck = await check(env({ LEDGER_PARTIES: `${hint.toUpperCase()}::1220ab` }));
+    expect(upperCaseCheck.get('parties')?.found).toContain(`(nearest: ${party}`);
+    const otherPartyCheck = await check(env({ LEDGER_PARTIES: `Zoe::${fingerprint}` }));
+    expect(otherPartyCheck.get('parties')?.found).toContain(`(nearest: ${party}`);
   });
 
   it('warns about unknown interfaces and packages, and about a template in LEDGER_INTERFACES', async () => {
     const holding = '#splice-api-token-holding-v1:Splice.Api.Token.HoldingV1:Holding';
-    const mistyped = await check(env({ LEDGER_INTERFACES: `${holding}s` }));
-    expect(mistyped.get('filter')).toMatchObject({
+    const mistypedCheck = await check(env({ LEDGER_INTERFACES: `${holding}s` }));
+    expect(mistypedCheck.get('filter')).toMatchObject({
       state: 'warn',
       found: expect.stringContaining(
         `the participant does not know interface ${holding}s (nearest: ${holding},`,
@@ -230,31 +236,34 @@ describe('check', { timeout: 180_000 }, () => {
 
   it('fails if the participant or the filter differs from the stored stream', async () => {
     await store();
-    await using other = await startLedger('participant2::1220bb');
-    const participant = await check(env({ LEDGER_URL: other.url }));
+    await using otherLedger = await startLedger('participant2::1220bb');
+    const participant = await check(env({ LEDGER_URL: otherLedger.url }));
     expect(participant.get('stored stream')?.found).toContain('participant2::1220bb');
     const filter = await check(env({ LEDGER_TOPOLOGY: 'false' }));
     expect(filter.get('stored stream')?.fix).toContain('filter accept');
   });
 
   it('reports deprecated and removed API calls of the ledger release', async () => {
-    const found = async (options: SandboxOptions, more: Env = {}): Promise<Line | undefined> => {
-      await using other = await startSandbox(options);
-      return (await check(env({ LEDGER_URL: other.url, ...more }))).get('release');
+    const checkLine = async (options: SandboxOptions, overrides: Env = {}): Promise<Line | undefined> => {
+      await using otherSandbox = await startSandbox(options);
+      return (await check(env({ LEDGER_URL: otherSandbox.url, ...overrides }))).get('release');
     };
-    expect(await found({})).toMatchObject({ state: 'pass', found: expect.stringContaining('3.5.10: 11 calls') });
-    expect((await found({ release: '3.6' }))?.found).toContain('rejected unless the participant enables them');
-    expect(await found({ release: '3.7' })).toMatchObject({
+    expect(await checkLine({})).toMatchObject({ state: 'pass', found: expect.stringContaining('3.5.10: 11 calls') });
+    expect((await checkLine({ release: '3.6' }))?.found).toContain('rejected unless the participant enables them');
+    expect(await checkLine({ release: '3.7' })).toMatchObject({
       state: 'pass',
       found: expect.stringContaining('reassignments in flight are requested'),
     });
-    const bare = await token(signer, { sub: 'admin' });
-    const byScope = await found({ release: '3.7' }, { LEDGER_TOKEN: bare });
-    expect(byScope).toMatchObject({ state: 'fail', fix: expect.stringContaining('LEDGER_OAUTH_AUDIENCE') });
-    expect(await found({ version: 'main' })).toMatchObject({ state: 'warn' });
-    const answer = { path: '/docs/openapi', as: { status: 200, type: 'text/plain', content: 'activeAtOffset' } };
-    const undescribed = await found({ release: '3.7', faults: { answer } });
-    expect(undescribed).toMatchObject({ state: 'warn', fix: expect.stringContaining('verify --acs') });
+    const minimalToken = await token(signer, { sub: 'admin' });
+    const scopeProblems = await checkLine({ release: '3.7' }, { LEDGER_TOKEN: minimalToken });
+    expect(scopeProblems).toMatchObject({ state: 'fail', fix: expect.stringContaining('LEDGER_OAUTH_AUDIENCE') });
+    expect(await checkLine({ version: 'main' })).toMatchObject({ state: 'warn' });
+    const redirectResponse = {
+      path: '/docs/openapi',
+      as: { status: 200, type: 'text/plain', content: 'activeAtOffset' },
+    };
+    const undescribedCheck = await checkLine({ release: '3.7', faults: { answer: redirectResponse } });
+    expect(undescribedCheck).toMatchObject({ state: 'warn', fix: expect.stringContaining('verify --acs') });
   });
 
   it('warns about a seed from a release that omits reassignments in flight', async () => {
@@ -271,9 +280,9 @@ describe('check', { timeout: 180_000 }, () => {
 
   it('reports a ledger that is pruned past the checkpoint or ends before the checkpoint', async () => {
     await store();
-    const stored = sandbox.ledger.ledgerEnd();
+    const storedOffset = sandbox.ledger.ledgerEnd();
     generateHistory(sandbox.ledger, { seed: 4, updates: 20 });
-    sandbox.ledger.pruneTo(stored + 10);
+    sandbox.ledger.pruneTo(storedOffset + 10);
     expect((await check(env())).get('stored history')?.fix).toContain('reseed');
     await query(database.url, 'update ledger.stream set checkpoint = 100000');
     expect((await check(env())).get('stored history')?.found).toContain('before the checkpoint 100000');
@@ -301,8 +310,8 @@ describe('check', { timeout: 180_000 }, () => {
   });
 
   it('fails for an outdated schema with POSTGRES_MIGRATE=never and for a newer schema', async () => {
-    const outdated = await check(env({ POSTGRES_MIGRATE: 'never' }));
-    expect(outdated.get('schema')).toMatchObject({ state: 'fail', code: 'SCHEMA_OUTDATED' });
+    const outdatedCheck = await check(env({ POSTGRES_MIGRATE: 'never' }));
+    expect(outdatedCheck.get('schema')).toMatchObject({ state: 'fail', code: 'SCHEMA_OUTDATED' });
     await store();
     await query(database.url, `delete from ledger.schema_migrations where id like '0003%'`);
     expect((await check(env({ POSTGRES_MIGRATE: 'never' }))).get('schema')?.fix).toContain('ledger-indexer migrate');
@@ -312,8 +321,8 @@ describe('check', { timeout: 180_000 }, () => {
 
   it('fails for a schema created with another INDEXER_EXERCISE_JSON', async () => {
     await store();
-    const found = (await check(env({ INDEXER_EXERCISE_JSON: 'json' }))).get('schema');
-    expect(found).toMatchObject({ state: 'fail', code: 'SCHEMA_EXERCISE_JSON' });
+    const checkLine = (await check(env({ INDEXER_EXERCISE_JSON: 'json' }))).get('schema');
+    expect(checkLine).toMatchObject({ state: 'fail', code: 'SCHEMA_EXERCISE_JSON' });
   });
 
   it('fails for a role that may not create a schema', async () => {
@@ -353,11 +362,11 @@ describe('check', { timeout: 180_000 }, () => {
   });
 
   it('fails for closed ports, and after --timeout for servers that do not respond', async () => {
-    const closed = await check({ LEDGER_URL: 'http://127.0.0.1:1', DATABASE_URL: 'postgres://a:b@127.0.0.1:1/c' });
-    expect(failures(closed)).toEqual(['ledger', 'postgres']);
+    const closedCheck = await check({ LEDGER_URL: 'http://127.0.0.1:1', DATABASE_URL: 'postgres://a:b@127.0.0.1:1/c' });
+    expect(failures(closedCheck)).toEqual(['ledger', 'postgres']);
     const sockets = new Set<Socket>();
-    const silent = createTcpServer((socket) => sockets.add(socket));
-    const address = await listening(silent);
+    const silentServer = createTcpServer((socket) => sockets.add(socket));
+    const address = await listenOnPort(silentServer);
     try {
       const variables = { LEDGER_URL: `http://${address}`, DATABASE_URL: `postgres://a:b@${address}/c` };
       // The server never responds, so only the limit ends the check.
@@ -366,7 +375,7 @@ describe('check', { timeout: 180_000 }, () => {
       expect(failures(lines)).toContain('postgres');
     } finally {
       for (const socket of sockets) socket.destroy();
-      silent.close();
+      silentServer.close();
     }
   });
 });

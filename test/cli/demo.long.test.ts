@@ -9,21 +9,21 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { commands } from '../../src/cli/commands.ts';
 import { query } from '../support/database.ts';
-import { noTerminal, onTerminal } from '../support/terminal.ts';
+import { terminalSkipReason, onTerminal } from '../support/terminal.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { programInProcess } from './in-process.ts';
-import { main, program, startProgram, type Ended, type RunningProgram } from './program.ts';
+import { main, program, startProgram, type ProcessResult, type RunningProgram } from './program.ts';
 import { needs } from '../support/skips/needs.ts';
 
 /**
  * The history is long enough for every command in this file. There is no traffic after it, because an idle demo needs
  * little CPU.
  */
-const small = { INDEXER_DEMO_MAX_UPDATES: '1200' };
+const smallDemoEnv = { INDEXER_DEMO_MAX_UPDATES: '1200' };
 /** Time limit for two demos on a busy machine. */
 const limitMs = 240_000;
 
-interface Facts {
+interface BannerFacts {
   readonly page: string;
   readonly ledger: string;
   readonly database: string;
@@ -36,37 +36,39 @@ interface Demo extends AsyncDisposable {
   readonly folder: string;
   readonly running: RunningProgram;
   /** Resolves to the log line that replaces the banner without a terminal. */
-  readonly greeted: Promise<Facts>;
+  readonly greeted: Promise<BannerFacts>;
   /** Runs another command in the same folder, without options or variables. */
-  run(...argv: readonly string[]): Promise<Ended>;
+  run(...argv: readonly string[]): Promise<ProcessResult>;
   /** Runs the command inside the test process. */
-  runInProcess(...argv: readonly string[]): Promise<Ended>;
+  runInProcess(...argv: readonly string[]): Promise<ProcessResult>;
   /** Stops the demo as Ctrl-C does. */
-  stop(): Promise<Ended>;
+  stop(): Promise<ProcessResult>;
 }
 
 function startDemo(folder: string): Demo {
-  const running = startProgram(['demo'], small, folder);
-  let ended: Ended | undefined;
-  void running.ended.then((end) => (ended = end));
-  const greeted = waitFor(
+  const runningProgram = startProgram(['demo'], smallDemoEnv, folder);
+  let processEnd: ProcessResult | undefined;
+  void runningProgram.ended.then((end) => (processEnd = end));
+  const whenGreeted = waitFor(
     'the demo greets',
     () => {
-      if (ended !== undefined) throw new Error(`the demo ended: ${ended.stdout.slice(-2_000)}${ended.stderr}`);
-      return lines(running.stdout()).find(({ msg }) => msg === 'caught up with the ledger') as Facts | undefined;
+      if (processEnd !== undefined)
+        throw new Error(`the demo ended: ${processEnd.stdout.slice(-2_000)}${processEnd.stderr}`);
+      return lines(runningProgram.stdout()).find(({ msg }) => msg === 'caught up with the ledger') as
+        BannerFacts | undefined;
     },
     limitMs,
   );
   // The tests await the promise. Before that, an unhandled rejection must not end the process.
-  greeted.catch(() => undefined);
-  const stop = async (): Promise<Ended> => {
-    running.signal('SIGINT');
-    return await running.ended;
+  whenGreeted.catch(() => undefined);
+  const stop = async (): Promise<ProcessResult> => {
+    runningProgram.signal('SIGINT');
+    return await runningProgram.ended;
   };
   return {
     folder,
-    running,
-    greeted,
+    running: runningProgram,
+    greeted: whenGreeted,
     run: (...argv) => program(argv, {}, folder),
     runInProcess: (...argv) => programInProcess(argv, {}, folder),
     stop,
@@ -79,20 +81,20 @@ function lines(output: string): readonly Readonly<Record<string, unknown>>[] {
   return completeLines.map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>);
 }
 
-function portsOf({ page, ledger, database }: Facts): readonly number[] {
+function portsOf({ page, ledger, database }: BannerFacts): readonly number[] {
   return [page, ledger, database].map((url) => Number(new URL(url).port));
 }
 
-async function withPassword({ database, passwordFile }: Facts): Promise<string> {
+async function withPassword({ database, passwordFile }: BannerFacts): Promise<string> {
   const url = new URL(database);
   url.password = (await readFile(passwordFile, 'utf8')).trim();
   return url.href;
 }
 
 let folders: readonly [string, string];
-let demos: readonly [Demo, Demo];
+let runningDemos: readonly [Demo, Demo];
 /** The facts in the banner of each demo, and the number of rows of the query in the banner at that moment. */
-let banners: readonly { readonly facts: Facts; readonly rows: number }[];
+let banners: readonly { readonly facts: BannerFacts; readonly rows: number }[];
 
 beforeAll(async () => {
   const folder = (): Promise<string> => mkdtemp(join(tmpdir(), 'ledger-indexer-demo-'));
@@ -101,25 +103,28 @@ beforeAll(async () => {
   // them must choose other ports.
   const basePort = 20_000 + (process.pid % 10_000);
   const ports = JSON.stringify({ postgres: basePort, ledger: basePort + 10, http: basePort + 20 });
-  for (const each of folders) {
-    await mkdir(join(each, '.ledger-indexer'));
-    await writeFile(join(each, '.ledger-indexer', 'ports.json'), ports);
+  for (const demoFolder of folders) {
+    await mkdir(join(demoFolder, '.ledger-indexer'));
+    await writeFile(join(demoFolder, '.ledger-indexer', 'ports.json'), ports);
   }
-  demos = [startDemo(folders[0]), startDemo(folders[1])];
+  runningDemos = [startDemo(folders[0]), startDemo(folders[1])];
   banners = await Promise.all(
-    demos.map(async ({ greeted }) => {
-      const facts = await greeted;
+    runningDemos.map(async ({ greeted: whenGreeted }) => {
+      const facts = await whenGreeted;
       return { facts, rows: (await query(await withPassword(facts), facts.query)).length };
     }),
   );
 }, limitMs + 20_000);
 
 afterAll(async () => {
-  await Promise.all(demos.map((demo) => demo.stop()));
+  await Promise.all(runningDemos.map((demo) => demo.stop()));
   await Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true })));
 });
 
-const first = (): { demo: Demo; facts: Facts } => ({ demo: demos[0], facts: banners[0]?.facts ?? ({} as Facts) });
+const first = (): { demo: Demo; facts: BannerFacts } => ({
+  demo: runningDemos[0],
+  facts: banners[0]?.facts ?? ({} as BannerFacts),
+});
 
 describe('demo', () => {
   it('prints its banner only after the banner query returns rows', () => {
@@ -156,9 +161,9 @@ describe('demo', () => {
 });
 
 describe('demo on a terminal', { timeout: limitMs }, () => {
-  it('prints a connection string and a query that returns rows', needs(noTerminal), async () => {
+  it('prints a connection string and a query that returns rows', needs(terminalSkipReason), async () => {
     const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-terminal-'));
-    const demo = onTerminal(`exec '${process.execPath}' '${main}' demo`, small, folder);
+    const demo = onTerminal(`exec '${process.execPath}' '${main}' demo`, smallDemoEnv, folder);
     try {
       const [url, sql] = await waitFor(
         'the greeting',
@@ -183,25 +188,26 @@ describe('demo-info', () => {
     const { demo, facts } = first();
     const { code, stdout } = await demo.run('demo-info');
     expect(code).toBe(0);
-    for (const part of [facts.page, facts.ledger, await withPassword(facts)]) expect(stdout).toContain(part);
+    for (const expectedText of [facts.page, facts.ledger, await withPassword(facts)])
+      expect(stdout).toContain(expectedText);
     // In the log, the query is on one line.
-    const onOneLine = (text: string): string => text.replaceAll(/\s+/g, ' ');
-    expect(onOneLine(stdout)).toContain(facts.query);
-    const json = JSON.parse((await demo.runInProcess('demo-info', '--json')).stdout) as Facts & {
+    const singleLine = (text: string): string => text.replaceAll(/\s+/g, ' ');
+    expect(singleLine(stdout)).toContain(facts.query);
+    const json = JSON.parse((await demo.runInProcess('demo-info', '--json')).stdout) as BannerFacts & {
       queries: readonly string[];
     };
     expect(json).toMatchObject({ page: facts.page, ledger: facts.ledger, database: await withPassword(facts) });
-    expect(onOneLine(json.queries[0] ?? '')).toBe(facts.query);
+    expect(singleLine(json.queries[0] ?? '')).toBe(facts.query);
   });
 
   it('exits with 69 and prints the searched folder if no demo runs', async () => {
-    const elsewhere = await mkdtemp(join(tmpdir(), 'ledger-indexer-nothing-'));
+    const otherFolder = await mkdtemp(join(tmpdir(), 'ledger-indexer-nothing-'));
     try {
-      const { code, stderr } = await programInProcess(['demo-info'], {}, elsewhere);
+      const { code, stderr } = await programInProcess(['demo-info'], {}, otherFolder);
       expect(stderr).toMatch(/DEMO_NOT_FOUND: no demo runs with the data in .+\.ledger-indexer/);
       expect(code).toBe(69);
     } finally {
-      await rm(elsewhere, { recursive: true });
+      await rm(otherFolder, { recursive: true });
     }
   });
 });
@@ -248,8 +254,10 @@ const calls: Readonly<Record<string, readonly [shows: RegExp, ...argv: string[]]
 
 describe('commands in the folder of a demo', () => {
   it('are all tested if they need a database or a ledger', () => {
-    const needing = commands.filter(({ alone }) => alone === undefined).map(({ name }) => name);
-    expect(Object.keys(calls).sort()).toEqual(needing.sort());
+    const dependentCommands = commands
+      .filter(({ alone: singleCommand }) => singleCommand === undefined)
+      .map(({ name }) => name);
+    expect(Object.keys(calls).sort()).toEqual(dependentCommands.sort());
   });
 
   it.each(Object.entries(calls))(
@@ -262,12 +270,12 @@ describe('commands in the folder of a demo', () => {
   );
 
   it('report the address and the database of the demo: status', async () => {
-    for (const [at, demo] of demos.entries()) {
+    for (const [at, demo] of runningDemos.entries()) {
       const status = JSON.parse((await demo.runInProcess('status', '--json')).stdout) as {
         source: string;
         database: string;
       };
-      const { page, database } = banners[at]?.facts ?? ({} as Facts);
+      const { page, database } = banners[at]?.facts ?? ({} as BannerFacts);
       expect(`${status.source}/`).toBe(page);
       expect(database).toContain(status.database);
     }
@@ -277,7 +285,10 @@ describe('commands in the folder of a demo', () => {
 describe('status', () => {
   it('ignores the indexer of another database', async () => {
     const [one, other] = banners.map(({ facts }) => facts);
-    const env = { INDEXER_HTTP_PORT: new URL(other?.page ?? '').port, DATABASE_URL: await withPassword(one as Facts) };
+    const env = {
+      INDEXER_HTTP_PORT: new URL(other?.page ?? '').port,
+      DATABASE_URL: await withPassword(one as BannerFacts),
+    };
     const status = JSON.parse((await programInProcess(['status', '--json'], env)).stdout) as Record<string, unknown>;
     expect(status).toMatchObject({ state: 'not_running', source: expect.stringContaining('database 127.0.0.1') });
     expect(status['reason']).toContain(`the indexer at ${other?.page.slice(0, -1) ?? ''} writes to 127.0.0.1`);
@@ -314,9 +325,9 @@ describe('two concurrent demos', () => {
   });
 
   it('store their ports in ports.json', async () => {
-    for (const [at, { folder }] of demos.entries()) {
+    for (const [at, { folder }] of runningDemos.entries()) {
       const kept: unknown = JSON.parse(await readFile(join(folder, '.ledger-indexer', 'ports.json'), 'utf8'));
-      const [http, ledger, postgres] = portsOf(banners[at]?.facts ?? ({} as Facts));
+      const [http, ledger, postgres] = portsOf(banners[at]?.facts ?? ({} as BannerFacts));
       expect(kept).toEqual({ postgres, ledger, http });
     }
   });
@@ -324,7 +335,7 @@ describe('two concurrent demos', () => {
 
 describe('demo ports', { timeout: 2 * limitMs }, () => {
   it('stay the same after a restart', async () => {
-    const [demo] = demos;
+    const [demo] = runningDemos;
     const ports = portsOf(first().facts);
     expect((await demo.stop()).code).toBe(0);
     await using next = startDemo(demo.folder);
@@ -332,7 +343,7 @@ describe('demo ports', { timeout: 2 * limitMs }, () => {
   });
 
   it('change if another process uses the old ports, and the log names that process', async () => {
-    const [{ folder }] = demos;
+    const [{ folder }] = runningDemos;
     const ports = portsOf(first().facts);
     const holders = await Promise.all(ports.map(hold));
     try {

@@ -15,7 +15,9 @@ const unit = await readFile(join(folder, 'ledger-indexer.service'), 'utf8');
 const yaml = await readFile(join(folder, 'kubernetes.yaml'), 'utf8');
 const documents = parseAllDocuments(yaml);
 
-const known = new Set(optionList.flatMap(({ env, fileVariant }) => (fileVariant ? [env, `${env}_FILE`] : [env])));
+const knownVariables = new Set(
+  optionList.flatMap(({ env, fileVariant }) => (fileVariant ? [env, `${env}_FILE`] : [env])),
+);
 const ownOptionPattern = /^(?:LEDGER|INDEXER|POSTGRES|DATABASE)_/;
 
 interface Deployment {
@@ -43,19 +45,19 @@ interface Deployment {
 }
 
 describe('docs/deploy/kubernetes.yaml', () => {
-  const parsed = documents.map((document) => document.toJS() as { kind: string });
-  const deployment = parsed.find(({ kind }) => kind === 'Deployment') as unknown as Deployment;
+  const parsedDocuments = documents.map((document) => document.toJS() as { kind: string });
+  const deployment = parsedDocuments.find(({ kind }) => kind === 'Deployment') as unknown as Deployment;
   const { spec } = deployment.spec.template;
   const [container] = spec.containers;
 
   it('is valid YAML and sets only existing options', () => {
     for (const document of documents) expect(document.errors).toEqual([]);
-    expect(parsed.map(({ kind }) => kind)).toEqual(['PodDisruptionBudget', 'Secret', 'Service', 'Deployment']);
-    for (const { name } of container.env) expect(known, name).toContain(name);
+    expect(parsedDocuments.map(({ kind }) => kind)).toEqual(['PodDisruptionBudget', 'Secret', 'Service', 'Deployment']);
+    for (const { name } of container.env) expect(knownVariables, name).toContain(name);
   });
 
   it('includes the service name in INDEXER_HTTP_ALLOWED_HOSTS', () => {
-    const service = parsed.find(({ kind }) => kind === 'Service') as unknown as { metadata: { name: string } };
+    const service = parsedDocuments.find(({ kind }) => kind === 'Service') as unknown as { metadata: { name: string } };
     const names = container.env.find(({ name }) => name === 'INDEXER_HTTP_ALLOWED_HOSTS')?.value;
     expect(names?.split(',')).toContain(service.metadata.name);
   });
@@ -75,7 +77,7 @@ describe('docs/deploy/kubernetes.yaml', () => {
     const http = await daemon.http();
     for (const name of ['livenessProbe', 'readinessProbe', 'startupProbe'] as const) {
       const { path, port } = container[name].httpGet;
-      expect(container.ports.map((open) => open.name)).toContain(port);
+      expect(container.ports.map((containerPort) => containerPort.name)).toContain(port);
       expect([200, 503], path).toContain((await fetch(`${http}${path}`)).status);
     }
     expect((await fetch(`${http}/metrics`)).status).toBe(200);
@@ -89,7 +91,8 @@ describe('docs/deploy/ledger-indexer.service', () => {
 
   it('sets only existing options and no secret', () => {
     const names = values('Environment').map((value) => value.slice(0, value.indexOf('=')));
-    for (const name of names.filter((text) => ownOptionPattern.test(text))) expect(known, name).toContain(name);
+    for (const name of names.filter((text) => ownOptionPattern.test(text)))
+      expect(knownVariables, name).toContain(name);
     expect(names).toEqual(expect.arrayContaining(['LEDGER_TOKEN_FILE', 'DATABASE_URL_FILE']));
     expect(names).not.toContain('LEDGER_TOKEN');
   });
@@ -104,15 +107,15 @@ describe('docs/deploy/ledger-indexer.service', () => {
       process.stdout.write('the unit was only parsed: no systemd-analyze here\n');
       return;
     }
-    const scratch = await mkdtemp(join(tmpdir(), 'ledger-indexer-unit-'));
+    const scratchFolder = await mkdtemp(join(tmpdir(), 'ledger-indexer-unit-'));
     try {
-      const file = join(scratch, 'ledger-indexer.service');
+      const file = join(scratchFolder, 'ledger-indexer.service');
       await writeFile(file, unit);
       const { status, stderr } = spawnSync('systemd-analyze', ['verify', file], { encoding: 'utf8' });
-      const about = stderr.split('\n').filter((line) => line.includes('ledger-indexer.service'));
-      expect({ status, about }).toEqual({ status: 0, about: [] });
+      const matchingLines = stderr.split('\n').filter((line) => line.includes('ledger-indexer.service'));
+      expect({ status, about: matchingLines }).toEqual({ status: 0, about: [] });
     } finally {
-      await rm(scratch, { recursive: true });
+      await rm(scratchFolder, { recursive: true });
     }
   });
 });

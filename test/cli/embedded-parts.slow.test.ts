@@ -25,7 +25,7 @@ afterEach(async () => {
 });
 
 /** Indexes the ledger of this participant into the embedded database, and adds a journal of an earlier version. */
-async function indexed(participantId?: string): Promise<void> {
+async function runSandboxIndexer(participantId?: string): Promise<void> {
   await using server = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres') });
   const sandbox = await startSandbox(participantId === undefined ? {} : { participantId });
   generateHistory(sandbox.ledger, { seed: 3, updates: 30 });
@@ -43,7 +43,7 @@ function journal(): string {
 }
 
 /** Number of stored updates after the restart from scratch. */
-async function updatesLeft(): Promise<number> {
+async function countRemainingUpdates(): Promise<number> {
   const config = loadConfig({ INDEXER_DATA_DIR: folder, INDEXER_DEMO_SEED: '1', INDEXER_DEMO_MAX_UPDATES: '5' });
   const { logger } = createLogger({ level: 'error', format: 'json', stream: { write: () => true } });
   const embeddedParts = await startEmbeddedParts(config, logger);
@@ -57,13 +57,13 @@ async function updatesLeft(): Promise<number> {
 
 describe('demo restart', { timeout: 120_000 }, () => {
   it('deletes the data of an earlier demo', async () => {
-    await indexed();
-    expect(await updatesLeft()).toBe(0);
+    await runSandboxIndexer();
+    expect(await countRemainingUpdates()).toBe(0);
   });
 
   it('keeps data that was indexed from another ledger', async () => {
-    await indexed('participant::1220real');
-    expect(await updatesLeft()).toBe(30);
+    await runSandboxIndexer('participant::1220real');
+    expect(await countRemainingUpdates()).toBe(30);
     expect((await stat(journal())).size).toBeGreaterThan(0);
   });
 });
@@ -93,7 +93,7 @@ it('demo rejects the data folder of a running demo', { timeout: 120_000 }, async
   await using _server = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres') });
   // The parent process is used because it is certainly running and is another process.
   await writeFile(join(folder, 'postgres', 'owner.pid'), String(process.ppid));
-  await expect(updatesLeft()).rejects.toMatchObject({ code: 'DEMO_RUNNING', exitCode: 78 });
+  await expect(countRemainingUpdates()).rejects.toMatchObject({ code: 'DEMO_RUNNING', exitCode: 78 });
   await expect(stat(journal())).rejects.toMatchObject({ code: 'ENOENT' });
 });
 

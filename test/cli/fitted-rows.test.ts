@@ -92,17 +92,17 @@ it('fitRows() never exceeds the terminal width, and does not truncate a single c
   );
   expectProperty(
     fc.property(table, ({ titles, rows, width }) => {
-      const flat = (text: string): string => text.replaceAll(/[\p{Cc}\u2028\u2029]/gu, ' ');
-      const lines = rows.map((row) => row.map(flat));
+      const flatText = (text: string): string => text.replaceAll(/[\p{Cc}\u2028\u2029]/gu, ' ');
+      const lines = rows.map((row) => row.map(flatText));
       const output = fitRows(
-        titles.map((title) => ({ title: flat(title) })),
+        titles.map((title) => ({ title: flatText(title) })),
         lines,
         width,
       )(lines);
       for (const line of output.split('\n')) expect(widthOf(line)).toBeLessThanOrEqual(width);
-      const all = [titles.map(flat), ...lines].flat();
-      const fits = all.every((text) => text.length <= width && /^[ -~]*$/.test(text));
-      if (titles.length === 1 && fits) expect(output).not.toContain('…');
+      const texts = [titles.map(flatText), ...lines].flat();
+      const fitsWidth = texts.every((text) => text.length <= width && /^[ -~]*$/.test(text));
+      if (titles.length === 1 && fitsWidth) expect(output).not.toContain('…');
     }),
   );
 });

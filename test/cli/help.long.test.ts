@@ -31,9 +31,9 @@ describe('command help', () => {
     for (const { name, examples, flags } of commands) {
       // The subcommands of `ledger` have flags of their own.
       if (name === 'ledger') continue;
-      const known = [...options, ...flags.map((flag) => `--${flag.name}`)];
+      const helpNames = [...options, ...flags.map((flag) => `--${flag.name}`)];
       for (const argument of examples.flatMap((example) => example.split(' '))) {
-        if (argument.startsWith('--')) expect(known, argument).toContain(argument);
+        if (argument.startsWith('--')) expect(helpNames, argument).toContain(argument);
       }
     }
   });
@@ -41,15 +41,15 @@ describe('command help', () => {
 
 describe('ledger-indexer', () => {
   it('prints help for --help, -h and help, with or without a command', async () => {
-    for (const words of [['--help'], ['-h'], ['help']]) {
-      expect(await program(words)).toMatchObject({ code: 0, stdout: `${help(commands)}\n` });
+    for (const args of [['--help'], ['-h'], ['help']]) {
+      expect(await program(args)).toMatchObject({ code: 0, stdout: `${help(commands)}\n` });
     }
-    for (const words of [
+    for (const args of [
       ['prune', '--help'],
       ['prune', '-h'],
       ['help', 'prune'],
     ]) {
-      const { code, stdout } = await program(words);
+      const { code, stdout } = await program(args);
       expect({ code, first: stdout.split('\n')[0] }).toMatchObject({
         code: 0,
         first: expect.stringContaining('prune'),
@@ -68,18 +68,18 @@ describe('ledger-indexer', () => {
     [['prune', '--befor', '3'], 2, 'did you mean --before?'],
     [['status', '--wach'], 2, 'did you mean --watch?'],
     [['run', '--stop-att', 'end'], 2, 'did you mean --stop-at?'],
-  ])('rejects %j with exit code %d and suggests a similar word', async (words, code, hint) => {
-    const ended = await program(words);
-    expect(ended.code).toBe(code);
-    expect(ended.stderr).toContain(hint);
+  ])('rejects %j with exit code %d and suggests a similar word', async (args, code, hint) => {
+    const processResult = await program(args);
+    expect(processResult.code).toBe(code);
+    expect(processResult.stderr).toContain(hint);
   });
 
   it.each(['INDEXER_STOP', 'LEDGER_PARTYS', 'POSTGRES_SCHEMAS'])(
     'rejects the variable %s and suggests a similar name',
     async (name) => {
-      const ended = await program(['config'], { [name]: 'x' });
-      expect(ended.code).toBe(78);
-      expect(ended.stderr).toContain(`${name}: no such variable; did you mean `);
+      const processResult = await program(['config'], { [name]: 'x' });
+      expect(processResult.code).toBe(78);
+      expect(processResult.stderr).toContain(`${name}: no such variable; did you mean `);
     },
   );
 
@@ -103,16 +103,16 @@ describe('ledger-indexer', () => {
 });
 
 describe('completion script', () => {
-  const noBash = spawnSync('bash', ['--version']).status === 0 ? undefined : 'needs bash';
+  const bashSkipReason = spawnSync('bash', ['--version']).status === 0 ? undefined : 'needs bash';
 
   /** Completions that a real bash offers for the typed words, the last of which is incomplete. */
-  async function offered(words: readonly string[]): Promise<readonly string[]> {
+  async function completionsOf(args: readonly string[]): Promise<readonly string[]> {
     const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-completion-'));
     try {
       const file = join(folder, 'completion.bash');
       await writeFile(file, completionScript('bash', commands));
-      const quoted = ['ledger-indexer', ...words].map((word) => `'${word}'`).join(' ');
-      const script = `set -u; source '${file}'; COMP_WORDS=(${quoted}); COMP_CWORD=${String(words.length)}; _ledger_indexer; printf '%s\\n' "\${COMPREPLY[@]}"`;
+      const quotedCommand = ['ledger-indexer', ...args].map((word) => `'${word}'`).join(' ');
+      const script = `set -u; source '${file}'; COMP_WORDS=(${quotedCommand}); COMP_CWORD=${String(args.length)}; _ledger_indexer; printf '%s\\n' "\${COMPREPLY[@]}"`;
       const { stdout, stderr, status } = spawnSync('bash', ['--norc', '-c', script], { encoding: 'utf8' });
       expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
       return stdout.trim().split('\n');
@@ -121,18 +121,18 @@ describe('completion script', () => {
     }
   }
 
-  it('completes commands, operands, flags and values in bash', needs(noBash), async () => {
-    expect(await offered([''])).toEqual(commands.map(({ name }) => name));
-    expect(await offered(['pr'])).toEqual(['prune']);
-    expect(await offered(['views', ''])).toEqual(['list', 'rebuild']);
+  it('completes commands, operands, flags and values in bash', needs(bashSkipReason), async () => {
+    expect(await completionsOf([''])).toEqual(commands.map(({ name }) => name));
+    expect(await completionsOf(['pr'])).toEqual(['prune']);
+    expect(await completionsOf(['views', ''])).toEqual(['list', 'rebuild']);
     const { stdout: verbs } = await program(['ledger', '--help']);
-    expect(await offered(['ledger', ''])).toEqual(
+    expect(await completionsOf(['ledger', ''])).toEqual(
       [...verbs.matchAll(/^ {2}([a-z-]+)(?: \S+)? {2,}\S/gm)].map(([, verb]) => verb),
     );
-    expect(await offered(['prune', '--be'])).toEqual(['--before']);
-    expect(await offered(['run', '--stop-a'])).toEqual(['--stop-at']);
-    expect(await offered(['run', '--log-format', ''])).toEqual(['auto', 'pretty', 'json']);
-    expect(await offered(['--ledger-u'])).toEqual(['--ledger-url']);
+    expect(await completionsOf(['prune', '--be'])).toEqual(['--before']);
+    expect(await completionsOf(['run', '--stop-a'])).toEqual(['--stop-at']);
+    expect(await completionsOf(['run', '--log-format', ''])).toEqual(['auto', 'pretty', 'json']);
+    expect(await completionsOf(['--ledger-u'])).toEqual(['--ledger-url']);
   });
 
   it('offers no flag for a secret', () => {

@@ -14,14 +14,14 @@ function imports(file: string): readonly string[] {
 }
 
 it('modules loaded before a command runs import no npm packages', () => {
-  const read = new Set(['src/program.ts', 'src/cli/commands.ts'].map((file) => join(root, file)));
+  const loadedModules = new Set(['src/program.ts', 'src/cli/commands.ts'].map((file) => join(root, file)));
   const packages: string[] = [];
-  for (const file of read) {
+  for (const file of loadedModules) {
     for (const target of imports(file)) {
-      if (target.startsWith('.')) read.add(join(dirname(file), target));
+      if (target.startsWith('.')) loadedModules.add(join(dirname(file), target));
       else if (!target.startsWith('node:')) packages.push(`${relative(root, file)} imports ${target}`);
     }
   }
-  expect(read).toContain(join(root, 'src/cli/maintain/prune.ts'));
+  expect(loadedModules).toContain(join(root, 'src/cli/maintain/prune.ts'));
   expect(packages).toEqual([]);
 });

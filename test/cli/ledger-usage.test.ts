@@ -17,10 +17,10 @@ describe('ledger command', () => {
   it('rejects wrong subcommands, flags and values in one message with hints', async () => {
     await expect(run(['acd'], { env })).rejects.toMatchObject(usage('did you mean acs?'));
     await expect(run([], { env })).rejects.toMatchObject(usage('expected a verb'));
-    const wrong = run(['acs', '--tempalte', 'x', '--at', 'soon', 'more'], { env });
-    await expect(wrong).rejects.toMatchObject(usage('did you mean --template?'));
-    await expect(wrong).rejects.toMatchObject(usage('--at: expected an integer'));
-    await expect(wrong).rejects.toMatchObject(usage('"more": expected no such argument'));
+    const usageRun = run(['acs', '--tempalte', 'x', '--at', 'soon', 'more'], { env });
+    await expect(usageRun).rejects.toMatchObject(usage('did you mean --template?'));
+    await expect(usageRun).rejects.toMatchObject(usage('--at: expected an integer'));
+    await expect(usageRun).rejects.toMatchObject(usage('"more": expected no such argument'));
     await expect(run(['submit'], { env })).rejects.toMatchObject(usage('expected FILE, found nothing'));
     await expect(run(['acs', '--at'], { env })).rejects.toMatchObject(usage('--at: expected OFFSET after it'));
     await expect(run(['acs', '--template', 'Iou'], { env })).rejects.toMatchObject(
@@ -30,9 +30,9 @@ describe('ledger command', () => {
 
   it('accepts configuration options before and after operands, and requires LEDGER_URL', async () => {
     await using sandbox = await startSandbox();
-    const byFlag = ['update', '--ledger-url', sandbox.url, '1', '--ledger-topology=false'];
+    const flagRun = ['update', '--ledger-url', sandbox.url, '1', '--ledger-topology=false'];
     generateHistory(sandbox.ledger, { seed: 2, updates: 2 });
-    expect((await run(byFlag, { env: {} })).rows).toHaveLength(1);
+    expect((await run(flagRun, { env: {} })).rows).toHaveLength(1);
     await expect(run(['end'], { env: {} })).rejects.toMatchObject({
       exitCode: 78,
       remedy: expect.stringContaining('LEDGER_URL') as string,

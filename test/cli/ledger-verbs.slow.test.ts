@@ -12,12 +12,18 @@ import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts'
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { compiled, darOf } from '../../packages/ledger-sandbox/test/packages/dars.ts';
-import { secret, shared, startSecured } from '../../packages/ledger-sandbox/test/identity/callers.ts';
+import { secret, sharedSigner, startSecured } from '../../packages/ledger-sandbox/test/identity/callers.ts';
 import { stopClock } from '../support/chance/clock.ts';
-import { endsIn, token } from '../support/tokens.ts';
+import { expiresIn, token } from '../support/tokens.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { assertBuilt } from '../e2e/runs/daemon.ts';
-import { run as runVerb, start as startVerb, type Captured, type Running, type RunOptions } from './verb-run.ts';
+import {
+  run as runVerb,
+  start as startVerb,
+  type CapturedOutput,
+  type RunningVerb,
+  type RunOptions,
+} from './verb-run.ts';
 
 let sandbox: Sandbox;
 let folder: string;
@@ -32,11 +38,11 @@ afterEach(async () => {
 
 type Options = Partial<RunOptions>;
 
-function start(argv: readonly string[], options: Options = {}): Running {
+function start(argv: readonly string[], options: Options = {}): RunningVerb {
   return startVerb(argv, { env: { LEDGER_URL: sandbox.url }, ...options });
 }
 
-function run(argv: readonly string[], options: Options = {}): Promise<Captured> {
+function run(argv: readonly string[], options: Options = {}): Promise<CapturedOutput> {
   return runVerb(argv, { env: { LEDGER_URL: sandbox.url }, ...options });
 }
 
@@ -102,8 +108,8 @@ describe('ledger upload-dar and ledger packages', () => {
       code: 'LEDGER_REQUEST_INVALID',
       remedy: expect.stringContaining('correct the DAR') as string,
     });
-    const missing = run(['upload-dar', join(folder, 'none.dar')]);
-    await expect(missing).rejects.toMatchObject({ code: 'FILE_UNUSABLE', exitCode: 78 });
+    const missingDarRun = run(['upload-dar', join(folder, 'none.dar')]);
+    await expect(missingDarRun).rejects.toMatchObject({ code: 'FILE_UNUSABLE', exitCode: 78 });
   });
 });
 
@@ -129,9 +135,9 @@ describe('ledger acs, updates and update', () => {
     const tokens = (await run(['acs', '--template', template])).text.trimEnd().split('\n');
     expect(tokens.every((line) => line.includes(':Harbor.StableCoin:Token"'))).toBe(true);
     const party = await alice();
-    const hers = (await run(['acs', '--party', party])).text.trimEnd().split('\n');
-    expect(hers.length).toBeLessThan((await rows('acs')).length);
-    expect(hers.every((line) => line.includes(party))).toBe(true);
+    const partyContracts = (await run(['acs', '--party', party])).text.trimEnd().split('\n');
+    expect(partyContracts.length).toBeLessThan((await rows('acs')).length);
+    expect(partyContracts.every((line) => line.includes(party))).toBe(true);
     const offsets = (await rows('updates', '--from', '100', '--to', '120')).map(offsetOf);
     expect(Math.min(...offsets)).toBeGreaterThan(100);
     expect(Math.max(...offsets)).toBeLessThanOrEqual(120);
@@ -149,40 +155,40 @@ describe('ledger acs, updates and update', () => {
   it('print new updates with --follow until the command stops', async () => {
     const stop = new AbortController();
     const end = sandbox.ledger.ledgerEnd();
-    const { stdout, done } = start(['updates', '--follow'], { stop: stop.signal });
+    const { stdout, done: whenDone } = start(['updates', '--follow'], { stop: stop.signal });
     await waitFor('new updates in the output', () => {
       generateHistory(sandbox.ledger, { seed: 3, updates: 1 });
       return stdout.rows.length > 30 ? true : undefined;
     });
     stop.abort();
-    await done;
+    await whenDone;
     expect(stdout.rows.map(offsetOf).every((offset) => offset > end)).toBe(true);
     expect(stdout.text).not.toContain('OffsetCheckpoint');
   });
 
   it('continue with the next token when a token expires, without gaps or duplicates', async () => {
-    await using secured = await startSecured();
+    await using securedSandbox = await startSecured();
     const file = join(folder, 'token');
     const clock = stopClock();
-    await writeFile(file, await token(shared, { exp: endsIn(1_200) }));
+    await writeFile(file, await token(sharedSigner, { exp: expiresIn(1_200) }));
     const stop = new AbortController();
-    const env = { LEDGER_URL: secured.url, LEDGER_TOKEN_FILE: file };
-    const { stdout, done } = start(['updates', '--follow', '--from', '0'], { env, stop: stop.signal });
-    generateHistory(secured.ledger, { seed: 2, updates: 5 });
+    const env = { LEDGER_URL: securedSandbox.url, LEDGER_TOKEN_FILE: file };
+    const { stdout, done: whenDone } = start(['updates', '--follow', '--from', '0'], { env, stop: stop.signal });
+    generateHistory(securedSandbox.ledger, { seed: 2, updates: 5 });
     await waitFor('the first updates', () => (stdout.rows.length > 2 ? true : undefined));
-    const before = secured.ledger.ledgerEnd();
-    await writeFile(file, await token(shared));
+    const endBefore = securedSandbox.ledger.ledgerEnd();
+    await writeFile(file, await token(sharedSigner));
     clock.advance(1_500);
     await waitFor('updates behind the end of the first token', () => {
-      generateHistory(secured.ledger, { seed: 3, updates: 1 });
-      return offsetOf(stdout.rows.at(-1)) > before + 5 ? true : undefined;
+      generateHistory(securedSandbox.ledger, { seed: 3, updates: 1 });
+      return offsetOf(stdout.rows.at(-1)) > endBefore + 5 ? true : undefined;
     });
     stop.abort();
-    await done;
+    await whenDone;
     const offsets = stdout.rows.map(offsetOf);
-    const { done: allDone, stdout: all } = start(['updates', '--to', String(offsets.at(-1))], { env });
-    await allDone;
-    expect(offsets).toEqual(all.rows.map(offsetOf));
+    const { done: whenUpdatesDone, stdout: output } = start(['updates', '--to', String(offsets.at(-1))], { env });
+    await whenUpdatesDone;
+    expect(offsets).toEqual(output.rows.map(offsetOf));
   });
 
   it('exit with 75 when a signal interrupts the command', async () => {
@@ -192,8 +198,8 @@ describe('ledger acs, updates and update', () => {
   });
 
   it('exit with 0 when the reader closes the pipe', async () => {
-    const ended = run(['updates', '--follow', '--from', '0'], { writes: 1 });
-    await expect(ended).rejects.toMatchObject({ code: 'OUTPUT_CLOSED', exitCode: 0 });
+    const followRun = run(['updates', '--follow', '--from', '0'], { writes: 1 });
+    await expect(followRun).rejects.toMatchObject({ code: 'OUTPUT_CLOSED', exitCode: 0 });
   });
 
   it('print a single update by offset or by id, and reject an unknown offset', async () => {
@@ -219,31 +225,31 @@ describe('ledger acs, updates and update', () => {
 describe('ledger submit and completions', () => {
   it('submit commands from a file or standard input, and print the completions', async () => {
     generateHistory(sandbox.ledger, { seed: 2, updates: 20 });
-    const before = sandbox.ledger.ledgerEnd();
+    const endBefore = sandbox.ledger.ledgerEnd();
     const file = join(folder, 'commands.json');
     await writeFile(file, await iou('one'));
-    const [submitted] = await rows('submit', file);
-    expect(submitted).toMatchObject({ completionOffset: sandbox.ledger.ledgerEnd() });
+    const [submittedRow] = await rows('submit', file);
+    expect(submittedRow).toMatchObject({ completionOffset: sandbox.ledger.ledgerEnd() });
     const second = await run(['submit', '-', '--for-transaction'], { stdin: await iou('two') });
     expect(second.rows[0]).toMatchObject({ events: [{ CreatedEvent: { packageName: 'model-tests' } }] });
-    const third = await run(['submit', '-', '--async'], { stdin: await iou('three') });
-    expect(third.rows).toEqual([{ commandId: 'three' }]);
+    const asyncSubmit = await run(['submit', '-', '--async'], { stdin: await iou('three') });
+    expect(asyncSubmit.rows).toEqual([{ commandId: 'three' }]);
     const ids = (lines: readonly unknown[]): unknown[] =>
       lines.map((line) => /"commandId":"(\w+)"/.exec(JSON.stringify(line))?.[1]);
-    expect(ids(await rows('completions', '--party', await alice(), '--from', String(before)))).toEqual([
+    expect(ids(await rows('completions', '--party', await alice(), '--from', String(endBefore)))).toEqual([
       'one',
       'two',
       'three',
     ]);
-    const own = ['completions', '--party', await alice(), '--user', 'ops'];
-    const { completionOffset } = submitted as { completionOffset: number };
-    expect(ids(await rows(...own, '--from', String(completionOffset)))).toEqual(['two', 'three']);
-    expect(ids(await rows(...own, '--follow', '--from', '0', '--limit', '1'))).toEqual(['one']);
-    expect((await run([...own, '--table'])).text).toMatch(/^ +\d+ {2}accepted +one +ops +alice::/m);
+    const completionArgs = ['completions', '--party', await alice(), '--user', 'ops'];
+    const { completionOffset } = submittedRow as { completionOffset: number };
+    expect(ids(await rows(...completionArgs, '--from', String(completionOffset)))).toEqual(['two', 'three']);
+    expect(ids(await rows(...completionArgs, '--follow', '--from', '0', '--limit', '1'))).toEqual(['one']);
+    expect((await run([...completionArgs, '--table'])).text).toMatch(/^ +\d+ {2}accepted +one +ops +alice::/m);
   });
 
   it('reject commands that are incomplete or would lose digits, and send nothing', async () => {
-    const before = sandbox.ledger.ledgerEnd();
+    const endBefore = sandbox.ledger.ledgerEnd();
     const commandsJson = await iou('one');
     for (const stdin of [
       '{',
@@ -253,7 +259,7 @@ describe('ledger submit and completions', () => {
     ]) {
       await expect(run(['submit', '-'], { stdin })).rejects.toMatchObject({ code: 'COMMANDS_INVALID', exitCode: 65 });
     }
-    expect(sandbox.ledger.ledgerEnd()).toBe(before);
+    expect(sandbox.ledger.ledgerEnd()).toBe(endBefore);
     expect(
       (await run(['submit', '-'], { stdin: commandsJson.replace('"ops"', '"0.12345678901234567"') })).rows,
     ).toHaveLength(1);
@@ -262,11 +268,11 @@ describe('ledger submit and completions', () => {
 
 describe('ledger rights', () => {
   it('prints the rights of the token user, and needs ParticipantAdmin for other users', async () => {
-    await using secured = await startSecured({
+    await using securedSandbox = await startSecured({
       secret,
       users: [{ id: 'alice', rights: [{ kind: 'CanReadAsAnyParty' }] }],
     });
-    const env = { LEDGER_URL: secured.url, LEDGER_TOKEN: await token(shared) };
+    const env = { LEDGER_URL: securedSandbox.url, LEDGER_TOKEN: await token(sharedSigner) };
     expect((await run(['rights'], { env })).rows).toEqual([{ kind: { CanReadAsAnyParty: { value: {} } } }]);
     expect((await run(['rights', '--table'], { env })).text).toBe('RIGHT              PARTY\nCanReadAsAnyParty\n');
     await expect(run(['rights', 'participant_admin'], { env })).rejects.toMatchObject({
@@ -274,7 +280,7 @@ describe('ledger rights', () => {
       remedy: expect.stringContaining('ParticipantAdmin') as string,
     });
     expect((await run(['end'], { env })).rows[0]).toMatchObject({ offset: 0, participantId: null });
-    await expect(run(['end'], { env: { LEDGER_URL: secured.url } })).rejects.toMatchObject({ exitCode: 77 });
+    await expect(run(['end'], { env: { LEDGER_URL: securedSandbox.url } })).rejects.toMatchObject({ exitCode: 77 });
   });
 });
 

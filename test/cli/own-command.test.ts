@@ -18,9 +18,9 @@ describe('ownCommand()', () => {
 
 describe('startup banner', () => {
   it.each([true, false])('contains the query page URL, in lines of at most 100 characters (demo: %s)', (isDemo) => {
-    const sides = { ledgerUrl: 'http://127.0.0.1:1', databaseUrl: 'postgres://127.0.0.1:2/ledger' };
+    const connectionUrls = { ledgerUrl: 'http://127.0.0.1:1', databaseUrl: 'postgres://127.0.0.1:2/ledger' };
     const text = formatBanner(
-      { ...sides, embeddedLedger: isDemo, embeddedDatabase: isDemo },
+      { ...connectionUrls, embeddedLedger: isDemo, embeddedDatabase: isDemo },
       'http://127.0.0.1:7580',
       'ledger',
     );

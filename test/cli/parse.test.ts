@@ -1,7 +1,7 @@
 /** Tests the rules that the command lines of all commands have in common, for flags, their values and operands. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { commandNamed, commands as allCommands, runCommandNamed, type Typed } from '../../src/cli/commands.ts';
+import { commandNamed, commands as allCommands, runCommandNamed, type CommandCall } from '../../src/cli/commands.ts';
 import { parse, type CommandFlag, type Syntax } from '../../src/cli/command-line/parse.ts';
 import { completionVerbs } from '../../src/cli/ledger/completions.ts';
 import { contractVerbs } from '../../src/cli/ledger/contracts.ts';
@@ -19,12 +19,12 @@ const env = { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none', LEDGER_URL: 'h
 
 function run(verb: string, argv: readonly string[]): Promise<unknown> {
   const ignore = (): void => undefined;
-  const call: Typed = { argv, env, stop: AbortSignal.abort(), write: ignore, print: ignore };
+  const call: CommandCall = { argv, env, stop: AbortSignal.abort(), write: ignore, print: ignore };
   return runCommandNamed(verb, call);
 }
 
 /** The meaning of a command line, independent of the order of its arguments. */
-function sense(syntax: Syntax, argv: readonly string[]): object {
+function parsedArguments(syntax: Syntax, argv: readonly string[]): object {
   const args = parse(syntax, argv);
   const flags = syntax.flags.map(({ name }) => [name, args.has(name), args.texts(name)]);
   return { operands: args.operands, flags, options: args.options };
@@ -33,98 +33,103 @@ function sense(syntax: Syntax, argv: readonly string[]): object {
 const commands = allCommands.filter(({ name }) => name !== 'ledger');
 
 /** Operands as users write them: none begins with a hyphen. */
-const word = fc.string({ minLength: 1, maxLength: 12 }).filter((text) => !text.startsWith('-') && !text.includes('\0'));
+const wordArbitrary = fc
+  .string({ minLength: 1, maxLength: 12 })
+  .filter((text) => !text.startsWith('-') && !text.includes('\0'));
 
 /** A flag with its values, as a group of words that must stay together. */
 function groupOf({ name, value, type }: CommandFlag): fc.Arbitrary<readonly string[]> {
   if (value === undefined) return fc.constant([`--${name}`]);
   const isOfType = (text: string): boolean => type === undefined || 'value' in type.parse(text);
-  const one = type === undefined ? word : fc.constantFrom(...['0', '17', '2GB', '1.5TiB'].filter(isOfType));
-  const values = fc.tuple(...value.split(' ').map(() => one));
-  const behind = values.map((texts) => [`--${name}`, ...texts]);
-  const inline = values.map(([first = '', ...more]) => [`--${name}=${first}`, ...more]);
-  return value.startsWith('[') ? inline : fc.oneof(behind, inline);
+  const flagArbitrary =
+    type === undefined ? wordArbitrary : fc.constantFrom(...['0', '17', '2GB', '1.5TiB'].filter(isOfType));
+  const values = fc.tuple(...value.split(' ').map(() => flagArbitrary));
+  const valueArgs = values.map((texts) => [`--${name}`, ...texts]);
+  const inline = values.map(([first = '', ...restArgs]) => [`--${name}=${first}`, ...restArgs]);
+  return value.startsWith('[') ? inline : fc.oneof(valueArgs, inline);
 }
 
 /** The groups of a call: one per operand, and one per flag with its values. */
-function callOf(
+function callArbitrary(
   syntax: Syntax,
 ): fc.Arbitrary<{ readonly operands: readonly string[][]; readonly flags: readonly (readonly string[])[] }> {
   const operands = fc.tuple(
-    ...syntax.operands.map(({ words }) => (words === undefined ? word : fc.constantFrom(...words))),
+    ...syntax.operands.map(({ words }) => (words === undefined ? wordArbitrary : fc.constantFrom(...words))),
   );
-  const flags = fc.subarray([...syntax.flags]).chain((chosen) => fc.tuple(...chosen.map(groupOf)));
+  const flags = fc.subarray([...syntax.flags]).chain((chosenFlags) => fc.tuple(...chosenFlags.map(groupOf)));
   const options =
     syntax.options === false
       ? fc.constant([])
       : fc.subarray([['--postgres-schema', 'march'], ['--no-ledger-topology'], ['--http-port=1']]);
   return fc.record({
     operands: operands.map((words) => words.map((each) => [each])),
-    flags: fc.tuple(flags, options).map((both) => both.flat()),
+    flags: fc.tuple(flags, options).map((pairs) => pairs.flat()),
   });
 }
 
 /** Groups in random order; the operands keep their order. */
-function mixed(
+function mixedArgs(
   operands: readonly (readonly string[])[],
   flags: readonly (readonly string[])[],
   picks: readonly boolean[],
   order: readonly number[],
 ): readonly string[] {
-  const shuffled = flags.map((group, at) => [order[at] ?? 0, group] as const).sort(([a], [b]) => a - b);
-  const [left, right] = [[...operands], shuffled.map(([, group]) => group)];
+  const shuffledFlags = flags.map((group, index) => [order[index] ?? 0, group] as const).sort(([a], [b]) => a - b);
+  const [left, right] = [[...operands], shuffledFlags.map(([, group]) => group)];
   const words: string[] = [];
-  for (const pick of picks) words.push(...((pick ? left.shift() : right.shift()) ?? []));
+  for (const isOperandFirst of picks) words.push(...((isOperandFirst ? left.shift() : right.shift()) ?? []));
   return [...words, ...left.flat(), ...right.flat()];
 }
 
 describe.each(commands.map((command) => [command.name, command] as const))('%s', (_, command) => {
   it('parses to the same arguments in any order that keeps the operand order', () => {
-    const call = callOf(command);
+    const call = callArbitrary(command);
     const picks = fc.array(fc.boolean(), { maxLength: 12 });
     const order = fc.array(fc.nat(), { maxLength: 12 });
     expectProperty(
-      fc.property(call, picks, order, ({ operands, flags }, picked, ordered) => {
-        const plain = [...operands.flat(), ...flags.flat()];
-        expect(sense(command, mixed(operands, flags, picked, ordered))).toEqual(sense(command, plain));
+      fc.property(call, picks, order, ({ operands, flags }, selections, flagOrder) => {
+        const flatArgs = [...operands.flat(), ...flags.flat()];
+        expect(parsedArguments(command, mixedArgs(operands, flags, selections, flagOrder))).toEqual(
+          parsedArguments(command, flatArgs),
+        );
       }),
       60,
     );
   });
 
-  const valued = command.flags.filter(({ value }) => value !== undefined && !value.startsWith('['));
-  it.each(valued)('rejects --$name without $value or with another flag as value', async ({ name, value = '' }) => {
+  const valueFlags = command.flags.filter(({ value }) => value !== undefined && !value.startsWith('['));
+  it.each(valueFlags)('rejects --$name without $value or with another flag as value', async ({ name, value = '' }) => {
     const operands = command.operands.map(({ words }) => words?.[0] ?? 'some');
-    for (const found of [
+    for (const flagText of [
       ...command.flags.map((flag) => `--${flag.name}`),
       '--json',
       '--dry-run',
       '--yes',
       '--database-url',
     ]) {
-      await expect(run(command.name, [...operands, `--${name}`, found])).rejects.toMatchObject({
+      await expect(run(command.name, [...operands, `--${name}`, flagText])).rejects.toMatchObject({
         code: 'USAGE',
         exitCode: 2,
         message: expect.stringContaining(
-          `--${name}: expected ${value.split(' ')[0] ?? ''} after it, found "${found}"`,
+          `--${name}: expected ${value.split(' ')[0] ?? ''} after it, found "${flagText}"`,
         ) as string,
         remedy: expect.stringContaining(`ledger-indexer ${command.name} --help`) as string,
       });
     }
-    for (const nothing of [[`--${name}`], [`--${name}=`]]) {
+    for (const emptyOption of [[`--${name}`], [`--${name}=`]]) {
       const message = expect.stringContaining(
         `--${name}: expected ${value.split(' ')[0] ?? ''} after it, found nothing`,
       ) as string;
-      await expect(run(command.name, [...operands, ...nothing])).rejects.toMatchObject({ exitCode: 2, message });
+      await expect(run(command.name, [...operands, ...emptyOption])).rejects.toMatchObject({ exitCode: 2, message });
     }
   });
 
-  const single = command.flags.filter(({ list }) => list !== true);
-  it.each(single)('rejects a repeated --$name', ({ name, value }) => {
+  const singleFlags = command.flags.filter(({ list }) => list !== true);
+  it.each(singleFlags)('rejects a repeated --$name', ({ name, value }) => {
     const operands = command.operands.map(({ words }) => words?.[0] ?? 'some');
     const group = [`--${name}`, ...(value === undefined || value.startsWith('[') ? [] : value.split(' '))];
-    const twice = (): unknown => parse(command, [...operands, ...group, ...group]);
-    expect(twice).toThrow(
+    const parseTwice = (): unknown => parse(command, [...operands, ...group, ...group]);
+    expect(parseTwice).toThrow(
       expect.objectContaining({ exitCode: 2, message: expect.stringContaining(`--${name}: given twice`) as string }),
     );
   });
@@ -137,8 +142,11 @@ describe.each(commands.map((command) => [command.name, command] as const))('%s',
     });
     await expect(run(command.name, [...operands, '-x'])).rejects.toMatchObject({ exitCode: 2 });
     if (command.operands.at(-1)?.repeated === true) return;
-    const tooMany = run(command.name, [...command.operands.map(({ words }) => words?.[0] ?? 'some'), 'extra']);
-    await expect(tooMany).rejects.toMatchObject({ exitCode: 2, message: expect.stringContaining('"extra"') as string });
+    const excessOperandRun = run(command.name, [...command.operands.map(({ words }) => words?.[0] ?? 'some'), 'extra']);
+    await expect(excessOperandRun).rejects.toMatchObject({
+      exitCode: 2,
+      message: expect.stringContaining('"extra"') as string,
+    });
   });
 });
 
@@ -176,9 +184,9 @@ describe('command line parser', () => {
   });
 
   it('reports a mistyped flag without its value, because the value may be a secret', async () => {
-    const refused = run('migrate', ['--database-ulr', 'postgres://me:hunter2@db/ledger']);
+    const refusedMigrate = run('migrate', ['--database-ulr', 'postgres://me:hunter2@db/ledger']);
     const message = 'migrate: --database-ulr: no such flag; did you mean --database-url?';
-    await expect(refused).rejects.toMatchObject({ exitCode: 2, message });
+    await expect(refusedMigrate).rejects.toMatchObject({ exitCode: 2, message });
   });
 
   it('reports all problems at once', async () => {
@@ -190,24 +198,24 @@ describe('command line parser', () => {
 
 describe('flags of ledger subcommands', () => {
   const verbs = [nodeVerbs, packageVerbs, partyVerbs, contractVerbs, updateVerbs, completionVerbs, submitVerbs].flat();
-  const all = verbs.flatMap((verb) =>
+  const flagNames = verbs.flatMap((verb) =>
     verb.flags.flatMap(({ name: flag, value }) =>
       value === undefined ? [] : [{ verb, name: verb.name, flag, value }],
     ),
   );
 
-  it.each(all)('reject another flag as $value: $name --$flag', ({ verb, flag }) => {
-    const taken = (): unknown => verbArguments(verb, [`--${flag}`, '--json']);
-    expect(taken).toThrow(
+  it.each(flagNames)('reject another flag as $value: $name --$flag', ({ verb, flag }) => {
+    const parseVerb = (): unknown => verbArguments(verb, [`--${flag}`, '--json']);
+    expect(parseVerb).toThrow(
       expect.objectContaining({ exitCode: 2, message: expect.stringContaining(`--${flag}`) as string }),
     );
   });
 });
 
 describe('configuration flags', () => {
-  const all = optionList.filter(({ type, secret }) => type !== 'boolean' && secret !== 'value');
+  const publicOptions = optionList.filter(({ type, secret }) => type !== 'boolean' && secret !== 'value');
 
-  it.each(all.map(({ name }) => name))('reject another flag as value: --%s', (name) => {
+  it.each(publicOptions.map(({ name }) => name))('reject another flag as value: --%s', (name) => {
     const message = expect.stringContaining(`--${name}: expected a value`) as string;
     const call = (): unknown => parse(commandNamed('run'), [`--${name}`, '--log-level', 'info']);
     expect(call).toThrow(expect.objectContaining({ code: 'USAGE', message }));

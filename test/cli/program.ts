@@ -7,7 +7,7 @@ import { assertBuilt } from '../e2e/runs/daemon.ts';
 /** Path of the built program. */
 export const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
-export interface Ended {
+export interface ProcessResult {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -15,7 +15,7 @@ export interface Ended {
 }
 
 export interface RunningProgram {
-  readonly ended: Promise<Ended>;
+  readonly ended: Promise<ProcessResult>;
   /** Its standard output so far. */
   stdout(): string;
   signal(signal: NodeJS.Signals): void;
@@ -41,14 +41,14 @@ export function startProgram(
   let stderr = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
-  const ended = new Promise<Ended>((resolve, reject) => {
+  const whenEnded = new Promise<ProcessResult>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (code) => {
       resolve({ code, stdout, stderr, ms: performance.now() - began });
     });
   });
   return {
-    ended,
+    ended: whenEnded,
     stdout: () => stdout,
     signal: (signal) => {
       child.kill(signal);
@@ -61,6 +61,6 @@ export async function program(
   argv: readonly string[],
   env: Readonly<Record<string, string>> = {},
   cwd?: string,
-): Promise<Ended> {
+): Promise<ProcessResult> {
   return await startProgram(argv, env, cwd).ended;
 }

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startEmbeddedPostgres } from '../../packages/embedded-postgres/src/embedded-postgres.ts';
-import { sizeReport, type Room, type SizeReport } from '../../src/cli/inspect/size-report.ts';
+import { sizeReport, type DiskRoom, type SizeReport } from '../../src/cli/inspect/size-report.ts';
 import { sizeLines } from '../../src/cli/inspect/sizes.ts';
 import { statusCommand } from '../../src/cli/inspect/status.ts';
 import { openDatabase } from '../../src/store/connection/database.ts';
@@ -16,7 +16,7 @@ import { query } from '../support/database.ts';
 import { runCommand } from '../support/run-command.ts';
 import * as frames from '../support/frames.ts';
 
-type Printed = Omit<SizeReport, 'growth' | 'disk'> & {
+type PrintedSizes = Omit<SizeReport, 'growth' | 'disk'> & {
   readonly asked: string;
   readonly growth: null | {
     readonly from: string;
@@ -30,13 +30,13 @@ type Printed = Omit<SizeReport, 'growth' | 'disk'> & {
   readonly disk: { readonly free: number; readonly daysLeft: number; readonly fullAt: string; readonly source: string };
 };
 
-async function sizesAt(url: string, ...words: readonly string[]): Promise<Printed> {
-  return JSON.parse((await printed({ DATABASE_URL: url }, '--json', ...words)).join('')) as Printed;
+async function sizesAt(url: string, ...args: readonly string[]): Promise<PrintedSizes> {
+  return JSON.parse((await printSizes({ DATABASE_URL: url }, '--json', ...args)).join('')) as PrintedSizes;
 }
 
-async function printed(env: NodeJS.ProcessEnv, ...words: readonly string[]): Promise<readonly string[]> {
+async function printSizes(env: NodeJS.ProcessEnv, ...args: readonly string[]): Promise<readonly string[]> {
   const lines: string[] = [];
-  await runCommand(statusCommand, ['--sizes', ...words], env, { print: (line) => lines.push(line) });
+  await runCommand(statusCommand, ['--sizes', ...args], env, { print: (line) => lines.push(line) });
   return lines;
 }
 
@@ -51,7 +51,7 @@ function incompressible(name: string): string {
  * A transaction with `creates` creates and, if `ended` is given, an exercise that archives it. The payloads do not
  * compress enough to fit into a row.
  */
-function at(offset: number, recordTime: string, creates: number, ended?: string): frames.JsonRecord {
+function updateAt(offset: number, recordTime: string, creates: number, archivedId?: string): frames.JsonRecord {
   const contract = (node: number): frames.JsonRecord => ({
     CreatedEvent: frames.created({
       offset,
@@ -60,8 +60,8 @@ function at(offset: number, recordTime: string, creates: number, ended?: string)
       createArgument: { note: incompressible(`${String(offset)}-${String(node)}`) },
     }),
   });
-  const change = { nodeId: creates, lastDescendantNodeId: creates, contractId: ended ?? '' };
-  const end = ended === undefined ? [] : [{ ExercisedEvent: frames.exercised({ offset, ...change }) }];
+  const change = { nodeId: creates, lastDescendantNodeId: creates, contractId: archivedId ?? '' };
+  const end = archivedId === undefined ? [] : [{ ExercisedEvent: frames.exercised({ offset, ...change }) }];
   const events = [...Array.from({ length: creates }, (_, node) => contract(node)), ...end];
   return frames.transaction(offset, events, { recordTime });
 }
@@ -69,19 +69,19 @@ function at(offset: number, recordTime: string, creates: number, ended?: string)
 beforeAll(async () => {
   database = await createReadDatabase();
   await database.write(
-    at(1, '2026-08-14T00:10:00Z', 1),
-    at(2, '2026-08-15T10:30:00Z', 2),
-    at(3, '2026-08-20T12:00:00Z', 4),
-    at(4, '2026-08-22T10:00:00Z', 1),
-    at(5, '2026-08-23T09:59:59Z', 1, '000100'),
-    at(6, '2026-08-23T10:30:00Z', 2),
+    updateAt(1, '2026-08-14T00:10:00Z', 1),
+    updateAt(2, '2026-08-15T10:30:00Z', 2),
+    updateAt(3, '2026-08-20T12:00:00Z', 4),
+    updateAt(4, '2026-08-22T10:00:00Z', 1),
+    updateAt(5, '2026-08-23T09:59:59Z', 1, '000100'),
+    updateAt(6, '2026-08-23T10:30:00Z', 2),
   );
   await query(database.url, 'vacuum (analyze)');
 });
 afterAll(() => database[Symbol.asyncDispose]());
 
 /** Size of the files and number of rows of each table, as Postgres reports them. */
-async function counted(): Promise<readonly Record<string, unknown>[]> {
+async function countTables(): Promise<readonly Record<string, unknown>[]> {
   const sizes = await query(
     database.url,
     `select relname as table, pg_total_relation_size(oid)::float8 as total, pg_indexes_size(oid)::float8 as indexes,
@@ -89,16 +89,17 @@ async function counted(): Promise<readonly Record<string, unknown>[]> {
             coalesce(pg_total_relation_size(nullif(reltoastrelid, 0)), 0)::float8 as toast
        from pg_class where relnamespace = 'ledger'::regnamespace and relkind = 'r'`,
   );
-  const each = sizes.map(
+  const sizeQueries = sizes.map(
     ({ table }) => `select '${String(table)}' as table, count(*)::int as rows from ledger.${String(table)}`,
   );
-  const rows = await query(database.url, each.join(' union all '));
+  const rows = await query(database.url, sizeQueries.join(' union all '));
   return sizes.map((size) => ({ ...size, ...rows.find(({ table }) => table === size['table']) }));
 }
 
-const sum = (rows: readonly { readonly total: number }[]): number => rows.reduce((all, { total }) => all + total, 0);
+const sum = (rows: readonly { readonly total: number }[]): number =>
+  rows.reduce((runningTotal, { total }) => runningTotal + total, 0);
 
-function as(role: string): string {
+function urlAs(role: string): string {
   const url = new URL(database.url);
   [url.username, url.password] = [role, 'secret'];
   return url.href;
@@ -107,11 +108,11 @@ function as(role: string): string {
 describe('status --sizes', () => {
   it('prints the table sizes of Postgres, and the number of rows after analyze', async () => {
     const { tables, groups, bytes, indexes } = await sizesAt(database.url);
-    const named = (a: { readonly table?: unknown }, b: { readonly table?: unknown }): number =>
+    const compareTables = (a: { readonly table?: unknown }, b: { readonly table?: unknown }): number =>
       String(a.table) < String(b.table) ? -1 : 1;
-    expect(tables.toSorted(named)).toMatchObject((await counted()).toSorted(named));
+    expect(tables.toSorted(compareTables)).toMatchObject((await countTables()).toSorted(compareTables));
     expect([sum(groups), sum(tables)]).toEqual([bytes.total, bytes.total]);
-    expect(indexes.reduce((all, index) => all + index.bytes, 0)).toBe(bytes.indexes);
+    expect(indexes.reduce((total, index) => total + index.bytes, 0)).toBe(bytes.indexes);
     expect(bytes.database - bytes.total).toBe(bytes.elsewhere);
     const rows = Object.fromEntries(groups.map((group) => [group.group, group.rows]));
     expect(rows).toMatchObject({ updates: 12, contracts: 11, live: 10, ended: 1, exercises: 1, interface_views: 11 });
@@ -119,7 +120,14 @@ describe('status --sizes', () => {
   });
 
   it('prints the events of the last seven days and the days until the disk is full', async () => {
-    const { events, bytesPerEvent, bytes, growth, disk, takenAt } = await sizesAt(database.url, '--free', '10MiB');
+    const {
+      events,
+      bytesPerEvent,
+      bytes,
+      growth,
+      disk,
+      takenAt: measuredAt,
+    } = await sizesAt(database.url, '--free', '10MiB');
     expect(events).toBe(12);
     expect(bytesPerEvent).toBeCloseTo(bytes.total / 12, 0);
     // Without the first hour, the current hour, and hours older than a week.
@@ -128,7 +136,7 @@ describe('status --sizes', () => {
     expect(growth).toMatchObject({ events: 7, eventsPerDay: 1, bytesPerDay: Math.round(bytesPerEvent ?? 0) });
     expect(disk).toMatchObject({ source: 'free', free: 10 * 2 ** 20 });
     expect(disk.daysLeft).toBeCloseTo((10 * 2 ** 20) / (bytesPerEvent ?? 0), 0);
-    expect(Date.parse(disk.fullAt) - Date.parse(String(takenAt))).toBe(disk.daysLeft * 86_400_000);
+    expect(Date.parse(disk.fullAt) - Date.parse(String(measuredAt))).toBe(disk.daysLeft * 86_400_000);
   });
 
   it('subtracts database sizes and max_wal_size from the value of --disk', async () => {
@@ -140,7 +148,7 @@ describe('status --sizes', () => {
   });
 
   it('prints table sizes to a role without rights, with unknown growth', async () => {
-    const [fullReader, none] = ['whole', 'none'].map((name) => `sizes_${name}_${String(process.pid)}`) as [
+    const [fullReader, noRightsReader] = ['whole', 'none'].map((name) => `sizes_${name}_${String(process.pid)}`) as [
       string,
       string,
     ];
@@ -152,13 +160,13 @@ describe('status --sizes', () => {
     });
     try {
       await grantReader(owner, { role: fullReader, parties: [], password: 'secret' });
-      await query(database.url, `create role ${none} login password 'secret'`);
-      const [asOwner, reader] = [await sizesAt(database.url), await sizesAt(as(fullReader))];
+      await query(database.url, `create role ${noRightsReader} login password 'secret'`);
+      const [asOwner, reader] = [await sizesAt(database.url), await sizesAt(urlAs(fullReader))];
       expect(reader).toEqual({ ...asOwner, takenAt: reader.takenAt });
       // At first the role may not use the schema. Then it may use the schema, but may not read the tables.
-      for (const grant of ['select', `grant usage on schema ledger to ${none}`]) {
+      for (const grant of ['select', `grant usage on schema ledger to ${noRightsReader}`]) {
         await query(database.url, grant);
-        const unprivileged = await sizesAt(as(none));
+        const unprivileged = await sizesAt(urlAs(noRightsReader));
         expect(unprivileged).toMatchObject({
           tables: asOwner.tables,
           events: 12,
@@ -169,7 +177,10 @@ describe('status --sizes', () => {
       }
     } finally {
       await owner.close();
-      await query(database.url, `drop owned by ${fullReader}, ${none}; drop role ${fullReader}, ${none}`);
+      await query(
+        database.url,
+        `drop owned by ${fullReader}, ${noRightsReader}; drop role ${fullReader}, ${noRightsReader}`,
+      );
     }
   });
 
@@ -177,8 +188,8 @@ describe('status --sizes', () => {
     const dir = await mkdtemp(join(tmpdir(), 'sizes-'));
     const server = await startEmbeddedPostgres({ dataDir: join(dir, 'postgres') });
     try {
-      const lines = await printed({ DATABASE_URL: server.url, INDEXER_DATA_DIR: dir }, '--json');
-      const { disk, tables, notes } = JSON.parse(lines.join('')) as Printed;
+      const lines = await printSizes({ DATABASE_URL: server.url, INDEXER_DATA_DIR: dir }, '--json');
+      const { disk, tables, notes } = JSON.parse(lines.join('')) as PrintedSizes;
       const { bavail, bsize } = await statfs(dir);
       expect(disk.source).toBe('embedded');
       expect(Math.abs(disk.free - bavail * bsize)).toBeLessThan(2 ** 30);
@@ -194,8 +205,8 @@ describe('status --sizes', () => {
     [['--sizes', '--watch']],
     [['--sizes', '--free', '1GiB', '--disk', '2GiB']],
     [['--sizes', '--disk', 'half']],
-  ])('rejects the arguments %j', async (words) => {
-    await expect(runCommand(statusCommand, words, { DATABASE_URL: database.url })).rejects.toMatchObject({
+  ])('rejects the arguments %j', async (args) => {
+    await expect(runCommand(statusCommand, args, { DATABASE_URL: database.url })).rejects.toMatchObject({
       code: 'USAGE',
     });
   });
@@ -203,7 +214,7 @@ describe('status --sizes', () => {
 
 const hour = (text: string): Date => new Date(`2026-08-${text}:00Z`);
 const table = { heap: 60e6, toast: 0, indexes: 40e6, total: 100e6 };
-const growing: StoredSizes = {
+const growingSizes: StoredSizes = {
   server: {
     version: '17.10',
     standby: false,
@@ -227,33 +238,33 @@ const growing: StoredSizes = {
   prunedToOffset: undefined,
 };
 
-const report = (change: object, room: Room = { source: 'free', freeBytes: 2.4e9 }): SizeReport =>
-  sizeReport({ ...growing, ...change }, room, hour('22T00:00'));
+const report = (change: object, diskSpace: DiskRoom = { source: 'free', freeBytes: 2.4e9 }): SizeReport =>
+  sizeReport({ ...growingSizes, ...change }, diskSpace, hour('22T00:00'));
 
 describe('size report', () => {
   it('contains a table, daily growth and the day on which the disk will be full', () => {
     const text = sizeLines('database a/b, schema "ledger"', report({})).join('\n');
-    for (const part of [
+    for (const expectedText of [
       /^contracts +150,000 +57\.2 MiB +0 B +38\.1 MiB +95\.4 MiB +50\.0 % +500 B$/m,
       /^all +- +114\.4 MiB +0 B +76\.3 MiB +190\.7 MiB +100\.0 % +1,000 B$/m,
       /^growth of a day +22\.9 MiB, 24,000 events, by 36 hours up to 2026-08-21T12:00Z$/m,
       /^ +up to 2026-08-21T12:00Z +28\.6 MiB, 30,000 events$/m,
       /^full +in 100 days, about 2026-11-30$/m,
     ]) {
-      expect(text).toMatch(part);
+      expect(text).toMatch(expectedText);
     }
     expect(text).not.toMatch(/^note/m);
   });
 
-  it.each<[string, object, Room | undefined, RegExp]>([
+  it.each<[string, object, DiskRoom | undefined, RegExp]>([
     [
       'uncounted rows',
       { tables: [{ table: 'contracts', rows: null, ...table }] },
       undefined,
       /rows of contracts are not counted yet/,
     ],
-    ['a standby', { server: { ...growing.server, standby: true } }, undefined, /a standby/],
-    ['Citus', { server: { ...growing.server, distributed: true } }, undefined, /without the workers/],
+    ['a standby', { server: { ...growingSizes.server, standby: true } }, undefined, /a standby/],
+    ['Citus', { server: { ...growingSizes.server, distributed: true } }, undefined, /without the workers/],
     ['pruned history', { prunedToOffset: 7 }, undefined, /up to offset 7 was pruned/],
     [
       'failed index builds',
@@ -264,13 +275,13 @@ describe('size report', () => {
     ['unknown disk space', {}, { source: null }, /pass --free or --disk/],
     [
       'databases that the role may not read',
-      { server: { ...growing.server, databasesUnseen: 2 } },
+      { server: { ...growingSizes.server, databasesUnseen: 2 } },
       { source: 'disk', diskBytes: 1e9 },
       /^2 databases/,
     ],
-    ['a ledger without growth', { growth: { ...growing.growth, events: 0 } }, undefined, /nothing grew/],
-  ])('contains a note about %s', (_, change, room, note) => {
-    expect(report(change, room).notes).toContainEqual(expect.stringMatching(note));
+    ['a ledger without growth', { growth: { ...growingSizes.growth, events: 0 } }, undefined, /nothing grew/],
+  ])('contains a note about %s', (_, change, diskSpace, expectedNote) => {
+    expect(report(change, diskSpace).notes).toContainEqual(expect.stringMatching(expectedNote));
   });
 
   it('contains no full-disk date if row counts, growth or disk space are unknown', () => {

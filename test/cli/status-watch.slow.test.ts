@@ -7,7 +7,7 @@ import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.
 import { startDaemon } from '../e2e/runs/daemon.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { noTerminal, onTerminal } from '../support/terminal.ts';
+import { terminalSkipReason, onTerminal } from '../support/terminal.ts';
 import { main, program, startProgram } from './program.ts';
 import { needs } from '../support/skips/needs.ts';
 
@@ -38,7 +38,7 @@ describe('status --watch', () => {
     }
   });
 
-  it('prints the state on a terminal with 0 columns', needs(noTerminal), async () => {
+  it('prints the state on a terminal with 0 columns', needs(terminalSkipReason), async () => {
     await using sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
     await using database = await createTestDatabase();
     await using daemon = startDaemon({ ledgerUrl: sandbox.url, databaseUrl: database.url, schema: 'ledger' });
@@ -72,7 +72,7 @@ describe('status --watch screen', () => {
   it('contains state, offsets, lag, rates, remaining time and last error in 70 columns', () => {
     const lines = statusScreen(catchingUp, 70);
     const text = lines.join('\n');
-    for (const part of [
+    for (const expectedText of [
       'catching_up',
       '1,010',
       '2,000',
@@ -83,7 +83,7 @@ describe('status --watch screen', () => {
       '1 min 39 s left',
       'LEDGER_PING_TIMEOUT',
     ]) {
-      expect(text).toContain(part);
+      expect(text).toContain(expectedText);
     }
     for (const line of lines) expect(line.length).toBeLessThanOrEqual(70);
   });
@@ -95,8 +95,13 @@ describe('status --watch screen', () => {
   });
 
   it('contains a remedy and the age of the lag while the ledger does not respond', () => {
-    const away = { ...catchingUp, state: 'backing_off', ledgerEndAgeSeconds: 158.2, remedy: 'start the participant' };
-    const text = statusScreen(away, 120).join('\n');
+    const awayStatus = {
+      ...catchingUp,
+      state: 'backing_off',
+      ledgerEndAgeSeconds: 158.2,
+      remedy: 'start the participant',
+    };
+    const text = statusScreen(awayStatus, 120).join('\n');
     expect(text).toContain('990 offsets 158 s ago, unknown since then');
     expect(text).toContain('start the participant');
   });

@@ -12,7 +12,7 @@ export interface RunOptions {
   readonly writes?: number;
 }
 
-export class Captured extends Writable {
+export class CapturedOutput extends Writable {
   text = '';
   readonly isTTY: boolean;
   #left: number;
@@ -23,11 +23,11 @@ export class Captured extends Writable {
     this.#left = writes;
   }
 
-  override _write(chunk: string, _encoding: string, done: (error?: Error) => void): void {
+  override _write(chunk: string, _encoding: string, callback: (error?: Error) => void): void {
     this.#left -= 1;
-    if (this.#left < 0) return done(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
+    if (this.#left < 0) return callback(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
     this.text += chunk;
-    return done();
+    return callback();
   }
 
   get rows(): unknown[] {
@@ -38,24 +38,24 @@ export class Captured extends Writable {
   }
 }
 
-export interface Running {
-  readonly stdout: Captured;
+export interface RunningVerb {
+  readonly stdout: CapturedOutput;
   readonly done: Promise<unknown>;
 }
 
 /** Starts a subcommand in this process, as the program does. */
-export function start(argv: readonly string[], options: RunOptions): Running {
-  const stdout = new Captured(options);
+export function start(argv: readonly string[], options: RunOptions): RunningVerb {
+  const stdout = new CapturedOutput(options);
   const stdin = Readable.from([options.stdin ?? '']);
   const stop = options.stop ?? new AbortController().signal;
-  const done = runCommand(ledgerCommand, argv, options.env, { stdin, stdout, stop });
-  done.catch(() => undefined);
-  return { stdout, done };
+  const whenDone = runCommand(ledgerCommand, argv, options.env, { stdin, stdout, stop });
+  whenDone.catch(() => undefined);
+  return { stdout, done: whenDone };
 }
 
 /** Runs a subcommand to its end. */
-export async function run(argv: readonly string[], options: RunOptions): Promise<Captured> {
-  const { stdout, done } = start(argv, options);
-  await done;
+export async function run(argv: readonly string[], options: RunOptions): Promise<CapturedOutput> {
+  const { stdout, done: whenDone } = start(argv, options);
+  await whenDone;
   return stdout;
 }

@@ -25,9 +25,9 @@ const compilerOptions = {
 };
 
 /** Diagnostics of the compiler for all these files, with their names; empty if there are none. */
-export async function complaints(
+export async function compileErrors(
   files: Readonly<Record<string, string>>,
-  more: Readonly<Record<string, unknown>> = {},
+  overrides: Readonly<Record<string, unknown>> = {},
 ): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-types-'));
   try {
@@ -36,7 +36,7 @@ export async function complaints(
     const names = Object.keys(files);
     await writeFile(
       join(folder, 'tsconfig.json'),
-      JSON.stringify({ compilerOptions: { ...compilerOptions, ...more }, files: names }),
+      JSON.stringify({ compilerOptions: { ...compilerOptions, ...overrides }, files: names }),
     );
     for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
     return await runCompiler(folder);

@@ -8,13 +8,13 @@ import { codegenCommand } from '../../src/cli/inspect/codegen.ts';
 import { neverNullColumns } from '../../src/codegen/never-null.ts';
 import type { DemoDatabase } from '../read/demo/demo-history.ts';
 import { runCommand } from '../support/run-command.ts';
-import { complaints } from './compiled.ts';
+import { compileErrors } from './compiled.ts';
 import { declaredColumns, readViews, rowsOfViews, type ViewRows } from './nulls.ts';
 import { literal } from './row-literals.ts';
 
 async function codegen(url: string): Promise<string> {
   let text = '';
-  const write = (more: string): void => void (text += more);
+  const write = (chunk: string): void => void (text += chunk);
   await runCommand(codegenCommand, ['--lang', 'ts'], { DATABASE_URL: url }, { write });
   return text;
 }
@@ -22,7 +22,8 @@ async function codegen(url: string): Promise<string> {
 /** A program that contains sample rows of each view as values of the generated type. */
 function program(views: readonly ViewRows[]): string {
   const lines = views.map(
-    ({ view, sample }, at) => `export const rows${String(at)}: DB['${view}'][] = [${sample.map(literal).join(',\n')}];`,
+    ({ view, sample }, index) =>
+      `export const rows${String(index)}: DB['${view}'][] = [${sample.map(literal).join(',\n')}];`,
   );
   return ["import type { DB } from './ledger.js';", ...lines].join('\n');
 }
@@ -46,12 +47,12 @@ export function describeGeneratedTypes(demo: () => DemoDatabase): void {
       const rows = program(views);
       // The samples contain names of templates, which depend on the demo.
       expect(rows).toContain('"splice-amulet:Splice.');
-      expect(await complaints({ 'ledger.ts': types, 'rows.ts': rows })).toBe('');
+      expect(await compileErrors({ 'ledger.ts': types, 'rows.ts': rows })).toBe('');
       expect(await codegen(demo().url)).toBe(types);
     });
 
     it('generates types for Kysely queries and for contract payloads', async () => {
-      const use = `
+      const usageSource = `
       import type { Kysely } from 'kysely';
       import type { ContractOf, DB, Interfaces } from './ledger.js';
       export async function amounts(db: Kysely<DB>, owner: string): Promise<readonly { id: string; amount: string }[]> {
@@ -71,22 +72,22 @@ export function describeGeneratedTypes(demo: () => DemoDatabase): void {
         // @ts-expect-error an offset is text, as the driver gives it
         await db.selectFrom('explore.updates').selectAll().where('offset', '>', 5).execute();
       }`;
-      expect(await complaints({ 'ledger.ts': types, 'use.ts': use })).toBe('');
+      expect(await compileErrors({ 'ledger.ts': types, 'use.ts': usageSource })).toBe('');
     });
 
     it('marks only columns without nulls as never null, and over 75% of these columns', async () => {
-      const { never, nullable } = declaredColumns(types);
-      const counted = views.flatMap(({ columns }) => columns);
-      expect(counted.filter(({ column, nulls }) => nulls > 0 && never.has(column))).toEqual([]);
+      const { never: neverNull, nullable } = declaredColumns(types);
+      const countedColumns = views.flatMap(({ columns }) => columns);
+      expect(countedColumns.filter(({ column, nulls }) => nulls > 0 && neverNull.has(column))).toEqual([]);
       expect(
-        counted.map(({ column }) => column).filter((column) => !never.has(column) && !nullable.has(column)),
+        countedColumns.map(({ column }) => column).filter((column) => !neverNull.has(column) && !nullable.has(column)),
       ).toEqual([]);
-      const filled = counted.filter(({ rows, nulls }) => rows > 0 && nulls === 0);
-      const known = filled.filter(({ column }) => never.has(column));
+      const filled = countedColumns.filter(({ rows, nulls }) => rows > 0 && nulls === 0);
+      const filledColumns = filled.filter(({ column }) => neverNull.has(column));
       console.log(
-        `${String(never.size)} of ${String(counted.length)} columns are never null; of ${String(filled.length)} without null in the demo, ${String(known.length)}`,
+        `${String(neverNull.size)} of ${String(countedColumns.length)} columns are never null; of ${String(filled.length)} without null in the demo, ${String(filledColumns.length)}`,
       );
-      expect(known.length / filled.length).toBeGreaterThan(0.75);
+      expect(filledColumns.length / filled.length).toBeGreaterThan(0.75);
     });
 
     it('marks every column as never null that the Postgres planner proves to be never null', async () => {
@@ -98,31 +99,33 @@ export function describeGeneratedTypes(demo: () => DemoDatabase): void {
         return;
       }
       const neverNull = new Set(neverNullColumns());
-      const unsaid: string[] = [];
+      const undeclaredColumns: string[] = [];
       for (const { view, columns } of (await readViews(client)).filter(({ view }) => !view.startsWith('typed.'))) {
         for (const column of columns.filter((name) => !neverNull.has(`${view}.${name}`))) {
           const plan = await client.query<{ 'QUERY PLAN': string }>(
             `explain select from ${view} v where v."${column}" is null`,
           );
           if (plan.rows.length === 2 && plan.rows[1]?.['QUERY PLAN'].trim() === 'One-Time Filter: false')
-            unsaid.push(`${view}.${column}`);
+            undeclaredColumns.push(`${view}.${column}`);
         }
       }
-      expect(unsaid).toEqual([]);
-      const there = new Set(views.flatMap(({ columns }) => columns.map(({ column }) => column)));
-      expect([...neverNull].filter((column) => !there.has(column))).toEqual([]);
+      expect(undeclaredColumns).toEqual([]);
+      const existingColumns = new Set(views.flatMap(({ columns }) => columns.map(({ column }) => column)));
+      expect([...neverNull].filter((column) => !existingColumns.has(column))).toEqual([]);
     });
 
     it('allows null in contents after a redaction', async () => {
-      const before = declaredColumns(types).never;
+      const neverColumns = declaredColumns(types).never;
       await client.query(
         "insert into ledger.redactions (redaction_id, subject, reason, requested_by) values ('r', 'party', 'a test', 'test')",
       );
-      const { never } = declaredColumns(await codegen(demo().url));
+      const { never: neverNull } = declaredColumns(await codegen(demo().url));
       await client.query("delete from ledger.redactions where redaction_id = 'r'");
-      const lost = [...before].filter((column) => !never.has(column));
-      expect(lost).toEqual(expect.arrayContaining(['explore.contracts.payload', 'typed.splice_amulet__amulet.owner']));
-      expect(never).toContain('typed.splice_amulet__amulet.contract_id');
+      const lostColumns = [...neverColumns].filter((column) => !neverNull.has(column));
+      expect(lostColumns).toEqual(
+        expect.arrayContaining(['explore.contracts.payload', 'typed.splice_amulet__amulet.owner']),
+      );
+      expect(neverNull).toContain('typed.splice_amulet__amulet.contract_id');
     });
   });
 }

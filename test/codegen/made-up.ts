@@ -2,15 +2,15 @@
 import { expect } from 'vitest';
 import { typescriptOf } from '../../src/codegen/typescript.ts';
 import type { DamlField, DamlType, DataType, PackageModel, TemplateModel } from '../../src/daml/package-model.ts';
-import { complaints } from './compiled.ts';
+import { compileErrors } from './compiled.ts';
 
 export const int: DamlType = { kind: 'builtin', name: 'int64' };
 export const text: DamlType = { kind: 'builtin', name: 'text' };
 export const party: DamlType = { kind: 'builtin', name: 'party' };
 export const unit: DamlType = { kind: 'builtin', name: 'unit' };
-export const optional = (of: DamlType): DamlType => ({ kind: 'optional', of });
+export const optional = (innerType: DamlType): DamlType => ({ kind: 'optional', of: innerType });
 export const variable = (name: string): DamlType => ({ kind: 'variable', name });
-export const named = (name: string, ...args: DamlType[]): DamlType => ({
+export const namedType = (name: string, ...args: DamlType[]): DamlType => ({
   kind: 'named',
   name: `p1:${name}`,
   arguments: args,
@@ -37,28 +37,28 @@ export function template(entityName: string, choices: TemplateModel['choices'] =
 export function model(
   packageId: string,
   dataTypes: Readonly<Record<string, DataType>>,
-  more: Partial<PackageModel> = {},
+  overrides: Partial<PackageModel> = {},
 ): PackageModel {
   const templates = [template('T')];
   const defaults = { name: 'made-up', version: '1.0.0', languageVersion: '2.1', interfaces: [], dependencies: [] };
-  return { packageId, templates, dataTypes, ...defaults, ...more };
+  return { packageId, templates, dataTypes, ...defaults, ...overrides };
 }
 
-export function generated(...packages: readonly PackageModel[]): string {
+export function generatedCode(...packages: readonly PackageModel[]): string {
   return typescriptOf({ packages, names: new Set(packages.map(({ name }) => name)), views: undefined });
 }
 
 /** A program with values that fit the payload of `made-up:Main:T`, and values that the compiler must reject. */
-function program(good: readonly string[], bad: readonly string[] = []): string {
+function program(validValues: readonly string[], bad: readonly string[] = []): string {
   return [
     "import type { Templates } from './ledger.js';",
     "type T = Templates['made-up:Main:T']['payload'];",
-    ...good.map((value, at) => `export const good${String(at)}: T = ${value};`),
-    ...bad.map((value, at) => `// @ts-expect-error\nexport const bad${String(at)}: T = ${value};`),
+    ...validValues.map((value, index) => `export const good${String(index)}: T = ${value};`),
+    ...bad.map((value, index) => `// @ts-expect-error\nexport const bad${String(index)}: T = ${value};`),
   ].join('\n');
 }
 
 /** Expects that the compiler accepts `good` as values of the type, and rejects `bad`. */
-export async function fits(types: string, good: readonly string[], bad: readonly string[]): Promise<void> {
-  expect(await complaints({ 'ledger.ts': types, 'use.ts': program(good, bad) })).toBe('');
+export async function checkTypes(types: string, validValues: readonly string[], bad: readonly string[]): Promise<void> {
+  expect(await compileErrors({ 'ledger.ts': types, 'use.ts': program(validValues, bad) })).toBe('');
 }

@@ -25,24 +25,24 @@ export interface ViewRows {
 
 /** The contents of every view. Each view is queried only once, because some are slow. */
 export async function rowsOfViews(client: Pick<Client, 'query'>): Promise<readonly ViewRows[]> {
-  const found: ViewRows[] = [];
+  const viewRows: ViewRows[] = [];
   for (const { view, columns } of await readViews(client)) {
     await client.query(`create temp table copied as select * from ${view}`);
     const counts = columns.map((column) => `count("${column}")`).join(', ');
     const { rows } = await client.query<{ rows: number; there: number[] }>(
       `select count(*)::int as rows, array[${counts}]::int[] as there from copied`,
     );
-    const [{ rows: all, there } = { rows: 0, there: [] }] = rows;
+    const [{ rows: rowCount, there: presentCounts } = { rows: 0, there: [] }] = rows;
     const sample = (await client.query<Record<string, unknown>>('select * from copied limit 8')).rows;
     await client.query('drop table copied');
-    const nulls = columns.map((column, at) => ({
+    const nulls = columns.map((column, index) => ({
       column: `${view}.${column}`,
-      rows: all,
-      nulls: all - (there[at] ?? 0),
+      rows: rowCount,
+      nulls: rowCount - (presentCounts[index] ?? 0),
     }));
-    found.push({ view, columns: nulls, sample });
+    viewRows.push({ view, columns: nulls, sample });
   }
-  return found;
+  return viewRows;
 }
 
 /** The views, each with its columns in order. */
@@ -58,12 +58,12 @@ export function declaredColumns(file: string): {
   readonly nullable: ReadonlySet<string>;
 } {
   const [, body = ''] = /export interface DB \{\n([^]*?)\n\}\n/.exec(file) ?? [];
-  const [never, nullable] = [new Set<string>(), new Set<string>()];
+  const [neverNull, nullable] = [new Set<string>(), new Set<string>()];
   for (const [, view = '', columns = ''] of body.matchAll(/ {2}readonly '([^']+)': \{\n([^]*?)\n {2}\};/g)) {
     for (const [, column = '', type = ''] of columns.matchAll(/readonly '?([^':]+)'?: (.+);/g)) {
       const canBeNull = /(?:^|\| )null$/.test(type) || type === 'unknown';
-      (canBeNull ? nullable : never).add(`${view}.${column}`);
+      (canBeNull ? nullable : neverNull).add(`${view}.${column}`);
     }
   }
-  return { never, nullable };
+  return { never: neverNull, nullable };
 }

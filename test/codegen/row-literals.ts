@@ -8,7 +8,7 @@ export function literal(value: unknown): string {
   if (value instanceof Uint8Array) return 'new Uint8Array()';
   if (Array.isArray(value)) return `[${value.map(literal).join(', ')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'undefined';
-  const entries = Object.entries(value).map(([key, inside]) => `${JSON.stringify(key)}: ${literal(inside)}`);
+  const entries = Object.entries(value).map(([key, nestedValue]) => `${JSON.stringify(key)}: ${literal(nestedValue)}`);
   // An interval object has methods.
   if ('toPostgres' in value) entries.push("toPostgres: () => '', toISO: () => '', toISOString: () => ''");
   return `{ ${entries.join(', ')} }`;

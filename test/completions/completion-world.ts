@@ -11,7 +11,7 @@ export const bank = 'Bank::1220aa';
 
 type SandboxOptions = Parameters<typeof startSandbox>[0];
 
-export interface Submitted {
+export interface SubmitResult {
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>>;
 }
@@ -35,32 +35,32 @@ export class CompletionWorld {
     await this.database.drop();
   }
 
-  env(schema = 'ledger', more: Readonly<Record<string, string>> = {}): Record<string, string> {
+  env(schema = 'ledger', extraEnv: Readonly<Record<string, string>> = {}): Record<string, string> {
     const { url } = this.sandbox;
     return {
       LEDGER_URL: url,
       DATABASE_URL: this.database.url,
       POSTGRES_SCHEMA: schema,
       INDEXER_START: 'genesis',
-      ...more,
+      ...extraEnv,
     };
   }
 
-  run(schema = 'ledger', more: Readonly<Record<string, string>> = {}): Promise<IndexerRun> {
-    return runIndexer(this.env(schema, more));
+  run(schema = 'ledger', extraEnv: Readonly<Record<string, string>> = {}): Promise<IndexerRun> {
+    return runIndexer(this.env(schema, extraEnv));
   }
 
   /** Creates a contract. A repeated command id is rejected as a duplicate, which also produces a completion. */
-  async submit(commandId: string, more: Readonly<Record<string, unknown>> = {}): Promise<Submitted> {
+  async submit(commandId: string, extraFields: Readonly<Record<string, unknown>> = {}): Promise<SubmitResult> {
     const createArguments = { issuer: alice, owner: alice, currency: 'USD', amount: '1', observers: [] };
     const command = { CreateCommand: { templateId: '#model-tests:Iou:Iou', createArguments } };
-    const body = { commands: [command], commandId, userId: 'app', actAs: [alice], ...more };
-    const answer = await fetch(`${this.sandbox.url}/v2/commands/submit-and-wait`, {
+    const body = { commands: [command], commandId, userId: 'app', actAs: [alice], ...extraFields };
+    const response = await fetch(`${this.sandbox.url}/v2/commands/submit-and-wait`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
     });
-    return { status: answer.status, body: (await answer.json()) as Submitted['body'] };
+    return { status: response.status, body: (await response.json()) as SubmitResult['body'] };
   }
 
   rows(text: string): Promise<readonly Record<string, unknown>[]> {

@@ -20,11 +20,11 @@ describe('explore.completions', () => {
     const end = world.sandbox.ledger.ledgerEnd();
     await indexer.reaches(end);
     await world.reaches(end);
-    const [accepted, rejected] = await world.rows(
+    const [acceptedRow, rejectedRow] = await world.rows(
       `select c.*, c."offset"::int as "offset", u.update_id = c.update_id as with_update, c.record_time = u.record_time as same_time
          from explore.completions c left join explore.updates u using ("offset") order by c."offset"`,
     );
-    expect(accepted).toMatchObject({
+    expect(acceptedRow).toMatchObject({
       offset: body['completionOffset'],
       command_id: 'c-1',
       submission_id: 's-1',
@@ -38,7 +38,7 @@ describe('explore.completions', () => {
       with_update: true,
       same_time: true,
     });
-    expect(rejected).toMatchObject({
+    expect(rejectedRow).toMatchObject({
       submission_id: 's-2',
       act_as: [alice, bank],
       update_id: null,
@@ -48,7 +48,7 @@ describe('explore.completions', () => {
       error_category: 10,
       with_update: null,
     });
-    expect(rejected?.['status_message']).toMatch(/^DUPLICATE_COMMAND\(10,[0-9a-f]{8}\): A command/);
+    expect(rejectedRow?.['status_message']).toMatch(/^DUPLICATE_COMMAND\(10,[0-9a-f]{8}\): A command/);
     expect(await indexer.metric('indexer_completions_total{result="rejected"}')).toBe(1);
     expect(await indexer.metric('indexer_rejected_commands_total{code="DUPLICATE_COMMAND"}')).toBe(1);
     expect(await indexer.metric('indexer_completions_followed')).toBe(1);
@@ -57,19 +57,19 @@ describe('explore.completions', () => {
 
 describe('completion reader', () => {
   it('turns off and reports the reason if the participant is older than 3.5.7', async () => {
-    const older = await CompletionWorld.open({ release: '3.4' });
-    await using indexer = await older.run();
-    await older.submit('c-1');
-    await indexer.reaches(older.sandbox.ledger.ledgerEnd());
-    const off = async (): Promise<true | undefined> =>
+    const olderWorld = await CompletionWorld.open({ release: '3.4' });
+    await using indexer = await olderWorld.run();
+    await olderWorld.submit('c-1');
+    await indexer.reaches(olderWorld.sandbox.ledger.ledgerEnd());
+    const isOff = async (): Promise<true | undefined> =>
       (await indexer.status()).completions.state === 'off' ? true : undefined;
-    await waitFor('completions are off', off);
+    await waitFor('completions are off', isOff);
     expect((await indexer.status()).completions.reason).toContain('before release 3.5.7');
     expect(indexer.logged('completions are not followed')).toBe(1);
     expect(await indexer.metric('indexer_completions_followed')).toBe(0);
     expect((await indexer.status()).state).toBe('live');
-    expect(await older.rows('select from explore.completions')).toEqual([]);
-    await older.close();
+    expect(await olderWorld.rows('select from explore.completions')).toEqual([]);
+    await olderWorld.close();
   });
 
   it('stores nothing if INDEXER_COMPLETIONS is off', async () => {
@@ -102,9 +102,9 @@ describe('completion reader', () => {
 describe('completion reader', () => {
   it('records pruned completions as a gap and stores later completions', async () => {
     {
-      await using blind = await world.run('ledger', { INDEXER_COMPLETIONS: 'off' });
+      await using blindIndexer = await world.run('ledger', { INDEXER_COMPLETIONS: 'off' });
       for (const id of ['c-1', 'c-1', 'c-2', 'c-2', 'c-3']) await world.submit(id);
-      await blind.reaches(world.sandbox.ledger.ledgerEnd());
+      await blindIndexer.reaches(world.sandbox.ledger.ledgerEnd());
     }
     world.sandbox.ledger.pruneTo(3);
     await using indexer = await world.run();
@@ -134,7 +134,9 @@ describe('completion reader', () => {
 describe('rejected command', () => {
   it('is stored with cost, is_retryable and final outcome', async () => {
     await using indexer = await world.run();
-    world.sandbox.ledger.completions.add(rejected(world, 'late', { code: 'NOT_SEQUENCED_TIMEOUT', errorCategory: 2 }));
+    world.sandbox.ledger.completions.add(
+      rejectCommand(world, 'late', { code: 'NOT_SEQUENCED_TIMEOUT', errorCategory: 2 }),
+    );
     await world.submit('late');
     const end = world.sandbox.ledger.ledgerEnd();
     await indexer.reaches(end);
@@ -165,18 +167,18 @@ describe('rejected command', () => {
     const contractId = `00${'ab'.repeat(32)}`;
     const refusal = { code: 'CONTRACT_NOT_FOUND', errorCategory: 11, resources: [['CONTRACT_ID', contractId]] };
     await using indexer = await world.run();
-    const comes = async (id: string): Promise<void> => {
-      world.sandbox.ledger.completions.add(rejected(world, id, refusal));
+    const waitForCompletion = async (id: string): Promise<void> => {
+      world.sandbox.ledger.completions.add(rejectCommand(world, id, refusal));
       const end = world.sandbox.ledger.ledgerEnd();
       await indexer.reaches(end);
       await world.reaches(end);
     };
-    await comes('before');
+    await waitForCompletion('before');
     await world.rows(
       `insert into ledger.redactions (redaction_id, subject, contract_id, reason, requested_by) values ('r', 'contract', '', '', '');
        select from pqs.__redact_contracts(array['${contractId}'], 'r', false)`,
     );
-    await comes('after');
+    await waitForCompletion('after');
     expect(
       await world.rows(
         'select command_id, contract_id, error_code, status_message, redaction_id from explore.completions order by "offset"',
@@ -194,9 +196,9 @@ describe('rejected command', () => {
 });
 
 /** Completion of a command that was rejected after sequencing, with its own offset. */
-function rejected({ sandbox: { ledger } }: CompletionWorld, commandId: string, refusal: object) {
+function rejectCommand({ sandbox: { ledger } }: CompletionWorld, commandId: string, refusal: object) {
   ledger.skipOffsets(1);
-  const at = ledger.clock();
+  const acceptedTime = ledger.clock();
   const [{ id: synchronizerId }] = ledger.synchronizers;
   return {
     userId: 'app',
@@ -206,11 +208,11 @@ function rejected({ sandbox: { ledger } }: CompletionWorld, commandId: string, r
     deduplication: { kind: 'offset', offset: 0 } as const,
     externalHash: null,
     offset: ledger.ledgerEnd(),
-    at,
+    at: acceptedTime,
     refusal: { grpcCodeValue: 10, cause: 'for a reason', traceId: 'abcdef0123456789', context: {}, ...refusal },
     updateId: '',
     synchronizerId,
-    recordTime: ledger.recordTime(synchronizerId, at),
+    recordTime: ledger.recordTime(synchronizerId, acceptedTime),
     traceContext: null,
     paidTrafficCost: 700,
   };

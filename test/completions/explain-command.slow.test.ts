@@ -1,34 +1,34 @@
 /** `explain` of commands prints why a command was rejected and what a command changed, and handles ambiguous ids. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { program, type Ended } from '../cli/program.ts';
+import { program, type ProcessResult } from '../cli/program.ts';
 import { alice, bank, CompletionWorld } from './completion-world.ts';
 
 let world: CompletionWorld;
-let accepted: number;
+let acceptedOffset: number;
 
 beforeAll(async () => {
   world = await CompletionWorld.open();
   await using indexer = await world.run();
   const { body } = await world.submit('pay-17', { submissionId: 's-1', actAs: [bank, alice] });
-  accepted = Number(body['completionOffset']);
+  acceptedOffset = Number(body['completionOffset']);
   await world.submit('pay-17', { submissionId: 's-2', actAs: [bank, alice] });
-  const missing = {
+  const missingTemplate = {
     templateId: '#model-tests:Iou:Iou',
     contractId: `00${'ee'.repeat(32)}`,
     choice: 'Archive',
     choiceArgument: {},
   };
-  await world.submit('gone-18', { commands: [{ ExerciseCommand: missing }] });
+  await world.submit('gone-18', { commands: [{ ExerciseCommand: missingTemplate }] });
   // A command whose id is also an offset.
-  await world.submit(String(accepted));
+  await world.submit(String(acceptedOffset));
   const end = world.sandbox.ledger.ledgerEnd();
   await indexer.reaches(end);
   await world.reaches(end);
 });
 afterAll(() => world.close());
 
-const explain = (...words: readonly string[]): Promise<Ended> =>
-  program(['explain', ...words], {
+const explain = (...args: readonly string[]): Promise<ProcessResult> =>
+  program(['explain', ...args], {
     DATABASE_URL: world.database.url,
     INDEXER_TRACE_URL_TEMPLATE: 'https://traces.example/t/{trace_id}',
   });
@@ -39,7 +39,7 @@ describe('explain COMMAND_ID', () => {
     expect([code, stderr]).toEqual([0, '']);
     expect(stdout).toContain(`accepted as update`);
     expect(stdout).toMatch(/Z {2}rejected DUPLICATE_COMMAND\n[\s\S]* category 10, gRPC code 6\n/);
-    expect(stdout).toContain(`nevertheless accepted at offset ${String(accepted)}`);
+    expect(stdout).toContain(`nevertheless accepted at offset ${String(acceptedOffset)}`);
     expect(stdout).toMatch(/by user app as Alice::1220aa, Bank::1220aa/);
     expect(stdout).toMatch(/\+ created Iou [\s\S]*currency: USD/);
     expect(stdout.split('\n').filter((line) => Array.from(line).length > 80)).toEqual([]);
@@ -58,12 +58,18 @@ describe('explain COMMAND_ID', () => {
         ({ line }) => line,
       ),
     );
-    expect(outcomes.map(({ succeeded, submission_id: id, accepted_offset: at }) => [succeeded, id, at])).toEqual([
+    expect(
+      outcomes.map(({ succeeded: hasSucceeded, submission_id: id, accepted_offset: acceptedAt }) => [
+        hasSucceeded,
+        id,
+        acceptedAt,
+      ]),
+    ).toEqual([
       [true, 's-1', null],
-      [false, 's-2', accepted],
+      [false, 's-2', acceptedOffset],
     ]);
     expect(update.summary).toMatchObject({
-      offset: accepted,
+      offset: acceptedOffset,
       command_id: 'pay-17',
       user_id: 'app',
       act_as: [alice, bank],
@@ -78,11 +84,11 @@ describe('explain COMMAND_ID', () => {
   });
 
   it('requires --as if the command id is also an offset', async () => {
-    const { code, stdout, stderr } = await explain(String(accepted));
+    const { code, stdout, stderr } = await explain(String(acceptedOffset));
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toMatch(/is the offset of an update and a command here[\s\S]*--as update/);
-    expect((await explain(String(accepted), '--as', 'command')).stdout).toMatch(/^command\n/);
-    expect((await explain(String(accepted), '--as', 'update')).stdout).toMatch(/^transaction /);
+    expect((await explain(String(acceptedOffset), '--as', 'command')).stdout).toMatch(/^command\n/);
+    expect((await explain(String(acceptedOffset), '--as', 'update')).stdout).toMatch(/^transaction /);
   });
 
   it('rejects unknown ids and invalid values of --as and --max-events', async () => {

@@ -16,21 +16,26 @@ import { pause, waitFor } from '../support/wait-for.ts';
 
 const identity = { participantId: 'p::1220', filter: '{}', filterHash: 'f', shape: 'LEDGER_EFFECTS' } as const;
 
-let created: TestDatabase;
+let testDatabase: TestDatabase;
 let database: Database;
 let client: Client;
 beforeEach(async () => {
-  created = await createTestDatabase();
-  database = openDatabase({ url: created.url, schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test' });
+  testDatabase = await createTestDatabase();
+  database = openDatabase({
+    url: testDatabase.url,
+    schema: 'ledger',
+    statementTimeoutMs: 60_000,
+    applicationName: 'test',
+  });
   await migrate(database);
-  client = new Client({ connectionString: created.url });
+  client = new Client({ connectionString: testDatabase.url });
   await client.connect();
   await client.query('set search_path = ledger');
 });
 afterEach(async () => {
   await client.end();
   await database.close();
-  await created.drop();
+  await testDatabase.drop();
 });
 
 /** Opens a session of a stream whose checkpoint is `offset`. */
@@ -60,13 +65,13 @@ function completion(offset: number): Completion {
   return frame;
 }
 
-async function stored(): Promise<readonly number[]> {
+async function storedOffsets(): Promise<readonly number[]> {
   const { rows } = await client.query<{ at: number }>('select "offset"::int as at from completions order by 1');
   return rows.map(({ at }) => at);
 }
 
 const start = { begin: 0, parties: [] };
-const fenced = { code: 'WRITER_FENCED', retry: 'fenced' };
+const fencedError = { code: 'WRITER_FENCED', retry: 'fenced' };
 
 describe('completions', () => {
   it('are stored in one transaction with their checkpoint', async () => {
@@ -75,32 +80,32 @@ describe('completions', () => {
     await session.completions.write([completion(3), completion(7)], from, 8);
     expect(await session.completions.open(start)).toBe(8);
     // Repeats the write, as the indexer does after a commit whose response was lost.
-    await expect(session.completions.write([completion(3), completion(7)], from, 8)).rejects.toMatchObject(fenced);
+    await expect(session.completions.write([completion(3), completion(7)], from, 8)).rejects.toMatchObject(fencedError);
     // A failed write does not move the checkpoint.
     await expect(session.completions.write([completion(7)], 8, 9)).rejects.toMatchObject({ code: 'STORE_DUPLICATE' });
     expect(await session.completions.open(start)).toBe(8);
-    expect(await stored()).toEqual([3, 7]);
+    expect(await storedOffsets()).toEqual([3, 7]);
   });
 
   it('are never stored beyond the checkpoint of the stream', async () => {
     const session = await streamAt(10);
     const from = await session.completions.open(start);
-    await expect(session.completions.write([completion(11)], from, 11)).rejects.toMatchObject(fenced);
-    expect(await stored()).toEqual([]);
+    await expect(session.completions.write([completion(11)], from, 11)).rejects.toMatchObject(fencedError);
+    expect(await storedOffsets()).toEqual([]);
     await follow(session, 10, 11);
     await session.completions.write([completion(11)], from, 11);
-    expect(await stored()).toEqual([11]);
+    expect(await storedOffsets()).toEqual([11]);
   });
 
   it('are not stored by a replaced writer', async () => {
     const previous = await streamAt(10);
     const from = await previous.completions.open(start);
     const next = await openSession(database, identity);
-    await expect(previous.completions.write([completion(3)], from, 5)).rejects.toMatchObject(fenced);
-    await expect(previous.completions.skip({ from, to: 5, reason: 'pruned' })).rejects.toMatchObject(fenced);
-    await expect(previous.completions.open(start)).rejects.toMatchObject(fenced);
+    await expect(previous.completions.write([completion(3)], from, 5)).rejects.toMatchObject(fencedError);
+    await expect(previous.completions.skip({ from, to: 5, reason: 'pruned' })).rejects.toMatchObject(fencedError);
+    await expect(previous.completions.open(start)).rejects.toMatchObject(fencedError);
     expect(await next.completions.open(start)).toBe(from);
-    expect(await stored()).toEqual([]);
+    expect(await storedOffsets()).toEqual([]);
   });
 
   it('delay a takeover during a write of completions, and do not delay a batch of updates', async () => {
@@ -117,13 +122,13 @@ describe('completions', () => {
       return rows.length > 0 ? true : undefined;
     });
     await follow(session, 10, 11);
-    let taken = false;
+    let isTakenOver = false;
     const takeover = openSession(database, identity).then((next) => {
-      taken = true;
+      isTakenOver = true;
       return next;
     });
     await pause(300);
-    expect(taken).toBe(false);
+    expect(isTakenOver).toBe(false);
     await client.query('commit');
     await write;
     const next = await takeover;

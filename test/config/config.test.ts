@@ -27,12 +27,12 @@ function refusal(env: NodeJS.ProcessEnv, ...argv: readonly string[]): IndexerErr
   throw new Error('the configuration was accepted');
 }
 
-function withFile<T>(content: string, use: (path: string) => T): T {
+function withFile<T>(content: string, withPath: (path: string) => T): T {
   const folder = mkdtempSync(join(tmpdir(), 'config-'));
   try {
     const path = join(folder, 'secret');
     writeFileSync(path, content);
-    return use(path);
+    return withPath(path);
   } finally {
     rmSync(folder, { recursive: true });
   }
@@ -118,13 +118,13 @@ describe('loadConfig()', () => {
       'postgres://db/x?user=me&password=hunter2',
       'postgres://:hunter2@db',
     ]) {
-      const refused = refusal({}, '--database-url', url, '--http-port', '0').message;
-      expect(refused).toContain('--database-url: expected in DATABASE_URL or DATABASE_URL_FILE');
-      expect(refused).not.toContain('hunter2');
+      const configRefusal = refusal({}, '--database-url', url, '--http-port', '0').message;
+      expect(configRefusal).toContain('--database-url: expected in DATABASE_URL or DATABASE_URL_FILE');
+      expect(configRefusal).not.toContain('hunter2');
       expect(refusal({}, `--query-page-database-url=${url}`).message).toContain('INDEXER_QUERY_PAGE_DATABASE_URL_FILE');
     }
-    const allowed = flags('--database-url', 'postgres://me@db:5432/x?sslmode=require');
-    expect(loadConfig({}, allowed).database.url).toContain('me@db');
+    const allowedConfig = flags('--database-url', 'postgres://me@db:5432/x?sslmode=require');
+    expect(loadConfig({}, allowedConfig).database.url).toContain('me@db');
   });
 
   it('keeps the path of the token file, and ignores LEDGER_TOKEN', () => {
@@ -196,8 +196,8 @@ describe('loadConfig()', () => {
     ['INDEXER_LEDGER_URL', 'LEDGER_URL'],
     ['INDEXER_DATABASE_URL', 'DATABASE_URL'],
     ['LEDGER_INDEXER_START', 'INDEXER_START'],
-  ])('rejects %s and suggests %s', (name, meant) => {
-    expect(() => loadConfig({ [name]: 'x' })).toThrow(`${name}: no such variable; did you mean ${meant}?`);
+  ])('rejects %s and suggests %s', (name, expectedName) => {
+    expect(() => loadConfig({ [name]: 'x' })).toThrow(`${name}: no such variable; did you mean ${expectedName}?`);
   });
 
   it('suggests the nearest name for an unknown variable or flag', () => {
@@ -244,8 +244,13 @@ describe('loadConfig()', () => {
 
   it('prints accepted and rejected addresses without their query strings', () => {
     const addresses = ['https://node/x?api_key=hunter2', 'https://me:hun#ter2@node', 'https://node/#hunter2'];
-    const spoiled = ['node/?key=hunter2', '"https://node/?key=hunter2"', 'me:hunter2@node', 'me:hun#ter2@node:7575'];
-    for (const address of [...addresses, ...spoiled]) {
+    const invalidUrls = [
+      'node/?key=hunter2',
+      '"https://node/?key=hunter2"',
+      'me:hunter2@node',
+      'me:hun#ter2@node:7575',
+    ];
+    for (const address of [...addresses, ...invalidUrls]) {
       const { message } = refusal({ LEDGER_URL: address });
       expect(message).toContain('LEDGER_URL');
       expect(message).not.toMatch(/hun|ter2/);
@@ -283,15 +288,15 @@ describe('loadConfig()', () => {
       clientKeyFile: '/run/secrets/key.pem',
       clientKeyId: 'k1',
     });
-    const none = refusal(client);
-    expect(none.facts).toEqual({ problems: 1 });
-    expect(none.message).toContain(
+    const noClientRefusal = refusal(client);
+    expect(noClientRefusal.facts).toEqual({ problems: 1 });
+    expect(noClientRefusal.message).toContain(
       'LEDGER_OAUTH_CLIENT_SECRET: expected it, LEDGER_OAUTH_CLIENT_SECRET_FILE or LEDGER_OAUTH_CLIENT_KEY_FILE, got nothing',
     );
-    const both = 'LEDGER_OAUTH_CLIENT_KEY_FILE: cannot be combined with LEDGER_OAUTH_CLIENT_SECRET';
-    expect(refusal({ ...env, LEDGER_OAUTH_CLIENT_SECRET: 'hunter2' }).message).toContain(`${both};`);
+    const conflictMessage = 'LEDGER_OAUTH_CLIENT_KEY_FILE: cannot be combined with LEDGER_OAUTH_CLIENT_SECRET';
+    expect(refusal({ ...env, LEDGER_OAUTH_CLIENT_SECRET: 'hunter2' }).message).toContain(`${conflictMessage};`);
     withFile('hunter2\n', (path) => {
-      expect(refusal({ ...env, LEDGER_OAUTH_CLIENT_SECRET_FILE: path }).message).toContain(`${both}_FILE;`);
+      expect(refusal({ ...env, LEDGER_OAUTH_CLIENT_SECRET_FILE: path }).message).toContain(`${conflictMessage}_FILE;`);
     });
     const idOnly = refusal({ ...client, LEDGER_OAUTH_CLIENT_SECRET: 'hunter2', LEDGER_OAUTH_CLIENT_KEY_ID: 'k1' });
     expect(idOnly.facts).toEqual({ problems: 1 });
@@ -333,8 +338,8 @@ describe('loadConfig()', () => {
     expect(refusal({}, '--ledger-oauth-client-secret=hunter2').message).not.toContain('hunter2');
     const local = { LEDGER_OAUTH_CLIENT_ID: 'indexer', LEDGER_OAUTH_CLIENT_SECRET: 'hunter2' };
     expect(() => loadConfig({ ...local, LEDGER_OAUTH_TOKEN_URL: 'http://localhost:1/token' })).not.toThrow();
-    const lan = { ...local, LEDGER_OAUTH_TOKEN_URL: 'http://id.example/token' };
-    expect(() => loadConfig(lan, flags('--ledger-insecure'))).not.toThrow();
+    const lanConfig = { ...local, LEDGER_OAUTH_TOKEN_URL: 'http://id.example/token' };
+    expect(() => loadConfig(lanConfig, flags('--ledger-insecure'))).not.toThrow();
   });
 
   it('rejects a secret file that cannot be read, with its path', () => {

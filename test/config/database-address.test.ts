@@ -17,22 +17,25 @@ describe('an address with a password', () => {
     ['rebuild --into', rebuildCommand, ['--into', secret]],
     ['webhook add --url', webhookCommand, ['add', 'x', '--url', secret, '--role', 'r']],
   ])('is rejected as an argument by %s, and is not printed', async (_, command, argv) => {
-    const refused = await runCommand(command, argv, env).then(String, (thrown: unknown) => thrown);
-    expect(refused).toMatchObject({ code: 'USAGE', message: expect.stringContaining('contains a password') as string });
-    expect(JSON.stringify(refused)).not.toContain('hunter2');
+    const commandOutcome = await runCommand(command, argv, env).then(String, (error: unknown) => error);
+    expect(commandOutcome).toMatchObject({
+      code: 'USAGE',
+      message: expect.stringContaining('contains a password') as string,
+    });
+    expect(JSON.stringify(commandOutcome)).not.toContain('hunter2');
   });
 
   it('is accepted from a file, together with the path of the file', () => {
     const file = secretFile(secret);
-    expect(addressFromFlags(argsWith({ 'url-file': file }), 'url', '')).toEqual({ url: secret, urlFile: file });
-    expect(() => addressFromFlags(argsWith({ 'url-file': file, url: 'postgres://db/x' }), 'url', '')).toThrow(
+    expect(addressFromFlags(argsFrom({ 'url-file': file }), 'url', '')).toEqual({ url: secret, urlFile: file });
+    expect(() => addressFromFlags(argsFrom({ 'url-file': file, url: 'postgres://db/x' }), 'url', '')).toThrow(
       'cannot be combined',
     );
-    expect(() => addressFromFlags(argsWith({ 'url-file': `${file}-absent` }), 'url', '')).toThrow('cannot be read');
-    expect(addressFromFlags(argsWith({}), 'url', '')).toBeUndefined();
+    expect(() => addressFromFlags(argsFrom({ 'url-file': `${file}-absent` }), 'url', '')).toThrow('cannot be read');
+    expect(addressFromFlags(argsFrom({}), 'url', '')).toBeUndefined();
   });
 });
 
-function argsWith(texts: Readonly<Record<string, string>>): Args {
+function argsFrom(texts: Readonly<Record<string, string>>): Args {
   return { text: (name: string) => texts[name] } as Args;
 }

@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { query, createTestDatabase } from '../support/database.ts';
-import { noteParticipant, takeDataDir } from '../../src/cli/demo/data-dir.ts';
-import { program, type Ended } from '../cli/program.ts';
+import { writeParticipantFile, claimDataDir } from '../../src/cli/demo/data-dir.ts';
+import { program, type ProcessResult } from '../cli/program.ts';
 
 /** No server listens on this port. */
 const ledger = 'http://127.0.0.1:9';
@@ -21,13 +21,13 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const run = (words: readonly string[], env: Readonly<Record<string, string>>): Promise<Ended> =>
-  program(words, { INDEXER_DATA_DIR: folder, INDEXER_HTTP_PORT: '0', ...env });
+const run = (args: readonly string[], env: Readonly<Record<string, string>>): Promise<ProcessResult> =>
+  program(args, { INDEXER_DATA_DIR: folder, INDEXER_HTTP_PORT: '0', ...env });
 
 describe('DATABASE_URL without LEDGER_URL', () => {
-  it.each([[['run']], [['backfill']]])('makes %s fail without changing the database', async (words) => {
+  it.each([[['run']], [['backfill']]])('makes %s fail without changing the database', async (args) => {
     await using database = await createTestDatabase();
-    const { code, stdout, stderr } = await run(words, { DATABASE_URL: database.url });
+    const { code, stdout, stderr } = await run(args, { DATABASE_URL: database.url });
     expect(code).toBe(78);
     expect(stdout + stderr).toMatch(/LEDGER_URL_MISSING.*set LEDGER_URL to the JSON Ledger API/su);
     expect(await query(database.url, `select nspname from pg_namespace where nspname ~ '^(ledger|explore)'`)).toEqual(
@@ -49,11 +49,11 @@ describe('LEDGER_URL without DATABASE_URL', () => {
     'makes run and check fail with a suggestion if %s is set',
     async (name) => {
       const env = { LEDGER_URL: ledger, [name]: 'postgres://me:hidden@127.0.0.1:1/mine' };
-      const ran = await run(['run'], env);
-      expect(ran.code).toBe(78);
+      const runResult = await run(['run'], env);
+      expect(runResult.code).toBe(78);
       const checked = await run(['check'], env);
       expect(checked.code).toBe(1);
-      for (const { stdout, stderr } of [ran, checked]) {
+      for (const { stdout, stderr } of [runResult, checked]) {
         expect(stdout + stderr).toContain(`rename ${name} to DATABASE_URL`);
         expect(stdout + stderr).not.toContain('hidden');
       }
@@ -69,8 +69,8 @@ describe('the data folder of a demo with seed 7', () => {
     ['a demo with another seed', ['demo'], {}, '--demo-seed 7'],
     ['a run without URLs', ['run'], {}, '--demo-seed 7'],
     ['a run of a participant', ['run'], { LEDGER_URL: ledger }, 'set DATABASE_URL'],
-  ])('is rejected by %s', async (_what, words, env, remedy) => {
-    const { code, stdout, stderr } = await run(words, env);
+  ])('is rejected by %s', async (_caseName, args, env, remedy) => {
+    const { code, stdout, stderr } = await run(args, env);
     expect(code).toBe(78);
     expect(stdout + stderr).toMatch(/DATA_DIR_TAKEN.*holds a demo with seed 7/su);
     expect(stdout + stderr).toContain(remedy);
@@ -79,13 +79,13 @@ describe('the data folder of a demo with seed 7', () => {
 });
 
 describe('the data folder of a participant', () => {
-  const taken = 'http://me:hidden@ledger.example:7575/path';
+  const usedUrl = 'http://me:hidden@ledger.example:7575/path';
   beforeEach(() => {
-    takeDataDir(folder, { ledgerUrl: taken });
+    claimDataDir(folder, { ledgerUrl: usedUrl });
   });
 
-  it.each([[['demo']], [['run']]])('is rejected by %s with DATA_DIR_TAKEN', async (words) => {
-    const { code, stdout, stderr } = await run(words, {});
+  it.each([[['demo']], [['run']]])('is rejected by %s with DATA_DIR_TAKEN', async (args) => {
+    const { code, stdout, stderr } = await run(args, {});
     expect(code).toBe(78);
     expect(stdout + stderr).toMatch(/DATA_DIR_TAKEN.*participant at ledger\.example:7575.*set LEDGER_URL/su);
     expect(await readdir(folder)).toEqual(['participant']);
@@ -93,10 +93,10 @@ describe('the data folder of a participant', () => {
   });
 
   it('keeps its participant until another participant is confirmed', async () => {
-    expect(takeDataDir(folder, { ledgerUrl: taken })).toBeUndefined();
-    expect(takeDataDir(folder, { ledgerUrl: ledger })).toBe('ledger.example:7575');
+    expect(claimDataDir(folder, { ledgerUrl: usedUrl })).toBeUndefined();
+    expect(claimDataDir(folder, { ledgerUrl: ledger })).toBe('ledger.example:7575');
     expect(await readFile(join(folder, 'participant'), 'utf8')).toBe('ledger.example:7575\n');
-    noteParticipant(folder, ledger);
-    expect(takeDataDir(folder, { ledgerUrl: ledger })).toBeUndefined();
+    writeParticipantFile(folder, ledger);
+    expect(claimDataDir(folder, { ledgerUrl: ledger })).toBeUndefined();
   });
 });

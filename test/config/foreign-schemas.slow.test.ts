@@ -45,7 +45,7 @@ async function check(variables: Env): Promise<readonly Line[]> {
 }
 
 /** Every schema of the database, with its number of relations. */
-const made = (): ReturnType<typeof query> =>
+const listSchemas = (): ReturnType<typeof query> =>
   query(
     database.url,
     'select n.nspname, count(c.oid)::int as relations from pg_namespace n left join pg_class c on c.relnamespace = n.oid group by 1 order by 1',
@@ -59,15 +59,15 @@ it.each([
   ['ledger', 'typed'],
 ])('POSTGRES_SCHEMA=%s is rejected if the stream in schema %s owns this schema', async (name, stream) => {
   expect(await run(env(stream))).toMatchObject({ code: 0 });
-  const before = await made();
-  const line = (await check(env(name))).find((one) => one.name === 'schema');
+  const schemasBefore = await listSchemas();
+  const line = (await check(env(name))).find((candidateCheck) => candidateCheck.name === 'schema');
   expect(line).toMatchObject({ state: 'fail', code: 'SCHEMA_OWNER_MISMATCH' });
   expect(line?.found).toContain(`belongs to the stream in schema "${stream}" of this database`);
   expect(line?.fix).toContain('choose another POSTGRES_SCHEMA');
-  const ended = await run(env(name));
-  expect(ended.code).toBe(78);
-  expect(ended.stdout + ended.stderr).toContain('SCHEMA_OWNER_MISMATCH');
-  expect(await made()).toEqual(before);
+  const processResult = await run(env(name));
+  expect(processResult.code).toBe(78);
+  expect(processResult.stdout + processResult.stderr).toContain('SCHEMA_OWNER_MISMATCH');
+  expect(await listSchemas()).toEqual(schemasBefore);
   const second = await check(env('second'));
   expect(second.filter(({ state }) => state === 'fail')).toEqual([]);
 });

@@ -12,9 +12,9 @@ const postgres = 'postgres://me:hunter2@localhost:5432/ledger';
 function refusal(env: Readonly<Record<string, string>>): IndexerError {
   try {
     loadConfig(env);
-  } catch (thrown) {
-    if (thrown instanceof IndexerError) return thrown;
-    throw thrown;
+  } catch (error) {
+    if (error instanceof IndexerError) return error;
+    throw error;
   }
   throw new Error('it was taken');
 }

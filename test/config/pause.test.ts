@@ -6,8 +6,8 @@ describe('pause()', () => {
   it('resolves immediately if its signal is aborted before or during the pause', async () => {
     await pause(1_000_000, AbortSignal.abort());
     const stop = new AbortController();
-    const paused = pause(1_000_000, stop.signal);
+    const whenPaused = pause(1_000_000, stop.signal);
     stop.abort();
-    await expect(paused).resolves.toBeUndefined();
+    await expect(whenPaused).resolves.toBeUndefined();
   });
 });

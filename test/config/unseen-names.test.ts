@@ -6,7 +6,7 @@ import * as tokens from '../read/tokens/token-frames.ts';
 import * as frames from '../support/frames.ts';
 import { query } from '../support/database.ts';
 import { programInProcess } from '../cli/in-process.ts';
-import type { Ended } from '../cli/program.ts';
+import type { ProcessResult } from '../cli/program.ts';
 
 const role = `unseen_${randomBytes(4).toString('hex')}`;
 const dso = 'dso::1220dd';
@@ -37,9 +37,10 @@ afterAll(async () => {
   await query(process.env['TEST_POSTGRES_URL'] ?? '', `drop role if exists ${role}`);
 });
 
-const run = (...words: readonly string[]): Promise<Ended> => programInProcess(words, { DATABASE_URL: database.url });
-const add = (name: string, ...words: readonly string[]): Promise<Ended> =>
-  run('webhook', 'add', name, '--role', role, '--url', 'https://hooks.example.com/told', ...words);
+const run = (...args: readonly string[]): Promise<ProcessResult> =>
+  programInProcess(args, { DATABASE_URL: database.url });
+const add = (name: string, ...args: readonly string[]): Promise<ProcessResult> =>
+  run('webhook', 'add', name, '--role', role, '--url', 'https://hooks.example.com/told', ...args);
 
 it('webhook add suggests the nearest names for an unknown party and template', async () => {
   const { code, stdout } = await add('mistyped', '--party', 'alise::1220aa', '--template', `${template}t`);

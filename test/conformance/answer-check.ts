@@ -3,11 +3,11 @@
  * differences of other releases, or of the real server, are listed here.
  */
 import type { Release } from '../../packages/ledger-sandbox/src/wire/release.ts';
-import type { RecordedAnswer, RecordedFrame } from './recorder.ts';
+import type { RecordedResponse, RecordedFrame } from './recorder.ts';
 import { readWireSchemas } from './wire-schemas.ts';
 
 /** Operations that the descriptions do not contain. */
-const undescribed = [
+const undescribedOperations = [
   'GET /docs/openapi',
   'GET /docs/asyncapi',
   'POST /v2/updates/update-by-hash',
@@ -23,8 +23,8 @@ const deviations: readonly { readonly releases: readonly Release[]; readonly is:
 const refusalKeys =
   'code cause correlationId traceId context resources errorCategory grpcCodeValue retryInfo definiteAnswer'.split(' ');
 
-export interface AnswerCheck {
-  answerProblems(answer: RecordedAnswer, release: Release): readonly string[];
+export interface ResponseCheck {
+  answerProblems(recorded: RecordedResponse, release: Release): readonly string[];
   frameProblems(frame: RecordedFrame, release: Release): readonly string[];
   /** The path template of a call, such as `GET /v2/users/{user-id}`; the path itself if no template matches. */
   operationOf(method: string, path: string): string;
@@ -34,7 +34,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -62,61 +62,61 @@ function refusalProblems(body: unknown): readonly string[] {
 }
 
 /** Finds the template that matches a path. Templates with fewer parameters come first. */
-function matcher(operations: Iterable<string>): AnswerCheck['operationOf'] {
-  const sorted = [...operations].sort((a, b) => a.split('{').length - b.split('{').length);
-  const patterns = sorted.map((operation) => {
+function matcher(operations: Iterable<string>): ResponseCheck['operationOf'] {
+  const sortedOperations = [...operations].sort((a, b) => a.split('{').length - b.split('{').length);
+  const patterns = sortedOperations.map((operation) => {
     const source = operation.replaceAll(/[.]/gu, '\\.').replaceAll(/\{[^}]+\}/gu, '[^/]+');
     return { operation, pattern: new RegExp(`^${source}$`, 'u') };
   });
   return (method, path) => {
-    const called = `${method} ${path.split('?')[0] ?? ''}`;
-    return patterns.find(({ pattern }) => pattern.test(called))?.operation ?? called;
+    const callName = `${method} ${path.split('?')[0] ?? ''}`;
+    return patterns.find(({ pattern }) => pattern.test(callName))?.operation ?? callName;
   };
 }
 
 /** @param templates operations that are known although the descriptions do not contain them */
-export function answerCheck(templates: readonly string[]): AnswerCheck {
+export function responseCheck(templates: readonly string[]): ResponseCheck {
   const schemas = readWireSchemas();
   const operationOf = matcher(new Set([...schemas.operations, ...templates]));
 
   const jsonProblems = (schema: string, text: string, release: Release): readonly string[] => {
-    const body = parsed(text);
+    const body = parseJson(text);
     if (body === undefined || !isCompact(text, body)) return ['expected compact JSON, found another text'];
-    const isKnown = (problem: string): boolean =>
-      deviations.some((one) => one.releases.includes(release) && one.is.test(problem));
-    return schemas.problems(schema, body).filter((problem) => !isKnown(problem));
+    const isKnownProblem = (problem: string): boolean =>
+      deviations.some((deviation) => deviation.releases.includes(release) && deviation.is.test(problem));
+    return schemas.problems(schema, body).filter((problem) => !isKnownProblem(problem));
   };
-  const refused = (text: string, release: Release): readonly string[] => [
-    ...refusalProblems(parsed(text)),
-    ...(isDisabled(parsed(text)) ? [] : jsonProblems('JsCantonError', text, release)),
+  const refusalProblemsOf = (text: string, release: Release): readonly string[] => [
+    ...refusalProblems(parseJson(text)),
+    ...(isDisabled(parseJson(text)) ? [] : jsonProblems('JsCantonError', text, release)),
   ];
-  const successProblems = (operation: string, answer: RecordedAnswer, release: Release): readonly string[] => {
-    if (!schemas.operations.has(operation) && !undescribed.includes(operation)) {
+  const successProblems = (operation: string, recorded: RecordedResponse, release: Release): readonly string[] => {
+    if (!schemas.operations.has(operation) && !undescribedOperations.includes(operation)) {
       return [`${operation} is not in the descriptions`];
     }
     const schema = schemas.responseOf(operation);
     if (schema === undefined) return [];
-    const type = answer.contentType === 'application/json' ? [] : [`expected JSON, found ${answer.contentType}`];
-    return [...type, ...jsonProblems(schema, answer.body, release)];
+    const type = recorded.contentType === 'application/json' ? [] : [`expected JSON, found ${recorded.contentType}`];
+    return [...type, ...jsonProblems(schema, recorded.body, release)];
   };
   return {
     operationOf,
-    answerProblems(answer, release) {
-      const { method, path, status, contentType, body } = answer;
+    answerProblems(recorded, release) {
+      const { method, path, status, contentType, body } = recorded;
       const operation = operationOf(method, path);
-      if (status === 200) return successProblems(operation, answer, release);
+      if (status === 200) return successProblems(operation, recorded, release);
       if (contentType.startsWith('text/plain')) {
         return [400, 413, 503].includes(status) ? [] : [`${status} as text/plain`];
       }
-      const content = parsed(body);
+      const content = parseJson(body);
       // Only the rejection of an unknown path is not an error object.
       if (status === 404 && isObject(content) && 'errors' in content) return [];
-      return refused(body, release);
+      return refusalProblemsOf(body, release);
     },
     frameProblems({ path, text }, release) {
       const operation = operationOf('WS', path);
-      const content = parsed(text);
-      if (isObject(content) && 'code' in content) return refused(text, release);
+      const content = parseJson(text);
+      if (isObject(content) && 'code' in content) return refusalProblemsOf(text, release);
       const schema = schemas.responseOf(operation);
       return schema === undefined ? [] : jsonProblems(schema, text, release);
     },

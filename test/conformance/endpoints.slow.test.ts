@@ -10,31 +10,31 @@ import { releases, type Release } from '../../packages/ledger-sandbox/src/wire/r
 import { node, packages, parties, users } from '../ledger/api/calls-manage.ts';
 import { state, updates } from '../ledger/api/calls-read.ts';
 import { interactive, submission } from '../ledger/api/calls-submit.ts';
-import { answerCheck } from './answer-check.ts';
-import { expectedOf, type Outcome } from './outcomes.ts';
-import { required } from './required.ts';
+import { responseCheck } from './answer-check.ts';
+import { expectedOf, type OutcomeName } from './outcomes.ts';
+import { requiredKeys } from './required.ts';
 import type { Row } from './rows/row.ts';
 import { cases, rows } from './table.ts';
-import { joinWorld, Missing, startWorld, type World } from './world.ts';
+import { joinWorld, MissingOperation, startWorld, type World } from './world.ts';
 import { needs } from '../support/skips/needs.ts';
 
 const url = process.env['LEDGER_URL'];
-const check = answerCheck(cases.map(({ operation }) => operation));
+const check = responseCheck(cases.map(({ operation }) => operation));
 
 const needsSandbox = url === undefined ? undefined : 'needs the sandbox: LEDGER_URL is set';
 
 /** Rows that have passed, as `operation outcome`. */
-const covered = new Set<string>();
+const coveredOperations = new Set<string>();
 /** Number of skipped rows, by reason. */
-const skipped = new Map<string, number>();
+const skippedCounts = new Map<string, number>();
 
 function skip(context: TestContext, reason: string): never {
-  skipped.set(reason, (skipped.get(reason) ?? 0) + 1);
+  skippedCounts.set(reason, (skippedCounts.get(reason) ?? 0) + 1);
   return context.skip(reason);
 }
 
-function nameOf({ operation, outcome, how, as }: Row): string {
-  return `${operation}: ${outcome}${how === '' ? '' : ` (${how})`}${outcome === '403' ? ` as ${as}` : ''}`;
+function nameOf({ operation, outcome, how: variant, as: user }: Row): string {
+  return `${operation}: ${outcome}${variant === '' ? '' : ` (${variant})`}${outcome === '403' ? ` as ${user}` : ''}`;
 }
 
 /** The error or the result of a call. */
@@ -47,7 +47,7 @@ async function outcomeOf(call: Promise<unknown>): Promise<{ readonly error?: unk
 }
 
 function checkRefusal(row: Row, error: unknown, world: World): void {
-  const { status, ledgerCode, code } = expectedOf(row.outcome as Outcome);
+  const { status, ledgerCode, code } = expectedOf(row.outcome as OutcomeName);
   const streams = row.operation.startsWith('WS ');
   if (row.outcome === 'removed') {
     // The client requests the version once, and sends no other request.
@@ -73,13 +73,13 @@ function checkRefusal(row: Row, error: unknown, world: World): void {
 }
 
 function checkWire(world: World, isRemoved: boolean): void {
-  const { answers, frames } = world.recorder;
+  const { answers: recordedAnswers, frames } = world.recorder;
   const problems = [
-    ...answers.flatMap((answer) => check.answerProblems(answer, world.release)),
+    ...recordedAnswers.flatMap((recorded) => check.answerProblems(recorded, world.release)),
     ...frames.flatMap((frame) => check.frameProblems(frame, world.release)),
   ];
   expect(problems).toEqual([]);
-  if (!isRemoved) expect(answers.length + frames.length).toBeGreaterThan(0);
+  if (!isRemoved) expect(recordedAnswers.length + frames.length).toBeGreaterThan(0);
 }
 
 async function runRow(row: Row, world: World, context: TestContext): Promise<void> {
@@ -90,7 +90,7 @@ async function runRow(row: Row, world: World, context: TestContext): Promise<voi
   if (sandbox !== undefined) Object.assign(sandbox.faults, row.fault);
   const { error, result } = await outcomeOf(Promise.resolve().then(() => row.call(world.session(row.as), world)));
   for (const name of Object.keys(row.fault ?? {})) delete sandbox?.faults[name as keyof Faults];
-  if (error instanceof Missing) skip(context, `needs ${error.message}`);
+  if (error instanceof MissingOperation) skip(context, `needs ${error.message}`);
   if (sandbox === undefined && error instanceof IndexerError && error.code === 'LEDGER_PERMISSION_DENIED') {
     skip(context, 'the user of LEDGER_TOKEN may not do this');
   }
@@ -99,11 +99,11 @@ async function runRow(row: Row, world: World, context: TestContext): Promise<voi
   else if (error !== undefined) throw error;
   row.check(result, world);
   checkWire(world, row.outcome === 'removed');
-  covered.add(`${row.operation} ${row.outcome}`);
+  coveredOperations.add(`${row.operation} ${row.outcome}`);
 }
 
 /** Runs the rows one after the other. The rows of one world share its recorder. */
-function suite(chosen: readonly Row[], start: () => Promise<World>): void {
+function suite(chosenRows: readonly Row[], start: () => Promise<World>): void {
   let world: World | undefined;
   beforeAll(async () => {
     world = await start();
@@ -112,16 +112,16 @@ function suite(chosen: readonly Row[], start: () => Promise<World>): void {
   afterAll(async () => {
     await world?.[Symbol.asyncDispose]();
   });
-  for (const row of chosen) {
+  for (const row of chosenRows) {
     it(nameOf(row), async (context) => {
       if (world !== undefined) await runRow(row, world, context);
     });
   }
 }
 
-const tested: readonly Release[] = url === undefined ? releases : [];
+const testedReleases: readonly Release[] = url === undefined ? releases : [];
 
-describe.each(tested)('sandbox of release %s', (release) => {
+describe.each(testedReleases)('sandbox of release %s', (release) => {
   suite(
     rows.filter(({ releases }) => releases.includes(release)),
     () => startWorld(release),
@@ -136,22 +136,22 @@ if (url !== undefined) {
 
 describe('conformance table', () => {
   afterAll(() => {
-    const endpoints = new Set([...covered].filter((name) => name.endsWith(' success')));
-    const refusals = [...covered].filter((name) => !name.includes(' success'));
-    const count = url === undefined ? tested.length : 1;
-    for (const [reason, count] of skipped) console.log(`skipped ${count} rows: ${reason}`);
+    const endpoints = new Set([...coveredOperations].filter((name) => name.endsWith(' success')));
+    const refusals = [...coveredOperations].filter((name) => !name.includes(' success'));
+    const count = url === undefined ? testedReleases.length : 1;
+    for (const [reason, count] of skippedCounts) console.log(`skipped ${count} rows: ${reason}`);
     console.log(`conformance: ${endpoints.size} endpoints, ${refusals.length} error rows, ${count} releases`);
   });
 
   it('has a passed success row for each endpoint of the interface', needs(needsSandbox), () => {
-    expect(required.filter((operation) => !covered.has(`${operation} success`))).toEqual([]);
+    expect(requiredKeys.filter((operation) => !coveredOperations.has(`${operation} success`))).toEqual([]);
   });
 
   it('has a case for each operation of the client', () => {
     const tabled = new Set(cases.map(({ operation }) => operation));
     const calls = [...node, ...packages, ...submission, ...state, ...updates, ...parties, ...users, ...interactive];
-    const missing = calls.map(({ operation }) => operation).filter((operation) => !tabled.has(operation));
-    expect(missing).toEqual([]);
+    const missingOperations = calls.map(({ operation }) => operation).filter((operation) => !tabled.has(operation));
+    expect(missingOperations).toEqual([]);
   });
 
   it('has unique row names', () => {

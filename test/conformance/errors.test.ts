@@ -13,7 +13,7 @@ import {
   byHttpStatus,
   byLedgerCode,
 } from '../../src/ledger/errors/ledger-error.ts';
-import { after, ending, onStage, type ErrorRow } from './rows/error-row.ts';
+import { updatesAfter, endingRequest, onStage, type ErrorRow } from './rows/error-row.ts';
 import { accessRows } from './rows/error-rows-access.ts';
 import { commandRows } from './rows/error-rows-commands.ts';
 import { naturalRows } from './rows/error-rows-natural.ts';
@@ -41,7 +41,7 @@ const classes: Readonly<Record<string, readonly [RetryClass, ExitCode]>> = {
 };
 
 /** The table entry that decided, according to the facts of the error. */
-function decider({ facts }: IndexerError): string {
+function deciderOf({ facts }: IndexerError): string {
   if (byLedgerCode.has(String(facts['ledgerCode']))) return `code ${facts['ledgerCode']}`;
   if (byCategory.has(Number(facts['category'] ?? NaN))) return `category ${facts['category']}`;
   if (byGrpcCode.has(Number(facts['grpcCode'] ?? NaN))) return `gRPC ${facts['grpcCode']}`;
@@ -57,11 +57,11 @@ const entries = [
   ...[...byCloseCode.keys()].map((code) => `close ${code}`),
 ];
 
-function check(way: 'http' | 'ws', row: ErrorRow, error: IndexerError): void {
+function check(transport: 'http' | 'ws', row: ErrorRow, error: IndexerError): void {
   expect(error).toMatchObject({ code: row.code });
   const [retry, exitCode] = classes[row.code] ?? [];
   expect([error.retry, error.exitCode]).toEqual([
-    way === 'ws' && row.isRetriedStream === true ? 'retry' : retry,
+    transport === 'ws' && row.isRetriedStream === true ? 'retry' : retry,
     exitCode,
   ]);
   expect(error.remedy).toMatch(row.remedy ?? /\w{3}/);
@@ -73,18 +73,19 @@ function check(way: 'http' | 'ws', row: ErrorRow, error: IndexerError): void {
   expect(JSON.stringify(error.facts)).not.toContain('secret');
 }
 
-const seen = { http: new Set<string>(), ws: new Set<string>() };
+const seenCodes = { http: new Set<string>(), ws: new Set<string>() };
 
-for (const way of ['http', 'ws'] as const) {
-  describe(way === 'http' ? 'LedgerClient over HTTP' : 'LedgerClient over WebSocket', () => {
+for (const transport of ['http', 'ws'] as const) {
+  describe(transport === 'http' ? 'LedgerClient over HTTP' : 'LedgerClient over WebSocket', () => {
     for (const row of rows) {
-      const raise = row[way];
-      if (raise === undefined) continue;
+      const provokeError = row[transport];
+      if (provokeError === undefined) continue;
       it(`reports ${row.code} for ${row.says}`, async () => {
-        const error = await onStage({ sandbox: row.sandbox, token: await row.token?.() }, raise);
-        check(way, row, error);
-        if (way === 'http' && row.httpStatus !== undefined) expect(error.facts['httpStatus']).toBe(row.httpStatus);
-        seen[way].add(decider(error));
+        const error = await onStage({ sandbox: row.sandbox, token: await row.token?.() }, provokeError);
+        check(transport, row, error);
+        if (transport === 'http' && row.httpStatus !== undefined)
+          expect(error.facts['httpStatus']).toBe(row.httpStatus);
+        seenCodes[transport].add(deciderOf(error));
       });
     }
   });
@@ -92,18 +93,18 @@ for (const way of ['http', 'ws'] as const) {
 
 describe('ledger error tables', () => {
   it('do not classify a normal close without an error frame as an error', async () => {
-    const end = await onStage({}, (stage) => {
-      stage.sandbox.faults.close = { code: 1000, afterFrames: 2 };
-      return ending('/v2/updates', after(0))(stage);
+    const end = await onStage({}, (errorStage) => {
+      errorStage.sandbox.faults.close = { code: 1000, afterFrames: 2 };
+      return endingRequest('/v2/updates', updatesAfter(0))(errorStage);
     });
     expect(end).toBeUndefined();
   });
 
   it('contain only entries that classify at least one tested error', () => {
-    expect(entries.filter((entry) => !seen.http.has(entry) && !seen.ws.has(entry))).toEqual([]);
+    expect(entries.filter((entry) => !seenCodes.http.has(entry) && !seenCodes.ws.has(entry))).toEqual([]);
   });
 
   afterAll(() => {
-    console.log(`conformance: ${seen.http.size} error classes over HTTP, ${seen.ws.size} over WebSocket`);
+    console.log(`conformance: ${seenCodes.http.size} error classes over HTTP, ${seenCodes.ws.size} over WebSocket`);
   });
 });

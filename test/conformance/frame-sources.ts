@@ -5,8 +5,8 @@ import type { Release } from '../../packages/ledger-sandbox/src/wire/release.ts'
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
-import { shared, startSecured } from '../../packages/ledger-sandbox/test/identity/callers.ts';
-import { anyParty, at, stream, updateFormat } from '../../packages/ledger-sandbox/test/server/sockets.ts';
+import { sharedSigner, startSecured } from '../../packages/ledger-sandbox/test/identity/callers.ts';
+import { anyParty, valueAt, stream, updateFormat } from '../../packages/ledger-sandbox/test/server/sockets.ts';
 import { token } from '../support/tokens.ts';
 import type { ShapeOptions } from './frame-shape.ts';
 
@@ -37,7 +37,7 @@ function changeHosting({ ledger }: Sandbox, kind: 'Changed' | 'Onboarding'): voi
 }
 
 /** A sandbox whose history contains every kind of message in the samples. */
-export async function eventful(release: Release): Promise<Sandbox> {
+export async function busySandbox(release: Release): Promise<Sandbox> {
   const sandbox = await startSandbox({ seed: 9, release });
   const { ledger } = sandbox;
   generateHistory(ledger, { seed: 4, updates: 120 });
@@ -56,7 +56,7 @@ export async function eventful(release: Release): Promise<Sandbox> {
   return sandbox;
 }
 
-const parsed = (frames: readonly string[]): unknown[] => frames.map((frame) => JSON.parse(frame) as unknown);
+const parseFrames = (frames: readonly string[]): unknown[] => frames.map((frame) => JSON.parse(frame) as unknown);
 
 async function updates(
   { url, ledger }: Sandbox,
@@ -76,10 +76,10 @@ async function updates(
   const format = updateFormat(shape, { filtersByParty: {}, filtersForAnyParty: { cumulative } });
   const request = { beginExclusive: 0, endInclusive: ledger.ledgerEnd(), updateFormat: format };
   const { frames } = await stream(url, '/v2/updates', request);
-  return parsed(frames).filter((frame) => at(frame, 'update', kind) !== undefined);
+  return parseFrames(frames).filter((frame) => valueAt(frame, 'update', kind) !== undefined);
 }
 
-const ofKind =
+const framesOfKind =
   (kind: string, shape: 'LEDGER_EFFECTS' | 'ACS_DELTA' = 'LEDGER_EFFECTS'): Source['messages'] =>
   (sandbox) =>
     updates(sandbox, kind, shape);
@@ -89,10 +89,15 @@ const entries =
   async ({ url, ledger }) => {
     const request = { activeAtOffset: ledger.ledgerEnd(), eventFormat: anyParty };
     const { frames } = await stream(url, '/v2/state/active-contracts', request);
-    return parsed(frames).filter((frame) => at(frame, 'contractEntry', kind) !== undefined);
+    return parseFrames(frames).filter((frame) => valueAt(frame, 'contractEntry', kind) !== undefined);
   };
 
-async function sent(url: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<unknown> {
+async function requestFrames(
+  url: string,
+  path: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+): Promise<unknown> {
   const method = body === undefined ? 'GET' : 'POST';
   const response = await fetch(`${url}${path}`, {
     method,
@@ -102,19 +107,19 @@ async function sent(url: string, path: string, body?: unknown, headers: Record<s
   return await response.json();
 }
 
-const answer =
+const respond =
   (path: string, body?: (sandbox: Sandbox) => unknown): Source['messages'] =>
-  async (sandbox) => [await sent(sandbox.url, path, body?.(sandbox))];
+  async (sandbox) => [await requestFrames(sandbox.url, path, body?.(sandbox))];
 
 const checkpoint: Source['messages'] = async ({ url, ledger }) => {
   const request = { beginExclusive: ledger.ledgerEnd() - 1, updateFormat: {} };
-  return parsed((await stream(url, '/v2/updates', request, (frames) => frames.length > 0)).frames);
+  return parseFrames((await stream(url, '/v2/updates', request, (frames) => frames.length > 0)).frames);
 };
 
 const frameOf =
   (path: string, request: unknown): Source['messages'] =>
   async ({ url }) =>
-    parsed((await stream(url, path, request)).frames);
+    parseFrames((await stream(url, path, request)).frames);
 
 const scripted =
   (failure: FailureName): Source['messages'] =>
@@ -124,8 +129,8 @@ const scripted =
   };
 
 const effects = updateFormat('LEDGER_EFFECTS');
-const wait = '/v2/commands/submit-and-wait';
-const overdraft = ({ ledger }: Sandbox): object => {
+const submitAndWait = '/v2/commands/submit-and-wait';
+const createOverdraft = ({ ledger }: Sandbox): object => {
   const argument = { bank: alice, owner: bob, number: '2', balance: '1', version: '1' };
   const { contractId } = ledger.create('#sandbox-test:Keyed:Account', argument, [alice]);
   const exercise = { templateId: '#sandbox-test:Keyed:Account', contractId, choice: 'Account_Withdraw' };
@@ -147,42 +152,44 @@ const archiveOfNothing = (): object => {
 const withoutToken: Source['messages'] = async () => {
   await using sandbox = await startSecured();
   const request = { beginExclusive: 0, updateFormat: effects };
-  return parsed((await stream(sandbox.url, '/v2/updates', request)).frames);
+  return parseFrames((await stream(sandbox.url, '/v2/updates', request)).frames);
 };
 
 const withoutRight: Source['messages'] = async () => {
   await using sandbox = await startSecured();
-  const authorization = `Bearer ${await token(shared)}`;
-  return [await sent(sandbox.url, '/v2/parties', undefined, { authorization })];
+  const authorization = `Bearer ${await token(sharedSigner)}`;
+  return [await requestFrames(sandbox.url, '/v2/parties', undefined, { authorization })];
 };
 
 const prunedContracts: Source['messages'] = async () => {
-  await using sandbox = await eventful('3.5');
+  await using sandbox = await busySandbox('3.5');
   sandbox.ledger.pruneTo(20);
-  return [await sent(sandbox.url, '/v2/state/active-contracts', { activeAtOffset: 15, eventFormat: anyParty })];
+  return [
+    await requestFrames(sandbox.url, '/v2/state/active-contracts', { activeAtOffset: 15, eventFormat: anyParty }),
+  ];
 };
 
 const views = 'updates/transaction-views.json';
 
 export const sources: readonly Source[] = [
-  { sample: 'updates/assigned.json', messages: ofKind('Reassignment') },
-  { sample: 'updates/unassigned.json', messages: ofKind('Reassignment') },
+  { sample: 'updates/assigned.json', messages: framesOfKind('Reassignment') },
+  { sample: 'updates/unassigned.json', messages: framesOfKind('Reassignment') },
   { sample: 'updates/offset-checkpoint.json', messages: checkpoint },
-  { sample: 'updates/topology-added.json', messages: ofKind('TopologyTransaction') },
-  { sample: 'updates/topology-revoked.json', messages: ofKind('TopologyTransaction') },
-  { sample: 'updates/topology-onboarding.json', messages: ofKind('TopologyTransaction') },
-  { sample: 'updates/transaction-acs-delta.json', messages: ofKind('Transaction', 'ACS_DELTA') },
-  { sample: 'updates/transaction-ledger-effects.json', messages: ofKind('Transaction') },
-  { sample: 'updates/transaction-key.json', messages: ofKind('Transaction') },
-  { sample: views, messages: ofKind('Transaction') },
-  { sample: 'updates/transaction-3.6.json', release: '3.6', messages: ofKind('Transaction') },
+  { sample: 'updates/topology-added.json', messages: framesOfKind('TopologyTransaction') },
+  { sample: 'updates/topology-revoked.json', messages: framesOfKind('TopologyTransaction') },
+  { sample: 'updates/topology-onboarding.json', messages: framesOfKind('TopologyTransaction') },
+  { sample: 'updates/transaction-acs-delta.json', messages: framesOfKind('Transaction', 'ACS_DELTA') },
+  { sample: 'updates/transaction-ledger-effects.json', messages: framesOfKind('Transaction') },
+  { sample: 'updates/transaction-key.json', messages: framesOfKind('Transaction') },
+  { sample: views, messages: framesOfKind('Transaction') },
+  { sample: 'updates/transaction-3.6.json', release: '3.6', messages: framesOfKind('Transaction') },
   { sample: 'entries/active.json', messages: entries('JsActiveContract') },
   { sample: 'entries/incomplete-assigned.json', messages: entries('JsIncompleteAssigned') },
   { sample: 'entries/incomplete-unassigned.json', messages: entries('JsIncompleteUnassigned') },
   { sample: 'entries/empty.json', messages: entries('JsEmpty'), without: { JsEmpty: 'no entry is ever empty' } },
   {
     sample: 'answers/completions.json',
-    messages: answer('/v2/commands/completions?limit=2', ({ ledger }) => ({
+    messages: respond('/v2/commands/completions?limit=2', ({ ledger }) => ({
       userId: 'app',
       parties: [alice],
       beginExclusive: ledger.ledgerEnd() - 1,
@@ -192,14 +199,14 @@ export const sources: readonly Source[] = [
   },
   {
     sample: 'answers/connected-synchronizers.json',
-    messages: answer('/v2/state/connected-synchronizers'),
+    messages: respond('/v2/state/connected-synchronizers'),
   },
-  { sample: 'answers/latest-pruned-offsets.json', messages: answer('/v2/state/latest-pruned-offsets') },
-  { sample: 'answers/ledger-end.json', messages: answer('/v2/state/ledger-end') },
-  { sample: 'answers/ledger-end-3.6.json', release: '3.6', messages: answer('/v2/state/ledger-end') },
+  { sample: 'answers/latest-pruned-offsets.json', messages: respond('/v2/state/latest-pruned-offsets') },
+  { sample: 'answers/ledger-end.json', messages: respond('/v2/state/ledger-end') },
+  { sample: 'answers/ledger-end-3.6.json', release: '3.6', messages: respond('/v2/state/ledger-end') },
   {
     sample: 'answers/updates-page.json',
-    messages: answer('/v2/updates/get-updates-page', () => ({ updateFormat: effects, maxPageSize: 3 })),
+    messages: respond('/v2/updates/get-updates-page', () => ({ updateFormat: effects, maxPageSize: 3 })),
   },
 ];
 
@@ -211,14 +218,18 @@ export const refusals: readonly Source[] = [
     messages: async () => {
       await using sandbox = await startSandbox();
       generateHistory(sandbox.ledger, { seed: 4, updates: 210 });
-      return [await sent(sandbox.url, '/v2/updates', { beginExclusive: 0, updateFormat: effects })];
+      return [await requestFrames(sandbox.url, '/v2/updates', { beginExclusive: 0, updateFormat: effects })];
     },
   },
-  { sample: 'refusals/contract-not-found-3.4.json', release: '3.4', messages: answer(wait, archiveOfNothing) },
-  { sample: 'refusals/daml-failure.json', messages: answer(wait, overdraft), ordered: false },
+  {
+    sample: 'refusals/contract-not-found-3.4.json',
+    release: '3.4',
+    messages: respond(submitAndWait, archiveOfNothing),
+  },
+  { sample: 'refusals/daml-failure.json', messages: respond(submitAndWait, createOverdraft), ordered: false },
   {
     sample: 'refusals/same-synchronizer.json',
-    messages: answer('/v2/commands/submit-and-wait-for-reassignment', sameSynchronizer),
+    messages: respond('/v2/commands/submit-and-wait-for-reassignment', sameSynchronizer),
     ordered: false,
     context: { test: 'a participant has it only under test' },
   },

@@ -7,19 +7,19 @@ import { releases, type Release } from '../../packages/ledger-sandbox/src/wire/r
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { fixture, sampleNames } from '../support/wire/fixtures.ts';
 import { kindsIn, shapeProblems } from './frame-shape.ts';
-import { eventful, refusals, sources, type Source } from './frame-sources.ts';
+import { busySandbox, refusals, sources, type Source } from './frame-sources.ts';
 
 type Message = Readonly<Record<string, unknown>>;
 
 const sandboxes = new Map<Release, Sandbox>();
 beforeAll(async () => {
-  for (const release of releases) sandboxes.set(release, await eventful(release));
+  for (const release of releases) sandboxes.set(release, await busySandbox(release));
 });
 afterAll(async () => {
   for (const sandbox of sandboxes.values()) await sandbox.close();
 });
 
-function read(sample: string): unknown {
+function readSample(sample: string): unknown {
   return JSON.parse(fixture(`samples/${sample}`)) as unknown;
 }
 
@@ -43,19 +43,19 @@ function typesOf(resources: unknown): readonly unknown[] {
 
 describe('sandbox message', () => {
   it.each(sources)('has the form of $sample', async (source) => {
-    const sample = read(source.sample);
+    const sample = readSample(source.sample);
     const messages = await messagesOf(source);
     const problems = messages.flatMap((message) => shapeProblems(sample, message, source));
     expect([...new Set(problems)]).toEqual([]);
     const kinds = new Set(messages.flatMap((message) => [...kindsIn(message)]));
-    const missing = [...kindsIn(sample)].filter((kind) => !kinds.has(kind));
-    expect(missing).toEqual(Object.keys(source.without ?? {}));
-    expect(messages.length + missing.length).toBeGreaterThan(0);
+    const missingKinds = [...kindsIn(sample)].filter((kind) => !kinds.has(kind));
+    expect(missingKinds).toEqual(Object.keys(source.without ?? {}));
+    expect(messages.length + missingKinds.length).toBeGreaterThan(0);
   });
 
   it.each(refusals)('has the form and the texts of $sample', async (source) => {
-    const { context = {}, ordered } = source;
-    const sample = read(source.sample) as Message;
+    const { context = {}, ordered: isOrdered } = source;
+    const sample = readSample(source.sample) as Message;
     const [message] = (await messagesOf(source)) as readonly Message[];
     for (const key of ['code', 'errorCategory', 'grpcCodeValue', 'retryInfo', 'definiteAnswer']) {
       if (key in sample) expect([key, message?.[key]]).toEqual([key, sample[key]]);
@@ -64,7 +64,10 @@ describe('sandbox message', () => {
     // Recordings that their source truncated have only these two keys.
     if (Object.keys(sample).length === 2) return;
     expect(
-      shapeProblems(sample, message, { ...(ordered === undefined ? {} : { ordered }), except: ['$.context'] }),
+      shapeProblems(sample, message, {
+        ...(isOrdered === undefined ? {} : { ordered: isOrdered }),
+        except: ['$.context'],
+      }),
     ).toEqual([]);
     const expected = keysOf(sample['context']).filter((key) => !(key in context));
     expect(keysOf(message?.['context']).filter((key) => !(key in context))).toEqual(expected);
@@ -72,10 +75,10 @@ describe('sandbox message', () => {
   });
 
   it('is compared with every sample of a frame, entry, response or rejection', () => {
-    const covered = new Set([...sources, ...refusals].map(({ sample }) => sample));
+    const coveredSamples = new Set([...sources, ...refusals].map(({ sample }) => sample));
     // The sandbox does not support the older formats. A separate test compares users.
     const files = sampleNames().filter((name) => !/^(?:older|users)\//u.test(name));
-    expect(files.filter((name) => !covered.has(name))).toEqual([]);
+    expect(files.filter((name) => !coveredSamples.has(name))).toEqual([]);
     expect(files.length).toBeGreaterThan(30);
   });
 });

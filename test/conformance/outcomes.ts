@@ -3,7 +3,7 @@
  * In streams, the codes are the same, but there is no status.
  */
 
-export interface Expected {
+export interface ExpectedOutcome {
   readonly status: number;
   /** Code in the response body; undefined for responses that are not an error object. */
   readonly ledgerCode?: string;
@@ -11,13 +11,17 @@ export interface Expected {
   readonly code?: string;
 }
 
-const invalid = (ledgerCode: string, status = 400): Expected => ({
+const invalid = (ledgerCode: string, status = 400): ExpectedOutcome => ({
   status,
   ledgerCode,
   code: 'LEDGER_REQUEST_INVALID',
 });
-const absent = (ledgerCode: string): Expected => ({ status: 404, ledgerCode });
-const busy = (ledgerCode: string, status = 409): Expected => ({ status, ledgerCode, code: 'LEDGER_UNAVAILABLE' });
+const notFound = (ledgerCode: string): ExpectedOutcome => ({ status: 404, ledgerCode });
+const conflictOutcome = (ledgerCode: string, status = 409): ExpectedOutcome => ({
+  status,
+  ledgerCode,
+  code: 'LEDGER_UNAVAILABLE',
+});
 
 export const outcomes = {
   '400 text/plain': { status: 400, code: 'LEDGER_REQUEST_INVALID' },
@@ -74,10 +78,10 @@ export const outcomes = {
     ledgerCode: 'INVALID_UPDATES_PAGE_TOKEN',
     code: 'LEDGER_CONTINUATION_TOKEN_INVALID',
   },
-  UPDATE_NOT_FOUND: absent('UPDATE_NOT_FOUND'),
-  COMPLETION_NOT_FOUND: absent('COMPLETION_NOT_FOUND'),
-  CONTRACT_EVENTS_NOT_FOUND: absent('CONTRACT_EVENTS_NOT_FOUND'),
-  CONTRACT_PAYLOAD_NOT_FOUND: absent('CONTRACT_PAYLOAD_NOT_FOUND'),
+  UPDATE_NOT_FOUND: notFound('UPDATE_NOT_FOUND'),
+  COMPLETION_NOT_FOUND: notFound('COMPLETION_NOT_FOUND'),
+  CONTRACT_EVENTS_NOT_FOUND: notFound('CONTRACT_EVENTS_NOT_FOUND'),
+  CONTRACT_PAYLOAD_NOT_FOUND: notFound('CONTRACT_PAYLOAD_NOT_FOUND'),
   PACKAGE_NOT_FOUND: invalid('PACKAGE_NOT_FOUND', 404),
   USER_NOT_FOUND: invalid('USER_NOT_FOUND', 404),
   USER_ALREADY_EXISTS: invalid('USER_ALREADY_EXISTS', 409),
@@ -101,13 +105,13 @@ export const outcomes = {
     ledgerCode: 'STALE_STREAM_AUTHORIZATION',
     code: 'LEDGER_STALE_AUTHORIZATION',
   },
-  SERVICE_NOT_RUNNING: busy('SERVICE_NOT_RUNNING', 503),
-  SERVER_OVERLOADED: busy('SERVER_OVERLOADED'),
-} as const satisfies Readonly<Record<string, Expected>>;
+  SERVICE_NOT_RUNNING: conflictOutcome('SERVICE_NOT_RUNNING', 503),
+  SERVER_OVERLOADED: conflictOutcome('SERVER_OVERLOADED'),
+} as const satisfies Readonly<Record<string, ExpectedOutcome>>;
 
-export type Outcome = keyof typeof outcomes;
+export type OutcomeName = keyof typeof outcomes;
 
 /** The status and codes of an outcome. */
-export function expectedOf(outcome: Outcome): Expected {
+export function expectedOf(outcome: OutcomeName): ExpectedOutcome {
   return outcomes[outcome];
 }

@@ -9,7 +9,7 @@ import type { Duplex } from 'node:stream';
 import { textFrames } from './text-frames.ts';
 
 /** One response to a request, or to a rejected handshake. */
-export interface RecordedAnswer {
+export interface RecordedResponse {
   readonly method: string;
   /** Path and query, without the path of the base URL. */
   readonly path: string;
@@ -27,13 +27,13 @@ export interface RecordedFrame {
 export interface Recorder extends AsyncDisposable {
   /** URL of the recorder, with the path of the participant's base URL and without a trailing slash. */
   readonly url: string;
-  readonly answers: readonly RecordedAnswer[];
+  readonly answers: readonly RecordedResponse[];
   readonly frames: readonly RecordedFrame[];
   /** Discards everything that was recorded. */
   clear(): void;
 }
 
-type Sent = ReturnType<typeof httpRequest>;
+type SentRequest = ReturnType<typeof httpRequest>;
 
 function headLines(response: IncomingMessage): string {
   const { rawHeaders, statusCode = 0, statusMessage = '' } = response;
@@ -63,17 +63,17 @@ function join(client: Duplex, participant: Duplex): void {
 export async function startRecorder(target: string): Promise<Recorder> {
   const base = new URL(target);
   const prefix = base.pathname.replace(/\/$/u, '');
-  const answers: RecordedAnswer[] = [];
+  const recordedAnswers: RecordedResponse[] = [];
   const frames: RecordedFrame[] = [];
   const sockets = new Set<Duplex>();
 
-  const send = ({ method = 'GET', url = '/', headers }: IncomingMessage): Sent => {
+  const send = ({ method = 'GET', url = '/', headers }: IncomingMessage): SentRequest => {
     const request = base.protocol === 'https:' ? httpsRequest : httpRequest;
     return request(new URL(url, base.origin), { method, headers: { ...headers, host: base.host }, agent: false });
   };
   const keep = async (request: IncomingMessage, response: IncomingMessage): Promise<Buffer> => {
     const body = await bodyOf(response);
-    answers.push({
+    recordedAnswers.push({
       method: request.method ?? 'GET',
       path: (request.url ?? '/').slice(prefix.length),
       status: response.statusCode ?? 0,
@@ -84,45 +84,45 @@ export async function startRecorder(target: string): Promise<Recorder> {
   };
 
   const server = createServer((request: IncomingMessage, response: ServerResponse) => {
-    const sent = send(request);
-    sent.on('error', () => response.destroy());
-    sent.on('response', (answer) => {
-      keep(request, answer).then(
-        (body) => response.writeHead(answer.statusCode ?? 0, answer.headers).end(body),
+    const clientRequest = send(request);
+    clientRequest.on('error', () => response.destroy());
+    clientRequest.on('response', (serverResponse) => {
+      keep(request, serverResponse).then(
+        (body) => response.writeHead(serverResponse.statusCode ?? 0, serverResponse.headers).end(body),
         () => response.destroy(),
       );
     });
-    request.pipe(sent);
+    request.pipe(clientRequest);
   });
   server.on('upgrade', (request: IncomingMessage, client: Duplex) => {
     sockets.add(client);
     client.on('close', () => sockets.delete(client));
-    const sent = send(request);
-    sent.on('error', () => client.destroy());
-    sent.on('response', (answer) => {
-      keep(request, answer).then(
-        (body) => client.end(Buffer.concat([Buffer.from(headLines(answer)), body])),
+    const clientRequest = send(request);
+    clientRequest.on('error', () => client.destroy());
+    clientRequest.on('response', (response) => {
+      keep(request, response).then(
+        (body) => client.end(Buffer.concat([Buffer.from(headLines(response)), body])),
         () => client.destroy(),
       );
     });
-    sent.on('upgrade', (answer, participant: Duplex, head: Buffer) => {
-      client.write(headLines(answer));
-      const read = textFrames((text) => frames.push({ path: (request.url ?? '/').slice(prefix.length), text }));
-      participant.on('data', read);
+    clientRequest.on('upgrade', (response, participant: Duplex, head: Buffer) => {
+      client.write(headLines(response));
+      const readFrames = textFrames((text) => frames.push({ path: (request.url ?? '/').slice(prefix.length), text }));
+      participant.on('data', readFrames);
       join(client, participant);
       if (head.length > 0) participant.unshift(head);
     });
-    sent.end();
+    clientRequest.end();
   });
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve);
   });
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}${prefix}`,
-    answers,
+    answers: recordedAnswers,
     frames,
     clear: () => {
-      answers.length = 0;
+      recordedAnswers.length = 0;
       frames.length = 0;
     },
     [Symbol.asyncDispose]: async () => {

@@ -19,7 +19,7 @@ afterEach(() => {
 });
 
 const json = (schema: object): object => ({ content: { 'application/json': { schema } } });
-const named = (name: string): object => ({ $ref: `#/components/schemas/${name}` });
+const schemaRef = (name: string): object => ({ $ref: `#/components/schemas/${name}` });
 
 /** Output and error output of the script. The descriptions are written as JSON, which is valid YAML. */
 function reduce(schemas: object, paths: object = {}, channels: object = {}): { output: string; refused: string } {
@@ -43,23 +43,23 @@ describe('reduce-descriptions.mjs', () => {
           kind: { type: 'string', enum: ['BIG', 'SMALL'] },
           description: { description: 'prose', type: 'string' },
           pair: { type: 'array', minItems: 2, maxItems: 2, items: { type: 'string' } },
-          parts: { type: 'array', items: named('Part') },
-          byName: { type: 'object', additionalProperties: named('Part') },
+          parts: { type: 'array', items: schemaRef('Part') },
+          byName: { type: 'object', additionalProperties: schemaRef('Part') },
           open: { type: 'object' },
           anything: {},
         },
       },
-      Part: { oneOf: [{ type: 'object', required: ['A'], properties: { A: named('Thing') } }, { type: 'string' }] },
+      Part: { oneOf: [{ type: 'object', required: ['A'], properties: { A: schemaRef('Thing') } }, { type: 'string' }] },
       Nothing: { type: 'object', properties: {} },
     };
-    const responses = { 200: { description: 'prose', ...json({ type: 'array', items: named('Part') }) } };
-    const post = { description: 'prose', requestBody: json(named('Thing')), responses };
+    const responses = { 200: { description: 'prose', ...json({ type: 'array', items: schemaRef('Part') }) } };
+    const post = { description: 'prose', requestBody: json(schemaRef('Thing')), responses };
     const get = { responses: { 200: { content: { 'application/octet-stream': {} } } } };
     const remove = { responses: { 200: json({ type: 'object' }) } };
     const message = (name: string): object => ({ message: { $ref: `#/components/messages/${name}` } });
     const channels = { '/v2/s': { publish: message('Thing'), subscribe: message('Either_JsCantonError_Part') } };
-    const { output, refused } = reduce(schemas, { '/v2/t': { post, get, delete: remove } }, channels);
-    expect(refused).toBe('');
+    const { output, refused: refusedName } = reduce(schemas, { '/v2/t': { post, get, delete: remove } }, channels);
+    expect(refusedName).toBe('');
     expect(JSON.parse(output)).toEqual({
       operations: {
         'POST /v2/t': { request: 'Thing', response: 'Part[]' },
@@ -87,14 +87,14 @@ describe('reduce-descriptions.mjs', () => {
 
   it.each<[string, object]>([
     ['T.a: cannot reduce pattern', { properties: { a: { type: 'string', pattern: '^a' } } }],
-    ['T: cannot reduce allOf', { allOf: [named('U')] }],
+    ['T: cannot reduce allOf', { allOf: [schemaRef('U')] }],
     ['T: cannot reduce additionalProperties', { properties: {}, additionalProperties: true }],
     ['T.a: cannot reduce the type null', { properties: { a: { type: 'null' } } }],
     ['T.a: cannot reduce values of the type integer', { properties: { a: { type: 'integer', enum: [1] } } }],
     ['T: b is required and not described', { required: ['b'], properties: {} }],
-  ])('rejects a description if a fact would be lost: %s', (why, schema) => {
-    const { output, refused } = reduce({ T: schema });
+  ])('rejects a description if a fact would be lost: %s', (caseName, schema) => {
+    const { output, refused: refusedName } = reduce({ T: schema });
     expect(output).toBe('');
-    expect(refused).toContain(why);
+    expect(refusedName).toContain(caseName);
   });
 });

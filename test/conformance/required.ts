@@ -1,5 +1,5 @@
 /** The endpoints of the interface, each of which must succeed in at least one release. */
-export const required: readonly string[] = [
+export const requiredKeys: readonly string[] = [
   'POST /v2/dars',
   'POST /v2/dars/validate',
   'POST /v2/packages',

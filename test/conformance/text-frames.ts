@@ -12,10 +12,11 @@ interface Head {
 function headOf(bytes: Buffer): Head | undefined {
   if (bytes.length < 2) return undefined;
   const opcode = bytes.readUInt8(0) & 0x0f;
-  const short = bytes.readUInt8(1) & 0x7f;
-  const start = short === 127 ? 10 : short === 126 ? 4 : 2;
+  const shortLength = bytes.readUInt8(1) & 0x7f;
+  const start = shortLength === 127 ? 10 : shortLength === 126 ? 4 : 2;
   if (bytes.length < start) return undefined;
-  const length = short === 127 ? Number(bytes.readBigUInt64BE(2)) : short === 126 ? bytes.readUInt16BE(2) : short;
+  const length =
+    shortLength === 127 ? Number(bytes.readBigUInt64BE(2)) : shortLength === 126 ? bytes.readUInt16BE(2) : shortLength;
   return { opcode, start, end: start + length };
 }
 
@@ -23,13 +24,17 @@ function headOf(bytes: Buffer): Head | undefined {
  * Returns a function that receives chunks and calls `seen` for every complete text frame. Fragmented frames, which the
  * ledger never sends, are not supported.
  */
-export function textFrames(seen: (text: string) => void): (chunk: Buffer) => void {
-  let rest = Buffer.alloc(0);
+export function textFrames(onText: (text: string) => void): (chunk: Buffer) => void {
+  let bufferedBytes = Buffer.alloc(0);
   return (chunk) => {
-    rest = Buffer.concat([rest, chunk]);
-    for (let head = headOf(rest); head !== undefined && rest.length >= head.end; head = headOf(rest)) {
-      if (head.opcode === textOpcode) seen(rest.toString('utf8', head.start, head.end));
-      rest = rest.subarray(head.end);
+    bufferedBytes = Buffer.concat([bufferedBytes, chunk]);
+    for (
+      let head = headOf(bufferedBytes);
+      head !== undefined && bufferedBytes.length >= head.end;
+      head = headOf(bufferedBytes)
+    ) {
+      if (head.opcode === textOpcode) onText(bufferedBytes.toString('utf8', head.start, head.end));
+      bufferedBytes = bufferedBytes.subarray(head.end);
     }
   };
 }

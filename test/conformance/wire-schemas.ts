@@ -33,14 +33,14 @@ function schemaOf(type: Type): Schema {
     return basic.has(type) ? { type } : { $ref: `wire#/$defs/${type}` };
   }
   if (isList(type)) {
-    const [items = 'any', ...more] = type;
-    const length = more.length === 0 ? {} : { minItems: type.length, maxItems: type.length };
+    const [items = 'any', ...extraTypes] = type;
+    const length = extraTypes.length === 0 ? {} : { minItems: type.length, maxItems: type.length };
     return { type: 'array', items: schemaOf(items), ...length };
   }
   if ('|' in type) return { oneOf: (type['|'] as readonly Type[]).map(schemaOf) };
   if ('=' in type) return { type: 'string', enum: type['='] };
   if ('*' in type) return { type: 'object', additionalProperties: schemaOf(type['*'] ?? 'any') };
-  return closed(type);
+  return closedSchema(type);
 }
 
 function isList(type: Type): type is readonly Type[] {
@@ -48,18 +48,18 @@ function isList(type: Type): type is readonly Type[] {
 }
 
 /** A schema for objects with exactly these keys. */
-function closed(fields: Readonly<Record<string, Type>>): Schema {
-  const named = Object.entries(fields).map(([key, type]) => [key.replace(/\?$/u, ''), schemaOf(type)]);
+function closedSchema(fields: Readonly<Record<string, Type>>): Schema {
+  const fieldSchemas = Object.entries(fields).map(([key, type]) => [key.replace(/\?$/u, ''), schemaOf(type)]);
   return {
     type: 'object',
     required: Object.keys(fields).filter((key) => !key.endsWith('?')),
-    properties: Object.fromEntries(named) as Schema,
+    properties: Object.fromEntries(fieldSchemas) as Schema,
     additionalProperties: false,
   };
 }
 
 /** `valueDecoded` is described as text, but participants send an object. */
-function withDeviations({ types }: Description): Description['types'] {
+function applyDeviations({ types }: Description): Description['types'] {
   return { ...types, ProtoAny: { ...(types['ProtoAny'] as Record<string, Type>), 'valueDecoded?': 'any' } };
 }
 
@@ -67,21 +67,23 @@ function withDeviations({ types }: Description): Description['types'] {
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (typeof value !== 'object' || value === null) return value;
-  const kept = Object.entries(value).filter(([, member]) => member !== null);
-  return Object.fromEntries(kept.map(([key, member]) => [key, withoutNulls(member)]));
+  const memberSchemas = Object.entries(value).filter(([, member]) => member !== null);
+  return Object.fromEntries(memberSchemas.map(([key, member]) => [key, withoutNulls(member)]));
 }
 
 export function readWireSchemas(): WireSchemas {
   const description = JSON.parse(fixture('descriptions/3.5.10.json')) as Description;
   const ajv = new Ajv({ strict: false, allErrors: true });
-  const types = Object.entries(withDeviations(description)).map(([name, type]) => [name, schemaOf(type)]);
+  const types = Object.entries(applyDeviations(description)).map(([name, type]) => [name, schemaOf(type)]);
   ajv.addSchema({ $id: 'wire', $defs: Object.fromEntries(types) as Schema });
   const validators = new Map<string, ValidateFunction>();
   const validatorOf = (schema: string): ValidateFunction => {
-    const one = { $ref: `wire#/$defs/${schema.replace('[]', '')}` };
-    const found = validators.get(schema) ?? ajv.compile(schema.endsWith('[]') ? { type: 'array', items: one } : one);
-    validators.set(schema, found);
-    return found;
+    const elementSchema = { $ref: `wire#/$defs/${schema.replace('[]', '')}` };
+    const validator =
+      validators.get(schema) ??
+      ajv.compile(schema.endsWith('[]') ? { type: 'array', items: elementSchema } : elementSchema);
+    validators.set(schema, validator);
+    return validator;
   };
   return {
     operations: new Set(Object.keys(description.operations)),

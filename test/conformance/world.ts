@@ -5,18 +5,18 @@
 import { createLedgerClient, type LedgerClient } from '../../src/ledger/api/client.ts';
 import type { IndexerError } from '../../src/errors/indexer-error.ts';
 import { openFrameStream } from '../../src/ledger/transport/frame-stream.ts';
-import { assertTokenMayTravel, createTokenSource } from '../../src/ledger/access/token.ts';
+import { assertTokenConfidential, createTokenSource } from '../../src/ledger/access/token.ts';
 import { releases, type Release } from '../../packages/ledger-sandbox/src/wire/release.ts';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { darOfPackage } from '../../packages/ledger-sandbox/test/packages/dars.ts';
-import { endsIn, sharedSecret, token } from '../support/tokens.ts';
+import { expiresIn, sharedSecret, token } from '../support/tokens.ts';
 import { startRecorder, type Recorder } from './recorder.ts';
 import type { Session, UserName } from './rows/row.ts';
 
 /** Thrown if a row needs something that only a sandbox has, such as a user without rights. The row is then skipped. */
-export class Missing extends Error {}
+export class MissingOperation extends Error {}
 
 export interface World extends AsyncDisposable {
   /** Description of the tested participant, for the output. */
@@ -55,12 +55,17 @@ export const accountTemplate = '#sandbox-test:Keyed:Account';
 
 const secret = 'a shared secret for the conformance suite';
 const signer = sharedSecret(secret);
-const plain = (kind: 'ParticipantAdmin' | 'CanReadAsAnyParty' | 'CanExecuteAsAnyParty'): { kind: typeof kind } => ({
+const simpleRight = (
+  kind: 'ParticipantAdmin' | 'CanReadAsAnyParty' | 'CanExecuteAsAnyParty',
+): { kind: typeof kind } => ({
   kind,
 });
 const users = [
-  { id: 'admin', rights: [plain('ParticipantAdmin'), plain('CanReadAsAnyParty'), plain('CanExecuteAsAnyParty')] },
-  { id: 'reader', rights: [plain('CanReadAsAnyParty')] },
+  {
+    id: 'admin',
+    rights: [simpleRight('ParticipantAdmin'), simpleRight('CanReadAsAnyParty'), simpleRight('CanExecuteAsAnyParty')],
+  },
+  { id: 'reader', rights: [simpleRight('CanReadAsAnyParty')] },
   { id: 'nobody', rights: [] },
 ];
 /** More than the 200 entries that a list response may contain. */
@@ -73,32 +78,40 @@ type Tokens = Readonly<Record<UserName, string | undefined>>;
 function sessionOf(url: string, bearer: string | undefined): Session {
   const tokenSource = createTokenSource(bearer === undefined ? {} : { token: bearer });
   const client = createLedgerClient({ url, tokenSource, insecure: false, requestTimeoutMs: 30_000 });
-  const stream: Session['stream'] = (path, request, enough = Infinity) =>
+  const stream: Session['stream'] = (path, request, frameLimit = Infinity) =>
     new Promise((resolve, reject) => {
       const frames: string[] = [];
       const onEnd = (error: IndexerError | undefined): void => {
-        if (error === undefined || frames.length >= enough) resolve(frames);
+        if (error === undefined || frames.length >= frameLimit) resolve(frames);
         else reject(error);
       };
       const onFrame = (frame: Buffer): void => {
-        if (frames.push(frame.toString()) >= enough) opened.close();
+        if (frames.push(frame.toString()) >= frameLimit) openedStream.close();
       };
-      const opened = openFrameStream({ url, path, request, token: bearer, pingIntervalMs: 20_000, onFrame, onEnd });
+      const openedStream = openFrameStream({
+        url,
+        path,
+        request,
+        token: bearer,
+        pingIntervalMs: 20_000,
+        onFrame,
+        onEnd,
+      });
     });
   return { client, stream };
 }
 
-type Facts = Pick<World, 'release' | 'ledgerEnd' | 'pruned' | 'begin' | 'update' | 'contractId' | 'synchronizers'>;
+type WorldFacts = Pick<World, 'release' | 'ledgerEnd' | 'pruned' | 'begin' | 'update' | 'contractId' | 'synchronizers'>;
 
 async function firstOf(elements: AsyncIterable<string>): Promise<string | undefined> {
   for await (const element of elements) return element;
   return undefined;
 }
 
-function releaseIn(version: string): Release {
+function parseRelease(version: string): Release {
   const release = /^\d+\.\d+/u.exec(version)?.[0];
-  const known = releases.find((one) => one === release);
-  if (known !== undefined) return known;
+  const knownRelease = releases.find((candidate) => candidate === release);
+  if (knownRelease !== undefined) return knownRelease;
   throw new Error(`expected a participant of release ${releases.join(', ')}, found ${version}`);
 }
 
@@ -106,28 +119,36 @@ function releaseIn(version: string): Release {
  * Facts that read-only rows need, requested from the participant.
  * @throws Error if there is nothing to read
  */
-async function factsOf({ node, state, updates }: LedgerClient): Promise<Facts> {
-  const release = releaseIn((await node.version()).version);
+async function factsOf({ node, state, updates }: LedgerClient): Promise<WorldFacts> {
+  const release = parseRelease((await node.version()).version);
   const ledgerEnd = await state.ledgerEnd();
-  const pruned = await state.latestPrunedOffsets();
-  const begin = Math.max(pruned, ledgerEnd - recentOffsets);
+  const prunedOffsets = await state.latestPrunedOffsets();
+  const beginOffset = Math.max(prunedOffsets, ledgerEnd - recentOffsets);
   const connected = (await state.connectedSynchronizers()).map(({ synchronizerId }) => synchronizerId);
-  const range = { beginExclusive: begin, endInclusive: ledgerEnd, updateFormat };
-  const update = ledgerEnd > begin ? await firstOf(updates.list(range, { limit: 1 })) : undefined;
+  const range = { beginExclusive: beginOffset, endInclusive: ledgerEnd, updateFormat };
+  const update = ledgerEnd > beginOffset ? await firstOf(updates.list(range, { limit: 1 })) : undefined;
   const snapshot = { activeAtOffset: ledgerEnd, eventFormat: anyParty };
   const contract = await firstOf(state.activeContracts(snapshot, { limit: 1 }));
   const offset = Number(/"offset":(\d+)/u.exec(update ?? '')?.[1]);
   const updateId = /"updateId":"([^"]+)"/u.exec(update ?? '')?.[1];
   const contractId = /"contractId":"([^"]+)"/u.exec(contract ?? '')?.[1];
   if (updateId === undefined || contractId === undefined) {
-    const found = updateId === undefined ? `no update from ${begin} to ${ledgerEnd}` : 'no active contract';
-    throw new Error(`expected a participant with updates and contracts that the user may read, found ${found}`);
+    const missingText = updateId === undefined ? `no update from ${beginOffset} to ${ledgerEnd}` : 'no active contract';
+    throw new Error(`expected a participant with updates and contracts that the user may read, found ${missingText}`);
   }
   const synchronizers = [connected[0] ?? '', connected[1] ?? ''] as const;
-  return { release, ledgerEnd, pruned, begin, update: { offset, updateId }, contractId, synchronizers };
+  return {
+    release,
+    ledgerEnd,
+    pruned: prunedOffsets,
+    begin: beginOffset,
+    update: { offset, updateId },
+    contractId,
+    synchronizers,
+  };
 }
 
-interface Furnished {
+interface WorldContents {
   readonly bank: string;
   readonly alice: string;
   readonly packageId: string;
@@ -137,7 +158,7 @@ interface Furnished {
  * Adds traffic, parties and a package, prunes the first updates, and adds more contracts, updates and completions than
  * a list may contain.
  */
-async function furnish(sandbox: Sandbox, { client }: Session): Promise<Furnished> {
+async function createContents(sandbox: Sandbox, { client }: Session): Promise<WorldContents> {
   generateHistory(sandbox.ledger, { seed: 2, updates: 60 });
   sandbox.ledger.pruneTo(5);
   const allocate = async (partyIdHint: string): Promise<string> =>
@@ -163,14 +184,14 @@ export async function startWorld(release: Release): Promise<World> {
   const sandbox = await startSandbox({ seed: 7, release, auth: { secret, users } });
   const recorder = await startRecorder(sandbox.url);
   const aud = `https://daml.com/jwt/aud/participant/${sandbox.participantId}`;
-  const tokenOf = (sub: string): Promise<string> => token(signer, { sub, aud, exp: endsIn(280_000) });
+  const tokenOf = (sub: string): Promise<string> => token(signer, { sub, aud, exp: expiresIn(280_000) });
   const tokens: Tokens = {
     admin: await tokenOf('admin'),
     reader: await tokenOf('reader'),
     nobody: await tokenOf('nobody'),
     stranger: undefined,
   };
-  const furnished = await furnish(sandbox, sessionOf(sandbox.url, tokens.admin));
+  const worldContents = await createContents(sandbox, sessionOf(sandbox.url, tokens.admin));
   const facts = await factsOf(sessionOf(sandbox.url, tokens.reader).client);
   return {
     ...facts,
@@ -178,7 +199,7 @@ export async function startWorld(release: Release): Promise<World> {
     recorder,
     sandbox,
     session: (user: UserName) => sessionOf(recorder.url, tokens[user]),
-    ...furnished,
+    ...worldContents,
     unique: counter(),
     [Symbol.asyncDispose]: async () => {
       await recorder[Symbol.asyncDispose]();
@@ -192,15 +213,15 @@ export async function startWorld(release: Release): Promise<World> {
  * @throws IndexerError LEDGER_TOKEN_INSECURE if the token would be sent unencrypted and LEDGER_INSECURE is not `true`
  */
 export async function joinWorld(url: string, bearer: string | undefined): Promise<World> {
-  assertTokenMayTravel(url, bearer, process.env['LEDGER_INSECURE'] === 'true');
+  assertTokenConfidential(url, bearer, process.env['LEDGER_INSECURE'] === 'true');
   const recorder = await startRecorder(url);
   const session = sessionOf(recorder.url, bearer);
-  const facts = await factsOf(session.client).catch(async (thrown: unknown) => {
+  const facts = await factsOf(session.client).catch(async (error: unknown) => {
     await recorder[Symbol.asyncDispose]();
-    throw thrown;
+    throw error;
   });
   const sandboxOnly = (): never => {
-    throw new Missing('a sandbox of the suite');
+    throw new MissingOperation('a sandbox of the suite');
   };
   return {
     ...facts,

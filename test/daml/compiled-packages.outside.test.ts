@@ -8,22 +8,22 @@ import { omittedFieldsOf } from '../../src/daml/optional-fields.ts';
 import { columnsOf, type PayloadColumn } from '../../src/daml/payload-columns.ts';
 import { expectProperty } from '../support/chance/property.ts';
 import { needs } from '../support/skips/needs.ts';
-import { archivesOf, noDars, payloadIn, readDar } from './dars.ts';
+import { archivesOf, darsSkipReason, payloadIn, readDar } from './dars.ts';
 import { lookup } from './models.ts';
 import { attempt, mutate, mutation } from './mutated-archives.ts';
 
 /** `name type path` of each column. */
-function brief(columns: readonly PayloadColumn[]): readonly string[] {
+function summarizeColumns(columns: readonly PayloadColumn[]): readonly string[] {
   return columns.map((column) => `${column.name} ${column.type} ${column.path.join('.')}`);
 }
 
-describe('the package reader with compiled packages', needs(noDars), () => {
+describe('the package reader with compiled packages', needs(darsSkipReason), () => {
   it('reads or rejects compiled packages with changed bytes', () => {
     const archives = [...archivesOf('richtypes.dar').values()].filter(({ length }) => length < 100_000);
     expectProperty(
-      fc.property(fc.constantFrom(...archives), mutation, (original, change) => {
-        attempt(mutate(payloadIn(original), change));
-        attempt(mutate(original, change));
+      fc.property(fc.constantFrom(...archives), mutation, (originalArchive, change) => {
+        attempt(mutate(payloadIn(originalArchive), change));
+        attempt(mutate(originalArchive, change));
       }),
       500,
     );
@@ -31,7 +31,7 @@ describe('the package reader with compiled packages', needs(noDars), () => {
 
   it('derives a column of the right type for every field of richtypes', () => {
     const { main, packages } = readDar('richtypes.dar', 'richtypes');
-    expect(brief(columnsOf(`${main.packageId}:RichTypes:RichRecord`, packages))).toEqual([
+    expect(summarizeColumns(columnsOf(`${main.packageId}:RichTypes:RichRecord`, packages))).toEqual([
       'owner text owner',
       'count bigint count',
       'amount numeric amount',
@@ -53,8 +53,8 @@ describe('the package reader with compiled packages', needs(noDars), () => {
 
   it('splits the view of Holding into columns, also with types of other packages', () => {
     const { main, packages } = readDar('splice-api-token-holding-v1-1.0.0.dar', 'splice-api-token-holding-v1');
-    const found = columnsOf(`${main.packageId}:Splice.Api.Token.HoldingV1:HoldingView`, packages);
-    expect(brief(found)).toEqual([
+    const columns = columnsOf(`${main.packageId}:Splice.Api.Token.HoldingV1:HoldingView`, packages);
+    expect(summarizeColumns(columns)).toEqual([
       'owner text owner',
       'instrument_id_admin text instrumentId.admin',
       'instrument_id_id text instrumentId.id',
@@ -65,7 +65,7 @@ describe('the package reader with compiled packages', needs(noDars), () => {
       'lock_context text lock.context',
       'meta_values jsonb meta.values',
     ]);
-    expect(found.map(({ description }) => description).slice(4, 8)).toEqual([
+    expect(columns.map(({ description }) => description).slice(4, 8)).toEqual([
       'lock.holders: [Party]',
       'lock.expiresAt: Optional Time',
       'lock.expiresAfter: Optional DA.Time.Types:RelTime',
@@ -75,8 +75,8 @@ describe('the package reader with compiled packages', needs(noDars), () => {
 
   it('derives one column for a record of an unknown package', () => {
     const { main } = readDar('splice-api-token-holding-v1-1.0.0.dar', 'splice-api-token-holding-v1');
-    const found = columnsOf(`${main.packageId}:Splice.Api.Token.HoldingV1:HoldingView`, lookup(main));
-    expect(brief(found).slice(6)).toEqual([
+    const columns = columnsOf(`${main.packageId}:Splice.Api.Token.HoldingV1:HoldingView`, lookup(main));
+    expect(summarizeColumns(columns).slice(6)).toEqual([
       'lock_expires_after jsonb lock.expiresAfter',
       'lock_context text lock.context',
       'meta jsonb meta',

@@ -7,13 +7,13 @@ import type { PackageLookup, PackageModel } from '../../src/daml/package-model.t
 import { darsFolder } from '../support/wire/recorded.ts';
 
 /** Reason for skipping if there are no DARs; undefined if there are. */
-export const noDars = existsSync(darsFolder)
+export const darsSkipReason = existsSync(darsFolder)
   ? undefined
   : 'needs DARs of other compilers (LEDGER_DARS names their folder)';
 
 /** Names of the DAR files. If there are none, the list has a placeholder, so that the cases are counted as skipped. */
 export function darNames(): readonly string[] {
-  return noDars === undefined ? readdirSync(darsFolder).filter((name) => name.endsWith('.dar')) : ['every DAR'];
+  return darsSkipReason === undefined ? readdirSync(darsFolder).filter((name) => name.endsWith('.dar')) : ['every DAR'];
 }
 
 /** The archives in a DAR, by file name without folder. */
@@ -42,10 +42,10 @@ export function readDar(dar: string, mainName: string): Dar {
  */
 export function payloadIn(bytes: Uint8Array): Uint8Array {
   let length = 0;
-  let at = 1;
+  let position = 1;
   for (let shift = 0; ; shift += 7) {
-    const byte = bytes[at++] ?? 0;
+    const byte = bytes[position++] ?? 0;
     length += (byte & 127) << shift;
-    if (byte < 128) return bytes.subarray(at, at + length);
+    if (byte < 128) return bytes.subarray(position, position + length);
   }
 }

@@ -9,9 +9,9 @@ import { expectProperty } from '../support/chance/property.ts';
 
 function richPackage(): Uint8Array {
   const build = new PackageBuilder();
-  const of = build.typeName('Main', 'Pair');
-  const pair = build.intern(build.data(of, build.builtin(code.text), build.builtin(code.int64)));
-  const maybe = build.synonym(build.typeName('Main', 'Maybe'), pair);
+  const pairType = build.typeName('Main', 'Pair');
+  const pair = build.intern(build.data(pairType, build.builtin(code.text), build.builtin(code.int64)));
+  const maybeType = build.synonym(build.typeName('Main', 'Maybe'), pair);
   build.module(
     'Main',
     [3, build.synonymDefinition('Maybe', ['a'], build.builtin(code.optional, build.variable('a')))],
@@ -19,11 +19,14 @@ function richPackage(): Uint8Array {
       4,
       build.dataType(
         'Pair',
-        ['a', 'b'].map((each) => build.field(each, build.variable(each))),
+        ['a', 'b'].map((typeName) => build.field(typeName, build.variable(typeName))),
         { parameters: ['a', 'b'] },
       ),
     ],
-    [4, build.dataType('T', [build.field('x', maybe), build.field('next', build.data(build.typeName('Main', 'T')))])],
+    [
+      4,
+      build.dataType('T', [build.field('x', maybeType), build.field('next', build.data(build.typeName('Main', 'T')))]),
+    ],
     [6, message([1, build.name('T')], [9, message([1, build.builtin(code.party)])])],
     [8, message([2, build.name('I')], [6, pair])],
   );
@@ -32,11 +35,11 @@ function richPackage(): Uint8Array {
 
 describe('the package reader with mutated archives', () => {
   it('reads or rejects a small package', () => {
-    const original = richPackage();
-    expect(attempt(original)).toMatchObject({ name: 'built' });
+    const originalArchive = richPackage();
+    expect(attempt(originalArchive)).toMatchObject({ name: 'built' });
     expectProperty(
       fc.property(mutation, (change) => {
-        const outcome = attempt(mutate(original, change));
+        const outcome = attempt(mutate(originalArchive, change));
         if (typeof outcome === 'string') return;
         for (const name of Object.keys(outcome.dataTypes)) {
           columnsOf(`${outcome.packageId}:${name}`, () => outcome);
@@ -137,21 +140,25 @@ describe('the package reader with crafted packages', () => {
 
   it('rejects type synonyms that double in size with each use', () => {
     const build = new PackageBuilder();
-    const use = (level: number, of: Uint8Array): Uint8Array => build.synonym(build.typeName('Main', `S${level}`), of);
+    const useType = (level: number, innerType: Uint8Array): Uint8Array =>
+      build.synonym(build.typeName('Main', `S${level}`), innerType);
     const a = build.variable('a');
     const synonyms = Array.from({ length: 40 }, (_, level) => {
-      const body = level === 0 ? build.builtin(11, a, a) : use(level - 1, use(level - 1, a));
+      const body = level === 0 ? build.builtin(11, a, a) : useType(level - 1, useType(level - 1, a));
       return [3, build.synonymDefinition(`S${level}`, ['a'], body)] as const;
     });
-    build.module('Main', ...synonyms, [4, build.dataType('R', [build.field('x', use(39, build.builtin(code.text)))])]);
+    build.module('Main', ...synonyms, [
+      4,
+      build.dataType('R', [build.field('x', useType(39, build.builtin(code.text)))]),
+    ]);
     expect(typeof attempt(build.payload())).toBe('string');
   });
 
   it('rejects a few strings that form very many names', () => {
     const build = new PackageBuilder();
-    const long = build.text('A'.repeat(60_000));
+    const longText = build.text('A'.repeat(60_000));
     const definitions = Array.from({ length: 400 }, () => {
-      const name = build.segments([long]);
+      const name = build.segments([longText]);
       return [4, message([2, name], [4, 1], [5, message()])] as const;
     });
     build.module('Main', ...definitions);
@@ -167,18 +174,18 @@ describe('the package reader with crafted packages', () => {
   it('accepts data types that refer to each other many times', () => {
     const build = new PackageBuilder();
     const levels = Array.from({ length: 30 }, (_, level) => {
-      const inner = level === 0 ? build.builtin(code.text) : build.data(build.typeName('Main', `L${level - 1}`));
-      const fields = Array.from({ length: 60 }, (_, index) => build.field(`f${index}`, inner));
-      return [4, build.dataType(`L${level}`, [...fields, build.field('last', build.builtin(9, inner))])] as const;
+      const innerType = level === 0 ? build.builtin(code.text) : build.data(build.typeName('Main', `L${level - 1}`));
+      const fields = Array.from({ length: 60 }, (_, index) => build.field(`f${index}`, innerType));
+      return [4, build.dataType(`L${level}`, [...fields, build.field('last', build.builtin(9, innerType))])] as const;
     });
     build.module('Main', ...levels);
     const model = attempt(build.payload());
     if (typeof model === 'string') throw new Error(model);
-    const before = process.cpuUsage();
+    const cpuBefore = process.cpuUsage();
     const columns = columnsOf(`${model.packageId}:Main:L29`, () => model);
-    const omitted = omittedFieldsOf(`${model.packageId}:Main:L29`, () => model);
-    expect(process.cpuUsage(before).user / 1_000).toBeLessThan(longestMs);
+    const omittedFields = omittedFieldsOf(`${model.packageId}:Main:L29`, () => model);
+    expect(process.cpuUsage(cpuBefore).user / 1_000).toBeLessThan(longestMs);
     expect(columns).toHaveLength(61);
-    expect(omitted).toBeDefined();
+    expect(omittedFields).toBeDefined();
   });
 });

@@ -8,8 +8,8 @@ export const type = {
   party: { kind: 'builtin', name: 'party' },
   bool: { kind: 'builtin', name: 'bool' },
   unit: { kind: 'builtin', name: 'unit' },
-  optional: (of: DamlType): DamlType => ({ kind: 'optional', of }),
-  list: (of: DamlType): DamlType => ({ kind: 'list', of }),
+  optional: (innerType: DamlType): DamlType => ({ kind: 'optional', of: innerType }),
+  list: (innerType: DamlType): DamlType => ({ kind: 'list', of: innerType }),
   variable: (name: string): DamlType => ({ kind: 'variable', name }),
   named: (name: string, ...args: readonly DamlType[]): DamlType => ({ kind: 'named', name, arguments: args }),
 } as const;
@@ -35,8 +35,8 @@ export function lookup(...models: readonly PackageModel[]): PackageLookup {
 
 /** Fields of a record, or cases of a variant, by type name. */
 export function fieldsOf(model: PackageModel, name: string): readonly (readonly [string, DamlType])[] {
-  const found = model.dataTypes[name];
+  const dataType = model.dataTypes[name];
   const fields: readonly DamlField[] =
-    found?.kind === 'record' ? found.fields : found?.kind === 'variant' ? found.cases : [];
+    dataType?.kind === 'record' ? dataType.fields : dataType?.kind === 'variant' ? dataType.cases : [];
   return fields.map((field) => [field.name, field.type]);
 }

@@ -10,16 +10,16 @@ export const longestMs = 1000;
 
 /** Reads an archive. Returns the model, or the reason why it is rejected. */
 export function attempt(bytes: Uint8Array): string | PackageModel {
-  const before = process.cpuUsage();
+  const cpuBefore = process.cpuUsage();
   try {
     const model = readPackageArchive(bytes);
     JSON.stringify(model);
     return model;
-  } catch (thrown) {
-    if (!(thrown instanceof IndexerError) || thrown.code !== 'PACKAGE_UNREADABLE') throw thrown;
-    return thrown.message;
+  } catch (error) {
+    if (!(error instanceof IndexerError) || error.code !== 'PACKAGE_UNREADABLE') throw error;
+    return error.message;
   } finally {
-    expect(process.cpuUsage(before).user / 1_000).toBeLessThan(longestMs);
+    expect(process.cpuUsage(cpuBefore).user / 1_000).toBeLessThan(longestMs);
   }
 }
 
@@ -34,9 +34,12 @@ export const mutation = fc.record({
 
 type Mutation = typeof mutation extends fc.Arbitrary<infer T> ? T : never;
 
-export function mutate(original: Uint8Array, { edits, cut, doubled }: Mutation): Uint8Array {
-  let bytes = Uint8Array.from(original);
+export function mutate(
+  originalArchive: Uint8Array,
+  { edits, cut: cutMutation, doubled: doubledRange }: Mutation,
+): Uint8Array {
+  let bytes = Uint8Array.from(originalArchive);
   for (const [position, value] of edits) bytes[Math.floor(position * bytes.length)] = value;
-  if (cut !== null) bytes = bytes.slice(0, Math.floor(cut * bytes.length));
-  return doubled ? Uint8Array.from([...bytes, ...bytes]) : bytes;
+  if (cutMutation !== null) bytes = bytes.slice(0, Math.floor(cutMutation * bytes.length));
+  return doubledRange ? Uint8Array.from([...bytes, ...bytes]) : bytes;
 }

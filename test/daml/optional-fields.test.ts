@@ -5,10 +5,14 @@ import type { DamlType, DataType, PackageModel } from '../../src/daml/package-mo
 import { lookup, modelOf, type } from './models.ts';
 
 function record(fields: Readonly<Record<string, DamlType>>, parameters: readonly string[] = []): DataType {
-  return { kind: 'record', parameters, fields: Object.entries(fields).map(([name, of]) => ({ name, type: of })) };
+  return {
+    kind: 'record',
+    parameters,
+    fields: Object.entries(fields).map(([name, fieldType]) => ({ name, type: fieldType })),
+  };
 }
 
-function omitted(dataTypes: PackageModel['dataTypes']): OmittedFields | undefined {
+function omittedFields(dataTypes: PackageModel['dataTypes']): OmittedFields | undefined {
   return omittedFieldsOf('p:M:R', lookup(modelOf(dataTypes)));
 }
 
@@ -20,27 +24,30 @@ const isObject = (value: Json): value is { readonly [key: string]: Json } =>
 /** Copied from the example in the documentation of OmittedFields. */
 function complete(value: Json, with_: OmittedFields | null | undefined): Json {
   if (with_ === undefined || with_ === null || value === null) return value;
-  if ('items' in with_) return Array.isArray(value) ? value.map((each: Json) => complete(each, with_.items)) : value;
+  if ('items' in with_)
+    return Array.isArray(value) ? value.map((element: Json) => complete(element, with_.items)) : value;
   if ('entries' in with_) {
     if (!Array.isArray(value)) return value;
     return value.map((pair: Json) =>
-      Array.isArray(pair) ? pair.map((each: Json, at) => complete(each, with_.entries[at === 0 ? 0 : 1])) : pair,
+      Array.isArray(pair)
+        ? pair.map((element: Json, index) => complete(element, with_.entries[index === 0 ? 0 : 1]))
+        : pair,
     );
   }
   if (!isObject(value)) return value;
-  if ('values' in with_) return mapped(value, (_, each) => complete(each, with_.values));
+  if ('values' in with_) return mapFields(value, (_, element) => complete(element, with_.values));
   if ('cases' in with_) {
-    const found = typeof value['tag'] === 'string' ? with_.cases[value['tag']] : undefined;
-    return { ...value, value: complete(value['value'] ?? null, found) };
+    const caseOptions = typeof value['tag'] === 'string' ? with_.cases[value['tag']] : undefined;
+    return { ...value, value: complete(value['value'] ?? null, caseOptions) };
   }
-  return mapped({ ...with_.nulls, ...value }, (name, each) => complete(each, with_.fields?.[name]));
+  return mapFields({ ...with_.nulls, ...value }, (name, fieldValue) => complete(fieldValue, with_.fields?.[name]));
 }
 
-function mapped(value: { readonly [key: string]: Json }, change: (name: string, each: Json) => Json): Json {
-  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, change(name, each)]));
+function mapFields(value: { readonly [key: string]: Json }, change: (name: string, fieldValue: Json) => Json): Json {
+  return Object.fromEntries(Object.entries(value).map(([name, fieldValue]) => [name, change(name, fieldValue)]));
 }
 
-const inner = record({ id: type.text, note: type.optional(type.text) });
+const innerModel = record({ id: type.text, note: type.optional(type.text) });
 
 describe('omitted fields', () => {
   it('include only Optional fields at the end of a record', () => {
@@ -50,16 +57,22 @@ describe('omitted fields', () => {
       c: type.optional(type.text),
       d: type.optional(type.int64),
     };
-    expect(omitted({ 'M:R': record(fields) })).toEqual({ nulls: { c: null, d: null } });
-    expect(omitted({ 'M:R': record({ a: type.optional(type.text), b: type.text }) })).toBeUndefined();
+    expect(omittedFields({ 'M:R': record(fields) })).toEqual({ nulls: { c: null, d: null } });
+    expect(omittedFields({ 'M:R': record({ a: type.optional(type.text), b: type.text }) })).toBeUndefined();
   });
 
   it('exclude nested Optionals, because their None is written as []', () => {
-    const nested = type.optional(type.optional(type.named('p:M:S')));
-    const found = omitted({ 'M:R': record({ a: type.optional(type.text), b: nested }), 'M:S': inner });
-    expect(found).toEqual({ nulls: {}, fields: { b: { items: { items: { nulls: { note: null } } } } } });
-    expect(complete({ a: null, b: [[{ id: '1' }]] }, found)).toEqual({ a: null, b: [[{ id: '1', note: null }]] });
-    expect(complete({ a: null, b: [[]] }, found)).toEqual({ a: null, b: [[]] });
+    const nestedOptional = type.optional(type.optional(type.named('p:M:S')));
+    const omissionsFound = omittedFields({
+      'M:R': record({ a: type.optional(type.text), b: nestedOptional }),
+      'M:S': innerModel,
+    });
+    expect(omissionsFound).toEqual({ nulls: {}, fields: { b: { items: { items: { nulls: { note: null } } } } } });
+    expect(complete({ a: null, b: [[{ id: '1' }]] }, omissionsFound)).toEqual({
+      a: null,
+      b: [[{ id: '1', note: null }]],
+    });
+    expect(complete({ a: null, b: [[]] }, omissionsFound)).toEqual({ a: null, b: [[]] });
   });
 
   it('include fields that are Optional because of a type argument', () => {
@@ -67,7 +80,7 @@ describe('omitted fields', () => {
       'M:R': record({ box: type.named('p:M:Box', type.optional(type.text)) }),
       'M:Box': record({ inside: type.variable('a') }, ['a']),
     };
-    expect(omitted(dataTypes)).toEqual({ nulls: {}, fields: { box: { nulls: { inside: null } } } });
+    expect(omittedFields(dataTypes)).toEqual({ nulls: {}, fields: { box: { nulls: { inside: null } } } });
   });
 
   it('include fields in optional values, lists, maps and variants', () => {
@@ -80,7 +93,7 @@ describe('omitted fields', () => {
         choice: type.named('p:M:V'),
         maybe: type.optional(s),
       }),
-      'M:S': inner,
+      'M:S': innerModel,
       'M:V': {
         kind: 'variant',
         parameters: [],
@@ -90,9 +103,9 @@ describe('omitted fields', () => {
         ],
       },
     };
-    const found = omitted(dataTypes);
+    const omissionsFound = omittedFields(dataTypes);
     const nulls = { nulls: { note: null } };
-    expect(found).toEqual({
+    expect(omissionsFound).toEqual({
       nulls: { maybe: null },
       fields: {
         list: { items: nulls },
@@ -102,25 +115,32 @@ describe('omitted fields', () => {
         maybe: nulls,
       },
     });
-    const one = { id: '1' };
-    const both = { id: '1', note: null };
-    const written = { list: [one], texts: { k: one }, pairs: [['p', one]], choice: { tag: 'One', value: one } };
-    expect(complete(written, found)).toEqual({
-      list: [both],
-      texts: { k: both },
-      pairs: [['p', both]],
-      choice: { tag: 'One', value: both },
+    const minimalPayload = { id: '1' };
+    const payload = { id: '1', note: null };
+    const storedPayload = {
+      list: [minimalPayload],
+      texts: { k: minimalPayload },
+      pairs: [['p', minimalPayload]],
+      choice: { tag: 'One', value: minimalPayload },
+    };
+    expect(complete(storedPayload, omissionsFound)).toEqual({
+      list: [payload],
+      texts: { k: payload },
+      pairs: [['p', payload]],
+      choice: { tag: 'One', value: payload },
       maybe: null,
     });
-    expect(complete({ ...written, choice: { tag: 'None', value: {} }, maybe: one }, found)).toMatchObject({
+    expect(
+      complete({ ...storedPayload, choice: { tag: 'None', value: {} }, maybe: minimalPayload }, omissionsFound),
+    ).toMatchObject({
       choice: { tag: 'None', value: {} },
-      maybe: both,
+      maybe: payload,
     });
   });
 
   it('exclude fields of recursive types and of unknown packages', () => {
     const fields = { next: type.optional(type.named('p:M:R')), other: type.optional(type.named('q:M:R')) };
-    expect(omitted({ 'M:R': record(fields) })).toEqual({ nulls: { next: null, other: null } });
+    expect(omittedFields({ 'M:R': record(fields) })).toEqual({ nulls: { next: null, other: null } });
   });
 
   it('include fields inside nested tuples', () => {
@@ -128,10 +148,10 @@ describe('omitted fields', () => {
     const dataTypes = {
       'M:R': record({ x: pair(type.text, pair(type.named('p:M:S'), type.text)) }),
       'M:Pair': record({ _1: type.variable('a'), _2: type.variable('b') }, ['a', 'b']),
-      'M:S': inner,
+      'M:S': innerModel,
     };
     const second = { nulls: {}, fields: { _1: { nulls: { note: null } } } };
-    expect(omitted(dataTypes)).toEqual({ nulls: {}, fields: { x: { nulls: {}, fields: { _2: second } } } });
+    expect(omittedFields(dataTypes)).toEqual({ nulls: {}, fields: { x: { nulls: {}, fields: { _2: second } } } });
   });
 
   it('include only three levels of a parameterized type that contains itself', () => {
@@ -139,11 +159,11 @@ describe('omitted fields', () => {
       'M:R': record({ chain: type.named('p:M:Chain', type.text) }),
       'M:Chain': record({ next: type.optional(type.named('p:M:Chain', type.list(type.variable('a')))) }, ['a']),
     };
-    expect(JSON.stringify(omitted(dataTypes)).match(/"next":null/g)).toHaveLength(3);
+    expect(JSON.stringify(omittedFields(dataTypes)).match(/"next":null/g)).toHaveLength(3);
   });
 
   it('include a field called __proto__', () => {
     const fields = Object.fromEntries([['__proto__', type.optional(type.text)]]);
-    expect(JSON.stringify(omitted({ 'M:R': record(fields) }))).toBe('{"nulls":{"__proto__":null}}');
+    expect(JSON.stringify(omittedFields({ 'M:R': record(fields) }))).toBe('{"nulls":{"__proto__":null}}');
   });
 });

@@ -9,16 +9,16 @@ import { code, message, PackageBuilder } from './package-builder.ts';
 
 const text: DamlType = { kind: 'builtin', name: 'text' };
 const party: DamlType = { kind: 'builtin', name: 'party' };
-const named = (name: string, ...args: readonly DamlType[]): DamlType => ({ kind: 'named', name, arguments: args });
-const optional = (of: DamlType): DamlType => ({ kind: 'optional', of });
+const namedType = (name: string, ...args: readonly DamlType[]): DamlType => ({ kind: 'named', name, arguments: args });
+const optional = (innerType: DamlType): DamlType => ({ kind: 'optional', of: innerType });
 const numeric = (scale: number): DamlType => ({ kind: 'numeric', scale });
 
-function failure(read: () => unknown): IndexerError {
+function failure(readValue: () => unknown): IndexerError {
   try {
-    read();
-  } catch (thrown) {
-    if (thrown instanceof IndexerError) return thrown;
-    throw thrown;
+    readValue();
+  } catch (error) {
+    if (error instanceof IndexerError) return error;
+    throw error;
   }
   throw new Error('it was read');
 }
@@ -47,7 +47,7 @@ describe('the package reader with rare language features', () => {
     const model = readPackageArchive(build.payload({ minor: 'dev' }));
     expect(model.languageVersion).toBe('2.dev');
     expect(model.dependencies).toEqual(['tuples']);
-    expect(fieldsOf(model, 'Main:R')).toEqual([['x', named('tuples:DA.Types:Tuple2', numeric(7), party)]]);
+    expect(fieldsOf(model, 'Main:R')).toEqual([['x', namedType('tuples:DA.Types:Tuple2', numeric(7), party)]]);
   });
 
   it('reads Numeric with a parameter as scale, and treats functions as opaque', () => {

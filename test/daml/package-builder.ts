@@ -27,7 +27,7 @@ export const code = {
   arrow: 16,
 };
 
-const itself = message([1, message()]);
+const recursiveType = message([1, message()]);
 
 /** A package under construction. Names and types are added to its tables when they are first used. */
 export class PackageBuilder {
@@ -38,13 +38,13 @@ export class PackageBuilder {
   readonly #imports: string[] = [];
 
   text(text: string): number {
-    const known = this.#strings.get(text) ?? this.#strings.size;
-    this.#strings.set(text, known);
-    return known;
+    const stringIndex = this.#strings.get(text) ?? this.#strings.size;
+    this.#strings.set(text, stringIndex);
+    return stringIndex;
   }
 
-  name(dotted: string): number {
-    return this.segments(dotted.split('.').map((segment) => this.text(segment)));
+  name(dottedName: string): number {
+    return this.segments(dottedName.split('.').map((segment) => this.text(segment)));
   }
 
   segments(segments: readonly number[]): number {
@@ -53,7 +53,7 @@ export class PackageBuilder {
 
   /** A TypeConId of this package or of an imported one. */
   typeName(module: string, name: string, packageId?: string): Uint8Array {
-    const from = packageId === undefined ? itself : message([4, this.#imports.push(packageId) - 1]);
+    const from = packageId === undefined ? recursiveType : message([4, this.#imports.push(packageId) - 1]);
     return message([1, message([1, from], [2, this.name(module)])], [2, this.name(name)]);
   }
 
@@ -78,7 +78,7 @@ export class PackageBuilder {
   }
 
   apply(type: Uint8Array, ...args: readonly Uint8Array[]): Uint8Array {
-    return args.reduce((applied, argument) => message([9, message([1, applied], [2, argument])]), type);
+    return args.reduce((appliedType, argument) => message([9, message([1, appliedType], [2, argument])]), type);
   }
 
   /** Adds a type to the type table and returns a reference to it. */
@@ -124,14 +124,14 @@ export class PackageBuilder {
   /** The bytes of the ArchivePayload. */
   payload({ name = 'built', version = '1.0.0', minor = '1' } = {}): Uint8Array<ArrayBuffer> {
     const metadata = message([1, this.text(name)], [2, this.text(version)]);
-    const inner = message(
+    const innerMessage = message(
       ...this.#modules.map((module) => [1, module] as const),
       ...[...this.#strings.keys()].map((text) => [2, text] as const),
-      ...this.#dotted.map((dotted) => [3, dotted] as const),
+      ...this.#dotted.map((dottedName) => [3, dottedName] as const),
       [4, metadata],
       ...this.#types.map((type) => [5, type] as const),
       [9, message(...this.#imports.map((packageId) => [1, packageId] as const))],
     );
-    return message([3, minor], [4, inner]);
+    return message([3, minor], [4, innerMessage]);
   }
 }

@@ -5,17 +5,17 @@ import { columnsOf, type PayloadColumn } from '../../src/daml/payload-columns.ts
 import { modelOf, type, lookup } from './models.ts';
 
 /** `name type path` of each column. */
-function brief(columns: readonly PayloadColumn[]): readonly string[] {
+function summarizeColumns(columns: readonly PayloadColumn[]): readonly string[] {
   return columns.map((column) => `${column.name} ${column.type} ${column.path.join('.')}`);
 }
 
 function record(fields: Readonly<Record<string, DamlType>>, parameters: readonly string[] = []): DataType {
-  const list: readonly DamlField[] = Object.entries(fields).map(([name, of]) => ({ name, type: of }));
+  const list: readonly DamlField[] = Object.entries(fields).map(([name, fieldType]) => ({ name, type: fieldType }));
   return { kind: 'record', parameters, fields: list };
 }
 
-function columns(dataTypes: PackageModel['dataTypes'], reserved?: ReadonlySet<string>): readonly string[] {
-  return brief(columnsOf('p:M:R', lookup(modelOf(dataTypes)), reserved));
+function columns(dataTypes: PackageModel['dataTypes'], reservedNames?: ReadonlySet<string>): readonly string[] {
+  return summarizeColumns(columnsOf('p:M:R', lookup(modelOf(dataTypes)), reservedNames));
 }
 
 describe('columnsOf()', () => {
@@ -90,7 +90,7 @@ describe('columnsOf()', () => {
       tx2Hash: type.text,
       a$u0027: type.text,
     };
-    expect(columns({ 'M:R': record(fields) }).map((each) => each.split(' ')[0])).toEqual([
+    expect(columns({ 'M:R': record(fields) }).map((column) => column.split(' ')[0])).toEqual([
       'created_at',
       'settlement_url',
       'http_server',
@@ -111,21 +111,21 @@ describe('columnsOf()', () => {
   });
 
   it('truncates long names and adds a different ending for each path', () => {
-    const long = 'a'.repeat(80);
-    const fields = { [`${long}X`]: type.text, [`${long}Y`]: type.text };
+    const longName = 'a'.repeat(80);
+    const fields = { [`${longName}X`]: type.text, [`${longName}Y`]: type.text };
     const names = columnsOf('p:M:R', lookup(modelOf({ 'M:R': record(fields) }))).map(({ name }) => name);
     for (const name of names) expect(name).toMatch(/^a{56}_[0-9a-f]{6}$/);
     expect(new Set(names).size).toBe(2);
   });
 
   it('keeps records in one column if a view would otherwise have too many columns', () => {
-    const many = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`f${index}`, type.named('p:M:S')]));
-    const some = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`g${index}`, type.text]));
-    const found = columns({ 'M:R': record(many), 'M:S': record(some) });
-    expect(found).toHaveLength(40);
-    expect(found[0]).toBe('f0 jsonb f0');
-    const wide = Object.fromEntries(Array.from({ length: 3000 }, (_, index) => [`h${index}`, type.text]));
-    expect(columns({ 'M:R': record(wide) })).toHaveLength(1000);
+    const manyFields = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`f${index}`, type.named('p:M:S')]));
+    const someFields = Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`g${index}`, type.text]));
+    const foundColumns = columns({ 'M:R': record(manyFields), 'M:S': record(someFields) });
+    expect(foundColumns).toHaveLength(40);
+    expect(foundColumns[0]).toBe('f0 jsonb f0');
+    const wideFields = Object.fromEntries(Array.from({ length: 3000 }, (_, index) => [`h${index}`, type.text]));
+    expect(columns({ 'M:R': record(wideFields) })).toHaveLength(1000);
   });
 
   it('returns no columns for a payload that is unknown or not a record', () => {

@@ -4,12 +4,12 @@ import { describe, expect, it } from 'vitest';
 import { historySuffix, viewName } from '../../src/daml/view-names.ts';
 import { expectProperty } from '../support/chance/property.ts';
 
-const none: ReadonlySet<string> = new Set();
+const emptySet: ReadonlySet<string> = new Set();
 
 /** Name of the view of a template or interface, or of one of its choices. */
-function nameOf(packageName: string, template: string, choice = '', taken: Iterable<string> = none): string {
+function nameOf(packageName: string, template: string, choice = '', usedNames: Iterable<string> = emptySet): string {
   const [moduleName = '', entityName = ''] = template.split(':');
-  return viewName({ packageName, moduleName, entityName, choice }, new Set(taken));
+  return viewName({ packageName, moduleName, entityName, choice }, new Set(usedNames));
 }
 
 describe('viewName()', () => {
@@ -41,18 +41,18 @@ describe('viewName()', () => {
 
   it('resolves conflicts with the full choice name, the package or the module', () => {
     expect(nameOf('app', 'Main:Trade', 'Trade_Settle', ['app__trade__settle'])).toBe('app__trade__trade_settle');
-    const short = nameOf('acme-wallet-payments', 'Main:Request');
-    expect(short).toBe('wallet_payments__request');
-    expect(nameOf('splice-wallet-payments', 'Main:Request', '', [short])).toBe('splice_wallet_payments__request');
+    const shortName = nameOf('acme-wallet-payments', 'Main:Request');
+    expect(shortName).toBe('wallet_payments__request');
+    expect(nameOf('splice-wallet-payments', 'Main:Request', '', [shortName])).toBe('splice_wallet_payments__request');
     expect(nameOf('iou', 'Main.Two:Iou', '', ['iou__iou'])).toBe('iou__main_two__iou');
     expect(nameOf('iou', 'Main.Two:Iou', 'Transfer', ['iou__iou__transfer'])).toBe('iou__main_two__iou__transfer');
   });
 
   it('adds a hash to names that differ only in capitals and special characters', () => {
-    const taken = ['iou__iou', 'iou__main__iou'];
-    const first = nameOf('iou', 'Main:IOU', '', taken);
+    const usedNames = ['iou__iou', 'iou__main__iou'];
+    const first = nameOf('iou', 'Main:IOU', '', usedNames);
     expect(first).toMatch(/^iou__main__iou_[0-9a-f]{6}$/);
-    const second = nameOf('iou', "Main:Iou'", '', [...taken, first]);
+    const second = nameOf('iou', "Main:Iou'", '', [...usedNames, first]);
     expect(second).toMatch(/^iou__main__iou_[0-9a-f]{6}$/);
     expect(second).not.toBe(first);
   });
@@ -66,11 +66,11 @@ describe('viewName()', () => {
     expect(nameOf('splice-test-token-v2', 'Splice.Testing.TokenV2:AccountConfig', action)).toBe(
       'v2__account_config__authorize_allocation_instruction_action',
     );
-    const long = 'L'.repeat(80);
-    expect(nameOf('my-package', `Main:${long}`) + historySuffix).toBe(`package__${'l'.repeat(45)}${historySuffix}`);
-    expect(nameOf('package', 'Main:T', long)).toBe(`package__t__${'l'.repeat(51)}`);
-    const cut = nameOf('package', 'Main:T', long, [`package__t__${'l'.repeat(51)}`]);
-    expect(cut).toBe(`package__main__t__${'l'.repeat(45)}`);
+    const longName = 'L'.repeat(80);
+    expect(nameOf('my-package', `Main:${longName}`) + historySuffix).toBe(`package__${'l'.repeat(45)}${historySuffix}`);
+    expect(nameOf('package', 'Main:T', longName)).toBe(`package__t__${'l'.repeat(51)}`);
+    const truncatedName = nameOf('package', 'Main:T', longName, [`package__t__${'l'.repeat(51)}`]);
+    expect(truncatedName).toBe(`package__main__t__${'l'.repeat(45)}`);
   });
 
   it('avoids the names of history views', () => {
@@ -80,21 +80,25 @@ describe('viewName()', () => {
 
   it('returns unique identifiers of at most 63 characters for arbitrary input', () => {
     const name = fc.string({ unit: 'binary', minLength: 1, maxLength: 90 });
-    const alike = fc.constantFrom('A', 'a', 'A_', 'A_B', 'a__b', 'History', 'A_History', 'L'.repeat(70));
-    const part = fc.oneof(name, alike);
-    const things = fc.array(fc.tuple(part, part, part, fc.oneof(part, fc.constant(''))), { maxLength: 20 });
+    const similarName = fc.constantFrom('A', 'a', 'A_', 'A_B', 'a__b', 'History', 'A_History', 'L'.repeat(70));
+    const namePart = fc.oneof(name, similarName);
+    const nameArbitrary = fc.array(fc.tuple(namePart, namePart, namePart, fc.oneof(namePart, fc.constant(''))), {
+      maxLength: 20,
+    });
     expectProperty(
-      fc.property(things, (all) => {
-        const taken = new Set<string>();
+      fc.property(nameArbitrary, (names) => {
+        const usedNames = new Set<string>();
         const seenNames = new Set<string>();
-        for (const [packageName, moduleName, entityName, choice] of all) {
-          const made = viewName({ packageName, moduleName, entityName, choice }, taken);
-          expect(viewName({ packageName, moduleName, entityName, choice }, taken)).toBe(made);
-          taken.add(made);
-          for (const each of choice === '' ? [made, made + historySuffix] : [made]) {
-            expect(each).toMatch(/^[a-z_][a-z0-9_]{0,62}$/);
-            expect(seenNames.has(each)).toBe(false);
-            seenNames.add(each);
+        for (const [packageName, moduleName, entityName, choice] of names) {
+          const generatedName = viewName({ packageName, moduleName, entityName, choice }, usedNames);
+          expect(viewName({ packageName, moduleName, entityName, choice }, usedNames)).toBe(generatedName);
+          usedNames.add(generatedName);
+          for (const candidateName of choice === ''
+            ? [generatedName, generatedName + historySuffix]
+            : [generatedName]) {
+            expect(candidateName).toMatch(/^[a-z_][a-z0-9_]{0,62}$/);
+            expect(seenNames.has(candidateName)).toBe(false);
+            seenNames.add(candidateName);
           }
         }
       }),

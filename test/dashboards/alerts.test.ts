@@ -1,6 +1,6 @@
 /** Tests the check that every alert is tested. Other tests check that promtool accepts the rules and the cases. */
 import { expect, it } from 'vitest';
-import { checkAlerts, pairUp } from '../../scripts/dashboards/alerts.ts';
+import { checkAlerts, groupAlertCases } from '../../scripts/dashboards/alerts.ts';
 
 const rules = { groups: [{ rules: [{ alert: 'Down' }, { alert: 'Slow' }, { alert: 'Odd' }, {}] }] };
 
@@ -14,12 +14,14 @@ it('pairUp() requires a firing case and a silent case for each alert', () => {
       ],
     },
   ];
-  expect(pairUp(rules, cases)).toEqual([
+  expect(groupAlertCases(rules, cases)).toEqual([
     { name: 'Down', fires: 1, silent: 1, verdict: 'ok' },
     { name: 'Slow', fires: 1, silent: 0, verdict: 'no silent case' },
     { name: 'Odd', fires: 0, silent: 1, verdict: 'no case in which it fires' },
   ]);
-  expect(pairUp(rules, []).map(({ verdict }) => verdict)).toContain('no case in which it fires, no silent case');
+  expect(groupAlertCases(rules, []).map(({ verdict }) => verdict)).toContain(
+    'no case in which it fires, no silent case',
+  );
 });
 
 it('checkAlerts() reports a missing rules file', async () => {

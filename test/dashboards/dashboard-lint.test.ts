@@ -2,11 +2,11 @@
 import { readFile } from 'node:fs/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { readDashboards, type Dashboard, type DashboardFile, type Panel } from '../../scripts/dashboards/dashboard.ts';
-import { lint } from '../../scripts/dashboards/dashboard-lint.ts';
+import { lintDashboards } from '../../scripts/dashboards/dashboard-lint.ts';
 import { lintProvisioning, readProvisioning, type Provisioning } from '../../scripts/dashboards/provisioning.ts';
 
 const source = { type: 'prometheus', uid: '${datasource}' };
-const good: Panel = {
+const validPanel: Panel = {
   id: 2,
   type: 'stat',
   title: 'Up',
@@ -22,7 +22,7 @@ const dashboard: Dashboard = {
   uid: 'small',
   title: 'Small',
   schemaVersion: 42,
-  panels: [row, good],
+  panels: [row, validPanel],
   templating: {
     list: [
       { type: 'datasource', name: 'datasource', query: 'prometheus' },
@@ -34,18 +34,20 @@ const dashboard: Dashboard = {
 };
 
 function problems(files: readonly DashboardFile[]): readonly string[] {
-  return lint(files, new Set(['up'])).map(({ problem }) => problem);
+  return lintDashboards(files, new Set(['up'])).map(({ problem }) => problem);
 }
-const ofDashboard = (change: Partial<Dashboard>): readonly string[] =>
+const dashboardProblemsOf = (change: Partial<Dashboard>): readonly string[] =>
   problems([{ name: 'small', dashboard: { ...dashboard, ...change } }]);
-const ofPanel = (change: Partial<Panel>): readonly string[] => ofDashboard({ panels: [row, { ...good, ...change }] });
-const ofQuery = (expr: string): readonly string[] => ofPanel({ targets: [{ refId: 'A', datasource: source, expr }] });
-const other = { ...good, id: 3, title: 'Other', gridPos: { x: 12, y: 1, w: 12, h: 4 } };
+const panelProblemsOf = (change: Partial<Panel>): readonly string[] =>
+  dashboardProblemsOf({ panels: [row, { ...validPanel, ...change }] });
+const queryProblemsOf = (expr: string): readonly string[] =>
+  panelProblemsOf({ targets: [{ refId: 'A', datasource: source, expr }] });
+const otherPanel = { ...validPanel, id: 3, title: 'Other', gridPos: { x: 12, y: 1, w: 12, h: 4 } };
 
 describe('dashboard lint', () => {
   it('accepts a dashboard that follows the rules', () => {
-    expect(ofDashboard({})).toEqual([]);
-    expect(ofDashboard({ panels: [row, good, other] })).toEqual([]);
+    expect(dashboardProblemsOf({})).toEqual([]);
+    expect(dashboardProblemsOf({ panels: [row, validPanel, otherPanel] })).toEqual([]);
   });
 
   it.each<[Partial<Dashboard>, string]>([
@@ -58,13 +60,16 @@ describe('dashboard lint', () => {
       { templating: { list: [...dashboard.templating.list, { type: 'query', name: 'job' }] } },
       'two variables called job',
     ],
-    [{ panels: [row, good, { ...other, id: 2 }] }, 'two panels with id 2'],
-    [{ panels: [row, good, { ...other, title: 'Up' }] }, 'two panels called "Up"'],
-    [{ panels: [row, good, { ...other, gridPos: { x: 11, y: 4, w: 12, h: 4 } }] }, '"Up" and "Other" overlap'],
-    [{ panels: [{ ...row, title: 'State' }, good] }, 'the title of a row is a question'],
+    [{ panels: [row, validPanel, { ...otherPanel, id: 2 }] }, 'two panels with id 2'],
+    [{ panels: [row, validPanel, { ...otherPanel, title: 'Up' }] }, 'two panels called "Up"'],
+    [
+      { panels: [row, validPanel, { ...otherPanel, gridPos: { x: 11, y: 4, w: 12, h: 4 } }] },
+      '"Up" and "Other" overlap',
+    ],
+    [{ panels: [{ ...row, title: 'State' }, validPanel] }, 'the title of a row is a question'],
     [{ annotations: { list: [{ name: 'A', expr: 'up' }] } }, 'annotation "A" does not use the variable datasource'],
   ])('rejects a dashboard with the change %j', (change, problem) => {
-    expect(ofDashboard(change)).toEqual([problem]);
+    expect(dashboardProblemsOf(change)).toEqual([problem]);
   });
 
   it('rejects two dashboards with the same uid and title', () => {
@@ -87,9 +92,9 @@ describe('panel lint', () => {
       'a query does not use the variable datasource',
     ],
     [{ targets: [{ refId: 'A', datasource: source, rawSql: 'select $nobody' }] }, 'no variable called nobody'],
-    [{ targets: [...(good.targets ?? []), ...(good.targets ?? [])] }, 'two queries called A'],
+    [{ targets: [...(validPanel.targets ?? []), ...(validPanel.targets ?? [])] }, 'two queries called A'],
   ])('rejects a panel with the change %j', (change, problem) => {
-    expect(ofPanel(change)).toEqual([problem]);
+    expect(panelProblemsOf(change)).toEqual([problem]);
   });
 
   it.each([
@@ -99,7 +104,7 @@ describe('panel lint', () => {
     ['sum by (le) (up{instance=~"$instance"}) > 0', 'up is not limited by job'],
     ['vector(1)', 'a query that names no metric'],
   ])('rejects a panel with the query %s', (expr, problem) => {
-    expect(ofQuery(expr)).toEqual([problem]);
+    expect(queryProblemsOf(expr)).toEqual([problem]);
   });
 });
 
@@ -110,24 +115,26 @@ describe('Grafana provisioning', () => {
     files = await readProvisioning('grafana/provisioning');
     dashboards = await readDashboards('grafana/dashboards');
   });
-  const without = (change: Readonly<Record<string, unknown>>): Provisioning => {
+  const providerWithout = (change: Readonly<Record<string, unknown>>): Provisioning => {
     const [file] = files.datasources as [{ datasources: readonly Readonly<Record<string, unknown>>[] }];
-    const datasources = file.datasources.map((one) => (one['type'] === 'postgres' ? { ...one, ...change } : one));
+    const datasources = file.datasources.map((datasource) =>
+      datasource['type'] === 'postgres' ? { ...datasource, ...change } : datasource,
+    );
     return { ...files, datasources: [{ ...file, datasources }] };
   };
 
   it('matches the dashboards', () => {
     expect(lintProvisioning(files, dashboards)).toEqual([]);
-    expect(lint(dashboards)).toEqual([]);
+    expect(lintDashboards(dashboards)).toEqual([]);
   });
 
   it('is documented in docs/how-to/query/dashboards.md, with file and uid of each dashboard', async () => {
     const page = await readFile('docs/how-to/query/dashboards.md', 'utf8');
-    const named = dashboards.flatMap(({ name, dashboard }) => [
+    const dashboardProblems = dashboards.flatMap(({ name, dashboard }) => [
       `grafana/dashboards/${name}.json`,
       String(dashboard.uid),
     ]);
-    expect(named.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
+    expect(dashboardProblems.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
   });
 
   it.each<[Readonly<Record<string, unknown>>, string]>([
@@ -140,17 +147,17 @@ describe('Grafana provisioning', () => {
     [{ type: 'mysql' }, 'no data source of type grafana-postgresql-datasource, which dashboard ledger wants'],
   ])('is rejected with the change %j', (change, problem) => {
     // The test uses one dashboard per data source, because further dashboards would report the same problem.
-    const two = dashboards.filter(({ name }) => name === 'ledger' || name === 'operations');
-    expect(lintProvisioning(without(change), two)).toEqual([problem]);
+    const ledgerDashboards = dashboards.filter(({ name }) => name === 'ledger' || name === 'operations');
+    expect(lintProvisioning(providerWithout(change), ledgerDashboards)).toEqual([problem]);
   });
 
   it('is rejected if a data source has no uid', () => {
-    expect(lintProvisioning(without({ uid: undefined }), [])).toEqual(['data source Ledger: no uid']);
+    expect(lintProvisioning(providerWithout({ uid: undefined }), [])).toEqual(['data source Ledger: no uid']);
   });
 
   it('is rejected without a file provider or without an apiVersion', () => {
-    const broken = { ...files, providers: [{ providers: [{ name: 'x', type: 'file' }] }] };
-    expect(lintProvisioning(broken, [])).toEqual([
+    const brokenFiles = { ...files, providers: [{ providers: [{ name: 'x', type: 'file' }] }] };
+    expect(lintProvisioning(brokenFiles, [])).toEqual([
       'a file without apiVersion: 1',
       'provider x: not of type file with options.path',
     ]);

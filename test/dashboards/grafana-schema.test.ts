@@ -5,14 +5,16 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { readDashboards } from '../../scripts/dashboards/dashboard.ts';
-import { misfits, schemaPackages } from './grafana-schema.ts';
+import { typeErrors, schemaPackages } from './grafana-schema.ts';
 
-interface Changing {
-  [key: string]: Changing;
+interface MutableObject {
+  [key: string]: MutableObject;
 }
 
 /** Changes to inject into the dashboard of operations, each with a part of the line that the error must name. */
-const mistakes: Readonly<Record<string, readonly [(panel: Changing, dashboard: Changing) => void, string]>> = {
+const dashboardMistakes: Readonly<
+  Record<string, readonly [(panel: MutableObject, dashboard: MutableObject) => void, string]>
+> = {
   'a field of the dashboard': [(_panel, dashboard) => rename(dashboard, 'refresh', 'reload'), '"reload"'],
   'a field of a panel': [(panel) => rename(panel, 'description', 'descripton'), '"descripton"'],
   'a field of a position': [({ gridPos }) => rename(gridPos, 'w', 'width'), '"width"'],
@@ -22,27 +24,30 @@ const mistakes: Readonly<Record<string, readonly [(panel: Changing, dashboard: C
     ({ fieldConfig }) => rename(fieldConfig?.['defaults']?.['custom'], 'drawStyle', 'style'),
     '"style"',
   ],
-  'an enum of texts': [({ options }) => put(options?.['legend'], 'placement', 'below'), '"below"'],
-  'an enum of numbers': [(_panel, { templating }) => put(templating?.['list']?.[0], 'refresh', 7), '"refresh": 7'],
-  'a way to draw': [({ fieldConfig }) => put(fieldConfig?.['defaults']?.['custom'], 'drawStyle', 'curve'), '"curve"'],
-  'a unit': [({ fieldConfig }) => put(fieldConfig?.['defaults'], 'unit', 'furlongs'), '"furlongs"'],
-  'a panel type that does not exist': [(panel) => put(panel, 'type', 'timeserie'), '"timeserie"'],
-  'a number as text': [({ fieldConfig }) => put(fieldConfig?.['defaults'], 'decimals', '2'), '"decimals": "2"'],
-  'a text as number': [(panel) => put(panel, 'interval', 60), '"interval": 60'],
-  'a value that is not a list': [({ options }) => put(options?.['legend'], 'calcs', 'mean'), '"calcs": "mean"'],
+  'an enum of texts': [({ options }) => setField(options?.['legend'], 'placement', 'below'), '"below"'],
+  'an enum of numbers': [(_panel, { templating }) => setField(templating?.['list']?.[0], 'refresh', 7), '"refresh": 7'],
+  'a way to draw': [
+    ({ fieldConfig }) => setField(fieldConfig?.['defaults']?.['custom'], 'drawStyle', 'curve'),
+    '"curve"',
+  ],
+  'a unit': [({ fieldConfig }) => setField(fieldConfig?.['defaults'], 'unit', 'furlongs'), '"furlongs"'],
+  'a panel type that does not exist': [(panel) => setField(panel, 'type', 'timeserie'), '"timeserie"'],
+  'a number as text': [({ fieldConfig }) => setField(fieldConfig?.['defaults'], 'decimals', '2'), '"decimals": "2"'],
+  'a text as number': [(panel) => setField(panel, 'interval', 60), '"interval": 60'],
+  'a value that is not a list': [({ options }) => setField(options?.['legend'], 'calcs', 'mean'), '"calcs": "mean"'],
   'fieldConfig in the options': [(panel) => move(panel, 'fieldConfig', panel['options']), '"fieldConfig"'],
   'defaults in the panel': [(panel) => move(panel['fieldConfig'], 'defaults', panel), '"fieldConfig"'],
   'custom next to the defaults': [
     ({ fieldConfig }) => move(fieldConfig?.['defaults'], 'custom', fieldConfig),
     '"custom"',
   ],
-  'options of another panel': [({ options }) => put(options, 'colorMode', 'value'), '"colorMode"'],
+  'options of another panel': [({ options }) => setField(options, 'colorMode', 'value'), '"colorMode"'],
   'an override of an unknown option': [
-    ({ fieldConfig }) => put(fieldConfig, 'overrides', [override('units', 's')]),
+    ({ fieldConfig }) => setField(fieldConfig, 'overrides', [override('units', 's')]),
     '"units"',
   ],
   'an override of another type': [
-    ({ fieldConfig }) => put(fieldConfig, 'overrides', [override('custom.lineWidth', 'thick')]),
+    ({ fieldConfig }) => setField(fieldConfig, 'overrides', [override('custom.lineWidth', 'thick')]),
     '{',
   ],
 };
@@ -51,32 +56,32 @@ function override(id: string, value: unknown): unknown {
   return { matcher: { id: 'byName', options: 'x' }, properties: [{ id, value }] };
 }
 
-function put(object: object | undefined, key: string, value: unknown): void {
+function setField(object: object | undefined, key: string, value: unknown): void {
   if (object === undefined) throw new Error(`nothing that could have ${key}`);
   Object.assign(object, { [key]: value });
 }
 
-function move(from: Changing | undefined, key: string, to: Changing | undefined): void {
+function move(from: MutableObject | undefined, key: string, to: MutableObject | undefined): void {
   const value = from?.[key];
   if (from === undefined || value === undefined) throw new Error(`no ${key} to move`);
-  put(to, key, value);
+  setField(to, key, value);
   delete from[key];
 }
 
-function rename(object: Changing | undefined, from: string, to: string): void {
+function rename(object: MutableObject | undefined, from: string, to: string): void {
   const value = object?.[from];
   if (object === undefined || value === undefined) throw new Error(`no ${from} to rename`);
-  put(object, to, value);
+  setField(object, to, value);
   delete object[from];
 }
 
 /** A dashboard with only one panel, with the change applied. */
-function spoilt(text: string, spoil: (panel: Changing, dashboard: Changing) => void): string {
-  const dashboard = JSON.parse(text) as Changing;
+function breakDashboard(text: string, breakPanel: (panel: MutableObject, dashboard: MutableObject) => void): string {
+  const dashboard = JSON.parse(text) as MutableObject;
   const panel = Object.values(dashboard['panels'] ?? {}).find(({ type }) => (type as unknown) === 'timeseries');
   if (panel === undefined) throw new Error('no panel to spoil');
-  put(dashboard, 'panels', [panel]);
-  spoil(panel, dashboard);
+  setField(dashboard, 'panels', [panel]);
+  breakPanel(panel, dashboard);
   return JSON.stringify(dashboard, undefined, 2);
 }
 
@@ -89,18 +94,21 @@ async function dashboards(): Promise<Readonly<Record<string, string>>> {
 describe('Grafana dashboard types', () => {
   it.each(schemaPackages)('accept all dashboards and reject every injected mistake: %s', async (schema) => {
     const files = await dashboards();
-    const planted = Object.fromEntries(
-      Object.entries(mistakes).map(([name, [spoil]]) => [name, spoilt(files['operations'] ?? '', spoil)]),
+    const plantedFiles = Object.fromEntries(
+      Object.entries(dashboardMistakes).map(([name, [breakPanel]]) => [
+        name,
+        breakDashboard(files['operations'] ?? '', breakPanel),
+      ]),
     );
-    const found = (await misfits({ ...files, ...planted }, schema)).map((line) => {
-      const [, name = '', at] = /^(.*)\.json:(\d+): /.exec(line) ?? [];
-      return { name, line, text: planted[name]?.split('\n')[Number(at) - 1]?.trim() };
+    const problems = (await typeErrors({ ...files, ...plantedFiles }, schema)).map((line) => {
+      const [, name = '', lineNumber] = /^(.*)\.json:(\d+): /.exec(line) ?? [];
+      return { name, line, text: plantedFiles[name]?.split('\n')[Number(lineNumber) - 1]?.trim() };
     });
-    expect(found.filter(({ name }) => name in files).map(({ line }) => line)).toEqual([]);
-    const byName = new Map(found.map(({ name, text }) => [name, text]));
-    expect(byName.size).toBe(found.length);
-    for (const [name, [, text]] of Object.entries(mistakes))
-      expect([name, byName.get(name)]).toEqual([name, expect.stringContaining(text)]);
+    expect(problems.filter(({ name }) => name in files).map(({ line }) => line)).toEqual([]);
+    const filesByName = new Map(problems.map(({ name, text }) => [name, text]));
+    expect(filesByName.size).toBe(problems.length);
+    for (const [name, [, text]] of Object.entries(dashboardMistakes))
+      expect([name, filesByName.get(name)]).toEqual([name, expect.stringContaining(text)]);
   });
 
   it('include Grafana 10, 12 and 13, and the release in docker-compose.yml', async () => {

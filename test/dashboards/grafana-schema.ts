@@ -1,6 +1,6 @@
 /** Uses the compiler to check dashboards against the types of one release of Grafana. */
 import { join } from 'node:path';
-import { complaints } from '../codegen/compiled.ts';
+import { compileErrors } from '../codegen/compiled.ts';
 
 const project = join(import.meta.dirname, '../..');
 const types = join(import.meta.dirname, 'grafana-types.ts');
@@ -27,26 +27,26 @@ const panels = {
 } as const;
 
 /** Errors as `file.json:line: reason`. @param files text of each dashboard, by its name without extension */
-export async function misfits(
+export async function typeErrors(
   files: Readonly<Record<string, string>>,
   schema: SchemaPackage,
 ): Promise<readonly string[]> {
   // The text starts on the first line, so that line numbers in errors match the file.
   const source = (text: string): string =>
     `import type { GrafanaDashboard } from '${types}'; export const dashboard: GrafanaDashboard = ${text}`;
-  const compilerOutput = await complaints(
+  const compilerOutput = await compileErrors(
     Object.fromEntries(Object.entries(files).map(([name, text]) => [`${name}.ts`, source(text)])),
     { skipLibCheck: true, allowImportingTsExtensions: true, paths: pathsOf(schema) },
   );
   if (compilerOutput === '') return [];
-  const found = compilerOutput.split('\n').flatMap((line) => {
-    const [, name, at, why] = /([^/]+)\.ts\((\d+),\d+\): error TS\d+: (.*)/.exec(line) ?? [];
-    return name === undefined ? [] : [`${name}.json:${String(at)}: ${String(why)}`];
+  const errors = compilerOutput.split('\n').flatMap((line) => {
+    const [, name, lineNumber, errorText] = /([^/]+)\.ts\((\d+),\d+\): error TS\d+: (.*)/.exec(line) ?? [];
+    return name === undefined ? [] : [`${name}.json:${String(lineNumber)}: ${String(errorText)}`];
   });
   // An error outside of the dashboards is a bug of this check.
-  if (found.length === 0 || found.some((line) => !(line.slice(0, line.indexOf('.json:')) in files)))
+  if (errors.length === 0 || errors.some((line) => !(line.slice(0, line.indexOf('.json:')) in files)))
     throw new Error(compilerOutput);
-  return found;
+  return errors;
 }
 
 /** Maps imports of the first package to the declarations of this release. */
@@ -54,10 +54,10 @@ function pathsOf(schema: SchemaPackage): Readonly<Record<string, readonly string
   const layout = layouts[schema];
   if (layout === undefined) return {};
   const folder = join(project, 'node_modules', schema);
-  const ofPanels = Object.entries(panels).map(([panel, name]) => {
+  const panelOptionTypes = Object.entries(panels).map(([panel, name]) => {
     const specifier = `@grafana/schema/dist/esm/${panelTypes}/NAMEPanelCfg_types.gen.js`;
     const [from, to] = [specifier, layout.panel].map((text) => text.replace('PANEL', panel).replace('NAME', name));
     return [from, [join(folder, to ?? '')]] as const;
   });
-  return { '@grafana/schema': [join(folder, layout.all)], ...Object.fromEntries(ofPanels) };
+  return { '@grafana/schema': [join(folder, layout.all)], ...Object.fromEntries(panelOptionTypes) };
 }

@@ -14,47 +14,49 @@ import type * as table from '@grafana/schema/dist/esm/raw/composable/table/panel
 import type * as timeseries from '@grafana/schema/dist/esm/raw/composable/timeseries/panelcfg/x/TimeSeriesPanelCfg_types.gen.js';
 
 /** A type of Grafana in its JSON form. */
-type Plain<T> = unknown extends T
+type WithoutIndex<T> = unknown extends T
   ? T
   : T extends string
     ? `${T}`
     : T extends number
       ? PlainNumber<T>
       : T extends object
-        ? { [K in keyof T]: Plain<T[K]> }
+        ? { [K in keyof T]: WithoutIndex<T[K]> }
         : T;
 /** Derived from the text of the number, because TypeScript accepts any number for a numeric enum. */
 type PlainNumber<T extends number> = `${T}` extends `${infer Value extends number}` ? Value : never;
 
 /** The same type with all fields optional, at any depth. */
-type Filled<T> = T extends readonly unknown[]
-  ? { [K in keyof T]: Filled<T[K]> }
+type WithDefaults<T> = T extends readonly unknown[]
+  ? { [K in keyof T]: WithDefaults<T[K]> }
   : T extends object
-    ? { [K in keyof T]?: Filled<T[K]> }
+    ? { [K in keyof T]?: WithDefaults<T[K]> }
     : T;
 
-type Part<T> = Filled<Plain<T>>;
-type Nothing = Readonly<Record<string, never>>;
+type Part<T> = WithDefaults<WithoutIndex<T>>;
+type EmptyOptions = Readonly<Record<string, never>>;
 
-type Unit = Extract<(typeof units)[keyof typeof units], string>;
+type PanelUnit = Extract<(typeof units)[keyof typeof units], string>;
 
-interface PrometheusQuery extends Plain<Omit<prometheus.Dataquery, '_implementsDataqueryVariant' | 'datasource'>> {
+interface PrometheusQuery extends WithoutIndex<
+  Omit<prometheus.Dataquery, '_implementsDataqueryVariant' | 'datasource'>
+> {
   refId: string;
-  datasource: Plain<schema.DataSourceRef>;
+  datasource: WithoutIndex<schema.DataSourceRef>;
   rawQuery?: never;
 }
 
 /** These types are not declared in any package that we may use. */
 interface SqlQuery {
   refId: string;
-  datasource: Plain<schema.DataSourceRef>;
+  datasource: WithoutIndex<schema.DataSourceRef>;
   editorMode: 'builder' | 'code';
   format: 'table' | 'time_series';
   rawQuery: true;
   rawSql: string;
 }
 
-type Defaults = Omit<Plain<schema.FieldConfig>, 'custom' | 'unit'> & { unit?: Unit };
+type Defaults = Omit<WithoutIndex<schema.FieldConfig>, 'custom' | 'unit'> & { unit?: PanelUnit };
 
 /** A property of the field configuration that overrides its default. */
 type Property<Custom> =
@@ -68,8 +70,8 @@ interface FieldConfig<Custom> {
   overrides: { matcher: { id: 'byName' | 'byRegexp' | 'byType'; options: string }; properties: Property<Custom>[] }[];
 }
 
-interface PanelOf<Type extends string, Options, Custom> extends Omit<
-  Plain<schema.Panel>,
+interface PanelType<Type extends string, Options, Custom> extends Omit<
+  WithoutIndex<schema.Panel>,
   'type' | 'options' | 'fieldConfig' | 'targets'
 > {
   type: Type;
@@ -78,20 +80,20 @@ interface PanelOf<Type extends string, Options, Custom> extends Omit<
   targets: (PrometheusQuery | SqlQuery)[];
 }
 
-interface Row extends Omit<Plain<schema.RowPanel>, 'panels'> {
+interface Row extends Omit<WithoutIndex<schema.RowPanel>, 'panels'> {
   panels: Panel[];
 }
 
 type Panel =
-  | PanelOf<'barchart', barchart.Options, Part<barchart.FieldConfig>>
-  | PanelOf<'bargauge', bargauge.Options, Nothing>
-  | PanelOf<'heatmap', heatmap.Options, Part<heatmap.FieldConfig>>
-  | PanelOf<'stat', stat.Options, Nothing>
-  | PanelOf<'table', table.Options, Part<table.FieldConfig>>
-  | PanelOf<'timeseries', timeseries.Options, Part<timeseries.FieldConfig>>;
+  | PanelType<'barchart', barchart.Options, Part<barchart.FieldConfig>>
+  | PanelType<'bargauge', bargauge.Options, EmptyOptions>
+  | PanelType<'heatmap', heatmap.Options, Part<heatmap.FieldConfig>>
+  | PanelType<'stat', stat.Options, EmptyOptions>
+  | PanelType<'table', table.Options, Part<table.FieldConfig>>
+  | PanelType<'timeseries', timeseries.Options, Part<timeseries.FieldConfig>>;
 
 /** Adds the annotation fields that the Prometheus data source reads but the schema does not declare. */
-interface Annotation extends Plain<Omit<schema.AnnotationQuery, 'target'>> {
+interface Annotation extends WithoutIndex<Omit<schema.AnnotationQuery, 'target'>> {
   expr?: string;
   step?: string;
   titleFormat?: string;
@@ -99,12 +101,14 @@ interface Annotation extends Plain<Omit<schema.AnnotationQuery, 'target'>> {
   useValueForTime?: boolean;
 }
 
-interface Variable extends Plain<schema.VariableModel> {
+interface Variable extends WithoutIndex<schema.VariableModel> {
   /** The query in the list of variables. Grafana writes it, but the schema does not declare it. */
   definition?: string;
 }
 
-export interface GrafanaDashboard extends Plain<Omit<schema.Dashboard, 'panels' | 'annotations' | 'templating'>> {
+export interface GrafanaDashboard extends WithoutIndex<
+  Omit<schema.Dashboard, 'panels' | 'annotations' | 'templating'>
+> {
   panels: (Panel | Row)[];
   annotations: { list: Annotation[] };
   templating: { list: Variable[] };

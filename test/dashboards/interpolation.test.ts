@@ -34,8 +34,8 @@ describe('expandSql()', () => {
     ['$__timeEpoch(hour)', 'extract(epoch from hour) as "time"'],
     ['$__unixEpochFilter(t)', 't >= 1767225600 AND t <= 1767312000'],
     ['$__interval_ms $__interval', '60000 1m'],
-  ])('expands %s', (sql, expanded) => {
-    expect(expandSql(sql, view, choices)).toBe(expanded);
+  ])('expands %s', (sql, expandedSql) => {
+    expect(expandSql(sql, view, choices)).toBe(expandedSql);
   });
 
   it('ends the arguments of a macro at the first closing parenthesis, as Grafana does', () => {

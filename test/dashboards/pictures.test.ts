@@ -20,7 +20,7 @@ it.each([
 it('ticks() and timeTicks() return round numbers, also in units of 1024', () => {
   expect(ticks(0, 87, 4)).toEqual([0, 50, 100]);
   expect(ticks(0, 3 * 1024, 3, 1024)).toEqual([0, 1024, 2048, 3072]);
-  expect(timeTicks(0, 60_000, 4).map(({ label }) => label)).toEqual([
+  expect(timeTicks(0, 60_000, 4).map(({ label: tickLabel }) => tickLabel)).toEqual([
     '00:00:00',
     '00:00:15',
     '00:00:30',

@@ -5,23 +5,23 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
-import { helm, howToInstall, isHelmInstalled, plainFile, plainYaml } from '../../scripts/chart/helm.ts';
+import { helm, helmInstallCommand, isHelmInstalled, plainFile, renderManifests } from '../../scripts/chart/helm.ts';
 import { loadConfig } from '../../src/config/config.ts';
 import { root } from '../docs/pages.ts';
 import { needs } from '../support/skips/needs.ts';
-import { KubernetesRelease, noKubernetesSchemas, type KubernetesObject } from './kubernetes-schemas.ts';
+import { KubernetesRelease, kubernetesSkipReason, type KubernetesObject } from './kubernetes-schemas.ts';
 
-const read = (path: string): string => readFileSync(join(root, path), 'utf8');
-const noHelm = isHelmInstalled() ? undefined : `needs helm 3 (${howToInstall}; HELM names it)`;
+const readFile = (path: string): string => readFileSync(join(root, path), 'utf8');
+const helmSkipReason = isHelmInstalled() ? undefined : `needs helm 3 (${helmInstallCommand}; HELM names it)`;
 
 /** Values of a release that override the defaults of the chart. */
 type Values = Readonly<Record<string, unknown>>;
 
-const existing: Values = {
+const existingSecretValues: Values = {
   config: { LEDGER_URL: 'https://participant.example:7575' },
   secret: { existing: 'mine' },
 };
-const everything: Values = {
+const completeValues: Values = {
   fullnameOverride: 'indexer',
   replicas: 3,
   image: { repository: 'registry.example/ledger-indexer', digest: `sha256:${'0'.repeat(64)}` },
@@ -66,7 +66,10 @@ const everything: Values = {
     },
   ],
 };
-const alone: Values = { ...existing, serviceAccount: { create: true, annotations: { 'example.com/role': 'reader' } } };
+const singleAccountValues: Values = {
+  ...existingSecretValues,
+  serviceAccount: { create: true, annotations: { 'example.com/role': 'reader' } },
+};
 
 interface Pod extends KubernetesObject {
   readonly spec: {
@@ -90,7 +93,7 @@ interface Variable {
 
 let files = 0;
 
-describe('rendered Helm chart', needs(noHelm), () => {
+describe('rendered Helm chart', needs(helmSkipReason), () => {
   let folder: string;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-chart-'));
@@ -105,7 +108,7 @@ describe('rendered Helm chart', needs(noHelm), () => {
     return path;
   }
 
-  async function rendered(values: Values): Promise<readonly KubernetesObject[]> {
+  async function renderChart(values: Values): Promise<readonly KubernetesObject[]> {
     const { status, stdout, stderr } = helm(root, 'template', [
       '--namespace',
       'ledger',
@@ -118,16 +121,16 @@ describe('rendered Helm chart', needs(noHelm), () => {
       return document.toJS() as KubernetesObject;
     });
   }
-  function one(objects: readonly KubernetesObject[], kind: string, name: string): Pod {
-    const found = objects.find((object) => object.kind === kind && object.metadata.name === name);
-    if (found === undefined) throw new Error(`there is no ${kind} ${name}`);
-    return found as Pod;
+  function findObject(objects: readonly KubernetesObject[], kind: string, name: string): Pod {
+    const matchedObject = objects.find((object) => object.kind === kind && object.metadata.name === name);
+    if (matchedObject === undefined) throw new Error(`there is no ${kind} ${name}`);
+    return matchedObject as Pod;
   }
   const environmentOf = (object: KubernetesObject): Readonly<Record<string, string>> =>
     Object.fromEntries((object as Pod).spec.template.spec.containers[0].env.map(({ name, value }) => [name, value]));
 
   it('passes lint without findings', async () => {
-    for (const values of [existing, everything]) {
+    for (const values of [existingSecretValues, completeValues]) {
       const { status, stdout } = helm(root, 'lint', ['--values', await file(values)]);
       expect(status, stdout).toBe(0);
       expect(stdout).not.toMatch(/\[(?:WARNING|ERROR)\]/);
@@ -135,11 +138,11 @@ describe('rendered Helm chart', needs(noHelm), () => {
   });
 
   it.each([
-    ['an existing Secret', existing, ['Deployment', 'PodDisruptionBudget', 'Service']],
-    ['a service account', alone, ['Deployment', 'PodDisruptionBudget', 'Service', 'ServiceAccount']],
+    ['an existing Secret', existingSecretValues, ['Deployment', 'PodDisruptionBudget', 'Service']],
+    ['a service account', singleAccountValues, ['Deployment', 'PodDisruptionBudget', 'Service', 'ServiceAccount']],
     [
       'all values',
-      everything,
+      completeValues,
       [
         ...Array.from({ length: 6 }, () => 'ConfigMap'),
         'Deployment',
@@ -153,26 +156,30 @@ describe('rendered Helm chart', needs(noHelm), () => {
       ],
     ],
   ])('contains the expected objects with unique names for %s', async (_, values, kinds) => {
-    const objects = await rendered(values);
+    const objects = await renderChart(values);
     expect(objects.map(({ kind }) => kind).toSorted()).toEqual(kinds);
     const names = objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
     expect(new Set(names).size).toBe(names.length);
   });
 
-  it.each(['1.27', '1.37'])('is accepted by Kubernetes %s', needs(noKubernetesSchemas), async (release) => {
+  it.each(['1.27', '1.37'])('is accepted by Kubernetes %s', needs(kubernetesSkipReason), async (release) => {
     const kubernetes = new KubernetesRelease(release);
-    const objects = (await Promise.all([existing, alone, everything].map(rendered))).flat();
-    const own = objects.filter(({ apiVersion }) => !apiVersion.startsWith('monitoring.coreos.com/'));
-    const plain = parseAllDocuments(read(plainFile)).map((document) => document.toJS() as KubernetesObject);
-    expect([...own, ...plain].flatMap((object) => kubernetes.problemsOf(object))).toEqual([]);
+    const objects = (
+      await Promise.all([existingSecretValues, singleAccountValues, completeValues].map(renderChart))
+    ).flat();
+    const kubernetesObjects = objects.filter(({ apiVersion }) => !apiVersion.startsWith('monitoring.coreos.com/'));
+    const plainManifests = parseAllDocuments(readFile(plainFile)).map(
+      (document) => document.toJS() as KubernetesObject,
+    );
+    expect([...kubernetesObjects, ...plainManifests].flatMap((object) => kubernetes.problemsOf(object))).toEqual([]);
     // Verifies that the check can fail.
-    const [first] = plain.filter(({ kind }) => kind === 'Deployment');
+    const [first] = plainManifests.filter(({ kind }) => kind === 'Deployment');
     expect(kubernetes.problemsOf({ ...first, replica: 2 } as unknown as KubernetesObject)).toHaveLength(1);
   });
 
   it('passes numbers unchanged in a valid environment', async () => {
-    const objects = await rendered(everything);
-    const env = environmentOf(one(objects, 'Deployment', 'indexer'));
+    const objects = await renderChart(completeValues);
+    const env = environmentOf(findObject(objects, 'Deployment', 'indexer'));
     expect(env).toMatchObject({
       DATABASE_URL_FILE: '/run/secrets/ledger-indexer/writer-url',
       POSTGRES_MIGRATE: 'never',
@@ -188,65 +195,85 @@ describe('rendered Helm chart', needs(noHelm), () => {
   });
 
   it('migrates the schema in a Job with another role, or in the pods', async () => {
-    const objects = await rendered(everything);
-    const job = one(objects, 'Job', 'indexer-migrate');
+    const objects = await renderChart(completeValues);
+    const job = findObject(objects, 'Job', 'indexer-migrate');
     expect(job.metadata).toMatchObject({ annotations: { 'helm.sh/hook': 'pre-install,pre-upgrade' } });
     expect(job.spec.template.spec.containers[0].args).toEqual(['migrate']);
     expect(environmentOf(job)['DATABASE_URL_FILE']).toBe('/run/secrets/ledger-indexer/migrator-url');
-    const usual = await rendered(existing);
-    expect(environmentOf(one(usual, 'Deployment', 'ledger-indexer'))['POSTGRES_MIGRATE']).toBe('auto');
+    const defaultObjects = await renderChart(existingSecretValues);
+    expect(environmentOf(findObject(defaultObjects, 'Deployment', 'ledger-indexer'))['POSTGRES_MIGRATE']).toBe('auto');
   });
 
   it('selects existing pods in services, budget, policy and monitor', async () => {
-    const objects = await rendered(everything);
-    const { labels } = one(objects, 'Deployment', 'indexer').spec.template.metadata;
+    const objects = await renderChart(completeValues);
+    const { labels } = findObject(objects, 'Deployment', 'indexer').spec.template.metadata;
     const selectors = objects.flatMap(({ kind, spec }: KubernetesObject & { readonly spec?: unknown }) => {
       const { selector, podSelector } = (spec ?? {}) as Readonly<Record<string, unknown>>;
-      const chosen = (podSelector ?? selector) as Readonly<Record<string, unknown>> | undefined;
-      return chosen === undefined || kind === 'ServiceMonitor' ? [] : [chosen['matchLabels'] ?? chosen];
+      const chosenSelector = (podSelector ?? selector) as Readonly<Record<string, unknown>> | undefined;
+      return chosenSelector === undefined || kind === 'ServiceMonitor'
+        ? []
+        : [chosenSelector['matchLabels'] ?? chosenSelector];
     });
     expect(selectors).toHaveLength(5);
     for (const selector of selectors) expect(labels).toMatchObject(selector);
-    const monitor = one(objects, 'ServiceMonitor', 'indexer') as unknown as {
+    const monitor = findObject(objects, 'ServiceMonitor', 'indexer') as unknown as {
       spec: { selector: { matchLabels: object }; endpoints: readonly [{ relabelings: readonly unknown[] }] };
     };
-    expect(one(objects, 'Service', 'indexer-metrics').metadata.labels).toMatchObject(monitor.spec.selector.matchLabels);
-    expect(one(objects, 'Service', 'indexer').metadata.labels).not.toMatchObject(monitor.spec.selector.matchLabels);
+    expect(findObject(objects, 'Service', 'indexer-metrics').metadata.labels).toMatchObject(
+      monitor.spec.selector.matchLabels,
+    );
+    expect(findObject(objects, 'Service', 'indexer').metadata.labels).not.toMatchObject(
+      monitor.spec.selector.matchLabels,
+    );
     // This is the job name in the queries of the alerts.
-    expect(read('grafana/alerts/ledger-indexer.rules.yaml')).toContain('up{job="ledger-indexer"}');
+    expect(readFile('grafana/alerts/ledger-indexer.rules.yaml')).toContain('up{job="ledger-indexer"}');
     expect(monitor.spec.endpoints[0].relabelings).toEqual([{ targetLabel: 'job', replacement: 'ledger-indexer' }]);
   });
 
   it('contains alerts and dashboards unchanged', async () => {
-    const objects = await rendered(everything);
-    const rule = one(objects, 'PrometheusRule', 'indexer') as unknown as { spec: unknown };
-    expect(rule.spec).toEqual(parse(read('grafana/alerts/ledger-indexer.rules.yaml')));
-    const board = one(objects, 'ConfigMap', 'indexer-operations') as unknown as {
+    const objects = await renderChart(completeValues);
+    const rule = findObject(objects, 'PrometheusRule', 'indexer') as unknown as { spec: unknown };
+    expect(rule.spec).toEqual(parse(readFile('grafana/alerts/ledger-indexer.rules.yaml')));
+    const dashboardMap = findObject(objects, 'ConfigMap', 'indexer-operations') as unknown as {
       data: Readonly<Record<string, string>>;
     };
-    expect(board.data['indexer-operations.json']?.trim()).toBe(read('grafana/dashboards/operations.json').trim());
+    expect(dashboardMap.data['indexer-operations.json']?.trim()).toBe(
+      readFile('grafana/dashboards/operations.json').trim(),
+    );
   });
 
   it.each<readonly [string, Values, RegExp]>([
     ['a missing LEDGER_URL', { secret: { existing: 'mine' } }, /config\.LEDGER_URL is empty/],
-    ['a missing Secret', { config: existing['config'] }, /there is no Secret/],
-    ['two Secrets', { ...existing, secret: { existing: 'mine', data: { 'database-url': 'x' } } }, /exclude each other/],
-    ['an unknown key', { ...existing, secret: { data: { other: 'x' } } }, /has no key database-url/],
-    ['an unknown option', { ...existing, config: { LEDGER_URI: 'x' } }, /LEDGER_URI/],
-    ['a secret among the options', { ...existing, config: { LEDGER_TOKEN: 'x' } }, /LEDGER_TOKEN/],
-    ['the YAML boolean off', { ...existing, config: { INDEXER_COMPLETIONS: false } }, /INDEXER_COMPLETIONS/],
-    ['an option that the chart sets', { ...existing, config: { INDEXER_HTTP_PORT: 1 } }, /INDEXER_HTTP_PORT/],
+    ['a missing Secret', { config: existingSecretValues['config'] }, /there is no Secret/],
+    [
+      'two Secrets',
+      { ...existingSecretValues, secret: { existing: 'mine', data: { 'database-url': 'x' } } },
+      /exclude each other/,
+    ],
+    ['an unknown key', { ...existingSecretValues, secret: { data: { other: 'x' } } }, /has no key database-url/],
+    ['an unknown option', { ...existingSecretValues, config: { LEDGER_URI: 'x' } }, /LEDGER_URI/],
+    ['a secret among the options', { ...existingSecretValues, config: { LEDGER_TOKEN: 'x' } }, /LEDGER_TOKEN/],
+    [
+      'the YAML boolean off',
+      { ...existingSecretValues, config: { INDEXER_COMPLETIONS: false } },
+      /INDEXER_COMPLETIONS/,
+    ],
+    [
+      'an option that the chart sets',
+      { ...existingSecretValues, config: { INDEXER_HTTP_PORT: 1 } },
+      /INDEXER_HTTP_PORT/,
+    ],
     [
       'a duplicate option',
-      { ...everything, config: { LEDGER_URL: 'https://x', LEDGER_TOKEN_FILE: '/x' } },
+      { ...completeValues, config: { LEDGER_URL: 'https://x', LEDGER_TOKEN_FILE: '/x' } },
       /LEDGER_TOKEN_FILE is in config and in secret\.files/,
     ],
     [
       'a Job without an existing Secret',
-      { ...existing, secret: { data: { 'database-url': 'x' } }, migrations: { mode: 'job' } },
+      { ...existingSecretValues, secret: { data: { 'database-url': 'x' } }, migrations: { mode: 'job' } },
       /needs an existing Secret/,
     ],
-    ['an invalid value', { ...existing, replica: 2 }, /replica/],
+    ['an invalid value', { ...existingSecretValues, replica: 2 }, /replica/],
   ])('rejects %s with a message', async (_, values, pattern) => {
     const { status, stderr } = helm(root, 'template', ['--values', await file(values)]);
     expect(status).not.toBe(0);
@@ -254,6 +281,6 @@ describe('rendered Helm chart', needs(noHelm), () => {
   });
 
   it('equals the plain YAML file (update: npm run docs:chart)', () => {
-    expect(read(plainFile)).toBe(plainYaml(root));
+    expect(readFile(plainFile)).toBe(renderManifests(root));
   });
 });

@@ -21,13 +21,13 @@ interface Service {
 }
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const read = (name: string): string => readFileSync(join(root, name), 'utf8');
-const file = parse(read('docker-compose.yml'), { merge: true }) as { services: Record<string, Service> };
+const readFile = (name: string): string => readFileSync(join(root, name), 'utf8');
+const file = parse(readFile('docker-compose.yml'), { merge: true }) as { services: Record<string, Service> };
 const services = Object.entries(file.services);
 const indexer = file.services['ledger-indexer'];
 
 /** Options that docker-compose.yml does not pass, each with the reason. */
-const settled: Readonly<Record<string, string>> = {
+const defaultSettings: Readonly<Record<string, string>> = {
   POSTGRES_SCHEMA: 'roles, passwords and dashboards of the file are made for the schema `ledger`',
   INDEXER_HTTP_HOST: 'the image listens on every address of the container; what is published is for this machine only',
   INDEXER_HTTP_PORT: 'inside the container it stays as it is; INDEXER_PORT is the one that is published',
@@ -59,14 +59,14 @@ describe('docker-compose.yml', () => {
   );
 
   it('passes only existing options', () => {
-    const known = new Set(optionList.flatMap(({ env }) => [env, `${env}_FILE`]));
+    const knownVariables = new Set(optionList.flatMap(({ env }) => [env, `${env}_FILE`]));
     const variableNames = ((indexer?.environment ?? []) as readonly string[]).map((entry) => entry.replace(/=.*/, ''));
-    expect(variableNames.filter((name) => !known.has(name))).toEqual(['NODE_OPTIONS']);
+    expect(variableNames.filter((name) => !knownVariables.has(name))).toEqual(['NODE_OPTIONS']);
   });
 
   it('passes INDEXER_EXERCISE_JSON to the migration script', () => {
     expect(file.services['setup']?.environment).toContain('INDEXER_EXERCISE_JSON');
-    expect(read('scripts/compose/set-up.mjs')).toMatch(/const env = \{[^}]*INDEXER_EXERCISE_JSON/);
+    expect(readFile('scripts/compose/set-up.mjs')).toMatch(/const env = \{[^}]*INDEXER_EXERCISE_JSON/);
   });
 
   it('passes every option except the listed exceptions', () => {
@@ -74,18 +74,19 @@ describe('docker-compose.yml', () => {
       const entries = (file.services[name]?.environment ?? []) as readonly string[];
       return entries.map((entry) => entry.replace(/=.*/, ''));
     });
-    const isPassed = (env: string): boolean => variableNames.includes(env) || variableNames.includes(`${env}_FILE`);
-    const missing = optionList.map(({ env }) => env).filter((env) => !isPassed(env));
-    expect(missing.sort()).toEqual(Object.keys(settled).sort());
+    const isPassedThrough = (env: string): boolean =>
+      variableNames.includes(env) || variableNames.includes(`${env}_FILE`);
+    const missingVariables = optionList.map(({ env }) => env).filter((env) => !isPassedThrough(env));
+    expect(missingVariables.sort()).toEqual(Object.keys(defaultSettings).sort());
   });
 
   it('allows the host name that Prometheus uses in its requests', () => {
-    const scraped = /targets: \['(.+):7580'\]/.exec(read('grafana/prometheus.yml'))?.[1] ?? '';
-    expect(Object.keys(file.services)).toContain(scraped);
+    const scrapedHost = /targets: \['(.+):7580'\]/.exec(readFile('grafana/prometheus.yml'))?.[1] ?? '';
+    expect(Object.keys(file.services)).toContain(scrapedHost);
     const names = ((indexer?.environment ?? []) as readonly string[]).find((entry) =>
       entry.startsWith('INDEXER_HTTP_ALLOWED_HOSTS='),
     );
-    expect(names?.replace(/^.*=/, '').split(',')).toContain(scraped);
+    expect(names?.replace(/^.*=/, '').split(',')).toContain(scrapedHost);
   });
 
   it('sets LEDGER_INTERFACES to the token interfaces', () => {
@@ -94,7 +95,7 @@ describe('docker-compose.yml', () => {
   });
 
   it('passes the variables of the provisioning files to Grafana', () => {
-    const references = [...read('grafana/provisioning/datasources/ledger-indexer.yaml').matchAll(/\$\{(\w+)\}/g)];
+    const references = [...readFile('grafana/provisioning/datasources/ledger-indexer.yaml').matchAll(/\$\{(\w+)\}/g)];
     const { environment = {}, entrypoint = [] } = file.services['grafana'] ?? {};
     const grafanaConfig = [...Object.keys(environment), ...entrypoint].join(' ');
     for (const [, name = ''] of references) expect(grafanaConfig).toContain(name);
@@ -117,18 +118,18 @@ describe('make-secrets.mjs', () => {
     expect(secret('indexer/database-url')).toContain(`:${secret('roles/migrator')}@`);
     expect(new Set([secret('postgres/password'), secret('roles/reader'), secret('roles/migrator')]).size).toBe(3);
     expect(statSync(join(folder, 'postgres/password')).mode & 0o777).toBe(0o444);
-    const before = secret('postgres/password');
+    const passwordBefore = secret('postgres/password');
     expect(make('another')).toBe('the passwords exist\n');
-    expect(secret('postgres/password')).toBe(before);
+    expect(secret('postgres/password')).toBe(passwordBefore);
     rmSync(folder, { recursive: true });
   });
 });
 
 describe('Dockerfile', () => {
   it('starts the program with the same arguments as `npm start`', () => {
-    const { scripts } = JSON.parse(read('package.json')) as { scripts: { start: string } };
-    const [, ...words] = scripts.start.replace('dist/main.js', '/app/dist/main.js').split(' ');
-    expect(words).toHaveLength(3);
-    expect(read('Dockerfile')).toContain(`ENTRYPOINT [${words.map((word) => JSON.stringify(word)).join(', ')}]`);
+    const { scripts } = JSON.parse(readFile('package.json')) as { scripts: { start: string } };
+    const [, ...args] = scripts.start.replace('dist/main.js', '/app/dist/main.js').split(' ');
+    expect(args).toHaveLength(3);
+    expect(readFile('Dockerfile')).toContain(`ENTRYPOINT [${args.map((word) => JSON.stringify(word)).join(', ')}]`);
   });
 });

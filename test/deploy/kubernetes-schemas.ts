@@ -9,7 +9,7 @@ import { unzipSync } from 'fflate';
 
 const file = process.env['KUBERNETES_SCHEMAS'];
 
-export const noKubernetesSchemas =
+export const kubernetesSkipReason =
   file === undefined || file === ''
     ? 'needs the schemas of Kubernetes (pip download --no-deps kubernetes-validate==1.37.0; KUBERNETES_SCHEMAS names the wheel)'
     : undefined;
@@ -60,12 +60,12 @@ export class KubernetesRelease {
     const [group, version] = apiVersion.includes('/') ? apiVersion.split('/') : ['', apiVersion];
     const name = Object.entries(this.#definitions.$defs).find(([, definition]) =>
       definition['x-kubernetes-group-version-kind']?.some(
-        (each) => each.group === group && each.version === version && each.kind === kind,
+        (schema) => schema.group === group && schema.version === version && schema.kind === kind,
       ),
     )?.[0];
     if (name === undefined) return undefined;
-    const known = this.#compiled.get(name) ?? this.#ajv.compile({ $ref: `all#/$defs/${name}` });
-    this.#compiled.set(name, known);
-    return known;
+    const compiledSchema = this.#compiled.get(name) ?? this.#ajv.compile({ $ref: `all#/$defs/${name}` });
+    this.#compiled.set(name, compiledSchema);
+    return compiledSchema;
   }
 }

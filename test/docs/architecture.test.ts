@@ -9,44 +9,44 @@ const root = join(import.meta.dirname, '../..');
  * Folders in the order of the tree, relative to the project root. Modules begin at the start of a line, submodules are
  * indented.
  */
-function drawn(): readonly string[] {
+function drawnModules(): readonly string[] {
   const page = readFileSync(join(root, 'docs/explanation/architecture.md'), 'utf8');
   const tree = /```text\n(main\.ts[^]*?)```/.exec(page)?.[1] ?? '';
-  let room = '';
+  let submodule = '';
   return tree.split('\n').flatMap((line) => {
     const [, indent = '', names = ''] = /^( *)((?:[a-z-]+\/ *)+)/.exec(line) ?? [];
     if (names === '') return [];
-    if (indent !== '') return [...names.matchAll(/[a-z-]+(?=\/)/g)].map(([name]) => join(room, name));
+    if (indent !== '') return [...names.matchAll(/[a-z-]+(?=\/)/g)].map(([name]) => join(submodule, name));
     const path = names.trim().replace(/\/$/, '');
-    room = path.startsWith('packages/') ? `${path}/src` : `src/${path}`;
-    return [room];
+    submodule = path.startsWith('packages/') ? `${path}/src` : `src/${path}`;
+    return [submodule];
   });
 }
 
-const houses = ['src', 'packages/lake/src', 'packages/ledger-sandbox/src', 'packages/embedded-postgres/src'];
+const modules = ['src', 'packages/lake/src', 'packages/ledger-sandbox/src', 'packages/embedded-postgres/src'];
 
 /** All folders inside the source folders, and the source folders of the packages, which are modules. */
 function folders(): readonly string[] {
-  return houses.flatMap((house) => {
-    const below = readdirSync(join(root, house), { recursive: true, withFileTypes: true }).filter((entry) =>
+  return modules.flatMap((module) => {
+    const modulePaths = readdirSync(join(root, module), { recursive: true, withFileTypes: true }).filter((entry) =>
       entry.isDirectory(),
     );
     return [
-      ...(house === 'src' ? [] : [house]),
-      ...below.map((entry) => relative(root, join(entry.parentPath, entry.name))),
+      ...(module === 'src' ? [] : [module]),
+      ...modulePaths.map((entry) => relative(root, join(entry.parentPath, entry.name))),
     ];
   });
 }
 
 /** Imports, as pairs of the importing and the imported folder. */
 function arrows(): readonly (readonly [string, string])[] {
-  return houses.flatMap((house) => {
-    const files = readdirSync(join(root, house), { recursive: true, encoding: 'utf8' }).filter((file) =>
+  return modules.flatMap((module) => {
+    const files = readdirSync(join(root, module), { recursive: true, encoding: 'utf8' }).filter((file) =>
       file.endsWith('.ts'),
     );
     return files.flatMap((file) => {
-      const from = dirname(join(house, file));
-      return [...readFileSync(join(root, house, file), 'utf8').matchAll(/(?:from|import\() ?'(\.[^']+)'/g)].map(
+      const from = dirname(join(module, file));
+      return [...readFileSync(join(root, module, file), 'utf8').matchAll(/(?:from|import\() ?'(\.[^']+)'/g)].map(
         ([, target = '']) => [from, dirname(join(from, target))] as const,
       );
     });
@@ -54,7 +54,7 @@ function arrows(): readonly (readonly [string, string])[] {
 }
 
 /** Folders without their own line, which belong to the line of the folder above. */
-const parts = [
+const catalogueParts = [
   'src/observe/metrics/catalogue',
   'src/observe/page/browser',
   'src/observe/page/browser/console',
@@ -63,43 +63,43 @@ const parts = [
 
 /** The folder in whose line the given folder is included. */
 function drawnOf(path: string): string {
-  return parts.includes(path) ? dirname(path) : path;
+  return catalogueParts.includes(path) ? dirname(path) : path;
 }
 
 /** The module of a folder, for example `src/cli` for `src/cli/verify`. */
 function roomOf(path: string): string {
-  return houses.slice(1).find((house) => path.startsWith(house)) ?? path.split('/').slice(0, 2).join('/');
+  return modules.slice(1).find((module) => path.startsWith(module)) ?? path.split('/').slice(0, 2).join('/');
 }
 
 describe('the tree in docs/explanation/architecture.md', () => {
   it('lists exactly the folders of src', () => {
-    expect([...drawn(), ...parts].toSorted()).toEqual([...folders()].toSorted());
+    expect([...drawnModules(), ...catalogueParts].toSorted()).toEqual([...folders()].toSorted());
   });
 
   it('orders the submodules of a module so that each imports only later submodules', () => {
-    const positions = new Map(drawn().map((path, at) => [path, at]));
-    const upwards = arrows().filter(([from, to]) => {
+    const positions = new Map(drawnModules().map((path, index) => [path, index]));
+    const upwardArrows = arrows().filter(([from, to]) => {
       const [a, b] = [drawnOf(from), drawnOf(to)];
       // Files directly in a module may import its submodules. The submodules may not import them.
       return a !== b && roomOf(a) === roomOf(b) && (positions.get(a) ?? -1) > (positions.get(b) ?? -1);
     });
-    expect(upwards.map((pair) => pair.join(' -> '))).toEqual([]);
+    expect(upwardArrows.map((pair) => pair.join(' -> '))).toEqual([]);
   });
 
   it('orders modules so that each imports only later modules', () => {
-    const positions = new Map(drawn().map((path, at) => [path, at]));
-    const upwards = arrows().filter(([from, to]) => {
+    const positions = new Map(drawnModules().map((path, index) => [path, index]));
+    const upwardArrows = arrows().filter(([from, to]) => {
       const [a, b] = [roomOf(from), roomOf(to)];
-      const [above, below] = [positions.get(a), positions.get(b)];
+      const [upperPosition, lowerPosition] = [positions.get(a), positions.get(b)];
       // Files directly in a source folder belong to no module.
-      return above !== undefined && below !== undefined && above > below;
+      return upperPosition !== undefined && lowerPosition !== undefined && upperPosition > lowerPosition;
     });
-    expect(upwards.map((pair) => pair.join(' -> '))).toEqual([]);
+    expect(upwardArrows.map((pair) => pair.join(' -> '))).toEqual([]);
   });
 
   it('has no folder with more than 20 files', () => {
     const roots = [
-      ...houses,
+      ...modules,
       'test',
       'packages/lake/test',
       'packages/ledger-sandbox/test',

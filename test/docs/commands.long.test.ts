@@ -16,46 +16,54 @@ import { startLedgerIndexer, type LedgerIndexer } from '../../src/testing/ledger
 import { assertBuilt } from '../e2e/runs/daemon.ts';
 import { compiled, darOf } from '../../packages/ledger-sandbox/test/packages/dars.ts';
 import { queryPages } from './documented.ts';
-import { blocksOf, isThere, pages, root, type Block } from './pages.ts';
-import { commandsOf, elsewhere, inPlace, notRun, reasonNotToRun, type ShellContext } from './shell.ts';
+import { blocksOf, pathExists, pages, root, type Block } from './pages.ts';
+import {
+  commandsOf,
+  otherCommandTests,
+  withContext,
+  skippedCommands,
+  skipReasonFor,
+  type ShellContext,
+} from './shell.ts';
 
 const blocks = pages().flatMap(blocksOf);
-const isElsewhere = ({ path }: Block): boolean => [...elsewhere.keys()].some((page) => path.startsWith(page));
-const shell = blocks.filter((block) => block.language === 'sh' && !isElsewhere(block));
+const isTestedElsewhere = ({ path }: Block): boolean =>
+  [...otherCommandTests.keys()].some((page) => path.startsWith(page));
+const shell = blocks.filter((block) => block.language === 'sh' && !isTestedElsewhere(block));
 
 let sandbox: Sandbox;
-let spare: Sandbox;
-let on: LedgerIndexer;
-let place: ShellContext;
+let spareSandbox: Sandbox;
+let startedIndexer: LedgerIndexer;
+let shellContext: ShellContext;
 
 beforeAll(async () => {
   assertBuilt();
   sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
-  spare = await startSandbox({ admin: true });
-  for (const { ledger } of [sandbox, spare]) {
+  spareSandbox = await startSandbox({ admin: true });
+  for (const { ledger } of [sandbox, spareSandbox]) {
     generateHistory(ledger, { seed: 5, updates: 600, startAt: Date.now() - 3_000_000, gapMs: 1_000 });
   }
   const env = { LEDGER_INTERFACES: demoInterfaces.join(','), INDEXER_START: 'genesis' };
-  on = await startLedgerIndexer({ ledgerUrl: sandbox.url, env });
-  await on.waitFor(sandbox.ledger.ledgerEnd());
-  place = await placeFor(on);
+  startedIndexer = await startLedgerIndexer({ ledgerUrl: sandbox.url, env });
+  await startedIndexer.waitFor(sandbox.ledger.ledgerEnd());
+  shellContext = await placeFor(startedIndexer);
 });
 afterAll(async () => {
-  await on.stop();
-  await Promise.all([sandbox.close(), spare.close()]);
-  await rm(place.folder, { recursive: true, force: true });
+  await startedIndexer.stop();
+  await Promise.all([sandbox.close(), spareSandbox.close()]);
+  await rm(shellContext.folder, { recursive: true, force: true });
 });
 
 async function placeFor({ ledgerUrl, databaseUrl, httpUrl, query }: LedgerIndexer): Promise<ShellContext> {
   const folder = await mkdtemp(join(tmpdir(), 'documented-commands-'));
-  const party = [...sandbox.parties.all()].find((known) => known.startsWith('alice::')) ?? '';
+  const party = [...sandbox.parties.all()].find((partyId) => partyId.startsWith('alice::')) ?? '';
   const template = 'model-tests:Iou:Iou';
-  const [found] = await query<Pick<ShellContext, 'offset' | 'exercise' | 'archived'>>(`
+  const [contextRow] = await query<Pick<ShellContext, 'offset' | 'exercise' | 'archived'>>(`
     select "offset", "offset" || ':' || node_id as exercise, contract_id as archived
       from explore.exercises where consuming order by "offset" desc limit 1`);
-  if (found === undefined) throw new Error('the ledger has no exercises');
+  if (contextRow === undefined) throw new Error('the ledger has no exercises');
   await writeFiles(folder, party, template);
-  return { ledgerUrl, spareUrl: spare.url, databaseUrl, httpUrl, folder, party, template, ...found };
+  return { ledgerUrl, spareUrl: spareSandbox.url, databaseUrl, httpUrl, folder, party, template, ...contextRow };
 }
 
 /** Writes the files that the commands name, and adds the program to the path. */
@@ -72,7 +80,7 @@ async function writeFiles(folder: string, party: string, template: string): Prom
     writeFile(join(folder, 'analyst.txt'), 'a password of an analyst\n'),
     writeFile(join(folder, 'wallet.txt'), 'a password of a wallet\n'),
     writeFile(join(folder, 'grafana.txt'), 'a password of Grafana\n'),
-    writeFile(join(folder, 'pqs-url'), `${on.databaseUrl}\n`),
+    writeFile(join(folder, 'pqs-url'), `${startedIndexer.databaseUrl}\n`),
     ...['migrator', 'writer', 'redactor', 'reader'].map((role) =>
       writeFile(join(folder, 'ledger', role), `a password of the ${role}\n`),
     ),
@@ -83,7 +91,7 @@ async function writeFiles(folder: string, party: string, template: string): Prom
 
 /** Runs the script in a shell, in the folder with the files. */
 async function runInShell(script: string): Promise<void> {
-  const { folder, ledgerUrl, databaseUrl, httpUrl } = place;
+  const { folder, ledgerUrl, databaseUrl, httpUrl } = shellContext;
   const env = {
     PATH: [folder, process.env['PATH']].join(delimiter),
     HOME: folder,
@@ -99,37 +107,39 @@ async function runInShell(script: string): Promise<void> {
 
 describe('shell commands of the documentation', () => {
   const runnable = shell.flatMap((block) => {
-    const commands = commandsOf(block).filter((command) => reasonNotToRun(block.path, command) === undefined);
+    const commands = commandsOf(block).filter((command) => skipReasonFor(block.path, command) === undefined);
     return commands.length === 0 ? [] : [{ name: `${block.path}:${String(block.line)}`, commands }];
   });
 
   it.each(runnable)('succeed: $name', { timeout: 120_000 }, async ({ commands }) => {
     // Correct a failing command on its page, or list it in shell.ts with a reason.
-    await runInShell(commands.map((command) => inPlace(command, place)).join('\n'));
+    await runInShell(commands.map((command) => withContext(command, shellContext)).join('\n'));
   });
 
   it('exist on a page if shell.ts excludes them from the run', () => {
-    const listed = shell.flatMap((block) => commandsOf(block).map((command) => reasonNotToRun(block.path, command)));
-    expect(notRun.filter((entry) => !listed.includes(entry))).toEqual([]);
-    for (const test of elsewhere.values()) expect(isThere(test), test).toBe(true);
+    const listedCommands = shell.flatMap((block) =>
+      commandsOf(block).map((command) => skipReasonFor(block.path, command)),
+    );
+    expect(skippedCommands.filter((entry) => !listedCommands.includes(entry))).toEqual([]);
+    for (const test of otherCommandTests.values()) expect(pathExists(test), test).toBe(true);
   });
 });
 
 describe('queries of the documentation', () => {
   const queries = blocks
-    .filter((block) => block.language === 'sql' && !(block.path in testedElsewhere) && !isElsewhere(block))
+    .filter((block) => block.language === 'sql' && !(block.path in otherTestByCommand) && !isTestedElsewhere(block))
     .map((block) => ({ ...block, name: `${block.path}:${String(block.line)}` }));
 
   it.each(queries)('succeed: $name', async ({ text }) => {
-    await on.query(text);
+    await startedIndexer.query(text);
   });
 });
 
 describe('TypeScript examples of the documentation', () => {
-  const marked = '<!-- runs as a test -->';
+  const testMarker = '<!-- runs as a test -->';
   const examples = pages().flatMap((page) =>
     blocksOf(page).filter(({ language, line }) => {
-      return language === 'ts' && page.text.split('\n')[line - 3] === marked;
+      return language === 'ts' && page.text.split('\n')[line - 3] === testMarker;
     }),
   );
 
@@ -143,10 +153,10 @@ describe('TypeScript examples of the documentation', () => {
     const module = text.replaceAll("'ledger-indexer/testing'", "'../../src/testing/ledger-indexer.ts'");
     await writeFile(file, `${module}\nexport const shown = rows;\n`);
     try {
-      const { shown } = (await import(file)) as { shown: unknown };
+      const { shown: shownText } = (await import(file)) as { shown: unknown };
       // The comment has the format that Node prints: keys without quotes.
       const json = expected.replaceAll(/(\w+):/g, '"$1":').replaceAll("'", '"');
-      expect(shown).toEqual(JSON.parse(json));
+      expect(shownText).toEqual(JSON.parse(json));
     } finally {
       await rm(file);
     }
@@ -154,7 +164,7 @@ describe('TypeScript examples of the documentation', () => {
 });
 
 /** Pages whose queries another test runs, with that test. */
-const testedElsewhere: Readonly<Record<string, string>> = {
+const otherTestByCommand: Readonly<Record<string, string>> = {
   ...Object.fromEntries(queryPages.map((page) => [page, 'test/read/sql-doc.slow.test.ts'])),
   'README.md': 'test/read/sql-doc.slow.test.ts',
 };

@@ -62,29 +62,29 @@ function columnsOfMigrations(): ReadonlySet<string> {
   const folder = join(root, 'migrations');
   const files = readdirSync(folder).filter((name) => name.endsWith('.sql'));
   const sql = files.map((name) => readFileSync(join(folder, name), 'utf8')).join('\n');
-  const found = new Set<string>();
+  const foundFields = new Set<string>();
   for (const [, table = '', body = ''] of sql.matchAll(/^create table (\w+) \(\n(.*?)^\)/gms)) {
-    for (const [, column = ''] of body.matchAll(/^ {2}"?(\w+)"? (?!key\b|\()/gm)) found.add(`${table}.${column}`);
+    for (const [, column = ''] of body.matchAll(/^ {2}"?(\w+)"? (?!key\b|\()/gm)) foundFields.add(`${table}.${column}`);
   }
-  return found;
+  return foundFields;
 }
 
 /** Adds `Message.field` for every leaf in `value`. `message` is undefined outside of the messages of the table. */
-function collect(value: unknown, message: string | undefined, found: Set<string>): void {
+function collect(value: unknown, message: string | undefined, foundFields: Set<string>): void {
   if (Array.isArray(value)) {
-    for (const element of value) collect(element, message, found);
+    for (const element of value) collect(element, message, foundFields);
     return;
   }
   if (typeof value !== 'object' || value === null) return;
   if ('contractEntry' in value) message = 'ActiveContractEntry';
-  for (const [key, inner] of Object.entries(value)) {
+  for (const [key, nestedValue] of Object.entries(value)) {
     const next = Object.hasOwn(messages, key) ? messages[key] : undefined;
     if (opaque.has(key)) {
-      if (message !== undefined) found.add(`${message}.${key}`);
-    } else if (next !== undefined) collect(inner, next, found);
-    else if (isLeaf(inner)) {
-      if (message !== undefined) found.add(`${message}.${key}`);
-    } else collect(inner, message, found);
+      if (message !== undefined) foundFields.add(`${message}.${key}`);
+    } else if (next !== undefined) collect(nestedValue, next, foundFields);
+    else if (isLeaf(nestedValue)) {
+      if (message !== undefined) foundFields.add(`${message}.${key}`);
+    } else collect(nestedValue, message, foundFields);
   }
 }
 
@@ -102,17 +102,19 @@ describe('docs/reference/coverage.md', () => {
   });
 
   it('names only columns that the migrations create', () => {
-    const existing = columnsOfMigrations();
-    expect(existing.size).toBeGreaterThan(100);
-    const missing = tableRows().flatMap(({ columns }) => columns.filter((column) => !existing.has(column)));
-    expect(missing).toEqual([]);
+    const migrationColumns = columnsOfMigrations();
+    expect(migrationColumns.size).toBeGreaterThan(100);
+    const missingColumns = tableRows().flatMap(({ columns }) =>
+      columns.filter((column) => !migrationColumns.has(column)),
+    );
+    expect(missingColumns).toEqual([]);
   });
 
   it('has a row for every field of the samples', () => {
-    const documented = new Set(tableRows().map(({ field }) => field));
-    const found = new Set<string>();
-    for (const name of sampleNames()) collect(JSON.parse(fixture(`samples/${name}`)), undefined, found);
-    expect(found).toContain('CreatedEvent.contractId');
-    expect([...found].filter((field) => !documented.has(field)).sort()).toEqual([]);
+    const documentedFields = new Set(tableRows().map(({ field }) => field));
+    const foundFields = new Set<string>();
+    for (const name of sampleNames()) collect(JSON.parse(fixture(`samples/${name}`)), undefined, foundFields);
+    expect(foundFields).toContain('CreatedEvent.contractId');
+    expect([...foundFields].filter((field) => !documentedFields.has(field)).sort()).toEqual([]);
   });
 });

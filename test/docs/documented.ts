@@ -11,11 +11,11 @@ export interface DocumentedQuery {
   readonly hasRows: boolean;
 }
 
-const ofReaders =
+const queryPagePattern =
   /^docs\/(?:get-started\/first-queries|how-to\/query\/[\w-]+|reference\/(?:sql-schemas|pqs-functions))\.md$/;
 
 export const documentedQueries: readonly DocumentedQuery[] = pages()
-  .filter(({ path }) => ofReaders.test(path))
+  .filter(({ path }) => queryPagePattern.test(path))
   .flatMap(queriesOf);
 
 /** Paths of the pages that contain documented queries. */
@@ -23,9 +23,10 @@ export const queryPages: readonly string[] = [...new Set(documentedQueries.map((
 
 /** The only statement whose title begins with this text. @throws Error if there is none or more than one */
 export function documentedQuery(title: string): string {
-  const [found, ...others] = documentedQueries.filter((query) => query.title.startsWith(title));
-  if (found === undefined || others.length > 0) throw new Error(`expected one statement "${title}" in the pages`);
-  return found.sql;
+  const [matchedQuery, ...otherQueries] = documentedQueries.filter((query) => query.title.startsWith(title));
+  if (matchedQuery === undefined || otherQueries.length > 0)
+    throw new Error(`expected one statement "${title}" in the pages`);
+  return matchedQuery.sql;
 }
 
 function queriesOf(page: Page): readonly DocumentedQuery[] {
@@ -33,13 +34,13 @@ function queriesOf(page: Page): readonly DocumentedQuery[] {
   return blocksOf(page)
     .filter(({ language }) => language === 'sql')
     .map(({ line, text }) => {
-      const before = lines.slice(0, line - 1).join('\n');
-      const title = [...before.matchAll(/^\*\*(.+?)\*\*|^#+ (.+)$/gm)].at(-1);
+      const precedingText = lines.slice(0, line - 1).join('\n');
+      const title = [...precedingText.matchAll(/^\*\*(.+?)\*\*|^#+ (.+)$/gm)].at(-1);
       return {
         page: page.path,
         title: title?.[1] ?? title?.[2] ?? '',
         sql: text,
-        hasRows: /<!-- has rows -->\s*$/.test(before),
+        hasRows: /<!-- has rows -->\s*$/.test(precedingText),
       };
     });
 }

@@ -22,19 +22,19 @@ function linesOf(path: string): readonly Line[] {
 }
 
 function filesBelow(folder: string, name: RegExp): readonly string[] {
-  const found = readdirSync(join(root, folder), { recursive: true, withFileTypes: true });
-  const files = found.filter((entry) => entry.isFile() && name.test(entry.name));
+  const folderFiles = readdirSync(join(root, folder), { recursive: true, withFileTypes: true });
+  const files = folderFiles.filter((entry) => entry.isFile() && name.test(entry.name));
   return files.map((entry) => join(entry.parentPath, entry.name).slice(root.length + 1));
 }
 
 const sources = [...filesBelow('src', /\.(?:ts|js|html)$/), ...filesBelow('packages', /(?<!\/dist\/.*)\.(?:ts|md)$/)];
-const deployed = [
+const deployFiles = [
   ...filesBelow('docs/deploy', /./),
   ...filesBelow('grafana', /\.ya?ml$/),
   'docker-compose.yml',
   'Dockerfile',
 ];
-const checkedFiles = [...pages().map(({ path }) => path), ...sources, ...deployed, ...filesBelow('scripts', /./)];
+const checkedFiles = [...pages().map(({ path }) => path), ...sources, ...deployFiles, ...filesBelow('scripts', /./)];
 
 /** Commands that download packages from a registry, with their arguments. */
 const fetches =
@@ -42,18 +42,20 @@ const fetches =
 
 /** Words of a line that a registry would resolve to a package with our name. */
 function namesIn(line: string): readonly string[] {
-  return [...line.matchAll(fetches)].flatMap(([command, words = '']) => {
+  return [...line.matchAll(fetches)].flatMap(([command, args = '']) => {
     // This command uses only an installed package.
     if (/^npx (?:--no|--no-install) /.test(command)) return [];
-    return words
+    return args
       .split(/\s+/)
-      .filter((word) => /^(?:ledger-indexer(?:-sandbox|-postgres|-lake)?|ledger-sandbox)(?:@|$)/.test(word));
+      .filter((commandName) =>
+        /^(?:ledger-indexer(?:-sandbox|-postgres|-lake)?|ledger-sandbox)(?:@|$)/.test(commandName),
+      );
   });
 }
 
 it('pages, sources and examples never install or run the package by its name', () => {
-  const wrong = [...new Set(checkedFiles)].flatMap(linesOf).filter(({ text }) => namesIn(text).length > 0);
-  expect(wrong).toEqual([]);
+  const unknownMentions = [...new Set(checkedFiles)].flatMap(linesOf).filter(({ text }) => namesIn(text).length > 0);
+  expect(unknownMentions).toEqual([]);
 });
 
 it.each([
@@ -67,8 +69,8 @@ it.each([
   ['npx ledger-sandbox --port 0', true],
   ['npm install --save-dev ./ledger-indexer/ledger-indexer*-0.1.0.tgz', false],
   ['npm install github:ledger-indexer/ledger-indexer', false],
-])('the search for package names in %j returns %s', (line, found) => {
-  expect(namesIn(line).length > 0).toBe(found);
+])('the search for package names in %j returns %s', (line, recognizedText) => {
+  expect(namesIn(line).length > 0).toBe(recognizedText);
 });
 
 it('package.json is private and contains the address of the repository', () => {
@@ -80,7 +82,7 @@ it('package.json is private and contains the address of the repository', () => {
 });
 
 /** Lines of the program without comments, whose texts may reach a user. */
-const spoken = sources.flatMap(linesOf).filter(({ text }) => !/^\s*(?:\/\/|\/?\*|<!--)/.test(text));
+const proseLines = sources.flatMap(linesOf).filter(({ text }) => !/^\s*(?:\/\/|\/?\*|<!--)/.test(text));
 
 it('npm pack contains all files that the program names', () => {
   const { status, stdout, stderr } = spawnSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
@@ -89,29 +91,32 @@ it('npm pack contains all files that the program names', () => {
     timeout: 60_000,
   });
   expect(status, stderr).toBe(0);
-  const [packed] = JSON.parse(stdout) as readonly [{ readonly files: readonly { readonly path: string }[] }];
-  const held = new Set(packed.files.map(({ path }) => path));
-  const named = spoken.flatMap(({ where, text }) => {
+  const [packResult] = JSON.parse(stdout) as readonly [{ readonly files: readonly { readonly path: string }[] }];
+  const packedPaths = new Set(packResult.files.map(({ path }) => path));
+  const commandMentions = proseLines.flatMap(({ where: location, text }) => {
     const paths = [...text.matchAll(/(?<![\w./-])(?:docs|grafana|migrations|scripts|test)\/[\w/-]+\.\w+/g)];
-    return paths.map(([path]) => ({ where, path }));
+    return paths.map(([path]) => ({ where: location, path }));
   });
-  expect(named.length).toBeGreaterThan(5);
-  expect(named.filter(({ path }) => !held.has(path))).toEqual([]);
+  expect(commandMentions.length).toBeGreaterThan(5);
+  expect(commandMentions.filter(({ path }) => !packedPaths.has(path))).toEqual([]);
 }, 90_000);
 
 it('remedies name only existing commands', () => {
-  const known = new Set(commands.map(({ name }) => name));
-  const ofCatalogue = Object.entries(catalogue).map(([code, { remedy = '' }]) => ({ path: code, text: remedy }));
-  const ofPlaces = sources.flatMap((path) => {
+  const commandNames = new Set(commands.map(({ name }) => name));
+  const catalogueMentions = Object.entries(catalogue).map(([code, { remedy = '' }]) => ({ path: code, text: remedy }));
+  const sourceMentions = sources.flatMap((path) => {
     // A remedy may have several lines.
     const remedies = readFileSync(join(root, path), 'utf8').matchAll(
       /\bremedy(?::|\(|[A-Z]\w* =)[^;]*?(?=;|\n\s*\w+:)/g,
     );
     return [...remedies].map(([text]) => ({ path, text }));
   });
-  const named = [...ofCatalogue, ...ofPlaces].flatMap(({ path, text }) =>
-    [...text.matchAll(/(?<!\ba )\bledger-indexer ([a-z][a-z-]+)/g)].map(([, word = '']) => ({ path, word })),
+  const commandMentions = [...catalogueMentions, ...sourceMentions].flatMap(({ path, text }) =>
+    [...text.matchAll(/(?<!\ba )\bledger-indexer ([a-z][a-z-]+)/g)].map(([, commandName = '']) => ({
+      path,
+      word: commandName,
+    })),
   );
-  expect(named.length).toBeGreaterThan(10);
-  expect(named.filter(({ word }) => !known.has(word))).toEqual([]);
+  expect(commandMentions.length).toBeGreaterThan(10);
+  expect(commandMentions.filter(({ word: commandName }) => !commandNames.has(commandName))).toEqual([]);
 });

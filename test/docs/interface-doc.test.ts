@@ -5,7 +5,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { required } from '../conformance/required.ts';
+import { requiredKeys } from '../conformance/required.ts';
 import { rows } from '../conformance/table.ts';
 
 const root = join(import.meta.dirname, '../..');
@@ -24,22 +24,22 @@ function tableRows(): readonly (readonly string[])[] {
   );
 }
 
-interface Quoted {
+interface QuotedTest {
   readonly file: string;
   readonly name: string;
 }
 
 /** The test names that a cell quotes, as `file`: "name", "name" */
-function quotedIn(cell: string): readonly Quoted[] {
+function parseQuotedTests(cell: string): readonly QuotedTest[] {
   return [...cell.matchAll(/`((?:packages\/[\w-]+\/)?test\/[^`]+)`: ("[^"]+"(?:, "[^"]+")*)/gu)].flatMap(
     ([, file = '', names = '']) => [...names.matchAll(/"([^"]+)"/gu)].map(([, name = '']) => ({ file, name })),
   );
 }
 
 /** The test names of the rows of the conformance table. */
-const rowNames = rows.map(({ operation, outcome, how, as }) => {
-  const user = outcome === '403' ? ` as ${as}` : '';
-  return `${operation}: ${outcome}${how === '' ? '' : ` (${how})`}${user}`;
+const rowNames = rows.map(({ operation, outcome, how: variant, as: userName }) => {
+  const user = outcome === '403' ? ` as ${userName}` : '';
+  return `${operation}: ${outcome}${variant === '' ? '' : ` (${variant})`}${user}`;
 });
 
 /** The texts of a test file and of the other files in its folder, which may contain its test names. */
@@ -51,7 +51,7 @@ function sourcesOf(file: string): string {
     .join('\n');
 }
 
-function exists({ file, name }: Quoted): boolean {
+function testExists({ file, name }: QuotedTest): boolean {
   if (file === suite) return rowNames.some((row) => row.startsWith(name));
   return existsSync(join(root, file)) && sourcesOf(file).includes(name);
 }
@@ -64,8 +64,8 @@ describe('test/conformance/interface.md', () => {
     expect(cells.filter((row) => row.length !== 4 || row.includes(''))).toEqual([]);
     const headings = cells.filter((row) => row[3] === 'Test');
     expect(headings.length).toBeGreaterThan(8);
-    const untested = cells.filter((row) => !headings.includes(row) && quotedIn(row[3] ?? '').length === 0);
-    expect(untested).toEqual([]);
+    const untestedRows = cells.filter((row) => !headings.includes(row) && parseQuotedTests(row[3] ?? '').length === 0);
+    expect(untestedRows).toEqual([]);
   });
 
   it('names only existing files', () => {
@@ -76,11 +76,11 @@ describe('test/conformance/interface.md', () => {
   });
 
   it('quotes only tests that exist', () => {
-    const quoted = cells.flatMap((row) => quotedIn(row[3] ?? ''));
-    expect(quoted.length).toBeGreaterThan(100);
-    expect(quoted.filter((one) => !exists(one))).toEqual([]);
+    const quotedTests = cells.flatMap((row) => parseQuotedTests(row[3] ?? ''));
+    expect(quotedTests.length).toBeGreaterThan(100);
+    expect(quotedTests.filter((quotedTest) => !testExists(quotedTest))).toEqual([]);
     // The parser must have found every text in quotation marks.
-    expect(quoted.length).toBe(cells.flatMap((row) => [...(row[3] ?? '').matchAll(/"[^"]+"/gu)]).length);
+    expect(quotedTests.length).toBe(cells.flatMap((row) => [...(row[3] ?? '').matchAll(/"[^"]+"/gu)]).length);
   });
 
   it('names existing methods of the client', () => {
@@ -90,15 +90,15 @@ describe('test/conformance/interface.md', () => {
       ),
     ]);
     expect(calls.length).toBeGreaterThan(50);
-    const absent = calls.filter(([, name = '', file = '']) => {
-      const declared = new RegExp(`^ {2}${name}\\(`, 'mu');
-      return !declared.test(readFileSync(join(root, file), 'utf8'));
+    const missingCalls = calls.filter(([, name = '', file = '']) => {
+      const declaration = new RegExp(`^ {2}${name}\\(`, 'mu');
+      return !declaration.test(readFileSync(join(root, file), 'utf8'));
     });
-    expect(absent.map(([call]) => call)).toEqual([]);
+    expect(missingCalls.map(([call]) => call)).toEqual([]);
   });
 
   it('has every operation that the conformance suite requires', () => {
-    const quoted = new Set(cells.flatMap((row) => quotedIn(row[3] ?? '')).map(({ name }) => name));
-    expect(required.filter((operation) => !quoted.has(`${operation}: success`))).toEqual([]);
+    const quotedTests = new Set(cells.flatMap((row) => parseQuotedTests(row[3] ?? '')).map(({ name }) => name));
+    expect(requiredKeys.filter((operation) => !quotedTests.has(`${operation}: success`))).toEqual([]);
   });
 });

@@ -5,17 +5,17 @@ import { describe, expect, it } from 'vitest';
 import { pageUrl } from '../../src/version.ts';
 import { anchorsOf, pages, root } from './pages.ts';
 
-const all = pages();
+const docPages = pages();
 const base = pageUrl('');
 
-interface Named {
+interface NamedPage {
   readonly file: string;
   readonly page: string;
   readonly anchor: string | undefined;
 }
 
 /** Pages that a file names by their URL or by `pageUrl`. */
-function named(file: string): readonly Named[] {
+function pageLinks(file: string): readonly NamedPage[] {
   const text = readFileSync(join(root, file), 'utf8').replaceAll("pageUrl('", base);
   return [
     ...text.matchAll(new RegExp(`${base.replaceAll('.', String.raw`\.`)}([\\w./-]+\\.md)(?:#([\\w-]+))?`, 'g')),
@@ -28,22 +28,24 @@ const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf
 
 describe('pages named by the program or by alerts', () => {
   it('exist, and contain the named headings', () => {
-    const links = [...sources, 'grafana/alerts/ledger-indexer.rules.yaml'].flatMap(named);
+    const links = [...sources, 'grafana/alerts/ledger-indexer.rules.yaml'].flatMap(pageLinks);
     expect(links.length).toBeGreaterThan(20);
-    const dead = links.filter(({ page: path, anchor }) => {
-      const page = all.find((candidate) => candidate.path === path);
+    const brokenLinks = links.filter(({ page: path, anchor }) => {
+      const page = docPages.find((candidate) => candidate.path === path);
       return page === undefined || (anchor !== undefined && !anchorsOf(page).has(anchor));
     });
-    expect(dead).toEqual([]);
+    expect(brokenLinks).toEqual([]);
   });
 
   it('are named by their complete URL', () => {
-    const bare = sources.flatMap((file) => {
+    const bareLinks = sources.flatMap((file) => {
       const code = readFileSync(join(root, file), 'utf8').replaceAll(/\/\*.*?\*\/|^\s*\/\/.*$/gms, '');
       return [...code.matchAll(/^.*docs\/[\w-]+\.md.*$/gm)].map(([line]) => `${file}: ${line.trim()}`);
     });
     // The page of a command is in docs/reference/commands.
-    expect(bare.filter((line) => !line.includes("pageUrl('docs/") && !line.includes(": page: 'docs/"))).toEqual([]);
+    expect(bareLinks.filter((line) => !line.includes("pageUrl('docs/") && !line.includes(": page: 'docs/"))).toEqual(
+      [],
+    );
   });
 
   it('have URLs below the homepage of package.json', () => {

@@ -23,11 +23,11 @@ export interface Block {
 
 /** All Markdown files in the project root and in docs. */
 export function pages(): readonly Page[] {
-  const own = readdirSync(root).filter((name) => name.endsWith('.md'));
-  const below = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' }).filter((name) =>
+  const rootPages = readdirSync(root).filter((name) => name.endsWith('.md'));
+  const docPages = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' }).filter((name) =>
     name.endsWith('.md'),
   );
-  return [...own.map((name) => join(root, name)), ...below.map((name) => join(root, 'docs', name))]
+  return [...rootPages.map((name) => join(root, name)), ...docPages.map((name) => join(root, 'docs', name))]
     .map((path) => ({ path: relative(root, path).replaceAll('\\', '/'), text: readFileSync(path, 'utf8') }))
     .sort((a, b) => (a.path < b.path ? -1 : 1));
 }
@@ -35,41 +35,42 @@ export function pages(): readonly Page[] {
 /** The fenced blocks of a page, in order. */
 export function blocksOf({ path, text }: Page): readonly Block[] {
   const blocks: Block[] = [];
-  let open: { indent: string; fence: string; language: string; line: number; lines: string[] } | undefined;
+  let openBlock: { indent: string; fence: string; language: string; line: number; lines: string[] } | undefined;
   for (const [index, line] of text.split('\n').entries()) {
     const [, indent = '', fence = '', info = ''] = /^( *)(`{3,})(.*)$/.exec(line) ?? [];
-    if (open === undefined) {
-      if (fence !== '') open = { indent, fence, language: info.trim().split(' ')[0] ?? '', line: index + 1, lines: [] };
-    } else if (fence === open.fence && info === '') {
-      blocks.push({ path, line: open.line, language: open.language, text: open.lines.join('\n') });
-      open = undefined;
-    } else open.lines.push(line.startsWith(open.indent) ? line.slice(open.indent.length) : line);
+    if (openBlock === undefined) {
+      if (fence !== '')
+        openBlock = { indent, fence, language: info.trim().split(' ')[0] ?? '', line: index + 1, lines: [] };
+    } else if (fence === openBlock.fence && info === '') {
+      blocks.push({ path, line: openBlock.line, language: openBlock.language, text: openBlock.lines.join('\n') });
+      openBlock = undefined;
+    } else openBlock.lines.push(line.startsWith(openBlock.indent) ? line.slice(openBlock.indent.length) : line);
   }
   return blocks;
 }
 
 /** The page without fenced blocks and inline code: the text in which a renderer recognizes links and headings. */
-export function proseOf({ text }: Page): string {
+export function proseTextOf({ text }: Page): string {
   return text.replaceAll(/^( *)(`{3,}).*?^\1\2$/gms, '').replaceAll(/`[^`\n]*`/g, '');
 }
 
 /** The anchors of the headings, as GitHub generates them. */
 export function anchorsOf({ text }: Page): ReadonlySet<string> {
   const headings = text.replaceAll(/^( *)(`{3,}).*?^\1\2$/gms, '').matchAll(/^#{1,6} +(.+?) *$/gm);
-  const seen = new Map<string, number>();
+  const anchorCounts = new Map<string, number>();
   const anchors = new Set<string>();
   for (const [, heading = ''] of headings) {
-    const words = heading.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1').toLowerCase();
-    const anchor = words.replaceAll(/[^\p{L}\p{N}\p{M}_ -]/gu, '').replaceAll(' ', '-');
-    const before = seen.get(anchor) ?? 0;
-    seen.set(anchor, before + 1);
-    anchors.add(before === 0 ? anchor : `${anchor}-${String(before)}`);
+    const headingText = heading.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1').toLowerCase();
+    const anchor = headingText.replaceAll(/[^\p{L}\p{N}\p{M}_ -]/gu, '').replaceAll(' ', '-');
+    const earlierCount = anchorCounts.get(anchor) ?? 0;
+    anchorCounts.set(anchor, earlierCount + 1);
+    anchors.add(earlierCount === 0 ? anchor : `${anchor}-${String(earlierCount)}`);
   }
   for (const [, id = ''] of text.matchAll(/<a (?:id|name)="([^"]+)"/g)) anchors.add(id);
   return anchors;
 }
 
 /** Whether a file or folder exists. */
-export function isThere(path: string): boolean {
+export function pathExists(path: string): boolean {
   return existsSync(join(root, path));
 }

@@ -10,12 +10,12 @@ const roots = ['src', 'test', 'scripts', 'packages', 'bench', 'docs', 'grafana',
 /**
  * A path relative to the project root; paths that begin with a module are relative to `src`. Undefined for other texts.
  */
-function pathOf(mention: string): string | undefined {
-  if (!/^[\w.-]+(?:\/[\w.-]+)*\/(?:[\w.-]+\.(?:ts|mjs|md|sql|json|ya?ml))?$/.test(mention)) return undefined;
-  const [first = ''] = mention.split('/');
-  if (roots.includes(first)) return mention;
+function pathOf(pathText: string): string | undefined {
+  if (!/^[\w.-]+(?:\/[\w.-]+)*\/(?:[\w.-]+\.(?:ts|mjs|md|sql|json|ya?ml))?$/.test(pathText)) return undefined;
+  const [first = ''] = pathText.split('/');
+  if (roots.includes(first)) return pathText;
   // Only files are checked, because a folder name could belong to another module.
-  return rooms.some(({ name }) => name === first) && mention.endsWith('.ts') ? join('src', mention) : undefined;
+  return rooms.some(({ name }) => name === first) && pathText.endsWith('.ts') ? join('src', pathText) : undefined;
 }
 
 interface Text {
@@ -25,10 +25,10 @@ interface Text {
 
 function comments(): readonly Text[] {
   return ['src', 'packages/lake/src', 'packages/ledger-sandbox/src', 'packages/embedded-postgres/src'].flatMap(
-    (house) =>
-      readdirSync(join(root, house), { recursive: true, encoding: 'utf8' })
+    (module) =>
+      readdirSync(join(root, module), { recursive: true, encoding: 'utf8' })
         .filter((file) => file.endsWith('.ts'))
-        .map((file) => ({ where: join(house, file), text: readFileSync(join(root, house, file), 'utf8') })),
+        .map((file) => ({ where: join(module, file), text: readFileSync(join(root, module, file), 'utf8') })),
   );
 }
 
@@ -36,14 +36,16 @@ it.each([
   ['documentation pages', pages().map(({ path }) => ({ where: path, text: readFileSync(join(root, path), 'utf8') }))],
   ['source comments', comments()],
 ])('paths named in %s exist', (_, texts: readonly Text[]) => {
-  const named = texts.flatMap(({ where, text }) =>
-    [...text.matchAll(/`([^`\s]+)`/g)].flatMap(([, mention = '']) => {
-      const path = pathOf(mention);
-      return path === undefined ? [] : [{ where, mention, path }];
+  const pathMentions = texts.flatMap(({ where: location, text }) =>
+    [...text.matchAll(/`([^`\s]+)`/g)].flatMap(([, pathText = '']) => {
+      const path = pathOf(pathText);
+      return path === undefined ? [] : [{ where: location, mention: pathText, path }];
     }),
   );
-  expect(named.length).toBeGreaterThan(0);
+  expect(pathMentions.length).toBeGreaterThan(0);
   expect(
-    named.filter(({ path }) => !existsSync(join(root, path))).map(({ where, mention }) => `${where}: ${mention}`),
+    pathMentions
+      .filter(({ path }) => !existsSync(join(root, path)))
+      .map(({ where: location, mention: pathText }) => `${location}: ${pathText}`),
   ).toEqual([]);
 });

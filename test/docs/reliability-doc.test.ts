@@ -25,22 +25,24 @@ const faults = [
   ...processFaults,
 ];
 
-interface Quoted {
+interface QuotedTest {
   readonly file: string;
   readonly name: string;
 }
 
-const quoted: readonly Quoted[] = faults.flatMap(({ tests = {} }) =>
+const quotedTests: readonly QuotedTest[] = faults.flatMap(({ tests = {} }) =>
   Object.entries(tests).flatMap(([file, names]) => names.map((name) => ({ file, name }))),
 );
 
 /** Whether a test in the file has this name, or a name that contains it. */
-function exists({ file, name }: Quoted): boolean {
+function testExists({ file, name }: QuotedTest): boolean {
   if (!existsSync(join(root, file))) return false;
   const source = readFileSync(join(root, file), 'utf8');
   // Names are strings at the beginning of the arguments of `it(…)`, or at the beginning of a line in `it.each([…])(…)`.
-  const names = [...source.matchAll(/(?:^\s*|\()(['`])((?:(?!\1).)*)\1,/gmu)].map(([, , found = '']) => found);
-  return names.some((found) => found.includes(name));
+  const names = [...source.matchAll(/(?:^\s*|\()(['`])((?:(?!\1).)*)\1,/gmu)].map(
+    ([, , onlyPattern = '']) => onlyPattern,
+  );
+  return names.some((testName) => testName.includes(name));
 }
 
 describe('the fault matrix', () => {
@@ -52,15 +54,15 @@ describe('the fault matrix', () => {
   });
 
   it('has either a test or a reason without a test for each fault', () => {
-    const open = faults.filter(
-      ({ tests = {}, untested }) => (Object.keys(tests).length === 0) === (untested === undefined),
+    const openFaults = faults.filter(
+      ({ tests = {}, untested: untestedRows }) => (Object.keys(tests).length === 0) === (untestedRows === undefined),
     );
-    expect(open).toEqual([]);
+    expect(openFaults).toEqual([]);
   });
 
   it('quotes only tests that exist', () => {
-    expect(quoted.length).toBeGreaterThan(110);
-    expect(quoted.filter((one) => !exists(one))).toEqual([]);
+    expect(quotedTests.length).toBeGreaterThan(110);
+    expect(quotedTests.filter((quotedTest) => !testExists(quotedTest))).toEqual([]);
   });
 });
 

@@ -23,7 +23,7 @@ export interface ShellContext {
 
 interface Replacement {
   readonly from: string | RegExp;
-  readonly to: (place: ShellContext) => string;
+  readonly to: (shellContext: ShellContext) => string;
 }
 
 /** Texts on the pages, with their replacements in tests. */
@@ -41,7 +41,7 @@ const replacements: readonly Replacement[] = [
   { from: /\b120000:3\b/g, to: ({ exercise }) => exercise },
   { from: /\bexplain 120000\b/g, to: ({ offset }) => `explain ${String(offset)}` },
   { from: /--before 120000\b/g, to: ({ offset }) => `--before ${String(offset)}` },
-  { from: /\b00ab…/g, to: ({ archived }) => archived },
+  { from: /\b00ab…/g, to: ({ archived: archivedId }) => archivedId },
   // The test database also serves as a PQS database, in a separate schema.
   { from: /\bcompare-pqs --pqs-file\b/g, to: () => 'compare-pqs --pqs-schema pqs --pqs-file' },
   // Commands that do not end are stopped after three seconds.
@@ -49,9 +49,9 @@ const replacements: readonly Replacement[] = [
 ];
 
 /** A command with the values of the test. */
-export function inPlace(command: string, place: ShellContext): string {
+export function withContext(command: string, shellContext: ShellContext): string {
   return replacements.reduce(
-    (text, { from, to }) => text.replaceAll(from, (found) => to(place).replace('$&', found)),
+    (text, { from, to }) => text.replaceAll(from, (matchText) => to(shellContext).replace('$&', matchText)),
     command,
   );
 }
@@ -65,7 +65,7 @@ interface NotRun {
 }
 
 /** Commands that this test does not run. It reports unused entries. */
-export const notRun: readonly NotRun[] = [
+export const skippedCommands: readonly NotRun[] = [
   { page: '', command: /^npm start/, reason: 'the daemon itself: test/e2e starts it in every way' },
   { page: '', command: /^npm install /, reason: 'needs the registry; the packed package is installed by its own test' },
   {
@@ -137,7 +137,7 @@ export const notRun: readonly NotRun[] = [
 ];
 
 /** Pages whose commands another test runs or compares with the program. */
-export const elsewhere: ReadonlyMap<string, string> = new Map([
+export const otherCommandTests: ReadonlyMap<string, string> = new Map([
   ['docs/runbook/', 'test/alerts/runbook.long.test.ts'],
   ['docs/deploy/', 'test/cli/deploy.test.ts'],
 ]);
@@ -152,6 +152,6 @@ export function commandsOf({ text }: Block): readonly string[] {
 }
 
 /** The entry for a command that is not run; undefined if it is run. */
-export function reasonNotToRun(page: string, command: string): NotRun | undefined {
-  return notRun.find((entry) => page.startsWith(entry.page) && entry.command.test(command));
+export function skipReasonFor(page: string, command: string): NotRun | undefined {
+  return skippedCommands.find((entry) => page.startsWith(entry.page) && entry.command.test(command));
 }

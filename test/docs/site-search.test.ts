@@ -25,8 +25,13 @@ function sectionsOf({ path, text }: StagedPage) {
       continue;
     }
     titles.splice(hashes.length - 1, Infinity, heading);
-    const above = titles.slice(0, -1).filter((title) => title !== '');
-    sections.push({ id: `/${addressOf(path)}#${String(sections.length)}`, title: heading, titles: above, text: '' });
+    const parentTitles = titles.slice(0, -1).filter((title) => title !== '');
+    sections.push({
+      id: `/${addressOf(path)}#${String(sections.length)}`,
+      title: heading,
+      titles: parentTitles,
+      text: '',
+    });
   }
   return sections;
 }
@@ -45,8 +50,8 @@ describe('site search', () => {
     ['Metabase', 'how-to/query/bi-tools.md'],
     ['GDPR', 'how-to/change/redact.md'],
   ])('finds "%s" on page %s within the first three results', (query, path) => {
-    const found = index.search(query).slice(0, 3);
-    expect(found.map(({ id }) => String(id).replace(/#.*/, ''))).toContain(`/${addressOf(path)}`);
+    const hits = index.search(query).slice(0, 3);
+    expect(hits.map(({ id }) => String(id).replace(/#.*/, ''))).toContain(`/${addressOf(path)}`);
   });
 
   it('has keywords only for existing pages', () => {

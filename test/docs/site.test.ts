@@ -5,16 +5,16 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { deadLinks, foreignResources } from '../../scripts/site/dead-links.ts';
 import { groups } from '../../scripts/site/sidebar.ts';
-import { inProse, stagedPages } from '../../scripts/site/staging.ts';
+import { replaceInProse, stagedPages } from '../../scripts/site/staging.ts';
 import { root } from './pages.ts';
 
 const pages = stagedPages(root, 'https://repository.example');
 
 describe('the site', () => {
   it('lists every page once in its sidebar, except decision records', () => {
-    const offered = groups.flatMap((group) => group.pages.map(([, path]) => path));
-    const listed = pages.map(({ path }) => path).filter((path) => !/^decisions\/.+\//.test(path));
-    expect(offered.toSorted()).toEqual(listed.toSorted());
+    const sidebarPaths = groups.flatMap((group) => group.pages.map(([, path]) => path));
+    const listedPages = pages.map(({ path }) => path).filter((path) => !/^decisions\/.+\//.test(path));
+    expect(sidebarPaths.toSorted()).toEqual(listedPages.toSorted());
   });
 
   it('links to pages of the site, and to the repository for other files', () => {
@@ -28,7 +28,9 @@ describe('the site', () => {
 
   it('leaves code unchanged', () => {
     const text = 'a [link](x.md) `[code](x.md)`\n\n```sh\n[block](x.md)\n```\n';
-    expect(inProse(text, (prose) => prose.replaceAll('x.md', 'y.md'))).toBe(text.replace('x.md', 'y.md'));
+    expect(replaceInProse(text, (proseText) => proseText.replaceAll('x.md', 'y.md'))).toBe(
+      text.replace('x.md', 'y.md'),
+    );
   });
 
   it('is checked for broken links to pages, headings and pictures', async () => {
@@ -48,8 +50,8 @@ describe('the site', () => {
       await writeFile(join(folder, 'a.html'), html);
       await writeFile(join(folder, 'b.html'), '<h2 id="here"><a href="#here">');
       await writeFile(join(folder, 'deploy/index.html'), '<a href="../a.html">');
-      const dead = ['b.html#there', '/base/c', '/elsewhere', 'no.png'];
-      expect(deadLinks(folder, '/base/')).toEqual(dead.map((link) => `a.html: ${link}`));
+      const brokenLinks = ['b.html#there', '/base/c', '/elsewhere', 'no.png'];
+      expect(deadLinks(folder, '/base/')).toEqual(brokenLinks.map((link) => `a.html: ${link}`));
     } finally {
       await rm(folder, { recursive: true });
     }
@@ -58,15 +60,15 @@ describe('the site', () => {
   it('is checked for resources from other hosts', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-site-'));
     try {
-      const own = '<a href="https://a.example/"><img src="/b.png"><link rel="icon" href="data:,">';
+      const siteHtml = '<a href="https://a.example/"><img src="/b.png"><link rel="icon" href="data:,">';
       const style = "@import url('https://fonts.example/css');";
       await writeFile(
         join(folder, 'a.html'),
-        `${own}<img src="https://c.example/d.png"><link href="https://e.example/f">`,
+        `${siteHtml}<img src="https://c.example/d.png"><link href="https://e.example/f">`,
       );
       await writeFile(join(folder, 'g.css'), style);
-      const found = ['https://c.example/d.png', 'https://e.example/f'].map((address) => `a.html: ${address}`);
-      expect(foreignResources(folder).toSorted()).toEqual([...found, 'g.css: https://fonts.example/css']);
+      const linkTexts = ['https://c.example/d.png', 'https://e.example/f'].map((address) => `a.html: ${address}`);
+      expect(foreignResources(folder).toSorted()).toEqual([...linkTexts, 'g.css: https://fonts.example/css']);
     } finally {
       await rm(folder, { recursive: true });
     }

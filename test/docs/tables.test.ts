@@ -21,17 +21,17 @@ function pageText(page: string): string {
   return readFileSync(join(root, page), 'utf8');
 }
 
-function between(page: string, name: string): string {
+function textBetween(page: string, name: string): string {
   return new RegExp(`<!-- ${name} -->\n(.*)\n<!-- /${name} -->`, 's').exec(pageText(page))?.[1]?.trim() ?? '';
 }
 
 it('docs/reference/configuration.md lists the current options (fix: npm run docs:generate)', () => {
-  expect(between('docs/reference/configuration.md', 'configuration')).toBe(configMarkdown());
+  expect(textBetween('docs/reference/configuration.md', 'configuration')).toBe(configMarkdown());
 });
 
 describe('docs/reference/error-codes.md', () => {
   it('contains the current catalog (fix: npm run docs:generate)', () => {
-    expect(between('docs/reference/error-codes.md', 'troubleshooting')).toBe(troubleshootingMarkdown());
+    expect(textBetween('docs/reference/error-codes.md', 'troubleshooting')).toBe(troubleshootingMarkdown());
   });
 
   it('explains only existing codes', () => {
@@ -39,19 +39,19 @@ describe('docs/reference/error-codes.md', () => {
       .filter((name) => name.endsWith('.ts'))
       .map((name) => readFileSync(join(root, 'src', name), 'utf8'))
       .join('\n');
-    const explained = [...pageText('docs/reference/error-codes.md').matchAll(/^\| (`[A-Z_`, ]+`) +\|/gm)].flatMap(
+    const explainedCodes = [...pageText('docs/reference/error-codes.md').matchAll(/^\| (`[A-Z_`, ]+`) +\|/gm)].flatMap(
       ([, cell = '']) => [...cell.matchAll(/[A-Z_]+/g)].map(([code]) => code),
     );
-    expect(explained.length).toBeGreaterThan(40);
-    expect(explained.filter((code) => !new RegExp(`\\b${code}\\b`).test(sources))).toEqual([]);
+    expect(explainedCodes.length).toBeGreaterThan(40);
+    expect(explainedCodes.filter((code) => !new RegExp(`\\b${code}\\b`).test(sources))).toEqual([]);
   });
 });
 
 it('docs/reference/exit-codes.md documents every exit code', () => {
-  const documented = [...pageText('docs/reference/exit-codes.md').matchAll(/^\| (\d+) +\|/gm)].map(([, code]) =>
+  const documentedCodes = [...pageText('docs/reference/exit-codes.md').matchAll(/^\| (\d+) +\|/gm)].map(([, code]) =>
     Number(code),
   );
-  expect(documented).toEqual([...new Set(Object.values(ExitCode))].sort((a, b) => a - b));
+  expect(documentedCodes).toEqual([...new Set(Object.values(ExitCode))].sort((a, b) => a - b));
 });
 
 describe('command reference', () => {
@@ -62,18 +62,18 @@ describe('command reference', () => {
   });
 
   it('lists the commands in docs/reference/commands.md (fix: npm run docs:generate)', () => {
-    expect(between('docs/reference/commands.md', 'commands')).toBe(commandIndex(commands));
+    expect(textBetween('docs/reference/commands.md', 'commands')).toBe(commandIndex(commands));
   });
 
   it.each(pages)('has the current sections in docs/reference/commands/%s.md (fix: npm run docs:generate)', (page) => {
-    expect(between(`docs/reference/commands/${page}.md`, 'commands')).toBe(commandSections(commands, page, verbs));
+    expect(textBetween(`docs/reference/commands/${page}.md`, 'commands')).toBe(commandSections(commands, page, verbs));
   });
 });
 
 it('docs/reference/graphql-names.md lists the relations (fix: npm run docs:generate)', () => {
-  expect(between('docs/reference/graphql-names.md', 'relations')).toBe(relationsMarkdown());
+  expect(textBetween('docs/reference/graphql-names.md', 'relations')).toBe(relationsMarkdown());
 });
 
 it('docs/how-to/secure/roles.md lists the minimal roles (fix: npm run docs:generate)', () => {
-  expect(between('docs/how-to/secure/roles.md', 'least-roles')).toBe(leastRolesMarkdown());
+  expect(textBetween('docs/how-to/secure/roles.md', 'least-roles')).toBe(leastRolesMarkdown());
 });

@@ -5,7 +5,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { storesUpTo } from './runs/at-offset.ts';
+import { waitUntilStored } from './runs/at-offset.ts';
 import { startDaemon, type Daemon } from './runs/daemon.ts';
 import { GuardedLedger } from './runs/guarded-ledger.ts';
 
@@ -16,8 +16,8 @@ beforeEach(async () => {
 afterEach(() => database.drop());
 
 function start(ledger: GuardedLedger, env: Readonly<Record<string, string>> = {}): Daemon {
-  const more = { LEDGER_TOKEN: 'good', INDEXER_START: 'genesis', ...env };
-  return startDaemon({ ledgerUrl: ledger.url, databaseUrl: database.url, schema: 'ledger', env: more });
+  const awayEnv = { LEDGER_TOKEN: 'good', INDEXER_START: 'genesis', ...env };
+  return startDaemon({ ledgerUrl: ledger.url, databaseUrl: database.url, schema: 'ledger', env: awayEnv });
 }
 
 /** The shortest interval between two consecutive times, in milliseconds. */
@@ -29,18 +29,22 @@ describe('indexer with an unreachable participant', () => {
   it('retries every few seconds with few log lines', async () => {
     await using ledger = await GuardedLedger.start('good');
     await using daemon = start(ledger, { INDEXER_RETRY_MAX_DELAY: '30s' });
-    await storesUpTo(daemon, 3);
+    await waitUntilStored(daemon, 3);
     ledger.away = true;
     ledger.cut();
-    const before = ledger.connected.length;
+    const connectionsBefore = ledger.connected.length;
     // With a back-off of up to half a minute, twenty attempts would take two minutes.
-    await waitFor('twenty attempts', () => (ledger.connected.length >= before + 20 ? true : undefined), 45_000);
+    await waitFor(
+      'twenty attempts',
+      () => (ledger.connected.length >= connectionsBefore + 20 ? true : undefined),
+      45_000,
+    );
     const lines = daemon.output().split('"msg":"ledger failed, trying again"').length - 1;
     expect(lines).toBeGreaterThanOrEqual(2);
     expect(lines).toBeLessThanOrEqual(8);
     ledger.away = false;
     ledger.grow();
-    await storesUpTo(daemon, 4);
+    await waitUntilStored(daemon, 4);
   }, 90_000);
 });
 
@@ -51,18 +55,18 @@ describe('Retry-After', () => {
     ['a date, in a response', 503, new Date(2_000).toUTCString(), 'http'],
   ])(
     'delays the next request: %s',
-    async (_form, status, value, where) => {
+    async (_formName, status, value, location) => {
       await using ledger = await GuardedLedger.start('good');
       // The date is relative to the clock of the sender, which may differ from ours.
       const headers = { 'retry-after': value, date: new Date(0).toUTCString() };
-      ledger.refusal = { status, headers, of: where === 'http' ? 'requests' : 'handshakes' };
+      ledger.refusal = { status, headers, of: location === 'http' ? 'requests' : 'handshakes' };
       await using daemon = start(ledger);
-      const path = where === 'http' ? '/v2/version' : 'upgrade';
+      const path = location === 'http' ? '/v2/version' : 'upgrade';
       await waitFor('three attempts', () => (ledger.count(path) >= 3 ? true : undefined), 30_000);
       const times = ledger.requests.filter((request) => request.path === path).map(({ atMs }) => atMs);
       expect(shortestPause(times)).toBeGreaterThan(1_990);
       ledger.refusal = undefined;
-      await storesUpTo(daemon, 3);
+      await waitUntilStored(daemon, 3);
     },
     60_000,
   );
@@ -71,15 +75,15 @@ describe('Retry-After', () => {
     await using ledger = await GuardedLedger.start('good');
     // Only the poll sends requests, and there is only one socket.
     await using daemon = start(ledger, { INDEXER_IDLE_PROBE_AFTER: '1m', INDEXER_COMPLETIONS: 'off' });
-    await storesUpTo(daemon, 3);
+    await waitUntilStored(daemon, 3);
     ledger.refusal = { status: 429, headers: { 'retry-after': '2' }, of: 'requests' };
-    const questions = (): readonly number[] =>
+    const probeTimes = (): readonly number[] =>
       ledger.requests.filter(({ path }) => path === '/v2/state/ledger-end').map(({ atMs }) => atMs);
-    const before = questions().length;
-    await waitFor('three questions', () => (questions().length >= before + 3 ? true : undefined), 30_000);
-    const times = questions().slice(before);
+    const questionsBefore = probeTimes().length;
+    await waitFor('three questions', () => (probeTimes().length >= questionsBefore + 3 ? true : undefined), 30_000);
+    const times = probeTimes().slice(questionsBefore);
     expect(shortestPause(times)).toBeGreaterThan(1_990);
-    await storesUpTo(daemon, ledger.grow());
+    await waitUntilStored(daemon, ledger.grow());
     expect(ledger.count('upgrade')).toBe(1);
   });
 });

@@ -12,14 +12,14 @@ import { startFakeLedger, type FakeLedger } from '../ledger/fake-ledger.ts';
 import { createTestDatabase, dropDatabase, query, type TestDatabase } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
 import {
-  commandToEnd,
-  everythingPrinted,
+  runCommandToEnd,
+  allOutput,
   rowsStored,
   runToEnd,
   schema,
   startInProcess,
   startRun,
-  type Ended,
+  type ProcessResult,
   type RunningIndexer,
 } from './runs/bad-input-run.ts';
 
@@ -33,16 +33,16 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 /** A closed local port (9, discard). */
-const nobody = 'http://127.0.0.1:9';
+const closedLedgerUrl = 'http://127.0.0.1:9';
 
 /** The environment of a run whose ledger is the input under test. */
-function ledgerEnv(url: string, more: Record<string, string> = {}): Record<string, string> {
-  return { DATABASE_URL: database.url, LEDGER_URL: url, LEDGER_TOKEN: canaryToken, ...more };
+function ledgerEnv(url: string, extraEnv: Record<string, string> = {}): Record<string, string> {
+  return { DATABASE_URL: database.url, LEDGER_URL: url, LEDGER_TOKEN: canaryToken, ...extraEnv };
 }
 
 /** The environment of a run whose database is the input under test. */
 function databaseEnv(url: string): Record<string, string> {
-  return { DATABASE_URL: url, LEDGER_URL: nobody, LEDGER_TOKEN: canaryToken };
+  return { DATABASE_URL: url, LEDGER_URL: closedLedgerUrl, LEDGER_TOKEN: canaryToken };
 }
 
 /** Waits for the state, and checks that every surface for operators names the code and the remedy. */
@@ -50,7 +50,7 @@ async function expectState(
   state: 'parked' | 'backing_off',
   code: string,
   env: Record<string, string>,
-  found: RegExp,
+  pattern: RegExp,
   start: (env: Record<string, string>) => RunningIndexer | Promise<RunningIndexer> = startInProcess,
 ): Promise<void> {
   await using run = await start(env);
@@ -64,7 +64,7 @@ async function expectState(
   expect(await run.get('/readyz')).toMatchObject({ status: 503, body: { ready: false, state } });
   expect(await run.get('/livez')).toMatchObject({ status: 200, body: { live: true } });
   const loggedError = run.lines().find(({ err }) => err?.code === code)?.err;
-  expect(loggedError?.message).toMatch(found);
+  expect(loggedError?.message).toMatch(pattern);
   expect(loggedError?.message).not.toContain('\n');
   expect(loggedError?.remedy).toMatch(/\w+ \w+/);
   if (state === 'parked') {
@@ -73,17 +73,17 @@ async function expectState(
 }
 
 /** Checks that stderr has one line with the code and one line with the remedy, and nothing more. */
-function expectRefusal(ended: Ended, exitCode: number, code: string, found: RegExp): void {
-  expect(ended.stderr).toMatch(found);
-  const [first, second, ...rest] = ended.stderr.trimEnd().split('\n');
+function expectRefusal(processResult: ProcessResult, exitCode: number, code: string, pattern: RegExp): void {
+  expect(processResult.stderr).toMatch(pattern);
+  const [first, second, ...remainingLines] = processResult.stderr.trimEnd().split('\n');
   expect(first).toContain(`ledger-indexer: ${code}: `);
   expect(second).toMatch(/^ {2}what to do: \w+ /);
-  expect(rest).toEqual([]);
-  expect(ended.code).toBe(exitCode);
+  expect(remainingLines).toEqual([]);
+  expect(processResult.code).toBe(exitCode);
 }
 
 async function fakeLedger(refusal: object): Promise<FakeLedger & AsyncDisposable> {
-  const answers: Record<string, object> = {
+  const responsesByUrl: Record<string, object> = {
     '/v2/parties/participant-id': { participantId: 'participant1::1220ab' },
     '/v2/state/ledger-end': { offset: 7 },
     '/v2/state/latest-pruned-offsets': {
@@ -92,7 +92,7 @@ async function fakeLedger(refusal: object): Promise<FakeLedger & AsyncDisposable
     },
   };
   const ledger = await startFakeLedger({
-    http: (request, response) => response.end(JSON.stringify(answers[request.url ?? ''] ?? {})),
+    http: (request, response) => response.end(JSON.stringify(responsesByUrl[request.url ?? ''] ?? {})),
     socket: (socket) => {
       socket.send(JSON.stringify(refusal));
       socket.close(1000);
@@ -122,7 +122,7 @@ describe('indexer with an unusable ledger', () => {
     await expectState(
       'backing_off',
       'LEDGER_UNREACHABLE',
-      ledgerEnv(nobody),
+      ledgerEnv(closedLedgerUrl),
       /cannot reach 127\.0\.0\.1:9.*ECONNREFUSED/,
     );
     expect(await rowsStored(database.url)).toBe(0);
@@ -151,39 +151,44 @@ describe('indexer with an unusable ledger', () => {
   });
 
   it('parks without writes if the filter names an unknown package', async () => {
-    await using own = await createTestDatabase();
+    await using ownDatabase = await createTestDatabase();
     await using sandbox = await startSandbox({});
     generateHistory(sandbox.ledger, { seed: 1, updates: 20 });
     const env = {
       ...ledgerEnv(sandbox.url, { LEDGER_TEMPLATES: '#no-such-package:Main:Thing' }),
-      DATABASE_URL: own.url,
+      DATABASE_URL: ownDatabase.url,
     };
     await expectState('parked', 'LEDGER_FILTER_UNKNOWN', env, /no-such-package/);
-    expect(await rowsStored(own.url)).toBe(0);
+    expect(await rowsStored(ownDatabase.url)).toBe(0);
   });
 
   it('exits with 78 if the token would be sent in clear text to another machine', async () => {
-    const ended = await commandToEnd(ledgerEnv('http://ledger.example.org:7575'), ['run']);
-    expectRefusal(ended, 78, 'LEDGER_TOKEN_INSECURE', /will not send the token in clear text to ledger\.example\.org/);
+    const processResult = await runCommandToEnd(ledgerEnv('http://ledger.example.org:7575'), ['run']);
+    expectRefusal(
+      processResult,
+      78,
+      'LEDGER_TOKEN_INSECURE',
+      /will not send the token in clear text to ledger\.example\.org/,
+    );
     expect(await rowsStored(database.url)).toBe(0);
   });
 });
 
 describe('indexer with an unusable database', () => {
   it('exits with 77 and names the missing grant if the role may not create the schema', async () => {
-    await using own = await createTestDatabase();
+    await using ownDatabase = await createTestDatabase();
     const role = `limited_${randomBytes(6).toString('hex')}`;
-    await query(own.url, `create role ${role} login password '${canaryPassword}'`);
+    await query(ownDatabase.url, `create role ${role} login password '${canaryPassword}'`);
     try {
-      const url = new URL(own.url);
+      const url = new URL(ownDatabase.url);
       url.username = role;
       url.password = canaryPassword;
-      const ended = await runToEnd(databaseEnv(url.href));
-      expectRefusal(ended, 77, 'STORE_NOT_PERMITTED', new RegExp(`role "${role}".*lacks create on database`));
-      expect(ended.stderr).toContain(`to "${role}"`);
-      expect(await query(own.url, `select from pg_namespace where nspname = '${schema}'`)).toEqual([]);
+      const processResult = await runToEnd(databaseEnv(url.href));
+      expectRefusal(processResult, 77, 'STORE_NOT_PERMITTED', new RegExp(`role "${role}".*lacks create on database`));
+      expect(processResult.stderr).toContain(`to "${role}"`);
+      expect(await query(ownDatabase.url, `select from pg_namespace where nspname = '${schema}'`)).toEqual([]);
     } finally {
-      await query(own.url, `drop role ${role}`);
+      await query(ownDatabase.url, `drop role ${role}`);
     }
   });
 
@@ -211,8 +216,13 @@ describe('indexer with an unusable database', () => {
     try {
       const url = new URL(database.url);
       url.pathname = `/${name}`;
-      const ended = await commandToEnd(databaseEnv(url.href), ['run']);
-      expectRefusal(ended, 78, 'STORE_ENCODING_UNSUPPORTED', new RegExp(`"${name}" stores SQL_ASCII, UTF8 is needed`));
+      const processResult = await runCommandToEnd(databaseEnv(url.href), ['run']);
+      expectRefusal(
+        processResult,
+        78,
+        'STORE_ENCODING_UNSUPPORTED',
+        new RegExp(`"${name}" stores SQL_ASCII, UTF8 is needed`),
+      );
       expect(await query(url.href, `select from pg_namespace where nspname = '${schema}'`)).toEqual([]);
     } finally {
       await dropDatabase(database.url, name);
@@ -220,73 +230,78 @@ describe('indexer with an unusable database', () => {
   });
 
   it('exits with 78 and stores nothing if a newer version created the schema', async () => {
-    await using own = await createTestDatabase();
-    await commandToEnd(databaseEnv(own.url), ['migrate']);
-    await query(own.url, `insert into ${schema}.schema_migrations (id) values ('9999_from_the_future')`);
-    const ended = await commandToEnd(databaseEnv(own.url), ['run']);
-    expectRefusal(ended, 78, 'SCHEMA_NEWER', /9999_from_the_future/);
-    expect(await rowsStored(own.url)).toBe(0);
+    await using ownDatabase = await createTestDatabase();
+    await runCommandToEnd(databaseEnv(ownDatabase.url), ['migrate']);
+    await query(ownDatabase.url, `insert into ${schema}.schema_migrations (id) values ('9999_from_the_future')`);
+    const processResult = await runCommandToEnd(databaseEnv(ownDatabase.url), ['run']);
+    expectRefusal(processResult, 78, 'SCHEMA_NEWER', /9999_from_the_future/);
+    expect(await rowsStored(ownDatabase.url)).toBe(0);
   });
 
   it('exits with 78 if the schema has another INDEXER_EXERCISE_JSON', async () => {
-    await using own = await createTestDatabase();
-    await commandToEnd({ ...databaseEnv(own.url), INDEXER_EXERCISE_JSON: 'json' }, ['migrate']);
+    await using ownDatabase = await createTestDatabase();
+    await runCommandToEnd({ ...databaseEnv(ownDatabase.url), INDEXER_EXERCISE_JSON: 'json' }, ['migrate']);
     for (const migrate of ['auto', 'never']) {
-      const env = { ...databaseEnv(own.url), INDEXER_EXERCISE_JSON: 'jsonb', POSTGRES_MIGRATE: migrate };
+      const env = { ...databaseEnv(ownDatabase.url), INDEXER_EXERCISE_JSON: 'jsonb', POSTGRES_MIGRATE: migrate };
       expectRefusal(
-        await commandToEnd(env, ['run']),
+        await runCommandToEnd(env, ['run']),
         78,
         'SCHEMA_EXERCISE_JSON',
         /as json, and INDEXER_EXERCISE_JSON is jsonb/,
       );
     }
-    expect(await rowsStored(own.url)).toBe(0);
+    expect(await rowsStored(ownDatabase.url)).toBe(0);
   });
 });
 
 describe('program with invalid input', () => {
   it('exits with 78 and lists all configuration problems at once', async () => {
-    const ended = await runToEnd({
+    const processResult = await runToEnd({
       LEDGER_URL: 'ledger.example.org',
       LEDGER_TOKEN: `${canaryToken} with blanks`,
       DATABASE_URL: `mysql://indexer:${canaryPassword}@db/ledger`,
       INDEXER_BATCH_UPDATES: 'many',
       INDEXER_HTTP_PROT: '7580',
     });
-    expect(ended.code).toBe(78);
-    expect(ended.stdout).toBe('');
-    expect(ended.stderr).toContain('ledger-indexer: CONFIGURATION_INVALID: the configuration has 5 problems:');
-    expect(ended.stderr).toContain('LEDGER_URL: expected an http:// or https:// address');
-    expect(ended.stderr).toContain('LEDGER_TOKEN: expected a token without blanks');
-    expect(ended.stderr).toContain('DATABASE_URL: expected postgres://');
-    expect(ended.stderr).toMatch(/INDEXER_BATCH_UPDATES: expected an integer between \d+ and \d+, got "many"/);
-    expect(ended.stderr).toMatch(/INDEXER_HTTP_PROT: no such variable.*INDEXER_HTTP_PORT/);
-    expect(ended.stderr).toContain('what to do: correct the listed values');
+    expect(processResult.code).toBe(78);
+    expect(processResult.stdout).toBe('');
+    expect(processResult.stderr).toContain('ledger-indexer: CONFIGURATION_INVALID: the configuration has 5 problems:');
+    expect(processResult.stderr).toContain('LEDGER_URL: expected an http:// or https:// address');
+    expect(processResult.stderr).toContain('LEDGER_TOKEN: expected a token without blanks');
+    expect(processResult.stderr).toContain('DATABASE_URL: expected postgres://');
+    expect(processResult.stderr).toMatch(/INDEXER_BATCH_UPDATES: expected an integer between \d+ and \d+, got "many"/);
+    expect(processResult.stderr).toMatch(/INDEXER_HTTP_PROT: no such variable.*INDEXER_HTTP_PORT/);
+    expect(processResult.stderr).toContain('what to do: correct the listed values');
   });
 
   it('exits with 2 and suggests the nearest command if the command does not exist', async () => {
-    const ended = await runToEnd({}, ['indx']);
-    expect(ended.code).toBe(2);
-    expect(ended.stderr).toContain('there is no command "indx"');
-    expect(ended.stderr).toMatch(/did you mean index.*ledger-indexer --help/is);
+    const processResult = await runToEnd({}, ['indx']);
+    expect(processResult.code).toBe(2);
+    expect(processResult.stderr).toContain('there is no command "indx"');
+    expect(processResult.stderr).toMatch(/did you mean index.*ledger-indexer --help/is);
   });
 
   it('exits with 78 before it writes to the database if another process uses its HTTP port', async () => {
-    await using own = await createTestDatabase();
-    const other = createServer();
-    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    await using ownDatabase = await createTestDatabase();
+    const otherServer = createServer();
+    await new Promise<void>((resolve) => otherServer.listen(0, '127.0.0.1', resolve));
     try {
-      const port = String((other.address() as AddressInfo).port);
-      const ended = await runToEnd({
-        ...databaseEnv(own.url),
+      const port = String((otherServer.address() as AddressInfo).port);
+      const processResult = await runToEnd({
+        ...databaseEnv(ownDatabase.url),
         INDEXER_HTTP_HOST: '127.0.0.1',
         INDEXER_HTTP_PORT: port,
       });
-      const who = process.platform === 'linux' ? `process ${String(process.pid)} \\(.+\\)` : 'another process';
-      expectRefusal(ended, 78, 'HTTP_PORT_TAKEN', new RegExp(`127\\.0\\.0\\.1:${port}: ${who} listens there`));
-      expect(await query(own.url, `select from pg_namespace where nspname = '${schema}'`)).toEqual([]);
+      const processText = process.platform === 'linux' ? `process ${String(process.pid)} \\(.+\\)` : 'another process';
+      expectRefusal(
+        processResult,
+        78,
+        'HTTP_PORT_TAKEN',
+        new RegExp(`127\\.0\\.0\\.1:${port}: ${processText} listens there`),
+      );
+      expect(await query(ownDatabase.url, `select from pg_namespace where nspname = '${schema}'`)).toEqual([]);
     } finally {
-      other.close();
+      otherServer.close();
     }
   });
 });
@@ -298,18 +313,18 @@ describe('secrets', () => {
       LEDGER_TOKEN: canaryToken,
       DATABASE_URL: `postgres://indexer:${canaryPassword}@db/ledger`,
     };
-    const table = await commandToEnd(env, ['config']);
+    const table = await runCommandToEnd(env, ['config']);
     expect(table.code).toBe(0);
     expect(table.stdout).toContain('[set]');
     expect(table.stdout).toContain('indexer:***@db');
-    expect((await commandToEnd(env, ['config', '--json'])).code).toBe(0);
+    expect((await runCommandToEnd(env, ['config', '--json'])).code).toBe(0);
   });
 
   it('are not in the output of any run in this file', () => {
-    const printed = everythingPrinted();
-    expect(printed.length).toBeGreaterThan(5_000);
-    expect(printed).not.toContain(canaryToken);
-    expect(printed).not.toContain(canaryPassword);
-    expect(printed).not.toContain(new URL(database.url).password || 'no password in use');
+    const output = allOutput();
+    expect(output.length).toBeGreaterThan(5_000);
+    expect(output).not.toContain(canaryToken);
+    expect(output).not.toContain(canaryPassword);
+    expect(output).not.toContain(new URL(database.url).password || 'no password in use');
   });
 });

@@ -6,7 +6,7 @@ import { createTestDatabase } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { startDaemon, type Daemon } from './runs/daemon.ts';
 
-const usual = new Set(['ledger-indexer starts', 'starting', 'this process holds the writer lock', 'status']);
+const usualMessages = new Set(['ledger-indexer starts', 'starting', 'this process holds the writer lock', 'status']);
 
 interface Line {
   readonly msg: string;
@@ -22,7 +22,7 @@ async function linesOf(daemon: Daemon): Promise<readonly Line[]> {
       .filter((line) => line.endsWith('}'))
       .map((line) => JSON.parse(line) as Line);
   await waitFor('two tries', () => (lines().filter(({ level }) => level === 'warn').length >= 2 ? true : undefined));
-  return lines().filter(({ msg }) => !usual.has(msg) && !msg.startsWith('listening'));
+  return lines().filter(({ msg }) => !usualMessages.has(msg) && !msg.startsWith('listening'));
 }
 
 /** Returns a port that was free a moment ago. */
@@ -45,10 +45,10 @@ describe('indexer with a closed port', () => {
         : [database.url, `http://127.0.0.1:${String(port)}`];
     await using daemon = startDaemon({ databaseUrl, ledgerUrl, schema: 'ledger' });
     const lines = await linesOf(daemon);
-    const stage = side === 'database' ? 'store' : 'ledger';
-    expect(new Set(lines.map(({ msg }) => msg))).toEqual(new Set([`${stage} failed, trying again`]));
+    const errorStageName = side === 'database' ? 'store' : 'ledger';
+    expect(new Set(lines.map(({ msg }) => msg))).toEqual(new Set([`${errorStageName} failed, trying again`]));
     for (const { err } of lines) {
-      expect(err?.code).toBe(`${stage.toUpperCase()}_UNREACHABLE`);
+      expect(err?.code).toBe(`${errorStageName.toUpperCase()}_UNREACHABLE`);
       expect(err?.message).toContain(`127.0.0.1:${String(port)}`);
       expect(err?.message).toContain('ECONNREFUSED');
       expect(err?.remedy).toMatch(/start|check/);

@@ -5,7 +5,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Random } from '../../packages/ledger-sandbox/src/wire/random.ts';
 import { CompletionWorld, alice } from '../completions/completion-world.ts';
-import { endsIn, sharedSecret, token } from '../support/tokens.ts';
+import { expiresIn, sharedSecret, token } from '../support/tokens.ts';
 import { pause, waitFor } from '../support/wait-for.ts';
 import { startDaemon, type Daemon } from './runs/daemon.ts';
 
@@ -24,22 +24,22 @@ const daemon = (env: Readonly<Record<string, string>> = {}): Daemon =>
   });
 
 /** The outcome of each submission as reported to its submitter, one line each. */
-async function submitSome(random: Random, from: number, count: number): Promise<readonly string[]> {
+async function submitCommands(random: Random, from: number, count: number): Promise<readonly string[]> {
   const outcomeLines: string[] = [];
   for (let at = from; at < from + count; at += 1) {
     const commandId = `c-${String(at)}`;
     const outcomes = [await world.submit(commandId, { submissionId: `${commandId}-1` })];
     if (random.chance(0.5)) outcomes.push(await world.submit(commandId, { submissionId: `${commandId}-2` }));
-    for (const [nth, { status, body }] of outcomes.entries()) {
+    for (const [index, { status, body }] of outcomes.entries()) {
       outcomeLines.push(
-        `${commandId}-${String(nth + 1)} ${status === 200 ? String(body['updateId']) : String(body['code'])}`,
+        `${commandId}-${String(index + 1)} ${status === 200 ? String(body['updateId']) : String(body['code'])}`,
       );
     }
   }
   return outcomeLines;
 }
 
-async function found(): Promise<readonly string[]> {
+async function storedCompletions(): Promise<readonly string[]> {
   const rows = await world.rows(
     `select submission_id || ' ' || coalesce(update_id, error_code) as line from explore.completions order by "offset"`,
   );
@@ -50,12 +50,12 @@ describe('indexer killed while following completions', () => {
   it('stores each completion exactly once', async () => {
     const random = new Random(3);
     const outcomeLines: string[] = [];
-    for (let life = 0; life < 12; life += 1) {
-      await using killed = daemon({ INDEXER_BATCH_UPDATES: String(random.between(1, 8)) });
-      if (life % 3 === 0) await killed.logged('following completions');
-      const submitting = submitSome(random, outcomeLines.length, random.between(10, 30));
+    for (let lifeIndex = 0; lifeIndex < 12; lifeIndex += 1) {
+      await using killedDaemon = daemon({ INDEXER_BATCH_UPDATES: String(random.between(1, 8)) });
+      if (lifeIndex % 3 === 0) await killedDaemon.logged('following completions');
+      const submitting = submitCommands(random, outcomeLines.length, random.between(10, 30));
       await pause(random.between(0, 400));
-      await killed.kill();
+      await killedDaemon.kill();
       outcomeLines.push(...(await submitting));
     }
     await using last = daemon();
@@ -63,11 +63,11 @@ describe('indexer killed while following completions', () => {
     last.signal('SIGTERM');
     expect(await last.exited).toEqual({ code: 0, signal: null });
     expect(outcomeLines.filter((line) => line.endsWith('DUPLICATE_COMMAND')).length).toBeGreaterThan(30);
-    expect(await found()).toEqual(outcomeLines);
-    const rejected = await world.rows(
+    expect(await storedCompletions()).toEqual(outcomeLines);
+    const rejectedRows = await world.rows(
       'select command_id from explore.rejected_commands group by 1 having count(*) = 1',
     );
-    expect(rejected).toHaveLength(outcomeLines.filter((line) => line.endsWith('DUPLICATE_COMMAND')).length);
+    expect(rejectedRows).toHaveLength(outcomeLines.filter((line) => line.endsWith('DUPLICATE_COMMAND')).length);
     const [ranges] = await world.rows(
       'select count(*)::int as n, min(from_offset)::int as "from" from ledger.completion_ranges',
     );
@@ -79,23 +79,23 @@ describe('indexer with revoked rights', () => {
   it('stores all completions after the rights are granted again', async () => {
     const secret = 'a shared secret for completions';
     await world.close();
-    const everything = [{ kind: 'CanReadAsAnyParty' as const }];
+    const readRights = [{ kind: 'CanReadAsAnyParty' as const }];
     world = await CompletionWorld.open({
-      auth: { secret, rightsCheckMs: 50, users: [{ id: 'reader', rights: everything }] },
+      auth: { secret, rightsCheckMs: 50, users: [{ id: 'reader', rights: readRights }] },
     });
     const { sandbox } = world;
     // Enough time: if the indexer does not notice that the rights were missing, its next attempt is a minute later.
-    const exp = endsIn(240_000);
+    const exp = expiresIn(240_000);
     const reader = await token(sharedSecret(secret), { sub: 'reader', exp });
     const admin = await token(sharedSecret(secret), { sub: 'participant_admin', exp });
     const change = async (method: 'POST' | 'PATCH'): Promise<void> => {
       const rights = [{ kind: { CanReadAsAnyParty: { value: {} } } }];
-      const answer = await fetch(`${sandbox.url}/v2/users/reader/rights`, {
+      const response = await fetch(`${sandbox.url}/v2/users/reader/rights`, {
         method,
         headers: { authorization: `Bearer ${admin}`, 'content-type': 'application/json' },
         body: JSON.stringify({ userId: 'reader', identityProviderId: '', rights }),
       });
-      expect(answer.status).toBe(200);
+      expect(response.status).toBe(200);
     };
     await using indexer = await world.run('ledger', { LEDGER_TOKEN: reader });
     const submission = (commandId: string) =>

@@ -20,7 +20,7 @@ import { assertBuilt, startDaemon } from './runs/daemon.ts';
 
 beforeAll(assertBuilt);
 
-interface Stored {
+interface StoredRow {
   readonly external_transaction_hash: string | null;
   readonly signatories: string[];
 }
@@ -44,35 +44,35 @@ async function onboard(client: LedgerClient, key: SigningKey): Promise<string> {
 async function createSigned(client: LedgerClient, key: SigningKey, party: string) {
   const synchronizerId = (await client.state.connectedSynchronizers())[0]?.synchronizerId ?? '';
   const createArguments = { issuer: party, owner: party, currency: 'USD', amount: '7.0', observers: [] };
-  const prepared = await client.interactive.prepare({
+  const preparation = await client.interactive.prepare({
     commandId: 'signed-outside',
     commands: [{ CreateCommand: { templateId: '#model-tests:Iou:Iou', createArguments } }],
     actAs: [party],
     synchronizerId,
   });
-  const submitted = await client.interactive.executeAndWait({
-    preparedTransaction: prepared.preparedTransaction,
-    partySignatures: { signatures: [partySignature(key, party, prepared.preparedTransactionHash)] },
+  const submitResult = await client.interactive.executeAndWait({
+    preparedTransaction: preparation.preparedTransaction,
+    partySignatures: { signatures: [partySignature(key, party, preparation.preparedTransactionHash)] },
     submissionId: 'one',
-    hashingSchemeVersion: prepared.hashingSchemeVersion,
+    hashingSchemeVersion: preparation.hashingSchemeVersion,
   });
-  return { offset: submitted.completionOffset, hash: Buffer.from(prepared.preparedTransactionHash, 'base64') };
+  return { offset: submitResult.completionOffset, hash: Buffer.from(preparation.preparedTransactionHash, 'base64') };
 }
 
-async function stored(url: string, offset: number): Promise<Stored | undefined> {
+async function storedRow(url: string, offset: number): Promise<StoredRow | undefined> {
   const database = new Client({ connectionString: url });
   await database.connect();
   try {
-    const { rows } = await database.query<Stored>(
+    const { rows } = await database.query<StoredRow>(
       `select u.external_transaction_hash, c.signatories
          from external.decoded_updates u join external.decoded_contracts c using ("offset") where u."offset" = $1`,
       [offset],
     );
     return rows[0];
-  } catch (thrown) {
+  } catch (error) {
     // The table does not exist before the migration.
-    if ((thrown as { code?: string }).code === '42P01') return undefined;
-    throw thrown;
+    if ((error as { code?: string }).code === '42P01') return undefined;
+    throw error;
   } finally {
     await database.end();
   }
@@ -90,7 +90,7 @@ it('indexer stores an externally signed transaction with the signed hash', async
   const party = await onboard(client, key);
   expect(party).toBe(`wallet::${key.fingerprint}`);
   const { offset, hash } = await createSigned(client, key, party);
-  const row = await waitFor('the transaction is indexed', async () => await stored(database.url, offset));
+  const row = await waitFor('the transaction is indexed', async () => await storedRow(database.url, offset));
   expect(row).toEqual({ external_transaction_hash: hash.toString('hex'), signatories: [party] });
   daemon.signal('SIGTERM');
   expect(await daemon.exited).toEqual({ code: 0, signal: null });

@@ -18,7 +18,7 @@ import { runVerify } from '../verify/verify-run.ts';
 import { runIndexer, type IndexerRun } from './runs/indexer-run.ts';
 
 /** Defaults for `alter role … set` that change the meaning of texts and statements. */
-const meaning = {
+const settingValues = {
   datestyle: `'SQL, DMY'`,
   intervalstyle: 'sql_standard',
   timezone: `'Asia/Kathmandu'`,
@@ -75,19 +75,19 @@ const writer = `hostile_${suffix}`;
 const reader = `hostile_reader_${suffix}`;
 const startAt = Date.UTC(2026, 0, 5, 8) * 1000;
 let sandbox: Sandbox;
-let calm: TestDatabase;
-let hostile: TestDatabase;
+let calmDatabase: TestDatabase;
+let hostileDatabase: TestDatabase;
 
-async function setAgainstUs(role: string, settings: object): Promise<void> {
-  const known = await query(calm.url, 'select lower(name) as name from pg_settings');
+async function setRoleDefaults(role: string, settings: object): Promise<void> {
+  const settingNames = await query(calmDatabase.url, 'select lower(name) as name from pg_settings');
   for (const [name, value] of Object.entries(settings)) {
-    if (!known.some((row) => row['name'] === name)) continue;
-    await query(hostile.url, `alter role ${role} set ${name} = ${String(value)}`);
+    if (!settingNames.some((row) => row['name'] === name)) continue;
+    await query(hostileDatabase.url, `alter role ${role} set ${name} = ${String(value)}`);
   }
 }
 
 function urlOf(role: string): string {
-  const url = new URL(hostile.url);
+  const url = new URL(hostileDatabase.url);
   return Object.assign(url, { username: role, password: 'secret' }).href;
 }
 
@@ -102,70 +102,74 @@ const envOf = (url: string): Record<string, string> => ({
  * Waits until all packages of the stored rows have been read, so that both databases can create the same typed views.
  */
 async function packagesRead(url: string): Promise<void> {
-  const missing = `select from ledger.templates t where not exists (select from ledger.packages p where p.package_id = t.package_id)`;
-  await waitFor('the packages', async () => ((await query(url, missing)).length === 0 ? true : undefined));
+  const missingTemplateSql = `select from ledger.templates t where not exists (select from ledger.packages p where p.package_id = t.package_id)`;
+  await waitFor('the packages', async () => ((await query(url, missingTemplateSql)).length === 0 ? true : undefined));
 }
 
 /**
  * Waits until a session of the pool has been idle for longer than the role allows. If the server had ended it, the pool
  * would silently open another one.
  */
-async function staysIdle(): Promise<void> {
-  const idle = `select from pg_stat_activity where usename = '${writer}' and state = 'idle'
+async function expectIdle(): Promise<void> {
+  const idleSql = `select from pg_stat_activity where usename = '${writer}' and state = 'idle'
     and clock_timestamp() - state_change > interval '${String(limits.idle_session_timeout + 500)} ms'`;
   await waitFor('a session is idle for longer than the role allows', async () =>
-    (await query(hostile.url, idle)).length > 0 ? true : undefined,
+    (await query(hostileDatabase.url, idleSql)).length > 0 ? true : undefined,
   );
 }
 
-async function live(indexer: IndexerRun): Promise<void> {
+async function waitUntilLive(indexer: IndexerRun): Promise<void> {
   await waitFor('live', async () => (['live', 'idle'].includes((await indexer.status()).state) ? true : undefined));
 }
 
 beforeAll(async () => {
   sandbox = await startSandbox({ seed: 5, now: () => startAt / 1000, limits: { checkpointIntervalMs: 50 } });
-  calm = await createTestDatabase();
-  hostile = await createTestDatabase();
-  await query(hostile.url, `create role ${writer} login password 'secret'`);
-  await query(hostile.url, `create role ${reader} login password 'secret'`);
-  await query(hostile.url, `grant create on database ${new URL(hostile.url).pathname.slice(1)} to ${writer}`);
+  calmDatabase = await createTestDatabase();
+  hostileDatabase = await createTestDatabase();
+  await query(hostileDatabase.url, `create role ${writer} login password 'secret'`);
+  await query(hostileDatabase.url, `create role ${reader} login password 'secret'`);
   await query(
-    hostile.url,
+    hostileDatabase.url,
+    `grant create on database ${new URL(hostileDatabase.url).pathname.slice(1)} to ${writer}`,
+  );
+  await query(
+    hostileDatabase.url,
     `create schema decoy; create table decoy.stream (id int); grant all on schema decoy to public`,
   );
-  await setAgainstUs(writer, { ...meaning, ...ownChoice, ...limits });
+  await setRoleDefaults(writer, { ...settingValues, ...ownChoice, ...limits });
 });
 afterAll(async () => {
   await sandbox.close();
   for (const role of [reader, writer]) {
-    await query(hostile.url, `drop owned by ${role} cascade`);
-    await query(hostile.url, `drop role ${role}`);
+    await query(hostileDatabase.url, `drop owned by ${role} cascade`);
+    await query(hostileDatabase.url, `drop role ${role}`);
   }
-  await Promise.all([calm.drop(), hostile.drop()]);
+  await Promise.all([calmDatabase.drop(), hostileDatabase.drop()]);
 });
 
 describe('database role with hostile defaults', { timeout: 180_000 }, () => {
   it('stores the same rows as a role without defaults, also after a restart', async () => {
     const steps = new Steps(sandbox.ledger, 5);
-    let made = 0;
-    const grow = (updates: number): void => {
-      for (const end = made + updates; made < end; made += 1) steps.step(startAt + made * 1_000_000);
+    let updateCount = 0;
+    const growLedger = (updates: number): void => {
+      for (const end = updateCount + updates; updateCount < end; updateCount += 1)
+        steps.step(startAt + updateCount * 1_000_000);
     };
-    grow(200);
-    for (const more of [500, 60]) {
-      await using one = await runIndexer(envOf(calm.url));
-      await using other = await runIndexer(envOf(urlOf(writer)));
-      await Promise.all([live(one), live(other)]);
-      grow(more);
+    growLedger(200);
+    for (const updateTotal of [500, 60]) {
+      await using firstIndexer = await runIndexer(envOf(calmDatabase.url));
+      await using otherIndexer = await runIndexer(envOf(urlOf(writer)));
+      await Promise.all([waitUntilLive(firstIndexer), waitUntilLive(otherIndexer)]);
+      growLedger(updateTotal);
       const end = sandbox.ledger.ledgerEnd();
-      await Promise.all([one.reaches(end, 60_000), other.reaches(end, 60_000)]);
-      await Promise.all([packagesRead(calm.url), packagesRead(hostile.url)]);
+      await Promise.all([firstIndexer.reaches(end, 60_000), otherIndexer.reaches(end, 60_000)]);
+      await Promise.all([packagesRead(calmDatabase.url), packagesRead(hostileDatabase.url)]);
       // A transient failure could hide that a setting is missing.
-      const failures = other.log.filter((line) => line.includes('"level":"error"') || line.includes('STORE_'));
+      const failures = otherIndexer.log.filter((line) => line.includes('"level":"error"') || line.includes('STORE_'));
       expect(failures.join('\n')).toBe('');
-      await staysIdle();
+      await expectIdle();
     }
-    expect(await digestOf(hostile.url, 'ledger')).toBe(await digestOf(calm.url, 'ledger'));
+    expect(await digestOf(hostileDatabase.url, 'ledger')).toBe(await digestOf(calmDatabase.url, 'ledger'));
   });
 
   it('passes verify and verify --invariants', async () => {
@@ -174,40 +178,48 @@ describe('database role with hostile defaults', { timeout: 180_000 }, () => {
   });
 
   it('prints the same command output as a role without defaults', async () => {
-    const answers = async (url: string) => {
-      const ran = async (...words: string[]) => await programInProcess(words, { DATABASE_URL: url });
+    const readAnswers = async (url: string) => {
+      const runProgram = async (...args: string[]) => await programInProcess(args, { DATABASE_URL: url });
       return {
-        rebuilt: (await ran('views', 'rebuild'), await ran('views', 'list', '--json')),
-        times: await ran(
+        rebuilt: (await runProgram('views', 'rebuild'), await runProgram('views', 'list', '--json')),
+        times: await runProgram(
           'query',
           "select max(record_time) as at, interval '90 minutes' as long, 0.1::float8 as part from explore.updates",
         ),
-        slow: await ran('query', `select 1 as one from pg_sleep(${limits.statement_timeout / 800})`),
+        slow: await runProgram('query', `select 1 as one from pg_sleep(${limits.statement_timeout / 800})`),
       };
     };
-    const actual = Object.entries(await answers(urlOf(writer))).map(([name, { code, stdout }]) => [name, code, stdout]);
-    const expected = Object.entries(await answers(calm.url)).map(([name, { code, stdout }]) => [name, code, stdout]);
+    const actual = Object.entries(await readAnswers(urlOf(writer))).map(([name, { code, stdout }]) => [
+      name,
+      code,
+      stdout,
+    ]);
+    const expected = Object.entries(await readAnswers(calmDatabase.url)).map(([name, { code, stdout }]) => [
+      name,
+      code,
+      stdout,
+    ]);
     expect(actual).toEqual(expected);
     expect(expected.map(([, code]) => code)).toEqual([0, 0, 0]);
     expect((await programInProcess(['status'], { DATABASE_URL: urlOf(writer) })).code).toBe(0);
   });
 
   it('reads the same rows from reader views as a role without defaults', async () => {
-    await runCommand(grantReaderCommand, [reader], { DATABASE_URL: hostile.url });
-    await setAgainstUs(reader, meaning);
+    await runCommand(grantReaderCommand, [reader], { DATABASE_URL: hostileDatabase.url });
+    await setRoleDefaults(reader, settingValues);
     const views = await query(
-      hostile.url,
+      hostileDatabase.url,
       `select format('select to_jsonb(v) || jsonb_build_object(%s) as row from %I.%I v', spans.list, n.nspname, c.relname) as question
          from pg_class c join pg_namespace n on n.oid = c.relnamespace
         cross join lateral (select string_agg(format('%L, extract(epoch from v.%I)', attname, attname), ', ') as list
                               from pg_attribute where attrelid = c.oid and atttypid = 'interval'::regtype) spans
         where n.nspname in ('explore', 'pqs', 'typed') and c.relkind = 'v' order by 1`,
     );
-    const questions = [...views.map(({ question }) => String(question)), ...functions];
-    const actual = await answersOf(urlOf(reader), questions);
-    const expected = await answersOf(hostile.url, questions);
-    for (const [at, question] of questions.entries()) expect(actual[at], question).toEqual(expected[at]);
-    expect(expected.filter((rows) => rows.length > 0).length).toBeGreaterThan(questions.length / 2);
+    const queries = [...views.map(({ question: queryText }) => String(queryText)), ...functions];
+    const actual = await responsesOf(urlOf(reader), queries);
+    const expected = await responsesOf(hostileDatabase.url, queries);
+    for (const [index, queryText] of queries.entries()) expect(actual[index], queryText).toEqual(expected[index]);
+    expect(expected.filter((rows) => rows.length > 0).length).toBeGreaterThan(queries.length / 2);
   });
 });
 
@@ -234,19 +246,19 @@ const functions = [
  * Rows of each query in a fixed order. Times and intervals are compared as numbers, because readers choose their output
  * format.
  */
-async function answersOf(url: string, questions: readonly string[]): Promise<readonly (readonly string[])[]> {
+async function responsesOf(url: string, queries: readonly string[]): Promise<readonly (readonly string[])[]> {
   const client = new Client({ connectionString: url });
   await client.connect();
   try {
-    const answers: string[][] = [];
-    for (const question of questions) {
-      const rows = await client.query<{ row: unknown }>(question).then(
-        (found) => found.rows.map(({ row }) => JSON.stringify(row, asInstant)),
-        (thrown: unknown) => [thrown instanceof Error ? thrown.message : 'failed'],
+    const answerRows: string[][] = [];
+    for (const queryText of queries) {
+      const rows = await client.query<{ row: unknown }>(queryText).then(
+        (resultRows) => resultRows.rows.map(({ row }) => JSON.stringify(row, asInstant)),
+        (error: unknown) => [error instanceof Error ? error.message : 'failed'],
       );
-      answers.push(rows.toSorted());
+      answerRows.push(rows.toSorted());
     }
-    return answers;
+    return answerRows;
   } finally {
     await client.end();
   }

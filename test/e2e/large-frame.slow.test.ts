@@ -37,30 +37,32 @@ function append(megabytes: number): number {
       createArgument: { text: `${nodeId === 0 ? '✓' : ''}${'x'.repeat(9_400)}` },
     }),
   });
-  sandbox.ledger.appendRaw(transaction(offset, Array.from({ length: megabytes * 100 }, (_, at) => event(at)) as never));
+  sandbox.ledger.appendRaw(
+    transaction(offset, Array.from({ length: megabytes * 100 }, (_, index) => event(index)) as never),
+  );
   return offset;
 }
 
 it('indexer with a 96 MiB heap stores a 15 MB frame and parks at an 80 MB frame', { timeout: 180_000 }, async () => {
   const env = { INDEXER_START: 'genesis', NODE_OPTIONS: '--max-old-space-size=96' };
   await using daemon = startDaemon({ ledgerUrl: sandbox.url, databaseUrl: database.url, schema: 'ledger', env });
-  const stored = append(15);
+  const storedOffset = append(15);
   const http = await daemon.http();
-  const ended = (): Promise<string> => daemon.exited.then(({ code, signal }) => `it ended: ${code ?? signal ?? ''}`);
-  const seen = async (what: string, test: () => Promise<boolean>): Promise<unknown> =>
-    Promise.race([ended(), waitFor(what, async () => ((await test()) ? what : undefined), 80_000)]);
-  const reached = async (): Promise<boolean> => {
+  const exitText = (): Promise<string> => daemon.exited.then(({ code, signal }) => `it ended: ${code ?? signal ?? ''}`);
+  const waitForSeen = async (subject: string, test: () => Promise<boolean>): Promise<unknown> =>
+    Promise.race([exitText(), waitFor(subject, async () => ((await test()) ? subject : undefined), 80_000)]);
+  const hasReached = async (): Promise<boolean> => {
     const rows = await query(database.url, 'select checkpoint from ledger.stream').catch(() => []);
-    return Number(rows[0]?.['checkpoint']) >= stored;
+    return Number(rows[0]?.['checkpoint']) >= storedOffset;
   };
-  expect(await seen('stored', reached)).toBe('stored');
+  expect(await waitForSeen('stored', hasReached)).toBe('stored');
   append(80);
-  const parked = async (): Promise<boolean> => {
+  const isParked = async (): Promise<boolean> => {
     // If the process has ended, `exited` settles instead.
-    const answer = await fetch(`${http}/status`).catch(() => undefined);
-    return ((await answer?.json()) as { state: string } | undefined)?.state === 'parked';
+    const response = await fetch(`${http}/status`).catch(() => undefined);
+    return ((await response?.json()) as { state: string } | undefined)?.state === 'parked';
   };
-  expect(await seen('parked', parked)).toBe('parked');
+  expect(await waitForSeen('parked', isParked)).toBe('parked');
   // The log line comes through a pipe, so it may arrive after the response.
   await waitFor('a line with the reason', () => daemon.output().includes('LEDGER_FRAME_TOO_LARGE') || undefined);
 });
@@ -73,7 +75,7 @@ describe('frameLimitFor()', () => {
     [512, 432, 68],
     [4_096, 144, 26],
     [64, 144, 1],
-  ])('limits frames for %d MiB of memory and %d MiB of heap to %d MiB', (memory, heap, largest) => {
-    expect(frameLimitFor({ memory: memory * mebibyte, heap: heap * mebibyte })).toBe(largest * mebibyte);
+  ])('limits frames for %d MiB of memory and %d MiB of heap to %d MiB', (memory, heap, largestFrame) => {
+    expect(frameLimitFor({ memory: memory * mebibyte, heap: heap * mebibyte })).toBe(largestFrame * mebibyte);
   });
 });

@@ -13,7 +13,7 @@ import { runIndexer, type IndexerRun } from './runs/indexer-run.ts';
 
 const secret = 'a shared secret for tests of ledger errors';
 const signer = sharedSecret(secret);
-const read = { kind: { CanReadAsAnyParty: { value: {} } } } as const;
+const readAsAny = { kind: { CanReadAsAnyParty: { value: {} } } } as const;
 
 let sandbox: Sandbox;
 let database: TestDatabase;
@@ -21,7 +21,7 @@ let history = 10;
 beforeEach(async () => {
   const users = [{ id: 'reader', rights: [{ kind: 'CanReadAsAnyParty' as const }] }];
   sandbox = await startSandbox({ auth: { secret, users, rightsCheckMs: 20 }, limits: { checkpointIntervalMs: 50 } });
-  more();
+  growLedger();
   database = await createTestDatabase();
 });
 afterEach(async () => {
@@ -29,7 +29,7 @@ afterEach(async () => {
   await database.drop();
 });
 
-function more(): void {
+function growLedger(): void {
   generateHistory(sandbox.ledger, { seed: (history += 1), updates: 20 });
 }
 
@@ -40,7 +40,7 @@ async function run(schema = 'ledger'): Promise<IndexerRun> {
   return await runIndexer({ ...base, DATABASE_URL, LEDGER_TOKEN });
 }
 
-async function inState(indexer: IndexerRun, state: string): Promise<void> {
+async function waitForState(indexer: IndexerRun, state: string): Promise<void> {
   await waitFor(`the state ${state}`, async () => ((await indexer.status()).state === state ? true : undefined));
 }
 
@@ -49,11 +49,11 @@ async function changeRights(change: 'grant' | 'revoke'): Promise<void> {
   const tokenSource = createTokenSource({ token: await token(signer, { sub: 'participant_admin' }) });
   const options = { url: sandbox.url, tokenSource, insecure: false, requestTimeoutMs: 5_000 };
   const { users } = createLedgerClient(options);
-  if (change === 'revoke') await users.revoke('reader', [read]);
+  if (change === 'revoke') await users.revoke('reader', [readAsAny]);
   else await users.grant('reader', [{ kind: { CanReadAs: { value: { party: 'anyone' } } } }]);
 }
 
-async function expectUndisturbed(): Promise<void> {
+async function expectSameAsUndisturbed(): Promise<void> {
   await using reference = await run('reference');
   await reference.reaches(sandbox.ledger.ledgerEnd());
   expect(await digestOf(database.url, 'ledger')).toBe(await digestOf(database.url, 'reference'));
@@ -62,7 +62,7 @@ async function expectUndisturbed(): Promise<void> {
 describe('indexer', () => {
   it('resumes after every transient error frame, and stores the same rows as without errors', async () => {
     await using indexer = await run();
-    const passing = [
+    const transientCodes = [
       'STALE_STREAM_AUTHORIZATION',
       'ACCESS_TOKEN_EXPIRED',
       'SERVER_OVERLOADED',
@@ -70,14 +70,14 @@ describe('indexer', () => {
       'SERVICE_NOT_RUNNING',
       'INTERNAL',
     ] as const;
-    for (const [index, failure] of passing.entries()) {
+    for (const [index, failure] of transientCodes.entries()) {
       sandbox.faults.streamFailure = { path: '/v2/updates', failure, times: 1 };
-      more();
+      growLedger();
       await waitFor(failure, () => (indexer.logged('backing off') > index ? true : undefined));
       await indexer.reaches(sandbox.ledger.ledgerEnd());
     }
     expect(indexer.logged('parked: an operator is needed')).toBe(0);
-    await expectUndisturbed();
+    await expectSameAsUndisturbed();
   });
 
   it('opens a new stream when its rights are extended', async () => {
@@ -87,19 +87,19 @@ describe('indexer', () => {
     await waitFor('the stream to end', () =>
       indexer.log.some((line) => line.includes('LEDGER_STALE_AUTHORIZATION')) ? true : undefined,
     );
-    more();
+    growLedger();
     await indexer.reaches(sandbox.ledger.ledgerEnd());
-    await expectUndisturbed();
+    await expectSameAsUndisturbed();
   });
 
   it('parks when the right to read is revoked, and keeps its rows', async () => {
     await using indexer = await run();
     await indexer.reaches(sandbox.ledger.ledgerEnd());
-    const before = await digestOf(database.url, 'ledger');
+    const digestBefore = await digestOf(database.url, 'ledger');
     await changeRights('revoke');
-    await inState(indexer, 'parked');
+    await waitForState(indexer, 'parked');
     expect((await indexer.status()).lastError).toMatchObject({ code: 'LEDGER_PERMISSION_DENIED' });
-    expect(await digestOf(database.url, 'ledger')).toBe(before);
+    expect(await digestOf(database.url, 'ledger')).toBe(digestBefore);
   });
 
   it('backs off when the ledger end is before the checkpoint', async () => {

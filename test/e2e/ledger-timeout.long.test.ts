@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { storesUpTo } from './runs/at-offset.ts';
+import { waitUntilStored } from './runs/at-offset.ts';
 import { GuardedLedger } from './runs/guarded-ledger.ts';
 import { runIndexer } from './runs/indexer-run.ts';
 
@@ -25,7 +25,7 @@ afterEach(async () => {
 });
 
 /** Replaces the token by swapping a symbolic link, as happens to a mounted secret. */
-async function putToken(token: string): Promise<void> {
+async function writeToken(token: string): Promise<void> {
   await writeFile(join(folder, token), token);
   await symlink(join(folder, token), join(folder, 'link'));
   await rename(join(folder, 'link'), join(folder, 'token'));
@@ -47,14 +47,14 @@ function start(ledger: GuardedLedger, env: Readonly<Record<string, string>> = {}
     ...env,
   });
   let log: readonly string[] = [];
-  const started = run.then((indexer) => {
+  const whenStarted = run.then((indexer) => {
     ({ log } = indexer);
     return indexer;
   });
   return {
-    http: async () => (await started).httpUrl,
+    http: async () => (await whenStarted).httpUrl,
     output: () => log.join(''),
-    [Symbol.asyncDispose]: async () => await (await started)[Symbol.asyncDispose](),
+    [Symbol.asyncDispose]: async () => await (await whenStarted)[Symbol.asyncDispose](),
   };
 }
 
@@ -69,12 +69,12 @@ async function readiness(daemon: Daemon): Promise<Ready> {
   return { status: response.status, ...((await response.json()) as Omit<Ready, 'status'>) };
 }
 
-const becomes = (daemon: Daemon, states: readonly string[], limitMs?: number): Promise<Ready> =>
+const waitForStates = (daemon: Daemon, states: readonly string[], limitMs?: number): Promise<Ready> =>
   waitFor(
     `it is ${states.join(' or ')}`,
     async () => {
-      const ready = await readiness(daemon);
-      return states.includes(ready.state) ? ready : undefined;
+      const readyState = await readiness(daemon);
+      return states.includes(readyState.state) ? readyState : undefined;
     },
     limitMs,
   );
@@ -82,14 +82,14 @@ const becomes = (daemon: Daemon, states: readonly string[], limitMs?: number): P
 describe('indexer with an idle stream', () => {
   it('is not ready after ten seconds with an expired token, until the token is renewed', async () => {
     await using ledger = await GuardedLedger.start('first');
-    await putToken('first');
+    await writeToken('first');
     await using daemon = start(ledger);
-    await storesUpTo(daemon, 3);
+    await waitUntilStored(daemon, 3);
     expect(await readiness(daemon)).toMatchObject({ status: 200, state: 'live' });
     ledger.accepted.clear();
-    const late = await becomes(daemon, ['ledger_timeout', 'idle'], 120_000);
-    expect(late).toMatchObject({ status: 503, state: 'ledger_timeout' });
-    expect(late.reason).toMatch(/the ledger end, last known as 3, .* for \d+ s: LEDGER_UNAUTHENTICATED: /u);
+    const timeoutSeconds = await waitForStates(daemon, ['ledger_timeout', 'idle'], 120_000);
+    expect(timeoutSeconds).toMatchObject({ status: 503, state: 'ledger_timeout' });
+    expect(timeoutSeconds.reason).toMatch(/the ledger end, last known as 3, .* for \d+ s: LEDGER_UNAUTHENTICATED: /u);
     const status = (await (await fetch(`${await daemon.http()}/status`)).json()) as Record<string, unknown>;
     expect(status).toMatchObject({
       state: 'ledger_timeout',
@@ -104,43 +104,43 @@ describe('indexer with an idle stream', () => {
     expect(ledger.following).toEqual(['first']);
 
     ledger.accepted.add('second');
-    await putToken('second');
-    expect(await becomes(daemon, ['live', 'idle'])).toMatchObject({ status: 200 });
+    await writeToken('second');
+    expect(await waitForStates(daemon, ['live', 'idle'])).toMatchObject({ status: 200 });
     await waitFor('the stream has the new token', () => (ledger.following.join() === 'second' ? true : undefined));
-    await storesUpTo(daemon, ledger.grow());
+    await waitUntilStored(daemon, ledger.grow());
     expect(daemon.output()).not.toContain('"msg":"backing off"');
   });
 
   it('polls the ledger and stays ready while the database is slow', async () => {
     await using ledger = await GuardedLedger.start('first');
-    await putToken('first');
+    await writeToken('first');
     await using daemon = start(ledger, { INDEXER_LEDGER_TIMEOUT: '2s' });
-    await storesUpTo(daemon, 3);
+    await waitUntilStored(daemon, 3);
     const requestsBefore = ledger.count('/v2/state/ledger-end');
-    const held = query(database.url, 'begin; lock table ledger.stream; select pg_sleep(5); commit');
+    const lockQuery = query(database.url, 'begin; lock table ledger.stream; select pg_sleep(5); commit');
     await waitFor('four more questions', () =>
       ledger.count('/v2/state/ledger-end') >= requestsBefore + 4 ? true : undefined,
     );
     expect(await readiness(daemon)).toMatchObject({ status: 200 });
-    await held;
+    await lockQuery;
   });
 });
 
 describe('indexer with failing requests', () => {
   const ledgerEnd = '/v2/state/ledger-end';
   /** Without idle probes, only the poll sends requests. */
-  const polled = { INDEXER_IDLE_PROBE_AFTER: '1m' };
+  const slowProbeEnv = { INDEXER_IDLE_PROBE_AFTER: '1m' };
 
   it('reports the ledger end when the pruned-offset request fails', async () => {
     await using ledger = await GuardedLedger.start('first');
-    await putToken('first');
-    await using daemon = start(ledger, { ...polled, INDEXER_LEDGER_TIMEOUT: '2s' });
-    await storesUpTo(daemon, 3);
+    await writeToken('first');
+    await using daemon = start(ledger, { ...slowProbeEnv, INDEXER_LEDGER_TIMEOUT: '2s' });
+    await waitUntilStored(daemon, 3);
     ledger.instead.set('/v2/state/latest-pruned-offsets', (response) => response.writeHead(503).end('busy'));
     const offset = ledger.grow();
-    await storesUpTo(daemon, offset);
-    const before = ledger.count(ledgerEnd);
-    await waitFor('five questions', () => (ledger.count(ledgerEnd) >= before + 5 ? true : undefined));
+    await waitUntilStored(daemon, offset);
+    const requestsBefore = ledger.count(ledgerEnd);
+    await waitFor('five questions', () => (ledger.count(ledgerEnd) >= requestsBefore + 5 ? true : undefined));
     expect(await readiness(daemon)).toMatchObject({ status: 200, state: 'live' });
     const status = (await (await fetch(`${await daemon.http()}/status`)).json()) as Record<string, unknown>;
     expect(status).toMatchObject({ ledgerEnd: offset, lastError: { code: 'LEDGER_UNAVAILABLE' } });
@@ -149,9 +149,9 @@ describe('indexer with failing requests', () => {
 
   it('stays ready when a ledger-end response never arrives, because it retries in time', async () => {
     await using ledger = await GuardedLedger.start('first');
-    await putToken('first');
-    await using daemon = start(ledger, { ...polled, INDEXER_LEDGER_TIMEOUT: '6s' });
-    await storesUpTo(daemon, 3);
+    await writeToken('first');
+    await using daemon = start(ledger, { ...slowProbeEnv, INDEXER_LEDGER_TIMEOUT: '6s' });
+    await waitUntilStored(daemon, 3);
     // The ledger never responds to the first of these requests.
     ledger.instead.set(ledgerEnd, () => ledger.instead.delete(ledgerEnd));
     await waitFor('the question', () => (ledger.instead.size === 0 ? true : undefined));
@@ -170,10 +170,10 @@ describe('indexer with failing requests', () => {
 
   it('becomes ready when an update arrives, although a Retry-After stops its requests', async () => {
     await using ledger = await GuardedLedger.start('first');
-    await putToken('first');
-    await using daemon = start(ledger, { ...polled, INDEXER_LEDGER_TIMEOUT: '3s' });
-    await storesUpTo(daemon, 3);
-    const learned = async (): Promise<number> => {
+    await writeToken('first');
+    await using daemon = start(ledger, { ...slowProbeEnv, INDEXER_LEDGER_TIMEOUT: '3s' });
+    await waitUntilStored(daemon, 3);
+    const readLearnedAt = async (): Promise<number> => {
       const status = (await (await fetch(`${await daemon.http()}/status`)).json()) as Record<string, unknown>;
       return Number(status['ledgerEndAgeSeconds']);
     };
@@ -181,9 +181,9 @@ describe('indexer with failing requests', () => {
     await waitFor('it is ledger_timeout', async () =>
       (await readiness(daemon)).state === 'ledger_timeout' ? true : undefined,
     );
-    await storesUpTo(daemon, ledger.grow());
+    await waitUntilStored(daemon, ledger.grow());
     expect(await readiness(daemon)).toMatchObject({ status: 200, state: 'live' });
-    expect(await learned()).toBeGreaterThan(3);
+    expect(await readLearnedAt()).toBeGreaterThan(3);
     await waitFor('it is ledger_timeout again', async () =>
       (await readiness(daemon)).state === 'ledger_timeout' ? true : undefined,
     );
@@ -193,41 +193,41 @@ describe('indexer with failing requests', () => {
 describe('parked indexer', () => {
   it('resumes when its rejected token is replaced', async () => {
     await using ledger = await GuardedLedger.start('good', 'better');
-    await putToken('refused');
+    await writeToken('refused');
     await using daemon = start(ledger);
-    await becomes(daemon, ['parked']);
-    await putToken('good');
-    await storesUpTo(daemon, 3);
+    await waitForStates(daemon, ['parked']);
+    await writeToken('good');
+    await waitUntilStored(daemon, 3);
     // The stream ends because of its token, and the file is not replaced in time. After two attempts, a long pause
     // follows.
     ledger.accepted.delete('good');
     ledger.grow();
-    await becomes(daemon, ['parked']);
-    await putToken('better');
-    await storesUpTo(daemon, 4);
+    await waitForStates(daemon, ['parked']);
+    await writeToken('better');
+    await waitUntilStored(daemon, 4);
   });
 
   it('does not reconnect until missing rights are granted, then resumes', async () => {
     await using ledger = await GuardedLedger.start('good');
     ledger.rights = false;
-    await putToken('good');
+    await writeToken('good');
     await using daemon = start(ledger);
-    await becomes(daemon, ['parked']);
+    await waitForStates(daemon, ['parked']);
     const countRequests = (): number => ledger.count('/v2/updates');
     await waitFor('four questions', () => (countRequests() >= 4 ? true : undefined));
     // It does not connect or log anything, and only sends requests.
     expect(ledger.count('upgrade')).toBe(1);
     expect(daemon.output().split('"msg":"ledger failed"')).toHaveLength(2);
     ledger.rights = true;
-    await storesUpTo(daemon, 3);
+    await waitUntilStored(daemon, 3);
   });
 
   it('does not reconnect early if a gateway rejects the stream although the rights exist', async () => {
     await using ledger = await GuardedLedger.start('good');
     ledger.refusal = { status: 403, headers: {}, of: 'handshakes' };
-    await putToken('good');
+    await writeToken('good');
     await using daemon = start(ledger);
-    await becomes(daemon, ['parked']);
+    await waitForStates(daemon, ['parked']);
     const countRequests = (): number => ledger.count('/v2/updates');
     await waitFor('four questions', () => (countRequests() >= 4 ? true : undefined));
     expect(ledger.count('upgrade')).toBe(1);

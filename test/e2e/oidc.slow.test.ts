@@ -52,13 +52,13 @@ function run(schema: string, env: Readonly<Record<string, string>> = {}): Promis
 }
 
 /** The rows of an indexer that receives everything during the lifetime of one token. */
-async function undisturbed(): Promise<string> {
+async function undisturbedDigest(): Promise<string> {
   await using reference = await run('reference');
   await reference.reaches(sandbox.ledger.ledgerEnd());
   return digestOf(database.url, 'reference');
 }
 
-const renewed = (indexer: IndexerRun, times: number): Promise<true> =>
+const waitForRenewals = (indexer: IndexerRun, times: number): Promise<true> =>
   waitFor(
     `${times} renewals`,
     async () => ((await indexer.metric('indexer_access_token_renewals_total')) >= times ? true : undefined),
@@ -66,20 +66,27 @@ const renewed = (indexer: IndexerRun, times: number): Promise<true> =>
   );
 
 it('indexer reopens the completion stream with each new token before the old token expires', async () => {
-  await using lasting = await startOidc({ tokenSeconds: 12 });
+  await using longTokenProvider = await startOidc({ tokenSeconds: 12 });
   await using ledger = await startSandbox({
-    auth: { jwksUrl: lasting.jwksUrl, audience, users: [{ id: clientId, rights: [{ kind: 'CanReadAsAnyParty' }] }] },
+    auth: {
+      jwksUrl: longTokenProvider.jwksUrl,
+      audience,
+      users: [{ id: clientId, rights: [{ kind: 'CanReadAsAnyParty' }] }],
+    },
     limits: { checkpointIntervalMs: 300 },
   });
-  await using indexer = await run('completions', { LEDGER_URL: ledger.url, LEDGER_OAUTH_ISSUER: lasting.issuer });
+  await using indexer = await run('completions', {
+    LEDGER_URL: ledger.url,
+    LEDGER_OAUTH_ISSUER: longTokenProvider.issuer,
+  });
   // The participant checks the token with each element, so there must be elements.
   const traffic = startTraffic(ledger.ledger, { seed: 6, updatesPerSecond: 20 });
   // The second renewal happens after the first token has expired.
-  await renewed(indexer, 2);
+  await waitForRenewals(indexer, 2);
   traffic.stop();
   // On a slow machine, completions may be as late as the stream itself.
-  const late = indexer.logged('backing off');
-  expect(indexer.logged(completionsFailed)).toBeLessThanOrEqual(late);
+  const backingOffLine = indexer.logged('backing off');
+  expect(indexer.logged(completionsFailed)).toBeLessThanOrEqual(backingOffLine);
   await indexer.completionsReach(ledger.ledger.ledgerEnd());
 });
 
@@ -87,25 +94,25 @@ describe('indexer with two-second tokens', () => {
   it(
     `stores all updates without gaps or duplicates over ${renewalCount} token renewals`,
     async () => {
-      const begunAt = Date.now() / 1000;
+      const startedAt = Date.now() / 1000;
       await using indexer = await run('renewed');
       await waitFor('the indexer is live', async () => ((await indexer.status()).state === 'live' ? true : undefined));
       const traffic = startTraffic(sandbox.ledger, { seed: 5, updatesPerSecond: 200 });
       // Half of the renewals happen while the ledger is quiet, because they must not depend on updates.
-      await renewed(indexer, renewalCount / 2);
+      await waitForRenewals(indexer, renewalCount / 2);
       traffic.stop();
-      await renewed(indexer, renewalCount);
+      await waitForRenewals(indexer, renewalCount);
       const renewals = await indexer.metric('indexer_access_token_renewals_total');
       const updates = await indexer.metric('indexer_updates_total{kind="transaction"}');
       await indexer.reaches(sandbox.ledger.ledgerEnd());
-      const late = indexer.logged('backing off');
-      const counts = `${oidc.tokenRequests.length} tokens, ${renewals} renewals (${late} too late)`;
+      const backingOffLine = indexer.logged('backing off');
+      const counts = `${oidc.tokenRequests.length} tokens, ${renewals} renewals (${backingOffLine} too late)`;
       console.log(`${counts}, ${updates} transactions`);
       expect(updates).toBeGreaterThan(0);
       const expiry = await indexer.metric('indexer_access_token_expiry_timestamp_seconds');
-      expect(expiry).toBeGreaterThan(begunAt);
+      expect(expiry).toBeGreaterThan(startedAt);
       expect(indexer.logged('parked: an operator is needed')).toBe(0);
-      expect(await digestOf(database.url, 'renewed')).toBe(await undisturbed());
+      expect(await digestOf(database.url, 'renewed')).toBe(await undisturbedDigest());
     },
     240_000 + renewalCount * 2_000,
   );
@@ -128,7 +135,7 @@ describe('indexer with two-second tokens', () => {
     await pause(500);
     traffic.stop();
     await indexer.reaches(sandbox.ledger.ledgerEnd());
-    expect(await digestOf(database.url, 'outage')).toBe(await undisturbed());
+    expect(await digestOf(database.url, 'outage')).toBe(await undisturbedDigest());
   });
 
   it('parks if the provider rejects the client, and does not log the secret', async () => {

@@ -18,10 +18,10 @@ const unknown =
 let sandbox: Sandbox;
 let database: TestDatabase;
 beforeEach(async () => {
-  const read = { kind: 'CanReadAsAnyParty' } as const;
+  const readAsAny = { kind: 'CanReadAsAnyParty' } as const;
   const users = [
-    { id: 'reader', rights: [read] },
-    { id: 'admin', rights: [read, { kind: 'ParticipantAdmin' as const }] },
+    { id: 'reader', rights: [readAsAny] },
+    { id: 'admin', rights: [readAsAny, { kind: 'ParticipantAdmin' as const }] },
   ];
   sandbox = await startSandbox({ auth: { secret, users }, limits: { checkpointIntervalMs: 100 } });
   generateHistory(sandbox.ledger, { seed: 4, updates: 20 });
@@ -48,16 +48,19 @@ async function storedId(): Promise<unknown> {
 }
 
 /** Runs an indexer until it has stored everything. @returns the stored participant id */
-async function indexAs(user: 'reader' | 'admin', during?: (indexer: IndexerRun) => Promise<void>): Promise<unknown> {
+async function indexAs(
+  user: 'reader' | 'admin',
+  whileRunning?: (indexer: IndexerRun) => Promise<void>,
+): Promise<unknown> {
   {
     await using indexer = await run(user);
     await indexer.reaches(sandbox.ledger.ledgerEnd());
-    await during?.(indexer);
+    await whileRunning?.(indexer);
   }
   return await storedId();
 }
 
-async function parksWith(user: 'reader' | 'admin', code: string): Promise<void> {
+async function expectParkedWith(user: 'reader' | 'admin', code: string): Promise<void> {
   await using indexer = await run(user);
   await waitFor('the indexer parks', async () => ((await indexer.status()).state === 'parked' ? true : undefined));
   expect((await indexer.status()).lastError).toMatchObject({ code });
@@ -65,7 +68,7 @@ async function parksWith(user: 'reader' | 'admin', code: string): Promise<void> 
 
 describe('indexer with read-only rights', () => {
   it('runs without the participant id, and logs the missing id once', async () => {
-    const stored = await indexAs('reader', async (indexer) => {
+    const storedStatus = await indexAs('reader', async (indexer) => {
       // The test runs only this stream, because the stream of completions would log another message.
       sandbox.faults.cut = { path: '/v2/updates', times: 2 };
       await waitFor('two cuts', async () => {
@@ -76,27 +79,27 @@ describe('indexer with read-only rights', () => {
       expect(indexer.logged(unknown)).toBe(1);
       expect(await indexer.status()).toMatchObject({ participantId: null });
     });
-    expect(stored).toBeNull();
+    expect(storedStatus).toBeNull();
   });
 
   it('keeps a stored participant id when the right to read the id is revoked', async () => {
     expect(await indexAs('reader')).toBeNull();
-    const known = await indexAs('admin', async (indexer) => {
+    const identifiedRun = await indexAs('admin', async (indexer) => {
       expect(indexer.logged(unknown)).toBe(0);
       expect(await indexer.status()).toMatchObject({ participantId: sandbox.participantId });
     });
-    expect(known).toBe(sandbox.participantId);
+    expect(identifiedRun).toBe(sandbox.participantId);
     expect(await indexAs('reader')).toBe(sandbox.participantId);
     sandbox.ledger.participantId = 'participant2::1220bb';
-    await parksWith('admin', 'PARTICIPANT_CHANGED');
+    await expectParkedWith('admin', 'PARTICIPANT_CHANGED');
   });
 
   it('parks on rewritten history without a participant id', async () => {
     await indexAs('reader');
     sandbox.ledger.participantId = 'participant2::1220bb';
     sandbox.ledger.rewriteAfter(0);
-    await parksWith('reader', 'HISTORY_CHANGED');
-    await parksWith('admin', 'HISTORY_CHANGED');
+    await expectParkedWith('reader', 'HISTORY_CHANGED');
+    await expectParkedWith('admin', 'HISTORY_CHANGED');
     expect(await storedId()).toBeNull();
   });
 });

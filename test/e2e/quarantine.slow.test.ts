@@ -9,17 +9,17 @@ import { digestOf } from '../support/digest.ts';
 import { created, text, transaction } from '../support/frames.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { runIndexer } from './runs/indexer-run.ts';
-import { move, scriptedLedger, sound } from './runs/scripted-ledger.ts';
+import { move, scriptedLedger, validUpdates } from './runs/scripted-ledger.ts';
 import { runCommand } from '../support/run-command.ts';
 
-const nul = `Eve${String.fromCharCode(0)}::1220`;
+const partyWithNul = `Eve${String.fromCharCode(0)}::1220`;
 /** Update 2 contains a party that Postgres rejects. Update 4 lacks a field that is needed for indexing. */
-const odd = [
-  sound[0],
-  move(2, '00a', '00b', nul),
-  sound[2],
+const oddUpdates = [
+  validUpdates[0],
+  move(2, '00a', '00b', partyWithNul),
+  validUpdates[2],
   transaction(4, [{ CreatedEvent: { ...created(), contractId: null } }]),
-  sound[4],
+  validUpdates[4],
 ];
 
 let database: TestDatabase;
@@ -35,20 +35,18 @@ const env = (url: string, schema: string): Record<string, string> => ({
   INDEXER_START: 'genesis',
 });
 
-async function quarantine(schema: string, ...words: readonly string[]): Promise<readonly string[]> {
+async function quarantine(schema: string, ...args: readonly string[]): Promise<readonly string[]> {
   const lines: string[] = [];
   const settings = { DATABASE_URL: database.url, POSTGRES_SCHEMA: schema };
-  await runCommand(quarantineCommand, words, settings, { print: (line) => lines.push(line) }).catch(
-    (thrown: unknown) => {
-      lines.push(thrown instanceof Error ? thrown.message : 'failed');
-    },
-  );
+  await runCommand(quarantineCommand, args, settings, { print: (line) => lines.push(line) }).catch((error: unknown) => {
+    lines.push(error instanceof Error ? error.message : 'failed');
+  });
   return lines;
 }
 
 describe('invalid update', () => {
   it('parks the indexer and is reported with its offset unless quarantine is allowed', async () => {
-    await using ledger = await scriptedLedger(odd);
+    await using ledger = await scriptedLedger(oddUpdates);
     await using run = await runIndexer(env(ledger.url, 'stopped'));
     const status = await waitFor('the indexer parks', async () => {
       const now = await run.status();
@@ -61,10 +59,10 @@ describe('invalid update', () => {
   });
 
   it('is quarantined if INDEXER_QUARANTINE is set, and stored by a later retry', async () => {
-    await using good = await scriptedLedger(sound);
-    await using bad = await scriptedLedger(odd);
+    await using validLedger = await scriptedLedger(validUpdates);
+    await using bad = await scriptedLedger(oddUpdates);
     {
-      await using complete = await runIndexer(env(good.url, 'whole'));
+      await using complete = await runIndexer(env(validLedger.url, 'whole'));
       await complete.reaches(5);
       await using gaps = await runIndexer({ ...env(bad.url, 'gaps'), INDEXER_QUARANTINE: 'true' });
       await gaps.reaches(5);
@@ -79,7 +77,7 @@ describe('invalid update', () => {
       [2, 'STORE_DATA_REFUSED'],
       [4, 'UPDATE_UNDECODABLE'],
     ]);
-    expect(String(rows[0]?.['frame'])).toBe(text(odd[1] as ReturnType<typeof transaction>));
+    expect(String(rows[0]?.['frame'])).toBe(text(oddUpdates[1] as ReturnType<typeof transaction>));
     expect(await query(database.url, 'select "offset"::int from gaps.updates order by 1')).toEqual(
       [1, 3, 5].map((offset) => ({ offset })),
     );
@@ -92,7 +90,7 @@ describe('invalid update', () => {
 
     // Simulates that the reason is gone: the same updates without the rejected values.
     for (const offset of [2, 4]) {
-      const frame = text(sound[offset - 1] as ReturnType<typeof transaction>).replaceAll("'", "''");
+      const frame = text(validUpdates[offset - 1] as ReturnType<typeof transaction>).replaceAll("'", "''");
       await query(
         database.url,
         `update gaps.quarantine set frame = convert_to('${frame}', 'UTF8') where "offset" = ${String(offset)}`,
@@ -101,7 +99,7 @@ describe('invalid update', () => {
     expect(await quarantine('gaps', 'retry')).toEqual(['2 stored', '4 stored']);
     expect(await quarantine('gaps', 'list')).toEqual(['the quarantine is empty']);
     expect(await digestOf(database.url, 'gaps')).toBe(await digestOf(database.url, 'whole'));
-    await using again = await runIndexer(env(good.url, 'gaps'));
-    await again.reaches(5);
+    await using restartedIndexer = await runIndexer(env(validLedger.url, 'gaps'));
+    await restartedIndexer.reaches(5);
   });
 });

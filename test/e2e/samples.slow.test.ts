@@ -22,26 +22,31 @@ interface Run {
 }
 const runs: Run[] = [];
 afterAll(async () => {
-  for (const { sandbox, database, created, indexer } of runs) {
+  for (const { sandbox, database, created: testDatabase, indexer } of runs) {
     await indexer.stop();
     await database.close();
     await sandbox.close();
-    await created.drop();
+    await testDatabase.drop();
   }
 });
 
 /** Indexes the history of the sandbox. */
 async function start(sandbox: Sandbox, shape: string): Promise<Run> {
-  const created = await createTestDatabase();
-  const env = { LEDGER_URL: sandbox.url, DATABASE_URL: created.url, INDEXER_HTTP_PORT: '0', LEDGER_SHAPE: shape };
+  const testDatabase = await createTestDatabase();
+  const env = { LEDGER_URL: sandbox.url, DATABASE_URL: testDatabase.url, INDEXER_HTTP_PORT: '0', LEDGER_SHAPE: shape };
   const config = loadConfig(env);
   const logging = createLogger({ level: 'silent', format: 'json', stream: { write: () => true } });
-  const urls = { ledgerUrl: sandbox.url, databaseUrl: created.url };
+  const urls = { ledgerUrl: sandbox.url, databaseUrl: testDatabase.url };
   const access = await openAccess(config.ledger, new AbortController().signal);
   const indexer = await startIndexer({ config, access, ...urls, version: 'test', logging });
   const { schema } = config.database;
   const options = { schema, statementTimeoutMs: 10_000, applicationName: 'test' };
-  const run = { sandbox, created, indexer, database: openDatabase({ url: created.url, ...options }) };
+  const run = {
+    sandbox,
+    created: testDatabase,
+    indexer,
+    database: openDatabase({ url: testDatabase.url, ...options }),
+  };
   runs.push(run);
   return run;
 }
@@ -53,21 +58,24 @@ async function stream(run: Run): Promise<Message | undefined> {
 }
 
 /** Waits until the checkpoint is at the ledger end. */
-async function indexed(run: Run): Promise<Message> {
-  const failed = run.indexer.done.then(() => 'it ended').catch((thrown: unknown) => thrown);
-  const reached = waitFor('the checkpoint at the ledger end', async () => {
+async function runIndexer(run: Run): Promise<Message> {
+  const whenFailed = run.indexer.done.then(() => 'it ended').catch((error: unknown) => error);
+  const whenReached = waitFor('the checkpoint at the ledger end', async () => {
     const row = await stream(run);
     return Number(row?.['checkpoint'] ?? -1) >= run.sandbox.ledger.ledgerEnd() ? row : undefined;
   });
   const first = await Promise.race([
-    reached,
-    failed.then((why) => Promise.reject(new Error('stopped', { cause: why }))),
+    whenReached,
+    whenFailed.then((stopReason) => Promise.reject(new Error('stopped', { cause: stopReason }))),
   ]);
   return first;
 }
 
 /** The sample, as if the participant had recorded it at this offset. */
-function at(offset: number, { frame, name }: Sample): { name: string; kind: string; value: Message; frame: Message } {
+function sampleAt(
+  offset: number,
+  { frame, name }: Sample,
+): { name: string; kind: string; value: Message; frame: Message } {
   const copy = structuredClone(frame) as { update: Record<string, { value: Record<string, unknown> }> };
   const [kind = ''] = Object.keys(copy.update);
   const value = copy.update[kind]?.value ?? {};
@@ -98,12 +106,12 @@ describe.each(['LEDGER_EFFECTS', 'ACS_DELTA'])('indexer with shape %s', (shape) 
     for (const { frame } of entries) sandbox.ledger.addAcsEntryRaw(JSON.stringify(withoutToken(frame)));
     sandbox.ledger.skipOffsets(1_000_000);
     const run = await start(sandbox, shape);
-    await indexed(run);
-    const served = updates.map((sample, index) => at(1_000_001 + index, sample));
-    for (const { frame } of served) sandbox.ledger.appendRaw(JSON.stringify(frame));
-    await indexed(run);
+    await runIndexer(run);
+    const servedUpdates = updates.map((sample, index) => sampleAt(1_000_001 + index, sample));
+    for (const { frame } of servedUpdates) sandbox.ledger.appendRaw(JSON.stringify(frame));
+    await runIndexer(run);
     const check = await LeafCheck.of(run.database);
-    for (const { name, kind, value } of served) check.update(name, kind, value);
+    for (const { name, kind, value } of servedUpdates) check.update(name, kind, value);
     for (const { name, frame } of entries) check.entry(name, frame);
     expect(check.problems).toEqual([]);
     expect(check.leaves).toBeGreaterThan(500);
@@ -116,13 +124,13 @@ describe.each(['LEDGER_EFFECTS', 'ACS_DELTA'])('indexer with shape %s', (shape) 
     for (const sample of samples.checkpoints) {
       const sandbox = await startSandbox();
       const run = await start(sandbox, shape);
-      await indexed(run);
+      await runIndexer(run);
       sandbox.ledger.appendRaw(JSON.stringify(sample.frame));
-      const { record_times: recordTimes, checkpoint } = await indexed(run);
+      const { record_times: recordTimes, checkpoint } = await runIndexer(run);
       const { value } = (sample.frame['update'] as Record<string, { value: Message }>)['OffsetCheckpoint'] ?? {};
-      const sent = (value?.['synchronizerTimes'] ?? []) as { synchronizerId: string; recordTime: string }[];
+      const sentTimes = (value?.['synchronizerTimes'] ?? []) as { synchronizerId: string; recordTime: string }[];
       expect(checkpoint).toBe(value?.['offset']);
-      expect(recordTimes).toEqual(Object.fromEntries(sent.map((one) => [one.synchronizerId, one.recordTime])));
+      expect(recordTimes).toEqual(Object.fromEntries(sentTimes.map((time) => [time.synchronizerId, time.recordTime])));
     }
   });
 });

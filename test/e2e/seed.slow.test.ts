@@ -39,7 +39,7 @@ async function run(schema = 'ledger'): Promise<IndexerRun> {
   });
 }
 
-async function inState(indexer: IndexerRun, state: string): Promise<void> {
+async function waitForState(indexer: IndexerRun, state: string): Promise<void> {
   await waitFor(`the state ${state}`, async () => ((await indexer.status()).state === state ? true : undefined));
 }
 
@@ -49,34 +49,34 @@ describe('seed', () => {
     const path = '/v2/state/active-contracts';
     sandbox.faults.streamFailure = { path, failure: 'ACCESS_TOKEN_EXPIRED', afterFrames: 2, times };
     await using indexer = await run();
-    await inState(indexer, 'live');
+    await waitForState(indexer, 'live');
     expect(indexer.logged('backing off')).toBe(times);
     expect(indexer.logged('parked: an operator is needed')).toBe(0);
     await using reference = await run('reference');
-    await inState(reference, 'live');
+    await waitForState(reference, 'live');
     expect(await digestOf(database.url, 'ledger')).toBe(await digestOf(database.url, 'reference'));
   });
 
   it('parks if every token expires before any entry is stored', async () => {
     sandbox.faults.streamFailure = { path: '/v2/state/active-contracts', failure: 'ACCESS_TOKEN_EXPIRED' };
     await using indexer = await run();
-    await inState(indexer, 'parked');
+    await waitForState(indexer, 'parked');
     expect(indexer.logged('backing off')).toBe(2);
   });
 
   it('detects rewritten history from a seeded contract if no update was streamed', async () => {
     {
       await using indexer = await run();
-      await inState(indexer, 'live');
+      await waitForState(indexer, 'live');
     }
     {
-      await using same = await run();
-      await inState(same, 'live');
+      await using sameIndexer = await run();
+      await waitForState(sameIndexer, 'live');
     }
     sandbox.ledger.participantId = 'participant2::1220bb';
     sandbox.ledger.rewriteAfter(0);
     await using indexer = await run();
-    await inState(indexer, 'parked');
+    await waitForState(indexer, 'parked');
     expect((await indexer.status()).lastError).toMatchObject({ code: 'HISTORY_CHANGED' });
   });
 });

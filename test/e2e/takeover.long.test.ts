@@ -7,29 +7,34 @@ import { leaseMs, startPair, type Pair } from '../ha/pair.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** Limit for processes that have ended. If their end were not detected, the takeover would wait for the lease. */
-const afterDeathMs = leaseMs;
+const deathTakeoverMs = leaseMs;
 /**
  * Limit for processes that do not respond. Without a lease it would be minutes, until the operating system times out
  * the connection.
  */
-const afterSilenceMs = leaseMs + 10_000;
+const silenceTakeoverMs = leaseMs + 10_000;
 const figures: string[] = [];
 
 afterAll(() => {
   process.stdout.write(`takeover, lease ${leaseMs} ms:\n${figures.join('\n')}\n`);
 });
 
-async function measured(pair: Pair, name: string, limitMs: number, fault: () => Promise<void> | void): Promise<void> {
-  const before = await pair.epoch();
+async function measureTakeover(
+  pair: Pair,
+  name: string,
+  limitMs: number,
+  fault: () => Promise<void> | void,
+): Promise<void> {
+  const epochBefore = await pair.epoch();
   await fault();
-  const { epochMs, commitMs } = await pair.takeover(before);
+  const { epochMs, commitMs } = await pair.takeover(epochBefore);
   figures.push(`  ${name.padEnd(36)} epoch after ${epochMs} ms, first commit after ${commitMs} ms`);
   expect(epochMs).toBeLessThan(limitMs);
 }
 
-async function expectSameAsCalm(pair: Pair): Promise<void> {
-  const { found, expected } = await pair.digests();
-  expect(found).toBe(expected);
+async function expectSameDigest(pair: Pair): Promise<void> {
+  const { found: actualDigest, expected } = await pair.digests();
+  expect(actualDigest).toBe(expected);
 }
 
 const lockSession = `select pg_terminate_backend(l.pid) from pg_locks l join pg_stat_activity a using (pid)
@@ -39,28 +44,28 @@ const lockSession = `select pg_terminate_backend(l.pid) from pg_locks l join pg_
 describe('standby', { timeout: 120_000 }, () => {
   it('takes over at once from a killed process', async () => {
     await using pair = await startPair();
-    await measured(pair, 'SIGKILL', afterDeathMs, () => pair.leader.signal('SIGKILL'));
-    await expectSameAsCalm(pair);
+    await measureTakeover(pair, 'SIGKILL', deathTakeoverMs, () => pair.leader.signal('SIGKILL'));
+    await expectSameDigest(pair);
   });
 
   it('takes over at once from a process stopped by SIGTERM', async () => {
     await using pair = await startPair();
-    await measured(pair, 'SIGTERM', afterDeathMs, () => pair.leader.signal('SIGTERM'));
+    await measureTakeover(pair, 'SIGTERM', deathTakeoverMs, () => pair.leader.signal('SIGTERM'));
     expect(await pair.leader.exited).toEqual({ code: 0, signal: null });
-    await expectSameAsCalm(pair);
+    await expectSameDigest(pair);
   });
 
   it('takes over, or the writer resumes, at once when the session with the lock ends', async () => {
     await using pair = await startPair();
-    await measured(pair, 'session of the lock terminated', afterDeathMs, async () => {
+    await measureTakeover(pair, 'session of the lock terminated', deathTakeoverMs, async () => {
       await pair.stored.client.query(lockSession);
     });
-    await expectSameAsCalm(pair);
+    await expectSameDigest(pair);
   });
 
   it('takes over after the lease from a frozen process, which then becomes a standby', async () => {
     await using pair = await startPair();
-    await measured(pair, 'SIGSTOP', afterSilenceMs, () => {
+    await measureTakeover(pair, 'SIGSTOP', silenceTakeoverMs, () => {
       pair.leader.signal('SIGSTOP');
       // These frames wait in the sockets of the frozen process.
       pair.grow(30);
@@ -69,40 +74,40 @@ describe('standby', { timeout: 120_000 }, () => {
     pair.leader.signal('SIGCONT');
     await pair.leader.logged('standby');
     pair.grow(10);
-    await expectSameAsCalm(pair);
+    await expectSameDigest(pair);
     expect(await pair.epoch()).toBe(epoch);
   });
 
   it('takes over after the lease when the connection of the writer is half open', async () => {
     await using pair = await startPair();
-    await measured(pair, 'network frozen', afterSilenceMs, () => pair.road.freeze());
-    await expectSameAsCalm(pair);
+    await measureTakeover(pair, 'network frozen', silenceTakeoverMs, () => pair.road.freeze());
+    await expectSameDigest(pair);
   });
 
   it.each([0.3, 0.9])('takes over after the lease when the connection freezes at %f of a batch', async (share) => {
     await using pair = await startPair();
-    await measured(pair, `network frozen ${share} through a batch`, afterSilenceMs, async () => {
-      const frozen = pair.road.freezeAt('move-checkpoint', share);
+    await measureTakeover(pair, `network frozen ${share} through a batch`, silenceTakeoverMs, async () => {
+      const whenFrozen = pair.road.freezeAt('move-checkpoint', share);
       pair.grow(30);
-      await frozen;
+      await whenFrozen;
     });
-    await expectSameAsCalm(pair);
+    await expectSameDigest(pair);
   });
 
   it('takes over from a process whose event loop is blocked for longer than the lease', async () => {
     const block = `process.on('SIGUSR2',()=>{const end=performance.now()+${2 * leaseMs};while(performance.now()<end);})`;
     await using pair = await startPair({ NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(block)}` });
-    await measured(pair, 'event loop blocked', afterSilenceMs, () => pair.leader.signal('SIGUSR2'));
+    await measureTakeover(pair, 'event loop blocked', silenceTakeoverMs, () => pair.leader.signal('SIGUSR2'));
     await pair.leader.logged('standby');
-    await expectSameAsCalm(pair);
+    await expectSameDigest(pair);
   });
 
   it('returns 200 for /livez and 503 for /readyz, and reports its state', async () => {
     await using pair = await startPair();
     const http = await pair.standby.http();
-    const ready = await fetch(`${http}/readyz`);
-    expect(ready.status).toBe(503);
-    expect(await ready.json()).toMatchObject({ state: 'standby', live: true });
+    const readyResponse = await fetch(`${http}/readyz`);
+    expect(readyResponse.status).toBe(503);
+    expect(await readyResponse.json()).toMatchObject({ state: 'standby', live: true });
     expect((await fetch(`${http}/livez`)).status).toBe(200);
     const metrics = await (await fetch(`${http}/metrics`)).text();
     expect(metrics).toContain('indexer_leader 0');

@@ -27,15 +27,15 @@ afterEach(async () => {
 });
 
 /** This is long enough, although the ledger grows during the renewals and batches contain only five updates. */
-const storedWithinMs = 180_000;
+const storeLimitMs = 180_000;
 
-let issued = 0;
+let issuedCount = 0;
 
 /** Replaces the file atomically with a token that is due for renewal within a second and valid for a few more. */
 async function rotate(): Promise<void> {
-  issued += 1;
+  issuedCount += 1;
   const now = Math.floor(Date.now() / 1000);
-  const claims = { iat: now - 12, exp: now + 4, jti: String(issued) };
+  const claims = { iat: now - 12, exp: now + 4, jti: String(issuedCount) };
   const token = `e30.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.s`;
   await writeFile(join(folder, 'next'), token);
   await rename(join(folder, 'next'), join(folder, 'token'));
@@ -66,9 +66,9 @@ describe('indexer with LEDGER_TOKEN_FILE', () => {
       });
     await renewals(2);
     traffic.stop();
-    await indexer.reaches(sandbox.ledger.ledgerEnd(), storedWithinMs);
-    const loaded = await indexer.metric('indexer_access_token_renewals_total');
-    await renewals(loaded + 2);
+    await indexer.reaches(sandbox.ledger.ledgerEnd(), storeLimitMs);
+    const renewalCount = await indexer.metric('indexer_access_token_renewals_total');
+    await renewals(renewalCount + 2);
     // The newest token may have started one more renewal.
     await waitFor('a stream is open', async () => (await indexer.metric('indexer_ws_connected')) === 1 || undefined);
     await waitFor('it is caught up', async () => indexer.logged('live') > 0 || undefined);
@@ -77,7 +77,7 @@ describe('indexer with LEDGER_TOKEN_FILE', () => {
     expect(await indexer.metric('indexer_ws_disconnects_total{code="renewed"}')).toBeGreaterThanOrEqual(4);
     expect(await indexer.metric('indexer_retries_total{stage="ledger"}')).toBe(0);
     await using reference = await run('reference');
-    await reference.reaches(sandbox.ledger.ledgerEnd(), storedWithinMs);
+    await reference.reaches(sandbox.ledger.ledgerEnd(), storeLimitMs);
     expect(await digestOf(database.url, 'file')).toBe(await digestOf(database.url, 'reference'));
   });
 

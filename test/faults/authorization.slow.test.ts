@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createTokenSource } from '../../src/ledger/access/token.ts';
 import { audience, clientId, clientSecret, startOidc, type Oidc } from '../support/oidc.ts';
-import { endsIn, sharedSecret, token } from '../support/tokens.ts';
+import { expiresIn, sharedSecret, token } from '../support/tokens.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { FaultWorld, failedWith } from './fault-world.ts';
 
@@ -26,8 +26,8 @@ describe('a token file', () => {
   it('may be empty, missing, invalid or replaced while the last token is valid', async () => {
     await using world = await FaultWorld.open({ auth: { secret, users: [{ id: 'reader', rights }] } });
     let tokens = 0;
-    const good = () => token(signer, { sub: 'reader', jti: String((tokens += 1)) });
-    await writeFile(file('token'), await good());
+    const validToken = () => token(signer, { sub: 'reader', jti: String((tokens += 1)) });
+    await writeFile(file('token'), await validToken());
     await using indexer = await world.run('ledger', { LEDGER_TOKEN_FILE: file('token') });
     const reconnects = async (state: string): Promise<void> => {
       world.sandbox.faults.cut = { path, times: 1 };
@@ -42,7 +42,7 @@ describe('a token file', () => {
     await reconnects('it is not a token');
     await rm(file('token'));
     await reconnects('it is missing');
-    await writeFile(file('next'), await good());
+    await writeFile(file('next'), await validToken());
     await symlink(file('next'), file('link'));
     await rename(file('link'), file('token'));
     await reconnects('it is another file');
@@ -57,7 +57,7 @@ describe('a token file', () => {
       const source = createTokenSource({ tokenFile });
       await writeFile(
         tokenFile,
-        await token(signer, { iat: endsIn(-60_000), exp: endsIn(end === 'ended' ? 30 : 60_000) }),
+        await token(signer, { iat: expiresIn(-60_000), exp: expiresIn(end === 'ended' ? 30 : 60_000) }),
       );
       await source.read();
       await writeFile(tokenFile, 'no token');
@@ -65,7 +65,7 @@ describe('a token file', () => {
       await waitFor(end, async () => {
         const code = await source.lease().then(
           () => undefined,
-          (thrown: unknown) => (thrown as { readonly code: string }).code,
+          (error: unknown) => (error as { readonly code: string }).code,
         );
         return code === 'LEDGER_TOKEN_MALFORMED' ? true : undefined;
       });
@@ -89,7 +89,7 @@ describe('rejected ledger-end requests', () => {
       LEDGER_OAUTH_CLIENT_SECRET: clientSecret,
     });
     await world.reachesEnd(indexer);
-    const before = oidc.tokenRequests.length;
+    const tokensBefore = oidc.tokenRequests.length;
     let refusals = 0;
     world.sandbox.faults.answer = { path: '/v2/state/ledger-end', as: 'UNAUTHENTICATED' };
     await waitFor(
@@ -100,7 +100,7 @@ describe('rejected ledger-end requests', () => {
           : undefined,
       30_000,
     );
-    expect(oidc.tokenRequests.length - before).toBeLessThanOrEqual(1);
+    expect(oidc.tokenRequests.length - tokensBefore).toBeLessThanOrEqual(1);
     expect(refusals).toBeGreaterThanOrEqual(3);
     world.sandbox.faults.answer = undefined;
   });
@@ -126,9 +126,9 @@ describe('rejected handshakes of the seed', () => {
 describe('a token that cannot be sent in a handshake', () => {
   it('parks the indexer, and is not logged', async () => {
     await using world = await FaultWorld.open();
-    const padded = 'a-token-with-padding==';
-    await using indexer = await world.run('ledger', { LEDGER_TOKEN: padded });
+    const paddedToken = 'a-token-with-padding==';
+    await using indexer = await world.run('ledger', { LEDGER_TOKEN: paddedToken });
     await failedWith(indexer, 'LEDGER_TOKEN_MALFORMED');
-    expect(indexer.log.join('\n')).not.toContain(padded);
+    expect(indexer.log.join('\n')).not.toContain(paddedToken);
   });
 });

@@ -15,7 +15,7 @@ import * as frames from '../support/frames.ts';
 import { createMigratedDatabase } from '../support/migrated-database.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-const { here, there, created } = frames;
+const { here: homeSynchronizer, there: awaySynchronizer, created } = frames;
 
 let sandbox: Sandbox;
 let database: TestDatabase;
@@ -39,10 +39,14 @@ beforeEach(async () => {
   append(creates(1, 'a', 'b'));
   topology(2);
   append(
-    frames.reassignment(3, { JsUnassignedEvent: { value: frames.unassigned({ offset: 3, contractId: 'a' }) } }, here),
+    frames.reassignment(
+      3,
+      { JsUnassignedEvent: { value: frames.unassigned({ offset: 3, contractId: 'a' }) } },
+      homeSynchronizer,
+    ),
   );
-  const arrives = frames.assigned({ createdEvent: created({ offset: 4, contractId: 'a', interfaceViews: [] }) });
-  append(frames.reassignment(4, { JsAssignmentEvent: arrives }, there));
+  const assignment = frames.assigned({ createdEvent: created({ offset: 4, contractId: 'a', interfaceViews: [] }) });
+  append(frames.reassignment(4, { JsAssignmentEvent: assignment }, awaySynchronizer));
   ledger.skipOffsets(4);
   append(creates(9, 'c'));
   topology(10);
@@ -73,7 +77,11 @@ function activeAt(offset: number): readonly string[] {
 }
 
 /** Starts a bounded run inside the test process. Resolves when the run has ended without being stopped. */
-async function runUpTo(stopAt: number, schema = 'ledger', more: Readonly<Record<string, string>> = {}): Promise<void> {
+async function runUpTo(
+  stopAt: number,
+  schema = 'ledger',
+  extraEnv: Readonly<Record<string, string>> = {},
+): Promise<void> {
   const env = {
     LEDGER_URL: sandbox.url,
     DATABASE_URL: database.url,
@@ -82,7 +90,7 @@ async function runUpTo(stopAt: number, schema = 'ledger', more: Readonly<Record<
     INDEXER_STOP_AT: String(stopAt),
     INDEXER_HTTP_PORT: '0',
     INDEXER_RETRY_MAX_DELAY: '200ms',
-    ...more,
+    ...extraEnv,
   };
   const config = loadConfig(env);
   const log: string[] = [];
@@ -91,13 +99,13 @@ async function runUpTo(stopAt: number, schema = 'ledger', more: Readonly<Record<
   const { LEDGER_URL: ledgerUrl, DATABASE_URL: databaseUrl } = env;
   const indexer = await startIndexer({ config, access, ledgerUrl, databaseUrl, version: 'test', logging });
   let timer: NodeJS.Timeout | undefined;
-  const never = new Promise<never>((_resolve, reject) => {
+  const neverResolves = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => {
       reject(new Error(`the run up to ${String(stopAt)} did not end: ${log.slice(-3).join('')}`));
     }, 20_000);
   });
   try {
-    await Promise.race([indexer.done, never]);
+    await Promise.race([indexer.done, neverResolves]);
   } finally {
     clearTimeout(timer);
     await indexer.stop();
@@ -109,20 +117,22 @@ async function runUpTo(stopAt: number, schema = 'ledger', more: Readonly<Record<
 /** Expects that exactly the history up to the offset is stored, and that the checkpoint is the offset. */
 async function isStoredUpTo(offset: number): Promise<void> {
   const updates = await query(database.url, 'select "offset", kind from ledger.decoded_updates order by "offset"');
-  expect(updates.map((row) => [Number(row['offset']), row['kind']])).toEqual(history.filter(([at]) => at <= offset));
+  expect(updates.map((row) => [Number(row['offset']), row['kind']])).toEqual(
+    history.filter(([currentOffset]) => currentOffset <= offset),
+  );
   const [stream] = await query(
     database.url,
     `select checkpoint::int, (select max(event_index) from ledger.topology_events where "offset" = 10) is not null as topology
        from ledger.stream`,
   );
   expect(stream).toEqual({ checkpoint: offset, topology: offset >= 10 });
-  const active = await query(
+  const activeRows = await query(
     database.url,
     `select contract_id || ' ' || split_part(synchronizer_id, '::', 1) as one
        from ledger.lifetimes join ledger.synchronizers using (synchronizer_pk)
       where deactivated_offset is null order by 1`,
   );
-  expect(active.map(({ one }) => one)).toEqual(activeAt(offset));
+  expect(activeRows.map(({ one }) => one)).toEqual(activeAt(offset));
 }
 
 describe('a bounded run', () => {
@@ -134,7 +144,7 @@ describe('a bounded run', () => {
     ['the last offset before an update', 8],
     ['a topology update after a hole', 10],
     ['the ledger end without an update', 15],
-  ])('stores all updates up to %s, and ends', async (_what, offset) => {
+  ])('stores all updates up to %s, and ends', async (_caseName, offset) => {
     await runUpTo(offset);
     await isStoredUpTo(offset);
   });
@@ -155,20 +165,20 @@ describe('a bounded run', () => {
   });
 
   it.each([2, 10])('ends at offset %i, a topology update outside the filter', async (offset) => {
-    const more = { LEDGER_TOPOLOGY: 'false' };
-    await runUpTo(offset, 'ledger', more);
+    const topologyEnv = { LEDGER_TOPOLOGY: 'false' };
+    await runUpTo(offset, 'ledger', topologyEnv);
     const [stream] = await query(database.url, 'select checkpoint::int from ledger.stream');
     expect(stream).toEqual({ checkpoint: offset });
   });
 
   it('waits until the ledger end passes an end offset without an update', async () => {
-    const running = runUpTo(20);
+    const whenIndexed = runUpTo(20);
     await waitFor('it waits', async () => {
       const rows = await query(database.url, 'select checkpoint from ledger.stream').catch(() => []);
       return Number(rows[0]?.['checkpoint']) === 15 ? true : undefined;
     });
     sandbox.ledger.skipOffsets(9);
-    await running;
+    await whenIndexed;
     await isStoredUpTo(20);
   });
 });

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startFakeLedger } from '../ledger/fake-ledger.ts';
 import { openRun } from '../ledger/transport/stream-run.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { FaultWorld, failedWith, parked, retriesFor } from './fault-world.ts';
+import { FaultWorld, failedWith, waitUntilParked, retriesFor } from './fault-world.ts';
 
 const path = '/v2/updates';
 
@@ -74,8 +74,8 @@ describe('compression of frames', () => {
       options: { perMessageDeflate: true },
       socket: (socket) => offeredExtensions.push(socket.extensions),
     });
-    const { opened, stream } = openRun(ledger.url);
-    await opened;
+    const { opened: whenOpened, stream } = openRun(ledger.url);
+    await whenOpened;
     await waitFor('the request', () => (offeredExtensions.length > 0 ? true : undefined));
     stream.close();
     expect(offeredExtensions).toEqual(['']);
@@ -89,25 +89,25 @@ describe('a frame', () => {
     const atOffset = world.someOffset();
     world.sandbox.faults.oversizedFrames = { path, atOffset, bytes: 3_000_000 };
     await using indexer = await world.run('ledger', { LEDGER_MAX_FRAME_BYTES: '1MiB' });
-    const { code, message, remedy } = await parked(indexer);
+    const { code, message, remedy } = await waitUntilParked(indexer);
     const { checkpoint } = await indexer.status();
     expect(code).toBe('LEDGER_FRAME_TOO_LARGE');
     expect(checkpoint).toBeLessThan(atOffset);
     expect(message).toContain(`the update after offset ${String(checkpoint)}:`);
     expect(remedy).toContain('LEDGER_MAX_FRAME_BYTES');
-    await using larger = await world.run('larger', { LEDGER_MAX_FRAME_BYTES: '8MiB' });
-    await world.reachesEnd(larger);
+    await using largerIndexer = await world.run('larger', { LEDGER_MAX_FRAME_BYTES: '8MiB' });
+    await world.reachesEnd(largerIndexer);
   });
 
   it.each([
     ['truncated', 'invalidJson', 'UPDATE_UNDECODABLE'],
     ['not UTF-8', 'invalidUtf8', 'LEDGER_UNDECODABLE'],
     ['binary', 'binaryFrames', 'LEDGER_UNDECODABLE'],
-  ] as const)('is requested again, then parks the indexer, if it is %s', async (_what, fault, code) => {
+  ] as const)('is requested again, then parks the indexer, if it is %s', async (_caseName, fault, code) => {
     const atOffset = world.someOffset();
     world.sandbox.faults[fault] = { path, atOffset };
     await using indexer = await world.run();
-    const stop = await parked(indexer);
+    const stop = await waitUntilParked(indexer);
     const { checkpoint } = await indexer.status();
     expect(stop.code).toBe(code);
     expect(stop.message).toContain(`the update after offset ${String(checkpoint)}:`);
@@ -146,7 +146,7 @@ describe('update order check', () => {
   it('parks the indexer if the order is wrong three times', async () => {
     world.sandbox.faults.swapUpdates = { path, atOffset: world.someOffset() };
     await using indexer = await world.run();
-    const { code } = await parked(indexer);
+    const { code } = await waitUntilParked(indexer);
     expect(code).toBe('LEDGER_OUT_OF_ORDER');
     expect(retriesFor(indexer, code)).toBe(2);
     expect((await indexer.status()).checkpoint).toBeLessThan(world.someOffset());
@@ -183,7 +183,7 @@ describe('ledger errors', () => {
   it('park the indexer after twenty internal errors without progress', async () => {
     world.sandbox.faults.streamFailure = { path, failure: 'INTERNAL' };
     await using indexer = await world.run('ledger', { INDEXER_RETRY_MAX_DELAY: '10ms' });
-    expect((await parked(indexer)).code).toBe('LEDGER_INTERNAL');
+    expect((await waitUntilParked(indexer)).code).toBe('LEDGER_INTERNAL');
     expect(retriesFor(indexer, 'LEDGER_INTERNAL')).toBe(20);
   });
 });

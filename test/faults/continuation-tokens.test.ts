@@ -12,7 +12,7 @@ import { query, type TestDatabase } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
 import { createMigratedDatabase } from '../support/migrated-database.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { parked, retriesFor } from './fault-world.ts';
+import { waitUntilParked, retriesFor } from './fault-world.ts';
 
 let sandbox: Sandbox;
 let gateway: CuttingGateway;
@@ -30,20 +30,20 @@ afterEach(async () => {
   await database.drop();
 });
 
-const env = (more: Readonly<Record<string, string>> = {}): Record<string, string> => ({
+const env = (extraEnv: Readonly<Record<string, string>> = {}): Record<string, string> => ({
   LEDGER_URL: gateway.url,
   DATABASE_URL: database.url,
   INDEXER_BATCH_UPDATES: '5',
-  ...more,
+  ...extraEnv,
 });
 
-interface Begun {
+interface InterruptedSeed {
   readonly offset: number;
   readonly token: string;
   readonly entries: number;
 }
 
-async function begun(): Promise<Begun> {
+async function interruptSeed(): Promise<InterruptedSeed> {
   const [row] = await query(
     database.url,
     'select seed_offset, seed_token, seed_contracts from ledger.stream where seeded_at is null',
@@ -56,7 +56,7 @@ async function begun(): Promise<Begun> {
 }
 
 /** Begins a seed and stops it in the middle. */
-async function beginSeed(): Promise<Begun> {
+async function beginSeed(): Promise<InterruptedSeed> {
   sandbox.faults.stall = { path: listPath, afterFrames: 18 };
   {
     await using _indexer = await runIndexer(env());
@@ -68,16 +68,16 @@ async function beginSeed(): Promise<Begun> {
   // A stream that is still open would consume the next fault.
   await waitFor('the end of the stream', () => (gateway.passing === 0 ? true : undefined));
   sandbox.faults.stall = undefined;
-  return begun();
+  return interruptSeed();
 }
 
 /** Adds updates to the ledger: contracts of the seed end, and new ones begin. */
-function goOn(): void {
+function growLedger(): void {
   generateHistory(sandbox.ledger, { seed: 32, updates: 60, startAt: Date.parse('2026-02-01T08:00:00Z') });
 }
 
-async function finishes(more: Readonly<Record<string, string>> = {}): Promise<IndexerRun> {
-  const indexer = await runIndexer(env(more));
+async function finishes(extraEnv: Readonly<Record<string, string>> = {}): Promise<IndexerRun> {
+  const indexer = await runIndexer(env(extraEnv));
   await waitFor('it is live', async () => ((await indexer.status()).state === 'live' ? true : undefined));
   await indexer.reaches(sandbox.ledger.ledgerEnd());
   return indexer;
@@ -90,16 +90,16 @@ async function isSeededAt(offset: number): Promise<void> {
   const expectedIds = [...sandbox.ledger.activeAt(offset)]
     .map(({ activation }) => activation.created.contractId)
     .sort();
-  const seeded = `select contract_id as id from ledger.decoded_contracts where origin = 'seed' order by contract_id collate "C"`;
-  expect((await query(database.url, seeded)).map(({ id }) => id)).toEqual(expectedIds);
-  const lived = `select contract_id as id from ledger.lifetimes where activated_offset <= ${offset} order by contract_id collate "C"`;
-  expect((await query(database.url, lived)).map(({ id }) => id)).toEqual(expectedIds);
+  const seededSql = `select contract_id as id from ledger.decoded_contracts where origin = 'seed' order by contract_id collate "C"`;
+  expect((await query(database.url, seededSql)).map(({ id }) => id)).toEqual(expectedIds);
+  const lifetimesSql = `select contract_id as id from ledger.lifetimes where activated_offset <= ${offset} order by contract_id collate "C"`;
+  expect((await query(database.url, lifetimesSql)).map(({ id }) => id)).toEqual(expectedIds);
 }
 
 describe('continuation token of an interrupted seed', () => {
   it('resumes the seed at the same offset without reading entries twice', async () => {
     const { offset, token, entries } = await beginSeed();
-    goOn();
+    growLedger();
     expect(sandbox.ledger.ledgerEnd()).toBeGreaterThan(offset);
     await using indexer = await finishes();
     expect(retriesFor(indexer, 'SEED_PRUNED')).toBe(0);
@@ -117,7 +117,7 @@ describe('continuation token of an interrupted seed', () => {
     const { offset } = await beginSeed();
     const token = Buffer.from('of another start of the participant').toString('base64');
     await query(database.url, `update ledger.stream set seed_token = '${token}'`);
-    await isStartedOver(offset, token);
+    await expectRestart(offset, token);
   });
 
   it.each(['PARTICIPANT_PRUNED_DATA_ACCESSED', 'OFFSET_AFTER_LEDGER_END'] as const)(
@@ -126,13 +126,13 @@ describe('continuation token of an interrupted seed', () => {
       const { offset, token } = await beginSeed();
       sandbox.faults.streamFailure = { path: listPath, failure, times: 1 };
       const isPruned = failure === 'PARTICIPANT_PRUNED_DATA_ACCESSED';
-      await isStartedOver(offset, token, isPruned ? 'LEDGER_REASSIGNMENT_IN_FLIGHT' : 'SEED_PRUNED');
+      await expectRestart(offset, token, isPruned ? 'LEDGER_REASSIGNMENT_IN_FLIGHT' : 'SEED_PRUNED');
     },
   );
 
   /** Expects a restart. The ledger has pruned nothing, despite its error. */
-  async function isStartedOver(offset: number, token: string, why = 'SEED_PRUNED'): Promise<void> {
-    goOn();
+  async function expectRestart(offset: number, token: string, expectedCode = 'SEED_PRUNED'): Promise<void> {
+    growLedger();
     await using indexer = await finishes();
     const end = sandbox.ledger.ledgerEnd();
     expect(gateway.lists.map((list) => [list.activeAtOffset, list.streamContinuationToken])).toEqual([
@@ -140,14 +140,14 @@ describe('continuation token of an interrupted seed', () => {
       [offset, token],
       [end, undefined],
     ]);
-    expect(retriesFor(indexer, why)).toBe(1);
+    expect(retriesFor(indexer, expectedCode)).toBe(1);
     await isSeededAt(end);
   }
 
   it('is discarded with its entries if it belongs to another offset', async () => {
     const { offset } = await beginSeed();
     await query(database.url, `update ledger.stream set seed_offset = ${offset - 7}`);
-    goOn();
+    growLedger();
     await using indexer = await finishes();
     expect(retriesFor(indexer, 'SEED_PRUNED')).toBe(1);
     expect(gateway.lists.at(-1)?.streamContinuationToken).toBeUndefined();
@@ -156,14 +156,14 @@ describe('continuation token of an interrupted seed', () => {
 
   it('is kept while another filter parks the indexer', async () => {
     const { offset, token } = await beginSeed();
-    const before = await digestOf(database.url, 'ledger');
+    const digestBefore = await digestOf(database.url, 'ledger');
     {
       await using indexer = await runIndexer(env({ LEDGER_TEMPLATES: '#splice-amulet:Splice.Amulet:Amulet' }));
-      expect((await parked(indexer)).code).toBe('FILTER_CHANGED');
+      expect((await waitUntilParked(indexer)).code).toBe('FILTER_CHANGED');
     }
     expect(gateway.lists).toHaveLength(1);
-    expect(await digestOf(database.url, 'ledger')).toBe(before);
-    expect((await begun()).token).toBe(token);
+    expect(await digestOf(database.url, 'ledger')).toBe(digestBefore);
+    expect((await interruptSeed()).token).toBe(token);
     await using _indexer = await finishes();
     expect(gateway.lists[1]).toMatchObject({ activeAtOffset: offset, streamContinuationToken: token });
     await isSeededAt(offset);
@@ -177,7 +177,7 @@ describe('continuation token of an interrupted seed', () => {
       afterFrames: 9,
       times: 3,
     };
-    goOn();
+    growLedger();
     await using indexer = await finishes();
     expect(retriesFor(indexer, 'LEDGER_REASSIGNMENT_IN_FLIGHT')).toBe(3);
     await isSeededAt(sandbox.ledger.ledgerEnd());

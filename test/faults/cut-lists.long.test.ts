@@ -12,14 +12,14 @@ import { query, type TestDatabase } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
 import { createMigratedDatabase } from '../support/migrated-database.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { parked, retriesFor } from './fault-world.ts';
+import { waitUntilParked, retriesFor } from './fault-world.ts';
 
 let sandbox: Sandbox;
 let gateway: CuttingGateway;
 let database: TestDatabase;
 
 /** Starts a ledger and the gateway in front of it. */
-async function open(options: SandboxOptions, updates: number): Promise<void> {
+async function openWorld(options: SandboxOptions, updates: number): Promise<void> {
   sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 }, ...options });
   if (updates > 0) generateHistory(sandbox.ledger, { seed: 31, updates });
   gateway = await CuttingGateway.before(sandbox.url);
@@ -54,43 +54,43 @@ async function expectComplete(): Promise<void> {
   expect(await digestOf(database.url, 'ledger')).toBe(await digestOf(database.url, 'fresh'));
 }
 
-const published = async (): Promise<unknown> =>
+const readPublished = async (): Promise<unknown> =>
   (await query(database.url, 'select seeded_at is not null as published from ledger.stream'))[0]?.['published'];
 
-const activeNow = (): number => [...sandbox.ledger.activeAt(sandbox.ledger.ledgerEnd())].length;
+const countActive = (): number => [...sandbox.ledger.activeAt(sandbox.ledger.ledgerEnd())].length;
 
 describe('a truncated list with continuation tokens', () => {
-  beforeEach(() => open({}, 150));
+  beforeEach(() => openWorld({}, 150));
 
   it('is resumed after each early close, and published when it is complete', async () => {
     gateway.cuts = ({ path, frames }) => path === listPath && frames === 10;
     await using indexer = await index();
     await isLive(indexer);
-    const cuts = Math.floor(activeNow() / 10);
-    expect(cuts).toBeGreaterThan(3);
-    expect(retriesFor(indexer, 'LEDGER_STREAM_TRUNCATED')).toBeGreaterThanOrEqual(cuts - 1);
+    const maxCuts = Math.floor(countActive() / 10);
+    expect(maxCuts).toBeGreaterThan(3);
+    expect(retriesFor(indexer, 'LEDGER_STREAM_TRUNCATED')).toBeGreaterThanOrEqual(maxCuts - 1);
     await expectComplete();
   });
 
   it('parks the indexer and is not published if it makes no progress', async () => {
     gateway.cuts = ({ path }) => path === listPath;
     await using indexer = await index();
-    const { code, remedy } = await parked(indexer);
+    const { code, remedy } = await waitUntilParked(indexer);
     expect(code).toBe('LEDGER_STREAM_TRUNCATED');
     expect(remedy).toContain('gateway');
-    expect(await published()).toBe(false);
+    expect(await readPublished()).toBe(false);
   });
 
   it.each([
     ['every stream before its first entry', (): boolean => true],
-    ['every later stream before its first entry', ({ opened }: PassingFrame): boolean => opened > 0],
+    ['every later stream before its first entry', ({ opened: openedCount }: PassingFrame): boolean => openedCount > 0],
   ])('parks the indexer if HTTP returns no list and the gateway closes %s', async (_, closes) => {
     gateway.listAnswer = 404;
-    gateway.cuts = (cut) => cut.path === listPath && cut.frames === 0 && closes(cut);
+    gateway.cuts = (frameCut) => frameCut.path === listPath && frameCut.frames === 0 && closes(frameCut);
     await using indexer = await index();
-    const { code, remedy } = await parked(indexer);
+    const { code, remedy } = await waitUntilParked(indexer);
     expect([code, remedy]).toEqual(['SEED_UNVERIFIED', expect.stringContaining('POST /v2/state/active-contracts')]);
-    expect(await published()).toBe(false);
+    expect(await readPublished()).toBe(false);
   });
 
   it('is not read again after a crash before the completeness check', async () => {
@@ -98,7 +98,7 @@ describe('a truncated list with continuation tokens', () => {
     {
       await using indexer = await index();
       await waitFor('the check is requested', () => (retriesFor(indexer, 'LEDGER_UNAVAILABLE') > 0 ? true : undefined));
-      expect(await published()).toBe(false);
+      expect(await readPublished()).toBe(false);
     }
     gateway.listAnswer = undefined;
     const first = gateway.lists[0]?.activeAtOffset ?? 0;
@@ -114,8 +114,8 @@ describe('a truncated list with continuation tokens', () => {
 
 describe('a list without continuation tokens', () => {
   it('is read again after each early close', async () => {
-    await open({ release: '3.4' }, 150);
-    gateway.cuts = ({ path, frames, opened }) => path === listPath && frames === 10 && opened < 3;
+    await openWorld({ release: '3.4' }, 150);
+    gateway.cuts = ({ path, frames, opened: openedCount }) => path === listPath && frames === 10 && openedCount < 3;
     await using indexer = await index();
     await isLive(indexer);
     expect(retriesFor(indexer, 'LEDGER_STREAM_TRUNCATED')).toBe(3);
@@ -123,23 +123,23 @@ describe('a list without continuation tokens', () => {
   });
 
   it('parks the indexer and is not published if every reading ends early', async () => {
-    await open({ release: '3.4' }, 150);
+    await openWorld({ release: '3.4' }, 150);
     gateway.cuts = ({ path, frames }) => path === listPath && frames === 10;
     await using indexer = await index();
-    const { code, message } = await parked(indexer);
+    const { code, message } = await waitUntilParked(indexer);
     expect([code, message]).toEqual(['LEDGER_STREAM_TRUNCATED', expect.stringContaining('one reading has 10 entries')]);
-    expect(await published()).toBe(false);
+    expect(await readPublished()).toBe(false);
   });
 
   it('parks the indexer if a byte limit ends each reading at another entry', async () => {
-    await open({ release: '3.4' }, 900);
-    expect(activeNow()).toBeGreaterThan(230);
-    const most = 200 * 1500;
-    gateway.cuts = ({ path, bytes }) => path === listPath && bytes > most;
+    await openWorld({ release: '3.4' }, 900);
+    expect(countActive()).toBeGreaterThan(230);
+    const maxListBytes = 200 * 1500;
+    gateway.cuts = ({ path, bytes }) => path === listPath && bytes > maxListBytes;
     {
       await using indexer = await index();
-      expect((await parked(indexer)).message).toMatch(/one reading has 2\d\d entries, another one \d+/);
-      expect(await published()).toBe(false);
+      expect((await waitUntilParked(indexer)).message).toMatch(/one reading has 2\d\d entries, another one \d+/);
+      expect(await readPublished()).toBe(false);
     }
     gateway.cuts = () => false;
     await using indexer = await index();
@@ -148,7 +148,7 @@ describe('a list without continuation tokens', () => {
   });
 
   it('is confirmed by repeated requests without being read again', async () => {
-    await open({ release: '3.4' }, 150);
+    await openWorld({ release: '3.4' }, 150);
     gateway.listAnswer = 503;
     await using indexer = await index();
     await waitFor('two questions', () => (gateway.refused > 1 ? true : undefined));
@@ -159,8 +159,8 @@ describe('a list without continuation tokens', () => {
   });
 
   it('is published after the stream has closed twice before any entry', async () => {
-    await open({}, 150);
-    gateway.cuts = ({ path, opened }) => path === listPath && opened < 2;
+    await openWorld({}, 150);
+    gateway.cuts = ({ path, opened: openedCount }) => path === listPath && openedCount < 2;
     await using indexer = await index();
     await isLive(indexer);
     expect(retriesFor(indexer, 'LEDGER_STREAM_TRUNCATED')).toBe(2);

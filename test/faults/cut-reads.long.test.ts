@@ -37,16 +37,16 @@ const cutUpdates = (): void => {
   gateway.cuts = ({ path, frames }) => path === '/v2/updates' && frames === 25;
 };
 const reseed = 'reseed --yes';
-const activeNow = (): number => [...world.sandbox.ledger.activeAt(world.sandbox.ledger.ledgerEnd())].length;
+const countActive = (): number => [...world.sandbox.ledger.activeAt(world.sandbox.ledger.ledgerEnd())].length;
 
-function fallBehind(): void {
+function growLedger(): void {
   world.grow(60);
   world.sandbox.ledger.pruneTo(world.sandbox.ledger.ledgerEnd() - 5);
 }
 
 describe('the command reseed', () => {
   it('ends only contracts missing in the complete list if a gateway closes lists early', async () => {
-    fallBehind();
+    growLedger();
     cutLists();
     await world.command(reseed, 'ledger', env);
     await world.index();
@@ -56,24 +56,24 @@ describe('the command reseed', () => {
   }, 120_000);
 
   it('fails without changes if the list cannot be confirmed complete', async () => {
-    fallBehind();
-    const before = await digestOf(world.database.url, 'ledger');
+    growLedger();
+    const digestBefore = await digestOf(world.database.url, 'ledger');
     withoutTokens();
     cutLists();
     await expect(world.command(reseed, 'ledger', env)).rejects.toMatchObject({ code: 'LEDGER_STREAM_TRUNCATED' });
-    expect(await digestOf(world.database.url, 'ledger')).toBe(before);
-    const [staged] = await query(world.database.url, 'select seeded_at from ledger_reseed.stream');
-    expect(staged).toEqual({ seeded_at: null });
+    expect(await digestOf(world.database.url, 'ledger')).toBe(digestBefore);
+    const [stagedRow] = await query(world.database.url, 'select seeded_at from ledger_reseed.stream');
+    expect(stagedRow).toEqual({ seeded_at: null });
   }, 120_000);
 });
 
 describe('the command verify', () => {
-  const verify = (...words: string[]) => runVerify(words, world.env('ledger', env));
+  const verify = (...args: string[]) => runVerify(args, world.env('ledger', env));
 
   it('resumes --acs after an early close, and compares the complete list', async () => {
     cutLists();
     const { outcome, results } = await verify('--acs');
-    expect([outcome, results[0]?.compared]).toEqual(['equal', activeNow()]);
+    expect([outcome, results[0]?.compared]).toEqual(['equal', countActive()]);
   });
 
   it('reports --acs as undecided if the list is not confirmed complete', async () => {
@@ -104,7 +104,7 @@ describe('the command verify', () => {
 describe('the command ledger', () => {
   it('prints the complete list of acs, or fails', async () => {
     cutLists();
-    expect((await run(['acs', '--json'], { env: world.env('ledger', env) })).rows).toHaveLength(activeNow());
+    expect((await run(['acs', '--json'], { env: world.env('ledger', env) })).rows).toHaveLength(countActive());
     withoutTokens();
     await expect(run(['acs', '--json'], { env: world.env('ledger', env) })).rejects.toMatchObject({
       code: 'LEDGER_STREAM_TRUNCATED',

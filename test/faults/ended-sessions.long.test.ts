@@ -12,7 +12,7 @@ it('the indexer releases earlier sessions from memory after it reconnects', asyn
   await using world = await FaultWorld.open();
   await using indexer = await world.run();
   await world.reachesEnd(indexer);
-  const before = sessions();
+  const sessionsBefore = sessions();
   for (let cut = 0; cut < connections; cut += 1) {
     world.sandbox.faults.close = { path: '/v2/updates', code: 1011, times: 1 };
     world.grow(5);
@@ -21,9 +21,9 @@ it('the indexer releases earlier sessions from memory after it reconnects', asyn
   }
   // A closing socket and a package that is being read refer to their session for some seconds. Counting stops the
   // process, so it is not done often.
-  const released = async (): Promise<true | undefined> => {
+  const hasReleased = async (): Promise<true | undefined> => {
     await pause(1_000);
-    return sessions() <= before + 1 ? true : undefined;
+    return sessions() <= sessionsBefore + 1 ? true : undefined;
   };
-  await waitFor('the earlier sessions are released', released, 120_000);
+  await waitFor('the earlier sessions are released', hasReleased, 120_000);
 });

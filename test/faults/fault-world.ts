@@ -9,7 +9,7 @@ import { digestOf } from '../support/digest.ts';
 import { createMigratedDatabase } from '../support/migrated-database.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-export interface Stop {
+export interface ExpectedStop {
   readonly code: string;
   readonly message: string;
   readonly remedy: string;
@@ -19,7 +19,7 @@ export interface Stop {
  * Digests of the rows that an indexer without faults stores, one for each history of the ledger. Most tests of a file
  * use the same history, which is indexed only once.
  */
-const undisturbed = new Map<string, string>();
+const undisturbedDigests = new Map<string, string>();
 
 export class FaultWorld implements AsyncDisposable {
   readonly sandbox: Sandbox;
@@ -58,11 +58,11 @@ export class FaultWorld implements AsyncDisposable {
   /** Offset of a transaction that has others before and after it. */
   someOffset(): number {
     const { ledger } = this.sandbox;
-    const found = ledger
+    const candidateUpdate = ledger
       .range(25, ledger.ledgerEnd(), 100)
       .find(({ update }) => update !== undefined && 'Transaction' in update);
-    if (found === undefined) throw new Error('the ledger has no transaction after offset 25');
-    return found.offset;
+    if (candidateUpdate === undefined) throw new Error('the ledger has no transaction after offset 25');
+    return candidateUpdate.offset;
   }
 
   reachesEnd(indexer: IndexerRun): Promise<void> {
@@ -73,9 +73,9 @@ export class FaultWorld implements AsyncDisposable {
   async expectUndisturbed(schema = 'ledger', env: Readonly<Record<string, string>> = {}): Promise<void> {
     const { ledger } = this.sandbox;
     const cacheKey = JSON.stringify([ledger.participantId, ledger.range(0, ledger.ledgerEnd(), Infinity, true), env]);
-    const known = undisturbed.get(cacheKey) ?? (await this.#digestOfAnother(env));
-    undisturbed.set(cacheKey, known);
-    expect(await digestOf(this.database.url, schema)).toBe(known);
+    const cachedUndisturbed = undisturbedDigests.get(cacheKey) ?? (await this.#digestOfAnother(env));
+    undisturbedDigests.set(cacheKey, cachedUndisturbed);
+    expect(await digestOf(this.database.url, schema)).toBe(cachedUndisturbed);
   }
 
   async #digestOfAnother(env: Readonly<Record<string, string>>): Promise<string> {
@@ -91,10 +91,10 @@ export class FaultWorld implements AsyncDisposable {
 }
 
 /** Waits until the indexer parks, and returns the reason. */
-export async function parked(indexer: IndexerRun): Promise<Stop> {
+export async function waitUntilParked(indexer: IndexerRun): Promise<ExpectedStop> {
   await waitFor('the indexer parks', async () => ((await indexer.status()).state === 'parked' ? true : undefined));
   const line = indexer.log.findLast((text) => text.includes('"msg":"parked: an operator is needed"'));
-  return (JSON.parse(line ?? '{}') as { readonly err: Stop }).err;
+  return (JSON.parse(line ?? '{}') as { readonly err: ExpectedStop }).err;
 }
 
 /** Waits until the indexer has failed with this code. */

@@ -11,13 +11,13 @@ import { runIndexer, type IndexerRun } from '../e2e/runs/indexer-run.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { post } from '../../packages/ledger-sandbox/test/server/sockets.ts';
-import { RangeLedger, type Instead } from './range-ledger.ts';
+import { RangeLedger, type ResponseOverride } from './range-ledger.ts';
 
 const bank = 'Bank::1220aa';
 const account = { bank, owner: bank, number: '1', balance: '10', version: '1' };
 
 /** Long enough for a busy machine. The ledger of these tests sends no OffsetCheckpoints. */
-const soonMs = 40_000;
+const probeLimitMs = 40_000;
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -36,7 +36,7 @@ const run = (url: string, schema: string, env: Readonly<Record<string, string>> 
     ...env,
   });
 
-async function stored(schema: string): Promise<readonly number[]> {
+async function storedOffsets(schema: string): Promise<readonly number[]> {
   const rows = await query(database.url, `select "offset"::int as "offset" from ${schema}.updates order by 1`);
   return rows.map(({ offset }) => Number(offset));
 }
@@ -47,11 +47,15 @@ async function checkpoint(schema: string): Promise<number> {
 }
 
 /** Number of probed ranges with this result. */
-const countProbes = (indexer: IndexerRun, answer: string): Promise<number> =>
-  indexer.metric(`indexer_idle_probes_total{result="${answer}"}`);
+const countProbes = (indexer: IndexerRun, probeAnswer: string): Promise<number> =>
+  indexer.metric(`indexer_idle_probes_total{result="${probeAnswer}"}`);
 
-const isAnswered = (indexer: IndexerRun, answer: string): Promise<true> =>
-  waitFor(`a range is ${answer}`, async () => ((await countProbes(indexer, answer)) > 0 ? true : undefined), soonMs);
+const hasProbeAnswer = (indexer: IndexerRun, probeAnswer: string): Promise<true> =>
+  waitFor(
+    `a range is ${probeAnswer}`,
+    async () => ((await countProbes(indexer, probeAnswer)) > 0 ? true : undefined),
+    probeLimitMs,
+  );
 
 describe('offsets without an update', () => {
   it('are passed, so that /wait and wait_for_offset return', async () => {
@@ -60,34 +64,38 @@ describe('offsets without an update', () => {
     await using indexer = await run(ledger.url, 'eaten');
     await indexer.reaches(3);
     ledger.grow(7);
-    const waited = await fetch(`${indexer.httpUrl}/wait?offset=7&timeout=30`);
-    expect([waited.status, await waited.json()]).toEqual([200, { checkpoint: 7 }]);
+    const waitResponse = await fetch(`${indexer.httpUrl}/wait?offset=7&timeout=30`);
+    expect([waitResponse.status, await waitResponse.json()]).toEqual([200, { checkpoint: 7 }]);
     ledger.grow(9);
     const [row] = await query(database.url, `select eaten_explore.wait_for_offset(9, '30 seconds')::int as reached`);
     expect(row).toEqual({ reached: 9 });
     await indexer.reaches(9);
     expect(await indexer.status()).toMatchObject({ offsetsBehind: 0, lagSeconds: 0, delay: { cause: 'none' } });
-    expect(await stored('eaten')).toEqual([1, 3]);
+    expect(await storedOffsets('eaten')).toEqual([1, 3]);
     expect([ledger.opened, indexer.logged('backing off')]).toEqual([1, 0]);
   });
 
   it('are passed after rejected commands, and with a filter that matches no update', async () => {
     await using sandbox = await startSandbox({ seed: 5 });
     generateHistory(sandbox.ledger, { seed: 41, updates: 20 });
-    await using all = await run(sandbox.url, 'everybody');
-    await using one = await run(sandbox.url, 'nobody', { LEDGER_PARTIES: 'Nobody::1220aa', LEDGER_TOPOLOGY: 'false' });
-    for (const indexer of [all, one]) await indexer.reaches(sandbox.ledger.ledgerEnd(), soonMs);
+    await using everybodyIndexer = await run(sandbox.url, 'everybody');
+    await using nobodyIndexer = await run(sandbox.url, 'nobody', {
+      LEDGER_PARTIES: 'Nobody::1220aa',
+      LEDGER_TOPOLOGY: 'false',
+    });
+    for (const indexer of [everybodyIndexer, nobodyIndexer])
+      await indexer.reaches(sandbox.ledger.ledgerEnd(), probeLimitMs);
     const command = { CreateCommand: { templateId: '#sandbox-test:Keyed:Account', createArguments: account } };
     const submit = () =>
       post(sandbox.url, '/v2/commands/submit-and-wait', { commands: [command], commandId: 'twice', actAs: [bank] });
     expect([(await submit()).status, (await submit()).status]).toEqual([200, 409]);
     const end = sandbox.ledger.ledgerEnd();
-    for (const { httpUrl } of [all, one]) {
+    for (const { httpUrl } of [everybodyIndexer, nobodyIndexer]) {
       expect((await fetch(`${httpUrl}/wait?offset=${end}&timeout=30`)).status).toBe(200);
     }
-    expect(await countProbes(one, 'empty')).toBeGreaterThan(0);
-    expect((await stored('everybody')).at(-1)).toBe(end - 1);
-    expect(await stored('nobody')).toEqual([]);
+    expect(await countProbes(nobodyIndexer, 'empty')).toBeGreaterThan(0);
+    expect((await storedOffsets('everybody')).at(-1)).toBe(end - 1);
+    expect(await storedOffsets('nobody')).toEqual([]);
   });
 
   it('are passed after a busy ledger has rejected ledger-end requests', async () => {
@@ -99,39 +107,43 @@ describe('offsets without an update', () => {
       response.writeHead(429, { 'retry-after': '1' }).end();
       return true;
     };
-    const before = ledger.ledgerEndRequestCount;
+    const requestsBefore = ledger.ledgerEndRequestCount;
     // The poll and the idle probe request the ledger end. After three requests, at least one of them has repeated its
     // own.
-    await waitFor('three questions', () => (ledger.ledgerEndRequestCount >= before + 3 ? true : undefined), 2 * soonMs);
+    await waitFor(
+      'three questions',
+      () => (ledger.ledgerEndRequestCount >= requestsBefore + 3 ? true : undefined),
+      2 * probeLimitMs,
+    );
     ledger.endAnswer = () => false;
     ledger.grow(7);
-    await indexer.reaches(7, 2 * soonMs);
+    await indexer.reaches(7, 2 * probeLimitMs);
   });
 
   it('are not requested while the stream sends updates', async () => {
     await using ledger = await RangeLedger.start();
     await using indexer = await run(ledger.url, 'lively');
-    const growing = setInterval(() => ledger.grow(ledger.end + 3, ledger.end + 2), 50);
+    const growTimer = setInterval(() => ledger.grow(ledger.end + 3, ledger.end + 2), 50);
     await indexer.reaches(200);
-    clearInterval(growing);
+    clearInterval(growTimer);
     expect(ledger.boundedRequestCount).toBe(0);
   });
 });
 
 describe('an undelivered update', () => {
-  const early: Instead<WebSocket> = (socket) => {
+  const earlyOverride: ResponseOverride<WebSocket> = (socket) => {
     socket.close(1000);
     return true;
   };
-  const nothing: Instead<ServerResponse> = (response) => {
+  const respondNothing: ResponseOverride<ServerResponse> = (response) => {
     response.writeHead(200).end('[]');
     return true;
   };
 
   it.each([
     ['is in both responses', 'told', undefined, undefined],
-    ['is in the HTTP response only', 'gateway', early, undefined],
-    ['is in the WebSocket response only', 'patience', undefined, nothing],
+    ['is in the HTTP response only', 'gateway', earlyOverride, undefined],
+    ['is in the WebSocket response only', 'patience', undefined, respondNothing],
   ])('is not skipped when it %s, and is stored once', async (_, schema, bounded, list) => {
     await using ledger = await RangeLedger.start();
     ledger.grow(3, 1, 3);
@@ -141,7 +153,7 @@ describe('an undelivered update', () => {
     await using indexer = await run(ledger.url, schema);
     await indexer.reaches(3);
     ledger.grow(7, 5);
-    await isAnswered(indexer, 'undelivered');
+    await hasProbeAnswer(indexer, 'undelivered');
     expect([await checkpoint(schema), await countProbes(indexer, 'empty')]).toEqual([3, 0]);
     expect(await indexer.status()).toMatchObject({
       offsetsBehind: 4,
@@ -150,8 +162,8 @@ describe('an undelivered update', () => {
     ledger.held.clear();
     ledger.deliver();
     // After that, both responses are correct, and the later ranges are empty.
-    await indexer.reaches(7, soonMs);
-    expect(await stored(schema)).toEqual([1, 3, 5]);
+    await indexer.reaches(7, probeLimitMs);
+    expect(await storedOffsets(schema)).toEqual([1, 3, 5]);
     expect([ledger.opened, await indexer.metric('indexer_out_of_order_updates_total')]).toEqual([1, 0]);
   });
 
@@ -161,24 +173,24 @@ describe('an undelivered update', () => {
     for (const offset of [5, 6]) ledger.held.add(offset);
     await using indexer = await run(ledger.url, 'overtaken');
     await indexer.reaches(3);
-    let lies = 1;
-    ledger.bounded = (socket) => lies > 0 && early(socket);
+    let falseEnds = 1;
+    ledger.bounded = (socket) => falseEnds > 0 && earlyOverride(socket);
     ledger.list = async (response) => {
-      if (lies === 0) return false;
-      lies -= 1;
+      if (falseEnds === 0) return false;
+      falseEnds -= 1;
       ledger.held.delete(5);
       ledger.deliver();
       await indexer.reaches(5);
-      return nothing(response);
+      return respondNothing(response);
     };
     ledger.grow(7, 5, 6);
-    await isAnswered(indexer, 'obsolete');
-    await isAnswered(indexer, 'undelivered');
+    await hasProbeAnswer(indexer, 'obsolete');
+    await hasProbeAnswer(indexer, 'undelivered');
     expect(await checkpoint('overtaken')).toBe(5);
     ledger.held.clear();
     ledger.deliver();
-    await indexer.reaches(7, soonMs);
-    expect(await stored('overtaken')).toEqual([1, 3, 5, 6]);
+    await indexer.reaches(7, probeLimitMs);
+    expect(await storedOffsets('overtaken')).toEqual([1, 3, 5, 6]);
     expect([ledger.opened, await indexer.metric('indexer_out_of_order_updates_total')]).toEqual([1, 0]);
   });
 
@@ -192,7 +204,11 @@ describe('an undelivered update', () => {
       return true;
     };
     ledger.grow(7);
-    await waitFor('two refusals', async () => ((await countProbes(indexer, 'refused')) > 1 ? true : undefined), soonMs);
+    await waitFor(
+      'two refusals',
+      async () => ((await countProbes(indexer, 'refused')) > 1 ? true : undefined),
+      probeLimitMs,
+    );
     expect(indexer.log.filter((line) => line.includes('does not report whether updates precede its end')).length).toBe(
       1,
     );
@@ -201,21 +217,25 @@ describe('an undelivered update', () => {
       delay: { message: expect.stringContaining('does not report') as string },
     });
     ledger.list = () => false;
-    await indexer.reaches(7, soonMs);
+    await indexer.reaches(7, probeLimitMs);
   });
 
   it('is stored at its offset if neither response contained it', async () => {
     await using ledger = await RangeLedger.start();
     ledger.grow(3, 1, 3);
     ledger.held.add(5);
-    ledger.bounded = early;
-    ledger.list = nothing;
+    ledger.bounded = earlyOverride;
+    ledger.list = respondNothing;
     await using indexer = await run(ledger.url, 'hidden');
     await indexer.reaches(3);
     ledger.grow(7, 5);
-    await indexer.reaches(7, soonMs);
+    await indexer.reaches(7, probeLimitMs);
     ledger.bring(5);
-    await waitFor('it is stored', async () => ((await stored('hidden')).includes(5) ? true : undefined), soonMs);
-    expect(await stored('hidden')).toEqual([1, 3, 5]);
+    await waitFor(
+      'it is stored',
+      async () => ((await storedOffsets('hidden')).includes(5) ? true : undefined),
+      probeLimitMs,
+    );
+    expect(await storedOffsets('hidden')).toEqual([1, 3, 5]);
   });
 });

@@ -17,11 +17,11 @@ import { extendFilter } from '../history/extend-filter-world.ts';
 let world: HistoryWorld;
 afterEach(() => world.close());
 
-async function open(release: Release, options: SandboxOptions = {}): Promise<void> {
+async function openWorld(release: Release, options: SandboxOptions = {}): Promise<void> {
   world = await HistoryWorld.open(80, { release, ...options });
 }
 
-interface Travels {
+interface ReassignmentState {
   /** Contracts that were unassigned and are not assigned yet. */
   readonly left: readonly string[];
   arrive(): void;
@@ -30,49 +30,52 @@ interface Travels {
 const iou = '#model-tests:Iou:Iou';
 
 /** Reassigns new contracts: some are unassigned, and one is assigned before it is unassigned. */
-function depart(): Travels {
+function unassignSome(): ReassignmentState {
   const { ledger } = world.sandbox;
   const make = (amount: string): string => {
     const argument = { issuer: 'Bank::1220', owner: 'Owner::1220', currency: 'USD', amount, observers: [] };
     return ledger.create(iou, argument, ['Bank::1220', 'Owner::1220']).contractId;
   };
-  const left = ['1', '2', '3'].map(make);
-  const ids = left.map((contractId) => unassign(ledger, contractId));
-  const leave = assignAhead(ledger, make('4'));
+  const inFlightContracts = ['1', '2', '3'].map(make);
+  const ids = inFlightContracts.map((contractId) => unassign(ledger, contractId));
+  const assignNext = assignAhead(ledger, make('4'));
   const arrive = (): void => {
     for (const id of ids) assign(ledger, id);
-    leave();
+    assignNext();
   };
-  return { left, arrive };
+  return { left: inFlightContracts, arrive };
 }
 
 /** Number of these contracts that are stored, active or not. */
-async function known(contracts: readonly string[], schema = 'ledger'): Promise<number> {
+async function countKnown(contracts: readonly string[], schema = 'ledger'): Promise<number> {
   const list = contracts.map((contractId) => `'${contractId}'`).join();
   const text = `select count(distinct contract_id)::int as n from ${schema}.decoded_contracts where contract_id in (${list})`;
   return Number((await query(world.database.url, text))[0]?.['n']);
 }
 
-async function equal(more: Readonly<Record<string, string>> = {}): Promise<void> {
-  const run = await runVerify(['--invariants', '--acs'], world.env('ledger', more));
+async function expectEqual(extraEnv: Readonly<Record<string, string>> = {}): Promise<void> {
+  const run = await runVerify(['--invariants', '--acs'], world.env('ledger', extraEnv));
   expect(run.results.flatMap(({ findings }) => findings)).toEqual([]);
   expect(run).toMatchObject({ code: 0, outcome: 'equal' });
 }
 
 /** Assigns all these contracts. The active contracts must then equal those of an indexer that started at genesis. */
-async function settle(travels: Travels, more: Readonly<Record<string, string>> = {}): Promise<void> {
-  travels.arrive();
-  await world.index('ledger', more);
-  await equal(more);
-  await world.index('whole', { ...more, INDEXER_START: 'genesis' });
+async function settle(
+  reassignments: ReassignmentState,
+  extraEnv: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  reassignments.arrive();
+  await world.index('ledger', extraEnv);
+  await expectEqual(extraEnv);
+  await world.index('whole', { ...extraEnv, INDEXER_START: 'genesis' });
   expect(await world.active()).toEqual(await world.active('whole'));
   expect(await world.broken()).toEqual([]);
 }
 
-const lacking = 'contracts in reassignment during the seed may be missing';
+const inFlightWarning = 'contracts in reassignment during the seed may be missing';
 
-function lines(indexer: IndexerRun, words: string): readonly string[] {
-  return indexer.log.filter((line) => line.includes(words));
+function lines(indexer: IndexerRun, messageText: string): readonly string[] {
+  return indexer.log.filter((line) => line.includes(messageText));
 }
 
 const releases: readonly Release[] = ['3.5', '3.6', '3.7'];
@@ -80,59 +83,59 @@ const versions = { '3.4': '3.4.12', '3.5': '3.5.10', '3.6': '3.6.2', '3.7': '3.7
 
 describe.each(releases)('in-flight reassignments of participant %s', (release) => {
   it('are stored by a seed, with the release of the participant', async () => {
-    await open(release);
-    const travels = depart();
+    await openWorld(release);
+    const reassignments = unassignSome();
     await world.index();
-    expect(await known(travels.left)).toBe(3);
+    expect(await countKnown(reassignments.left)).toBe(3);
     expect(await world.row('select seed_release, seed_has_in_flight from ledger.stream')).toEqual({
       seed_release: versions[release],
       seed_has_in_flight: true,
     });
-    await equal();
-    await settle(travels);
+    await expectEqual();
+    await settle(reassignments);
   });
 
   it('are stored by a reseed', async () => {
-    await open(release);
+    await openWorld(release);
     await world.index();
     await query(world.database.url, 'update ledger.stream set seed_release = null, seed_has_in_flight = false');
     world.grow(20);
-    const travels = depart();
+    const reassignments = unassignSome();
     world.sandbox.ledger.pruneTo(world.sandbox.ledger.ledgerEnd());
     await world.command('reseed --yes');
-    expect(await known(travels.left)).toBe(3);
+    expect(await countKnown(reassignments.left)).toBe(3);
     expect(await world.row('select seed_release, seed_has_in_flight from ledger.stream')).toEqual({
       seed_release: versions[release],
       seed_has_in_flight: true,
     });
-    await equal();
-    travels.arrive();
+    await expectEqual();
+    reassignments.arrive();
     await world.index();
-    await equal();
+    await expectEqual();
   });
 
   it('are stored by filter extend', async () => {
-    await open(release);
-    const travels = depart();
-    const narrow = { LEDGER_TEMPLATES: '#splice-amulet:Splice.Amulet:Amulet' };
-    const wide = { LEDGER_TEMPLATES: `${narrow.LEDGER_TEMPLATES},${iou}` };
-    await world.index('ledger', narrow);
-    expect(await known(travels.left)).toBe(0);
+    await openWorld(release);
+    const reassignments = unassignSome();
+    const narrowFilter = { LEDGER_TEMPLATES: '#splice-amulet:Splice.Amulet:Amulet' };
+    const wideFilter = { LEDGER_TEMPLATES: `${narrowFilter.LEDGER_TEMPLATES},${iou}` };
+    await world.index('ledger', narrowFilter);
+    expect(await countKnown(reassignments.left)).toBe(0);
     {
-      await using indexer = await world.run('ledger', narrow);
+      await using indexer = await world.run('ledger', narrowFilter);
       await indexer.reaches(world.sandbox.ledger.ledgerEnd());
-      await extendFilter(world, wide);
+      await extendFilter(world, wideFilter);
     }
-    expect(await known(travels.left)).toBe(3);
-    await equal(wide);
-    travels.arrive();
-    await world.index('ledger', wide);
-    await equal(wide);
+    expect(await countKnown(reassignments.left)).toBe(3);
+    await expectEqual(wideFilter);
+    reassignments.arrive();
+    await world.index('ledger', wideFilter);
+    await expectEqual(wideFilter);
   });
 
   it('are stored by a rebuild', async () => {
-    await open(release);
-    const travels = depart();
+    await openWorld(release);
+    const reassignments = unassignSome();
     {
       await using indexer = await world.run();
       await indexer.reaches(world.sandbox.ledger.ledgerEnd());
@@ -140,71 +143,74 @@ describe.each(releases)('in-flight reassignments of participant %s', (release) =
       world.sandbox.ledger.pruneTo(world.sandbox.ledger.ledgerEnd());
       await rebuild(world, '--yes');
     }
-    expect(await known(travels.left)).toBe(3);
-    await equal();
-    travels.arrive();
+    expect(await countKnown(reassignments.left)).toBe(3);
+    await expectEqual();
+    reassignments.arrive();
     await world.index();
-    await equal();
+    await expectEqual();
   });
 });
 
 describe('an offset rejected because of in-flight reassignments', () => {
   it('is not reported as pruned by verify --acs, reseed or filter extend', async () => {
-    await open('3.7');
-    const narrow = { LEDGER_TEMPLATES: '#splice-amulet:Splice.Amulet:Amulet' };
-    const wide = { LEDGER_TEMPLATES: `${narrow.LEDGER_TEMPLATES},${iou}` };
-    const travels = depart();
-    await world.index('ledger', narrow);
+    await openWorld('3.7');
+    const narrowFilter = { LEDGER_TEMPLATES: '#splice-amulet:Splice.Amulet:Amulet' };
+    const wideFilter = { LEDGER_TEMPLATES: `${narrowFilter.LEDGER_TEMPLATES},${iou}` };
+    const reassignments = unassignSome();
+    await world.index('ledger', narrowFilter);
     const at = world.sandbox.ledger.ledgerEnd();
     world.grow(10);
     world.sandbox.faults.refuseInFlight = {};
-    await world.index('ledger', narrow);
-    const run = await runVerify(['--acs', '--at', String(at)], world.env('ledger', narrow));
+    await world.index('ledger', narrowFilter);
+    const run = await runVerify(['--acs', '--at', String(at)], world.env('ledger', narrowFilter));
     expect(run).toMatchObject({ code: 2, outcome: 'undecided' });
     expect(JSON.stringify(run.results)).toContain('is pruned up to 0 only: reassignments were in flight there');
-    await world.command('reseed --yes', 'ledger', narrow);
+    await world.command('reseed --yes', 'ledger', narrowFilter);
     world.grow(10);
     {
-      await using indexer = await world.run('ledger', narrow);
+      await using indexer = await world.run('ledger', narrowFilter);
       await indexer.reaches(world.sandbox.ledger.ledgerEnd());
       // When the list is read, the offset at which the filter takes effect is no longer the ledger end.
       world.sandbox.ledger.skipOffsets(1);
-      await extendFilter(world, wide);
+      await extendFilter(world, wideFilter);
     }
-    expect(await known(travels.left)).toBe(3);
-    await world.index('ledger', wide);
-    await equal(wide);
+    expect(await countKnown(reassignments.left)).toBe(3);
+    await world.index('ledger', wideFilter);
+    await expectEqual(wideFilter);
   });
 });
 
 describe('a participant with an unreadable version', () => {
-  const unread = { path: '/v2/version', as: { status: 404, type: 'text/html', content: '<html>' } } as const;
+  const missingVersionFault = {
+    path: '/v2/version',
+    as: { status: 404, type: 'text/html', content: '<html>' },
+  } as const;
 
   it('causes a warning, and a later reseed adds the missing in-flight contracts', async () => {
-    await open('3.7', { faults: { answer: unread } });
-    const travels = depart();
+    await openWorld('3.7', { faults: { answer: missingVersionFault } });
+    const reassignments = unassignSome();
     {
       await using indexer = await world.run();
       await indexer.reaches(world.sandbox.ledger.ledgerEnd());
       expect(lines(indexer, 'the participant release cannot be read')).toHaveLength(1);
-      expect(lines(indexer, lacking)).toEqual([]);
+      expect(lines(indexer, inFlightWarning)).toEqual([]);
     }
-    expect(await known(travels.left)).toBe(0);
+    expect(await countKnown(reassignments.left)).toBe(0);
     world.sandbox.faults.answer = undefined;
     {
       await using indexer = await world.run();
       await indexer.reaches(world.sandbox.ledger.ledgerEnd());
-      const [line] = lines(indexer, lacking);
+      const [line] = lines(indexer, inFlightWarning);
       expect(line).toContain('ledger-indexer verify --acs');
       expect(line).toContain('ledger-indexer reseed --yes');
     }
     expect(await runVerify(['--acs'], world.env())).toMatchObject({ outcome: 'different' });
     world.grow(5);
     await world.command('reseed --yes');
-    expect(await known(travels.left)).toBe(3);
-    await equal();
+    expect(await countKnown(reassignments.left)).toBe(3);
+    await expectEqual();
     await using indexer = await world.run();
     await indexer.reaches(world.sandbox.ledger.ledgerEnd());
-    expect(lines(indexer, lacking)).toEqual([]);
+    expect(lines(indexer, inFlightWarning)).toEqual([]);
   });
 });

@@ -11,7 +11,7 @@ type Json = null | boolean | number | string | readonly Json[] | { readonly [key
 type Message = Readonly<Record<string, Json>>;
 
 /** Fields whose contents belong to a contract, a choice or an error, and are not changed. */
-const contents: ReadonlySet<string> = new Set([
+const contentFields: ReadonlySet<string> = new Set([
   'createArgument',
   'contractKey',
   'choiceArgument',
@@ -23,7 +23,7 @@ const contents: ReadonlySet<string> = new Set([
 const updates = '/v2/updates';
 
 /** Names that no release uses, one per kind of name, so that they can be counted. */
-export const novel = {
+export const novelField = {
   field: 'novelty',
   event: 'PartyRenamed',
   update: 'Prophecy',
@@ -96,67 +96,72 @@ export class NewerParticipant implements AsyncDisposable {
       response.writeHead(refusal.status, { 'content-type': 'application/json' }).end(this.#refused(refusal));
       return;
     }
-    const far = forward(`${this.#target}${url}`, { method, headers }, (answer) => void this.#pass(answer, response));
-    far.on('error', () => response.destroy());
-    request.pipe(far);
+    const upstreamRequest = forward(
+      `${this.#target}${url}`,
+      { method, headers },
+      (upstream) => void this.#pass(upstream, response),
+    );
+    upstreamRequest.on('error', () => response.destroy());
+    request.pipe(upstreamRequest);
   }
 
-  async #pass(answer: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #pass(upstream: IncomingMessage, response: ServerResponse): Promise<void> {
     const chunks: Buffer[] = [];
-    for await (const chunk of answer as AsyncIterable<Buffer>) chunks.push(chunk);
-    const { 'content-length': _length, ...headers } = answer.headers;
-    response.writeHead(answer.statusCode ?? 502, headers);
-    const isJson = answer.headers['content-type']?.startsWith('application/json') === true;
+    for await (const chunk of upstream as AsyncIterable<Buffer>) chunks.push(chunk);
+    const { 'content-length': _contentLength, ...headers } = upstream.headers;
+    response.writeHead(upstream.statusCode ?? 502, headers);
+    const isJson = upstream.headers['content-type']?.startsWith('application/json') === true;
     response.end(isJson ? this.#extendedText(Buffer.concat(chunks).toString()) : Buffer.concat(chunks));
   }
 
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     const { url = '/' } = request;
-    const far = new WebSocket(`${this.#target.replace('http', 'ws')}${url}`, ['daml.ws.auth']);
-    far.on('error', () => socket.destroy());
+    const upstream = new WebSocket(`${this.#target.replace('http', 'ws')}${url}`, ['daml.ws.auth']);
+    upstream.on('error', () => socket.destroy());
     // A release may not have the path.
-    far.on('unexpected-response', (_request, { statusCode = 502 }) => {
+    upstream.on('unexpected-response', (_request, { statusCode = 502 }) => {
       socket.end(`HTTP/1.1 ${String(statusCode)} Refused\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`);
     });
-    far.on('open', () => {
-      this.#sockets.handleUpgrade(request, socket, head, (near) => {
-        near.on('error', () => undefined);
-        near.on('close', () => far.close());
-        far.on('close', (code) => (code === 1006 ? near.terminate() : near.close(code)));
-        near.once('message', (text: Buffer) => this.#relay(url, near, far, text.toString()));
+    upstream.on('open', () => {
+      this.#sockets.handleUpgrade(request, socket, head, (clientSocket) => {
+        clientSocket.on('error', () => undefined);
+        clientSocket.on('close', () => upstream.close());
+        upstream.on('close', (code) => (code === 1006 ? clientSocket.terminate() : clientSocket.close(code)));
+        clientSocket.once('message', (text: Buffer) => this.#relay(url, clientSocket, upstream, text.toString()));
       });
     });
   }
 
-  #relay(url: string, near: WebSocket, far: WebSocket, requestText: string): void {
+  #relay(url: string, clientSocket: WebSocket, upstream: WebSocket, requestText: string): void {
     const refusal = this.#refusalOf(url, 'WS');
     if (refusal !== undefined) {
-      near.send(this.#refused(refusal));
-      near.close(1000);
+      clientSocket.send(this.#refused(refusal));
+      clientSocket.close(1000);
       return;
     }
     let last = requestedOffset(requestText);
-    far.on('message', (text: Buffer) => {
-      if (near.readyState !== near.OPEN) return;
+    upstream.on('message', (text: Buffer) => {
+      if (clientSocket.readyState !== clientSocket.OPEN) return;
       const frame = JSON.parse(text.toString()) as Message;
       const offset = url === updates ? offsetOf(frame) : undefined;
       // An offset between two updates belongs to a rejected command, so it is free for an update of an unknown kind.
-      if (offset !== undefined && last !== undefined && offset > last + 1) near.send(this.#prophecy(last + 1, frame));
+      if (offset !== undefined && last !== undefined && offset > last + 1)
+        clientSocket.send(this.#prophecy(last + 1, frame));
       last = offset ?? last;
-      near.send(JSON.stringify(this.#extended(withNovelEvent(frame))));
+      clientSocket.send(JSON.stringify(this.#extended(withNovelEvent(frame))));
     });
-    far.send(requestText);
+    upstream.send(requestText);
   }
 
-  #prophecy(offset: number, before: Message): string {
+  #prophecy(offset: number, previousMessage: Message): string {
     this.prophecies.add(offset);
-    const synchronizerId = updateOf(before)?.[1]['synchronizerId'] ?? null;
+    const synchronizerId = updateOf(previousMessage)?.[1]['synchronizerId'] ?? null;
     const value = { synchronizerId, offset, updateId: `1220${String(offset)}`, means: [{ to: null }] };
-    return JSON.stringify({ update: { [novel.update]: { value } } });
+    return JSON.stringify({ update: { [novelField.update]: { value } } });
   }
 
   #refused({ status, grpcCodeValue }: NovelRefusal): string {
-    const body = { code: novel.code, cause: 'not now', context: {}, correlationId: null, traceId: null };
+    const body = { code: novelField.code, cause: 'not now', context: {}, correlationId: null, traceId: null };
     return JSON.stringify(this.#extended({ ...body, errorCategory: 900 + (status % 100), grpcCodeValue }));
   }
 
@@ -168,15 +173,15 @@ export class NewerParticipant implements AsyncDisposable {
   #extended(value: Json): Json {
     if (isList(value)) return value.map((entry) => this.#extended(entry));
     if (typeof value !== 'object' || value === null) return value;
-    const fields = Object.entries(value).map(([key, inner]): [string, Json] => [
+    const fields = Object.entries(value).map(([key, nestedValue]): [string, Json] => [
       key,
-      contents.has(key) ? inner : this.#extended(inner),
+      contentFields.has(key) ? nestedValue : this.#extended(nestedValue),
     ]);
     // In every release, an object with the name of a kind has only this key.
     if (fields.length === 1 && /^[A-Z]/.test(fields[0]?.[0] ?? '')) return Object.fromEntries(fields);
-    const more: [string, Json] = [novel.field, novelValues[this.#objects % novelValues.length] ?? null];
+    const novelEntry: [string, Json] = [novelField.field, novelValues[this.#objects % novelValues.length] ?? null];
     this.#objects += 1;
-    return Object.fromEntries(this.#objects % 3 === 0 ? [more, ...fields] : [...fields, more]);
+    return Object.fromEntries(this.#objects % 3 === 0 ? [novelEntry, ...fields] : [...fields, novelEntry]);
   }
 }
 
@@ -221,6 +226,6 @@ function withNovelEvent(frame: Message): Message {
   const [kind, message] = updateOf(frame) ?? ['', {}];
   const events = message['events'] ?? null;
   if (kind !== 'TopologyTransaction' || !isList(events)) return frame;
-  const event = { event: { [novel.event]: { value: { partyId: 'a::1220', to: 'b' } } } };
+  const event = { event: { [novelField.event]: { value: { partyId: 'a::1220', to: 'b' } } } };
   return { ...frame, update: { [kind]: { value: { ...message, events: [...events, event] } } } };
 }

@@ -10,7 +10,7 @@ import { query, type TestDatabase } from '../support/database.ts';
 import { created, offsetCheckpoint, text, transaction, type Json } from '../support/frames.ts';
 import { createMigratedDatabase } from '../support/migrated-database.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { parked, retriesFor } from './fault-world.ts';
+import { waitUntilParked, retriesFor } from './fault-world.ts';
 
 const update = (offset: number): Json =>
   transaction(offset, [{ CreatedEvent: created({ contractId: `00${String(offset).padStart(2, '0')}`, offset }) }]);
@@ -22,9 +22,9 @@ beforeEach(async () => {
 afterEach(() => database.drop());
 
 /** Responds to a request for an update by offset. */
-function lookedUp(request: IncomingMessage, response: ServerResponse): void {
+function serveLookup(request: IncomingMessage, response: ServerResponse): void {
   let body = '';
-  request.setEncoding('utf8').on('data', (part: string) => (body += part));
+  request.setEncoding('utf8').on('data', (chunk: string) => (body += chunk));
   request.on('end', () => response.end(text(update(Number(/"offset":(\d+)/u.exec(body)?.[1])))));
 }
 
@@ -32,9 +32,9 @@ function lookedUp(request: IncomingMessage, response: ServerResponse): void {
 async function ledgerOf(
   ledgerEnd: number,
   frames: readonly Json[],
-  late: readonly Json[] = [],
+  lateFrames: readonly Json[] = [],
 ): Promise<FakeLedger & AsyncDisposable> {
-  const answers: Record<string, object> = {
+  const responsesByUrl: Record<string, object> = {
     '/v2/parties/participant-id': { participantId: 'p::1220' },
     '/v2/state/ledger-end': { offset: ledgerEnd },
     '/v2/state/latest-pruned-offsets': { participantPrunedUpToInclusive: 0 },
@@ -42,17 +42,17 @@ async function ledgerOf(
   const ledger = await startFakeLedger({
     http: (request, response) => {
       if (request.url === '/v2/updates/update-by-offset') {
-        lookedUp(request, response);
+        serveLookup(request, response);
         return;
       }
-      const answer = answers[request.url ?? ''];
-      response.writeHead(answer === undefined ? 404 : 200).end(JSON.stringify(answer ?? {}));
+      const scripted = responsesByUrl[request.url ?? ''];
+      response.writeHead(scripted === undefined ? 404 : 200).end(JSON.stringify(scripted ?? {}));
     },
     socket: (socket, request) => {
       if (!request.includes('"beginExclusive":0,')) return;
       for (const frame of frames) socket.send(text(frame));
       setTimeout(() => {
-        for (const frame of late) socket.send(text(frame));
+        for (const frame of lateFrames) socket.send(text(frame));
       }, 1_000);
     },
   });
@@ -70,12 +70,12 @@ describe('an OffsetCheckpoint', () => {
   it.each([
     ['below', 4],
     ['at', 5],
-  ])('causes the rejection of its batch if an update %s its offset follows', async (_where, late) => {
-    await using ledger = await ledgerOf(6, [update(3), offsetCheckpoint(5), update(late), update(6)]);
+  ])('causes the rejection of its batch if an update %s its offset follows', async (_position, lateFrames) => {
+    await using ledger = await ledgerOf(6, [update(3), offsetCheckpoint(5), update(lateFrames), update(6)]);
     await using indexer = await run(ledger);
-    const { code, message } = await parked(indexer);
+    const { code, message } = await waitUntilParked(indexer);
     expect(code).toBe('LEDGER_OUT_OF_ORDER');
-    expect(message).toContain(`offset ${String(late)} after offset 5`);
+    expect(message).toContain(`offset ${String(lateFrames)} after offset 5`);
     expect(retriesFor(indexer, code)).toBe(2);
     expect(await query(database.url, `select checkpoint::int from ledger.stream`)).toEqual([{ checkpoint: 0 }]);
     expect(await query(database.url, `select from ledger.updates`)).toEqual([]);

@@ -2,14 +2,14 @@
 import { readFile } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startDaemon, type Daemon } from '../e2e/runs/daemon.ts';
-import { watchStored, type Stored } from '../e2e/runs/stored.ts';
+import { watchStored, type StoredStream } from '../e2e/runs/stored.ts';
 import { canaryWord } from '../support/canary.ts';
 import { query } from '../support/database.ts';
-import { FaultWorld, parked } from './fault-world.ts';
-import { needs, noLinux } from '../support/skips/needs.ts';
+import { FaultWorld, waitUntilParked } from './fault-world.ts';
+import { needs, linuxSkipReason } from '../support/skips/needs.ts';
 
 let world: FaultWorld;
-let stored: Stored;
+let stored: StoredStream;
 beforeEach(async () => {
   world = await FaultWorld.open();
   stored = await watchStored(world.database.url);
@@ -34,14 +34,14 @@ describe('an uncaught error', () => {
   it.each([
     ['thrown', `setTimeout(() => { throw new Error(${message}) }, 1500)`],
     ['rejected promise', `setTimeout(() => { void Promise.reject(new Error(${message})) }, 1500)`],
-  ])('ends the process with 70 without printing a secret (%s)', async (_how, code) => {
+  ])('ends the process with 70 without printing a secret (%s)', async (_endName, code) => {
     world.grow(800);
     {
-      await using broken = daemon('ledger', code);
-      await broken.exited;
-      expect(broken.exit()).toEqual({ code: 70, signal: null });
-      expect(broken.output()).toContain('UNEXPECTED');
-      expect(broken.output()).not.toContain(canary);
+      await using brokenIndexer = daemon('ledger', code);
+      await brokenIndexer.exited;
+      expect(brokenIndexer.exit()).toEqual({ code: 70, signal: null });
+      expect(brokenIndexer.output()).toContain('UNEXPECTED');
+      expect(brokenIndexer.output()).not.toContain(canary);
     }
     await using next = daemon('ledger');
     await stored.reaches(next, 'ledger', world.sandbox.ledger.ledgerEnd());
@@ -51,15 +51,15 @@ describe('an uncaught error', () => {
 
 describe('two streams in one database', () => {
   it('are independent: the second continues while the first is parked', async () => {
-    await using broken = await world.run('broken');
-    await using sound = await world.run('sound');
-    await world.reachesEnd(broken);
-    await world.reachesEnd(sound);
+    await using brokenIndexer = await world.run('broken');
+    await using validIndexer = await world.run('sound');
+    await world.reachesEnd(brokenIndexer);
+    await world.reachesEnd(validIndexer);
     await query(world.database.url, 'alter table broken.updates rename column update_id to renamed');
     world.grow(30);
-    expect((await parked(broken)).code).toMatch(/^STORE_/u);
-    await world.reachesEnd(sound);
-    expect((await sound.status()).state).toBe('live');
+    expect((await waitUntilParked(brokenIndexer)).code).toMatch(/^STORE_/u);
+    await world.reachesEnd(validIndexer);
+    expect((await validIndexer.status()).state).toBe('live');
     await query(world.database.url, 'alter table broken.updates rename column renamed to update_id');
     await world.expectUndisturbed('sound');
   });
@@ -68,10 +68,10 @@ describe('two streams in one database', () => {
 describe('a wall clock that jumps by a day', () => {
   it('does not change the stored rows', async () => {
     world.grow(800);
-    const jumps = `const real = Date.now; let times = 0;
+    const clockJumpScript = `const real = Date.now; let times = 0;
       setInterval(() => { times += 1; }, 100).unref();
       Date.now = () => real() + (times % 3 - 1) * 86400000;`;
-    await using jumping = daemon('jumping', jumps);
+    await using jumping = daemon('jumping', clockJumpScript);
     await stored.reaches(jumping, 'jumping', world.sandbox.ledger.ledgerEnd());
     await jumping.kill();
     await world.expectUndisturbed('jumping');
@@ -84,15 +84,15 @@ describe('process memory', () => {
   const peakMib = async (pid: number | undefined): Promise<number> =>
     Number(/VmHWM:\s+(\d+) kB/u.exec(await readFile(`/proc/${String(pid)}/status`, 'utf8'))?.[1]) / 1024;
 
-  it('stays below 300 MiB while the ledger sends 400 MB', { timeout: 120_000, ...needs(noLinux) }, async () => {
+  it('stays below 300 MiB while the ledger sends 400 MB', { timeout: 120_000, ...needs(linuxSkipReason) }, async () => {
     world.grow(2_000);
     // 400 MB of frames, which consist mostly of blanks.
     world.sandbox.faults.oversizedFrames = { path: '/v2/updates', bytes: 200_000 };
     const env = { INDEXER_START: 'genesis', INDEXER_BUFFER_BYTES: '4MiB', INDEXER_BATCH_BYTES: '1MiB' };
     const NODE_OPTIONS = '--max-old-space-size=64';
     const [ledgerUrl, databaseUrl] = [world.sandbox.url, world.database.url];
-    await using small = startDaemon({ ledgerUrl, databaseUrl, schema: 'small', env: { ...env, NODE_OPTIONS } });
-    await stored.reaches(small, 'small', world.sandbox.ledger.ledgerEnd(), 100_000);
-    expect(await peakMib(small.pid)).toBeLessThan(300);
+    await using smallDaemon = startDaemon({ ledgerUrl, databaseUrl, schema: 'small', env: { ...env, NODE_OPTIONS } });
+    await stored.reaches(smallDaemon, 'small', world.sandbox.ledger.ledgerEnd(), 100_000);
+    expect(await peakMib(smallDaemon.pid)).toBeLessThan(300);
   });
 });

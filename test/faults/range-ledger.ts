@@ -9,7 +9,7 @@ import { startFakeLedger } from '../ledger/fake-ledger.ts';
 import { created, text, transaction } from '../support/frames.ts';
 
 /** May send a substitute for a response; returns whether it did. */
-export type Instead<T> = (answer: T) => boolean | Promise<boolean>;
+export type ResponseOverride<T> = (value: T) => boolean | Promise<boolean>;
 
 interface Request {
   readonly beginExclusive: number;
@@ -28,24 +28,24 @@ export class RangeLedger implements AsyncDisposable {
   /** Number of opened streams without an end offset. */
   opened = 0;
   /** Substitute for streams with an end offset. */
-  bounded: Instead<WebSocket> = () => false;
+  bounded: ResponseOverride<WebSocket> = () => false;
   /** Number of ledger-end requests. */
   ledgerEndRequestCount = 0;
   /** Substitute for responses to ledger-end requests. */
-  endAnswer: Instead<ServerResponse> = () => false;
+  endAnswer: ResponseOverride<ServerResponse> = () => false;
   /** Substitute for lists over HTTP. */
-  list: Instead<ServerResponse> = () => false;
+  list: ResponseOverride<ServerResponse> = () => false;
   #open: { readonly socket: WebSocket; sent: number } | undefined;
   #stop: () => Promise<void> = () => Promise.resolve();
 
   static async start(): Promise<RangeLedger> {
     const ledger = new RangeLedger();
-    const served = await startFakeLedger({
+    const servedLedger = await startFakeLedger({
       http: (request, response) => void ledger.#answer(request, response),
       socket: (socket, request) => void ledger.#stream(socket, JSON.parse(request) as Request),
     });
-    ledger.url = served.url;
-    ledger.#stop = () => served.stop();
+    ledger.url = servedLedger.url;
+    ledger.#stop = () => servedLedger.stop();
     return ledger;
   }
 
@@ -58,12 +58,12 @@ export class RangeLedger implements AsyncDisposable {
 
   /** Makes the open stream send the updates that are not held. */
   deliver(): void {
-    const open = this.#open;
-    if (open === undefined) return;
-    for (const offset of this.#between(open.sent, this.end)) {
+    const openSocket = this.#open;
+    if (openSocket === undefined) return;
+    for (const offset of this.#between(openSocket.sent, this.end)) {
       if (this.held.has(offset)) break;
-      open.socket.send(frameOf(offset));
-      open.sent = offset;
+      openSocket.socket.send(frameOf(offset));
+      openSocket.sent = offset;
     }
   }
 
@@ -105,8 +105,8 @@ export class RangeLedger implements AsyncDisposable {
       if (await this.endAnswer(response)) return;
     }
     if (path === '/v2/updates' && (await this.list(response))) return;
-    const answer = this.#resource(path, body, Number(new URLSearchParams(query).get('limit') ?? 200));
-    response.writeHead(answer === undefined ? 404 : 200).end(answer ?? '{}');
+    const resource = this.#resource(path, body, Number(new URLSearchParams(query).get('limit') ?? 200));
+    response.writeHead(resource === undefined ? 404 : 200).end(resource ?? '{}');
   }
 
   #resource(path: string, body: Partial<Request> & { offset?: number }, limit: number): string | undefined {

@@ -6,7 +6,7 @@
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { runIndexer, type IndexerRun } from '../e2e/runs/indexer-run.ts';
-import { scriptedLedger, sound } from '../e2e/runs/scripted-ledger.ts';
+import { scriptedLedger, validUpdates } from '../e2e/runs/scripted-ledger.ts';
 import { query, type TestDatabase } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
 import { createMigratedDatabase } from '../support/migrated-database.ts';
@@ -16,7 +16,7 @@ let ledger: Awaited<ReturnType<typeof scriptedLedger>>;
 /** URL of the database in which the test indexes. */
 let url: string;
 /** Digest of an indexer that met no error. */
-let calm: string;
+let calmDigest: string;
 
 /** Quarantine is allowed, so that an update that is not quarantined proves the rule under test. */
 const run = (): Promise<IndexerRun> =>
@@ -28,7 +28,7 @@ const run = (): Promise<IndexerRun> =>
   });
 
 /** Creates an empty database with a trigger that fails at the contract of update 2. */
-async function prepared(): Promise<TestDatabase> {
+async function preparedDatabase(): Promise<TestDatabase> {
   const database = await createMigratedDatabase();
   ({ url } = database);
   await query(
@@ -55,37 +55,37 @@ async function refuseWith(statement: string | undefined): Promise<void> {
 }
 
 /** Raises the SQLSTATE that the server would return. Errors that a trigger can really provoke are tested separately. */
-const raised = (sqlstate: string): string =>
+const raiseSql = (sqlstate: string): string =>
   `do $$ begin raise exception 'of the server' using errcode = '${sqlstate}'; end $$`;
 
 beforeAll(async () => {
-  ledger = await scriptedLedger(sound);
+  ledger = await scriptedLedger(validUpdates);
   const database = await createMigratedDatabase();
   ({ url } = database);
   {
     await using indexer = await run();
     await indexer.reaches(5);
   }
-  calm = await digestOf(url, 'ledger');
+  calmDigest = await digestOf(url, 'ledger');
   await database.drop();
 });
 afterAll(() => ledger[Symbol.asyncDispose]());
 
 /** Waits until the failure of the update is the last reported error. */
-async function failsWith(indexer: IndexerRun, code: string, words: string): Promise<void> {
-  await waitFor(`${code} (${words})`, async () => {
+async function failsWith(indexer: IndexerRun, code: string, messageText: string): Promise<void> {
+  await waitFor(`${code} (${messageText})`, async () => {
     const { lastError } = await indexer.status();
     const { code: last, message } = (lastError ?? {}) as { readonly code?: string; readonly message?: string };
-    return last === code && message?.includes(words) === true ? true : undefined;
+    return last === code && message?.includes(messageText) === true ? true : undefined;
   });
 }
 
-async function stateIs(indexer: IndexerRun, state: string): Promise<void> {
+async function waitForState(indexer: IndexerRun, state: string): Promise<void> {
   await waitFor(`state ${state}`, async () => ((await indexer.status()).state === state ? true : undefined), 30_000);
 }
 
 /** Expects that nothing was quarantined, and that nothing of update 2 or later was stored. */
-async function nothingPassed(): Promise<void> {
+async function expectNoProgress(): Promise<void> {
   const [row] = await query(
     url,
     `select (select count(*)::int from ledger.quarantine) as aside, (select checkpoint::int from ledger.stream) as checkpoint,
@@ -99,14 +99,14 @@ async function nothingPassed(): Promise<void> {
 describe('a Postgres failure', () => {
   let database: TestDatabase;
   beforeAll(async () => {
-    database = await prepared();
+    database = await preparedDatabase();
   });
   afterAll(() => database.drop());
 
   describe('a transient SQLSTATE', () => {
     let indexer: IndexerRun;
     beforeAll(async () => {
-      await refuseWith(raised('40001'));
+      await refuseWith(raiseSql('40001'));
       indexer = await run();
     });
     afterAll(() => indexer[Symbol.asyncDispose]());
@@ -127,11 +127,11 @@ describe('a Postgres failure', () => {
       ['a broken connection', '08006', 'STORE_UNREACHABLE'],
       ['a read-only server', '25006', 'STORE_READ_ONLY'],
       ['an idle session timeout', '25P03', 'STORE_SESSION_TIMEOUT'],
-    ])('is retried: %s (%s)', async (_what, sqlstate, code) => {
-      await refuseWith(raised(sqlstate));
+    ])('is retried: %s (%s)', async (_caseName, sqlstate, code) => {
+      await refuseWith(raiseSql(sqlstate));
       await failsWith(indexer, code, sqlstate);
       expect((await indexer.status()).state).not.toBe('parked');
-      await nothingPassed();
+      await expectNoProgress();
     });
   });
 
@@ -147,12 +147,12 @@ describe('a Postgres failure', () => {
     ['an internal error of the server', 'XX000', 'STORE_FAILED'],
     ['a missing file of the server', '58P01', 'STORE_FAILED'],
     ['an object in use', '55006', 'STORE_FAILED'],
-  ])('parks the indexer: %s (%s)', async (_what, sqlstate, code) => {
-    await refuseWith(raised(sqlstate));
+  ])('parks the indexer: %s (%s)', async (_caseName, sqlstate, code) => {
+    await refuseWith(raiseSql(sqlstate));
     await using indexer = await run();
     await failsWith(indexer, code, sqlstate);
-    await stateIs(indexer, 'parked');
-    await nothingPassed();
+    await waitForState(indexer, 'parked');
+    await expectNoProgress();
   });
 
   it.each([
@@ -176,13 +176,13 @@ describe('a Postgres failure', () => {
       expect((await indexer.status()).state).not.toBe('parked');
     }
     await holder.end();
-    await nothingPassed();
+    await expectNoProgress();
   });
 
   it('parks the indexer with the offset if each statement is cancelled', async () => {
     await refuseWith('select pg_cancel_backend(pg_backend_pid()); select pg_sleep(5)');
     await using indexer = await run();
-    await stateIs(indexer, 'parked');
+    await waitForState(indexer, 'parked');
     await failsWith(indexer, 'STORE_STATEMENT_TIMEOUT', 'offset 2');
     const [row] = await query(url, 'select count(*)::int as aside from ledger.quarantine');
     expect(row).toEqual({ aside: 0 });
@@ -196,7 +196,7 @@ describe('a Postgres failure', () => {
     );
     {
       await using indexer = await run();
-      await stateIs(indexer, 'parked');
+      await waitForState(indexer, 'parked');
       await failsWith(indexer, 'STORE_CONSTRAINT', 'theirs');
     }
     const [row] = await query(
@@ -211,14 +211,14 @@ describe('a Postgres failure', () => {
     await refuseWith(undefined);
     await using indexer = await run();
     await indexer.reaches(5);
-    expect(await digestOf(url, 'ledger')).toBe(calm);
+    expect(await digestOf(url, 'ledger')).toBe(calmDigest);
   });
 });
 
 describe('a trigger or index added by hand', () => {
   let database: TestDatabase;
   beforeEach(async () => {
-    database = await prepared();
+    database = await preparedDatabase();
   });
   afterEach(() => database.drop());
 
@@ -227,11 +227,11 @@ describe('a trigger or index added by hand', () => {
     ['a number out of range', '22003'],
     ['a row larger than a limit', '54000'],
   ])('parks the indexer with the name of the trigger: %s (%s)', async (_what, sqlstate) => {
-    await refuseWith(raised(sqlstate));
+    await refuseWith(raiseSql(sqlstate));
     await using indexer = await run();
-    await stateIs(indexer, 'parked');
+    await waitForState(indexer, 'parked');
     await failsWith(indexer, 'STORE_CONSTRAINT', 'trigger refuse of ledger.contracts');
-    await nothingPassed();
+    await expectNoProgress();
   });
 
   it('parks the indexer until an index on a cast is dropped', async () => {
@@ -242,13 +242,13 @@ describe('a trigger or index added by hand', () => {
     );
     {
       await using indexer = await run();
-      await stateIs(indexer, 'parked');
+      await waitForState(indexer, 'parked');
       await failsWith(indexer, 'STORE_CONSTRAINT', 'index ledger.theirs');
-      await nothingPassed();
+      await expectNoProgress();
     }
     await query(url, 'drop index ledger.theirs');
     await using indexer = await run();
     await indexer.reaches(5);
-    expect(await digestOf(url, 'ledger')).toBe(calm);
+    expect(await digestOf(url, 'ledger')).toBe(calmDigest);
   });
 });

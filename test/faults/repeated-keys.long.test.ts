@@ -4,7 +4,7 @@
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runIndexer, type IndexerRun } from '../e2e/runs/indexer-run.ts';
-import { move, scriptedLedger, sound } from '../e2e/runs/scripted-ledger.ts';
+import { move, scriptedLedger, validUpdates } from '../e2e/runs/scripted-ledger.ts';
 import { startFakeLedger } from '../ledger/fake-ledger.ts';
 import { query, type TestDatabase } from '../support/database.ts';
 import * as frames from '../support/frames.ts';
@@ -18,20 +18,20 @@ beforeEach(async () => {
 });
 afterEach(() => database.drop());
 
-const env = (url: string, more: Record<string, string> = {}): Record<string, string> => ({
+const env = (url: string, extraEnv: Record<string, string> = {}): Record<string, string> => ({
   LEDGER_URL: url,
   DATABASE_URL: database.url,
   INDEXER_START: 'genesis',
-  ...more,
+  ...extraEnv,
 });
 
-interface Parked {
+interface ParkedState {
   readonly checkpoint: number | null;
   readonly code: string;
   readonly message: string;
 }
 
-async function parked(run: IndexerRun): Promise<Parked> {
+async function waitUntilParked(run: IndexerRun): Promise<ParkedState> {
   return waitFor(
     'the indexer parks',
     async () => {
@@ -49,27 +49,27 @@ const create = (id: string, change: JsonRecord = {}): JsonRecord => ({
   CreatedEvent: frames.created({ contractId: id, offset: 3, ...change }),
 });
 const view = (frames.created()['interfaceViews'] as JsonRecord[])[0] ?? {};
-const use = (nodeId: number): JsonRecord => ({
+const useContract = (nodeId: number): JsonRecord => ({
   ExercisedEvent: frames.exercised({ contractId: '00b', offset: 3, nodeId, consuming: false }),
 });
 /** Updates that contain a key twice, with the name of the key. */
-const repeating = [
+const repeatedKeyUpdates = [
   ['contract id', [create('00x'), create('00x', { nodeId: 1 })], 'live'],
-  ['node id', [use(4), use(4)], 'exercises'],
+  ['node id', [useContract(4), useContract(4)], 'exercises'],
   ['interface view of a contract', [create('00x', { interfaceViews: [view, view] })], 'interface_views'],
 ] as const;
 
 describe('an update with a duplicate key', () => {
-  it.each(repeating)('parks the indexer with its offset and the key: %s', async (key, events, table) => {
+  it.each(repeatedKeyUpdates)('parks the indexer with its offset and the key: %s', async (key, events, table) => {
     await using ledger = await scriptedLedger([
-      sound[0],
-      sound[1],
+      validUpdates[0],
+      validUpdates[1],
       frames.transaction(3, [...events]),
-      sound[3],
-      sound[4],
+      validUpdates[3],
+      validUpdates[4],
     ]);
     await using run = await runIndexer(env(ledger.url));
-    const { checkpoint, code, message } = await parked(run);
+    const { checkpoint, code, message } = await waitUntilParked(run);
     expect({ checkpoint, code }).toEqual({ checkpoint: 2, code: 'DUPLICATE_KEY' });
     expect(message).toContain('update at offset 3: ');
     expect(message).toContain(`expected each ${key} once in an update, found one twice (table ${table}, constraint `);
@@ -78,8 +78,14 @@ describe('an update with a duplicate key', () => {
   });
 
   it('is quarantined with INDEXER_QUARANTINE, and later updates are stored', async () => {
-    const twice = frames.transaction(3, [use(4), use(4)]);
-    await using ledger = await scriptedLedger([sound[0], sound[1], twice, sound[3], sound[4]]);
+    const twice = frames.transaction(3, [useContract(4), useContract(4)]);
+    await using ledger = await scriptedLedger([
+      validUpdates[0],
+      validUpdates[1],
+      twice,
+      validUpdates[3],
+      validUpdates[4],
+    ]);
     await using run = await runIndexer(env(ledger.url, { INDEXER_QUARANTINE: 'true' }));
     await run.reaches(5);
     expect(await offsets()).toEqual([1, 2, 4, 5]);
@@ -98,7 +104,9 @@ describe('updates that cannot be converted to rows', () => {
     ]);
   const bad = [20, 21, 35];
   const all = Array.from({ length: 40 }, (_, index) => index + 1);
-  const sent = all.map((offset) => (bad.includes(offset) ? beyond(offset) : frames.transaction(offset, [use(4)])));
+  const sent = all.map((offset) =>
+    bad.includes(offset) ? beyond(offset) : frames.transaction(offset, [useContract(4)]),
+  );
 
   it.each([1, 2])('are quarantined one by one, without other updates of the batch (concurrency %d)', async (lanes) => {
     await using ledger = await scriptedLedger(sent);
@@ -113,7 +121,7 @@ describe('updates that cannot be converted to rows', () => {
   it('park the indexer with the first offset, after earlier updates are stored', async () => {
     await using ledger = await scriptedLedger(sent);
     await using run = await runIndexer(env(ledger.url));
-    const { checkpoint, code, message } = await parked(run);
+    const { checkpoint, code, message } = await waitUntilParked(run);
     expect({ checkpoint, code }).toEqual({ checkpoint: 19, code: 'STORE_DATA_REFUSED' });
     expect(message).toContain('update at offset 20: ');
     expect(await offsets()).toEqual(all.slice(0, 19));
@@ -123,7 +131,7 @@ describe('updates that cannot be converted to rows', () => {
 describe('rows after the checkpoint', () => {
   it('park the indexer with STORE_DUPLICATE and their offset, without quarantine', async () => {
     {
-      await using first = await scriptedLedger(sound.slice(0, 2));
+      await using first = await scriptedLedger(validUpdates.slice(0, 2));
       await using run = await runIndexer(env(first.url));
       await run.reaches(2);
     }
@@ -132,9 +140,9 @@ describe('rows after the checkpoint', () => {
       `insert into ledger.exercises select 3, 0, last_descendant_node_id, template_pk, choice_pk, parties_pk, consuming,
          acs_delta, contract_id, argument, result from ledger.exercises`,
     );
-    await using ledger = await scriptedLedger(sound);
+    await using ledger = await scriptedLedger(validUpdates);
     await using run = await runIndexer(env(ledger.url, { INDEXER_QUARANTINE: 'true' }));
-    const { checkpoint, code, message } = await parked(run);
+    const { checkpoint, code, message } = await waitUntilParked(run);
     expect({ checkpoint, code }).toEqual({ checkpoint: 2, code: 'STORE_DUPLICATE' });
     expect(message).toContain('update at offset 3: expected no rows after the checkpoint, found some');
     expect(await query(database.url, `select from ledger.quarantine`)).toEqual([]);
@@ -152,15 +160,15 @@ describe('a statement timeout', () => {
 
   it('parks the indexer with the offset of the slow update, without quarantine', async () => {
     {
-      await using first = await scriptedLedger(sound.slice(0, 1));
+      await using first = await scriptedLedger(validUpdates.slice(0, 1));
       await using run = await runIndexer(env(first.url));
       await run.reaches(1);
     }
     await slow('00c');
-    await using ledger = await scriptedLedger(sound);
+    await using ledger = await scriptedLedger(validUpdates);
     const options = { INDEXER_QUARANTINE: 'true', POSTGRES_STATEMENT_TIMEOUT: '1s' };
     await using run = await runIndexer(env(ledger.url, options));
-    const { checkpoint, code, message } = await parked(run);
+    const { checkpoint, code, message } = await waitUntilParked(run);
     // Offset 2 was in the same batch and was stored without waiting.
     expect({ checkpoint, code }).toEqual({ checkpoint: 2, code: 'STORE_STATEMENT_TIMEOUT' });
     expect(message).toContain('update at offset 3: ');
@@ -169,12 +177,12 @@ describe('a statement timeout', () => {
 
   it('is retried, and updates are stored after its cause is removed', async () => {
     {
-      await using first = await scriptedLedger(sound.slice(0, 1));
+      await using first = await scriptedLedger(validUpdates.slice(0, 1));
       await using run = await runIndexer(env(first.url));
       await run.reaches(1);
     }
     await slow('00b');
-    await using ledger = await scriptedLedger(sound);
+    await using ledger = await scriptedLedger(validUpdates);
     await using run = await runIndexer(env(ledger.url, { POSTGRES_STATEMENT_TIMEOUT: '1s' }));
     await waitFor(
       'three batches have taken too long',
@@ -195,7 +203,7 @@ describe('an invalid active-contracts entry', () => {
       reassignmentCounter: 0,
     });
 
-  async function seeded(entries: readonly JsonRecord[], tokens: boolean): Promise<Parked> {
+  async function seeded(entries: readonly JsonRecord[], tokens: boolean): Promise<ParkedState> {
     const answers: Record<string, object> = {
       '/v2/parties/participant-id': { participantId: 'p::1220' },
       '/v2/state/ledger-end': { offset: 50 },
@@ -215,7 +223,7 @@ describe('an invalid active-contracts entry', () => {
     try {
       const batches = { INDEXER_START: 'seed', INDEXER_BATCH_UPDATES: '3' };
       await using run = await runIndexer(env(ledger.url, batches));
-      return await parked(run);
+      return await waitUntilParked(run);
     } finally {
       await ledger.stop();
     }
@@ -252,7 +260,7 @@ describe('an invalid active-contracts entry', () => {
 
 describe('a key in two updates', () => {
   it('is accepted, because a contract may be assigned again', async () => {
-    await using ledger = await scriptedLedger([sound[0], move(2, '00a', '00b'), move(3, '00b', '00a')]);
+    await using ledger = await scriptedLedger([validUpdates[0], move(2, '00a', '00b'), move(3, '00b', '00a')]);
     await using run = await runIndexer(env(ledger.url));
     await run.reaches(3);
     expect(await offsets()).toEqual([1, 2, 3]);

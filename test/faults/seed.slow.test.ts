@@ -7,7 +7,7 @@ import { query } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { fixture } from '../support/wire/fixtures.ts';
-import { FaultWorld, parked } from './fault-world.ts';
+import { FaultWorld, waitUntilParked } from './fault-world.ts';
 
 const path = '/v2/state/active-contracts';
 const seeding = { INDEXER_START: 'seed' };
@@ -23,7 +23,7 @@ describe('a seed', () => {
     ['disconnected', { cut: { path, afterFrames: 6, times: 4 } }],
     ['reset in the middle of a frame', { reset: { path, afterFrames: 9, times: 4 } }],
     ['closed with 1001', { close: { path, afterFrames: 6, code: 1001, times: 4 } }],
-  ] as const)('stores the same rows if its stream is repeatedly %s', async (_what, faults) => {
+  ] as const)('stores the same rows if its stream is repeatedly %s', async (_caseName, faults) => {
     Object.assign(world.sandbox.faults, faults);
     await using indexer = await world.run('ledger', seeding);
     await waitFor('the seed', async () => ((await indexer.status()).state === 'live' ? true : undefined));
@@ -37,7 +37,7 @@ describe('a seed', () => {
     const body = JSON.parse(fixture('samples/refusals/deprecated-api-disabled.json')) as JsonObject;
     world.sandbox.faults.errorFrameOnce = { body };
     await using indexer = await world.run('ledger', seeding);
-    const error = await parked(indexer);
+    const error = await waitUntilParked(indexer);
     expect(error).toMatchObject({ code: 'LEDGER_API_DISABLED' });
     expect(error.remedy).toContain('enable-deprecated-endpoints-34');
     expect(await query(world.database.url, 'select seeded_at from ledger.stream')).toEqual([{ seeded_at: null }]);
@@ -58,10 +58,10 @@ describe('a seed', () => {
     expect(row?.['seed']).toBe(at);
     const next = world.sandbox.ledger.range(at, world.sandbox.ledger.ledgerEnd(), 1)[0]?.offset;
     expect(row?.['first']).toBe(next);
-    const active = `select count(*)::int as n from ledger.lifetimes where deactivated_offset is null`;
+    const activeCountSql = `select count(*)::int as n from ledger.lifetimes where deactivated_offset is null`;
     // Contracts in flight are in the list, although they are not active on any synchronizer.
-    const listed = [...world.sandbox.ledger.activeAt(world.sandbox.ledger.ledgerEnd())];
-    const expected = listed.filter(({ as }) => as === 'JsActiveContract').length;
-    expect((await query(world.database.url, active))[0]?.['n']).toBe(expected);
+    const activeEntries = [...world.sandbox.ledger.activeAt(world.sandbox.ledger.ledgerEnd())];
+    const expected = activeEntries.filter(({ as: entryKind }) => entryKind === 'JsActiveContract').length;
+    expect((await query(world.database.url, activeCountSql))[0]?.['n']).toBe(expected);
   });
 });

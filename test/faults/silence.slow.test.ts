@@ -32,26 +32,32 @@ it('an idle stream is reopened if the ledger end stays past the checkpoint', asy
   });
   const options = { config, access, ledgerUrl: world.sandbox.url, databaseUrl, version: 'test', logging };
   const candidate = new WriterCandidate(database, 5_000);
-  const parts = pipelineParts(options, { database, observers, commits: new Commits(), candidate, stop: stop.signal });
+  const pipeline = pipelineParts(options, {
+    database,
+    observers,
+    commits: new Commits(),
+    candidate,
+    stop: stop.signal,
+  });
   // These are the timers of the program with shorter times. In production they are 5 s and 120 s.
-  const running = runPipeline({ ...parts, limits: { ...parts.limits, pollMs: 100, silenceMs: 1_000 } });
-  const stored = (): Promise<true> =>
+  const whenPipelineEnds = runPipeline({ ...pipeline, limits: { ...pipeline.limits, pollMs: 100, silenceMs: 1_000 } });
+  const whenStored = (): Promise<true> =>
     waitFor('everything is stored', async () => {
-      const found = await query(databaseUrl, `select to_regclass('ledger.stream') is not null as found`);
-      if (found[0]?.['found'] !== true) return undefined;
+      const schemaRow = await query(databaseUrl, `select to_regclass('ledger.stream') is not null as found`);
+      if (schemaRow[0]?.['found'] !== true) return undefined;
       const [row] = await query(databaseUrl, 'select checkpoint::int from ledger.stream');
       return Number(row?.['checkpoint'] ?? 0) >= world.sandbox.ledger.ledgerEnd() ? true : undefined;
     });
   try {
-    await stored();
+    await whenStored();
     world.sandbox.faults.stall = { path: '/v2/updates', afterFrames: 0 };
     world.grow(20);
     await waitFor('the silence', () => (log.some((line) => line.includes('LEDGER_PING_TIMEOUT')) ? true : undefined));
     world.sandbox.faults.stall = undefined;
-    await stored();
+    await whenStored();
   } finally {
     stop.abort();
-    await running;
+    await whenPipelineEnds;
     await candidate.close();
     observers.close();
     await database.close();

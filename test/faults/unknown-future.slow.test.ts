@@ -13,44 +13,44 @@ import { query, type TestDatabase } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
 import { createMigratedDatabase } from '../support/migrated-database.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { novel, NewerParticipant } from './newer-participant.ts';
+import { novelField, NewerParticipant } from './newer-participant.ts';
 
 /** A transient rejection, although its code is unknown. */
 const unavailable = { status: 503, grpcCodeValue: 14 };
 /** A rejection with FAILED_PRECONDITION, which the same request would meet again. */
-const refused = { status: 400, grpcCodeValue: 9 };
+const refusal = { status: 400, grpcCodeValue: 9 };
 
 let reference: TestDatabase;
-let behind: TestDatabase;
+let laggingDatabase: TestDatabase;
 beforeEach(async () => {
-  [reference, behind] = [await createMigratedDatabase(), await createMigratedDatabase()];
+  [reference, laggingDatabase] = [await createMigratedDatabase(), await createMigratedDatabase()];
 });
 afterEach(async () => {
   await reference.drop();
-  await behind.drop();
+  await laggingDatabase.drop();
 });
 
 /**
  * Returns a function that appends updates of every kind: trades, a reassigned contract, and a party that is added and
  * removed.
  */
-function grower({ ledger }: Sandbox): (updates: number) => void {
+function ledgerGrower({ ledger }: Sandbox): (updates: number) => void {
   const steps = new Steps(ledger, 31);
   const account = { bank: 'bank', owner: 'owner', number: '1', balance: '10', version: '1' };
   const { contractId } = ledger.create('#sandbox-test:Keyed:Account', account, ['bank']);
-  let at = Date.UTC(2026, 0, 5, 8) * 1000;
+  let timeMicros = Date.UTC(2026, 0, 5, 8) * 1000;
   let isHosted = false;
   let inFlight: string | undefined;
   return (updates) => {
-    for (let done = 1; done <= updates; done += 1) {
-      at += 40_000_000;
-      steps.step(at);
-      if (done % 40 !== 0) continue;
+    for (let stepCount = 1; stepCount <= updates; stepCount += 1) {
+      timeMicros += 40_000_000;
+      steps.step(timeMicros);
+      if (stepCount % 40 !== 0) continue;
       isHosted = !isHosted;
-      authorize(ledger, 'guest::1220aa', isHosted, at);
-      if (inFlight === undefined) inFlight = unassign(ledger, contractId, at);
+      authorize(ledger, 'guest::1220aa', isHosted, timeMicros);
+      if (inFlight === undefined) inFlight = unassign(ledger, contractId, timeMicros);
       else {
-        assign(ledger, inFlight, at);
+        assign(ledger, inFlight, timeMicros);
         inFlight = undefined;
       }
     }
@@ -60,7 +60,7 @@ function grower({ ledger }: Sandbox): (updates: number) => void {
 const indexing = (ledgerUrl: string, database: TestDatabase): Promise<IndexerRun> =>
   runIndexer({ LEDGER_URL: ledgerUrl, DATABASE_URL: database.url });
 
-async function isLevel(run: IndexerRun, { ledger }: Sandbox): Promise<void> {
+async function waitUntilCaughtUp(run: IndexerRun, { ledger }: Sandbox): Promise<void> {
   const end = ledger.ledgerEnd();
   await waitFor('the indexer is live', async () => ((await run.status()).state === 'live' ? true : undefined));
   await run.reaches(end);
@@ -68,12 +68,12 @@ async function isLevel(run: IndexerRun, { ledger }: Sandbox): Promise<void> {
 }
 
 const count = async (text: string): Promise<number> =>
-  Number((await query(behind.url, `select count(*) as n from ledger.${text}`))[0]?.['n']);
+  Number((await query(laggingDatabase.url, `select count(*) as n from ledger.${text}`))[0]?.['n']);
 
 /** Returns a function with the number of occurrences of an unknown name, from `/status`. */
 async function counts(run: IndexerRun): Promise<(kind: string, name: string) => number> {
   const { unknown } = (await run.status()) as never as { unknown: { kind: string; name: string; count: number }[] };
-  return (kind, name) => unknown.find((one) => one.kind === kind && one.name === name)?.count ?? 0;
+  return (kind, name) => unknown.find((counter) => counter.kind === kind && counter.name === name)?.count ?? 0;
 }
 
 /** All stored rows, after rows that only the newer participant sent were deleted. */
@@ -90,70 +90,73 @@ async function facts({ url }: TestDatabase): Promise<unknown> {
 
 describe.each(releases)('a participant newer than %s', (release) => {
   let sandbox: Sandbox;
-  let newer: NewerParticipant;
-  let grow: (updates: number) => void;
+  let newerParticipant: NewerParticipant;
+  let growLedger: (updates: number) => void;
   beforeEach(async () => {
     sandbox = await startSandbox({ release, limits: { checkpointIntervalMs: 50 } });
-    newer = await NewerParticipant.before(sandbox.url);
-    grow = grower(sandbox);
+    newerParticipant = await NewerParticipant.before(sandbox.url);
+    growLedger = ledgerGrower(sandbox);
   });
   afterEach(async () => {
-    await newer[Symbol.asyncDispose]();
+    await newerParticipant[Symbol.asyncDispose]();
     await sandbox.close();
   });
 
   it('is indexed with all known content, and its unknown content is counted', { timeout: 120_000 }, async () => {
-    grow(150);
-    newer.firstRefusal = unavailable;
-    await using alone = await indexing(sandbox.url, reference);
-    await using run = await indexing(newer.url, behind);
-    for (const one of [alone, run]) await isLevel(one, sandbox);
-    grow(250);
-    for (const one of [alone, run]) await isLevel(one, sandbox);
+    growLedger(150);
+    newerParticipant.firstRefusal = unavailable;
+    await using singleIndexer = await indexing(sandbox.url, reference);
+    await using run = await indexing(newerParticipant.url, laggingDatabase);
+    for (const indexerRun of [singleIndexer, run]) await waitUntilCaughtUp(indexerRun, sandbox);
+    growLedger(250);
+    for (const indexerRun of [singleIndexer, run]) await waitUntilCaughtUp(indexerRun, sandbox);
 
-    const counted = await counts(run);
-    const created = await count('contracts');
-    expect(created).toBeGreaterThan(200);
-    expect(counted('field', `CreatedEvent.${novel.field}`)).toBeGreaterThanOrEqual(created);
-    expect(counted('field', `ExercisedEvent.${novel.field}`)).toBeGreaterThanOrEqual(await count('exercises'));
-    expect(counted('field', `Completion.${novel.field}`)).toBeGreaterThanOrEqual(await count('completions'));
+    const rowCounts = await counts(run);
+    const contractCount = await count('contracts');
+    expect(contractCount).toBeGreaterThan(200);
+    expect(rowCounts('field', `CreatedEvent.${novelField.field}`)).toBeGreaterThanOrEqual(contractCount);
+    expect(rowCounts('field', `ExercisedEvent.${novelField.field}`)).toBeGreaterThanOrEqual(await count('exercises'));
+    expect(rowCounts('field', `Completion.${novelField.field}`)).toBeGreaterThanOrEqual(await count('completions'));
     // One of the reassignments was in flight at the seed.
     expect(await count('reassignments')).toBe(7);
-    expect(counted('field', `JsUnassignedEvent.${novel.field}`)).toBe(4);
-    const events = await count(`topology_events where kind = '${novel.event}'`);
+    expect(rowCounts('field', `JsUnassignedEvent.${novelField.field}`)).toBe(4);
+    const events = await count(`topology_events where kind = '${novelField.event}'`);
     expect(events).toBe(6);
-    expect(counted('topology_event', novel.event)).toBe(events);
-    const kept = await query(behind.url, `select "offset"::int as at from ledger.updates where kind = 'u' order by 1`);
-    expect(kept.length).toBeGreaterThan(3);
-    expect(kept.map(({ at }) => at)).toEqual([...newer.prophecies].sort((a, b) => a - b));
-    expect(counted('update', novel.update)).toBe(kept.length);
+    expect(rowCounts('topology_event', novelField.event)).toBe(events);
+    const quarantinedRows = await query(
+      laggingDatabase.url,
+      `select "offset"::int as at from ledger.updates where kind = 'u' order by 1`,
+    );
+    expect(quarantinedRows.length).toBeGreaterThan(3);
+    expect(quarantinedRows.map(({ at }) => at)).toEqual([...newerParticipant.prophecies].sort((a, b) => a - b));
+    expect(rowCounts('update', novelField.update)).toBe(quarantinedRows.length);
 
-    expect(await facts(behind)).toEqual(await facts(reference));
+    expect(await facts(laggingDatabase)).toEqual(await facts(reference));
   });
 
   it('parks the indexer while it rejects requests, and is followed again later', { timeout: 60_000 }, async () => {
-    grow(60);
+    growLedger(60);
     {
-      await using run = await indexing(newer.url, behind);
-      await isLevel(run, sandbox);
+      await using run = await indexing(newerParticipant.url, laggingDatabase);
+      await waitUntilCaughtUp(run, sandbox);
     }
-    grow(40);
-    newer.updatesRefusal = refused;
+    growLedger(40);
+    newerParticipant.updatesRefusal = refusal;
     {
-      await using run = await indexing(newer.url, behind);
+      await using run = await indexing(newerParticipant.url, laggingDatabase);
       const parkError = await waitFor('the indexer parks', async () => {
         const { state, lastError } = await run.status();
         return state === 'parked' ? (lastError as { readonly code: string; readonly message: string }) : undefined;
       });
       expect(parkError.code).toBe('LEDGER_REQUEST_INVALID');
-      expect(parkError.message).toContain(novel.code);
+      expect(parkError.message).toContain(novelField.code);
     }
-    newer.updatesRefusal = undefined;
-    await using run = await indexing(newer.url, behind);
-    await isLevel(run, sandbox);
-    await using alone = await indexing(sandbox.url, reference);
-    await isLevel(alone, sandbox);
-    const active = 'select contract_id from explore.active_contracts order by 1';
-    expect(await query(behind.url, active)).toEqual(await query(reference.url, active));
+    newerParticipant.updatesRefusal = undefined;
+    await using run = await indexing(newerParticipant.url, laggingDatabase);
+    await waitUntilCaughtUp(run, sandbox);
+    await using singleIndexer = await indexing(sandbox.url, reference);
+    await waitUntilCaughtUp(singleIndexer, sandbox);
+    const activeSql = 'select contract_id from explore.active_contracts order by 1';
+    expect(await query(laggingDatabase.url, activeSql)).toEqual(await query(reference.url, activeSql));
   });
 });

@@ -5,7 +5,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { quarantineCommand } from '../../src/cli/maintain/quarantine.ts';
 import { runIndexer, type IndexerRun } from '../e2e/runs/indexer-run.ts';
-import { scriptedLedger, sound } from '../e2e/runs/scripted-ledger.ts';
+import { scriptedLedger, validUpdates } from '../e2e/runs/scripted-ledger.ts';
 import { query, type TestDatabase } from '../support/database.ts';
 import * as frames from '../support/frames.ts';
 import type { JsonRecord } from '../support/frames.ts';
@@ -19,32 +19,44 @@ beforeEach(async () => {
 });
 afterEach(() => database.drop());
 
-const prophecy = (offset: number, change: JsonRecord = {}): JsonRecord =>
+const unknownUpdate = (offset: number, change: JsonRecord = {}): JsonRecord =>
   frames.update('Prophecy', { offset, updateId: `1220${String(offset)}`, synchronizerId: frames.here, ...change });
-const renamed = frames.update('TopologyTransaction', {
+const renamedUpdate = frames.update('TopologyTransaction', {
   offset: 4,
   updateId: '12204',
   synchronizerId: frames.here,
   recordTime: frames.recordTime,
   events: [{ event: { PartyRenamed: { value: { partyId: frames.alice, to: 'Alicia' } } } }],
 });
-const shaped = frames.transaction(5, [
+const shapedUpdate = frames.transaction(5, [
   { CreatedEvent: frames.created({ contractId: '00e', offset: 5, nodeId: 0, shape: 1 }) },
   { CreatedEvent: frames.created({ contractId: '00f', offset: 5, nodeId: 1, shape: 2 }) },
 ]);
-const harmless = [sound[0], prophecy(2), prophecy(3, { deep: [{ n: 1 }] }), renamed, shaped];
+const harmlessUpdates = [
+  validUpdates[0],
+  unknownUpdate(2),
+  unknownUpdate(3, { deep: [{ n: 1 }] }),
+  renamedUpdate,
+  shapedUpdate,
+];
 /** The second update changes contracts in an unknown way. */
-const harmful = [sound[0], prophecy(2, { purged: { contractIds: ['00a'] } }), sound[2], sound[3], sound[4]];
+const harmfulUpdates = [
+  validUpdates[0],
+  unknownUpdate(2, { purged: { contractIds: ['00a'] } }),
+  validUpdates[2],
+  validUpdates[3],
+  validUpdates[4],
+];
 
-const env = (url: string, schema: string, more: Record<string, string> = {}): Record<string, string> => ({
+const env = (url: string, schema: string, extraEnv: Record<string, string> = {}): Record<string, string> => ({
   LEDGER_URL: url,
   DATABASE_URL: database.url,
   POSTGRES_SCHEMA: schema,
   INDEXER_START: 'genesis',
-  ...more,
+  ...extraEnv,
 });
 
-async function parked(run: IndexerRun): Promise<unknown> {
+async function waitUntilParked(run: IndexerRun): Promise<unknown> {
   return waitFor('the indexer parks', async () => {
     const now = await run.status();
     return now.state === 'parked' ? { checkpoint: now.checkpoint, ...(now.lastError as object) } : undefined;
@@ -56,7 +68,7 @@ const kinds = (schema: string): Promise<unknown> =>
 
 describe('unknown content', () => {
   it('is stored raw or ignored, and logged once and counted by name', async () => {
-    await using ledger = await scriptedLedger(harmless);
+    await using ledger = await scriptedLedger(harmlessUpdates);
     await using run = await runIndexer(env(ledger.url, 'ledger'));
     await run.reaches(5);
     const logLines = run.log
@@ -93,9 +105,9 @@ describe('unknown content', () => {
   });
 
   it('parks the indexer if an update of an unknown kind names contracts', async () => {
-    await using ledger = await scriptedLedger(harmful);
+    await using ledger = await scriptedLedger(harmfulUpdates);
     await using run = await runIndexer(env(ledger.url, 'ledger'));
-    expect(await parked(run)).toMatchObject({
+    expect(await waitUntilParked(run)).toMatchObject({
       checkpoint: 1,
       code: 'UPDATE_KIND_UNKNOWN',
       message: expect.stringContaining('the update at offset 2 is of kind Prophecy, which names contracts') as string,
@@ -113,9 +125,15 @@ describe('unknown content', () => {
       recordTime: frames.recordTime,
       events,
     });
-    await using ledger = await scriptedLedger([sound[0], purge, sound[2], sound[3], sound[4]]);
+    await using ledger = await scriptedLedger([
+      validUpdates[0],
+      purge,
+      validUpdates[2],
+      validUpdates[3],
+      validUpdates[4],
+    ]);
     await using run = await runIndexer(env(ledger.url, 'ledger'));
-    expect(await parked(run)).toMatchObject({
+    expect(await waitUntilParked(run)).toMatchObject({
       checkpoint: 1,
       code: 'UPDATE_KIND_UNKNOWN',
       message: expect.stringContaining('the topology event at offset 2 is of kind ContractsPurged') as string,
@@ -123,24 +141,24 @@ describe('unknown content', () => {
   });
 
   it('is stored raw or parks the indexer as INDEXER_UNKNOWN_UPDATES specifies', async () => {
-    await using bad = await scriptedLedger(harmful);
-    await using kept = await runIndexer(env(bad.url, 'ledger', { INDEXER_UNKNOWN_UPDATES: 'store' }));
-    await kept.reaches(5);
+    await using bad = await scriptedLedger(harmfulUpdates);
+    await using parkedIndexer = await runIndexer(env(bad.url, 'ledger', { INDEXER_UNKNOWN_UPDATES: 'store' }));
+    await parkedIndexer.reaches(5);
     expect(await kinds('ledger')).toContainEqual({ offset: 2, kind: 'unknown' });
-    await using good = await scriptedLedger(harmless);
-    await using strict = await runIndexer(env(good.url, 'fresh', { INDEXER_UNKNOWN_UPDATES: 'park' }));
-    expect(await parked(strict)).toMatchObject({ checkpoint: 1, code: 'UPDATE_KIND_UNKNOWN' });
+    await using validLedger = await scriptedLedger(harmlessUpdates);
+    await using strict = await runIndexer(env(validLedger.url, 'fresh', { INDEXER_UNKNOWN_UPDATES: 'park' }));
+    expect(await waitUntilParked(strict)).toMatchObject({ checkpoint: 1, code: 'UPDATE_KIND_UNKNOWN' });
   });
 
   it('is quarantined, and stored by quarantine retry if INDEXER_UNKNOWN_UPDATES=store', async () => {
-    await using ledger = await scriptedLedger(harmful);
+    await using ledger = await scriptedLedger(harmfulUpdates);
     {
       await using run = await runIndexer(env(ledger.url, 'ledger', { INDEXER_QUARANTINE: 'true' }));
       await run.reaches(5);
     }
-    const retry = async (more: Record<string, string>): Promise<readonly string[]> => {
+    const retry = async (extraEnv: Record<string, string>): Promise<readonly string[]> => {
       const lines: string[] = [];
-      const settings = { DATABASE_URL: database.url, POSTGRES_SCHEMA: 'ledger', ...more };
+      const settings = { DATABASE_URL: database.url, POSTGRES_SCHEMA: 'ledger', ...extraEnv };
       await runCommand(quarantineCommand, ['retry'], settings, { print: (line) => lines.push(line) }).catch(
         () => undefined,
       );
@@ -153,9 +171,9 @@ describe('unknown content', () => {
 
   it('parks the indexer with the offset if it is a transaction event', async () => {
     const unknownEventFrame = frames.transaction(2, [{ PurgedEvent: { contractId: '00a' } }]);
-    await using ledger = await scriptedLedger([sound[0], unknownEventFrame, sound[2]]);
+    await using ledger = await scriptedLedger([validUpdates[0], unknownEventFrame, validUpdates[2]]);
     await using run = await runIndexer(env(ledger.url, 'ledger'));
-    expect(await parked(run)).toMatchObject({
+    expect(await waitUntilParked(run)).toMatchObject({
       checkpoint: 1,
       code: 'UPDATE_UNDECODABLE',
       message: expect.stringContaining('offset 2') as string,

@@ -9,7 +9,7 @@ export interface Frame {
 }
 
 /** Longer frames are omitted, because they would mostly test JSON.parse. */
-const longest = 20_000;
+const maxFrameBytes = 20_000;
 
 /** All frames, with payloads that contain the marker text of `mutations.ts`. */
 export function framesToDamage(): readonly Frame[] {
@@ -31,23 +31,26 @@ export function framesToDamage(): readonly Frame[] {
   updates.push(...[...samples.updates, ...samples.checkpoints].map(({ frame }) => frame));
   entries.push(...samples.entries.map(({ frame }) => frame));
   return [
-    ...updates.map((frame) => ({ stream: 'updates' as const, text: marked(frame) })),
-    ...entries.map((frame) => ({ stream: 'active-contracts' as const, text: marked(frame) })),
-  ].filter(({ text }) => text.length <= longest);
+    ...updates.map((frame) => ({ stream: 'updates' as const, text: markStrings(frame) })),
+    ...entries.map((frame) => ({ stream: 'active-contracts' as const, text: markStrings(frame) })),
+  ].filter(({ text }) => text.length <= maxFrameBytes);
 }
 
 const payloads = new Set(['createArgument', 'choiceArgument', 'exerciseResult', 'contractKey', 'viewValue', 'value']);
 
-function marked(frame: unknown): string {
+function markStrings(frame: unknown): string {
   return JSON.stringify(mark(frame, false));
 }
 
-function mark(value: unknown, inside: boolean): unknown {
-  if (typeof value === 'string') return inside ? `${canary} ${value}` : value;
-  if (Array.isArray(value)) return value.map((each) => mark(each, inside));
+function mark(value: unknown, isInsidePayload: boolean): unknown {
+  if (typeof value === 'string') return isInsidePayload ? `${canary} ${value}` : value;
+  if (Array.isArray(value)) return value.map((child) => mark(child, isInsidePayload));
   if (typeof value !== 'object' || value === null) return value;
   // `value` is also the wrapper of updates and events, so it does not mark a payload.
   return Object.fromEntries(
-    Object.entries(value).map(([key, each]) => [key, mark(each, inside || (payloads.has(key) && key !== 'value'))]),
+    Object.entries(value).map(([key, child]) => [
+      key,
+      mark(child, isInsidePayload || (payloads.has(key) && key !== 'value')),
+    ]),
   );
 }

@@ -25,7 +25,7 @@ export interface Recipe {
   readonly bytes: readonly Bytes[];
 }
 
-const at = fc.nat({ max: 1_000_000 });
+const positionValue = fc.nat({ max: 1_000_000 });
 
 /** Names that have side effects if an object is copied carelessly. */
 const keys = fc.constantFrom(
@@ -51,7 +51,7 @@ const keys = fc.constantFrom(
   '\u202e',
 );
 
-const nested = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`;
+const nestedJson = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`;
 
 const values = fc.oneof(
   fc.constantFrom<unknown>(
@@ -81,7 +81,7 @@ const values = fc.oneof(
   fc.jsonValue({ maxDepth: 2 }),
 );
 
-const inserted = fc.oneof(
+const insertedText = fc.oneof(
   fc.constantFrom(
     '{',
     '}',
@@ -101,27 +101,27 @@ const inserted = fc.oneof(
     '{"__proto__":{"polluted":1}}',
     '\ufeff',
     ' '.repeat(500),
-    nested(3_000),
+    nestedJson(3_000),
     '{"a":'.repeat(2_000),
   ),
   fc.string({ maxLength: 8 }),
 );
 
 const structure: fc.Arbitrary<Structure> = fc.oneof(
-  fc.record({ op: fc.constant('replace' as const), at, by: values }),
-  fc.record({ op: fc.constantFrom('remove' as const, 'double' as const), at }),
-  fc.record({ op: fc.constantFrom('rename' as const, 'add' as const), at, key: keys, by: values }),
+  fc.record({ op: fc.constant('replace' as const), at: positionValue, by: values }),
+  fc.record({ op: fc.constantFrom('remove' as const, 'double' as const), at: positionValue }),
+  fc.record({ op: fc.constantFrom('rename' as const, 'add' as const), at: positionValue, key: keys, by: values }),
 );
 
 const bytes: fc.Arbitrary<Bytes> = fc.oneof(
-  fc.record({ op: fc.constant('flip' as const), at, bit: fc.nat({ max: 7 }) }),
-  fc.record({ op: fc.constant('put' as const), at, byte: fc.nat({ max: 255 }) }),
+  fc.record({ op: fc.constant('flip' as const), at: positionValue, bit: fc.nat({ max: 7 }) }),
+  fc.record({ op: fc.constant('put' as const), at: positionValue, byte: fc.nat({ max: 255 }) }),
   fc.record({
     op: fc.constantFrom('cut' as const, 'end' as const, 'repeat' as const),
-    at,
+    at: positionValue,
     length: fc.nat({ max: 200 }),
   }),
-  fc.record({ op: fc.constant('insert' as const), at, text: inserted }),
+  fc.record({ op: fc.constant('insert' as const), at: positionValue, text: insertedText }),
 );
 
 /** Recipes for a number of frames. Half of them do not change the bytes, half do not change the structure. */
@@ -139,15 +139,15 @@ export function recipes(frames: number): fc.Arbitrary<Recipe> {
 }
 
 /** The frame with the damage of the recipe. */
-export function damaged(text: string, recipe: Recipe): string {
-  let changed = text;
+export function damageText(text: string, recipe: Recipe): string {
+  let mutatedText = text;
   if (recipe.structure.length > 0) {
     const root = { frame: JSON.parse(text) as unknown };
     for (const change of recipe.structure) restructure(root, change);
-    changed = JSON.stringify(root.frame ?? null);
+    mutatedText = JSON.stringify(root.frame ?? null);
   }
-  if (recipe.bytes.length === 0) return changed;
-  let buffer = Buffer.from(changed);
+  if (recipe.bytes.length === 0) return mutatedText;
+  let buffer = Buffer.from(mutatedText);
   for (const change of recipe.bytes) buffer = rewrite(buffer, change);
   return buffer.toString('utf8');
 }
@@ -155,9 +155,9 @@ export function damaged(text: string, recipe: Recipe): string {
 type Holder = Record<string, unknown>;
 
 function restructure(root: Holder, change: Structure): void {
-  const places: { readonly holder: Holder; readonly key: string }[] = [];
-  collect(root, places);
-  const location = places[change.at % places.length];
+  const mutationTargets: { readonly holder: Holder; readonly key: string }[] = [];
+  collect(root, mutationTargets);
+  const location = mutationTargets[change.at % mutationTargets.length];
   if (location === undefined) return;
   const { holder, key } = location;
   const value = holder[key];
@@ -177,11 +177,11 @@ function define(holder: Holder, key: string, value: unknown): void {
   Object.defineProperty(holder, key, { value, enumerable: true, configurable: true, writable: true });
 }
 
-function collect(holder: Holder, places: { readonly holder: Holder; readonly key: string }[]): void {
+function collect(holder: Holder, mutationTargets: { readonly holder: Holder; readonly key: string }[]): void {
   for (const key of Object.keys(holder)) {
-    places.push({ holder, key });
+    mutationTargets.push({ holder, key });
     const value = holder[key];
-    if (typeof value === 'object' && value !== null) collect(value as Holder, places);
+    if (typeof value === 'object' && value !== null) collect(value as Holder, mutationTargets);
   }
 }
 

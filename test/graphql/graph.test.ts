@@ -16,7 +16,7 @@ function explore(name: string): ReadView {
   return { schema: schemas.explore, name, kind: 'explore', columns: [], fields: new Set() };
 }
 
-function typed(name: string, kind: ReadView['kind'], ...fields: readonly string[]): ReadView {
+function typedReadView(name: string, kind: ReadView['kind'], ...fields: readonly string[]): ReadView {
   return { schema: schemas.typed, name, kind, columns: [], fields: new Set(fields) };
 }
 
@@ -34,18 +34,18 @@ const core = graph(explore('contracts'), explore('exercises'), explore('token_ho
 
 describe('key and relation table', () => {
   it('contains only relations to keys, with unique names', () => {
-    const towards: string[] = [];
+    const edgeTargets: string[] = [];
     for (const [name, { relations }] of [...Object.entries(exploreEntities), ...Object.entries(typedEntities)]) {
       const fields = relations.map(({ field }) => field);
       expect(new Set(fields).size, name).toBe(fields.length);
-      for (const { columns, to, toColumns, back } of relations) {
+      for (const { columns, to, toColumns, back: backColumns } of relations) {
         const keys = (exploreEntities[to] as Entity).keys.map((key) => key.toSorted().join());
         expect(keys, `${name} to ${to}`).toContain(toColumns.toSorted().join());
         expect(columns, name).toHaveLength(toColumns.length);
-        if (back !== undefined) towards.push(`${to}.${back}`);
+        if (backColumns !== undefined) edgeTargets.push(`${to}.${backColumns}`);
       }
     }
-    expect(towards.filter((one, at) => towards.indexOf(one) !== at)).toEqual([]);
+    expect(edgeTargets.filter((edgeName, index) => edgeTargets.indexOf(edgeName) !== index)).toEqual([]);
   });
 });
 
@@ -58,14 +58,18 @@ describe('graph()', () => {
     const [, , node] = graph(
       explore('contracts'),
       explore('updates'),
-      typed('bank__note', 'template', 'contract_id'),
+      typedReadView('bank__note', 'template', 'contract_id'),
     ).nodes;
     expect(node?.keys).toEqual([['created_at_offset', 'contract_id_2']]);
     expect(node?.edges[0]?.columns).toEqual(['contract_id_2', 'created_at_offset']);
   });
 
   it('adds numbers to typed views with the same name in camel case', () => {
-    const { nodes } = graph(typed('a__b_c', 'choice'), typed('a_b__c', 'choice'), typed('a_b__cs', 'choice'));
+    const { nodes } = graph(
+      typedReadView('a__b_c', 'choice'),
+      typedReadView('a_b__c', 'choice'),
+      typedReadView('a_b__cs', 'choice'),
+    );
     expect(nodes.map(({ name }) => name)).toEqual(['typed_a__b_c', 'typed_a_b__c_2', 'typed_a_b__cs_2']);
   });
 });
@@ -113,6 +117,6 @@ describe('hasuraMetadata()', () => {
 
   it('tracks only functions that return rows of a view and have a unique name', () => {
     const [with_] = hasuraMetadata(graph(explore('active_contracts')), 'URL').sources;
-    expect(with_?.functions.map((each) => each.function.name)).toEqual(['active']);
+    expect(with_?.functions.map((edgeFunction) => edgeFunction.function.name)).toEqual(['active']);
   });
 });

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startGraphqlWorld, type GraphqlWorld } from './graphql-world.ts';
-import { HeldRelations, isLawful, named, quoted } from './held-relations.ts';
+import { HeldRelations, isValidEdge, qualifiedName, quoteColumns } from './held-relations.ts';
 
 let world: GraphqlWorld;
 beforeAll(async () => {
@@ -12,36 +12,37 @@ afterAll(() => world[Symbol.asyncDispose]());
 
 describe('key and relation table with demo data', () => {
   it('contains only keys that are unique and never null', async () => {
-    const wrong: string[] = [];
+    const keyViolations: string[] = [];
     let keys = 0;
     for (const node of world.graph.nodes) {
       for (const key of node.keys) {
-        const columns = quoted('v', key);
-        const rows = `from ${named(node)} v`;
+        const columns = quoteColumns('v', key);
+        const rows = `from ${qualifiedName(node)} v`;
         const bad = await world.number(`select count(*) from (select count(*) as times, ${columns.join(', ')} ${rows}
           group by ${columns.join(', ')}) v where times > 1 or ${columns.map((name) => `${name} is null`).join(' or ')}`);
-        if (bad > 0) wrong.push(`${named(node)} (${key.join(', ')}): ${String(bad)}`);
+        if (bad > 0) keyViolations.push(`${qualifiedName(node)} (${key.join(', ')}): ${String(bad)}`);
         keys += 1;
       }
     }
-    expect(wrong).toEqual([]);
+    expect(keyViolations).toEqual([]);
     expect(keys).toBeGreaterThan(100);
   });
 
   it('contains no relation with missing rows and no explore relation without rows', async () => {
-    const held = new HeldRelations(world.demo);
-    const orphans: string[] = [];
-    const idle: string[] = [];
+    const relations = new HeldRelations(world.demo);
+    const orphanNodes: string[] = [];
+    const idleNodes: string[] = [];
     for (const node of world.graph.nodes.filter(({ edges }) => edges.length > 0)) {
-      const found = await held.meets(node);
-      for (const [at, edge] of node.edges.entries()) {
-        const { met, missing } = found[at] ?? { met: 0, missing: 1 };
-        if (missing > 0 && !isLawful(node, edge)) orphans.push(`${named(node)}.${edge.field}: ${String(missing)}`);
-        if (met === 0 && node.schema === 'explore') idle.push(`${node.view}.${edge.field}`);
+      const edgeCounts = await relations.meets(node);
+      for (const [index, edge] of node.edges.entries()) {
+        const { met: resolvedCount, missing: missingCount } = edgeCounts[index] ?? { met: 0, missing: 1 };
+        if (missingCount > 0 && !isValidEdge(node, edge))
+          orphanNodes.push(`${qualifiedName(node)}.${edge.field}: ${String(missingCount)}`);
+        if (resolvedCount === 0 && node.schema === 'explore') idleNodes.push(`${node.view}.${edge.field}`);
       }
     }
-    expect(orphans).toEqual([]);
-    expect(idle).toEqual([]);
+    expect(orphanNodes).toEqual([]);
+    expect(idleNodes).toEqual([]);
   });
 });
 

@@ -13,9 +13,9 @@ import type { DemoDatabase } from '../read/demo/demo-history.ts';
 import { query } from '../support/database.ts';
 import { runCommand } from '../support/run-command.ts';
 import { needs } from '../support/skips/needs.ts';
-import { noLimits } from '../support/skips/server-version.ts';
+import { limitsSkipReason } from '../support/skips/server-version.ts';
 import { startGraphqlWorld, type GraphqlWorld } from './graphql-world.ts';
-import { bearer, noPostgraphile, startPostgraphile, type Postgraphile } from './postgraphile.ts';
+import { bearer, postgraphileSkipReason, startPostgraphile, type Postgraphile } from './postgraphile.ts';
 
 const suffix = randomBytes(4).toString('hex');
 let world: GraphqlWorld;
@@ -24,16 +24,19 @@ let folder: string;
 let tags: string;
 let number: GraphqlWorld['number'];
 
-const documented = ['docs/how-to/integrate/graphql.md', 'docs/reference/graphql-names.md'];
+const documentedPages = ['docs/how-to/integrate/graphql.md', 'docs/reference/graphql-names.md'];
 const queries = pages()
-  .filter(({ path }) => documented.includes(path))
+  .filter(({ path }) => documentedPages.includes(path))
   .flatMap(blocksOf)
   .filter(({ language }) => language === 'graphql')
   .map(({ text }) => ({ text, name: /^(?:query|mutation) (\w+)/.exec(text)?.[1] ?? '' }));
-const seven = ['HoldingLog', 'UnlockedHoldings', 'TrafficOfValidator', 'Heartbeats', 'AmuletTransfers'].concat(
-  'TrafficPurchases',
-  'Validators',
-);
+const dashboardQueryNames = [
+  'HoldingLog',
+  'UnlockedHoldings',
+  'TrafficOfValidator',
+  'Heartbeats',
+  'AmuletTransfers',
+].concat('TrafficPurchases', 'Validators');
 
 const roles = {
   login: `graphql_${suffix}`,
@@ -65,15 +68,15 @@ async function grantRoles(): Promise<void> {
   parties = { one: String(owners[0]?.['owner']), two: String(owners[1]?.['owner']) };
   const env = { DATABASE_URL: demo.url };
   await runCommand(grantReaderCommand, [roles.desk], env);
-  for (const who of ['one', 'two'] as const) {
-    await runCommand(grantReaderCommand, [roles[who], '--party', parties[who]], env);
+  for (const readerName of ['one', 'two'] as const) {
+    await runCommand(grantReaderCommand, [roles[readerName], '--party', parties[readerName]], env);
   }
   const block = pages()
     .filter(({ path }) => path === 'docs/how-to/integrate/graphql.md')
     .flatMap(blocksOf)
     .find(({ text }) => text.includes('create role'));
-  const all = `${roles.one}, ${roles.two}, ${roles.desk}`;
-  await demo.query((block?.text ?? '').replaceAll(/\bgraphql\b/g, roles.login).replace('wallet_alice, desk', all));
+  const roleList = `${roles.one}, ${roles.two}, ${roles.desk}`;
+  await demo.query((block?.text ?? '').replaceAll(/\bgraphql\b/g, roles.login).replace('wallet_alice, desk', roleList));
 }
 
 async function start(): Promise<Postgraphile> {
@@ -89,9 +92,9 @@ async function start(): Promise<Postgraphile> {
 }
 
 /** Views with the rights of the reader need Postgres 15. */
-const missing = noPostgraphile ?? noLimits;
+const missingReason = postgraphileSkipReason ?? limitsSkipReason;
 
-describe('GraphQL API', needs(missing), () => {
+describe('GraphQL API', needs(missingReason), () => {
   beforeAll(async () => {
     world = await startGraphqlWorld();
     ({ demo, folder, tags, number } = world);
@@ -107,10 +110,10 @@ describe('GraphQL API', needs(missing), () => {
 
   describe('PostGraphile', () => {
     let variables: Readonly<Record<string, unknown>>;
-    let desk: Record<string, string>;
-    const ask = (text: string, args: Json = {}) => api.ask(text, args, desk);
+    let deskHeaders: Record<string, string>;
+    const runGraphql = (text: string, args: Json = {}) => api.ask(text, args, deskHeaders);
     beforeAll(async () => {
-      desk = await bearer(secret, 'desk', { expires: '1h' });
+      deskHeaders = await bearer(secret, 'desk', { expires: '1h' });
       const [party] = await demo.query('select owner from token_balances order by holdings desc, owner limit 1');
       const [validator] = await demo.query('select provider from traffic_purchases order by provider limit 1');
       const [middle] = await demo.query(`select "offset" from updates order by "offset" offset 700 limit 1`);
@@ -118,8 +121,8 @@ describe('GraphQL API', needs(missing), () => {
     });
 
     it.each(queries)('returns rows for the documented query $name', async ({ text }) => {
-      const used = Object.entries(variables).filter(([name]) => text.includes(`$${name}`));
-      const { data, errors } = await ask(text, Object.fromEntries(used));
+      const usedVariables = Object.entries(variables).filter(([name]) => text.includes(`$${name}`));
+      const { data, errors } = await runGraphql(text, Object.fromEntries(usedVariables));
       expect(errors).toEqual([]);
       for (const [field, rows] of Object.entries(data ?? {})) {
         if (Array.isArray(rows)) expect(rows.length, field).toBeGreaterThan(0);
@@ -137,12 +140,12 @@ describe('GraphQL API', needs(missing), () => {
     });
 
     it('returns the same related rows as SQL in both directions', async () => {
-      const [busy] = await demo.query(`select "offset" from exercises where contract_created_at_offset < "offset"
+      const [busiestRow] = await demo.query(`select "offset" from exercises where contract_created_at_offset < "offset"
       group by 1 order by count(*) desc, 1 desc limit 1`);
-      const { data } = await ask(
+      const { data } = await runGraphql(
         `query ($o: BigInt!) { updateByOffset(offset: $o) {
          exercises(orderBy: NODE_ID_ASC) { nodeId choice contract { contractId exercises(first: 1000) { offset } } } } }`,
-        { o: busy?.['offset'] },
+        { o: busiestRow?.['offset'] },
       );
       const { exercises } = (data as { updateByOffset: { exercises: readonly Json[] } }).updateByOffset;
       const expected = await demo.query(
@@ -150,41 +153,50 @@ describe('GraphQL API', needs(missing), () => {
               (select least(count(*), 1000)::int from exercises o where o.contract_id = e.contract_id
                   and o.contract_created_at_offset = e.contract_created_at_offset) as times
          from exercises e where e."offset" = $1 order by e.node_id`,
-        busy?.['offset'],
+        busiestRow?.['offset'],
       );
       expect(
         exercises.map(({ nodeId, choice, contract }) => {
-          const { contractId, exercises: all } = contract as { contractId: string; exercises: readonly Json[] };
-          return { node_id: nodeId, choice, contract_id: contractId, times: all.length };
+          const { contractId, exercises: allExercises } = contract as {
+            contractId: string;
+            exercises: readonly Json[];
+          };
+          return { node_id: nodeId, choice, contract_id: contractId, times: allExercises.length };
         }),
       ).toEqual(expected);
     });
 
     it('returns past contracts by offset and by time, and rejects unknown offsets', async () => {
       const { offset } = variables;
-      const at = (call: string) => ask(`{ ${call} { contractId } }`);
-      const known = await demo.query('select contract_id from active_at($1::bigint, $2) order by 1', offset, 'Amulet');
-      const { data } = await at(`activeAtList(atOffset: "${String(offset)}", template: "Amulet", first: 1000)`);
+      const callFields = (call: string) => runGraphql(`{ ${call} { contractId } }`);
+      const activeContractRows = await demo.query(
+        'select contract_id from active_at($1::bigint, $2) order by 1',
+        offset,
+        'Amulet',
+      );
+      const { data } = await callFields(`activeAtList(atOffset: "${String(offset)}", template: "Amulet", first: 1000)`);
       const ids = (data as { activeAtList: readonly { contractId: string }[] }).activeAtList.map(
         (row) => row.contractId,
       );
-      expect(ids.toSorted()).toEqual(known.map((row) => row['contract_id']));
-      expect(known.length).toBeGreaterThan(3);
-      const later = await at(`activeAtTimeList(time: "2099-01-01T00:00:00Z", template: "Amulet", first: 1000)`);
-      expect((later.data as { activeAtTimeList: readonly Json[] }).activeAtTimeList).toHaveLength(
+      expect(ids.toSorted()).toEqual(activeContractRows.map((row) => row['contract_id']));
+      expect(activeContractRows.length).toBeGreaterThan(3);
+      const laterContracts = await callFields(
+        `activeAtTimeList(time: "2099-01-01T00:00:00Z", template: "Amulet", first: 1000)`,
+      );
+      expect((laterContracts.data as { activeAtTimeList: readonly Json[] }).activeAtTimeList).toHaveLength(
         await number(`select count(*) from active('Amulet')`),
       );
-      const refusedOffset = await at('activeAtList(atOffset: "99999999")');
+      const refusedOffset = await callFields('activeAtList(atOffset: "99999999")');
       expect(refusedOffset.errors[0]?.message).toContain('are not known yet');
     });
 
     it('filters and pages rows, and rejects a page size above 1000', async () => {
-      const all = await number(`select count(*) from contracts where status = 'archived'`);
-      const { data } = await ask(`query { allContracts(filter: { status: { equalTo: "archived" } }, first: 2,
+      const contractCount = await number(`select count(*) from contracts where status = 'archived'`);
+      const { data } = await runGraphql(`query { allContracts(filter: { status: { equalTo: "archived" } }, first: 2,
       orderBy: [CREATED_AT_OFFSET_ASC, NODE_ID_ASC]) { totalCount nodes { contractId } pageInfo { endCursor hasNextPage } } }`);
       const page = (data as { allContracts: Page }).allContracts;
-      expect([page.totalCount, page.nodes.length, page.pageInfo.hasNextPage]).toEqual([all, 2, true]);
-      const next = await ask(
+      expect([page.totalCount, page.nodes.length, page.pageInfo.hasNextPage]).toEqual([contractCount, 2, true]);
+      const next = await runGraphql(
         `query ($c: Cursor) { allContracts(filter: { status: { equalTo: "archived" } }, first: 2, after: $c,
         orderBy: [CREATED_AT_OFFSET_ASC, NODE_ID_ASC]) { nodes { contractId } } }`,
         { c: page.pageInfo.endCursor },
@@ -194,43 +206,46 @@ describe('GraphQL API', needs(missing), () => {
       );
       const nodes = [...page.nodes, ...(next.data as { allContracts: Page }).allContracts.nodes];
       expect(nodes.map(({ contractId }) => contractId)).toEqual(expected.map((row) => row['contract_id']));
-      const unsaid = await ask('{ allEventsList { offset } }');
-      expect((unsaid.data as { allEventsList: readonly Json[] }).allEventsList).toHaveLength(100);
-      const tooMany = await ask('{ allEventsList(first: 1001) { offset } }');
-      expect(tooMany.errors[0]?.message).toBe('first: 1001 is not between 0 and 1000');
+      const unlimitedResponse = await runGraphql('{ allEventsList { offset } }');
+      expect((unlimitedResponse.data as { allEventsList: readonly Json[] }).allEventsList).toHaveLength(100);
+      const oversizedResponse = await runGraphql('{ allEventsList(first: 1001) { offset } }');
+      expect(oversizedResponse.errors[0]?.message).toBe('first: 1001 is not between 0 and 1000');
     });
 
     it('rejects queries that expand to too many fields, and still serves other clients', async () => {
-      const spread = (at: number): string => `fragment f${at} on Query { ...f${at + 1} ...f${at + 1} }`;
-      const spreads = Array.from({ length: 28 }, (_, at) => spread(at)).join('\n');
-      const bomb = `{ ...f0 } ${spreads} fragment f28 on Query { allEventsList(first: 1) { offset } }`;
-      const names = Array.from({ length: 1_000 }, (_, at) => `a${at}: allEventsList(first: 1) { offset }`);
-      const nested = `{ ${'a { '.repeat(9_000)} a ${'} '.repeat(9_000)} }`;
-      const [spreading, naming, nesting, other] = await Promise.all([
-        ask(bomb),
-        ask(`{ ${names.join(' ')} }`),
-        ask(nested),
-        ask('{ allEventsList(first: 1) { offset } }'),
+      const fragmentText = (index: number): string =>
+        `fragment f${index} on Query { ...f${index + 1} ...f${index + 1} }`;
+      const fragmentTexts = Array.from({ length: 28 }, (_, index) => fragmentText(index)).join('\n');
+      const bomb = `{ ...f0 } ${fragmentTexts} fragment f28 on Query { allEventsList(first: 1) { offset } }`;
+      const names = Array.from({ length: 1_000 }, (_, index) => `a${index}: allEventsList(first: 1) { offset }`);
+      const nestedQuery = `{ ${'a { '.repeat(9_000)} a ${'} '.repeat(9_000)} }`;
+      const [spreadResponse, namingResponse, nesting, otherResponse] = await Promise.all([
+        runGraphql(bomb),
+        runGraphql(`{ ${names.join(' ')} }`),
+        runGraphql(nestedQuery),
+        runGraphql('{ allEventsList(first: 1) { offset } }'),
       ]);
-      for (const { status, text } of [spreading, naming]) {
+      for (const { status, text } of [spreadResponse, namingResponse]) {
         expect(text).toContain('The request selects more than 1000 fields');
         expect(status).toBe(400);
       }
       expect(nesting.status).toBe(400);
       expect(nesting.text).toContain('tokens');
-      expect(other.status).toBe(200);
-      const few = names.slice(0, 100).join(' ');
-      expect(Object.keys((await ask(`{ ${few} }`)).data ?? {})).toHaveLength(100);
+      expect(otherResponse.status).toBe(200);
+      const fewFragments = names.slice(0, 100).join(' ');
+      expect(Object.keys((await runGraphql(`{ ${fewFragments} }`)).data ?? {})).toHaveLength(100);
     });
 
     it('reports syntax errors and recursive fragments', async () => {
-      const itself = await ask('{ ...f } fragment f on Query { ...f }');
-      expect(itself.errors[0]?.message).toContain('Cannot spread fragment "f" within itself');
-      expect((await ask('{ a ')).errors[0]?.message).toContain('Syntax Error');
+      const recursiveFragment = await runGraphql('{ ...f } fragment f on Query { ...f }');
+      expect(recursiveFragment.errors[0]?.message).toContain('Cannot spread fragment "f" within itself');
+      expect((await runGraphql('{ a ')).errors[0]?.message).toContain('Syntax Error');
     });
 
     it('exposes no helper functions and only the mutation waitForOffset', async () => {
-      const { data } = await ask('{ __schema { queryType { fields { name } } mutationType { fields { name } } } }');
+      const { data } = await runGraphql(
+        '{ __schema { queryType { fields { name } } mutationType { fields { name } } } }',
+      );
       const { queryType, mutationType } = (data as { __schema: Record<'queryType' | 'mutationType', Fields> }).__schema;
       const names = queryType.fields.map(({ name }) => name);
       expect(
@@ -242,13 +257,13 @@ describe('GraphQL API', needs(missing), () => {
 
     it('executes the seven public queries and prints their p95', async () => {
       const lines: string[] = [];
-      for (const { name, text } of queries.filter((each) => seven.includes(each.name))) {
-        const used = Object.fromEntries(Object.entries(variables).filter(([key]) => text.includes(`$${key}`)));
+      for (const { name, text } of queries.filter((sendQuery) => dashboardQueryNames.includes(sendQuery.name))) {
+        const usedVariables = Object.fromEntries(Object.entries(variables).filter(([key]) => text.includes(`$${key}`)));
         const times: number[] = [];
         for (let round = 0; round < 20; round += 1) {
-          const began = performance.now();
-          await ask(text, used);
-          if (round >= 5) times.push(performance.now() - began);
+          const startMs = performance.now();
+          await runGraphql(text, usedVariables);
+          if (round >= 5) times.push(performance.now() - startMs);
         }
         times.sort((a, b) => a - b);
         lines.push(
@@ -261,7 +276,7 @@ describe('GraphQL API', needs(missing), () => {
   });
 
   describe('party-limited readers', () => {
-    const what = `{
+    const queryText = `{
     allContractsList(first: 200) { contractId signatories observers exercises(first: 10) { contractId actingParties witnesses } }
     allExercisesList(first: 100) { offset contractId actingParties witnesses contract { signatories observers } update { updateId } }
     allTokenHoldingsList(first: 100) { owner contractId contract { signatories observers } }
@@ -271,29 +286,36 @@ describe('GraphQL API', needs(missing), () => {
   }`;
 
     it('receive exactly the rows of their parties, also in concurrent requests', async () => {
-      const asking = { one: await bearer(secret, 'ann'), two: await bearer(secret, 'ben') };
-      const turns = ['one', 'two', 'two', 'one'] as const;
-      const answers = await Promise.all(turns.map(async (who) => ({ who, ...(await api.ask(what, {}, asking[who])) })));
-      let seen = 0;
-      for (const { who, data, errors } of answers) {
+      const headersByReader = { one: await bearer(secret, 'ann'), two: await bearer(secret, 'ben') };
+      const readerTurns = ['one', 'two', 'two', 'one'] as const;
+      const responses = await Promise.all(
+        readerTurns.map(async (readerName) => ({
+          who: readerName,
+          ...(await api.ask(queryText, {}, headersByReader[readerName])),
+        })),
+      );
+      let rowCount = 0;
+      for (const { who: readerName, data, errors } of responses) {
         // As text, so that the failure message contains the cause.
-        expect(errors.map((each) => JSON.stringify(each)).join('\n')).toBe('');
+        expect(errors.map((graphError) => JSON.stringify(graphError)).join('\n')).toBe('');
         const lists = Object.entries(data ?? {}).flatMap(([field, rows]) =>
           Array.isArray(rows) ? (rows as Json[]).map((row) => ({ field, row })) : [],
         );
-        const leaked = lists.filter(({ row }) => !mentions(row, parties[who]));
-        expect(leaked.map((each) => JSON.stringify(each)).join('\n'), `for ${parties[who]}`).toBe('');
-        seen += lists.length;
-        for (const [field, view] of counted) {
+        const leakedRows = lists.filter(({ row }) => !mentionsParty(row, parties[readerName]));
+        expect(leakedRows.map((leakedRow) => JSON.stringify(leakedRow)).join('\n'), `for ${parties[readerName]}`).toBe(
+          '',
+        );
+        rowCount += lists.length;
+        for (const [field, view] of countedViews) {
           const { totalCount } = (data as Record<string, { totalCount: number }>)[field] ?? {};
-          expect(totalCount, `${field} of ${who}`).toBe(await countAs(roles[who], view));
+          expect(totalCount, `${field} of ${readerName}`).toBe(await countAs(roles[readerName], view));
         }
       }
-      expect(seen).toBeGreaterThan(60);
+      expect(rowCount).toBeGreaterThan(60);
       expect(parties.one).not.toBe(parties.two);
     });
 
-    const counted = [
+    const countedViews = [
       ['allContracts', 'explore.contracts'],
       ['allExercises', 'explore.exercises'],
       ['allUpdates', 'explore.updates'],
@@ -323,27 +345,27 @@ describe('GraphQL API', needs(missing), () => {
       ['a claim without a role', () => bearer(secret, 'mallory'), 403],
       ['the claim "constructor"', () => bearer(secret, 'constructor'), 403],
     ] as const)('are rejected with %s', async (_, headers, status) => {
-      const answer = await api.ask('{ latestOffset allContractsList { contractId } }', {}, await headers());
-      expect([answer.status, answer.data ?? null]).toEqual([status, null]);
-      expect(answer.errors).toHaveLength(1);
+      const response = await api.ask('{ latestOffset allContractsList { contractId } }', {}, await headers());
+      expect([response.status, response.data ?? null]).toEqual([status, null]);
+      expect(response.errors).toHaveLength(1);
     });
 
     it('receive an error for a role that the login may not use', async () => {
-      const answer = await api.ask('{ allContractsList { contractId } }', {}, await bearer(secret, 'eve'));
-      expect(answer.errors.length).toBeGreaterThan(0);
-      expect(answer.data?.['allContractsList'] ?? null).toBeNull();
+      const response = await api.ask('{ allContractsList { contractId } }', {}, await bearer(secret, 'eve'));
+      expect(response.errors.length).toBeGreaterThan(0);
+      expect(response.data?.['allContractsList'] ?? null).toBeNull();
     });
   });
 });
 
 /** Whether the party is one of the row's parties, or of its contract's parties. */
-function mentions(row: Json, party: string): boolean {
-  const own = ['signatories', 'observers', 'actingParties', 'witnesses'].some(
+function mentionsParty(row: Json, party: string): boolean {
+  const partyFields = ['signatories', 'observers', 'actingParties', 'witnesses'].some(
     (name) => Array.isArray(row[name]) && (row[name] as string[]).includes(party),
   );
   return (
-    own ||
+    partyFields ||
     row['owner'] === party ||
-    (typeof row['contract'] === 'object' && row['contract'] !== null && mentions(row['contract'] as Json, party))
+    (typeof row['contract'] === 'object' && row['contract'] !== null && mentionsParty(row['contract'] as Json, party))
   );
 }

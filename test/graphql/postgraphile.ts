@@ -17,7 +17,7 @@ function nodeOf(folder: string): string | undefined {
 
 const cli = join(installed, 'node_modules/postgraphile/dist/cli-run.js');
 const node = installed !== '' && existsSync(cli) ? nodeOf(installed) : undefined;
-export const noPostgraphile =
+export const postgraphileSkipReason =
   node === undefined
     ? 'needs PostGraphile (node scripts/get-postgraphile.mjs FOLDER; POSTGRAPHILE names the folder)'
     : undefined;
@@ -61,47 +61,47 @@ export async function startPostgraphile(tags: string, env: Readonly<Record<strin
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  const whenEnded = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   const url = await new Promise<string>((resolve, reject) => {
-    const late = setTimeout(() => reject(new Error(`PostGraphile does not start: ${log.join('\n')}`)), 120_000);
-    const read = (piece: Buffer): void => {
-      log.push(piece.toString());
+    const killTimer = setTimeout(() => reject(new Error(`PostGraphile does not start: ${log.join('\n')}`)), 120_000);
+    const readLog = (chunk: Buffer): void => {
+      log.push(chunk.toString());
       const [address] = /http:\/\/\S+\/graphql/.exec(log.join('')) ?? [];
       if (address === undefined) return;
-      clearTimeout(late);
+      clearTimeout(killTimer);
       resolve(address);
     };
-    child.stdout.on('data', read);
-    child.stderr.on('data', read);
-    void ended.then(() => reject(new Error(`PostGraphile ended: ${log.join('\n')}`)));
+    child.stdout.on('data', readLog);
+    child.stderr.on('data', readLog);
+    void whenEnded.then(() => reject(new Error(`PostGraphile ended: ${log.join('\n')}`)));
   });
   return {
     log,
-    ask: (query, variables = {}, headers = {}) => ask(url, query, variables, headers),
+    ask: (query, variables = {}, headers = {}) => postQuery(url, query, variables, headers),
     [Symbol.asyncDispose]: async () => {
       child.kill('SIGTERM');
-      const late = setTimeout(() => child.kill('SIGKILL'), 5_000);
-      await ended;
-      clearTimeout(late);
+      const killTimer = setTimeout(() => child.kill('SIGKILL'), 5_000);
+      await whenEnded;
+      clearTimeout(killTimer);
       rmSync(folder, { recursive: true, force: true });
     },
   };
 }
 
-async function ask(
+async function postQuery(
   url: string,
   query: string,
   variables: Readonly<Record<string, unknown>>,
   headers: Record<string, string>,
 ): Promise<Answer> {
-  const answer = await fetch(url, {
+  const response = await fetch(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
     body: JSON.stringify({ query, variables }),
   });
-  const text = await answer.text();
+  const text = await response.text();
   const { data, errors = [] } = JSON.parse(text) as Pick<Answer, 'data'> & { readonly errors?: Answer['errors'] };
-  return { status: answer.status, data, errors, text };
+  return { status: response.status, data, errors, text };
 }
 
 /** Request headers with a token for the subject. */

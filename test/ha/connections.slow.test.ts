@@ -8,9 +8,9 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
-import { judge } from '../../src/cli/check/connection-check.ts';
+import { compareConnections } from '../../src/cli/check/connection-check.ts';
 import { loadConfig } from '../../src/config/config.ts';
-import { mostConnections } from '../../src/indexer/connections.ts';
+import { connectionNeeds } from '../../src/indexer/connections.ts';
 import { openDatabase } from '../../src/store/connection/database.ts';
 import { connectionLimits } from '../../src/store/connection/inspection.ts';
 import { programInProcess } from '../cli/in-process.ts';
@@ -19,14 +19,14 @@ import { query, type TestDatabase } from '../support/database.ts';
 import { createMigratedDatabase } from '../support/migrated-database.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-const most = mostConnections(loadConfig({}));
+const maxConnections = connectionNeeds(loadConfig({}));
 
 describe('the table of docs/reference/connections.md', () => {
   const page = readFileSync(new URL('../../docs/reference/connections.md', import.meta.url), 'utf8');
 
   it('contains the same numbers as the code', () => {
-    expect(page).toMatch(new RegExp(`\\| \\*\\*Total\\*\\* +\\| ${String(most.always)} `));
-    expect(page).toMatch(new RegExp(`\\| \\*\\*Total with all jobs\\*\\* +\\| ${String(most.withJobs)} `));
+    expect(page).toMatch(new RegExp(`\\| \\*\\*Total\\*\\* +\\| ${String(maxConnections.always)} `));
+    expect(page).toMatch(new RegExp(`\\| \\*\\*Total with all jobs\\*\\* +\\| ${String(maxConnections.withJobs)} `));
   });
 });
 
@@ -51,26 +51,28 @@ describe('indexer connections', () => {
       INDEXER_CHANGES_MAX_CLIENTS: '100',
     });
     await waitFor('it follows', async () => ((await indexer.status()).state === 'live' ? true : undefined));
-    const leave = new AbortController();
-    const clients = Array.from({ length: 40 }, (_, at) =>
-      fetch(`${indexer.httpUrl}/changes?after=0&template=p:M:T${String(at)}`, { signal: leave.signal }),
+    const abortClients = new AbortController();
+    const clients = Array.from({ length: 40 }, (_, index) =>
+      fetch(`${indexer.httpUrl}/changes?after=0&template=p:M:T${String(index)}`, { signal: abortClients.signal }),
     );
     const wrongToken = { authorization: `Bearer lir_${randomBytes(32).toString('base64url')}` };
-    const others = Array.from({ length: 20 }, () => [
+    const otherRows = Array.from({ length: 20 }, () => [
       fetch(`${indexer.httpUrl}/changes`, { headers: wrongToken }),
       fetch(`${indexer.httpUrl}/update?offset=1`),
     ]).flat();
-    await Promise.allSettled(others);
-    const answers = await Promise.all(clients);
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    await Promise.allSettled(otherRows);
+    const responses = await Promise.all(clients);
+    expect(new Set(responses.map(({ status }) => status))).toEqual(new Set([200]));
     const sessions = (await query(
       database.url,
       `select application_name as application, count(*)::int as count from pg_stat_activity
         where datname = current_database() and application_name like 'ledger-indexer%' group by 1 order by 1`,
     )) as readonly { readonly application: string; readonly count: number }[];
-    leave.abort();
+    abortClients.abort();
     const count = new Map(sessions.map((session) => [session.application, session.count]));
-    expect([...count.values()].reduce((sum, each) => sum + each, 0)).toBeLessThanOrEqual(most.always);
+    expect([...count.values()].reduce((sum, connections) => sum + connections, 0)).toBeLessThanOrEqual(
+      maxConnections.always,
+    );
     expect(count.get('ledger-indexer changes')).toBeLessThanOrEqual(4);
     expect(count.get('ledger-indexer lookups')).toBe(1);
     expect(count.size).toBeLessThanOrEqual(4);
@@ -81,7 +83,10 @@ describe('indexer connections', () => {
     const url = new URL(database.url);
     url.username = role;
     url.password = 'x';
-    await query(database.url, `create role ${role} login password 'x' connection limit ${String(most.always + 1)}`);
+    await query(
+      database.url,
+      `create role ${role} login password 'x' connection limit ${String(maxConnections.always + 1)}`,
+    );
     const limits = openDatabase({
       url: url.href,
       schema: 'ledger',
@@ -90,11 +95,11 @@ describe('indexer connections', () => {
     });
     try {
       // Sessions of other roles are counted, although the role may not see their queries.
-      const others = (await connectionLimits(limits)).others;
-      const another = new Client({ connectionString: database.url });
-      await another.connect();
-      expect((await connectionLimits(limits)).others).toBeGreaterThan(others);
-      await another.end();
+      const otherConnections = (await connectionLimits(limits)).others;
+      const otherClient = new Client({ connectionString: database.url });
+      await otherClient.connect();
+      expect((await connectionLimits(limits)).others).toBeGreaterThan(otherConnections);
+      await otherClient.end();
       const { stdout } = await programInProcess(['check', '--json'], {
         DATABASE_URL: url.href,
         LEDGER_URL: sandbox.url,
@@ -103,8 +108,8 @@ describe('indexer connections', () => {
       const { checks } = JSON.parse(stdout) as { checks: readonly { name: string }[] };
       expect(checks.find(({ name }) => name === 'connections')).toMatchObject({
         state: 'warn',
-        found: `an indexer has up to ${String(most.always)} connections, ${String(most.withJobs)} with all background jobs; the limit of this role is ${String(most.always + 1)}`,
-        fix: expect.stringContaining(`connection limit ${String(most.withJobs)}`) as unknown,
+        found: `an indexer has up to ${String(maxConnections.always)} connections, ${String(maxConnections.withJobs)} with all background jobs; the limit of this role is ${String(maxConnections.always + 1)}`,
+        fix: expect.stringContaining(`connection limit ${String(maxConnections.withJobs)}`) as unknown,
       });
     } finally {
       await limits.close();
@@ -114,20 +119,25 @@ describe('indexer connections', () => {
 });
 
 describe('check', () => {
-  const free = { role: null, database: null, server: 97, others: 3 };
+  const freeLimits = { role: null, database: null, server: 97, others: 3 };
 
   it.each([
-    ['passes with enough connections', free, 'pass', 'the limit of all sessions of the server is 97'],
-    ['fails with fewer connections than the minimum', { ...free, role: 5 }, 'fail', 'the limit of this role is 5'],
+    ['passes with enough connections', freeLimits, 'pass', 'the limit of all sessions of the server is 97'],
+    [
+      'fails with fewer connections than the minimum',
+      { ...freeLimits, role: 5 },
+      'fail',
+      'the limit of this role is 5',
+    ],
     [
       'warns about too few connections for background jobs',
-      { ...free, database: 15 },
+      { ...freeLimits, database: 15 },
       'warn',
       'all sessions of this database',
     ],
-    ['warns if other programs use most connections', { ...free, others: 90 }, 'warn', '90 of 97 open now'],
+    ['warns if other programs use most connections', { ...freeLimits, others: 90 }, 'warn', '90 of 97 open now'],
   ])('%s', (_, limits, state, found) => {
-    const judged = judge({ always: 11, withJobs: 21 }, limits);
+    const judged = compareConnections({ always: 11, withJobs: 21 }, limits);
     expect(judged).toMatchObject({ state, found: expect.stringContaining(found) as unknown });
   });
 });

@@ -10,10 +10,10 @@ import { runIndexer } from '../e2e/runs/indexer-run.ts';
 import { query } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { mountSmallDisk, noSmallDisk } from './small-disk.ts';
+import { mountSmallDisk, smallDiskSkipReason } from './small-disk.ts';
 import { needs } from '../support/skips/needs.ts';
 
-describe('a full disk', needs(noSmallDisk), () => {
+describe('a full disk', needs(smallDiskSkipReason), () => {
   it('makes the indexer back off until space is freed, and changes no stored rows', { timeout: 180_000 }, async () => {
     const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-full-'));
     await using disk = await mountSmallDisk(16);

@@ -42,11 +42,11 @@ async function holderOf(indexer: IndexerRun, role: string): Promise<Record<strin
 }
 
 it('/status, /readyz, the log and reset name the session with the writer lock', async () => {
-  const held = new Client({ connectionString: urlOf(consoleRole), application_name: 'a console' });
+  const lockClient = new Client({ connectionString: urlOf(consoleRole), application_name: 'a console' });
   // If the test fails, dropping the database ends the session.
-  held.on('error', () => undefined);
-  await held.connect();
-  const { rows } = await held.query<{ pid: number }>(
+  lockClient.on('error', () => undefined);
+  await lockClient.connect();
+  const { rows } = await lockClient.query<{ pid: number }>(
     `select pg_backend_pid() as pid, pg_advisory_lock(hashtext('ledger-indexer writer'), hashtext('ledger'))`,
   );
   const pid = rows[0]?.pid;
@@ -54,15 +54,15 @@ it('/status, /readyz, the log and reset name the session with the writer lock', 
   // Values that Postgres hides from other roles are null.
   const expectedHolder = { pid, role: consoleRole, application: 'a console', address: null, since: null };
   expect(await holderOf(indexer, consoleRole)).toEqual(expectedHolder);
-  const words = `session ${pid} of role "${consoleRole}", application "a console"`;
-  const ready = (await (await fetch(`${indexer.httpUrl}/readyz`)).json()) as { reason: string };
-  expect(ready.reason).toBe(`${words} holds the writer lock; this one takes over when it ends`);
+  const sessionText = `session ${pid} of role "${consoleRole}", application "a console"`;
+  const readyDocument = (await (await fetch(`${indexer.httpUrl}/readyz`)).json()) as { reason: string };
+  expect(readyDocument.reason).toBe(`${sessionText} holds the writer lock; this one takes over when it ends`);
   const lines = indexer.log.filter((line) => line.includes('another session holds the writer lock'));
   expect(lines.map((line) => (JSON.parse(line) as { holder: unknown }).holder)).toEqual([expectedHolder]);
-  const refused = await program(['reset', '--to=0', '--yes'], { DATABASE_URL: urlOf(writer) });
-  expect(refused.stderr).toContain(words);
+  const refusedCommand = await program(['reset', '--to=0', '--yes'], { DATABASE_URL: urlOf(writer) });
+  expect(refusedCommand.stderr).toContain(sessionText);
 
-  await held.end();
+  await lockClient.end();
   expect(await holderOf(indexer, writer)).toMatchObject({ application: 'ledger-indexer lock' });
   expect(indexer.logged('this process holds the writer lock')).toBe(1);
 });

@@ -4,12 +4,12 @@ import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.t
 import { Steps } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { startDaemon, type Daemon } from '../e2e/runs/daemon.ts';
 import { runIndexer } from '../e2e/runs/indexer-run.ts';
-import { watchStored, type Stored } from '../e2e/runs/stored.ts';
+import { watchStored, type StoredStream } from '../e2e/runs/stored.ts';
 import type { TestDatabase } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
 import { createMigratedDatabase } from '../support/migrated-database.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { openRoad, type Road } from './road.ts';
+import { openRoute, type ConnectionRoute } from './road.ts';
 
 export const leaseMs = 2_000;
 const startAt = Date.UTC(2026, 0, 5, 8) * 1000;
@@ -17,9 +17,9 @@ const startAt = Date.UTC(2026, 0, 5, 8) * 1000;
 export interface Pair extends AsyncDisposable {
   readonly sandbox: Sandbox;
   readonly database: TestDatabase;
-  readonly stored: Stored;
+  readonly stored: StoredStream;
   /** The connection of the leader to the database. */
-  readonly road: Road;
+  readonly road: ConnectionRoute;
   readonly leader: Daemon;
   readonly standby: Daemon;
   /** Appends updates to the ledger. */
@@ -29,7 +29,7 @@ export interface Pair extends AsyncDisposable {
    * Measures a takeover: milliseconds until the epoch is above `before`, and until an update appended after that is
    * stored.
    */
-  takeover(before: number): Promise<{ readonly epochMs: number; readonly commitMs: number }>;
+  takeover(previousEpoch: number): Promise<{ readonly epochMs: number; readonly commitMs: number }>;
   /** Digests of the stored rows, and of the rows that an undisturbed indexer stores. */
   digests(): Promise<{ readonly found: string; readonly expected: string }>;
 }
@@ -39,13 +39,14 @@ export async function startPair(env: Readonly<Record<string, string>> = {}): Pro
   const database = await createMigratedDatabase(['ha', 'calm']);
   const sandbox = await startSandbox({ seed: 11, now: () => startAt / 1000 });
   const stored = await watchStored(database.url);
-  const road = await openRoad(database.url);
+  const connectionRoute = await openRoute(database.url);
   const steps = new Steps(sandbox.ledger, 11);
-  let made = 0;
-  const grow = (updates: number): void => {
-    for (const end = made + updates; made < end; made += 1) steps.step(startAt + made * 1_000_000);
+  let updateCount = 0;
+  const growLedger = (updates: number): void => {
+    for (const end = updateCount + updates; updateCount < end; updateCount += 1)
+      steps.step(startAt + updateCount * 1_000_000);
   };
-  grow(50);
+  growLedger(50);
   const start = (databaseUrl: string, schema: string): Daemon =>
     startDaemon({
       ledgerUrl: sandbox.url,
@@ -53,7 +54,7 @@ export async function startPair(env: Readonly<Record<string, string>> = {}): Pro
       schema,
       env: { INDEXER_LEASE: `${leaseMs}ms`, INDEXER_START: 'genesis', ...env },
     });
-  const leader = start(road.url, 'ha');
+  const leader = start(connectionRoute.url, 'ha');
   await stored.reaches(leader, 'ha', sandbox.ledger.ledgerEnd());
   const standby = start(database.url, 'ha');
   await standby.logged('standby');
@@ -65,37 +66,37 @@ export async function startPair(env: Readonly<Record<string, string>> = {}): Pro
     sandbox,
     database,
     stored,
-    road,
+    road: connectionRoute,
     leader,
     standby,
-    grow,
+    grow: growLedger,
     epoch,
-    takeover: async (before) => {
-      const started = performance.now();
-      const since = (): number => Math.round(performance.now() - started);
-      const taken = async (): Promise<true | undefined> => ((await epoch()) > before ? true : undefined);
-      await waitFor('another epoch', taken, 60_000);
+    takeover: async (previousEpoch) => {
+      const startMs = performance.now();
+      const since = (): number => Math.round(performance.now() - startMs);
+      const hasTakenOver = async (): Promise<true | undefined> => ((await epoch()) > previousEpoch ? true : undefined);
+      await waitFor('another epoch', hasTakenOver, 60_000);
       const epochMs = since();
-      grow(20);
+      growLedger(20);
       await stored.reaches(standby, 'ha', sandbox.ledger.ledgerEnd());
       return { epochMs, commitMs: since() };
     },
     digests: async () => {
       await stored.reaches(standby, 'ha', sandbox.ledger.ledgerEnd());
       // Inside this process, because a separate process costs seconds of CPU time.
-      await using calm = await runIndexer({
+      await using calmIndexer = await runIndexer({
         LEDGER_URL: sandbox.url,
         DATABASE_URL: database.url,
         POSTGRES_SCHEMA: 'calm',
         INDEXER_START: 'genesis',
       });
-      await calm.reaches(sandbox.ledger.ledgerEnd());
+      await calmIndexer.reaches(sandbox.ledger.ledgerEnd());
       return { found: await digestOf(database.url, 'ha'), expected: await digestOf(database.url, 'calm') };
     },
     [Symbol.asyncDispose]: async () => {
       await Promise.all([leader.kill(), standby.kill()]);
       await stored[Symbol.asyncDispose]();
-      await road[Symbol.asyncDispose]();
+      await connectionRoute[Symbol.asyncDispose]();
       await sandbox.close();
       await database.drop();
     },

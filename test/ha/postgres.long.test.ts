@@ -19,15 +19,16 @@ const startAt = Date.UTC(2026, 0, 5, 8) * 1000;
 
 let sandbox: Sandbox;
 let database: TestDatabase;
-let grow: (updates: number) => void;
+let growLedger: (updates: number) => void;
 beforeEach(async () => {
   sandbox = await startSandbox({ seed: 5, now: () => startAt / 1000, limits: { checkpointIntervalMs: 50 } });
   const steps = new Steps(sandbox.ledger, 5);
-  let made = 0;
-  grow = (updates) => {
-    for (const end = made + updates; made < end; made += 1) steps.step(startAt + made * 1_000_000);
+  let updateCount = 0;
+  growLedger = (updates) => {
+    for (const end = updateCount + updates; updateCount < end; updateCount += 1)
+      steps.step(startAt + updateCount * 1_000_000);
   };
-  grow(30);
+  growLedger(30);
   database = await createTestDatabase();
 });
 afterEach(async () => {
@@ -40,17 +41,17 @@ const run = (url = database.url, env: Readonly<Record<string, string>> = {}): Pr
 
 async function fails(indexer: IndexerRun, state: string, code: string): Promise<void> {
   await waitFor(`${state} because of ${code}`, async () => {
-    const found = await indexer.status();
-    return found.state === state && JSON.stringify(found.lastError).includes(code) ? true : undefined;
+    const status = await indexer.status();
+    return status.state === state && JSON.stringify(status.lastError).includes(code) ? true : undefined;
   });
 }
 
-async function goesOn(indexer: IndexerRun, limitMs?: number): Promise<void> {
-  grow(10);
+async function waitForProgress(indexer: IndexerRun, limitMs?: number): Promise<void> {
+  growLedger(10);
   await indexer.reaches(sandbox.ledger.ledgerEnd(), limitMs);
 }
 
-const cut = (): Promise<unknown> =>
+const disconnect = (): Promise<unknown> =>
   query(
     database.url,
     `select pg_terminate_backend(pid) from pg_stat_activity
@@ -81,37 +82,37 @@ async function ownRole(): Promise<Role> {
 describe('a running daemon', () => {
   it('waits while the database is read-only, and resumes automatically', async () => {
     await using indexer = await run();
-    await goesOn(indexer);
+    await waitForProgress(indexer);
     const name = new URL(database.url).pathname.slice(1);
     await query(database.url, `alter database ${name} set default_transaction_read_only = on`);
-    await cut();
+    await disconnect();
     await fails(indexer, 'backing_off', 'STORE_READ_ONLY');
     // Uses another database, because this one is read-only.
     await query(process.env['TEST_POSTGRES_URL'] ?? '', `alter database ${name} reset default_transaction_read_only`);
-    await cut();
-    await goesOn(indexer);
+    await disconnect();
+    await waitForProgress(indexer);
   });
 
   it('waits while its role has no free connections, and resumes automatically', async () => {
     await using role = await ownRole();
     await using indexer = await run(role.url);
-    await goesOn(indexer);
+    await waitForProgress(indexer);
     await query(database.url, `alter role ${role.name} connection limit 0`);
-    await cut();
+    await disconnect();
     await fails(indexer, 'backing_off', 'STORE_TOO_MANY_CONNECTIONS');
     await query(database.url, `alter role ${role.name} connection limit -1`);
-    await goesOn(indexer);
+    await waitForProgress(indexer);
   });
 
   it('backs off after its password is changed, and resumes after the change is reverted', async () => {
     await using role = await ownRole();
     await using indexer = await run(role.url);
-    await goesOn(indexer);
+    await waitForProgress(indexer);
     await query(database.url, `alter role ${role.name} password 'second'`);
-    await cut();
+    await disconnect();
     await fails(indexer, 'backing_off', 'STORE_PASSWORD_REFUSED');
     await query(database.url, `alter role ${role.name} password 'first'`);
-    await goesOn(indexer);
+    await waitForProgress(indexer);
     expect(indexer.log.join('\n')).not.toMatch(/first|second/);
   });
 
@@ -121,32 +122,32 @@ describe('a running daemon', () => {
     const file = join(folder, 'url');
     await writeFile(file, `${role.url}\n`);
     await using indexer = await run(role.url, { DATABASE_URL_FILE: file });
-    await goesOn(indexer);
+    await waitForProgress(indexer);
     await query(database.url, `alter role ${role.name} password 'second'`);
     await writeFile(file, role.url.replace(':first@', ':second@'));
-    await cut();
-    await goesOn(indexer);
+    await disconnect();
+    await waitForProgress(indexer);
     await rm(folder, { recursive: true });
   });
 
   it('parks without changes if a column is missing, and releases the writer lock', async () => {
     await using indexer = await run();
-    await goesOn(indexer);
+    await waitForProgress(indexer);
     await query(database.url, 'alter table ledger.updates rename column workflow_id to workflow');
-    const before = await query(database.url, 'select checkpoint from ledger.stream');
-    grow(5);
+    const checkpointBefore = await query(database.url, 'select checkpoint from ledger.stream');
+    growLedger(5);
     await fails(indexer, 'parked', 'STORE_SCHEMA_MISMATCH');
-    expect(await query(database.url, 'select checkpoint from ledger.stream')).toEqual(before);
+    expect(await query(database.url, 'select checkpoint from ledger.stream')).toEqual(checkpointBefore);
     await query(database.url, 'alter table ledger.updates rename column workflow to workflow_id');
-    await using other = await run();
+    await using otherIndexer = await run();
     // The parked indexer has released the lock, so a working writer can acquire it.
-    await goesOn(other);
+    await waitForProgress(otherIndexer);
   });
 });
 
 describe('a transaction of a writer', () => {
   it('is ended by the server when it is idle, and its locks are released', async () => {
-    const frozen = openDatabase({
+    const frozenDatabase = openDatabase({
       url: database.url,
       schema: 'public',
       statementTimeoutMs: 60_000,
@@ -154,21 +155,21 @@ describe('a transaction of a writer', () => {
       idleInTransactionMs: 500,
     });
     await query(database.url, 'create table held (n int); insert into held values (1)');
-    const locked = deferred();
-    const freed = deferred();
-    const held = frozen.transaction(async (client) => {
+    const whenLocked = deferred();
+    const unfreeze = deferred();
+    const openTransaction = frozenDatabase.transaction(async (client) => {
       await client.query('update held set n = 2');
-      locked.resolve();
-      await freed.promise;
+      whenLocked.resolve();
+      await unfreeze.promise;
       await client.query('select 1');
     });
-    const outcome = expect(held).rejects.toMatchObject({ retry: 'retry' });
-    await locked.promise;
+    const outcome = expect(openTransaction).rejects.toMatchObject({ retry: 'retry' });
+    await whenLocked.promise;
     await query(database.url, 'update held set n = n + 10');
-    freed.resolve();
+    unfreeze.resolve();
     await outcome;
     expect(await query(database.url, 'select n from held')).toEqual([{ n: 11 }]);
-    await frozen.close();
+    await frozenDatabase.close();
   });
 });
 

@@ -10,10 +10,10 @@ import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts'
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
 import { startDaemon, type Daemon } from '../e2e/runs/daemon.ts';
-import { watchStored, type Stored } from '../e2e/runs/stored.ts';
+import { watchStored, type StoredStream } from '../e2e/runs/stored.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { openRoad } from './road.ts';
+import { openRoute } from './road.ts';
 
 const program = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 const stopTimeoutMs = 6_000;
@@ -22,7 +22,7 @@ const echoMs = 400;
 
 let sandbox: Sandbox;
 let database: TestDatabase;
-let stored: Stored;
+let stored: StoredStream;
 beforeEach(async () => {
   sandbox = await startSandbox({ seed: 3, limits: { checkpointIntervalMs: 50 } });
   generateHistory(sandbox.ledger, { seed: 3, updates: 2_000 });
@@ -67,8 +67,8 @@ describe('SIGTERM', () => {
     await waitFor('some of the seed', async () => ((await stored.seeded('ledger')) > 20 ? true : undefined));
     expect(await stopped(daemon)).toEqual({ code: 0, signal: null });
     expect(await stored.checkpoint('ledger')).toBeUndefined();
-    await using again = start();
-    await stored.reaches(again, 'ledger', sandbox.ledger.ledgerEnd());
+    await using restartedIndexer = start();
+    await stored.reaches(restartedIndexer, 'ledger', sandbox.ledger.ledgerEnd());
   });
 
   it('ends the process with 0 during a retry delay', async () => {
@@ -78,19 +78,19 @@ describe('SIGTERM', () => {
   });
 
   it('ends the process during a hanging query', async () => {
-    await using road = await openRoad(database.url);
-    await using daemon = start({ INDEXER_START: 'genesis' }, road.url);
+    await using connectionRoute = await openRoute(database.url);
+    await using daemon = start({ INDEXER_START: 'genesis' }, connectionRoute.url);
     await stored.reaches(daemon, 'ledger', 50);
-    await road.freezeAt('move-checkpoint', 0);
+    await connectionRoute.freezeAt('move-checkpoint', 0);
     expect((await stopped(daemon)).signal).toBeNull();
   });
 
   it('ends the process with 75 on the second signal', async () => {
-    await using road = await openRoad(database.url);
+    await using connectionRoute = await openRoute(database.url);
     // A stop timeout that is longer than the test.
-    await using daemon = start({ INDEXER_START: 'genesis', INDEXER_STOP_TIMEOUT: '10m' }, road.url);
+    await using daemon = start({ INDEXER_START: 'genesis', INDEXER_STOP_TIMEOUT: '10m' }, connectionRoute.url);
     await stored.reaches(daemon, 'ledger', 50);
-    await road.freezeAt('move-checkpoint', 0);
+    await connectionRoute.freezeAt('move-checkpoint', 0);
     daemon.signal('SIGTERM');
     await new Promise((resolve) => {
       setTimeout(resolve, echoMs);
@@ -112,7 +112,7 @@ describe('a process', () => {
     const child = spawn(process.execPath, [program], { stdio: ['ignore', 'pipe', 'pipe'], env });
     child.stdout.destroy();
     child.stderr.destroy();
-    const ended = new Promise((resolve) => {
+    const whenEnded = new Promise((resolve) => {
       child.once('exit', resolve);
     });
     await waitFor('everything is stored', async () => {
@@ -120,7 +120,7 @@ describe('a process', () => {
       return ((await stored.checkpoint('ledger')) ?? 0) >= sandbox.ledger.ledgerEnd() ? true : undefined;
     });
     child.kill('SIGTERM');
-    expect(await ended).toBe(0);
+    expect(await whenEnded).toBe(0);
   });
 
   it('does not change the database if the HTTP port is in use', async () => {
@@ -141,9 +141,9 @@ describe('a process of an older release', () => {
     await using daemon = start();
     await stored.reaches(daemon, 'ledger', sandbox.ledger.ledgerEnd());
     await query(database.url, `insert into ledger.schema_migrations (id) values ('9999_of_a_newer_release')`);
-    await using older = start();
-    expect(await older.exited).toEqual({ code: 78, signal: null });
-    expect(older.output()).toContain('SCHEMA_NEWER');
+    await using olderProcess = start();
+    expect(await olderProcess.exited).toEqual({ code: 78, signal: null });
+    expect(olderProcess.output()).toContain('SCHEMA_NEWER');
     expect(daemon.exit()).toBeUndefined();
   });
 });

@@ -3,11 +3,11 @@
  */
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
-export interface Road extends AsyncDisposable {
+export interface ConnectionRoute extends AsyncDisposable {
   /** URL of the same database through this proxy. */
   readonly url: string;
   /** Stops forwarding on existing connections, in both directions. New connections are only served unless `closed`. */
-  freeze(closed?: boolean): void;
+  freeze(isClosed?: boolean): void;
   /**
    * Freezes all traffic at the next message to the server that contains `text`. The first `share` of the bytes that
    * were sent together with it is still forwarded. Resolves when traffic is frozen.
@@ -21,53 +21,56 @@ interface Trap {
   readonly sprung: () => void;
 }
 
-export async function openRoad(url: string): Promise<Road> {
+export async function openRoute(url: string): Promise<ConnectionRoute> {
   const target = new URL(url);
   const sockets = new Set<Socket>();
-  let shut = false;
-  let trap: Trap | undefined;
-  const freeze = (closed = true): void => {
-    shut = closed;
+  let isShut = false;
+  let freezeTrap: Trap | undefined;
+  const freezeRoute = (isClosed = true): void => {
+    isShut = isClosed;
     for (const socket of sockets) socket.removeAllListeners('data').pause();
   };
-  const pass = (data: Buffer, far: Socket): void => {
-    if (trap === undefined || !data.includes(trap.text)) {
-      far.write(data);
+  const passData = (data: Buffer, destination: Socket): void => {
+    if (freezeTrap === undefined || !data.includes(freezeTrap.text)) {
+      destination.write(data);
       return;
     }
-    const { share, sprung } = trap;
-    trap = undefined;
-    far.write(data.subarray(0, Math.floor(data.length * share)));
-    freeze();
-    sprung();
+    const { share, sprung: onSprung } = freezeTrap;
+    freezeTrap = undefined;
+    destination.write(data.subarray(0, Math.floor(data.length * share)));
+    freezeRoute();
+    onSprung();
   };
-  const server = createServer((near) => {
-    sockets.add(near);
-    near.on('error', () => undefined);
-    if (shut) return;
-    const far = connect(Number(target.port), target.hostname);
-    sockets.add(far);
-    far.on('error', () => undefined);
-    near.on('data', (data) => pass(data, far));
-    far.on('data', (data) => near.write(data));
+  const server = createServer((clientSocket) => {
+    sockets.add(clientSocket);
+    clientSocket.on('error', () => undefined);
+    if (isShut) return;
+    const destination = connect(Number(target.port), target.hostname);
+    sockets.add(destination);
+    destination.on('error', () => undefined);
+    clientSocket.on('data', (data) => passData(data, destination));
+    destination.on('data', (data) => clientSocket.write(data));
     // While traffic is frozen, the end of a connection is not forwarded either, as with a half-open connection.
-    for (const [one, other] of [[near, far] as const, [far, near] as const]) {
-      one.on('close', () => {
-        if (!shut) other.destroy();
+    for (const [sourceSocket, targetSocket] of [
+      [clientSocket, destination] as const,
+      [destination, clientSocket] as const,
+    ]) {
+      sourceSocket.on('close', () => {
+        if (!isShut) targetSocket.destroy();
       });
     }
   });
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve);
   });
-  const through = new URL(url);
-  through.host = `127.0.0.1:${String((server.address() as AddressInfo).port)}`;
+  const proxyUrl = new URL(url);
+  proxyUrl.host = `127.0.0.1:${String((server.address() as AddressInfo).port)}`;
   return {
-    url: through.href,
-    freeze,
+    url: proxyUrl.href,
+    freeze: freezeRoute,
     freezeAt: (text, share) =>
       new Promise((resolve) => {
-        trap = { text, share, sprung: resolve };
+        freezeTrap = { text, share, sprung: resolve };
       }),
     [Symbol.asyncDispose]: async () => {
       for (const socket of sockets) socket.destroy();

@@ -28,7 +28,7 @@ export async function mountSmallDisk(megabytes: number): Promise<SmallDisk> {
 }
 
 /** Whether this process can mount a disk. */
-function mayMount(): boolean {
+function canMount(): boolean {
   if (process.getuid?.() !== 0 || process.platform !== 'linux') return false;
   const probe = join(tmpdir(), `ledger-indexer-mount-${String(process.pid)}`);
   spawnSync('mkdir', ['-p', probe]);
@@ -38,8 +38,8 @@ function mayMount(): boolean {
   return works;
 }
 
-function mount(options: string, at: string): boolean {
-  return spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', at]).status === 0;
+function mount(options: string, mountPoint: string): boolean {
+  return spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', mountPoint]).status === 0;
 }
 
-export const noSmallDisk = mayMount() ? undefined : 'needs the right to mount a tmpfs (root on Linux)';
+export const smallDiskSkipReason = canMount() ? undefined : 'needs the right to mount a tmpfs (root on Linux)';

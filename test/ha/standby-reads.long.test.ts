@@ -19,8 +19,8 @@ import { grantReaderCommand } from '../../src/cli/roles/grant-reader.ts';
 import { verifyCommand } from '../../src/cli/verify/verify.ts';
 import type { Command } from '../../src/cli/command-line/command.ts';
 import type { ExitCode } from '../../src/errors/exit-code.ts';
-import { Captured } from '../cli/verb-run.ts';
-import { documented, functionCalls, viewNames } from '../read/demo/reader-statements.ts';
+import { CapturedOutput } from '../cli/verb-run.ts';
+import { documentedSql, functionCalls, viewNames } from '../read/demo/reader-statements.ts';
 import { runCommand } from '../support/run-command.ts';
 import { runIndexer, type IndexerRun } from '../e2e/runs/indexer-run.ts';
 import { query } from '../support/database.ts';
@@ -29,7 +29,7 @@ import { startServers, type Servers } from './servers.ts';
 
 let sandbox: Sandbox;
 let servers: Servers;
-let on: { readonly primary: Client; readonly standby: Client };
+let openServers: { readonly primary: Client; readonly standby: Client };
 
 const index = (): Promise<IndexerRun> =>
   runIndexer({
@@ -70,24 +70,24 @@ beforeAll(async () => {
   await query(servers.primary, 'create schema reports; analyze');
   await waitForReplay();
   const [primary, standby] = await Promise.all([connect(servers.primary), connect(servers.standby)]);
-  on = { primary, standby };
+  openServers = { primary, standby };
 });
 afterAll(async () => {
-  await Promise.all([on.primary.end(), on.standby.end()]);
+  await Promise.all([openServers.primary.end(), openServers.standby.end()]);
   await Promise.all([servers[Symbol.asyncDispose](), sandbox.close()]);
 });
 
 /** The sorted rows, or the SQLSTATE of the error. */
-async function answer(client: Client, sql: string): Promise<string | readonly string[]> {
+async function queryBoth(client: Client, sql: string): Promise<string | readonly string[]> {
   try {
-    const found = (await client.query(sql)) as Result | readonly Result[];
-    return [found]
+    const queryResult = (await client.query(sql)) as Result | readonly Result[];
+    return [queryResult]
       .flat()
       .flatMap(({ rows }) => rows.map((row) => JSON.stringify(row)))
       .toSorted();
-  } catch (thrown) {
-    if (thrown instanceof DatabaseError) return thrown.code ?? '';
-    throw thrown;
+  } catch (error) {
+    if (error instanceof DatabaseError) return error.code ?? '';
+    throw error;
   }
 }
 
@@ -99,12 +99,12 @@ interface Result {
  * Runs the statement on both servers, in read-only transactions that are rolled back. Therefore statements that fail
  * on a standby also fail on the primary, and session settings (of set_latest in pqs) are undone.
  */
-async function sameAnswer(sql: string): Promise<string | readonly string[]> {
-  const atOneTime = sql.replaceAll(/\bnow\(\)/g, `timestamptz '${now}'`);
+async function compareServers(sql: string): Promise<string | readonly string[]> {
+  const fixedTimeSql = sql.replaceAll(/\bnow\(\)/g, `timestamptz '${now}'`);
   const [primary, standby] = await Promise.all(
-    [on.primary, on.standby].map(async (client) => {
+    [openServers.primary, openServers.standby].map(async (client) => {
       await client.query('begin read only');
-      const result = await answer(client, atOneTime);
+      const result = await queryBoth(client, fixedTimeSql);
       await client.query('rollback');
       return result;
     }),
@@ -119,8 +119,8 @@ const readOnly = '25006';
 
 it('primary and standby return the same rows for every documented statement', async () => {
   let nonEmptyCount = 0;
-  for (const sql of documented) {
-    const result = await sameAnswer(sql);
+  for (const sql of documentedSql) {
+    const result = await compareServers(sql);
     if (result === readOnly) expect(sql, 'a rejected statement writes').toMatch(/^(create|refresh) /m);
     else expect(Array.isArray(result), `${String(result)} ${sql}`).toBe(true);
     nonEmptyCount += Array.isArray(result) && result.length > 0 ? 1 : 0;
@@ -129,11 +129,11 @@ it('primary and standby return the same rows for every documented statement', as
 });
 
 it('primary and standby return the same rows for every view', async () => {
-  const names = await viewNames(on.primary);
+  const names = await viewNames(openServers.primary);
   expect(names.length).toBeGreaterThan(80);
   for (const name of names) {
     const sql = `select count(*), md5(string_agg(v::text, ',' order by v::text)) from ${name} v`;
-    expect(Array.isArray(await sameAnswer(sql)), name).toBe(true);
+    expect(Array.isArray(await compareServers(sql)), name).toBe(true);
   }
 });
 
@@ -144,30 +144,30 @@ it('primary and standby return the same rows for every view', async () => {
 const otherNames = new Set(['pqs.__choice_pks', 'pqs.exercises', 'pqs.lookup_exercises']);
 
 it('primary and standby return the same results for every function that readers may call', async () => {
-  const all = await functionCalls(on.primary);
-  expect(all.length).toBeGreaterThan(100);
+  const callCounts = await functionCalls(openServers.primary);
+  expect(callCounts.length).toBeGreaterThan(100);
   let nonEmptyCount = 0;
-  for (const { name, call } of all) {
-    const result = await sameAnswer(call);
+  for (const { name, call } of callCounts) {
+    const result = await compareServers(call);
     if (typeof result === 'string') expect([otherNames.has(name), result], call).toEqual([true, '42704']);
     nonEmptyCount += result.length > 0 ? 1 : 0;
   }
   expect(nonEmptyCount).toBeGreaterThan(90);
   for (const call of ['pqs.exercises()', `pqs.lookup_exercises((select contract_id from pqs.exercises() limit 1))`]) {
-    expect((await sameAnswer(`select * from ${call}`)).length).toBeGreaterThan(0);
+    expect((await compareServers(`select * from ${call}`)).length).toBeGreaterThan(0);
   }
 });
 
 /** Output and exit code of a command on this server. */
-async function printed(
+async function runOutput(
   url: string,
   command: Command,
-  ...words: readonly string[]
+  ...args: readonly string[]
 ): Promise<readonly [string, ExitCode]> {
-  const stdout = new Captured({ env: {} });
+  const stdout = new CapturedOutput({ env: {} });
   const env = { DATABASE_URL: url, LEDGER_URL: sandbox.url, INDEXER_HTTP_PORT: '1' };
   const print = (line: string): unknown => stdout.write(`${line}\n`);
-  const code = await runCommand(command, words, env, { stdout, print: (line) => void print(line) });
+  const code = await runCommand(command, args, env, { stdout, print: (line) => void print(line) });
   return [stdout.text, code];
 }
 
@@ -177,17 +177,17 @@ it('commands that only read print the same output on primary and standby', async
     `select owner, (select max("offset") from explore.updates)::text as "offset" from explore.token_holdings limit 1`,
   );
   const [owner, offset] = [String(row?.['owner']), String(row?.['offset'])];
-  const reading: readonly (readonly [Command, readonly string[]])[] = [
+  const readCommands: readonly (readonly [Command, readonly string[]])[] = [
     [queryCommand, ['select * from explore.token_balances order by 1, 2, 3', '--json']],
     [accountStatementCommand, ['--party', owner, '--json']],
     [explainCommand, [offset, '--json']],
     [diffCommand, ['1', offset, '--json']],
     [viewsCommand, ['list', '--json']],
   ];
-  for (const [command, words] of reading) {
+  for (const [command, args] of readCommands) {
     const [primary, standby] = [
-      await printed(servers.primary, command, ...words),
-      await printed(servers.standby, command, ...words),
+      await runOutput(servers.primary, command, ...args),
+      await runOutput(servers.standby, command, ...args),
     ];
     expect(standby, command.name).toEqual(primary);
     expect(primary[0].length, command.name).toBeGreaterThan(50);
@@ -196,7 +196,7 @@ it('commands that only read print the same output on primary and standby', async
 
 it('verify finds no differences on primary and standby', async () => {
   for (const url of [servers.primary, servers.standby]) {
-    const [report, code] = await printed(
+    const [report, code] = await runOutput(
       url,
       verifyCommand,
       '--invariants',
@@ -213,8 +213,8 @@ it('verify finds no differences on primary and standby', async () => {
 it('status prints the same state, and --sizes the same tables, on primary and standby', async () => {
   const [primary, standby] = await Promise.all(
     [servers.primary, servers.standby].map(async (url) => {
-      const [statusText] = await printed(url, statusCommand, '--json');
-      const [sizes] = await printed(url, statusCommand, '--sizes', '--json');
+      const [statusText] = await runOutput(url, statusCommand, '--json');
+      const [sizes] = await runOutput(url, statusCommand, '--sizes', '--json');
       const status = { ...(JSON.parse(statusText) as object), source: url };
       return { status, sizes: JSON.parse(sizes) as SizeReport };
     }),
@@ -229,30 +229,30 @@ it('status prints the same state, and --sizes the same tables, on primary and st
 });
 
 it('a standby rejects grant-reader and LISTEN', async () => {
-  const granted = printed(servers.standby, grantReaderCommand, 'analyst');
-  await expect(granted).rejects.toMatchObject({ code: 'STORE_READ_ONLY' });
+  const grantOutput = runOutput(servers.standby, grantReaderCommand, 'analyst');
+  await expect(grantOutput).rejects.toMatchObject({ code: 'STORE_READ_ONLY' });
   await expect(query(servers.standby, 'listen ledger_offset')).rejects.toMatchObject({ code: readOnly });
 });
 
 it('wait_for_offset on a standby waits until the offset is replayed', async () => {
   const [{ checkpoint } = {}] = await query(servers.standby, 'select checkpoint::int from ledger.stream');
   const next = Number(checkpoint) + 1;
-  const waiting = query(servers.standby, `select explore.wait_for_offset(${String(next)}) as reached`);
+  const standbyWait = query(servers.standby, `select explore.wait_for_offset(${String(next)}) as reached`);
   await waitFor('the standby waits', async () => {
     const sql = `select from pg_stat_activity where query like '%wait_for_offset(${String(next)})%' and pid <> pg_backend_pid()`;
     return (await query(servers.standby, sql)).length === 1 ? true : undefined;
   });
   await query(servers.primary, `update ledger.stream set checkpoint = ${String(next)}`);
-  expect(await waiting).toEqual([{ reached: String(next) }]);
+  expect(await standbyWait).toEqual([{ reached: String(next) }]);
 });
 
 it('a primary reports the replay progress of a standby only to members of pg_monitor', async () => {
-  const seen = `select application_name, pg_wal_lsn_diff(pg_current_wal_lsn(), replay_lsn)::float8 as bytes from pg_stat_replication`;
+  const replicationSql = `select application_name, pg_wal_lsn_diff(pg_current_wal_lsn(), replay_lsn)::float8 as bytes from pg_stat_replication`;
   await query(servers.primary, 'create role sees_nothing; create role monitors in role pg_monitor');
-  expect(await queryAs('monitors', seen)).toEqual([
+  expect(await queryAs('monitors', replicationSql)).toEqual([
     { application_name: 'walreceiver', bytes: expect.any(Number) as number },
   ]);
-  expect(await queryAs('sees_nothing', seen)).toEqual([{ application_name: 'walreceiver', bytes: null }]);
+  expect(await queryAs('sees_nothing', replicationSql)).toEqual([{ application_name: 'walreceiver', bytes: null }]);
 });
 
 async function queryAs(role: string, sql: string): Promise<unknown> {

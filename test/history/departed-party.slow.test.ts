@@ -12,41 +12,39 @@ import { HistoryWorld } from './history-run.ts';
 
 let world: HistoryWorld;
 const namespace = `1220${'ab'.repeat(32)}`;
-const [guest, keeper, outsider] = ['guest', 'keeper', 'stranger'].map((name) => `${name}::${namespace}`) as [
-  string,
-  string,
-  string,
-];
+const [guestParty, keeperParty, outsiderParty] = ['guest', 'keeper', 'stranger'].map(
+  (name) => `${name}::${namespace}`,
+) as [string, string, string];
 const ids: Record<string, string> = {};
 
-function open(name: string, bank: string, owner: string): void {
+function openAccount(name: string, bank: string, owner: string): void {
   const argument = { bank, owner, number: name, balance: '1.0', version: '1' };
   ids[name] = world.sandbox.ledger.create(`#${accountTemplate}`, argument, [bank]).contractId;
 }
-const close = (name: string, by: string): unknown =>
-  world.sandbox.ledger.exercise(ids[name] ?? '', 'Archive', {}, [by]);
+const close = (name: string, closedBy: string): unknown =>
+  world.sandbox.ledger.exercise(ids[name] ?? '', 'Archive', {}, [closedBy]);
 
 /** Names of the accounts that a query returns. */
 async function names(sql: string): Promise<string> {
   const rows = await query(world.database.url, sql);
-  const found = new Set(rows.map(({ contract_id: id }) => id));
+  const contractIds = new Set(rows.map(({ contract_id: id }) => id));
   return Object.keys(ids)
-    .filter((name) => found.has(ids[name]))
+    .filter((name) => contractIds.has(ids[name]))
     .join(', ');
 }
 const status = async (name: string): Promise<unknown> =>
   world.row(
     `select status, is_active, unhosted_since::int as since from explore.contracts where contract_id = '${ids[name]}'`,
   );
-const verified = async () => {
+const verifyResults = async () => {
   const { results } = await runVerify(['--invariants', '--acs'], world.env());
   return results.map(({ kind, outcome, findings, note }) => ({ kind, outcome, findings, note }));
 };
-const leftOut = (count: number): string =>
+const omittedText = (count: number): string =>
   `${count} contracts whose parties left the participant are not compared: their state is unknown`;
 
 /** All queries that return active contracts. */
-const active: Readonly<Record<string, string>> = {
+const activeByParty: Readonly<Record<string, string>> = {
   view: 'select contract_id from explore.active_contracts',
   function: `select contract_id from explore.active('Account')`,
   storage: 'select contract_id from ledger.active_contracts',
@@ -55,31 +53,31 @@ const active: Readonly<Record<string, string>> = {
   lives: `select contract_id from pqs.creates('Account') where upper_inf(life_ix)`,
 };
 
-let left = 0;
+let departedCount = 0;
 
 beforeAll(async () => {
   world = await HistoryWorld.open(0);
   const { ledger } = world.sandbox;
   for (const { id: synchronizerId } of ledger.synchronizers) {
-    for (const party of [guest, keeper]) authorize(ledger, party, true, undefined, { synchronizerId });
-    authorize(ledger, outsider, false, undefined, { synchronizerId });
+    for (const party of [guestParty, keeperParty]) authorize(ledger, party, true, undefined, { synchronizerId });
+    authorize(ledger, outsiderParty, false, undefined, { synchronizerId });
   }
-  open('seeded', guest, outsider);
-  open('seeded and closed', guest, outsider);
+  openAccount('seeded', guestParty, outsiderParty);
+  openAccount('seeded and closed', guestParty, outsiderParty);
   await world.index();
   // The participant reported the hosting before the seed, so the index has no record of it. The update about the keeper
   // is sent again.
-  authorize(ledger, keeper, true);
-  open('alone', guest, outsider);
-  open('with the keeper', guest, keeper);
-  open('closed before', guest, outsider);
-  close('closed before', guest);
+  authorize(ledger, keeperParty, true);
+  openAccount('alone', guestParty, outsiderParty);
+  openAccount('with the keeper', guestParty, keeperParty);
+  openAccount('closed before', guestParty, outsiderParty);
+  close('closed before', guestParty);
   await world.index();
-  left = authorize(ledger, guest, false);
-  close('seeded and closed', guest);
-  close('alone', guest);
-  open('unseen', guest, outsider);
-  open('later with the keeper', keeper, guest);
+  departedCount = authorize(ledger, guestParty, false);
+  close('seeded and closed', guestParty);
+  close('alone', guestParty);
+  openAccount('unseen', guestParty, outsiderParty);
+  openAccount('later with the keeper', keeperParty, guestParty);
   await world.index();
 }, 120_000);
 afterAll(async () => {
@@ -87,22 +85,24 @@ afterAll(async () => {
 });
 
 describe('contracts of an offboarded party', () => {
-  it.each(Object.entries(active))('are not returned as active by the query "%s"', async (_name, sql) => {
+  it.each(Object.entries(activeByParty))('are not returned as active by the query "%s"', async (_name, sql) => {
     expect(await names(sql)).toBe('with the keeper, later with the keeper');
   });
 
   it('are unhosted from the offset of the offboarding, and active at earlier offsets', async () => {
     for (const name of ['seeded', 'seeded and closed', 'alone']) {
-      expect(await status(name)).toEqual({ status: 'unhosted', is_active: false, since: left });
+      expect(await status(name)).toEqual({ status: 'unhosted', is_active: false, since: departedCount });
     }
     expect(await status('closed before')).toMatchObject({ status: 'archived', since: null });
-    for (const at of ['explore.active_at', `pqs.active`]) {
+    for (const functionName of ['explore.active_at', `pqs.active`]) {
       const sql = (offset: number): string =>
-        at === 'pqs.active'
+        functionName === 'pqs.active'
           ? `select contract_id from pqs.active('Account', ${offset})`
           : `select contract_id from explore.active_at(${offset})`;
-      expect(await names(sql(left - 1)), at).toBe('seeded, seeded and closed, alone, with the keeper');
-      expect(await names(sql(left)), at).toBe('with the keeper');
+      expect(await names(sql(departedCount - 1)), functionName).toBe(
+        'seeded, seeded and closed, alone, with the keeper',
+      );
+      expect(await names(sql(departedCount)), functionName).toBe('with the keeper');
     }
   });
 
@@ -114,7 +114,9 @@ describe('contracts of an offboarded party', () => {
       count: 2,
     });
     expect(
-      await world.row(`select count::int from pqs.summary_active(${left - 1}) where payload_type = 'template'`),
+      await world.row(
+        `select count::int from pqs.summary_active(${departedCount - 1}) where payload_type = 'template'`,
+      ),
     ).toEqual({ count: 4 });
     await using indexer = await world.run();
     await waitFor('they are counted', async () =>
@@ -124,9 +126,9 @@ describe('contracts of an offboarded party', () => {
   });
 
   it('are skipped by verify, which notes their number', async () => {
-    expect(await verified()).toEqual([
+    expect(await verifyResults()).toEqual([
       { kind: 'invariants', outcome: 'equal', findings: [], note: undefined },
-      { kind: 'acs', outcome: 'equal', findings: [], note: leftOut(3) },
+      { kind: 'acs', outcome: 'equal', findings: [], note: omittedText(3) },
     ]);
   });
 });
@@ -134,22 +136,22 @@ describe('contracts of an offboarded party', () => {
 describe('contracts of a party that is hosted again', () => {
   it('stay unhosted until a reseed or an archive changes their status', async () => {
     const { ledger } = world.sandbox;
-    authorize(ledger, guest, true);
+    authorize(ledger, guestParty, true);
     await world.index();
-    expect(await status('seeded')).toMatchObject({ status: 'unhosted', since: left });
-    close('with the keeper', guest);
+    expect(await status('seeded')).toMatchObject({ status: 'unhosted', since: departedCount });
+    close('with the keeper', guestParty);
     await world.index();
     expect(await status('with the keeper')).toMatchObject({ status: 'archived' });
     await world.command('reseed --yes');
     await world.index();
-    expect(await names(active['function'] ?? '')).toBe('seeded, later with the keeper');
-    expect(await status('alone')).toMatchObject({ status: 'unhosted', since: left });
-    close('seeded', guest);
+    expect(await names(activeByParty['function'] ?? '')).toBe('seeded, later with the keeper');
+    expect(await status('alone')).toMatchObject({ status: 'unhosted', since: departedCount });
+    close('seeded', guestParty);
     await world.index();
     expect(await status('seeded')).toMatchObject({ status: 'archived', since: null });
-    expect(await verified()).toEqual([
+    expect(await verifyResults()).toEqual([
       { kind: 'invariants', outcome: 'equal', findings: [], note: undefined },
-      { kind: 'acs', outcome: 'equal', findings: [], note: leftOut(2) },
+      { kind: 'acs', outcome: 'equal', findings: [], note: omittedText(2) },
     ]);
   });
 });

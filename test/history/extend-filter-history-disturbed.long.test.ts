@@ -10,7 +10,7 @@ import { query } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { HistoryWorld } from './history-run.ts';
 import { differingRows } from './interface-world.ts';
-import { untilClosed, untilHistory, untilExtended } from './extend-filter-world.ts';
+import { waitUntilClosed, waitForHistory, waitUntilExtended } from './extend-filter-world.ts';
 
 let world: HistoryWorld;
 let client: Client;
@@ -18,8 +18,8 @@ let previousOptions: Record<string, string>;
 beforeEach(async () => {
   // These are more updates than one range contains, including the checkpoints between them.
   world = await HistoryWorld.open(320);
-  const some = world.sandbox.ledger.localParties().slice(-3);
-  previousOptions = { ...wider, LEDGER_PARTIES: some.join() };
+  const someParties = world.sandbox.ledger.localParties().slice(-3);
+  previousOptions = { ...widerEnv, LEDGER_PARTIES: someParties.join() };
   client = new Client({ connectionString: world.database.url });
   await client.connect();
 });
@@ -30,9 +30,9 @@ afterEach(async () => {
 
 const url = (): string => world.database.url;
 const end = (): number => world.sandbox.ledger.ledgerEnd();
-const wider = { INDEXER_START: 'genesis', INDEXER_RETRY_MAX_DELAY: '300ms' };
+const widerEnv = { INDEXER_START: 'genesis', INDEXER_RETRY_MAX_DELAY: '300ms' };
 /** At this rate, a range contains only a few updates. */
-const slowly = 'filter extend --yes --with-history --rate 20';
+const slowExtendCommand = 'filter extend --yes --with-history --rate 20';
 
 async function from(): Promise<number> {
   return Number((await world.row('select max(from_offset) as at from ledger.filter_additions'))['at'] ?? -1);
@@ -48,90 +48,90 @@ const locks = {
  * Makes every range wait for this lock until `release` is called: at its beginning, with some of its rows written, or
  * with all of them.
  */
-async function held(where: keyof typeof locks): Promise<() => Promise<void>> {
-  await client.query(`begin; ${locks[where]}`);
+async function holdLock(lockName: keyof typeof locks): Promise<() => Promise<void>> {
+  await client.query(`begin; ${locks[lockName]}`);
   return async () => {
     await client.query('rollback');
   };
 }
 
 /** Waits until a range waits for the lock. */
-async function waits(): Promise<void> {
+async function waitForRange(): Promise<void> {
   await waitFor('a range waits', async () => {
-    const waiting = await query(
+    const waitingRow = await query(
       url(),
       `select from pg_stat_activity where application_name like 'ledger-indexer history%' and wait_event_type = 'Lock'`,
     );
-    return waiting.length > 0 ? true : undefined;
+    return waitingRow.length > 0 ? true : undefined;
   });
 }
 
-async function fallsBelow(offset: number): Promise<number> {
+async function waitForOffsetBelow(offset: number): Promise<number> {
   return waitFor('a range is stored', async () => {
-    const at = await from();
-    return at >= 0 && at < offset ? at : undefined;
+    const fromOffset = await from();
+    return fromOffset >= 0 && fromOffset < offset ? fromOffset : undefined;
   });
 }
 
 it('filter extend --with-history stores all rows after kills within and between offset ranges', async () => {
   assertBuilt();
   await world.index('ledger', previousOptions);
-  await world.command(slowly, 'ledger', wider);
+  await world.command(slowExtendCommand, 'ledger', widerEnv);
   const start = (env: Record<string, string>): Daemon =>
     startDaemon({ ledgerUrl: world.sandbox.url, databaseUrl: url(), schema: 'ledger', env });
   let release: (() => Promise<void>) | undefined;
-  const came: number[] = [];
+  const reachedSteps: number[] = [];
   for (const step of ['asked', 'beginning', 'end', 'between', 'middle', 'between'] as const) {
-    await using daemon = start(came.length % 2 === 0 ? previousOptions : wider);
+    await using daemon = start(reachedSteps.length % 2 === 0 ? previousOptions : widerEnv);
     world.grow(3);
-    if (step !== 'asked') await untilExtended(world);
-    if (step === 'between') await fallsBelow(await from());
+    if (step !== 'asked') await waitUntilExtended(world);
+    if (step === 'between') await waitForOffsetBelow(await from());
     else if (step !== 'asked') {
-      release = await held(step);
-      await waits();
+      release = await holdLock(step);
+      await waitForRange();
     }
     await daemon.kill();
     await release?.();
     release = undefined;
-    came.push(await from());
+    reachedSteps.push(await from());
   }
-  console.log(`killed where updates were complete from ${came.join(', ')} on`);
-  expect(new Set(came).size).toBeGreaterThan(2);
+  console.log(`killed where updates were complete from ${reachedSteps.join(', ')} on`);
+  expect(new Set(reachedSteps).size).toBeGreaterThan(2);
   expect((await world.row(`select state from ledger.jobs where name = 'history'`))['state']).toBe('working');
   await using last = await world.run('ledger', previousOptions);
-  await untilHistory(url());
+  await waitForHistory(url());
   await last.reaches(end());
-  await world.index('fresh', wider);
+  await world.index('fresh', widerEnv);
   expect(await differingRows(url(), 'ledger', 'fresh')).toEqual([]);
   expect(await world.broken()).toEqual([]);
 }, 120_000);
 
 it('filter extend --with-history stores all rows after a pause, a reset and jobs resume', async () => {
-  let at = -1;
+  let fromOffset = -1;
   {
     await using indexer = await world.run('ledger', previousOptions);
     await indexer.reaches(end());
-    await world.command(slowly, 'ledger', wider);
-    await untilExtended(world);
+    await world.command(slowExtendCommand, 'ledger', widerEnv);
+    await waitUntilExtended(world);
     const extendedAt = await from();
-    await fallsBelow(extendedAt);
+    await waitForOffsetBelow(extendedAt);
     await world.command('jobs pause history');
     await expect(
-      world.command('filter extend --yes', 'ledger', { ...wider, LEDGER_CREATED_EVENT_BLOBS: 'true' }),
+      world.command('filter extend --yes', 'ledger', { ...widerEnv, LEDGER_CREATED_EVENT_BLOBS: 'true' }),
     ).rejects.toMatchObject({
       code: 'FILTER_EXTEND_REFUSED',
     });
-    await untilClosed(url(), 'history');
-    at = await from();
-    expect(at).toBeGreaterThan(0);
+    await waitUntilClosed(url(), 'history');
+    fromOffset = await from();
+    expect(fromOffset).toBeGreaterThan(0);
   }
   // The job must find the contracts that were active at this offset again.
-  await world.command(`reset --to ${String(at + 5)} --yes`, 'ledger', wider);
-  await using again = await world.run('ledger', previousOptions);
+  await world.command(`reset --to ${String(fromOffset + 5)} --yes`, 'ledger', widerEnv);
+  await using restartedIndexer = await world.run('ledger', previousOptions);
   await world.command('jobs resume history');
-  await untilHistory(url());
-  await again.reaches(end());
-  await world.index('fresh', wider);
+  await waitForHistory(url());
+  await restartedIndexer.reaches(end());
+  await world.index('fresh', widerEnv);
   expect(await differingRows(url(), 'ledger', 'fresh')).toEqual([]);
   expect(await world.broken()).toEqual([]);
 });

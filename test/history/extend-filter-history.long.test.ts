@@ -1,29 +1,29 @@
 /** A filter extension with history yields the same rows as an index that began with the wider filter. */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { authorize } from '../../packages/ledger-sandbox/src/ledger/reassignments.ts';
-import { Traveller } from '../switch-participant/network.ts';
+import { ReassignmentDriver } from '../switch-participant/network.ts';
 import { query } from '../support/database.ts';
 import { differences } from '../support/extended-filter.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { HistoryWorld } from './history-run.ts';
 import { differingRows } from './interface-world.ts';
-import { untilHistory } from './extend-filter-world.ts';
+import { waitForHistory } from './extend-filter-world.ts';
 
 let world: HistoryWorld;
-let some: readonly string[];
+let someParties: readonly string[];
 beforeEach(async () => {
   world = await HistoryWorld.open(120);
-  some = world.sandbox.ledger.localParties().slice(-3);
+  someParties = world.sandbox.ledger.localParties().slice(-3);
 });
 afterEach(() => world.close());
 
 const url = (): string => world.database.url;
 const end = (): number => world.sandbox.ledger.ledgerEnd();
-const started = { INDEXER_START: 'genesis', INDEXER_RETRY_MAX_DELAY: '300ms' };
+const startEnv = { INDEXER_START: 'genesis', INDEXER_RETRY_MAX_DELAY: '300ms' };
 const extend = 'filter extend --yes --with-history --rate 4000';
 
 /** Stored rows by position and content. Omits the columns that may contain more data under a wider filter. */
-async function stored(): Promise<readonly string[]> {
+async function storedContracts(): Promise<readonly string[]> {
   const rows = ['updates', 'contracts', 'exercises', 'reassignments', 'topology_events', 'interface_views'].map(
     (name) =>
       `select '${name} ' || (to_jsonb(t) - '{parties_pk,event_count,command_id,paid_traffic_cost,acs_delta}'::text[])::text as row from ledger.${name} t`,
@@ -59,80 +59,80 @@ async function redact(schemas: readonly string[]): Promise<readonly string[]> {
 }
 
 it('filter extend --with-history stores the rows of a fresh index with the wider filter', async () => {
-  const previousOptions = { ...started, LEDGER_PARTIES: some.join() };
+  const previousOptions = { ...startEnv, LEDGER_PARTIES: someParties.join() };
   // A contract that only the wider filter includes is active on the same synchronizer twice. The first time spans two
   // ranges.
-  const contract = new Traveller(world.sandbox.ledger);
-  for (const between of [130, 1, 1, 1, 1, 1]) {
+  const contract = new ReassignmentDriver(world.sandbox.ledger);
+  for (const stepOffset of [130, 1, 1, 1, 1, 1]) {
     contract.step(world.sandbox.ledger.clock());
-    world.grow(between);
+    world.grow(stepOffset);
   }
   await using indexer = await world.run('ledger', previousOptions);
   authorize(world.sandbox.ledger, world.sandbox.ledger.localParties()[0] ?? '', false);
   world.grow(40);
   await indexer.reaches(end());
-  await world.index('fresh', started);
-  const [redacted = '', exercised = ''] = await redact(['ledger']);
-  const before = await stored();
+  await world.index('fresh', startEnv);
+  const [redactedContract = '', exercisedRedaction = ''] = await redact(['ledger']);
+  const storedBefore = await storedContracts();
   expect((await differingRows(url(), 'ledger', 'fresh')).length).toBeGreaterThan(0);
-  expect(await world.command('filter extend --with-history', 'ledger', started)).toContain(
+  expect(await world.command('filter extend --with-history', 'ledger', startEnv)).toContain(
     'earlier history is added afterwards',
   );
-  await world.command('filter extend --yes --with-history --rate 120', 'ledger', started);
+  await world.command('filter extend --yes --with-history --rate 120', 'ledger', startEnv);
   world.grow(40);
-  await untilHistory(url());
+  await waitForHistory(url());
   world.grow(20);
   await indexer.reaches(end());
   expect((await indexer.status()).state).toBe('live');
-  await world.index('fresh', started);
+  await world.index('fresh', startEnv);
   expect(await world.broken()).toEqual([]);
   // The offboarded party has contracts, also from before the extension.
-  const left =
+  const unhostedSql =
     'select from ledger.live where unhosted_since is not null union all select from ledger.ended where unhosted_since is not null';
-  expect((await query(url(), left)).length).toBeGreaterThan(0);
-  const now = new Set(await stored());
-  expect(before.filter((row) => !now.has(row)).slice(0, 5)).toEqual([]);
+  expect((await query(url(), unhostedSql)).length).toBeGreaterThan(0);
+  const now = new Set(await storedContracts());
+  expect(storedBefore.filter((row) => !now.has(row)).slice(0, 5)).toEqual([]);
   expect(
     await query(
       url(),
-      `select c.payload is null as gone, c.redaction_id from ledger.contracts c where ledger.id_text(c.contract_id) = '${redacted}'
+      `select c.payload is null as gone, c.redaction_id from ledger.contracts c where ledger.id_text(c.contract_id) = '${redactedContract}'
        union all
-       select bool_or(e.argument is null and e.redaction_id = 'r'), 'r' from ledger.exercises e where e."offset" = ${exercised}`,
+       select bool_or(e.argument is null and e.redaction_id = 'r'), 'r' from ledger.exercises e where e."offset" = ${exercisedRedaction}`,
     ),
   ).toEqual([
     { gone: true, redaction_id: 'r' },
     { gone: true, redaction_id: 'r' },
   ]);
-  const rest = (await differingRows(url(), 'ledger', 'fresh')).filter(
-    (row) => !row.includes(redacted) && !row.includes(`"offset": ${exercised},`),
+  const remainingDifferences = (await differingRows(url(), 'ledger', 'fresh')).filter(
+    (row) => !row.includes(redactedContract) && !row.includes(`"offset": ${exercisedRedaction},`),
   );
-  expect(rest).toEqual([]);
+  expect(remainingDifferences).toEqual([]);
 });
 
 it('filter extend --with-history adds history back to the pruned offset or the seed', async () => {
-  const previousOptions = { INDEXER_RETRY_MAX_DELAY: '300ms', LEDGER_PARTIES: some.join() };
-  const wider = { INDEXER_RETRY_MAX_DELAY: '300ms' };
-  await world.index('wholeseed', wider);
+  const previousOptions = { INDEXER_RETRY_MAX_DELAY: '300ms', LEDGER_PARTIES: someParties.join() };
+  const widerEnv = { INDEXER_RETRY_MAX_DELAY: '300ms' };
+  await world.index('wholeseed', widerEnv);
   await world.index('seeded', previousOptions);
-  await using seeded = await world.run('seeded', previousOptions);
+  await using seededIndexer = await world.run('seeded', previousOptions);
   await using indexer = await world.run('ledger', { ...previousOptions, INDEXER_START: 'genesis' });
   const seedOffset = end();
   world.grow(120);
-  await world.index('fresh', { ...wider, INDEXER_START: 'genesis' });
-  const pruned = seedOffset + 70;
-  await Promise.all([indexer.reaches(end()), seeded.reaches(end())]);
-  await world.command(extend, 'seeded', wider);
-  await untilHistory(url(), 'seeded');
-  await world.index('wholeseed', wider);
-  world.sandbox.ledger.pruneTo(pruned);
-  await world.command(extend, 'ledger', { ...wider, INDEXER_START: 'genesis' });
-  await untilHistory(url());
+  await world.index('fresh', { ...widerEnv, INDEXER_START: 'genesis' });
+  const prunedOffset = seedOffset + 70;
+  await Promise.all([indexer.reaches(end()), seededIndexer.reaches(end())]);
+  await world.command(extend, 'seeded', widerEnv);
+  await waitForHistory(url(), 'seeded');
+  await world.index('wholeseed', widerEnv);
+  world.sandbox.ledger.pruneTo(prunedOffset);
+  await world.command(extend, 'ledger', { ...widerEnv, INDEXER_START: 'genesis' });
+  await waitForHistory(url());
   world.grow(20);
-  await Promise.all([indexer.reaches(end()), seeded.reaches(end())]);
-  await world.index('wholeseed', wider);
-  await world.index('fresh', { ...wider, INDEXER_START: 'genesis' });
+  await Promise.all([indexer.reaches(end()), seededIndexer.reaches(end())]);
+  await world.index('wholeseed', widerEnv);
+  await world.index('fresh', { ...widerEnv, INDEXER_START: 'genesis' });
   expect(await differences(url(), 'seeded', 'wholeseed', seedOffset)).toEqual([]);
-  expect(await differences(url(), 'ledger', 'fresh', pruned)).toEqual([]);
+  expect(await differences(url(), 'ledger', 'fresh', prunedOffset)).toEqual([]);
   expect([...(await world.broken()), ...(await world.broken('seeded'))]).toEqual([]);
   const ranges = (schema: string) =>
     query(url(), `select from_offset::int, to_offset::int, origin, complete from ${schema}.coverage order by 1`);
@@ -140,11 +140,11 @@ it('filter extend --with-history adds history back to the pruned offset or the s
     { from_offset: seedOffset, to_offset: null, origin: 'seed', complete: true },
   ]);
   expect(await ranges('ledger')).toEqual([
-    { from_offset: 0, to_offset: pruned, origin: 'genesis', complete: true },
-    { from_offset: pruned, to_offset: null, origin: 'filter-extend', complete: true },
+    { from_offset: 0, to_offset: prunedOffset, origin: 'genesis', complete: true },
+    { from_offset: prunedOffset, to_offset: null, origin: 'filter-extend', complete: true },
   ]);
-  const part = `select from_offset::int, complete_from::int from explore.filter_coverage where kind = 'party'`;
-  expect(await query(url(), part)).toEqual([{ from_offset: pruned, complete_from: pruned }]);
+  const rangeSql = `select from_offset::int, complete_from::int from explore.filter_coverage where kind = 'party'`;
+  expect(await query(url(), rangeSql)).toEqual([{ from_offset: prunedOffset, complete_from: prunedOffset }]);
   await waitFor('no hold is left', async () =>
     (await query(url(), 'select from ledger.retention_holds')).length === 0 ? true : undefined,
   );

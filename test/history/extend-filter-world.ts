@@ -10,10 +10,10 @@ export type Filter = Readonly<Record<string, string>>;
  */
 export async function extendFilter(world: HistoryWorld, filter: Filter, schema = 'ledger'): Promise<number> {
   await world.command('filter extend --yes', schema, filter);
-  return untilExtended(world, schema);
+  return waitUntilExtended(world, schema);
 }
 
-export async function untilExtended(world: HistoryWorld, schema = 'ledger', limitMs = 40_000): Promise<number> {
+export async function waitUntilExtended(world: HistoryWorld, schema = 'ledger', limitMs = 40_000): Promise<number> {
   return waitFor(
     'the filter is extended',
     async () => {
@@ -30,13 +30,14 @@ export async function untilExtended(world: HistoryWorld, schema = 'ledger', limi
 }
 
 /** Waits until the earlier history is also stored. */
-export async function untilHistory(url: string, schema = 'ledger', limitMs = 60_000): Promise<void> {
+export async function waitForHistory(url: string, schema = 'ledger', limitMs = 60_000): Promise<void> {
   await waitFor(
     'the history is there',
     async () => {
       const jobs = await query(url, `select name, state, problem from ${schema}.jobs`);
-      const failed = jobs.find(({ state }) => state === 'failed');
-      if (failed !== undefined) throw new Error(`${String(failed['name'])} failed: ${String(failed['problem'])}`);
+      const failedJob = jobs.find(({ state }) => state === 'failed');
+      if (failedJob !== undefined)
+        throw new Error(`${String(failedJob['name'])} failed: ${String(failedJob['problem'])}`);
       return jobs.some(({ name, state }) => name === 'history' && state === 'done') ? true : undefined;
     },
     limitMs,
@@ -44,7 +45,7 @@ export async function untilHistory(url: string, schema = 'ledger', limitMs = 60_
 }
 
 /** Waits until a background job has closed its connections, so that it writes no more. */
-export async function untilClosed(url: string, job: 'filter-extend' | 'history'): Promise<void> {
+export async function waitUntilClosed(url: string, job: 'filter-extend' | 'history'): Promise<void> {
   await waitFor(`${job} rests`, async () => {
     const [row] = await query(
       url,

@@ -7,16 +7,16 @@ import { query } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { runVerify } from '../verify/verify-run.ts';
 import { HistoryWorld } from './history-run.ts';
-import { differingRows, untilFollowed } from './interface-world.ts';
+import { differingRows, waitUntilFollowed } from './interface-world.ts';
 import { differences } from '../support/extended-filter.ts';
-import { untilExtended, extendFilter, type Filter } from './extend-filter-world.ts';
+import { waitUntilExtended, extendFilter, type Filter } from './extend-filter-world.ts';
 
 let world: HistoryWorld;
-let some: readonly string[];
+let someParties: readonly string[];
 beforeEach(async () => {
   world = await HistoryWorld.open(120);
   // Chooses the parties with most contracts, so that the previous filter includes many contracts.
-  some = world.sandbox.ledger.localParties().slice(0, 3);
+  someParties = world.sandbox.ledger.localParties().slice(0, 3);
 });
 afterEach(() => world.close());
 
@@ -29,13 +29,13 @@ const list = '/v2/state/active-contracts';
  * Extends the filter of a running indexer, and adds updates before and after the list of active contracts arrives. Then
  * compares the rows with an indexer that had the filter from the beginning.
  */
-async function extendsTo(from: Filter, to: Filter): Promise<number> {
+async function extendFilterTo(from: Filter, to: Filter): Promise<number> {
   await using indexer = await world.run('ledger', { ...genesis, ...from });
   await indexer.reaches(end());
   world.grow(40);
   await indexer.reaches(end());
   await addWitness();
-  const old = await stored(end());
+  const old = await storedContracts(end());
   // The list arrives late, so that many of its contracts have already ended.
   world.sandbox.faults.streamFailure = { path: list, failure: 'PARTICIPANT_BACKPRESSURE', afterFrames: 5 };
   await world.command('filter extend --yes', 'ledger', { ...genesis, ...to });
@@ -43,14 +43,16 @@ async function extendsTo(from: Filter, to: Filter): Promise<number> {
   world.grow(60);
   await indexer.reaches(end());
   world.sandbox.faults.streamFailure = undefined;
-  const at = await untilExtended(world);
-  const { done, total } = await world.row(`select done, total from ledger.jobs where name = 'filter-extend'`);
+  const fromOffset = await waitUntilExtended(world);
+  const { done: doneCount, total } = await world.row(
+    `select done, total from ledger.jobs where name = 'filter-extend'`,
+  );
   // Topology needs no list of contracts.
-  expect(done).toBe(total ?? '0');
+  expect(doneCount).toBe(total ?? '0');
   world.grow(40);
   await indexer.reaches(end());
   await world.index('fresh', { ...genesis, ...to });
-  expect(await differences(url(), 'ledger', 'fresh', at)).toEqual([]);
+  expect(await differences(url(), 'ledger', 'fresh', fromOffset)).toEqual([]);
   const audit = await runVerify(['--acs', '--json'], world.env('ledger', { ...genesis, ...to }));
   const { rows } = await world.row(`select count(*)::int as rows from explore.active_contracts`);
   expect(audit).toMatchObject({ outcome: 'equal', results: [{ compared: rows }] });
@@ -59,11 +61,11 @@ async function extendsTo(from: Filter, to: Filter): Promise<number> {
     { staging: null },
   ]);
   expect(await query(url(), 'select name from ledger.retention_holds')).toEqual([]);
-  expect(await lost(old)).toEqual([]);
+  expect(await lostContracts(old)).toEqual([]);
   expect(
     await query(url(), `select from ledger.decoded_contracts where '${witness}' = any (witness_parties)`),
   ).toHaveLength(1);
-  return at;
+  return fromOffset;
 }
 
 const witness = 'Eve::1220ee';
@@ -89,33 +91,33 @@ async function addWitness(): Promise<void> {
 }
 
 async function range(): Promise<number | undefined> {
-  const { at } = await world.row(
+  const { at: fromOffset } = await world.row(
     `select max(from_offset)::int as at from ledger.coverage where origin = 'filter-extend'`,
   );
-  return at === null ? undefined : Number(at);
+  return fromOffset === null ? undefined : Number(fromOffset);
 }
 
 /** All rows stored up to an offset, by position and content. */
-async function stored(upTo: number): Promise<readonly string[]> {
+async function storedContracts(untilOffset: number): Promise<readonly string[]> {
   const tables = ['updates', 'contracts', 'exercises', 'reassignments', 'topology_events', 'interface_views'];
   const rows = tables.map((name) => {
     // An extension may add parties and a blob to a row. All other columns must stay the same.
     const row = `to_jsonb(t) - 'parties_pk' - 'created_event_blob' - 'acs_delta'`;
-    return `select '${name} ' || (${row})::text as row from ledger.${name} t where "offset" <= ${upTo}`;
+    return `select '${name} ' || (${row})::text as row from ledger.${name} t where "offset" <= ${untilOffset}`;
   });
   return (await query(url(), rows.join(' union all '))).map(({ row }) => String(row));
 }
 
-async function lost(before: readonly string[]): Promise<readonly string[]> {
-  const now = new Set(await stored(end()));
-  return before.filter((row) => !now.has(row)).slice(0, 5);
+async function lostContracts(activeBefore: readonly string[]): Promise<readonly string[]> {
+  const now = new Set(await storedContracts(end()));
+  return activeBefore.filter((row) => !now.has(row)).slice(0, 5);
 }
 
 async function statuses(): Promise<readonly unknown[]> {
   return (await query(url(), 'select status from explore.coverage order by from_offset')).map(({ status }) => status);
 }
 
-function parts(): Promise<readonly Record<string, unknown>[]> {
+function readParts(): Promise<readonly Record<string, unknown>[]> {
   return query(
     url(),
     `select kind, name, from_offset::int, complete_from::int from explore.filter_coverage order by kind, from_offset, name`,
@@ -124,28 +126,33 @@ function parts(): Promise<readonly Record<string, unknown>[]> {
 
 describe('filter extend', () => {
   it('adds parties, with the active contracts and later updates of a fresh index', async () => {
-    const [first = '', ...others] = some;
-    const at = await extendsTo({ LEDGER_PARTIES: first }, { LEDGER_PARTIES: [first, ...others].join() });
+    const [first = '', ...otherParties] = someParties;
+    const fromOffset = await extendFilterTo(
+      { LEDGER_PARTIES: first },
+      { LEDGER_PARTIES: [first, ...otherParties].join() },
+    );
     expect(await statuses()).toEqual(['complete', 'complete']);
-    const noted = (await parts()).filter(({ kind }) => kind === 'party');
-    expect(noted).toEqual(
-      others.toSorted().map((name) => ({ kind: 'party', name, from_offset: at, complete_from: at })),
+    const partyParts = (await readParts()).filter(({ kind }) => kind === 'party');
+    expect(partyParts).toEqual(
+      otherParties
+        .toSorted()
+        .map((name) => ({ kind: 'party', name, from_offset: fromOffset, complete_from: fromOffset })),
     );
   });
 
   it('extends a list of parties to all parties that the token may read', async () => {
-    const at = await extendsTo({ LEDGER_PARTIES: some.join() }, {});
-    expect((await parts()).find(({ kind }) => kind === 'party')).toEqual({
+    const fromOffset = await extendFilterTo({ LEDGER_PARTIES: someParties.join() }, {});
+    expect((await readParts()).find(({ kind }) => kind === 'party')).toEqual({
       kind: 'party',
       name: '*',
-      from_offset: at,
-      complete_from: at,
+      from_offset: fromOffset,
+      complete_from: fromOffset,
     });
   });
 
   it('adds templates', async () => {
     const names = ['#splice-amulet:Splice.Round:OpenMiningRound', '#splice-amulet:Splice.Amulet:Amulet'];
-    await extendsTo({ LEDGER_TEMPLATES: names[0] ?? '' }, { LEDGER_TEMPLATES: names.join() });
+    await extendFilterTo({ LEDGER_TEMPLATES: names[0] ?? '' }, { LEDGER_TEMPLATES: names.join() });
     expect(
       await query(
         url(),
@@ -155,21 +162,21 @@ describe('filter extend', () => {
   });
 
   it('adds interfaces to a filter of templates, with contracts of other templates', async () => {
-    const named = { LEDGER_TEMPLATES: '#splice-amulet:Splice.Round:OpenMiningRound' };
-    const at = await extendsTo(named, { ...named, LEDGER_INTERFACES: 'tokens' });
+    const templateFilter = { LEDGER_TEMPLATES: '#splice-amulet:Splice.Round:OpenMiningRound' };
+    const fromOffset = await extendFilterTo(templateFilter, { ...templateFilter, LEDGER_INTERFACES: 'tokens' });
     expect(await statuses()).toEqual(['complete', 'complete']);
     const [holding] = await query(
       url(),
       `select state, complete_from::int from ledger.filter_interfaces where interface_id like '%HoldingV1:Holding'`,
     );
-    expect(holding).toEqual({ state: 'followed', complete_from: at });
+    expect(holding).toEqual({ state: 'followed', complete_from: fromOffset });
   });
 
   it('adds interfaces to a filter of all templates, with views from the beginning', async () => {
     await using indexer = await world.run('ledger', genesis);
     await indexer.reaches(end());
     await extendFilter(world, { ...genesis, LEDGER_INTERFACES: 'tokens' });
-    expect(await untilFollowed(url(), 'ledger', 'HoldingV1:Holding')).toBe(0);
+    expect(await waitUntilFollowed(url(), 'ledger', 'HoldingV1:Holding')).toBe(0);
     world.grow(40);
     await indexer.reaches(end());
     await world.index('fresh', { ...genesis, LEDGER_INTERFACES: 'tokens' });
@@ -180,10 +187,10 @@ describe('filter extend', () => {
   it('waits with --wait until all interfaces known to the participant are followed', async () => {
     await using indexer = await world.run('ledger', genesis);
     await indexer.reaches(end());
-    const wider = { ...genesis, LEDGER_INTERFACES: 'tokens,#unknown:Main:Thing' };
-    const printed = await world.command('filter extend --yes --wait', 'ledger', wider);
-    expect(printed).toContain('the participant does not know #unknown:Main:Thing yet');
-    expect(printed).toMatch(/\ndone\n?$/);
+    const widerEnv = { ...genesis, LEDGER_INTERFACES: 'tokens,#unknown:Main:Thing' };
+    const output = await world.command('filter extend --yes --wait', 'ledger', widerEnv);
+    expect(output).toContain('the participant does not know #unknown:Main:Thing yet');
+    expect(output).toMatch(/\ndone\n?$/);
     expect(
       await query(
         url(),
@@ -193,7 +200,7 @@ describe('filter extend', () => {
   });
 
   it('adds created-event blobs, also to active contracts', async () => {
-    await extendsTo({}, { LEDGER_CREATED_EVENT_BLOBS: 'true' });
+    await extendFilterTo({}, { LEDGER_CREATED_EVENT_BLOBS: 'true' });
     expect(
       await query(
         url(),
@@ -203,8 +210,8 @@ describe('filter extend', () => {
   });
 
   it('adds topology', async () => {
-    const at = await extendsTo({ LEDGER_TOPOLOGY: 'false' }, { LEDGER_TOPOLOGY: 'true' });
-    expect((await parts()).find(({ kind }) => kind === 'topology')).toMatchObject({
+    const at = await extendFilterTo({ LEDGER_TOPOLOGY: 'false' }, { LEDGER_TOPOLOGY: 'true' });
+    expect((await readParts()).find(({ kind }) => kind === 'topology')).toMatchObject({
       from_offset: at,
       complete_from: at,
     });
@@ -213,13 +220,13 @@ describe('filter extend', () => {
 
 describe('filter options after filter extend', () => {
   it('may name the previous filter, which is logged as outdated', async () => {
-    const [first = ''] = some;
+    const [first = ''] = someParties;
     const previousOptions = { ...genesis, LEDGER_PARTIES: first };
-    const wider = { ...genesis, LEDGER_PARTIES: some.join() };
+    const widerEnv = { ...genesis, LEDGER_PARTIES: someParties.join() };
     {
       await using indexer = await world.run('ledger', previousOptions);
       await indexer.reaches(end());
-      await extendFilter(world, wider);
+      await extendFilter(world, widerEnv);
       expect((await indexer.status()).outdatedOptions).toEqual(['LEDGER_PARTIES']);
       expect(indexer.logged('these options name an earlier filter: it was extended since')).toBe(1);
     }
@@ -227,12 +234,14 @@ describe('filter options after filter extend', () => {
     await world.index('ledger', previousOptions);
     world.grow(20);
     {
-      await using indexer = await world.run('ledger', wider);
+      await using indexer = await world.run('ledger', widerEnv);
       await indexer.reaches(end());
       expect((await indexer.status()).outdatedOptions).toEqual([]);
     }
-    expect((await world.parks('ledger', { ...genesis, LEDGER_PARTIES: some[1] ?? '' })).code).toBe('FILTER_CHANGED');
-    await world.index('fresh', wider);
+    expect((await world.parks('ledger', { ...genesis, LEDGER_PARTIES: someParties[1] ?? '' })).code).toBe(
+      'FILTER_CHANGED',
+    );
+    await world.index('fresh', widerEnv);
     expect(await differences(url(), 'ledger', 'fresh', (await range()) ?? 0)).toEqual([]);
     // A filter that an operator accepts is not an extension.
     await world.command('filter accept --yes', 'ledger', genesis);
@@ -240,41 +249,41 @@ describe('filter options after filter extend', () => {
   });
 
   it('may name the new filter before the extension is done', async () => {
-    const [first = ''] = some;
-    const wider = { ...genesis, LEDGER_PARTIES: some.join() };
+    const [first = ''] = someParties;
+    const widerEnv = { ...genesis, LEDGER_PARTIES: someParties.join() };
     await world.index('ledger', { ...genesis, LEDGER_PARTIES: first });
-    await world.command('filter extend --yes', 'ledger', wider);
+    await world.command('filter extend --yes', 'ledger', widerEnv);
     await world.command('jobs pause filter-extend');
     {
-      await using indexer = await world.run('ledger', wider);
+      await using indexer = await world.run('ledger', widerEnv);
       world.grow(20);
       await indexer.reaches(end());
       expect((await indexer.status()).state).toBe('live');
       expect(await range()).toBeUndefined();
       await world.command('jobs resume filter-extend');
-      await untilExtended(world);
+      await waitUntilExtended(world);
     }
-    await world.index('fresh', wider);
+    await world.index('fresh', widerEnv);
     expect(await differences(url(), 'ledger', 'fresh', (await range()) ?? 0)).toEqual([]);
   });
 });
 
 describe('filter extend', () => {
   it('refuses a filter that is not wider, and changes nothing without --yes', async () => {
-    const [first = '', second = ''] = some;
-    const two = { ...genesis, LEDGER_PARTIES: `${first},${second}` };
-    await world.index('ledger', two);
-    const output = await world.command('filter extend', 'ledger', { ...genesis, LEDGER_PARTIES: some.join() });
-    expect(output).toContain(`party ${some[2] ?? ''}`);
+    const [first = '', second = ''] = someParties;
+    const twoPartyEnv = { ...genesis, LEDGER_PARTIES: `${first},${second}` };
+    await world.index('ledger', twoPartyEnv);
+    const output = await world.command('filter extend', 'ledger', { ...genesis, LEDGER_PARTIES: someParties.join() });
+    expect(output).toContain(`party ${someParties[2] ?? ''}`);
     expect(output).toContain('nothing was changed');
     expect(await query(url(), 'select from ledger.jobs')).toEqual([]);
-    expect(await world.command('filter extend', 'ledger', two)).toContain('nothing to do');
+    expect(await world.command('filter extend', 'ledger', twoPartyEnv)).toContain('nothing to do');
     for (const narrower of [
       { LEDGER_PARTIES: first },
-      { LEDGER_PARTIES: `${first},${some[2] ?? ''}` },
-      { LEDGER_PARTIES: two.LEDGER_PARTIES, LEDGER_TOPOLOGY: 'false' },
-      { LEDGER_PARTIES: two.LEDGER_PARTIES, LEDGER_TEMPLATES: '#splice-amulet:Splice.Amulet:Amulet' },
-      { LEDGER_PARTIES: some.join(), LEDGER_SHAPE: 'ACS_DELTA' },
+      { LEDGER_PARTIES: `${first},${someParties[2] ?? ''}` },
+      { LEDGER_PARTIES: twoPartyEnv.LEDGER_PARTIES, LEDGER_TOPOLOGY: 'false' },
+      { LEDGER_PARTIES: twoPartyEnv.LEDGER_PARTIES, LEDGER_TEMPLATES: '#splice-amulet:Splice.Amulet:Amulet' },
+      { LEDGER_PARTIES: someParties.join(), LEDGER_SHAPE: 'ACS_DELTA' },
     ]) {
       await expect(world.command('filter extend --yes', 'ledger', { ...genesis, ...narrower })).rejects.toMatchObject({
         code: 'FILTER_EXTEND_REFUSED',
@@ -284,7 +293,7 @@ describe('filter extend', () => {
   });
 
   it('refuses another participant', async () => {
-    await world.index('ledger', { ...genesis, LEDGER_PARTIES: some.join() });
+    await world.index('ledger', { ...genesis, LEDGER_PARTIES: someParties.join() });
     world.sandbox.ledger.participantId = 'participant2::1220bb';
     await expect(world.command('filter extend --yes', 'ledger', genesis)).rejects.toMatchObject({
       code: 'FILTER_EXTEND_REFUSED',
@@ -293,7 +302,7 @@ describe('filter extend', () => {
   });
 
   it('adds nothing if the ledger lists other active contracts, and the stream continues', async () => {
-    const [first = ''] = some;
+    const [first = ''] = someParties;
     await using indexer = await world.run('ledger', { ...genesis, LEDGER_PARTIES: first });
     await indexer.reaches(end());
     await query(
@@ -301,12 +310,12 @@ describe('filter extend', () => {
       `with one as (update ledger.live set contract_id = contract_id || '\\x07' where "offset" = (select min("offset") from ledger.live) returning *)
        update ledger.contracts c set contract_id = one.contract_id from one where c."offset" = one."offset" and c.node_id = one.node_id`,
     );
-    const before = (await world.active()).length;
+    const activeBefore = (await world.active()).length;
     await expect(extendFilter(world, genesis)).rejects.toThrow(/FILTER_EXTEND_MISMATCH: .* contracts/);
     world.grow(20);
     await indexer.reaches(end());
-    const seeded = await query(url(), `select from ledger.contracts where origin = 's'`);
-    expect([before > 0, seeded]).toEqual([true, []]);
+    const seededContracts = await query(url(), `select from ledger.contracts where origin = 's'`);
+    expect([activeBefore > 0, seededContracts]).toEqual([true, []]);
     expect(await statuses()).toEqual(['complete', 'partial']);
   });
 });

@@ -11,10 +11,10 @@ import { programInProcess } from '../cli/in-process.ts';
 import { HistoryWorld } from './history-run.ts';
 
 let world: HistoryWorld;
-let some: readonly string[];
+let someParties: readonly string[];
 beforeEach(async () => {
   world = await HistoryWorld.open(150);
-  some = world.sandbox.ledger.localParties().slice(-3);
+  someParties = world.sandbox.ledger.localParties().slice(-3);
 });
 afterEach(async () => {
   await world.close();
@@ -32,17 +32,17 @@ function ranges(): Promise<readonly Record<string, unknown>[]> {
 
 describe('a changed filter', () => {
   it('parks the indexer without changes, and the error names filter accept', async () => {
-    await world.index('ledger', parties(some));
-    const before = await digestOf(world.database.url, 'ledger');
-    const park = await world.parks('ledger', genesis);
-    expect(park.code).toBe('FILTER_CHANGED');
-    expect(park.message).toContain(`parties: ${some.toSorted().join(', ')} -> all`);
-    expect(park.remedy).toContain('ledger-indexer filter accept --yes');
-    expect(await digestOf(world.database.url, 'ledger')).toBe(before);
+    await world.index('ledger', parties(someParties));
+    const digestBefore = await digestOf(world.database.url, 'ledger');
+    const parkedState = await world.parks('ledger', genesis);
+    expect(parkedState.code).toBe('FILTER_CHANGED');
+    expect(parkedState.message).toContain(`parties: ${someParties.toSorted().join(', ')} -> all`);
+    expect(parkedState.remedy).toContain('ledger-indexer filter accept --yes');
+    expect(await digestOf(world.database.url, 'ledger')).toBe(digestBefore);
   });
 
   it('starts a coverage range at the checkpoint after filter accept --yes', async () => {
-    await world.index('ledger', parties(some));
+    await world.index('ledger', parties(someParties));
     const checkpoint = await world.checkpoint();
     const output = await world.command('filter accept', 'ledger', genesis);
     expect(output).toContain('-> all');
@@ -57,50 +57,50 @@ describe('a changed filter', () => {
       { from_offset: checkpoint, to_offset: null, origin: 'filter' },
     ]);
     expect(await world.broken()).toEqual([]);
-    const { after } = await world.row(
+    const { after: countAfter } = await world.row(
       `select count(*)::int as after from ledger.updates where "offset" > ${checkpoint}`,
     );
-    expect(after).toBe(60);
-    expect((await world.parks('ledger', parties(some))).code).toBe('FILTER_CHANGED');
+    expect(countAfter).toBe(60);
+    expect((await world.parks('ledger', parties(someParties))).code).toBe('FILTER_CHANGED');
   });
 
   it('has the same active contracts as a fresh index after reseed', async () => {
-    await world.index('ledger', parties(some));
-    const before = (await world.active()).length;
+    await world.index('ledger', parties(someParties));
+    const activeBefore = (await world.active()).length;
     await world.command('reseed --yes', 'ledger', genesis);
     await world.index('ledger', genesis);
     await world.index('fresh');
-    expect((await world.active()).length).toBeGreaterThan(before);
+    expect((await world.active()).length).toBeGreaterThan(activeBefore);
     expect(await world.active()).toEqual(await world.active('fresh'));
   });
 
   it('can be narrower, and filter accept reports data that is no longer followed', async () => {
     await world.index('ledger', genesis);
-    const narrow = parties(some.slice(0, 1));
-    const output = await world.command('filter accept --yes', 'ledger', narrow);
+    const narrowParties = parties(someParties.slice(0, 1));
+    const output = await world.command('filter accept --yes', 'ledger', narrowParties);
     expect(output).toContain('is no longer followed');
     expect(await world.broken()).toEqual([]);
     world.grow(30);
-    await world.index('ledger', narrow);
+    await world.index('ledger', narrowParties);
     expect(await world.broken()).toEqual([]);
   });
 
   it('can be reverted before an update is stored, without a new coverage range', async () => {
     await world.index('ledger', genesis);
-    const narrow = parties(some);
-    await world.command('filter accept --yes', 'ledger', narrow);
+    const narrowParties = parties(someParties);
+    await world.command('filter accept --yes', 'ledger', narrowParties);
     await world.command('filter accept --yes', 'ledger', genesis);
     const checkpoint = await world.checkpoint();
     world.grow(30);
     await world.index('ledger', genesis);
     await world.command(`reset --to ${checkpoint - 5} --yes`, 'ledger', genesis);
-    const open = (await ranges()).filter(({ to_offset }) => to_offset === null);
-    expect(open).toMatchObject([{ from_offset: 0, origin: 'genesis' }]);
+    const openRanges = (await ranges()).filter(({ to_offset }) => to_offset === null);
+    expect(openRanges).toMatchObject([{ from_offset: 0, origin: 'genesis' }]);
     await world.index('ledger', genesis);
   });
 
   it('stays in force after a reset to an offset before filter accept', async () => {
-    await world.index('ledger', parties(some));
+    await world.index('ledger', parties(someParties));
     const checkpoint = await world.checkpoint();
     await world.command('filter accept --yes', 'ledger', genesis);
     await world.command(`reset --to ${checkpoint - 5} --yes`, 'ledger', genesis);
@@ -122,7 +122,7 @@ describe('a wrong filter at the first start', () => {
     expect(await world.command('filter accept')).toContain('start the indexer, it uses the configured one');
     const refusal = await world
       .command('filter accept --yes')
-      .catch((thrown: unknown) => thrown as { readonly remedy: string });
+      .catch((error: unknown) => error as { readonly remedy: string });
     expect(refusal).toMatchObject({
       code: 'FILTER_ACCEPT_REFUSED',
       remedy: expect.stringContaining('start the indexer') as string,
@@ -140,23 +140,23 @@ describe('a wrong filter at the first start', () => {
   });
 
   it('is not replaced if its seed has stored contracts', async () => {
-    await world.index('ledger', parties(some));
+    await world.index('ledger', parties(someParties));
     await query(world.database.url, 'update ledger.stream set seeded_at = null, checkpoint = null, seed_contracts = 1');
-    const park = await world.parks();
-    expect(park).toMatchObject({
+    const parkedState = await world.parks();
+    expect(parkedState).toMatchObject({
       code: 'FILTER_CHANGED',
       remedy: expect.stringContaining('reset --all --yes') as string,
     });
-    expect(park.remedy).not.toContain('filter accept');
+    expect(parkedState.remedy).not.toContain('filter accept');
   });
 
   it('is replaced after reset --all if it matched nothing', async () => {
-    const nobody = { LEDGER_PARTIES: 'nobody::1220' };
-    await world.index('ledger', nobody);
-    const park = await world.parks('ledger', {});
-    expect(park.code).toBe('FILTER_CHANGED');
-    expect(park.message).toContain('under which nothing is stored: parties: nobody::1220 -> all');
-    expect(park.remedy).toMatch(/^begin again .*: ledger-indexer reset --all --yes;/);
+    const unknownPartyEnv = { LEDGER_PARTIES: 'nobody::1220' };
+    await world.index('ledger', unknownPartyEnv);
+    const parkedState = await world.parks('ledger', {});
+    expect(parkedState.code).toBe('FILTER_CHANGED');
+    expect(parkedState.message).toContain('under which nothing is stored: parties: nobody::1220 -> all');
+    expect(parkedState.remedy).toMatch(/^begin again .*: ledger-indexer reset --all --yes;/);
     const { stdout } = await programInProcess(['check', '--json'], world.env());
     expect(stdout).toContain('"name":"stored stream","state":"fail"');
     expect(stdout).toContain('nobody::1220 -> all');
@@ -169,33 +169,35 @@ describe('a wrong filter at the first start', () => {
 
 describe('the command filter', () => {
   it('prints the stored filter and its difference to the configured filter, without changes', async () => {
-    await world.index('ledger', parties(some.slice(0, 2)));
-    const before = await digestOf(world.database.url, 'ledger');
-    const [first = '', second = '', third = ''] = some;
+    await world.index('ledger', parties(someParties.slice(0, 2)));
+    const digestBefore = await digestOf(world.database.url, 'ledger');
+    const [first = '', second = '', third = ''] = someParties;
     expect(await world.command('filter', 'ledger', parties([first, second]))).toContain(
       'the configured filter is the one in force',
     );
-    const printed = await world.command('filter', 'ledger', { ...parties([first, third]), LEDGER_TOPOLOGY: 'false' });
-    expect(printed).toContain(`  parties              ${[first, second].toSorted().join(', ')}\n`);
-    expect(printed).toContain(`the configured filter adds:\n  party ${third}\n`);
-    expect(printed).toContain(
+    const output = await world.command('filter', 'ledger', { ...parties([first, third]), LEDGER_TOPOLOGY: 'false' });
+    expect(output).toContain(`  parties              ${[first, second].toSorted().join(', ')}\n`);
+    expect(output).toContain(`the configured filter adds:\n  party ${third}\n`);
+    expect(output).toContain(
       `the configured filter leaves out:\n  party ${second}\n  changes of party hosting\nto replace the filter`,
     );
-    expect(printed).not.toContain('filter extend');
-    const wider = await world.command('filter', 'ledger', genesis);
-    expect(wider).toContain('adds:\n  every party\nto add it while the indexer runs: ledger-indexer filter extend\n');
-    expect(await digestOf(world.database.url, 'ledger')).toBe(before);
+    expect(output).not.toContain('filter extend');
+    const widerOutput = await world.command('filter', 'ledger', genesis);
+    expect(widerOutput).toContain(
+      'adds:\n  every party\nto add it while the indexer runs: ledger-indexer filter extend\n',
+    );
+    expect(await digestOf(world.database.url, 'ledger')).toBe(digestBefore);
   });
 
   it('prints one JSON object with --json, also for a schema without a stream', async () => {
-    const json = async (more: Record<string, string>): Promise<unknown> =>
-      JSON.parse(await world.command('filter --json', 'ledger', more)) as unknown;
+    const json = async (extraEnv: Record<string, string>): Promise<unknown> =>
+      JSON.parse(await world.command('filter --json', 'ledger', extraEnv)) as unknown;
     await world.index('ledger', genesis);
-    const all = { parties: [], templates: [], interfaces: [], createdEventBlobs: false, topology: true };
-    expect(await json({ ...parties(some.slice(0, 1)), LEDGER_SHAPE: 'ACS_DELTA' })).toEqual({
+    const emptyFilter = { parties: [], templates: [], interfaces: [], createdEventBlobs: false, topology: true };
+    expect(await json({ ...parties(someParties.slice(0, 1)), LEDGER_SHAPE: 'ACS_DELTA' })).toEqual({
       schema: 'ledger',
-      inForce: { ...all, shape: 'LEDGER_EFFECTS' },
-      configured: { ...all, parties: some.slice(0, 1), shape: 'ACS_DELTA' },
+      inForce: { ...emptyFilter, shape: 'LEDGER_EFFECTS' },
+      configured: { ...emptyFilter, parties: someParties.slice(0, 1), shape: 'ACS_DELTA' },
       adds: [],
       leavesOut: [{ kind: 'party', name: '*' }],
     });
@@ -221,24 +223,24 @@ describe('filterDifference()', () => {
     shape: 'LEDGER_EFFECTS',
     topology: true,
   };
-  const changed = (change: Partial<RequestedFilter>): unknown => {
-    const { adds, removes } = filterDifference(JSON.stringify({ ...filter, interfaces: [] }), {
+  const filterDifferences = (change: Partial<RequestedFilter>): unknown => {
+    const { adds: addedFilter, removes } = filterDifference(JSON.stringify({ ...filter, interfaces: [] }), {
       ...filter,
       ...change,
     });
-    return [adds, removes];
+    return [addedFilter, removes];
   };
 
   it('returns whether the new filter adds or removes anything', () => {
-    expect(changed({})).toEqual([false, false]);
-    expect(changed({ parties: [] })).toEqual([true, false]);
-    expect(changed({ parties: ['a', 'b', 'c'] })).toEqual([true, false]);
-    expect(changed({ parties: ['a'] })).toEqual([false, true]);
-    expect(changed({ parties: ['a', 'c'] })).toEqual([true, true]);
-    expect(changed({ templates: ['#x:M:T'] })).toEqual([false, true]);
-    expect(changed({ wantedInterfaces: ['#x:M:I'] })).toEqual([true, false]);
-    expect(changed({ createdEventBlobs: true })).toEqual([true, false]);
-    expect(changed({ topology: false })).toEqual([false, true]);
-    expect(changed({ shape: 'ACS_DELTA' })).toEqual([false, true]);
+    expect(filterDifferences({})).toEqual([false, false]);
+    expect(filterDifferences({ parties: [] })).toEqual([true, false]);
+    expect(filterDifferences({ parties: ['a', 'b', 'c'] })).toEqual([true, false]);
+    expect(filterDifferences({ parties: ['a'] })).toEqual([false, true]);
+    expect(filterDifferences({ parties: ['a', 'c'] })).toEqual([true, true]);
+    expect(filterDifferences({ templates: ['#x:M:T'] })).toEqual([false, true]);
+    expect(filterDifferences({ wantedInterfaces: ['#x:M:I'] })).toEqual([true, false]);
+    expect(filterDifferences({ createdEventBlobs: true })).toEqual([true, false]);
+    expect(filterDifferences({ topology: false })).toEqual([false, true]);
+    expect(filterDifferences({ shape: 'ACS_DELTA' })).toEqual([false, true]);
   });
 });

@@ -17,12 +17,16 @@ afterEach(async () => {
 describe('record times', () => {
   it('may decrease between updates, and the newest time per synchronizer is stored', async () => {
     const { ledger } = world.sandbox;
-    const [one, two] = ledger.synchronizers.map(({ id }) => id);
-    ledger.lagSynchronizer(two ?? '', 3_600_000_000);
-    for (let turn = 0; turn < 6; turn += 1) {
+    const [firstSynchronizer, secondSynchronizer] = ledger.synchronizers.map(({ id }) => id);
+    ledger.lagSynchronizer(secondSynchronizer ?? '', 3_600_000_000);
+    for (let round = 0; round < 6; round += 1) {
       const argument = { issuer: 'a', owner: 'a', amount: '1' };
       const commands = [{ kind: 'create', templateId: '#model-tests:Iou:Iou', argument }] as const;
-      ledger.submit({ commands, actAs: ['a'], synchronizerId: (turn % 2 === 0 ? one : two) ?? '' });
+      ledger.submit({
+        commands,
+        actAs: ['a'],
+        synchronizerId: (round % 2 === 0 ? firstSynchronizer : secondSynchronizer) ?? '',
+      });
     }
     await world.index('ledger', { INDEXER_START: 'genesis' });
     const backward = await query(
@@ -30,8 +34,8 @@ describe('record times', () => {
       `select from (select record_time < lag(record_time) over (order by "offset") as back from ledger.updates) t where back`,
     );
     expect(backward.length).toBeGreaterThan(0);
-    const stored = await world.row('select record_times from ledger.stream');
-    expect(stored['record_times']).toEqual(Object.fromEntries(ledger.recordTimes()));
+    const storedTimes = await world.row('select record_times from ledger.stream');
+    expect(storedTimes['record_times']).toEqual(Object.fromEntries(ledger.recordTimes()));
     const end = await world.checkpoint();
     const digestBefore = await digestOf(world.database.url, 'ledger');
     await world.command(`reset --to ${end - 3} --yes`);
@@ -44,9 +48,11 @@ describe('events of a contract without a create', () => {
   it('are stored without adding a contract', async () => {
     const { ledger } = world.sandbox;
     const end = ledger.ledgerEnd();
-    const unseen = { contractId: '00unseen' };
-    ledger.appendRaw(text(transaction(end + 1, [{ ExercisedEvent: exercised({ ...unseen, offset: end + 1 }) }])));
-    ledger.appendRaw(text(transaction(end + 2, [{ ArchivedEvent: archived({ ...unseen, offset: end + 2 }) }])));
+    const unseenContract = { contractId: '00unseen' };
+    ledger.appendRaw(
+      text(transaction(end + 1, [{ ExercisedEvent: exercised({ ...unseenContract, offset: end + 1 }) }])),
+    );
+    ledger.appendRaw(text(transaction(end + 2, [{ ArchivedEvent: archived({ ...unseenContract, offset: end + 2 }) }])));
     await world.index('ledger', { INDEXER_START: 'genesis' });
     expect(
       await world.row(
@@ -65,13 +71,13 @@ describe('events of a contract without a create', () => {
 describe('revoked rights', () => {
   it('park the indexer, and stored rows stay unchanged', async () => {
     await world.index('ledger', { INDEXER_START: 'genesis' });
-    const before = await digestOf(world.database.url, 'ledger');
+    const digestBefore = await digestOf(world.database.url, 'ledger');
     world.sandbox.faults.streamFailure = { path: '/v2/updates', failure: 'PERMISSION_DENIED' };
     world.grow(1);
-    const park = await world.parks('ledger', { INDEXER_START: 'genesis' });
-    expect(park.code).toBe('LEDGER_PERMISSION_DENIED');
-    expect(park.remedy).toContain('CanReadAs');
-    expect(await digestOf(world.database.url, 'ledger')).toBe(before);
+    const parkedState = await world.parks('ledger', { INDEXER_START: 'genesis' });
+    expect(parkedState.code).toBe('LEDGER_PERMISSION_DENIED');
+    expect(parkedState.remedy).toContain('CanReadAs');
+    expect(await digestOf(world.database.url, 'ledger')).toBe(digestBefore);
   });
 
   it('park the indexer after STALE_STREAM_AUTHORIZATION has ended its stream', async () => {

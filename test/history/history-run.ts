@@ -14,7 +14,7 @@ import { waitFor } from '../support/wait-for.ts';
 import { runCommand } from '../support/run-command.ts';
 import { brokenRules } from './rules.ts';
 
-export interface Park {
+export interface ParkedState {
   readonly code: string;
   readonly message: string;
   readonly remedy: string;
@@ -46,14 +46,14 @@ export class HistoryWorld {
     await this.database.drop();
   }
 
-  env(schema = 'ledger', more: Readonly<Record<string, string>> = {}): Record<string, string> {
+  env(schema = 'ledger', extraEnv: Readonly<Record<string, string>> = {}): Record<string, string> {
     const { url } = this.sandbox;
-    return { LEDGER_URL: url, DATABASE_URL: this.database.url, POSTGRES_SCHEMA: schema, ...more };
+    return { LEDGER_URL: url, DATABASE_URL: this.database.url, POSTGRES_SCHEMA: schema, ...extraEnv };
   }
 
   /** Adds updates to the ledger. They exercise, archive and reassign contracts of earlier updates. */
   grow(updates: number): void {
-    for (let done = 0; done < updates; done += 1) {
+    for (let stepCount = 0; stepCount < updates; stepCount += 1) {
       this.#microseconds += 40_000_000;
       this.#steps.step(this.#microseconds);
     }
@@ -72,13 +72,13 @@ export class HistoryWorld {
     this.grow(updates);
   }
 
-  run(schema = 'ledger', more: Readonly<Record<string, string>> = {}): Promise<IndexerRun> {
-    return runIndexer(this.env(schema, more));
+  run(schema = 'ledger', extraEnv: Readonly<Record<string, string>> = {}): Promise<IndexerRun> {
+    return runIndexer(this.env(schema, extraEnv));
   }
 
   /** Runs an indexer until it has stored everything that the ledger has. */
-  async index(schema = 'ledger', more: Readonly<Record<string, string>> = {}): Promise<void> {
-    await using indexer = await this.run(schema, more);
+  async index(schema = 'ledger', extraEnv: Readonly<Record<string, string>> = {}): Promise<void> {
+    await using indexer = await this.run(schema, extraEnv);
     await indexer.reaches(this.sandbox.ledger.ledgerEnd());
     // During the seed, the checkpoint already equals the offset of the seed.
     await waitFor('the indexer is live', async () => ((await indexer.status()).state === 'live' ? true : undefined));
@@ -86,12 +86,12 @@ export class HistoryWorld {
   }
 
   /** Runs an indexer until it parks; returns the error. */
-  async parks(schema = 'ledger', more: Readonly<Record<string, string>> = {}): Promise<Park> {
-    await using indexer = await this.run(schema, more);
-    const parked = async () => ((await indexer.status()).state === 'parked' ? true : undefined);
-    await waitFor('the indexer parks', parked, 50_000);
+  async parks(schema = 'ledger', extraEnv: Readonly<Record<string, string>> = {}): Promise<ParkedState> {
+    await using indexer = await this.run(schema, extraEnv);
+    const isParked = async () => ((await indexer.status()).state === 'parked' ? true : undefined);
+    await waitFor('the indexer parks', isParked, 50_000);
     const line = indexer.log.findLast((text) => text.includes('"msg":"parked: an operator is needed"'));
-    return (JSON.parse(line ?? '{}') as { readonly err: Park }).err;
+    return (JSON.parse(line ?? '{}') as { readonly err: ParkedState }).err;
   }
 
   /** The first row of a query. */
@@ -104,18 +104,18 @@ export class HistoryWorld {
   }
 
   /** Runs a `ledger-indexer` command line; resolves to its output. */
-  async command(line: string, schema = 'ledger', more: Readonly<Record<string, string>> = {}): Promise<string> {
+  async command(line: string, schema = 'ledger', extraEnv: Readonly<Record<string, string>> = {}): Promise<string> {
     const [verb = '', ...argv] = line.split(' ');
-    const printed: string[] = [];
-    const write = (text: string): void => void printed.push(text);
-    const env = this.env(schema, more);
+    const output: string[] = [];
+    const write = (text: string): void => void output.push(text);
+    const env = this.env(schema, extraEnv);
     loadConfig(env);
     if (verb === 'reset') await runCommand(resetCommand, argv, env, { print: write });
     else if (verb === 'reseed') await runCommand(reseedCommand, argv, env, { print: write });
     else if (verb === 'filter') await runCommand(filterCommand, argv, env, { print: write });
     else if (verb === 'jobs') await runCommand(jobsCommand, argv, env, { print: write });
     else throw new Error(`no command ${verb}`);
-    return printed.join('\n');
+    return output.join('\n');
   }
 
   /** Violated invariants of docs/reference/invariants.md; empty if none is violated. */

@@ -8,10 +8,10 @@ import { query } from '../support/database.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** The interface that the participant does not know at first. */
-export const late = '#splice-api-token-holding-v2:Splice.Api.Token.HoldingV2:Holding';
+export const lateInterface = '#splice-api-token-holding-v2:Splice.Api.Token.HoldingV2:Holding';
 
 /** Hides interfaces whose names end with `name` from the participant, until the returned function is called. */
-export function forgets({ model }: Ledger, name: string): () => void {
+export function hidePackage({ model }: Ledger, name: string): () => void {
   const requireKnown = model.requireKnown.bind(model);
   model.requireKnown = (kind, requestedName) => {
     requireKnown(kind, requestedName.endsWith(name) ? `gone-${requestedName}` : requestedName);
@@ -22,7 +22,7 @@ export function forgets({ model }: Ledger, name: string): () => void {
 }
 
 /** Tables that are compared. Adding interfaces to a filter changes only the first two. */
-const compared = [
+const comparedTables = [
   'interface_views',
   'template_interfaces',
   'exercises',
@@ -37,14 +37,16 @@ const compared = [
 ];
 
 /** Rows that only one of the schemas contains, with names instead of numbers; at most ten per schema. */
-export async function differingRows(url: string, one: string, other: string): Promise<readonly string[]> {
-  const rows = await Promise.all([one, other].map((schema) => storedRows(url, schema)));
-  const [ownRows, otherRows] = rows.map((all) => new Set(all));
-  const lacks = (there: ReadonlySet<string> = new Set(), here: ReadonlySet<string> = new Set()): readonly string[] =>
-    [...there].filter((row) => !here.has(row)).slice(0, 10);
+export async function differingRows(url: string, firstSchema: string, otherSchema: string): Promise<readonly string[]> {
+  const rows = await Promise.all([firstSchema, otherSchema].map((schema) => storedRows(url, schema)));
+  const [ownRows, otherRows] = rows.map((tableRows) => new Set(tableRows));
+  const missingInterfaces = (
+    interfacesThere: ReadonlySet<string> = new Set(),
+    extraHere: ReadonlySet<string> = new Set(),
+  ): readonly string[] => [...interfacesThere].filter((row) => !extraHere.has(row)).slice(0, 10);
   return [
-    ...lacks(ownRows, otherRows).map((row) => `only ${one}: ${row}`),
-    ...lacks(otherRows, ownRows).map((row) => `only ${other}: ${row}`),
+    ...missingInterfaces(ownRows, otherRows).map((row) => `only ${firstSchema}: ${row}`),
+    ...missingInterfaces(otherRows, ownRows).map((row) => `only ${otherSchema}: ${row}`),
   ];
 }
 
@@ -52,14 +54,14 @@ async function storedRows(url: string, schema: string): Promise<readonly string[
   const tables = await query(
     url,
     `select table_name as name, array_agg(column_name::text) as columns from information_schema.columns
-      where table_schema = '${schema}' and table_name = any ('{${compared.join()}}') group by 1`,
+      where table_schema = '${schema}' and table_name = any ('{${comparedTables.join()}}') group by 1`,
   );
-  const parts = tables.map(({ name, columns }) => {
+  const tableQueries = tables.map(({ name, columns }) => {
     // The batch number of an update is not compared.
     const row = `(${namedRow(schema, String(name), columns as readonly string[])}) - 'batch_offset'`;
     return `select '${String(name)} ' || (${row})::text as row from ${schema}.${String(name)} t`;
   });
-  return (await query(url, parts.join(' union all '))).map(({ row }) => String(row));
+  return (await query(url, tableQueries.join(' union all '))).map(({ row }) => String(row));
 }
 
 export interface StoredInterface {
@@ -81,12 +83,12 @@ export async function interfaceOf(url: string, schema: string, name: string): Pr
 }
 
 /** Waits until the interface is followed; resolves to the offset from which its views are complete. */
-export async function untilFollowed(url: string, schema: string, name: string, limitMs = 40_000): Promise<number> {
+export async function waitUntilFollowed(url: string, schema: string, name: string, limitMs = 40_000): Promise<number> {
   return waitFor(
     `${name} is followed`,
     async () => {
-      const found = await interfaceOf(url, schema, name);
-      return found?.state === 'followed' ? (found.completeFrom ?? -1) : undefined;
+      const interfaceState = await interfaceOf(url, schema, name);
+      return interfaceState?.state === 'followed' ? (interfaceState.completeFrom ?? -1) : undefined;
     },
     limitMs,
   );

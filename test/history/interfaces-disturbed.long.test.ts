@@ -11,7 +11,7 @@ import { assertBuilt, startDaemon, type Daemon } from '../e2e/runs/daemon.ts';
 import { query } from '../support/database.ts';
 import { runCommand } from '../support/run-command.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { differingRows, forgets, interfaceOf, untilFollowed } from './interface-world.ts';
+import { differingRows, hidePackage, interfaceOf, waitUntilFollowed } from './interface-world.ts';
 import { HistoryWorld } from './history-run.ts';
 
 let world: HistoryWorld;
@@ -28,13 +28,13 @@ afterEach(async () => {
 
 const tokens = { LEDGER_INTERFACES: 'tokens', INDEXER_RETRY_MAX_DELAY: '300ms', INDEXER_START: 'genesis' };
 const holding = 'HoldingV1:Holding';
-const late = 'backfill of interface views failed, trying again';
+const retryLog = 'backfill of interface views failed, trying again';
 
 const url = (): string => world.database.url;
 const end = (): number => world.sandbox.ledger.ledgerEnd();
 
 /** Indexes without interfaces, then accepts a filter that requests them. */
-async function startedWithout(schema = 'ledger'): Promise<void> {
+async function expectNoBackfill(schema = 'ledger'): Promise<void> {
   await world.index(schema, { INDEXER_START: 'genesis' });
   await world.command('filter accept --yes', schema, tokens);
 }
@@ -53,8 +53,8 @@ async function refuseMerges(schema = 'ledger'): Promise<() => Promise<void>> {
 
 it('interface backfill stores the views of a fresh index after kills at every step', async () => {
   assertBuilt();
-  await startedWithout();
-  const hits = { preparing: 0, gathering: 0, merging: 0, anywhere: 0 };
+  await expectNoBackfill();
+  const killsByStage = { preparing: 0, gathering: 0, merging: 0, anywhere: 0 };
   const start = (): Daemon =>
     startDaemon({
       ledgerUrl: world.sandbox.url,
@@ -62,25 +62,25 @@ it('interface backfill stores the views of a fresh index after kills at every st
       schema: 'ledger',
       env: { ...tokens, INDEXER_BATCH_UPDATES: '2' },
     });
-  const staged = async (): Promise<number> => {
-    const found = await client.query(`select to_regclass('ledger_interfaces.stream') is not null as there`);
-    if (found.rows[0]?.there !== true) return -1;
+  const countStaged = async (): Promise<number> => {
+    const schemaRow = await client.query(`select to_regclass('ledger_interfaces.stream') is not null as there`);
+    if (schemaRow.rows[0]?.there !== true) return -1;
     const { rows } = await client.query('select checkpoint from ledger_interfaces.stream').catch(() => ({ rows: [] }));
     return Number(rows[0]?.checkpoint ?? 0);
   };
   for (let kill = 0; kill < 8; kill += 1) {
-    const moment = (['preparing', 'gathering', 'gathering', 'anywhere'] as const)[kill % 4] ?? 'anywhere';
-    const before = await staged();
+    const killPhase = (['preparing', 'gathering', 'gathering', 'anywhere'] as const)[kill % 4] ?? 'anywhere';
+    const stagedBefore = await countStaged();
     await using daemon = start();
     world.grow(2);
     await waitFor('there is a process to kill', async () => {
       if ((await interfaceOf(url(), 'ledger', holding))?.state === 'followed') return true;
-      if (moment === 'preparing') return before >= 0 || (await schemaIsThere()) ? true : undefined;
-      if (moment === 'anywhere') return daemon.output().includes('backfilling interface views') ? true : undefined;
-      return (await staged()) > before ? true : undefined;
+      if (killPhase === 'preparing') return stagedBefore >= 0 || (await hasSchema()) ? true : undefined;
+      if (killPhase === 'anywhere') return daemon.output().includes('backfilling interface views') ? true : undefined;
+      return (await countStaged()) > stagedBefore ? true : undefined;
     });
     await daemon.kill();
-    hits[moment] += 1;
+    killsByStage[killPhase] += 1;
   }
   // Makes the last step of the merge wait for a lock until its process has been killed.
   for (let kill = 0; kill < 3; kill += 1) {
@@ -89,46 +89,46 @@ it('interface backfill stores the views of a fresh index after kills at every st
     await using daemon = start();
     try {
       await waitFor('the merge waits', async () => {
-        const waiting = await query(
+        const waitingRow = await query(
           url(),
           `select from pg_locks l join pg_stat_activity a using (pid)
             where l.relation = 'ledger.interface_views'::regclass and not l.granted and a.application_name like '%views%'`,
         );
-        return waiting.length === 0 ? undefined : true;
+        return waitingRow.length === 0 ? undefined : true;
       });
       await daemon.kill();
     } finally {
       await client.query('rollback');
     }
-    hits.merging += 1;
+    killsByStage.merging += 1;
   }
   await using last = start();
-  await untilFollowed(url(), 'ledger', holding);
+  await waitUntilFollowed(url(), 'ledger', holding);
   world.grow(30);
   await waitFor('it has caught up', async () => ((await world.checkpoint()) >= end() ? true : undefined));
   await last.kill();
   await world.index('fresh', tokens);
-  console.log(`killed ${JSON.stringify(hits)}`);
-  expect(hits.gathering).toBeGreaterThan(3);
-  expect(hits.merging).toBeGreaterThan(0);
+  console.log(`killed ${JSON.stringify(killsByStage)}`);
+  expect(killsByStage.gathering).toBeGreaterThan(3);
+  expect(killsByStage.merging).toBeGreaterThan(0);
   expect(await differingRows(url(), 'ledger', 'fresh')).toEqual([]);
   expect(await world.broken()).toEqual([]);
 }, 180_000);
 
-async function schemaIsThere(): Promise<boolean> {
+async function hasSchema(): Promise<boolean> {
   const { rows } = await client.query(`select to_regnamespace('ledger_interfaces') is not null as there`);
   return rows[0]?.there === true;
 }
 
 it('interface backfill retries a rejected merge while the stream continues', async () => {
-  await startedWithout();
+  await expectNoBackfill();
   const release = await refuseMerges();
   await using indexer = await world.run('ledger', { ...tokens, INDEXER_RETRY_MAX_DELAY: '2s' });
-  await waitFor('the merge is refused', () => (indexer.logged(late) > 0 ? true : undefined));
+  await waitFor('the merge is refused', () => (indexer.logged(retryLog) > 0 ? true : undefined));
   const sessions = indexer.logged('backfilling interface views in the background');
   world.grow(40);
   await indexer.reaches(end());
-  await waitFor('it is refused again', () => (indexer.logged(late) > 1 ? true : undefined));
+  await waitFor('it is refused again', () => (indexer.logged(retryLog) > 1 ? true : undefined));
   expect(indexer.logged('backfilling interface views in the background')).toBe(sessions + 1);
   expect(await indexer.metric('indexer_interface_retries_total')).toBe(2);
   expect(await indexer.metric('indexer_interfaces_backfilling')).toBeGreaterThan(0);
@@ -137,26 +137,26 @@ it('interface backfill retries a rejected merge while the stream continues', asy
     message: expect.stringMatching(/backfilled in the background/),
   });
   await release();
-  expect(await untilFollowed(url(), 'ledger', holding)).toBe(0);
+  expect(await waitUntilFollowed(url(), 'ledger', holding)).toBe(0);
   await indexer.reaches(end());
   await world.index('fresh', tokens);
   expect(await differingRows(url(), 'ledger', 'fresh')).toEqual([]);
 });
 
 it('interface backfill restarts after a reset, and stores no redacted contents', async () => {
-  await startedWithout();
+  await expectNoBackfill();
   const release = await refuseMerges();
   {
     await using indexer = await world.run('ledger', tokens);
-    await waitFor('everything is staged', () => (indexer.logged(late) > 0 ? true : undefined));
+    await waitFor('everything is staged', () => (indexer.logged(retryLog) > 0 ? true : undefined));
   }
-  const [found] = await query(
+  const [countRow] = await query(
     url(),
     `select ledger.id_text(c.contract_id) as id from ledger_interfaces.interface_views v
        join ledger_interfaces.contracts c using ("offset", node_id)
       where not exists (select from ledger.live l where l."offset" = c."offset" and l.node_id = c.node_id) limit 1`,
   );
-  const id = String(found?.['id']);
+  const id = String(countRow?.['id']);
   await runCommand(redactCommand, ['contract', id, '--reason', 'asked for', '--yes'], world.env());
   const views = (schema: string): Promise<readonly Record<string, unknown>[]> =>
     query(
@@ -166,15 +166,15 @@ it('interface backfill restarts after a reset, and stores no redacted contents',
     );
   {
     await using indexer = await world.run('ledger', tokens);
-    await waitFor('the merge is refused', () => (indexer.logged(late) > 0 ? true : undefined));
+    await waitFor('the merge is refused', () => (indexer.logged(retryLog) > 0 ? true : undefined));
     expect(await views('ledger_interfaces')).toEqual([{ gone: true }]);
   }
-  const back = end() - 30;
-  await world.command(`reset --to ${String(back)} --yes`);
-  expect(await schemaIsThere()).toBe(false);
+  const backOffset = end() - 30;
+  await world.command(`reset --to ${String(backOffset)} --yes`);
+  expect(await hasSchema()).toBe(false);
   await release();
   await using indexer = await world.run('ledger', tokens);
-  await untilFollowed(url(), 'ledger', holding);
+  await waitUntilFollowed(url(), 'ledger', holding);
   await indexer.reaches(end());
   expect(await views('ledger')).toEqual([{ gone: true }]);
   expect(await world.broken()).toEqual([]);
@@ -204,7 +204,7 @@ it('interface backfill waits for a run by the table owner, and logs this remedy'
     }
     {
       await using _ = await world.run('ledger', { ...tokens, INDEXER_STOP_AT: 'end' });
-      await untilFollowed(url(), 'ledger', holding);
+      await waitUntilFollowed(url(), 'ledger', holding);
     }
     await using writer = await world.run('ledger', env);
     world.grow(10);
@@ -224,7 +224,7 @@ it('interface backfill waits for a run by the table owner, and logs this remedy'
 
 it('interface views are kept while the participant does not know their interface', async () => {
   await world.index('ledger', tokens);
-  const learn = forgets(world.sandbox.ledger, 'AllocationRequest');
+  const revealPackage = hidePackage(world.sandbox.ledger, 'AllocationRequest');
   world.grow(20);
   {
     await using indexer = await world.run('ledger', tokens);
@@ -234,8 +234,8 @@ it('interface views are kept while the participant does not know their interface
       completeFrom: 0,
     });
     expect((await indexer.status()).state).toBe('live');
-    learn();
-    expect(await untilFollowed(url(), 'ledger', 'V1:AllocationRequest')).toBe(0);
+    revealPackage();
+    expect(await waitUntilFollowed(url(), 'ledger', 'V1:AllocationRequest')).toBe(0);
     world.grow(20);
     await indexer.reaches(end());
   }

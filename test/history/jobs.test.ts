@@ -21,76 +21,86 @@ afterAll(async () => {
 beforeEach(() => query(home.url, 'delete from ledger.jobs'));
 
 const request = { parties: ['a', 'b'] };
-const within = <T>(work: Parameters<typeof database.withClient<T>>[0]): Promise<T> => database.withClient(work);
+const withJobClient = <T>(work: Parameters<typeof database.withClient<T>>[0]): Promise<T> => database.withClient(work);
 
-async function jobs(...words: string[]): Promise<readonly string[]> {
+async function jobs(...args: string[]): Promise<readonly string[]> {
   const lines: string[] = [];
-  await runCommand(jobsCommand, words, { DATABASE_URL: home.url }, { print: (line) => lines.push(line) });
+  await runCommand(jobsCommand, args, { DATABASE_URL: home.url }, { print: (line) => lines.push(line) });
   return lines;
 }
 
 describe('a background job', () => {
   it('accepts an equal request again, and refuses a different one until it is done', async () => {
-    await within((client) => requestJob(client, 'filter-extend', request));
+    await withJobClient((client) => requestJob(client, 'filter-extend', request));
     expect(
-      await within((client) => updateJob(client, 'filter-extend', { step: 'gathering', unit: 'contracts', done: 7 })),
+      await withJobClient((client) =>
+        updateJob(client, 'filter-extend', { step: 'gathering', unit: 'contracts', done: 7 }),
+      ),
     ).toBe(true);
-    await within((client) => requestJob(client, 'filter-extend', { ...request }));
-    expect(await within((client) => getJob(client, 'filter-extend'))).toMatchObject({
+    await withJobClient((client) => requestJob(client, 'filter-extend', { ...request }));
+    expect(await withJobClient((client) => getJob(client, 'filter-extend'))).toMatchObject({
       state: 'requested',
       done: 0,
       request,
     });
-    await expect(within((client) => requestJob(client, 'filter-extend', { parties: ['c'] }))).rejects.toMatchObject({
+    await expect(
+      withJobClient((client) => requestJob(client, 'filter-extend', { parties: ['c'] })),
+    ).rejects.toMatchObject({
       code: 'JOB_REFUSED',
     });
-    await within((client) => updateJob(client, 'filter-extend', { state: 'done' }));
-    await within((client) => requestJob(client, 'filter-extend', { parties: ['c'] }));
-    expect(await within((client) => getJob(client, 'filter-extend'))).toMatchObject({ request: { parties: ['c'] } });
+    await withJobClient((client) => updateJob(client, 'filter-extend', { state: 'done' }));
+    await withJobClient((client) => requestJob(client, 'filter-extend', { parties: ['c'] }));
+    expect(await withJobClient((client) => getJob(client, 'filter-extend'))).toMatchObject({
+      request: { parties: ['c'] },
+    });
   });
 
   it('is not due while it is paused, and ignores progress of its process', async () => {
-    await within((client) => requestJob(client, 'rebuild', request));
-    await within((client) => updateJob(client, 'rebuild', { step: 'following', done: 3, perSecond: 2 }));
-    await within((client) => changeJob(client, 'rebuild', 'pause'));
-    const paused = await within((client) => getJob(client, 'rebuild'));
-    expect([paused?.state, paused?.perSecond, isDue(paused)]).toEqual(['paused', null, false]);
-    expect(await within((client) => updateJob(client, 'rebuild', { done: 4 }))).toBe(false);
-    expect((await within((client) => getJob(client, 'rebuild')))?.done).toBe(3);
-    await within((client) => changeJob(client, 'rebuild', 'resume'));
-    expect(isDue(await within((client) => getJob(client, 'rebuild')))).toBe(true);
+    await withJobClient((client) => requestJob(client, 'rebuild', request));
+    await withJobClient((client) => updateJob(client, 'rebuild', { step: 'following', done: 3, perSecond: 2 }));
+    await withJobClient((client) => changeJob(client, 'rebuild', 'pause'));
+    const pausedJob = await withJobClient((client) => getJob(client, 'rebuild'));
+    expect([pausedJob?.state, pausedJob?.perSecond, isDue(pausedJob)]).toEqual(['paused', null, false]);
+    expect(await withJobClient((client) => updateJob(client, 'rebuild', { done: 4 }))).toBe(false);
+    expect((await withJobClient((client) => getJob(client, 'rebuild')))?.done).toBe(3);
+    await withJobClient((client) => changeJob(client, 'rebuild', 'resume'));
+    expect(isDue(await withJobClient((client) => getJob(client, 'rebuild')))).toBe(true);
   });
 
   it('cannot be requested or resumed while it would undo an unfinished job', async () => {
-    await within((client) => requestJob(client, 'filter-extend', request));
-    await within((client) => updateJob(client, 'filter-extend', { state: 'failed', problem: 'no room' }));
-    await within((client) => requestJob(client, 'rebuild', request));
-    await within((client) => changeJob(client, 'rebuild', 'pause'));
-    const refused = { code: 'JOB_REFUSED', message: 'job rebuild is not finished, and filter-extend would undo it' };
-    await expect(within((client) => requestJob(client, 'filter-extend', request))).rejects.toMatchObject(refused);
-    await expect(within((client) => changeJob(client, 'filter-extend', 'resume'))).rejects.toMatchObject(refused);
-    await within((client) => cancelJob(client, 'rebuild'));
-    await within((client) => changeJob(client, 'filter-extend', 'resume'));
-    await expect(within((client) => requestJob(client, 'rebuild', request))).rejects.toMatchObject({
+    await withJobClient((client) => requestJob(client, 'filter-extend', request));
+    await withJobClient((client) => updateJob(client, 'filter-extend', { state: 'failed', problem: 'no room' }));
+    await withJobClient((client) => requestJob(client, 'rebuild', request));
+    await withJobClient((client) => changeJob(client, 'rebuild', 'pause'));
+    const jobError = { code: 'JOB_REFUSED', message: 'job rebuild is not finished, and filter-extend would undo it' };
+    await expect(withJobClient((client) => requestJob(client, 'filter-extend', request))).rejects.toMatchObject(
+      jobError,
+    );
+    await expect(withJobClient((client) => changeJob(client, 'filter-extend', 'resume'))).rejects.toMatchObject(
+      jobError,
+    );
+    await withJobClient((client) => cancelJob(client, 'rebuild'));
+    await withJobClient((client) => changeJob(client, 'filter-extend', 'resume'));
+    await expect(withJobClient((client) => requestJob(client, 'rebuild', request))).rejects.toMatchObject({
       code: 'JOB_REFUSED',
       remedy: expect.stringContaining('jobs cancel filter-extend') as string,
     });
   });
 
   it('stays cancelled when its process reports progress', async () => {
-    await within((client) => requestJob(client, 'history', request));
-    expect(await within((client) => cancelJob(client, 'history'))).toBe(true);
-    expect(await within((client) => updateJob(client, 'history', { done: 4 }))).toBe(false);
-    expect(await within((client) => getJob(client, 'history'))).toBeUndefined();
+    await withJobClient((client) => requestJob(client, 'history', request));
+    expect(await withJobClient((client) => cancelJob(client, 'history'))).toBe(true);
+    expect(await withJobClient((client) => updateJob(client, 'history', { done: 4 }))).toBe(false);
+    expect(await withJobClient((client) => getJob(client, 'history'))).toBeUndefined();
   });
 });
 
 describe('the command jobs', () => {
   it('lists, pauses, resumes and cancels a job', async () => {
     expect(await jobs()).toEqual(['there are no jobs']);
-    await within((client) => requestJob(client, 'filter-extend', request));
+    await withJobClient((client) => requestJob(client, 'filter-extend', request));
     const progress = { step: 'gathering', unit: 'contracts', done: 70, total: 900, perSecond: 12.4 } as const;
-    await within((client) => updateJob(client, 'filter-extend', progress));
+    await withJobClient((client) => updateJob(client, 'filter-extend', progress));
     expect(await jobs('list')).toEqual([
       expect.stringMatching(/^filter-extend {2}working: gathering, 70 of 900 contracts, 12 per second {2}\(20.*Z\)$/u),
     ]);
@@ -98,7 +108,9 @@ describe('the command jobs', () => {
       'filter-extend is paused; to resume it: ledger-indexer jobs resume filter-extend',
     ]);
     expect(await jobs('resume', 'filter-extend')).toEqual(['filter-extend is resumed']);
-    await within((client) => updateJob(client, 'filter-extend', { state: 'failed', problem: 'the disk is full' }));
+    await withJobClient((client) =>
+      updateJob(client, 'filter-extend', { state: 'failed', problem: 'the disk is full' }),
+    );
     const [line] = await jobs('list', '--json');
     expect(JSON.parse(line ?? '')).toMatchObject({
       name: 'filter-extend',
@@ -111,8 +123,8 @@ describe('the command jobs', () => {
 
   it.each([[['pause']], [['pause', 'stream']], [['list', 'filter-extend']], [['halt', 'filter-extend']]])(
     'rejects %j with USAGE',
-    async (words) => {
-      await expect(jobs(...words)).rejects.toMatchObject({ code: 'USAGE' });
+    async (args) => {
+      await expect(jobs(...args)).rejects.toMatchObject({ code: 'USAGE' });
     },
   );
 

@@ -7,7 +7,7 @@ import { decide } from '../../src/pipeline/retry/retry.ts';
 import { IndexerError } from '../../src/errors/indexer-error.ts';
 import { digestOf } from '../support/digest.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { HistoryWorld, type Park } from './history-run.ts';
+import { HistoryWorld, type ParkedState } from './history-run.ts';
 
 let world: HistoryWorld;
 beforeEach(async () => {
@@ -18,68 +18,68 @@ afterEach(async () => {
 });
 
 /** Indexes, changes the ledger, and expects that the indexer parks and changes nothing. */
-async function parksAfter(
-  happens: () => void | Promise<void>,
-  more: Readonly<Record<string, string>> = {},
-): Promise<Park> {
-  await world.index('ledger', { INDEXER_START: 'genesis', ...more });
-  const before = await digestOf(world.database.url, 'ledger');
-  await happens();
-  const park = await world.parks('ledger', { INDEXER_START: 'genesis', ...more });
-  expect(await digestOf(world.database.url, 'ledger')).toBe(before);
-  return park;
+async function parkAfter(
+  provoke: () => void | Promise<void>,
+  extraEnv: Readonly<Record<string, string>> = {},
+): Promise<ParkedState> {
+  await world.index('ledger', { INDEXER_START: 'genesis', ...extraEnv });
+  const digestBefore = await digestOf(world.database.url, 'ledger');
+  await provoke();
+  const parkedState = await world.parks('ledger', { INDEXER_START: 'genesis', ...extraEnv });
+  expect(await digestOf(world.database.url, 'ledger')).toBe(digestBefore);
+  return parkedState;
 }
 
 describe('a reset participant', () => {
   it('parks the indexer if the ledger is empty, and the remedy names both solutions', async () => {
-    const park = await parksAfter(() => world.sandbox.ledger.reset());
-    expect(park).toMatchObject({
+    const parkedState = await parkAfter(() => world.sandbox.ledger.reset());
+    expect(parkedState).toMatchObject({
       code: 'HISTORY_CHANGED',
       message: expect.stringContaining('the ledger is empty') as string,
     });
-    expect(park.remedy).toContain('POSTGRES_SCHEMA');
-    expect(park.remedy).toContain('ledger-indexer reset --all --yes');
+    expect(parkedState.remedy).toContain('POSTGRES_SCHEMA');
+    expect(parkedState.remedy).toContain('ledger-indexer reset --all --yes');
   });
 
   it('parks the indexer if it has other updates below the checkpoint', async () => {
-    const park = await parksAfter(() => world.startOver(60));
-    expect(park.code).toBe('HISTORY_CHANGED');
-    expect(park.message).toContain('no stored update is the same');
+    const parkedState = await parkAfter(() => world.startOver(60));
+    expect(parkedState.code).toBe('HISTORY_CHANGED');
+    expect(parkedState.message).toContain('no stored update is the same');
   });
 
   it('parks the indexer if its new ledger end is past the checkpoint', async () => {
-    const park = await parksAfter(() => world.startOver(400));
-    expect(park.code).toBe('HISTORY_CHANGED');
-    expect(park.remedy).toContain('ledger-indexer reset --all --yes');
+    const parkedState = await parkAfter(() => world.startOver(400));
+    expect(parkedState.code).toBe('HISTORY_CHANGED');
+    expect(parkedState.remedy).toContain('ledger-indexer reset --all --yes');
   });
 });
 
 describe('another participant at the same URL', () => {
   it('parks the indexer with an error that names the new participant', async () => {
-    const park = await parksAfter(() => {
+    const parkedState = await parkAfter(() => {
       world.sandbox.ledger.participantId = 'participant2::1220bb';
     });
-    expect(park).toMatchObject({ code: 'PARTICIPANT_CHANGED' });
-    expect(park.message).toContain('participant2::1220bb');
-    expect(park.remedy).toContain('POSTGRES_SCHEMA');
+    expect(parkedState).toMatchObject({ code: 'PARTICIPANT_CHANGED' });
+    expect(parkedState.message).toContain('participant2::1220bb');
+    expect(parkedState.remedy).toContain('POSTGRES_SCHEMA');
   });
 });
 
 describe('a restored participant that reused stored offsets', () => {
   it('parks the indexer until it is reset to the newest common offset', async () => {
-    let common = 0;
-    const park = await parksAfter(() => {
+    let commonOffset = 0;
+    const parkedState = await parkAfter(() => {
       const end = world.sandbox.ledger.ledgerEnd();
-      common = end - 40;
-      world.restore(common);
+      commonOffset = end - 40;
+      world.restore(commonOffset);
       while (world.sandbox.ledger.ledgerEnd() <= end + 10) world.grow(1);
     });
-    expect(park.code).toBe('HISTORY_CHANGED');
-    const [, named = ''] = /ledger-indexer reset --to (\d+) --yes/.exec(park.remedy) ?? [];
+    expect(parkedState.code).toBe('HISTORY_CHANGED');
+    const [, namedOffset = ''] = /ledger-indexer reset --to (\d+) --yes/.exec(parkedState.remedy) ?? [];
     // The newest common update. The offsets after it, up to the backup, may have no update.
-    expect(Number(named)).toBeLessThanOrEqual(common);
-    expect(Number(named)).toBeGreaterThan(common - 6);
-    await world.command(`reset --to ${named} --yes`);
+    expect(Number(namedOffset)).toBeLessThanOrEqual(commonOffset);
+    expect(Number(namedOffset)).toBeGreaterThan(commonOffset - 6);
+    await world.command(`reset --to ${namedOffset} --yes`);
     await world.index('ledger', { INDEXER_START: 'genesis' });
     await world.index('fresh', { INDEXER_START: 'genesis' });
     expect(await world.active()).toEqual(await world.active('fresh'));
@@ -99,9 +99,9 @@ describe('a restored participant that reused stored offsets', () => {
   });
 
   it('parks the indexer if only the last update differs', async () => {
-    const park = await parksAfter(() => world.sandbox.ledger.rewriteAfter(world.sandbox.ledger.ledgerEnd() - 1));
-    expect(park).toMatchObject({ code: 'HISTORY_CHANGED' });
-    expect(park.remedy).toMatch(/ledger-indexer reset --to \d+ --yes/);
+    const parkedState = await parkAfter(() => world.sandbox.ledger.rewriteAfter(world.sandbox.ledger.ledgerEnd() - 1));
+    expect(parkedState).toMatchObject({ code: 'HISTORY_CHANGED' });
+    expect(parkedState.remedy).toMatch(/ledger-indexer reset --to \d+ --yes/);
   });
 });
 
@@ -110,15 +110,15 @@ describe('pruning', () => {
     const { ledger, faults } = world.sandbox;
     await world.index('whole', { INDEXER_START: 'genesis' });
     faults.prune = { path: '/v2/updates', afterFrames: 50, to: ledger.ledgerEnd() };
-    const park = await world.parks('ledger', { INDEXER_START: 'genesis', INDEXER_BATCH_UPDATES: '10' });
-    expect(park.code).toBe('LEDGER_PRUNED');
-    expect(park.remedy).toContain('reseed');
-    const [some, all] = [
+    const parkedState = await world.parks('ledger', { INDEXER_START: 'genesis', INDEXER_BATCH_UPDATES: '10' });
+    expect(parkedState.code).toBe('LEDGER_PRUNED');
+    expect(parkedState.remedy).toContain('reseed');
+    const [someCount, totalCount] = [
       await world.row('select count(*) as n from ledger.updates'),
       await world.row('select count(*) as n from whole.updates'),
     ];
-    expect(Number(some['n'])).toBeGreaterThan(0);
-    expect(Number(some['n'])).toBeLessThan(Number(all['n']));
+    expect(Number(someCount['n'])).toBeGreaterThan(0);
+    expect(Number(someCount['n'])).toBeLessThan(Number(totalCount['n']));
   });
 
   it('is reported as its distance from the checkpoint in a metric', async () => {
@@ -165,17 +165,17 @@ describe('history check with an unreadable participant id', () => {
 
   it('parks the indexer if the ledger has none of the stored contracts', async () => {
     await unreadable();
-    const before = await digestOf(world.database.url, 'ledger');
+    const digestBefore = await digestOf(world.database.url, 'ledger');
     const checkpoint = await world.checkpoint();
     world.sandbox.faults.answer = { path: '/v2/parties/participant-id', as: 'PERMISSION_DENIED' };
     world.startOver(400);
     world.sandbox.ledger.pruneTo(checkpoint);
-    const park = await world.parks('ledger', { INDEXER_START: 'genesis' });
-    expect(park).toMatchObject({
+    const parkedState = await world.parks('ledger', { INDEXER_START: 'genesis' });
+    expect(parkedState).toMatchObject({
       code: 'HISTORY_CHANGED',
       message: expect.stringContaining('knows none of') as string,
     });
-    expect(await digestOf(world.database.url, 'ledger')).toBe(before);
+    expect(await digestOf(world.database.url, 'ledger')).toBe(digestBefore);
   });
 });
 
@@ -200,20 +200,20 @@ describe('a lagging replica', () => {
   it('parks the indexer after five minutes', () => {
     for (const code of ['LEDGER_BEHIND_CHECKPOINT', 'LEDGER_OFFSET_AFTER_END'] as const) {
       const error = new IndexerError('behind', { code, retry: 'retry' });
-      const after = (lastingMs: number): unknown =>
-        decide(error, { failures: 30, repeated: 30, lastingMs }, 1_000, 0.5);
-      expect(after(299_000)).toMatchObject({ phase: 'backing_off' });
-      expect(after(301_000)).toMatchObject({ phase: 'parked' });
+      const parkAfterUpdates = (durationMs: number): unknown =>
+        decide(error, { failures: 30, repeated: 30, lastingMs: durationMs }, 1_000, 0.5);
+      expect(parkAfterUpdates(299_000)).toMatchObject({ phase: 'backing_off' });
+      expect(parkAfterUpdates(301_000)).toMatchObject({ phase: 'parked' });
     }
   });
 
   it('is not confused with a restored participant, which parks the indexer', async () => {
-    const park = await parksAfter(() => {
+    const parkedState = await parkAfter(() => {
       const end = world.sandbox.ledger.ledgerEnd();
       world.restore(end - 40);
       world.grow(10);
     });
-    expect(park.code).toBe('HISTORY_CHANGED');
-    expect(park.remedy).toMatch(/ledger-indexer reset --to \d+ --yes/);
+    expect(parkedState.code).toBe('HISTORY_CHANGED');
+    expect(parkedState.remedy).toMatch(/ledger-indexer reset --to \d+ --yes/);
   });
 });

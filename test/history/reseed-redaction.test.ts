@@ -12,7 +12,7 @@ import * as frames from '../support/frames.ts';
 import { identity } from '../support/schemas.ts';
 
 /** Indexes the contract at offset 1. */
-async function followed(database: Database): Promise<void> {
+async function followUntilEnd(database: Database): Promise<void> {
   await migrate(database);
   const session = await openSession(database, identity);
   await session.publishSeed(0, 'genesis');
@@ -34,11 +34,11 @@ async function stageList(staging: Database): Promise<void> {
 }
 
 it('redact removes contents also from rows that a reseed has staged', async () => {
-  await using created = await createTestDatabase();
-  const open = (schema: string): Database =>
-    openDatabase({ url: created.url, schema, statementTimeoutMs: 60_000, applicationName: 'test' });
-  const [database, staging] = [open('ledger'), open(stagingSchema('ledger', 'reseed'))];
-  await followed(database);
+  await using testDatabase = await createTestDatabase();
+  const openSchema = (schema: string): Database =>
+    openDatabase({ url: testDatabase.url, schema, statementTimeoutMs: 60_000, applicationName: 'test' });
+  const [database, staging] = [openSchema('ledger'), openSchema(stagingSchema('ledger', 'reseed'))];
+  await followUntilEnd(database);
   await stageList(staging);
   const subject = { kind: 'contract', contractId: '00c1' } as const;
   const request = { subject, reason: 'asked for', active: true, exercises: false };

@@ -13,7 +13,7 @@ afterEach(async () => {
 });
 
 /** Indexes from genesis and stops. Then the ledger continues and prunes most of the later updates. */
-async function fallBehind(): Promise<{ readonly checkpoint: number; readonly end: number }> {
+async function growLedger(): Promise<{ readonly checkpoint: number; readonly end: number }> {
   await world.index('ledger', { INDEXER_START: 'genesis' });
   const checkpoint = await world.checkpoint();
   world.grow(100);
@@ -22,50 +22,50 @@ async function fallBehind(): Promise<{ readonly checkpoint: number; readonly end
   return { checkpoint, end };
 }
 
-const history = (upTo: number): string =>
-  `select (select count(*) from ledger.updates where "offset" <= ${upTo}) as updates,
-          (select md5(string_agg(contract_id || activated_offset || coalesce(deactivated_offset <= ${upTo}, false), ',' order by contract_id, activated_offset))
-             from ledger.lifetimes where activated_offset <= ${upTo}) as lifetimes`;
+const history = (untilOffset: number): string =>
+  `select (select count(*) from ledger.updates where "offset" <= ${untilOffset}) as updates,
+          (select md5(string_agg(contract_id || activated_offset || coalesce(deactivated_offset <= ${untilOffset}, false), ',' order by contract_id, activated_offset))
+             from ledger.lifetimes where activated_offset <= ${untilOffset}) as lifetimes`;
 
 /** Expects that the counts of active contracts match the rows that they count. */
-async function countsHold(): Promise<void> {
-  const wrong = await query(
+async function checkCounts(): Promise<void> {
+  const wrongCounters = await query(
     world.database.url,
     `select * from (select template_pk, count(*) as activated, count(deactivated_offset) as deactivated
                       from ledger.lifetimes group by 1) l
        full join ledger.active_counts a using (template_pk)
       where (l.activated, l.deactivated) is distinct from (a.activated, a.deactivated)`,
   );
-  expect(wrong).toEqual([]);
+  expect(wrongCounters).toEqual([]);
 }
 
 describe('reseed after pruning past the checkpoint', () => {
   it('is named as the remedy when the indexer parks without changes', async () => {
-    const { checkpoint, end } = await fallBehind();
-    const before = await digestOf(world.database.url, 'ledger');
-    const park = await world.parks();
-    expect(park.code).toBe('LEDGER_PRUNED');
-    expect(park.message).toContain(`pruned up to offset ${end - 10}, past our checkpoint ${checkpoint}`);
-    expect(park.remedy).toContain('ledger-indexer reseed --yes');
-    expect(await digestOf(world.database.url, 'ledger')).toBe(before);
+    const { checkpoint, end } = await growLedger();
+    const digestBefore = await digestOf(world.database.url, 'ledger');
+    const parkedState = await world.parks();
+    expect(parkedState.code).toBe('LEDGER_PRUNED');
+    expect(parkedState.message).toContain(`pruned up to offset ${end - 10}, past our checkpoint ${checkpoint}`);
+    expect(parkedState.remedy).toContain('ledger-indexer reseed --yes');
+    expect(await digestOf(world.database.url, 'ledger')).toBe(digestBefore);
   });
 
   it('records the gap, corrects active contracts and keeps earlier history', async () => {
-    const { checkpoint, end } = await fallBehind();
-    const before = await world.row(history(checkpoint));
+    const { checkpoint, end } = await growLedger();
+    const historyBefore = await world.row(history(checkpoint));
     const plan = await world.command('reseed');
     expect(plan).toContain('nothing was changed');
     expect(await world.checkpoint()).toBe(checkpoint);
-    const done = await world.command('reseed --yes');
-    expect(done).toMatch(/\d+ contracts are active as before, [1-9]\d* ended in the gap, .* [1-9]\d* are new/);
-    expect(done).toContain(`the gap, which is ${checkpoint + 1} to ${end - 10}`);
+    const reseedOutput = await world.command('reseed --yes');
+    expect(reseedOutput).toMatch(/\d+ contracts are active as before, [1-9]\d* ended in the gap, .* [1-9]\d* are new/);
+    expect(reseedOutput).toContain(`the gap, which is ${checkpoint + 1} to ${end - 10}`);
     expect(await world.checkpoint()).toBe(end - 10);
     await world.index();
     await world.index('fresh');
     expect(await world.active()).toEqual(await world.active('fresh'));
-    expect(await world.row(history(checkpoint))).toEqual(before);
+    expect(await world.row(history(checkpoint))).toEqual(historyBefore);
     expect(await world.broken()).toEqual([]);
-    await countsHold();
+    await checkCounts();
     const ranges = await query(world.database.url, 'select * from ledger.coverage order by from_offset');
     expect(ranges).toMatchObject([
       { from_offset: '0', to_offset: String(checkpoint), origin: 'genesis', reason: null },
@@ -76,13 +76,13 @@ describe('reseed after pruning past the checkpoint', () => {
   });
 
   it('ends contracts that are no longer active', async () => {
-    const { checkpoint, end } = await fallBehind();
+    const { checkpoint, end } = await growLedger();
     await world.command('reseed --yes');
-    const { ended, exact } = await world.row(
+    const { ended: endedCount, exact } = await world.row(
       `select count(*) as ended, count(*) filter (where deactivated_offset = ${end - 10}) as exact
          from ledger.lifetimes where activated_offset <= ${checkpoint} and deactivated_offset > ${checkpoint}`,
     );
-    expect(Number(ended)).toBeGreaterThan(0);
+    expect(Number(endedCount)).toBeGreaterThan(0);
     expect(Number(exact)).toBeGreaterThan(0);
     const statuses = await query(
       world.database.url,
@@ -94,7 +94,7 @@ describe('reseed after pruning past the checkpoint', () => {
   });
 
   it('keeps active contracts correct after later updates and a reset to the end of the gap', async () => {
-    await fallBehind();
+    await growLedger();
     await world.command('reseed --yes');
     world.grow(60);
     await world.index();
@@ -112,7 +112,7 @@ describe('reseed after pruning past the checkpoint', () => {
 
 describe('reseed', () => {
   it('ends the gap at the pruned offset, and every later update is stored', async () => {
-    const { checkpoint, end } = await fallBehind();
+    const { checkpoint, end } = await growLedger();
     await world.command('reseed --yes');
     await world.index();
     const { first, last, stored } = await world.row(
@@ -124,11 +124,11 @@ describe('reseed', () => {
   });
 
   it('ends the gap at the ledger end if the ledger cannot list contracts at the pruned offset', async () => {
-    const { checkpoint, end } = await fallBehind();
+    const { checkpoint, end } = await growLedger();
     const path = '/v2/state/active-contracts';
     world.sandbox.faults.streamFailure = { path, failure: 'PARTICIPANT_PRUNED_DATA_ACCESSED', times: 1 };
-    const done = await world.command('reseed --yes');
-    expect(done).toContain(`the gap, which is ${checkpoint + 1} to ${end}`);
+    const reseedOutput = await world.command('reseed --yes');
+    expect(reseedOutput).toContain(`the gap, which is ${checkpoint + 1} to ${end}`);
     await world.index('fresh');
     expect(await world.active()).toEqual(await world.active('fresh'));
     expect(await world.broken()).toEqual([]);
@@ -138,12 +138,12 @@ describe('reseed', () => {
     const genesis = { INDEXER_START: 'genesis' };
     await world.index('ledger', genesis);
     const checkpoint = await world.checkpoint();
-    const before = await world.active();
+    const activeBefore = await world.active();
     world.grow(80);
-    const done = await world.command('reseed --yes');
-    expect(done).toContain(`${before.length} contracts are active as before, 0 ended, 0 are new`);
+    const reseedOutput = await world.command('reseed --yes');
+    expect(reseedOutput).toContain(`${activeBefore.length} contracts are active as before, 0 ended, 0 are new`);
     expect(await world.checkpoint()).toBe(checkpoint);
-    expect(await world.active()).toEqual(before);
+    expect(await world.active()).toEqual(activeBefore);
     await world.index('ledger', genesis);
     await world.index('fresh', genesis);
     const updates = (schema: string) =>
@@ -151,32 +151,32 @@ describe('reseed', () => {
     expect(await updates('ledger')).toEqual(await updates('fresh'));
     expect(await world.active()).toEqual(await world.active('fresh'));
     expect(await world.broken()).toEqual([]);
-    await countsHold();
+    await checkCounts();
   });
 });
 
 describe('reseed', () => {
   it('leaves the stream unchanged when it fails, and completes on the next run', async () => {
-    await fallBehind();
-    const before = await digestOf(world.database.url, 'ledger');
+    await growLedger();
+    const digestBefore = await digestOf(world.database.url, 'ledger');
     const path = '/v2/state/active-contracts';
     world.sandbox.faults.streamFailure = { path, failure: 'PERMISSION_DENIED', afterFrames: 20 };
-    const small = { INDEXER_BATCH_UPDATES: '2' };
-    await expect(world.command('reseed --yes', 'ledger', small)).rejects.toMatchObject({
+    const smallBatchEnv = { INDEXER_BATCH_UPDATES: '2' };
+    await expect(world.command('reseed --yes', 'ledger', smallBatchEnv)).rejects.toMatchObject({
       code: 'LEDGER_PERMISSION_DENIED',
     });
-    expect(await digestOf(world.database.url, 'ledger')).toBe(before);
+    expect(await digestOf(world.database.url, 'ledger')).toBe(digestBefore);
     const { seed_contracts: stagedContracts } = await world.row('select seed_contracts from ledger_reseed.stream');
     expect(Number(stagedContracts)).toBeGreaterThan(0);
     world.sandbox.faults.streamFailure = undefined;
-    await world.command('reseed --yes', 'ledger', small);
+    await world.command('reseed --yes', 'ledger', smallBatchEnv);
     await world.index();
     await world.index('fresh');
     expect(await world.active()).toEqual(await world.active('fresh'));
   });
 
   it('completes on the next run after a failure while it creates staging tables', async () => {
-    await fallBehind();
+    await growLedger();
     await query(
       world.database.url,
       `create function public.cut() returns event_trigger language plpgsql as $$
@@ -192,8 +192,8 @@ describe('reseed', () => {
     );
     await expect(world.command('reseed --yes')).rejects.toThrow();
     await query(world.database.url, 'drop event trigger cut');
-    const { there } = await world.row(`select to_regclass('ledger_reseed.stream') is not null as there`);
-    expect(there).toBe(true);
+    const { there: reseedSchema } = await world.row(`select to_regclass('ledger_reseed.stream') is not null as there`);
+    expect(reseedSchema).toBe(true);
     await world.command('reseed --yes');
     await world.index();
     await world.index('fresh');
@@ -201,7 +201,7 @@ describe('reseed', () => {
   });
 
   it('completes on the next run after a failure while it merges rows', async () => {
-    await fallBehind();
+    await growLedger();
     await query(
       world.database.url,
       `create function public.no() returns trigger language plpgsql as $$ begin raise 'no'; end $$`,
@@ -216,11 +216,11 @@ describe('reseed', () => {
     await world.index();
     await world.index('fresh');
     expect(await world.active()).toEqual(await world.active('fresh'));
-    await countsHold();
+    await checkCounts();
   });
 
   it('runs while the indexer is parked, because the writer lock is released', async () => {
-    await fallBehind();
+    await growLedger();
     await using indexer = await world.run();
     await expect.poll(async () => (await indexer.status()).state, { timeout: 40_000 }).toBe('parked');
     expect(await world.command('reseed --yes')).toContain('done:');
@@ -230,10 +230,10 @@ describe('reseed', () => {
 describe('a changed history', () => {
   it('is refused by reseed if the participant was reset', async () => {
     await world.index();
-    const before = await digestOf(world.database.url, 'ledger');
+    const digestBefore = await digestOf(world.database.url, 'ledger');
     world.startOver(400);
     await expect(world.command('reseed --yes')).rejects.toMatchObject({ code: 'RESEED_REFUSED' });
-    expect(await digestOf(world.database.url, 'ledger')).toBe(before);
+    expect(await digestOf(world.database.url, 'ledger')).toBe(digestBefore);
   });
 
   it('is refused by reseed if it belongs to another participant', async () => {
@@ -244,27 +244,27 @@ describe('a changed history', () => {
 
   it('is detected by its contracts if all common updates are pruned', async () => {
     await world.index();
-    const before = await digestOf(world.database.url, 'ledger');
+    const digestBefore = await digestOf(world.database.url, 'ledger');
     world.startOver(400);
     world.sandbox.ledger.pruneTo(world.sandbox.ledger.ledgerEnd() - 1);
     await query(world.database.url, 'update ledger.stream set participant_id = null');
     await expect(world.command('reseed --yes')).rejects.toMatchObject({ code: 'HISTORY_CHANGED' });
     await query(world.database.url, `update ledger.stream set participant_id = '${world.sandbox.participantId}'`);
-    expect(await digestOf(world.database.url, 'ledger')).toBe(before);
+    expect(await digestOf(world.database.url, 'ledger')).toBe(digestBefore);
   });
 
   it('is detected by a contract at the position of another contract', async () => {
-    await fallBehind();
+    await growLedger();
     // These rows are otherwise not compared with the list of active contracts.
     await query(
       world.database.url,
       'update ledger.contracts set contract_id = set_byte(contract_id, 9, 255 - get_byte(contract_id, 9))',
     );
-    const before = await digestOf(world.database.url, 'ledger');
-    const refused = world.command('reseed --yes');
-    await expect(refused).rejects.toThrow(/[1-9]\d* contracts there are at the position of other contracts here/);
-    await expect(refused).rejects.toMatchObject({ code: 'HISTORY_CHANGED' });
-    expect(await digestOf(world.database.url, 'ledger')).toBe(before);
+    const digestBefore = await digestOf(world.database.url, 'ledger');
+    const refusedReseed = world.command('reseed --yes');
+    await expect(refusedReseed).rejects.toThrow(/[1-9]\d* contracts there are at the position of other contracts here/);
+    await expect(refusedReseed).rejects.toMatchObject({ code: 'HISTORY_CHANGED' });
+    expect(await digestOf(world.database.url, 'ledger')).toBe(digestBefore);
   });
 
   it('is indexed after reset --all', async () => {

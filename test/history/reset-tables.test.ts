@@ -90,7 +90,7 @@ const volatile: Readonly<Record<string, string>> = {
  * Tables that are filled when packages are read, or by `filter accept` and `verify`. A reset or a run does not wait for
  * packages to be read.
  */
-const ofNoHistory = new Set([
+const tablesWithoutHistory = new Set([
   'packages',
   'omitted_fields',
   'typed_columns',
@@ -117,10 +117,10 @@ const shapes = [
 describe.each(shapes)('reset --to with shape %s', (shape, empty) => {
   let world: HistoryWorld;
   let middle = 0;
-  let before: Tables;
-  let after: Tables;
-  let short: Tables;
-  let broken: readonly string[];
+  let tablesBefore: Tables;
+  let tablesAfter: Tables;
+  let shortTables: Tables;
+  let brokenRuleIds: readonly string[];
 
   const env = (): Record<string, string> => ({
     LEDGER_SHAPE: shape,
@@ -133,71 +133,71 @@ describe.each(shapes)('reset --to with shape %s', (shape, empty) => {
   const index = (schema: string): Promise<void> => world.index(schema, env());
 
   async function tables(schema: string): Promise<Tables> {
-    const found = await query(
+    const ruleRows = await query(
       world.database.url,
       `select c.relname as name from pg_class c
         where c.relnamespace = '${schema}'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
         order by 1`,
     );
-    const all = new Map<string, Rows>();
-    for (const { name } of found) {
+    const tablesByName = new Map<string, Rows>();
+    for (const { name } of ruleRows) {
       const rows = await query(
         world.database.url,
         `select (to_jsonb(t) - '{${volatile[String(name)] ?? ''}}'::text[])::text as row
            from "${schema}"."${String(name)}" t order by 1`,
       );
-      all.set(
+      tablesByName.set(
         String(name),
         rows.map(({ row }) => String(row)),
       );
     }
-    return all;
+    return tablesByName;
   }
 
-  async function redact(schema: string, ...words: readonly string[]): Promise<void> {
-    const argv = [...words, '--reason', 'asked for', '--yes', '--json'];
+  async function redact(schema: string, ...args: readonly string[]): Promise<void> {
+    const argv = [...args, '--reason', 'asked for', '--yes', '--json'];
     const settings = { DATABASE_URL: world.database.url, POSTGRES_SCHEMA: schema };
     await runCommand(redactCommand, argv, settings);
   }
 
   /** Redacts contents of the first half, in both schemas. */
-  async function redactSome(schema: string): Promise<void> {
-    const one = async (sql: string): Promise<string> => String((await world.row(sql))['id']);
+  async function redactSample(schema: string): Promise<void> {
+    const queryOne = async (sql: string): Promise<string> => String((await world.row(sql))['id']);
     const contract = `select contract_id as id from ${schema}.interface_views v join ${schema}.lifetimes l using (node_id)
                        where v."offset" <= ${middle} and l.activated_offset = v."offset" order by 1 limit 1`;
-    await redact(schema, 'contract', await one(contract), '--include-active');
+    await redact(schema, 'contract', await queryOne(contract), '--include-active');
     if (shape === 'ACS_DELTA') return;
     const exercise = `select "offset" || ':' || node_id as id from ${schema}.exercises where "offset" <= ${middle} order by "offset", node_id limit 1`;
-    await redact(schema, 'exercise', await one(exercise));
+    await redact(schema, 'exercise', await queryOne(exercise));
   }
 
   beforeAll(async () => {
     world = await HistoryWorld.open(80);
     const { ledger } = world.sandbox;
-    const story = new Story(world);
-    story.beforeTheSeed();
+    const historyScript = new HistoryScript(world);
+    historyScript.beforeTheSeed();
     for (const schema of ['long', 'short']) await index(schema);
-    story.half('first');
+    historyScript.half('first');
     // Stops in the middle, because an indexer that is stopped at the end would never see the late update.
-    story.late();
+    historyScript.late();
     world.grow(60);
     for (const schema of ['long', 'short']) await index(schema);
     middle = ledger.ledgerEnd();
     await runVerify(['--tail', '10'], world.env('short', env()));
-    await redactSome('short');
+    await redactSample('short');
     await addWebhook('short', middle, 1, middle);
-    short = await tables('short');
+    shortTables = await tables('short');
     await runVerify(['--tail', '10'], world.env('long', env()));
 
-    story.half('second');
+    historyScript.half('second');
     world.grow(60);
     await index('long');
-    await redactSome('long');
+    await redactSample('long');
     await runVerify(['--invariants', '--acs'], world.env('long', env()));
     for (const topology of ['false', 'true'])
       await world.command('filter accept --yes', 'long', { ...env(), LEDGER_TOPOLOGY: topology });
     await packagesOf('long');
-    story.half('third');
+    historyScript.half('third');
     await index('long');
     await query(world.database.url, `insert into long.retention_holds values ('replica', 1)`);
     await query(
@@ -205,18 +205,18 @@ describe.each(shapes)('reset --to with shape %s', (shape, empty) => {
       `insert into long.jobs (name, state, request) values ('filter-extend', 'done', '{}')`,
     );
     await addWebhook('long', middle + 5, 1, middle, middle + 3);
-    before = await tables('long');
+    tablesBefore = await tables('long');
     await world.command(`reset --to ${middle} --yes`, 'long', env());
-    after = await tables('long');
-    broken = await brokenRules(world.database.url, 'long');
+    tablesAfter = await tables('long');
+    brokenRuleIds = await brokenRules(world.database.url, 'long');
   }, 300_000);
   afterAll(async () => {
     await world.close();
   });
 
   /** Adds a webhook with this cursor, and with dead letters. */
-  async function addWebhook(schema: string, cursor: number, ...dead: readonly number[]): Promise<void> {
-    const letters = dead.map((offset) => `('reached', ${offset}, 0, '', 1, 'status 500')`).join(', ');
+  async function addWebhook(schema: string, cursor: number, ...nodeIds: readonly number[]): Promise<void> {
+    const letters = nodeIds.map((offset) => `('reached', ${offset}, 0, '', 1, 'status 500')`).join(', ');
     await query(
       world.database.url,
       `insert into ${schema}.webhooks (name, role_name, cursor_offset) values ('reached', 'reader', ${cursor});
@@ -239,35 +239,35 @@ describe.each(shapes)('reset --to with shape %s', (shape, empty) => {
   }
 
   it('has a rule and test rows for every table', () => {
-    expect([...before.keys()].sort()).toEqual(Object.keys(rules).sort());
-    const left = [...before].filter(([, rows]) => rows.length === 0).map(([name]) => name);
-    expect(left.sort()).toEqual([...empty].sort());
-    const cut = Object.keys(rules).filter(
+    expect([...tablesBefore.keys()].sort()).toEqual(Object.keys(rules).sort());
+    const unchangedTables = [...tablesBefore].filter(([, rows]) => rows.length === 0).map(([name]) => name);
+    expect(unchangedTables.sort()).toEqual([...empty].sort());
+    const cutRules = Object.keys(rules).filter(
       (name) => rules[name] === 'cut' && !(empty as readonly string[]).includes(name),
     );
-    expect(cut.filter((name) => before.get(name)?.join() === short.get(name)?.join())).toEqual([]);
+    expect(cutRules.filter((name) => tablesBefore.get(name)?.join() === shortTables.get(name)?.join())).toEqual([]);
   });
 
   it.each(Object.entries(rules))('handles table %s by its rule: %s', (name, rule) => {
-    const expected = rule === 'cut' ? short : before;
-    expect(parsed(after.get(name))).toEqual(parsed(expected.get(name)));
+    const expected = rule === 'cut' ? shortTables : tablesBefore;
+    expect(parseRows(tablesAfter.get(name))).toEqual(parseRows(expected.get(name)));
   });
 
   it('violates no invariants', () => {
-    expect(broken).toEqual([]);
+    expect(brokenRuleIds).toEqual([]);
   });
 
   it('yields the original rows after the stream is read again', async () => {
     await index('long');
-    const again = await tables('long');
-    for (const [name, rows] of before) {
-      if (!ofNoHistory.has(name)) expect(parsed(again.get(name)), name).toEqual(parsed(rows));
+    const secondRun = await tables('long');
+    for (const [name, rows] of tablesBefore) {
+      if (!tablesWithoutHistory.has(name)) expect(parseRows(secondRun.get(name)), name).toEqual(parseRows(rows));
     }
   });
 });
 
 /** History in addition to the traffic of the demo. Each kind occurs before and after the offset. */
-class Story {
+class HistoryScript {
   readonly #world: HistoryWorld;
   readonly #open = new Map<string, string>();
   #inFlight = '';
@@ -287,8 +287,8 @@ class Story {
     const ledger = this.#ledger;
     if (name === 'first') {
       for (const hint of ['stays', 'leaves in the second half']) authorize(ledger, party(hint), true);
-      for (const made of ['ends in the second half', 'travels later', 'of the first half'])
-        this.#account(made, 'stays');
+      for (const entityText of ['ends in the second half', 'travels later', 'of the first half'])
+        this.#account(entityText, 'stays');
       this.#account('is unhosted in the second half', 'leaves in the second half');
       authorize(ledger, party('leaves in the first half'), false);
       this.#account('ends unseen', 'leaves in the first half');
@@ -319,8 +319,8 @@ class Story {
   #refused(name: string): void {
     const event = created({ contractId: null, acsDelta: false, createArgument: { half: name } });
     const [{ id: synchronizerId }] = this.#ledger.synchronizers;
-    const where = { synchronizerId, recordTime: this.#ledger.recordTime(synchronizerId, this.#ledger.clock()) };
-    this.#ledger.appendRaw(transaction(this.#ledger.ledgerEnd() + 1, [{ CreatedEvent: event }], where));
+    const updateFields = { synchronizerId, recordTime: this.#ledger.recordTime(synchronizerId, this.#ledger.clock()) };
+    this.#ledger.appendRaw(transaction(this.#ledger.ledgerEnd() + 1, [{ CreatedEvent: event }], updateFields));
   }
 
   /** Submits a command twice, so that it is accepted and then rejected, with parties of its own. */
@@ -361,7 +361,7 @@ class Story {
   }
 }
 
-function parsed(rows: Rows = []): readonly unknown[] {
+function parseRows(rows: Rows = []): readonly unknown[] {
   return rows.map((row) => JSON.parse(row) as unknown);
 }
 

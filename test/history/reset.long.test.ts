@@ -18,15 +18,15 @@ describe('reset --to', () => {
   it('yields the digest of a never reset index after the stream is read again', async () => {
     await world.index('ledger', genesis);
     await world.index('never', genesis);
-    const never = await digestOf(world.database.url, 'never');
-    expect(await digestOf(world.database.url, 'ledger')).toBe(never);
+    const neverDigest = await digestOf(world.database.url, 'never');
+    expect(await digestOf(world.database.url, 'ledger')).toBe(neverDigest);
     const end = world.sandbox.ledger.ledgerEnd();
     for (const to of [end, end - 1, Math.floor(end / 2), 3, 0]) {
       await world.command(`reset --to ${to} --yes`);
       expect(await world.checkpoint()).toBe(to);
       expect(await world.broken()).toEqual([]);
       await world.index('ledger', genesis);
-      expect(await digestOf(world.database.url, 'ledger'), `after going back to ${to}`).toBe(never);
+      expect(await digestOf(world.database.url, 'ledger'), `after going back to ${to}`).toBe(neverDigest);
     }
   });
 
@@ -46,10 +46,11 @@ describe('reset --to', () => {
       'active_counts',
       'coverage',
     ]) {
-      const skipped = table === 'updates' ? ` - 'batch_offset'` : table === 'coverage' ? ` - 'recorded_at'` : '';
-      const all = (schema: string) =>
-        query(world.database.url, `select to_jsonb(t)${skipped} as row from ${schema}.${table} t order by 1`);
-      expect(await all('ledger'), table).toEqual(await all('short'));
+      const skippedColumnSql =
+        table === 'updates' ? ` - 'batch_offset'` : table === 'coverage' ? ` - 'recorded_at'` : '';
+      const readAllRows = (schema: string) =>
+        query(world.database.url, `select to_jsonb(t)${skippedColumnSql} as row from ${schema}.${table} t order by 1`);
+      expect(await readAllRows('ledger'), table).toEqual(await readAllRows('short'));
     }
     const mark = (schema: string) =>
       world.row(
@@ -60,48 +61,54 @@ describe('reset --to', () => {
 
   it('counts the rows and changes nothing without --yes', async () => {
     await world.index();
-    const seeded = await world.checkpoint();
+    const seedCheckpoint = await world.checkpoint();
     world.grow(50);
     await world.index();
-    const before = await digestOf(world.database.url, 'ledger');
-    const output = await world.command(`reset --to ${seeded}`);
+    const digestBefore = await digestOf(world.database.url, 'ledger');
+    const output = await world.command(`reset --to ${seedCheckpoint}`);
     expect(output).toMatch(/updates +50\b/);
-    expect(output).toContain(`run: ledger-indexer reset --to ${seeded} --yes`);
-    expect(await digestOf(world.database.url, 'ledger')).toBe(before);
+    expect(output).toContain(`run: ledger-indexer reset --to ${seedCheckpoint} --yes`);
+    expect(await digestOf(world.database.url, 'ledger')).toBe(digestBefore);
   });
 
   it('warns about stored updates that the participant has pruned', async () => {
     await world.index('ledger', genesis);
     const end = await world.checkpoint();
     expect(await world.command('reset --to 5')).not.toContain('pruned');
-    const pruned = end - 3;
-    world.sandbox.ledger.pruneTo(pruned);
+    const prunedOffset = end - 3;
+    world.sandbox.ledger.pruneTo(prunedOffset);
     expect(await world.command('reset --to 5')).toContain(
-      `the participant is pruned up to ${pruned}: stored history of offsets 6 to ${pruned} cannot be read again\n` +
-        `from 5 the indexer cannot continue (LEDGER_PRUNED): choose ${pruned} or a later offset\n`,
+      `the participant is pruned up to ${prunedOffset}: stored history of offsets 6 to ${prunedOffset} cannot be read again\n` +
+        `from 5 the indexer cannot continue (LEDGER_PRUNED): choose ${prunedOffset} or a later offset\n`,
     );
-    expect(await world.command(`reset --to ${pruned}`)).not.toContain('pruned');
+    expect(await world.command(`reset --to ${prunedOffset}`)).not.toContain('pruned');
     expect(await world.command('reset --all')).toContain(
-      `stored history of offsets 1 to ${pruned} cannot be read again\n`,
+      `stored history of offsets 1 to ${prunedOffset} cannot be read again\n`,
     );
   });
 
   it('refuses offsets before the seed or after the checkpoint, and fails while an indexer runs', async () => {
     await world.index();
-    const seeded = await world.checkpoint();
-    await expect(world.command(`reset --to ${seeded - 1} --yes`)).rejects.toMatchObject({ code: 'RESET_REFUSED' });
-    await expect(world.command(`reset --to ${seeded + 1} --yes`)).rejects.toMatchObject({ code: 'RESET_REFUSED' });
+    const seedCheckpoint = await world.checkpoint();
+    await expect(world.command(`reset --to ${seedCheckpoint - 1} --yes`)).rejects.toMatchObject({
+      code: 'RESET_REFUSED',
+    });
+    await expect(world.command(`reset --to ${seedCheckpoint + 1} --yes`)).rejects.toMatchObject({
+      code: 'RESET_REFUSED',
+    });
     await expect(world.command('reset')).rejects.toMatchObject({ code: 'USAGE', exitCode: 2 });
     await using indexer = await world.run();
-    await indexer.reaches(seeded);
-    await expect(world.command(`reset --to ${seeded} --yes`)).rejects.toMatchObject({ code: 'WRITER_ACTIVE' });
+    await indexer.reaches(seedCheckpoint);
+    await expect(world.command(`reset --to ${seedCheckpoint} --yes`)).rejects.toMatchObject({ code: 'WRITER_ACTIVE' });
   });
 
   it('increments the epoch', async () => {
     await world.index();
-    const before = await world.row('select epoch from ledger.stream');
+    const epochBefore = await world.row('select epoch from ledger.stream');
     await world.command(`reset --to ${await world.checkpoint()} --yes`);
-    expect(Number((await world.row('select epoch from ledger.stream'))['epoch'])).toBe(Number(before['epoch']) + 1);
+    expect(Number((await world.row('select epoch from ledger.stream'))['epoch'])).toBe(
+      Number(epochBefore['epoch']) + 1,
+    );
   });
 });
 
@@ -121,19 +128,19 @@ describe('reset --all', () => {
       }
       return counts;
     };
-    const before = await rowsOf();
-    const printed = await world.command('reset --all');
+    const rowsBefore = await rowsOf();
+    const output = await world.command('reset --all');
     await world.command('reset --all --yes');
-    const after = await rowsOf();
-    const deleted = [...before].filter(([name, rows]) => rows !== after.get(name));
-    expect(deleted.map(([name]) => name)).toEqual(
+    const rowsAfter = await rowsOf();
+    const deletedRows = [...rowsBefore].filter(([name, rows]) => rows !== rowsAfter.get(name));
+    expect(deletedRows.map(([name]) => name)).toEqual(
       expect.arrayContaining(['updates', 'contracts', 'coverage', 'templates']),
     );
-    expect(deleted.every(([name]) => after.get(name) === 0)).toBe(true);
-    const counted = [...printed.matchAll(/^ {2}(\w+) +(\d+)$/gm)].map(
+    expect(deletedRows.every(([name]) => rowsAfter.get(name) === 0)).toBe(true);
+    const deletedCounts = [...output.matchAll(/^ {2}(\w+) +(\d+)$/gm)].map(
       ([, name, rows]) => `${name ?? ''} ${rows ?? ''}`,
     );
-    expect(counted.toSorted()).toEqual(deleted.map(([name, rows]) => `${name} ${String(rows)}`).toSorted());
+    expect(deletedCounts.toSorted()).toEqual(deletedRows.map(([name, rows]) => `${name} ${String(rows)}`).toSorted());
   });
 
   it('empties the schema, and the next start can seed from another participant', async () => {

@@ -18,23 +18,25 @@ afterEach(async () => {
 });
 
 /** Offset of the newest stored update up to `upTo`. */
-async function newest(upTo = Number.MAX_SAFE_INTEGER): Promise<number> {
-  return Number((await world.row(`select max("offset") as o from ledger.updates where "offset" <= ${upTo}`))['o']);
+async function newestOffset(untilOffset = Number.MAX_SAFE_INTEGER): Promise<number> {
+  return Number(
+    (await world.row(`select max("offset") as o from ledger.updates where "offset" <= ${untilOffset}`))['o'],
+  );
 }
 
 /**
  * Expects that the indexer parks, names `common` and changes nothing. The command in the log must then yield the rows
  * of a new start.
  */
-async function isResolvedBy(common: number, says: RegExp, start = genesis): Promise<void> {
-  const before = await digestOf(world.database.url, 'ledger');
-  const park = await world.parks('ledger', start);
-  expect(park.code).toBe('HISTORY_CHANGED');
-  expect(park.message).toMatch(says);
-  expect(park.message).toContain(`both are the same up to offset ${common}`);
-  expect(park.remedy).toContain(`ledger-indexer reset --to ${common} --yes`);
-  expect(await digestOf(world.database.url, 'ledger')).toBe(before);
-  await world.command(`reset --to ${common} --yes`);
+async function isResolvedBy(commonOffset: number, messagePattern: RegExp, start = genesis): Promise<void> {
+  const digestBefore = await digestOf(world.database.url, 'ledger');
+  const parkedState = await world.parks('ledger', start);
+  expect(parkedState.code).toBe('HISTORY_CHANGED');
+  expect(parkedState.message).toMatch(messagePattern);
+  expect(parkedState.message).toContain(`both are the same up to offset ${commonOffset}`);
+  expect(parkedState.remedy).toContain(`ledger-indexer reset --to ${commonOffset} --yes`);
+  expect(await digestOf(world.database.url, 'ledger')).toBe(digestBefore);
+  await world.command(`reset --to ${commonOffset} --yes`);
   await world.index('ledger', start);
   await world.index('fresh', start);
   expect(await world.active()).toEqual(await world.active('fresh'));
@@ -47,40 +49,40 @@ async function isResolvedBy(common: number, says: RegExp, start = genesis): Prom
 describe('a participant restored from a backup', () => {
   it('parks the indexer until reset --to if it lacks only the newest stored update', async () => {
     await world.index('ledger', genesis);
-    const last = await newest();
-    const common = await newest(last - 1);
+    const last = await newestOffset();
+    const commonOffset = await newestOffset(last - 1);
     world.restore(last - 1);
     world.sandbox.ledger.skipOffsets(3);
     world.grow(10);
-    await isResolvedBy(common, new RegExp(`the ledger has no update at offset ${last}, where we stored one`));
+    await isResolvedBy(commonOffset, new RegExp(`the ledger has no update at offset ${last}, where we stored one`));
   });
 
   it('parks the indexer until reset --to if it lacks many of the newest stored updates', async () => {
     await world.index('ledger', genesis);
-    const last = await newest();
-    const common = await newest(last - 30);
-    world.restore(common);
-    world.sandbox.ledger.skipOffsets(last - common + 20);
+    const last = await newestOffset();
+    const commonOffset = await newestOffset(last - 30);
+    world.restore(commonOffset);
+    world.sandbox.ledger.skipOffsets(last - commonOffset + 20);
     world.grow(5);
-    await isResolvedBy(common, /the ledger has no update at offset/);
+    await isResolvedBy(commonOffset, /the ledger has no update at offset/);
   });
 
   it('parks the indexer until reset --to if it has other updates and lacks the newest one', async () => {
     await world.index('ledger', genesis);
-    const last = await newest();
-    const common = await newest(last - 30);
-    world.restore(common);
+    const last = await newestOffset();
+    const commonOffset = await newestOffset(last - 30);
+    world.restore(commonOffset);
     while (world.sandbox.ledger.ledgerEnd() < last - 10) world.grow(1);
     world.sandbox.ledger.skipOffsets(40);
     world.grow(5);
-    await isResolvedBy(common, new RegExp(`the ledger has no update at offset ${last}`));
+    await isResolvedBy(commonOffset, new RegExp(`the ledger has no update at offset ${last}`));
   });
 
   it('parks the indexer until reset --to if it has a new update below the checkpoint', async () => {
     const { ledger } = world.sandbox;
     ledger.skipOffsets(40);
     await world.index('ledger', genesis);
-    const last = await newest();
+    const last = await newestOffset();
     const checkpoint = await world.checkpoint();
     expect(checkpoint).toBeGreaterThanOrEqual(last + 40);
     world.restore(last);
@@ -98,14 +100,14 @@ describe('a participant restored from a backup', () => {
     world.restore(seed - 60);
     ledger.skipOffsets(100);
     world.grow(5);
-    const before = await digestOf(world.database.url, 'ledger');
-    const park = await world.parks('ledger');
-    expect(park.code).toBe('HISTORY_CHANGED');
-    expect(park.message).toMatch(
+    const digestBefore = await digestOf(world.database.url, 'ledger');
+    const parkedState = await world.parks('ledger');
+    expect(parkedState.code).toBe('HISTORY_CHANGED');
+    expect(parkedState.message).toMatch(
       /the ledger has no update at offset \d+, where we stored one; no stored update is the same/,
     );
-    expect(park.remedy).toContain('POSTGRES_SCHEMA');
-    expect(await digestOf(world.database.url, 'ledger')).toBe(before);
+    expect(parkedState.remedy).toContain('POSTGRES_SCHEMA');
+    expect(await digestOf(world.database.url, 'ledger')).toBe(digestBefore);
   });
 });
 
@@ -124,9 +126,9 @@ describe('a participant ahead of the checkpoint', () => {
     const { ledger } = world.sandbox;
     world.grow(1);
     await world.index('ledger', genesis);
-    const last = await newest();
+    const last = await newestOffset();
     // Simulates a quarantined update: it is not stored, and the checkpoint is past it.
-    await world.command(`reset --to ${await newest(last - 1)} --yes`);
+    await world.command(`reset --to ${await newestOffset(last - 1)} --yes`);
     await world.row(
       `with q as (insert into ledger.quarantine ("offset", code, problem, frame, epoch) values (${last}, 'X', 'x', '', 1))
        update ledger.stream set checkpoint = ${last}`,

@@ -7,15 +7,15 @@ import { invariants, fullScanSetting } from '../../src/store/verify/broken-rules
 export async function brokenRules(url: string, schema: string): Promise<readonly string[]> {
   const database = openDatabase({ url, schema, statementTimeoutMs: 60_000, applicationName: 'test' });
   try {
-    const broken: string[] = [];
+    const brokenRuleIds: string[] = [];
     for (const { id, sql } of invariants) {
       const { rows } = await database.transaction(async (client) => {
         await client.query(`${reportPlanning}; set local ${fullScanSetting}`);
         return client.query<{ found: string }>(sql);
       });
-      if (rows.length > 0) broken.push(`${id}: ${rows[0]?.found ?? ''} (${rows.length})`);
+      if (rows.length > 0) brokenRuleIds.push(`${id}: ${rows[0]?.found ?? ''} (${rows.length})`);
     }
-    return broken;
+    return brokenRuleIds;
   } finally {
     await database.close();
   }

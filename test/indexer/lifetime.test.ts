@@ -6,10 +6,10 @@ it('Lifetime closes resources one at a time, in reverse order', async () => {
   const lifetime = new Lifetime();
   const events: string[] = [];
   for (const name of ['database', 'server', 'pipeline']) {
-    lifetime.own(name, async (opened) => {
-      events.push(`${opened} closes`);
+    lifetime.own(name, async (resource) => {
+      events.push(`${resource} closes`);
       await Promise.resolve();
-      events.push(`${opened} is closed`);
+      events.push(`${resource} is closed`);
     });
   }
   await lifetime.close(1_000);
@@ -18,21 +18,21 @@ it('Lifetime closes resources one at a time, in reverse order', async () => {
 
 it('Lifetime closes the remaining resources when one fails, and rejects with the first failure', async () => {
   const lifetime = new Lifetime();
-  const closed: string[] = [];
-  lifetime.own('database', (opened) => void closed.push(opened));
+  const closedNames: string[] = [];
+  lifetime.own('database', (resource) => void closedNames.push(resource));
   lifetime.own('server', () => {
     throw new Error('the server does not close');
   });
   lifetime.own('pipeline', () => Promise.reject(new Error('the pipeline does not end')));
   await expect(lifetime.close(1_000)).rejects.toThrow('the pipeline does not end');
-  expect(closed).toEqual(['database']);
+  expect(closedNames).toEqual(['database']);
 });
 
 it('Lifetime closes each resource once, and passes it the remaining time', async () => {
   const lifetime = new Lifetime();
-  const left: number[] = [];
-  lifetime.own('it', (_opened, leftMs) => void left.push(leftMs));
+  const remainingTimes: number[] = [];
+  lifetime.own('it', (_opened, remainingMs) => void remainingTimes.push(remainingMs));
   await lifetime.close(-1);
   await lifetime.close(1_000);
-  expect(left).toEqual([0]);
+  expect(remainingTimes).toEqual([0]);
 });

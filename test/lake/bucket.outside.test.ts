@@ -15,29 +15,29 @@ import { BucketClient } from '../../packages/lake/src/storage/bucket-client.ts';
 import type { Database } from '../../src/store/connection/database.ts';
 import { redact } from '../../src/store/retention/redact.ts';
 import { assertBuilt } from '../e2e/runs/daemon.ts';
-import { noBucketServer, startBucketServer, type BucketServer } from '../support/bucket-server.ts';
+import { bucketSkipReason, startBucketServer, type BucketServer } from '../support/bucket-server.ts';
 import { runCommand } from '../support/run-command.ts';
 import { schemasOfFile } from '../support/schemas.ts';
 import { needs } from '../support/skips/needs.ts';
 import { activeAt, exportTo, filesIn, lakeDir, manifestOf } from './lake-world.ts';
-import { begun, create, filesWith, updates, write } from './small-history.ts';
+import { startHistory, create, filesWith, updates, write } from './small-history.ts';
 
 const schemas = schemasOfFile();
 
-describe('export --to s3://', needs(noBucketServer), () => {
+describe('export --to s3://', needs(bucketSkipReason), () => {
   let server: BucketServer;
   let database: Database;
   beforeAll(async () => {
     server = await startBucketServer();
-    database = await begun(schemas, 'ledger', updates());
+    database = await startHistory(schemas, 'ledger', updates());
   });
   afterAll(async () => {
     await server[Symbol.asyncDispose]();
   });
 
-  async function run(command: typeof exportCommand, argv: readonly string[], more: object = {}): Promise<unknown> {
+  async function run(command: typeof exportCommand, argv: readonly string[], overrides: object = {}): Promise<unknown> {
     const lines: string[] = [];
-    const env = { ...server.env, DATABASE_URL: schemas.url, POSTGRES_SCHEMA: 'ledger', ...more };
+    const env = { ...server.env, DATABASE_URL: schemas.url, POSTGRES_SCHEMA: 'ledger', ...overrides };
     await runCommand(command, [...argv, '--json'], env, { print: (line) => lines.push(line) });
     return JSON.parse(lines.at(-1) ?? '{}');
   }
@@ -47,13 +47,13 @@ describe('export --to s3://', needs(noBucketServer), () => {
   it('writes the same files as to a folder, and rewrites files with redacted contents', async () => {
     const path = join(server.bucket('first'), 'some/lake');
     using dir = lakeDir();
-    for (const until of ['4', '9']) {
-      await toBucket('s3://first/some/lake', '--until', until);
-      await exportTo(dir.path, schemas.url, 'ledger', '--until', until);
+    for (const untilOffset of ['4', '9']) {
+      await toBucket('s3://first/some/lake', '--until', untilOffset);
+      await exportTo(dir.path, schemas.url, 'ledger', '--until', untilOffset);
     }
     expect(manifestOf(path)).toEqual(manifestOf(dir.path));
     expect(filesIn(path)).toEqual(filesIn(dir.path));
-    for (const name of filesIn(path).filter((each) => each.endsWith('.parquet')))
+    for (const name of filesIn(path).filter((fileName) => fileName.endsWith('.parquet')))
       expect(readFileSync(join(path, name)).equals(readFileSync(join(dir.path, name))), name).toBe(true);
     expect(await activeAt(path, 9)).toEqual(await activeAt(dir.path, 9));
 
@@ -74,19 +74,19 @@ describe('export --to s3://', needs(noBucketServer), () => {
     const path = server.bucket('large');
     const lake = await openLake('s3://large', server.env);
     const file = await lake.begin();
-    const pieces = Array.from({ length: 5 }, (_, piece) =>
-      createHash('shake256', { outputLength: 1_500_000 }).update(String(piece)).digest(),
+    const chunks = Array.from({ length: 5 }, (_, chunkNumber) =>
+      createHash('shake256', { outputLength: 1_500_000 }).update(String(chunkNumber)).digest(),
     );
-    for (const piece of pieces) await file.write(piece);
-    const contents = Buffer.concat(pieces);
+    for (const chunk of chunks) await file.write(chunk);
+    const fileContents = Buffer.concat(chunks);
     expect(await file.finish('updates/from=0-to=1.parquet')).toEqual({
-      bytes: contents.length,
-      sha256: createHash('sha256').update(contents).digest('hex'),
+      bytes: fileContents.length,
+      sha256: createHash('sha256').update(fileContents).digest('hex'),
     });
-    expect(readFileSync(join(path, 'updates/from=0-to=1.parquet')).equals(contents)).toBe(true);
-    expect(await lake.sizes('updates')).toEqual(new Map([['from=0-to=1.parquet', contents.length]]));
-    const part = await lake.readPart('updates/from=0-to=1.parquet', 1_499_990, 1_500_010);
-    expect(Buffer.from(part).equals(contents.subarray(1_499_990, 1_500_010))).toBe(true);
+    expect(readFileSync(join(path, 'updates/from=0-to=1.parquet')).equals(fileContents)).toBe(true);
+    expect(await lake.sizes('updates')).toEqual(new Map([['from=0-to=1.parquet', fileContents.length]]));
+    const lakeFile = await lake.readPart('updates/from=0-to=1.parquet', 1_499_990, 1_500_010);
+    expect(Buffer.from(lakeFile).equals(fileContents.subarray(1_499_990, 1_500_010))).toBe(true);
 
     const commit = 'updates/_delta_log/00000000000000000000.json';
     expect(await lake.writeIfAbsent(commit, 'one')).toBe(true);
@@ -107,14 +107,14 @@ describe('export --to s3://', needs(noBucketServer), () => {
       secretAccessKey: server.env['AWS_SECRET_ACCESS_KEY'] ?? '',
       sessionToken: undefined,
     });
-    const heldBy = async (holder: object): Promise<void> => {
+    const writeLockHolder = async (holder: object): Promise<void> => {
       const bytes = Buffer.from(JSON.stringify(holder));
       const sha256 = createHash('sha256').update(bytes).digest('hex');
       await client.put('.lock', { bytes: bytes.byteLength, sha256, open: () => bytes });
     };
-    await heldBy({ host: 'elsewhere', pid: 1 });
+    await writeLockHolder({ host: 'elsewhere', pid: 1 });
     await expect(toBucket('s3://locked')).rejects.toMatchObject({ code: 'EXPORT_BUSY' });
-    await heldBy({ host: hostname(), pid: spawnSync(process.execPath, ['-e', '']).pid });
+    await writeLockHolder({ host: hostname(), pid: spawnSync(process.execPath, ['-e', '']).pid });
     await toBucket('s3://locked');
     expect(filesIn(path)).not.toContain('.lock');
   });
@@ -125,8 +125,8 @@ describe('export --to s3://', needs(noBucketServer), () => {
       message: expect.stringContaining('404 NoSuchBucket') as string,
     });
     server.bucket('closed');
-    const denied = run(exportCommand, ['--to', 's3://closed'], { AWS_SECRET_ACCESS_KEY: 'another' });
-    await expect(denied).rejects.toMatchObject({
+    const deniedExport = run(exportCommand, ['--to', 's3://closed'], { AWS_SECRET_ACCESS_KEY: 'another' });
+    await expect(deniedExport).rejects.toMatchObject({
       code: 'EXPORT_UNWRITABLE',
       message: expect.stringMatching(/^the bucket returned 403 SignatureDoesNotMatch for (?!.*another)/) as string,
     });
@@ -144,8 +144,8 @@ describe('export --to s3://', needs(noBucketServer), () => {
     const completePath = server.bucket('whole');
     const operations = await exportAll('s3://whole', database, 4, { env: server.env });
     expect(operations).toBeGreaterThan(30);
-    for (let point = 0; point < 6; point += 1) {
-      const operation = 1 + Math.round((point * (operations - 1)) / 5);
+    for (let operationIndex = 0; operationIndex < 6; operationIndex += 1) {
+      const operation = 1 + Math.round((operationIndex * (operations - 1)) / 5);
       const path = server.bucket(`killed-${String(operation)}`);
       const to = `s3://killed-${String(operation)}`;
       const lake = { program: 'dist', to, url: schemas.url, schema: 'ledger', rowsPerRange: 4, env: server.env };

@@ -3,7 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { madeReads } from '../../bench/lake/made-reads.ts';
+import { generatedReads } from '../../bench/lake/made-reads.ts';
 import { DeltaLogs } from '../../packages/lake/src/delta/delta-log.ts';
 import { exportOnce } from '../../packages/lake/src/export/run-export.ts';
 import { openLake } from '../../packages/lake/src/storage/open-lake.ts';
@@ -11,8 +11,8 @@ import { needs } from '../support/skips/needs.ts';
 import { lakeDir } from './lake-world.ts';
 
 const python = process.env['LAKE_PYTHON'] ?? 'python3';
-const isThere = spawnSync(python, ['-c', 'import deltalake, pyarrow']).status === 0;
-const reason = isThere ? undefined : 'needs deltalake, pyarrow (LAKE_PYTHON)';
+const isInstalled = spawnSync(python, ['-c', 'import deltalake, pyarrow']).status === 0;
+const reason = isInstalled ? undefined : 'needs deltalake, pyarrow (LAKE_PYTHON)';
 
 const script = `
 import json, os, sys
@@ -33,15 +33,15 @@ it('delta-rs opens a table from its newest checkpoint', { timeout: 180_000, ...n
   const folder = await openLake(dir.path, {});
   await folder.prepare();
   const options = { isWanted: () => true, stop: new AbortController().signal, onProgress: () => undefined };
-  const reads = madeReads({ tables: 2, ranges: 250, rows: 3 });
-  await exportOnce(reads, folder, { ...options, until: undefined, logs: new DeltaLogs(folder) });
+  const databaseReads = generatedReads({ tables: 2, ranges: 250, rows: 3 });
+  await exportOnce(databaseReads, folder, { ...options, until: undefined, logs: new DeltaLogs(folder) });
   for (const table of ['updates', 'typed.made_001']) {
     const log = join(dir.path, table, '_delta_log');
-    const read = (): unknown =>
+    const readTables = (): unknown =>
       JSON.parse(execFileSync(python, ['-c', script, join(dir.path, table)], { encoding: 'utf8' }));
-    expect(read()).toEqual([249, 250, 750, true, columns]);
+    expect(readTables()).toEqual([249, 250, 750, true, columns]);
     for (const name of readdirSync(log))
       if (/^\d+\.json$/.test(name) && Number(name.slice(0, 20)) <= 200) rmSync(join(log, name));
-    expect(read()).toEqual([249, 250, 750, true, columns]);
+    expect(readTables()).toEqual([249, 250, 750, true, columns]);
   }
 });

@@ -31,11 +31,11 @@ it('the page about the Parquet export contains at least three DuckDB queries', (
 it.each(blocks.map((block) => [`line ${String(block.line)}`, block.text] as const))(
   'the DuckDB query at %s returns rows',
   async (_, text) => {
-    const active = readFileSync(join(dir.path, 'active.sql'), 'utf8');
-    const here = text
+    const activeSql = readFileSync(join(dir.path, 'active.sql'), 'utf8');
+    const localDocText = text
       .replaceAll("read_parquet('", `read_parquet('${dir.path}/`)
       // Replaces `.read`, which is a command of the DuckDB shell.
-      .replace(/^\.read active\.sql$/m, () => `set variable lake = '${dir.path}';\n${active}`);
-    expect((await duck(here)).length).toBeGreaterThan(0);
+      .replace(/^\.read active\.sql$/m, () => `set variable lake = '${dir.path}';\n${activeSql}`);
+    expect((await duck(localDocText)).length).toBeGreaterThan(0);
   },
 );

@@ -17,7 +17,7 @@ import { runCommand } from '../support/run-command.ts';
 import { schemasOfFile } from '../support/schemas.ts';
 import { duck, exportTo, filesIn, lakeDir, manifestOf, type LakeDir } from './lake-world.ts';
 import { secretExercise } from '../retention/traces.ts';
-import { begun, create, exportInRanges, filesWith } from './small-history.ts';
+import { startHistory, create, exportInRanges, filesWith } from './small-history.ts';
 
 const schemas = schemasOfFile();
 const stop = new AbortController().signal;
@@ -57,7 +57,7 @@ const history = [
 let database: Database;
 let dir: LakeDir;
 beforeAll(async () => {
-  database = await begun(schemas, 'ledger', history);
+  database = await startHistory(schemas, 'ledger', history);
   await storePackage(database, model);
   expect((await syncTypedViews(database, [model])).failed).toEqual([]);
   dir = lakeDir();
@@ -78,45 +78,55 @@ const redactInLake = (...argv: readonly string[]): Promise<Record<string, unknow
   redact(...argv, '--exported', dir.path, '--yes');
 
 const exported = (): Promise<Record<string, unknown>> => exportTo(dir.path, schemas.url, 'ledger');
-const contents = new Set(['payload', 'contract_key', 'argument', 'result', 'view', 'status_message', 'status_details']);
+const contentColumns = new Set([
+  'payload',
+  'contract_key',
+  'argument',
+  'result',
+  'view',
+  'status_message',
+  'status_details',
+]);
 
 /** Number of rows and hash of the exported data other than contents, by table. */
-async function rest(): Promise<Record<string, unknown>> {
+async function readKeptColumns(): Promise<Record<string, unknown>> {
   const { tables, files } = manifestOf(dir.path);
-  const found: Record<string, unknown> = {};
+  const tableContents: Record<string, unknown> = {};
   for (const [table, { columns }] of Object.entries(tables)) {
     const paths = files.flatMap((file) =>
       file.table === table && file.path !== null ? [`'${dir.path}/${file.path}'`] : [],
     );
-    const kept = columns.filter(({ name }) => !contents.has(name) && !['redaction_id', 'secret'].includes(name));
-    const row = kept.map(({ name }) => `"${name}"::varchar`).join(', ');
+    const keptColumns = columns.filter(
+      ({ name }) => !contentColumns.has(name) && !['redaction_id', 'secret'].includes(name),
+    );
+    const row = keptColumns.map(({ name }) => `"${name}"::varchar`).join(', ');
     const [sums] = await duck(
       `select count(*)::int as rows, md5(string_agg(md5(concat_ws('|', ${row})), '' order by ${row})) as md5
          from read_parquet([${paths.join(', ')}])`,
     );
-    found[table] = sums;
+    tableContents[table] = sums;
   }
-  return found;
+  return tableContents;
 }
 
 /** File paths of a table according to the Delta log, and according to the manifest. */
-function loggedAndNamed(table: string): readonly [readonly string[], readonly string[]] {
-  const logged = new Set<string>();
+function loggedAndNamedPaths(table: string): readonly [readonly string[], readonly string[]] {
+  const loggedPaths = new Set<string>();
   for (const name of filesIn(dir.path).filter((path) => path.startsWith(`${table}/_delta_log/`))) {
     for (const line of readFileSync(join(dir.path, name), 'utf8').split('\n').filter(Boolean)) {
       const { add, remove } = JSON.parse(line) as { add?: { path: string }; remove?: { path: string } };
-      if (remove !== undefined) logged.delete(remove.path);
-      if (add !== undefined) logged.add(add.path);
+      if (remove !== undefined) loggedPaths.delete(remove.path);
+      if (add !== undefined) loggedPaths.add(add.path);
     }
   }
-  const named = manifestOf(dir.path).files.flatMap((file) =>
+  const erasedPaths = manifestOf(dir.path).files.flatMap((file) =>
     file.table === table && file.path !== null ? [file.path] : [],
   );
-  return [[...logged].map((path) => `${table}/${path}`).sort(), named.sort()];
+  return [[...loggedPaths].map((path) => `${table}/${path}`).sort(), erasedPaths.sort()];
 }
 
 it('redact --exported redacts a contract that exists only in the export', async () => {
-  const before = await rest();
+  const restBefore = await readKeptColumns();
   await expect(redact('contract', '00c1', '--yes')).rejects.toMatchObject({
     code: 'REDACTION_REFUSED',
     remedy: expect.stringContaining('--exported') as string,
@@ -125,15 +135,15 @@ it('redact --exported redacts a contract that exists only in the export', async 
   expect(await redact('contract', '00c1', '--exported', dir.path)).toMatchObject({ dryRun: true, onlyInLake: 1 });
   expect(await exported()).toMatchObject({ files: 0 });
 
-  const done = await redactInLake('contract', '00c1');
-  expect(done).toMatchObject({ contracts: 0, onlyInLake: 1, finished: true });
+  const redactionResult = await redactInLake('contract', '00c1');
+  expect(redactionResult).toMatchObject({ contracts: 0, onlyInLake: 1, finished: true });
   await exported();
-  const left = await filesWith(dir.path, 'SECRET-00c1');
-  expect(left.map((name) => name.split('/')[0])).toEqual(['exercises', 'typed.iou__iou__transfer']);
+  const leakingFiles = await filesWith(dir.path, 'SECRET-00c1');
+  expect(leakingFiles.map((name) => name.split('/')[0])).toEqual(['exercises', 'typed.iou__iou__transfer']);
   const [row] = await duck(
     `select redaction_id from read_parquet('${dir.path}/contracts/*.parquet') where contract_id = '00c1'`,
   );
-  expect(row).toEqual({ redaction_id: done['redactionId'] });
+  expect(row).toEqual({ redaction_id: redactionResult['redactionId'] });
 
   // With exercises, the first call finds more contents to redact. The second call finds none.
   expect(await redactInLake('contract', '00c1', '--with-exercises')).toMatchObject({ onlyInLake: 1 });
@@ -141,12 +151,12 @@ it('redact --exported redacts a contract that exists only in the export', async 
   expect(await exported()).toMatchObject({ rewritten: 2 });
   expect(await filesWith(dir.path, 'SECRET-00c1')).toEqual([]);
   expect((await filesWith(dir.path, 'SECRET-00c2')).length).toBeGreaterThan(4);
-  expect(await rest()).toEqual(before);
+  expect(await readKeptColumns()).toEqual(restBefore);
   for (const table of Object.keys(manifestOf(dir.path).tables)) {
-    const [logged, named] = loggedAndNamed(table);
-    expect(logged, table).toEqual(named);
+    const [loggedPaths, manifestPaths] = loggedAndNamedPaths(table);
+    expect(loggedPaths, table).toEqual(manifestPaths);
     expect(filesIn(dir.path).filter((name) => name.startsWith(`${table}/`) && name.endsWith('.parquet'))).toEqual(
-      named,
+      manifestPaths,
     );
   }
   expect(await exported()).toMatchObject({ files: 0 });
@@ -156,13 +166,13 @@ it('redact --exported redacts an exercise without its contract', async () => {
   const [exercise] = await duck(
     `select "offset" || ':' || node_id as at from read_parquet('${dir.path}/exercises/*.parquet') where contract_id = '00c2'`,
   );
-  const at = String(exercise?.['at']);
-  expect(await redactInLake('exercise', at)).toMatchObject({ exercises: 0, onlyInLake: 1 });
-  expect((await redactInLake('exercise', at))['redactionId']).toBeUndefined();
+  const offset = String(exercise?.['at']);
+  expect(await redactInLake('exercise', offset)).toMatchObject({ exercises: 0, onlyInLake: 1 });
+  expect((await redactInLake('exercise', offset))['redactionId']).toBeUndefined();
   await expect(redactInLake('exercise', '3:77')).rejects.toMatchObject({ code: 'REDACTION_REFUSED' });
   await exported();
-  const left = await filesWith(dir.path, 'SECRET-00c2');
-  expect(left.map((name) => name.split('/')[0])).toEqual(['contracts', 'interface_views', 'typed.iou__iou']);
+  const leakingFiles = await filesWith(dir.path, 'SECRET-00c2');
+  expect(leakingFiles.map((name) => name.split('/')[0])).toEqual(['contracts', 'interface_views', 'typed.iou__iou']);
 });
 
 it('export redacts an active contract in a file whose other rows are pruned', async () => {
@@ -175,8 +185,8 @@ it('export redacts an active contract in a file whose other rows are pruned', as
 
 it('redact party --exported redacts contracts in Postgres and in the export', async () => {
   expect(await redact('party', frames.alice, '--include-active', '--with-exercises')).toMatchObject({ onlyInLake: 0 });
-  const done = await redactInLake('party', frames.alice, '--include-active', '--with-exercises');
-  expect(done).toMatchObject({ onlyInLake: 1, finished: true });
+  const redactionResult = await redactInLake('party', frames.alice, '--include-active', '--with-exercises');
+  expect(redactionResult).toMatchObject({ onlyInLake: 1, finished: true });
   await exported();
   expect(await filesWith(dir.path, 'SECRET-')).toEqual([]);
   expect(await exported()).toMatchObject({ files: 0 });

@@ -35,14 +35,15 @@ afterAll(async () => {
   await world[Symbol.asyncDispose]();
 });
 
-const ask = async (sql: string) => (await duck(sql))[0];
+const queryOne = async (sql: string) => (await duck(sql))[0];
 
 /** Hashes of all tables of an export, as DuckDB reads them. */
 async function hashes(path: string): Promise<Readonly<Record<string, TableHash>>> {
   const manifest = manifestOf(path);
-  const found: Record<string, TableHash> = {};
-  for (const table of Object.keys(manifest.tables)) found[table] = await hashInDuckDb(ask, path, manifest, table);
-  return found;
+  const hashesByTable: Record<string, TableHash> = {};
+  for (const table of Object.keys(manifest.tables))
+    hashesByTable[table] = await hashInDuckDb(queryOne, path, manifest, table);
+  return hashesByTable;
 }
 
 describe('export', () => {
@@ -52,52 +53,52 @@ describe('export', () => {
     expect(result).toMatchObject({ until: end, rewritten: 0 });
     const manifest = manifestOf(dir.path);
     expect(manifest.until).toBe(end);
-    for (const [table, found] of Object.entries(await hashes(dir.path))) {
+    for (const [table, tableHash] of Object.entries(await hashes(dir.path))) {
       const expectedHash = await hashInPostgres(client, manifest, table, schemas);
-      expect(found, table).toEqual(expectedHash);
+      expect(tableHash, table).toEqual(expectedHash);
       expect(await hashInHyparquet(dir.path, manifest, table), table).toEqual(expectedHash);
     }
     for (const table of ['updates', 'contracts', 'contract_ends', 'exercises', 'reassignments', 'topology_events']) {
       expect(manifest.files.find((file) => file.table === table)?.rows, table).toBeGreaterThan(0);
     }
-    const named = manifest.files.flatMap(({ path }) => (path === null ? [] : [path]));
-    expect(filesIn(dir.path).filter((name) => name.endsWith('.parquet'))).toEqual(named.sort());
+    const exportedPaths = manifest.files.flatMap(({ path }) => (path === null ? [] : [path]));
+    expect(filesIn(dir.path).filter((name) => name.endsWith('.parquet'))).toEqual(exportedPaths.sort());
   });
 
   it('writes typed views with one column per field', async () => {
     using dir = lakeDir();
     await exportTo(dir.path, world.url, 'a', '--views', 'typed.harbor*', '--views', 'typed.splice_amulet__amulet*');
     const manifest = manifestOf(dir.path);
-    const typed = Object.keys(manifest.tables).filter((name) => name.startsWith('typed.'));
-    expect(typed.length).toBeGreaterThan(3);
+    const typedTables = Object.keys(manifest.tables).filter((name) => name.startsWith('typed.'));
+    expect(typedTables.length).toBeGreaterThan(3);
     let decimals = 0;
-    for (const table of typed) {
+    for (const table of typedTables) {
       const columns = manifest.tables[table]?.columns ?? [];
       decimals += columns.filter(({ type }) => type === 'decimal').length;
       const view = columns.some(({ name }) => name === 'exercised_at_offset') ? table : `${table}__history`;
-      const found = await hashInDuckDb(ask, dir.path, manifest, table);
-      expect(found, table).toEqual(await hashInPostgres(client, manifest, table, schemas, view));
+      const duckDbHash = await hashInDuckDb(queryOne, dir.path, manifest, table);
+      expect(duckDbHash, table).toEqual(await hashInPostgres(client, manifest, table, schemas, view));
     }
     expect(decimals).toBeGreaterThan(0);
   });
 
   it('writes the same data in two steps as in one, and changes no file of the first step', async () => {
-    using once = lakeDir();
-    using twice = lakeDir();
+    using singleExport = lakeDir();
+    using rangedExport = lakeDir();
     const middle = Math.floor(end / 2);
-    await exportTo(once.path, world.url, 'a');
-    await exportTo(twice.path, world.url, 'a', '--until', String(middle));
-    const first = manifestOf(twice.path);
+    await exportTo(singleExport.path, world.url, 'a');
+    await exportTo(rangedExport.path, world.url, 'a', '--until', String(middle));
+    const first = manifestOf(rangedExport.path);
     expect(first.until).toBe(middle);
-    await exportTo(twice.path, world.url, 'a', '--views', 'typed.harbor*');
-    const second = manifestOf(twice.path);
+    await exportTo(rangedExport.path, world.url, 'a', '--views', 'typed.harbor*');
+    const second = manifestOf(rangedExport.path);
     const base = (table: string) => !table.startsWith('typed.');
     expect(second.files.filter(({ table, to }) => base(table) && to <= middle)).toEqual(first.files);
-    expect(await hashes(twice.path)).toMatchObject(await hashes(once.path));
+    expect(await hashes(rangedExport.path)).toMatchObject(await hashes(singleExport.path));
     // A table that is requested later begins at the same offset as the others. Later exports include it without the
     // flag.
-    const later = await exportTo(twice.path, world.url, 'a');
-    expect(later).toMatchObject({ files: 0, rows: 0 });
+    const laterExport = await exportTo(rangedExport.path, world.url, 'a');
+    expect(laterExport).toMatchObject({ files: 0, rows: 0 });
     expect(second.files.some(({ table, from }) => table.startsWith('typed.harbor') && from === 0)).toBe(true);
   });
 

@@ -37,10 +37,10 @@ const model: PackageModel = {
   },
 };
 
-const nines = '9'.repeat(28);
+const maxDigits = '9'.repeat(28);
 export const payloads: readonly frames.JsonRecord[] = [
   {
-    ten: `${nines}.9999999999`,
+    ten: `${maxDigits}.9999999999`,
     none: '9'.repeat(38),
     most: `9.${'9'.repeat(37)}`,
     whole: '9223372036854775807',
@@ -51,7 +51,7 @@ export const payloads: readonly frames.JsonRecord[] = [
     list: ['a', ''],
   },
   {
-    ten: `-${nines}.9999999999`,
+    ten: `-${maxDigits}.9999999999`,
     none: `-${'9'.repeat(38)}`,
     most: `-0.${'0'.repeat(36)}1`,
     whole: '-9223372036854775808',
@@ -76,12 +76,12 @@ export async function storeExtremes(schemas: Schemas): Promise<Database> {
   const database = await schemas.migrated('ledger');
   const session = await openSession(database, identity);
   await session.publishSeed(0, 'genesis');
-  for (const [at, createArgument] of payloads.entries()) {
-    const offset = at + 1;
+  for (const [index, createArgument] of payloads.entries()) {
+    const offset = index + 1;
     const event = { offset, contractId: `00c${String(offset)}`, createArgument, observers: [], interfaceViews: [] };
-    const batch = session.newBatch(at);
+    const batch = session.newBatch(index);
     batch.add(decodeUpdate(frames.text(frames.transaction(offset, [{ CreatedEvent: frames.created(event) }]))));
-    await session.writeBatch(batch, at);
+    await session.writeBatch(batch, index);
   }
   await storePackage(database, model);
   expect((await syncTypedViews(database, [model])).failed).toEqual([]);
@@ -91,7 +91,7 @@ export async function storeExtremes(schemas: Schemas): Promise<Database> {
 /** Expected texts of each row: the four numbers, the boolean, the time in microseconds since 1970, and the date. */
 export const expectedRows = [
   [
-    `${nines}.9999999999`,
+    `${maxDigits}.9999999999`,
     '9'.repeat(38),
     `9.${'9'.repeat(37)}`,
     '9223372036854775807',
@@ -100,7 +100,7 @@ export const expectedRows = [
     '9999-12-31',
   ],
   [
-    `-${nines}.9999999999`,
+    `-${maxDigits}.9999999999`,
     `-${'9'.repeat(38)}`,
     `-0.${'0'.repeat(36)}1`,
     '-9223372036854775808',
@@ -113,7 +113,7 @@ export const expectedRows = [
 ];
 
 export function typedTable(path: string): string {
-  const found = Object.keys(manifestOf(path).tables).find((name) => name.startsWith('typed.'));
-  if (found === undefined) throw new Error('there is no typed table');
-  return found;
+  const tableName = Object.keys(manifestOf(path).tables).find((name) => name.startsWith('typed.'));
+  if (tableName === undefined) throw new Error('there is no typed table');
+  return tableName;
 }

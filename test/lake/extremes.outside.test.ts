@@ -10,14 +10,14 @@ import { exportTo, lakeDir, type LakeDir } from './lake-world.ts';
 
 const schemas = schemasOfFile();
 
-let grown: LakeDir;
+let grownDir: LakeDir;
 beforeAll(async () => {
   await storeExtremes(schemas);
-  grown = lakeDir();
-  await exportTo(grown.path, schemas.url, 'ledger', '--until', '2', '--views', 'typed.*');
-  await exportTo(grown.path, schemas.url, 'ledger');
+  grownDir = lakeDir();
+  await exportTo(grownDir.path, schemas.url, 'ledger', '--until', '2', '--views', 'typed.*');
+  await exportTo(grownDir.path, schemas.url, 'ledger');
 });
-afterAll(() => grown[Symbol.dispose]());
+afterAll(() => grownDir[Symbol.dispose]());
 
 const python = process.env['LAKE_PYTHON'] ?? 'python3';
 const reader = fileURLToPath(new URL('read-lake.py', import.meta.url));
@@ -45,18 +45,18 @@ const sparkJars = process.env['LAKE_SPARK_JARS'] ?? '';
 
 describe.each(engines)('%s on %s', (engine, form, modules) => {
   const lacksJars = engine === 'spark' && form !== 'files' && sparkJars === '';
-  const isThere = !lacksJars && spawnSync(python, ['-c', `import ${modules}`]).status === 0;
+  const isInstalled = !lacksJars && spawnSync(python, ['-c', `import ${modules}`]).status === 0;
   const reason = lacksJars ? 'needs the jars of Delta Lake (LAKE_SPARK_JARS)' : `needs ${modules} (LAKE_PYTHON)`;
-  const options = { timeout: 180_000, ...needs(isThere ? undefined : reason) };
+  const options = { timeout: 180_000, ...needs(isInstalled ? undefined : reason) };
 
   it('reads extreme values from two exports', options, () => {
-    const args = [reader, engine, form === 'files' ? 'files' : 'delta', grown.path, typedTable(grown.path)];
+    const args = [reader, engine, form === 'files' ? 'files' : 'delta', grownDir.path, typedTable(grownDir.path)];
     const text = execFileSync(python, args, {
       encoding: 'utf8',
       maxBuffer: 16 * 1024 * 1024,
       // Spark needs more than a minute to start on a busy machine.
       timeout: 170_000,
-      cwd: grown.path,
+      cwd: grownDir.path,
     });
     const { rows, words, lists, parties } = JSON.parse(text) as ReadByPython;
     expect(rows).toEqual(expectedRows.map((row) => row.map((value) => value?.replace(/\.0+$/, '') ?? null)));

@@ -28,7 +28,17 @@ async function readTyped(path: string): Promise<readonly Record<string, unknown>
 
 function expectAll(rows: readonly Record<string, unknown>[]): void {
   expect(
-    rows.map(({ ten, none, most, whole, truth, moment, day }) => [ten, none, most, whole, truth, moment, day]),
+    rows.map(
+      ({ ten, none: noneValue, most: mostValue, whole: wholeNumber, truth: booleanValue, moment: timestamp, day }) => [
+        ten,
+        noneValue,
+        mostValue,
+        wholeNumber,
+        booleanValue,
+        timestamp,
+        day,
+      ],
+    ),
   ).toEqual(expectedRows);
   expect(rows.map(({ words }) => words)).toEqual(payloads.map(({ words }) => words ?? null));
   expect(rows.map(({ list }) => list)).toEqual(['["a", ""]', '[]', null, null]);

@@ -14,14 +14,14 @@ import { identity, schemasOfFile } from '../support/schemas.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { decodeUpdate } from '../support/wire/decode.ts';
 import { duck, exportTo, filesIn, lakeDir, manifestOf, segmentsOf, previousSegmentsOf } from './lake-world.ts';
-import { archive, begun, create, write } from './small-history.ts';
+import { archive, startHistory, create, write } from './small-history.ts';
 
 const schemas = schemasOfFile();
 
 /**
  * Waits until the export has reached the offset. The exporting process creates the folder, so it may not exist yet.
  */
-async function reaches(path: string, offset: number): Promise<void> {
+async function waitForOffset(path: string, offset: number): Promise<void> {
   await waitFor(`the lake reaches offset ${String(offset)}`, () => {
     try {
       return manifestOf(path).until === offset ? true : undefined;
@@ -36,26 +36,28 @@ async function reaches(path: string, offset: number): Promise<void> {
  * unfinished file.
  */
 function expectConsistent(path: string): void {
-  const named = manifestOf(path).files.flatMap((file) => (file.path === null ? [] : [file]));
-  for (const file of named) {
+  const exportedRanges = manifestOf(path).files.flatMap((file) => (file.path === null ? [] : [file]));
+  for (const file of exportedRanges) {
     const bytes = readFileSync(join(path, file.path ?? ''));
     expect(createHash('sha256').update(bytes).digest('hex'), file.path ?? '').toBe(file.sha256);
   }
-  const others = filesIn(path).filter((name) => !name.includes('_delta_log/'));
+  const otherFiles = filesIn(path).filter((name) => !name.includes('_delta_log/'));
   const segments = [...segmentsOf(path).map((segment) => segment.path), ...previousSegmentsOf(path)];
-  expect(others).toEqual([...named.map((file) => file.path ?? ''), ...segments, 'active.sql', 'manifest.json'].sort());
+  expect(otherFiles).toEqual(
+    [...exportedRanges.map((file) => file.path ?? ''), ...segments, 'active.sql', 'manifest.json'].sort(),
+  );
 }
 
 it('export --follow writes new updates, and leaves a consistent export after SIGTERM', async () => {
   using dir = lakeDir();
   const path = join(dir.path, 'lake');
-  const database = await begun(schemas, 'followed', [create(1, '00c1'), create(2, '00c2')]);
+  const database = await startHistory(schemas, 'followed', [create(1, '00c1'), create(2, '00c2')]);
   const argv = ['export', '--to', path, '--follow', '--interval', '1', '--json'];
   await using daemon = startDaemon({ ledgerUrl: '', databaseUrl: schemas.url, schema: 'followed', argv });
-  await reaches(path, 2);
+  await waitForOffset(path, 2);
   const first = manifestOf(path).files;
   await write(database, 2, [archive(3, '00c1'), create(4, '00c4')]);
-  await reaches(path, 4);
+  await waitForOffset(path, 4);
   expect(manifestOf(path).files.slice(0, first.length)).toEqual(first);
   await write(database, 4, [create(5, '00c5')]);
   daemon.signal('SIGTERM');
@@ -75,10 +77,10 @@ it('export writes a large range as one file of several row groups', async () => 
   await session.publishSeed(0, 'genesis');
   const batch = session.newBatch(0);
   // Texts that compress badly, so that the file needs several row groups.
-  const note = (offset: number): string =>
+  const noteAt = (offset: number): string =>
     createHash('sha512').update(String(offset)).digest('hex').repeat(2).padEnd(100_000, String(offset));
   for (let offset = 1; offset <= 60; offset += 1) {
-    const event = { offset, contractId: `00c${String(offset + 100)}`, createArgument: { note: note(offset) } };
+    const event = { offset, contractId: `00c${String(offset + 100)}`, createArgument: { note: noteAt(offset) } };
     batch.add(decodeUpdate(frames.text(frames.transaction(offset, [{ CreatedEvent: frames.created(event) }]))));
   }
   await session.writeBatch(batch, 0);
@@ -89,6 +91,6 @@ it('export writes a large range as one file of several row groups', async () => 
   const rows = await duck(
     `select created_at_offset::int as "offset", payload ->> '$.note' as note from read_parquet('${file}') order by 1`,
   );
-  expect(rows.map((row) => row['offset'])).toEqual(Array.from({ length: 60 }, (_, at) => at + 1));
-  expect(rows.every((row) => row['note'] === note(Number(row['offset'])))).toBe(true);
+  expect(rows.map((row) => row['offset'])).toEqual(Array.from({ length: 60 }, (_, index) => index + 1));
+  expect(rows.every((row) => row['note'] === noteAt(Number(row['offset'])))).toBe(true);
 });

@@ -14,7 +14,7 @@ import {
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { schemasOfFile } from '../support/schemas.ts';
-import { begun, exportInRanges, updates } from './small-history.ts';
+import { startHistory, exportInRanges, updates } from './small-history.ts';
 import {
   exportTo,
   filesIn,
@@ -29,7 +29,7 @@ const schemas = schemasOfFile();
 let exported: LakeDir;
 beforeAll(async () => {
   exported = lakeDir();
-  await begun(schemas, 'foreign', updates());
+  await startHistory(schemas, 'foreign', updates());
   await exportInRanges(join(exported.path, 'lake'), schemas.url, 'foreign', 9);
 });
 afterAll(() => {
@@ -39,15 +39,15 @@ afterAll(() => {
 /** Creates a copy of the export folder, and next to it a folder with files that are not part of the export. */
 function world(): Disposable & { readonly lake: string; readonly elsewhere: string } {
   const dir = lakeDir();
-  const [lake, elsewhere] = [join(dir.path, 'lake'), join(dir.path, 'elsewhere')];
-  mkdirSync(elsewhere);
-  writeFileSync(join(elsewhere, 'precious'), 'kept');
-  writeFileSync(join(elsewhere, 'from=0-to=3.parquet'), 'kept');
+  const [lake, outsideFolder] = [join(dir.path, 'lake'), join(dir.path, 'elsewhere')];
+  mkdirSync(outsideFolder);
+  writeFileSync(join(outsideFolder, 'precious'), 'kept');
+  writeFileSync(join(outsideFolder, 'from=0-to=3.parquet'), 'kept');
   cpSync(join(exported.path, 'lake'), lake, { recursive: true });
-  return { lake, elsewhere, [Symbol.dispose]: () => dir[Symbol.dispose]() };
+  return { lake, elsewhere: outsideFolder, [Symbol.dispose]: () => dir[Symbol.dispose]() };
 }
 
-const kept = (folder: string): readonly string[] =>
+const filesOf = (folder: string): readonly string[] =>
   readdirSync(folder).map((name) => `${name} ${readFileSync(join(folder, name), 'utf8')}`);
 
 const isKept = ['from=0-to=3.parquet kept', 'precious kept'];
@@ -64,14 +64,14 @@ describe('a manifest', () => {
       writeFileSync(join(lake, 'manifest.json'), JSON.stringify({ ...manifest, version: 1 })),
     'in segments': writeSegmented,
   };
-  describe.each(Object.entries(forms))('stored %s', (_form, write) => {
+  describe.each(Object.entries(forms))('stored %s', (_formName, write) => {
     it('is accepted if it names only files of the export', async () => {
       using folders = world();
       write(folders.lake, manifestOf(folders.lake));
       await expect(exportTo(folders.lake, schemas.url, 'foreign')).resolves.toMatchObject({ files: 0 });
       expect(manifestOf(folders.lake)).toEqual(manifestOf(join(exported.path, 'lake')));
-      const others = (lake: string) => filesIn(lake).filter((name) => !name.startsWith('segments/'));
-      expect(others(folders.lake)).toEqual(others(join(exported.path, 'lake')));
+      const otherFilesOf = (lake: string) => filesIn(lake).filter((name) => !name.startsWith('segments/'));
+      expect(otherFilesOf(folders.lake)).toEqual(otherFilesOf(join(exported.path, 'lake')));
     });
 
     it.each<[string, (manifest: ReadManifest) => object]>([
@@ -96,7 +96,7 @@ describe('a manifest', () => {
         code: 'EXPORT_REFUSED',
         message: expect.stringMatching(/does not belong to the lake|has a table|lacks/) as string,
       });
-      expect(kept(elsewhere)).toEqual(isKept);
+      expect(filesOf(elsewhere)).toEqual(isKept);
       expect(filesIn(lake)).toEqual(before);
     });
   });
@@ -109,7 +109,7 @@ describe('a symbolic link in an export folder', () => {
     rmSync(join(lake, name), { recursive: true });
     symlinkSync(elsewhere, join(lake, name));
     await expect(exportTo(lake, schemas.url, 'foreign')).rejects.toHaveProperty('code', 'EXPORT_REFUSED');
-    expect(kept(elsewhere)).toEqual(isKept);
+    expect(filesOf(elsewhere)).toEqual(isKept);
   });
 
   it('is rejected as manifest.json', async () => {

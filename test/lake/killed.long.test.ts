@@ -4,7 +4,7 @@
  */
 import { expect, it } from 'vitest';
 import { decodeUpdate } from '../support/wire/decode.ts';
-import { isBeginningOf, isIntact, killAfter, stateOf } from '../../bench/lake/kill-export.ts';
+import { isPrefixOf, isIntact, killAfter, stateOf } from '../../bench/lake/kill-export.ts';
 import { exportAll } from '../../bench/lake/whole-export.ts';
 import type { Database } from '../../src/store/connection/database.ts';
 import { prune } from '../../src/store/retention/prune.ts';
@@ -21,7 +21,7 @@ const schemas = schemasOfFile();
 const rowsPerRange = 4;
 
 /** Stores eight updates: creates, and the archives of 00c3 and 00c7. */
-async function begun(schema: string): Promise<Database> {
+async function startHistory(schema: string): Promise<Database> {
   const database = await schemas.migrated(schema);
   const session = await openSession(database, identity);
   await session.publishSeed(0, 'genesis');
@@ -37,39 +37,42 @@ async function begun(schema: string): Promise<Database> {
   return database;
 }
 
-const killed = (to: string, schema: string, operation: number): Promise<boolean> =>
+const exportKilledAt = (to: string, schema: string, operation: number): Promise<boolean> =>
   killAfter(operation, { program: 'dist', to, url: schemas.url, schema, rowsPerRange });
 
 /** Selects `points` operations at equal distances, including the first and the last one. */
-function spread(operations: number, points: number): readonly number[] {
-  return Array.from({ length: points }, (_, at) => 1 + Math.round((at * (operations - 1)) / (points - 1)));
+function spreadPoints(operations: number, pointCount: number): readonly number[] {
+  return Array.from(
+    { length: pointCount },
+    (_, index) => 1 + Math.round((index * (operations - 1)) / (pointCount - 1)),
+  );
 }
 
 it('export after a kill writes the same manifest, files and logs as without a kill', async () => {
   assertBuilt();
-  const database = await begun('killed');
+  const database = await startHistory('killed');
   using completeDir = lakeDir();
   const operations = await exportAll(completeDir.path, database, rowsPerRange);
   expect(operations).toBeGreaterThan(100);
-  for (const operation of spread(operations, 5)) {
+  for (const operation of spreadPoints(operations, 5)) {
     using dir = lakeDir();
-    expect(await killed(dir.path, 'killed', operation)).toBe(true);
+    expect(await exportKilledAt(dir.path, 'killed', operation)).toBe(true);
     await exportAll(dir.path, database, rowsPerRange);
     expect(stateOf(dir.path), `killed after operation ${String(operation)}`).toEqual(stateOf(completeDir.path));
   }
 }, 180_000);
 
 it('export leaves a valid prefix of the complete export after each kill', async () => {
-  const database = await begun('left');
+  const database = await startHistory('left');
   using completeDir = lakeDir();
   await exportAll(completeDir.path, database, rowsPerRange);
   using dir = lakeDir();
-  let kills = 0;
-  for (let operation = 16; await killed(dir.path, 'left', operation); operation += 16) {
-    kills += 1;
-    expect(isBeginningOf(dir.path, completeDir.path), `killed after operation ${String(operation)}`).toBe(true);
+  let killCount = 0;
+  for (let operation = 16; await exportKilledAt(dir.path, 'left', operation); operation += 16) {
+    killCount += 1;
+    expect(isPrefixOf(dir.path, completeDir.path), `killed after operation ${String(operation)}`).toBe(true);
   }
-  expect(kills).toBeGreaterThan(4);
+  expect(killCount).toBeGreaterThan(4);
   expect(stateOf(dir.path)).toBe(stateOf(completeDir.path));
   expect(isIntact(dir.path)).toBe(true);
 });
@@ -79,20 +82,20 @@ it.each([
   ['only in the export', 6],
 ])(
   'export after a kill removes redacted contents that are %s',
-  async (_, pruned) => {
-    const schema = `killed_anew_${String(pruned ?? 0)}`;
-    const database = await begun(schema);
+  async (_, isPruned) => {
+    const schema = `killed_anew_${String(isPruned ?? 0)}`;
+    const database = await startHistory(schema);
     using first = lakeDir();
     await exportAll(first.path, database, rowsPerRange);
     const copies: { readonly dir: LakeDir; readonly operation: number }[] = [];
-    for (const operation of spread(20, 3)) {
+    for (const operation of spreadPoints(20, 3)) {
       const dir = lakeDir();
       await exportAll(dir.path, database, rowsPerRange);
       copies.push({ dir, operation });
     }
     const stop = new AbortController().signal;
-    if (pruned !== undefined) await prune(database, { offset: pruned }, { stop });
-    const inLake = pruned === undefined ? undefined : { contracts: ['00c3'] };
+    if (isPruned !== undefined) await prune(database, { offset: isPruned }, { stop });
+    const inLake = isPruned === undefined ? undefined : { contracts: ['00c3'] };
     const request = {
       subject: { kind: 'contract', contractId: '00c3' },
       reason: 'r',
@@ -103,7 +106,7 @@ it.each([
     await exportAll(first.path, database, rowsPerRange);
     expect(await filesWith(first.path, 'SECRET-00c3')).toEqual([]);
     for (const { dir, operation } of copies) {
-      expect(await killed(dir.path, schema, operation)).toBe(true);
+      expect(await exportKilledAt(dir.path, schema, operation)).toBe(true);
       await exportAll(dir.path, database, rowsPerRange);
       expect(stateOf(dir.path), `killed after operation ${String(operation)}`).toEqual(stateOf(first.path));
       dir[Symbol.dispose]();

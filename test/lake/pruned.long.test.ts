@@ -13,7 +13,7 @@ import { runCommand } from '../support/run-command.ts';
 import { schemasOfFile } from '../support/schemas.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { activeAt, duck, exportTo, lakeDir, manifestOf } from './lake-world.ts';
-import { begun, exportInRanges, filesWith, updates } from './small-history.ts';
+import { startHistory, exportInRanges, filesWith, updates } from './small-history.ts';
 
 const schemas = schemasOfFile();
 const stop = new AbortController().signal;
@@ -48,7 +48,7 @@ describe('prune --exported', () => {
   });
 
   /** Prunes as an indexer with a retention of zero does. */
-  const keepNothing = async (): Promise<unknown> => {
+  const pruneEverything = async (): Promise<unknown> => {
     const options = { url: world.url, schema: 'a', statementTimeoutMs: 60_000, applicationName: 'test lake' };
     const database = openDatabase(options);
     try {
@@ -57,7 +57,7 @@ describe('prune --exported', () => {
       await database.close();
     }
   };
-  const activeHere = async (offset: number): Promise<readonly string[]> => {
+  const readActiveAt = async (offset: number): Promise<readonly string[]> => {
     const rows = await world.query<{ id: string }>(
       `select contract_id || ' ' || synchronizer_id as id from a_explore.active_at(${String(offset)}, null) order by 1`,
     );
@@ -78,37 +78,37 @@ describe('prune --exported', () => {
         typed: 'a_typed',
       });
     }
-    const active = new Map<number, readonly string[]>();
+    const activeByOffset = new Map<number, readonly string[]>();
     for (const offset of [1, Math.floor(middle / 2), middle, middle + 1, end])
-      active.set(offset, await activeHere(offset));
+      activeByOffset.set(offset, await readActiveAt(offset));
 
     await exportTo(dir.path, world.url, 'a', '--until', String(middle), '--hold', 'lake');
     const plan = await world.prune('a', '--before', String(end), '--exported', dir.path);
     expect(plan).toMatchObject({ dryRun: true, boundary: middle, exported: { offset: middle } });
-    const pruned = await world.prune('a', '--before', String(end), '--exported', dir.path, '--yes');
-    expect(pruned).toMatchObject({ boundary: middle, finished: true });
+    const pruneOutput = await world.prune('a', '--before', String(end), '--exported', dir.path, '--yes');
+    expect(pruneOutput).toMatchObject({ boundary: middle, finished: true });
     // Pruning by INDEXER_RETENTION has no access to the export folder, so only the hold limits it.
-    expect(await keepNothing()).toMatchObject({ boundary: middle, heldBy: { name: 'lake', offset: middle } });
+    expect(await pruneEverything()).toMatchObject({ boundary: middle, heldBy: { name: 'lake', offset: middle } });
     // Queries at pruned offsets must read the export. Other queries still read Postgres.
-    for (const [offset, ids] of active) {
-      expect(offset > middle ? await activeHere(offset) : await activeAt(dir.path, offset), String(offset)).toEqual(
+    for (const [offset, ids] of activeByOffset) {
+      expect(offset > middle ? await readActiveAt(offset) : await activeAt(dir.path, offset), String(offset)).toEqual(
         ids,
       );
     }
 
     await exportTo(dir.path, world.url, 'a', '--views', 'typed.harbor*', '--hold', 'lake');
-    const after = manifestOf(dir.path);
+    const manifestAfter = manifestOf(dir.path);
     for (const [table, expectedHash] of Object.entries(history)) {
-      expect(await hashInDuckDb(async (sql) => (await duck(sql))[0], dir.path, after, table), table).toEqual(
+      expect(await hashInDuckDb(async (sql) => (await duck(sql))[0], dir.path, manifestAfter, table), table).toEqual(
         expectedHash,
       );
     }
     // A table that is requested later begins at the start of the remaining history. The manifest contains this offset.
-    const later = Object.entries(after.tables).filter(([name]) => name.startsWith('typed.harbor'));
-    expect(later.length).toBeGreaterThan(0);
-    for (const [name, { from }] of later) {
+    const laterTables = Object.entries(manifestAfter.tables).filter(([name]) => name.startsWith('typed.harbor'));
+    expect(laterTables.length).toBeGreaterThan(0);
+    for (const [name, { from }] of laterTables) {
       expect(from, name).toBe(middle + 1);
-      const files = after.files.filter(({ table }) => table === name);
+      const files = manifestAfter.files.filter(({ table }) => table === name);
       expect(Math.min(...files.map((file) => file.from)), name).toBe(middle + 1);
       expect(files.filter(({ path }) => path !== null).length, name).toBeGreaterThan(0);
     }
@@ -117,14 +117,14 @@ describe('prune --exported', () => {
     expect(await world.prune('a', '--before', String(end), '--exported', dir.path, '--yes')).toMatchObject({
       boundary: end,
     });
-    for (const [offset, ids] of active) expect(await activeAt(dir.path, offset), String(offset)).toEqual(ids);
+    for (const [offset, ids] of activeByOffset) expect(await activeAt(dir.path, offset), String(offset)).toEqual(ids);
   });
 });
 
 describe('prune --exported', () => {
   it('stops before the first outdated range until the range is exported again', async () => {
     using dir = lakeDir();
-    const database = await begun(schemas, 'stale', updates());
+    const database = await startHistory(schemas, 'stale', updates());
     await exportInRanges(dir.path, schemas.url, 'stale', 9);
     const subject = { kind: 'contract', contractId: '00c7' } as const;
     await redact(database, { subject, reason: 'r', active: false, exercises: true }, stop);
@@ -140,7 +140,7 @@ describe('prune --exported', () => {
 
   it('fails if the export is missing or lacks a file of its manifest', async () => {
     using dir = lakeDir();
-    await begun(schemas, 'lacking', updates());
+    await startHistory(schemas, 'lacking', updates());
     const args = ['--before', '9', '--exported', dir.path] as const;
     await expect(pruneSmall('lacking', ...args)).rejects.toMatchObject({ code: 'EXPORT_REFUSED' });
     await exportInRanges(dir.path, schemas.url, 'lacking', 9);

@@ -10,20 +10,20 @@ import { storeLate } from '../../src/store/write/late-update.ts';
 import { openSession } from '../../src/store/write/session.ts';
 import * as frames from '../support/frames.ts';
 import { identity, schemasOfFile } from '../support/schemas.ts';
-import { begun, create, exportInRanges, filesWith, updates, write } from './small-history.ts';
+import { startHistory, create, exportInRanges, filesWith, updates, write } from './small-history.ts';
 import { activeAt, duck, exportTo, lakeDir, manifestOf, type ManifestFile } from './lake-world.ts';
 
 const schemas = schemasOfFile();
 
-const named = (files: readonly ManifestFile[]): readonly string[] =>
+const filePaths = (files: readonly ManifestFile[]): readonly string[] =>
   files.flatMap(({ path }) => (path === null ? [] : [path]));
 
 describe('redacted contents', () => {
   it('are removed by the next export, which replaces only the files of their ranges', async () => {
     using dir = lakeDir();
-    const database = await begun(schemas, 'redacted', updates());
+    const database = await startHistory(schemas, 'redacted', updates());
     await exportInRanges(dir.path, schemas.url, 'redacted', 9);
-    const before = manifestOf(dir.path);
+    const manifestBefore = manifestOf(dir.path);
     expect((await filesWith(dir.path, 'SECRET-00c2')).length).toBeGreaterThan(2);
     await redact(
       database,
@@ -33,10 +33,12 @@ describe('redacted contents', () => {
     const result = await exportTo(dir.path, schemas.url, 'redacted');
     expect(await filesWith(dir.path, 'SECRET-00c2')).toEqual([]);
     expect((await filesWith(dir.path, 'SECRET-00c1')).length).toBeGreaterThan(2);
-    const after = manifestOf(dir.path);
-    const replaced = named(before.files).filter((path) => !named(after.files).includes(path));
+    const manifestAfter = manifestOf(dir.path);
+    const replacedPaths = filePaths(manifestBefore.files).filter(
+      (path) => !filePaths(manifestAfter.files).includes(path),
+    );
     // The contract was created in the first range and archived in the second one.
-    expect(replaced.sort()).toEqual([
+    expect(replacedPaths.sort()).toEqual([
       'contracts/from=0-to=3.parquet',
       'exercises/from=4-to=6.parquet',
       'interface_views/from=0-to=3.parquet',
@@ -60,18 +62,18 @@ describe('a late update', () => {
     await write(database, 5, list.slice(5));
     await exportInRanges(dir.path, schemas.url, 'late', 9);
     expect(await activeAt(dir.path, 9)).toContain(`00c2 ${frames.here}`);
-    const before = manifestOf(dir.path);
+    const manifestBefore = manifestOf(dir.path);
     await storeLate(database, decodeUpdate(frame.toString()));
     await exportTo(dir.path, schemas.url, 'late');
     expect(await activeAt(dir.path, 9)).not.toContain(`00c2 ${frames.here}`);
     expect(await activeAt(dir.path, 4)).toContain(`00c2 ${frames.here}`);
-    const after = manifestOf(dir.path);
-    const inRange =
+    const manifestAfter = manifestOf(dir.path);
+    const filesFrom =
       (from: number) =>
-      ({ files }: typeof after) =>
-        named(files.filter((file) => file.from === from));
-    expect(inRange(0)(after)).toEqual(inRange(0)(before));
-    expect(after.files.find(({ table, from }) => table === 'exercises' && from === 4)?.rows).toBe(1);
+      ({ files }: typeof manifestAfter) =>
+        filePaths(files.filter((file) => file.from === from));
+    expect(filesFrom(0)(manifestAfter)).toEqual(filesFrom(0)(manifestBefore));
+    expect(manifestAfter.files.find(({ table, from }) => table === 'exercises' && from === 4)?.rows).toBe(1);
     expect(await exportTo(dir.path, schemas.url, 'late')).toMatchObject({ files: 0 });
   });
 });
@@ -79,7 +81,7 @@ describe('a late update', () => {
 describe('reset history', () => {
   it('is removed by the next export, and later updates are exported', async () => {
     using dir = lakeDir();
-    const database = await begun(schemas, 'undone', updates());
+    const database = await startHistory(schemas, 'undone', updates());
     await exportInRanges(dir.path, schemas.url, 'undone', 9);
     await resetTo(database, 5, 'test');
     await exportTo(dir.path, schemas.url, 'undone');
@@ -88,7 +90,7 @@ describe('reset history', () => {
     await write(database, 5, [create(6, '00d6'), create(7, '00d7')]);
     await exportTo(dir.path, schemas.url, 'undone');
     const [row] = await duck(`select list(contract_id order by contract_id) as ids from
-      read_parquet([${named(manifestOf(dir.path).files.filter(({ table }) => table === 'contracts'))
+      read_parquet([${filePaths(manifestOf(dir.path).files.filter(({ table }) => table === 'contracts'))
         .map((path) => `'${dir.path}/${path}'`)
         .join(', ')}])`);
     expect(row?.['ids']).toEqual(['00c1', '00c2', '00c4', '00d6', '00d7']);
@@ -97,7 +99,7 @@ describe('reset history', () => {
 
   it('is replaced by new updates at the same offsets', async () => {
     using dir = lakeDir();
-    const database = await begun(schemas, 'again', updates());
+    const database = await startHistory(schemas, 'again', updates());
     await exportInRanges(dir.path, schemas.url, 'again', 9);
     await resetTo(database, 7, 'test');
     await write(database, 7, [create(8, '00d8'), create(9, '00d9')]);

@@ -21,7 +21,11 @@ export const create = (offset: number, id: string): JsonRecord =>
 export const archive = (offset: number, id: string): JsonRecord =>
   frames.transaction(offset, [{ ExercisedEvent: secretExercise(id, { offset }) }]);
 
-export async function begun(schemas: Schemas, schema: string, updates: readonly JsonRecord[]): Promise<Database> {
+export async function startHistory(
+  schemas: Schemas,
+  schema: string,
+  updates: readonly JsonRecord[],
+): Promise<Database> {
   const database = await schemas.migrated(schema);
   const session = await openSession(database, identity);
   await session.publishSeed(0, 'genesis');
@@ -30,12 +34,12 @@ export async function begun(schemas: Schemas, schema: string, updates: readonly 
 }
 
 /** Stores the updates in a new session, one batch per update. */
-export async function write(database: Database, after: number, updates: readonly JsonRecord[]): Promise<void> {
+export async function write(database: Database, previousOffset: number, updates: readonly JsonRecord[]): Promise<void> {
   const session = await openSession(database, identity);
-  for (const [at, update] of updates.entries()) {
-    const batch = session.newBatch(after + at);
+  for (const [index, update] of updates.entries()) {
+    const batch = session.newBatch(previousOffset + index);
     batch.add(decodeUpdate(frames.text(update)));
-    await session.writeBatch(batch, after + at);
+    await session.writeBatch(batch, previousOffset + index);
   }
 }
 
@@ -47,21 +51,21 @@ export async function exportInRanges(
   end: number,
 ): Promise<Record<string, unknown>> {
   let result: Record<string, unknown> = {};
-  for (let until = 3; until < end + 3; until += 3) {
-    result = await exportTo(path, url, schema, '--until', String(Math.min(until, end)));
+  for (let untilOffset = 3; untilOffset < end + 3; untilOffset += 3) {
+    result = await exportTo(path, url, schema, '--until', String(Math.min(untilOffset, end)));
   }
   return result;
 }
 
 /** Names of the files that contain a text, either in their bytes or in the decoded values of a Parquet file. */
 export async function filesWith(path: string, text: string): Promise<readonly string[]> {
-  const found: string[] = [];
+  const foundNames: string[] = [];
   for (const name of filesIn(path)) {
     const bytes = readFileSync(join(path, name));
     const values = name.endsWith('.parquet') ? await valuesOf(bytes) : bytes.toString('latin1');
-    if (values.includes(text) || bytes.includes(text)) found.push(name);
+    if (values.includes(text) || bytes.includes(text)) foundNames.push(name);
   }
-  return found;
+  return foundNames;
 }
 
 async function valuesOf(bytes: Buffer): Promise<string> {

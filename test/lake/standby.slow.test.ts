@@ -30,7 +30,7 @@ async function write(database: Database): Promise<void> {
   }
 }
 
-const active = ['00c1', '00c3'].map((id) => `${id} ${frames.here}`);
+const activeIds = ['00c1', '00c3'].map((id) => `${id} ${frames.here}`);
 
 it('export writes the same manifest from a standby as from its primary', { timeout: 120_000 }, async () => {
   await using servers = await startServers();
@@ -46,18 +46,18 @@ it('export writes the same manifest from a standby as from its primary', { timeo
     const rows = await query(servers.standby, 'select checkpoint from ledger.stream').catch(() => []);
     return Number(rows[0]?.['checkpoint']) === 4 ? true : undefined;
   });
-  using ofStandby = lakeDir();
-  using ofPrimary = lakeDir();
-  await exportTo(ofStandby.path, servers.standby, 'ledger');
-  await exportTo(ofPrimary.path, servers.primary, 'ledger');
-  expect(manifestOf(ofStandby.path)).toEqual(manifestOf(ofPrimary.path));
-  expect(await activeAt(ofStandby.path, 4)).toEqual(active);
-  await expect(exportTo(ofStandby.path, servers.standby, 'ledger', '--hold', 'lake')).rejects.toMatchObject({
+  using standbyExport = lakeDir();
+  using primaryExport = lakeDir();
+  await exportTo(standbyExport.path, servers.standby, 'ledger');
+  await exportTo(primaryExport.path, servers.primary, 'ledger');
+  expect(manifestOf(standbyExport.path)).toEqual(manifestOf(primaryExport.path));
+  expect(await activeAt(standbyExport.path, 4)).toEqual(activeIds);
+  await expect(exportTo(standbyExport.path, servers.standby, 'ledger', '--hold', 'lake')).rejects.toMatchObject({
     code: 'STORE_READ_ONLY',
   });
 });
 
-function as(role: string): string {
+function urlAs(role: string): string {
   const url = new URL(schemas.url);
   [url.username, url.password] = [role, 'secret'];
   return url.href;
@@ -67,17 +67,20 @@ it('export accepts a reader of all parties, and refuses a reader of some parties
   const database = await schemas.migrated('ledger');
   await write(database);
   const suffix = String(process.pid);
-  const [fullReader, limited] = [`lake_reader_${suffix}`, `lake_limited_${suffix}`];
+  const [fullReader, limitedReader] = [`lake_reader_${suffix}`, `lake_limited_${suffix}`];
   try {
     await grantReader(database, { role: fullReader, parties: [], password: 'secret' });
-    await grantReader(database, { role: limited, parties: [frames.alice], password: 'secret' });
+    await grantReader(database, { role: limitedReader, parties: [frames.alice], password: 'secret' });
     using dir = lakeDir();
-    await exportTo(dir.path, as(fullReader), 'ledger');
-    expect(await activeAt(dir.path, 4)).toEqual(active);
-    using other = lakeDir();
-    await expect(exportTo(other.path, as(limited), 'ledger')).rejects.toMatchObject({ code: 'EXPORT_REFUSED' });
+    await exportTo(dir.path, urlAs(fullReader), 'ledger');
+    expect(await activeAt(dir.path, 4)).toEqual(activeIds);
+    using otherExport = lakeDir();
+    await expect(exportTo(otherExport.path, urlAs(limitedReader), 'ledger')).rejects.toMatchObject({
+      code: 'EXPORT_REFUSED',
+    });
   } finally {
-    for (const role of [fullReader, limited]) await query(schemas.url, `drop owned by ${role}; drop role ${role}`);
+    for (const role of [fullReader, limitedReader])
+      await query(schemas.url, `drop owned by ${role}; drop role ${role}`);
   }
 });
 
@@ -86,8 +89,9 @@ it('export --hold stores a hold at the exported offset, and the next export move
   await write(database);
   using dir = lakeDir();
   await exportTo(dir.path, schemas.url, 'held', '--until', '2', '--hold', 'lake');
-  const holds = (): Promise<readonly object[]> => query(schemas.url, `select name, "offset" from held.retention_holds`);
-  expect(await holds()).toEqual([{ name: 'lake', offset: '2' }]);
+  const lockRows = (): Promise<readonly object[]> =>
+    query(schemas.url, `select name, "offset" from held.retention_holds`);
+  expect(await lockRows()).toEqual([{ name: 'lake', offset: '2' }]);
   await exportTo(dir.path, schemas.url, 'held', '--hold', 'lake');
-  expect(await holds()).toEqual([{ name: 'lake', offset: '4' }]);
+  expect(await lockRows()).toEqual([{ name: 'lake', offset: '4' }]);
 });

@@ -11,25 +11,27 @@ import {
 } from '../../src/library/ledger-indexer.ts';
 
 async function sandbox(updates: number): Promise<Sandbox> {
-  const started = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
-  generateHistory(started.ledger, { seed: 3, updates });
-  return started;
+  const startedSandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
+  generateHistory(startedSandbox.ledger, { seed: 3, updates });
+  return startedSandbox;
 }
 
 /** Offsets of all updates except those outside of the requested filter. */
 function offsetsOf({ ledger }: Sandbox): readonly number[] {
-  const all = ledger.range(0, ledger.ledgerEnd(), Infinity);
-  return all.flatMap(({ offset, update }) => (update === undefined || 'TopologyTransaction' in update ? [] : [offset]));
+  const allUpdates = ledger.range(0, ledger.ledgerEnd(), Infinity);
+  return allUpdates.flatMap(({ offset, update }) =>
+    update === undefined || 'TopologyTransaction' in update ? [] : [offset],
+  );
 }
 
 /** Follows until this offset; returns the offsets. */
-async function followed(options: FollowOptions, until: number): Promise<readonly number[]> {
-  const found: number[] = [];
+async function collectUpdates(options: FollowOptions, lastOffset: number): Promise<readonly number[]> {
+  const offsets: number[] = [];
   for await (const { offset } of followUpdates({ retryMaxDelayMs: 20, ...options })) {
-    found.push(offset);
-    if (offset >= until) break;
+    offsets.push(offset);
+    if (offset >= lastOffset) break;
   }
-  return found;
+  return offsets;
 }
 
 describe('followUpdates()', () => {
@@ -39,7 +41,7 @@ describe('followUpdates()', () => {
     const offsets = offsetsOf(ledger);
     const failures: string[] = [];
     const onRetry = (error: Error): void => void failures.push(isLedgerError(error) ? error.code : error.message);
-    expect(await followed({ url: ledger.url, after: 0, onRetry }, offsets.at(-1) ?? 0)).toEqual(offsets);
+    expect(await collectUpdates({ url: ledger.url, after: 0, onRetry }, offsets.at(-1) ?? 0)).toEqual(offsets);
     expect(failures.length).toBeGreaterThan(5);
     expect(new Set(failures)).toEqual(new Set(['LEDGER_STREAM_CLOSED']));
   });
@@ -47,18 +49,18 @@ describe('followUpdates()', () => {
   it('continues after a given offset, waits for new updates, and ends on abort', async () => {
     await using ledger = await sandbox(30);
     const offsets = offsetsOf(ledger);
-    const [half = 0] = offsets.slice(15);
-    const first = await followed({ url: ledger.url, after: 0 }, half);
+    const [middleOffset = 0] = offsets.slice(15);
+    const first = await collectUpdates({ url: ledger.url, after: 0 }, middleOffset);
     const stop = new AbortController();
-    const later: number[] = [];
-    for await (const update of followUpdates({ url: ledger.url, after: half, signal: stop.signal })) {
-      later.push(update.offset);
+    const laterUpdates: number[] = [];
+    for await (const update of followUpdates({ url: ledger.url, after: middleOffset, signal: stop.signal })) {
+      laterUpdates.push(update.offset);
       if (update.offset === offsets.at(-1)) generateHistory(ledger.ledger, { seed: 4, updates: 3 });
       // Aborts while the call waits, so that the signal must end the wait.
       if (update.offset === offsetsOf(ledger).at(-1)) setTimeout(() => stop.abort(), 50);
     }
-    expect([...first, ...later]).toEqual(offsetsOf(ledger));
-    expect(later.length).toBeGreaterThan(offsets.length - first.length);
+    expect([...first, ...laterUpdates]).toEqual(offsetsOf(ledger));
+    expect(laterUpdates.length).toBeGreaterThan(offsets.length - first.length);
   });
 
   it('returns offsets without an update if checkpoints is true', async () => {
@@ -75,15 +77,19 @@ describe('followUpdates()', () => {
 
   it('rejects if the ledger has another history or a retry cannot succeed', async () => {
     await using ledger = await sandbox(10);
-    const after = offsetsOf(ledger)[4] ?? 0;
-    const afterUpdateId = await firstId({ url: ledger.url, after: after - 1 });
+    const startOffset = offsetsOf(ledger)[4] ?? 0;
+    const afterUpdateId = await firstId({ url: ledger.url, after: startOffset - 1 });
     const end = offsetsOf(ledger).at(-1) ?? 0;
-    expect(await followed({ url: ledger.url, after, afterUpdateId }, end)).toEqual(offsetsOf(ledger).slice(5));
-    await expect(followed({ url: ledger.url, after, afterUpdateId: '1220ab' }, end)).rejects.toMatchObject({
+    expect(await collectUpdates({ url: ledger.url, after: startOffset, afterUpdateId }, end)).toEqual(
+      offsetsOf(ledger).slice(5),
+    );
+    await expect(
+      collectUpdates({ url: ledger.url, after: startOffset, afterUpdateId: '1220ab' }, end),
+    ).rejects.toMatchObject({
       code: 'HISTORY_CHANGED',
     });
     const templates = ['#nobody:Nowhere:Nothing'];
-    await expect(followed({ url: ledger.url, after, templates }, end)).rejects.toMatchObject({
+    await expect(collectUpdates({ url: ledger.url, after: startOffset, templates }, end)).rejects.toMatchObject({
       code: 'LEDGER_FILTER_UNKNOWN',
       retry: 'park',
     });
@@ -103,14 +109,14 @@ describe('createLedgerClient()', () => {
     const client = createLedgerClient({ url: `${ledger.url}/`, token });
     expect(await client.state.ledgerEnd()).toBe(ledger.ledger.ledgerEnd());
     expect(tokenReads).toBe(1);
-    const refused = createLedgerClient({ url: ledger.url, token: 'two words' }).state.ledgerEnd();
-    await expect(refused).rejects.toMatchObject({
+    const refusedClient = createLedgerClient({ url: ledger.url, token: 'two words' }).state.ledgerEnd();
+    await expect(refusedClient).rejects.toMatchObject({
       code: 'LEDGER_TOKEN_MALFORMED',
       retry: expect.any(String) as string,
     });
     const failure: unknown = await createLedgerClient({ url: 'http://127.0.0.1:1' })
       .state.ledgerEnd()
-      .catch((thrown: unknown) => thrown);
+      .catch((error: unknown) => error);
     expect(isLedgerError(failure) && failure.remedy).toMatch(/\w/);
     expect(isLedgerError(new Error('of another subject'))).toBe(false);
   });

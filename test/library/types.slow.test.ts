@@ -11,13 +11,13 @@ const names = readdirSync(join(project, 'types')).map((file) => file.replace(/\.
 it.each(names)(
   'types/%s.d.ts contains the current types (update: npm run library:types)',
   (name) => {
-    const made = spawnSync(process.execPath, ['scripts/library-types.mjs', '--print', name], {
+    const typesRun = spawnSync(process.execPath, ['scripts/library-types.mjs', '--print', name], {
       cwd: project,
       encoding: 'utf8',
       timeout: 100_000,
     });
-    expect(made.stderr).toBe('');
-    expect(made.stdout).toBe(readFileSync(join(project, `types/${name}.d.ts`), 'utf8'));
+    expect(typesRun.stderr).toBe('');
+    expect(typesRun.stdout).toBe(readFileSync(join(project, `types/${name}.d.ts`), 'utf8'));
   },
   120_000,
 );

@@ -1,6 +1,6 @@
 /** Tests when updates begin and end contracts, and which ends of contracts the database must apply. */
 import { describe, expect, it } from 'vitest';
-import { copied, decodeActiveContract, decodeUpdate } from '../support/wire/decode.ts';
+import { copyValue, decodeActiveContract, decodeUpdate } from '../support/wire/decode.ts';
 import { Batch } from '../../src/model/batch.ts';
 import { postgresMicroseconds } from '../../src/model/binary-timestamp.ts';
 import { Dictionary } from '../../src/model/dictionary.ts';
@@ -9,7 +9,7 @@ import * as frames from '../support/frames.ts';
 import type { JsonRecord } from '../support/frames.ts';
 
 /** A sink that keeps the rows for inspection. */
-class KeptRows implements RowSink {
+class CapturedRows implements RowSink {
   readonly rows = new Map<string, Row[]>(Object.keys(tables).map((name) => [name, []]));
 
   push(table: TableName, row: Row): void {
@@ -17,9 +17,9 @@ class KeptRows implements RowSink {
   }
 }
 
-function batchOf(...updates: JsonRecord[]): Batch<KeptRows> {
+function batchOf(...updates: JsonRecord[]): Batch<CapturedRows> {
   const batch = new Batch(
-    new KeptRows(),
+    new CapturedRows(),
     new Dictionary({ templates: [], choices: [], synchronizers: [], implementations: [] }),
     1,
     0,
@@ -27,7 +27,7 @@ function batchOf(...updates: JsonRecord[]): Batch<KeptRows> {
   for (const update of updates) batch.add(decodeUpdate(frames.text(update)));
   return batch;
 }
-function seedOf(...entries: JsonRecord[]): Batch<KeptRows> {
+function seedOf(...entries: JsonRecord[]): Batch<CapturedRows> {
   const batch = batchOf();
   for (const entry of entries) batch.addEntry(decodeActiveContract(frames.text(entry)));
   return batch;
@@ -35,21 +35,27 @@ function seedOf(...entries: JsonRecord[]): Batch<KeptRows> {
 /** The values of some columns, row by row. */
 function valuesOf(rows: readonly Row[] | undefined, table: TableName, ...names: readonly string[]): unknown[][] {
   const columns = Object.keys(tables[table]);
-  return copied(rows ?? []).map((row) => names.map((name) => row[columns.indexOf(name)]));
+  return copyValue(rows ?? []).map((row) => names.map((name) => row[columns.indexOf(name)]));
 }
 /** Rows of contract, synchronizer, start offset and end offset (null while active). */
-function lifetimes({ lifetimes: all }: Batch): unknown[][] {
-  const live = valuesOf([...all.live()], 'live', 'contract_id', 'synchronizer_pk', 'offset').map((row) => [
-    ...row,
-    null,
-  ]);
-  const ended = valuesOf([...all.ended()], 'ended', 'contract_id', 'synchronizer_pk', 'offset', 'ended_offset');
-  return [...live, ...ended].toSorted((a, b) => Number(a[2]) - Number(b[2]));
+function lifetimes({ lifetimes: batchLifetimes }: Batch): unknown[][] {
+  const liveValues = valuesOf([...batchLifetimes.live()], 'live', 'contract_id', 'synchronizer_pk', 'offset').map(
+    (row) => [...row, null],
+  );
+  const endedValues = valuesOf(
+    [...batchLifetimes.ended()],
+    'ended',
+    'contract_id',
+    'synchronizer_pk',
+    'offset',
+    'ended_offset',
+  );
+  return [...liveValues, ...endedValues].toSorted((a, b) => Number(a[2]) - Number(b[2]));
 }
 /** Ends of contracts that began in earlier batches: the database must apply them. */
-function ends(batch: Batch): unknown[] {
+function batchEnds(batch: Batch): unknown[] {
   batch.seal();
-  return copied([...batch.lifetimes.deactivations()]).map(({ end, ...contract }) => ({
+  return copyValue([...batch.lifetimes.deactivations()]).map(({ end, ...contract }) => ({
     ...contract,
     offset: end.offset,
   }));
@@ -67,7 +73,7 @@ describe('batch', () => {
   it('starts the lifetime of a contract with its create and ends it with a consuming exercise', () => {
     const batch = batchOf(create(1), exercise(2, { consuming: false }), exercise(3));
     expect(lifetimes(batch)).toEqual([['00c1', 1, 1, 3]]);
-    expect(ends(batch)).toEqual([]);
+    expect(batchEnds(batch)).toEqual([]);
     expect(batch.sink.rows.get('exercises')).toHaveLength(2);
   });
 
@@ -81,9 +87,9 @@ describe('batch', () => {
 
   it('stores a create with acsDelta false as never active, and its exercise ends no contract', () => {
     const batch = batchOf(create(1, { acsDelta: false }), exercise(2, { acsDelta: false }));
-    expect([lifetimes(batch), ends(batch)]).toEqual([[], []]);
+    expect([lifetimes(batch), batchEnds(batch)]).toEqual([[], []]);
     expect(batch.sink.rows.get('contracts')).toHaveLength(1);
-    const witnessed = valuesOf(
+    const endedWitnesses = valuesOf(
       batch.sink.rows.get('ended'),
       'ended',
       'contract_id',
@@ -91,33 +97,33 @@ describe('batch', () => {
       'ended_by',
       'ended_offset',
     );
-    expect(witnessed).toEqual([['00c1', -1, 'w', 1]]);
+    expect(endedWitnesses).toEqual([['00c1', -1, 'w', 1]]);
   });
 
   it('stores time, offset and reason of the end of a contract', () => {
     const columns = ['ended_offset', 'ended_by', 'ended_at', 'ended_node_id', 'class'] as const;
-    const archived = batchOf(create(1), exercise(9, { nodeId: 3 }));
-    expect(valuesOf([...archived.lifetimes.ended()], 'ended', ...columns)).toEqual([
+    const archivedBatch = batchOf(create(1), exercise(9, { nodeId: 3 }));
+    expect(valuesOf([...archivedBatch.lifetimes.ended()], 'ended', ...columns)).toEqual([
       [9, 'a', postgresMicroseconds('2026-08-14T11:01:00Z'), 3, 3],
     ]);
-    const left = batchOf(create(1), unassign(8));
-    expect(valuesOf([...left.lifetimes.ended()], 'ended', ...columns)).toEqual([
+    const unassignBatch = batchOf(create(1), unassign(8));
+    expect(valuesOf([...unassignBatch.lifetimes.ended()], 'ended', ...columns)).toEqual([
       [8, 'r', postgresMicroseconds(frames.recordTime), null, 3],
     ]);
   });
 
   it('marks lifetimes as repeated if a contract becomes active twice in an update', () => {
-    const twice = [{ CreatedEvent: frames.created() }, { CreatedEvent: frames.created({ nodeId: 1 }) }];
-    expect(batchOf(frames.transaction(1, twice)).lifetimes.repeated).toBe(true);
+    const duplicateEvents = [{ CreatedEvent: frames.created() }, { CreatedEvent: frames.created({ nodeId: 1 }) }];
+    expect(batchOf(frames.transaction(1, duplicateEvents)).lifetimes.repeated).toBe(true);
     expect(batchOf(create(1), exercise(2), create(3)).lifetimes.repeated).toBe(false);
   });
 
   it('treats a create without acsDelta as active only if a stakeholder is a witness', () => {
-    const { acsDelta: _, ...silent } = frames.created();
-    const seen = { ...silent, witnessParties: [frames.bob] };
-    const divulged = { ...silent, witnessParties: ['Eve::1220'] };
-    expect(lifetimes(batchOf(frames.transaction(1, [{ CreatedEvent: seen }])))).toHaveLength(1);
-    expect(lifetimes(batchOf(frames.transaction(1, [{ CreatedEvent: divulged }])))).toEqual([]);
+    const { acsDelta: _, ...eventWithoutDelta } = frames.created();
+    const witnessedEvent = { ...eventWithoutDelta, witnessParties: [frames.bob] };
+    const divulgedEvent = { ...eventWithoutDelta, witnessParties: ['Eve::1220'] };
+    expect(lifetimes(batchOf(frames.transaction(1, [{ CreatedEvent: witnessedEvent }])))).toHaveLength(1);
+    expect(lifetimes(batchOf(frames.transaction(1, [{ CreatedEvent: divulgedEvent }])))).toEqual([]);
   });
 
   it('ends contracts of this and earlier batches on archived events of shape ACS_DELTA', () => {
@@ -127,17 +133,17 @@ describe('batch', () => {
     ]);
     const batch = batchOf(create(1), archive);
     expect(lifetimes(batch)).toEqual([['00c1', 1, 1, 2]]);
-    expect(ends(batch)).toEqual([{ contractId: 'earlier', synchronizerPk: 1, offset: 2 }]);
+    expect(batchEnds(batch)).toEqual([{ contractId: 'earlier', synchronizerPk: 1, offset: 2 }]);
   });
 
   it('stores only the first end of a contract without a create', () => {
     const batch = batchOf(exercise(4), exercise(5));
-    expect(ends(batch)).toEqual([{ contractId: '00c1', synchronizerPk: 1, offset: 4 }]);
+    expect(batchEnds(batch)).toEqual([{ contractId: '00c1', synchronizerPk: 1, offset: 4 }]);
   });
 
   it('starts a new lifetime at each assignment to another synchronizer', () => {
-    const back = assign(4, {}, frames.here);
-    const batch = batchOf(create(1), unassign(2), assign(3), back);
+    const returnBatch = assign(4, {}, frames.here);
+    const batch = batchOf(create(1), unassign(2), assign(3), returnBatch);
     expect(lifetimes(batch)).toEqual([
       ['00c1', 1, 1, 2],
       ['00c1', 2, 3, null],
@@ -149,7 +155,7 @@ describe('batch', () => {
 
   it('keeps the end of an earlier activation separate from a re-activation in one batch', () => {
     const batch = batchOf(unassign(2), assign(3, {}, frames.here), exercise(4));
-    expect(ends(batch)).toEqual([{ contractId: '00c1', synchronizerPk: 1, offset: 2 }]);
+    expect(batchEnds(batch)).toEqual([{ contractId: '00c1', synchronizerPk: 1, offset: 2 }]);
     expect(lifetimes(batch)).toEqual([['00c1', 1, 3, 4]]);
   });
 
@@ -203,14 +209,14 @@ describe('seed batch', () => {
 describe('Batch.lastUpdate', () => {
   it('contains id and offset of the newest update that has an id', () => {
     const batch = new Batch(
-      new KeptRows(),
+      new CapturedRows(),
       new Dictionary({ templates: [], choices: [], synchronizers: [], implementations: [] }),
       1,
       0,
     );
-    const kept = { synchronizerId: 's', recordTime: null, traceParent: null, traceState: null, commandId: null };
+    const keptFields = { synchronizerId: 's', recordTime: null, traceParent: null, traceState: null, commandId: null };
     const header = {
-      ...kept,
+      ...keptFields,
       workflowId: null,
       paidTrafficCost: null,
       kind: 'unknown',

@@ -4,17 +4,17 @@ import { describe, expect, it } from 'vitest';
 import { columnText, jsonbText } from '../../src/model/escape.ts';
 import { expectProperty } from '../support/chance/property.ts';
 
-function unescaped(json: string): string {
+function unescapeJson(json: string): string {
   const value = JSON.parse(json) as { $escaped?: unknown };
   return typeof value.$escaped === 'string' ? value.$escaped : json;
 }
 
 /** Returns whether jsonb rejects the value, judged by its decoded strings. */
-function refused(json: string): boolean {
+function isRefused(json: string): boolean {
   let bad = false;
   JSON.parse(json, (key, value: unknown) => {
-    for (const part of [key, value])
-      if (typeof part === 'string' && (part.includes('\u0000') || !part.isWellFormed())) bad = true;
+    for (const operand of [key, value])
+      if (typeof operand === 'string' && (operand.includes('\u0000') || !operand.isWellFormed())) bad = true;
     return value;
   });
   return bad;
@@ -34,7 +34,7 @@ describe('jsonbText()', () => {
     String.raw`{"\u0000":1}`,
   ])('escapes %s reversibly', (json) => {
     expect(jsonbText(json)).not.toBe(json);
-    expect(unescaped(jsonbText(json))).toBe(json);
+    expect(unescapeJson(jsonbText(json))).toBe(json);
   });
 
   it.each([
@@ -50,22 +50,22 @@ describe('jsonbText()', () => {
   });
 
   it('escapes JSON that is nested deeper than 500, and does not count brackets in strings', () => {
-    const deep = `${'[{"a":'.repeat(251)}1${'}]'.repeat(251)}`;
-    expect(unescaped(jsonbText(deep))).toBe(deep);
-    const flat = JSON.stringify('[{"'.repeat(2_000));
-    expect(jsonbText(flat)).toBe(flat);
+    const deepJson = `${'[{"a":'.repeat(251)}1${'}]'.repeat(251)}`;
+    expect(unescapeJson(jsonbText(deepJson))).toBe(deepJson);
+    const flatJson = JSON.stringify('[{"'.repeat(2_000));
+    expect(jsonbText(flatJson)).toBe(flatJson);
   });
 
   it('escapes a payload in the form of an escaped payload', () => {
-    const spelled = [
+    const escapedSpellings = [
       String.raw`{"\u0024escaped":"x"}`,
       String.raw`{"$\u0065scaped":"x"}`,
       String.raw`{"\u0024\u0065\u0073\u0063\u0061\u0070\u0065\u0064":"x"}`,
     ];
-    for (const alike of ['{"$escaped":"x"}', '{ "$escaped" : "x"}', ...spelled]) {
-      expect(jsonbText(alike)).not.toBe(alike);
-      expect(unescaped(jsonbText(alike))).toBe(alike);
-      expect(jsonbText(alike)).not.toBe(alike);
+    for (const escapedLookalike of ['{"$escaped":"x"}', '{ "$escaped" : "x"}', ...escapedSpellings]) {
+      expect(jsonbText(escapedLookalike)).not.toBe(escapedLookalike);
+      expect(unescapeJson(jsonbText(escapedLookalike))).toBe(escapedLookalike);
+      expect(jsonbText(escapedLookalike)).not.toBe(escapedLookalike);
     }
   });
 
@@ -85,10 +85,10 @@ describe('jsonbText()', () => {
       'a',
     );
     expectProperty(
-      fc.property(fc.array(units, { maxLength: 8 }), (parts) => {
-        const json = JSON.stringify({ text: parts.join('') });
-        expect(jsonbText(json) !== json).toBe(refused(json));
-        expect(unescaped(jsonbText(json))).toBe(json);
+      fc.property(fc.array(units, { maxLength: 8 }), (textParts) => {
+        const json = JSON.stringify({ text: textParts.join('') });
+        expect(jsonbText(json) !== json).toBe(isRefused(json));
+        expect(unescapeJson(jsonbText(json))).toBe(json);
       }),
       5_000,
     );
@@ -101,9 +101,9 @@ describe('columnText()', () => {
       fc.property(
         fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('a\u0000b', '\ud800', 'json:"x"', 'json:')),
         (text) => {
-          const stored = columnText(text);
-          expect(stored.includes('\u0000') || !stored.isWellFormed()).toBe(false);
-          expect(stored.startsWith('json:"') ? JSON.parse(stored.slice(5)) : stored).toBe(text);
+          const storedText = columnText(text);
+          expect(storedText.includes('\u0000') || !storedText.isWellFormed()).toBe(false);
+          expect(storedText.startsWith('json:"') ? JSON.parse(storedText.slice(5)) : storedText).toBe(text);
         },
       ),
       2_000,

@@ -4,19 +4,19 @@ import { describe, expect, it } from 'vitest';
 import {
   PartyCombinations,
   rememberedBytes,
-  rememberedCombinations,
+  maxCachedPartySets,
   sizeOf,
-  type Combination,
+  type PartySet,
 } from '../../src/model/party-combinations.ts';
 import { expectProperty } from '../support/chance/property.ts';
 
 /** Returns the same array for equal texts, as the frame reader does, or a new array each time. */
-function sameLists(same: boolean): (list: readonly string[]) => readonly string[] {
-  const known = new Map<string, readonly string[]>();
+function sameLists(isSame: boolean): (list: readonly string[]) => readonly string[] {
+  const knownLists = new Map<string, readonly string[]>();
   return (list) => {
     const key = JSON.stringify(list);
-    if (!known.has(key)) known.set(key, list);
-    return same ? (known.get(key) ?? list) : [...list];
+    if (!knownLists.has(key)) knownLists.set(key, list);
+    return isSame ? (knownLists.get(key) ?? list) : [...list];
   };
 }
 
@@ -38,33 +38,38 @@ describe('PartyCombinations', () => {
   });
 
   it('matches a reference model, even if a new session starts at any point', () => {
-    const remembered = rememberedCombinations;
+    const rememberedCount = maxCachedPartySets;
     const parties = fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 2 });
     expectProperty(
       fc.property(
         fc.array(fc.tuple(parties, parties, parties), { maxLength: 60 }),
         fc.nat(60),
         fc.boolean(),
-        (inputs, cut, same) => {
-          const lists = sameLists(same);
-          const stored: Combination[] = [];
+        (inputs, splitIndex, isSame) => {
+          const lists = sameLists(isSame);
+          const storedCombinations: PartySet[] = [];
           let combinations = new PartyCombinations();
           const number = ([first, second, third]: (typeof inputs)[number]): void => {
             const combination = [lists(first), lists(second), lists(third)] as const;
-            const kept = stored.slice(-remembered);
-            const known = kept.find((one) => JSON.stringify(one.lists) === JSON.stringify(combination))?.pk;
-            expect(combinations.number(...combination)).toBe(known ?? stored.length + 1);
-            stored.push(...combinations.takeAdded());
+            const recentLists = storedCombinations.slice(-rememberedCount);
+            const matchingLists = recentLists.find(
+              (candidateLists) => JSON.stringify(candidateLists.lists) === JSON.stringify(combination),
+            )?.pk;
+            expect(combinations.number(...combination)).toBe(matchingLists ?? storedCombinations.length + 1);
+            storedCombinations.push(...combinations.takeAdded());
           };
           inputs.forEach(number);
           // Adds so many other sets that the next requests evict the earlier sets.
-          for (let other = 0; other < remembered - 5; other += 1)
-            combinations.number([`other ${String(other)}`], [], []);
-          stored.push(...combinations.takeAdded());
+          for (let otherIndex = 0; otherIndex < rememberedCount - 5; otherIndex += 1)
+            combinations.number([`other ${String(otherIndex)}`], [], []);
+          storedCombinations.push(...combinations.takeAdded());
           inputs.toReversed().forEach(number);
-          inputs.slice(0, cut).forEach(number);
-          combinations = new PartyCombinations({ last: stored.length, newest: stored.slice(-remembered) });
-          inputs.slice(cut).forEach(number);
+          inputs.slice(0, splitIndex).forEach(number);
+          combinations = new PartyCombinations({
+            last: storedCombinations.length,
+            newest: storedCombinations.slice(-rememberedCount),
+          });
+          inputs.slice(splitIndex).forEach(number);
         },
       ),
       10,
@@ -72,18 +77,23 @@ describe('PartyCombinations', () => {
   });
 
   it('caches party sets up to a size limit, even if a new session starts at any point', () => {
-    const long = fc.tuple(fc.constantFrom('a', 'b', 'c', 'd'), fc.constantFrom(1, 9_000, 30_000, 90_000));
+    const listArbitrary = fc.tuple(fc.constantFrom('a', 'b', 'c', 'd'), fc.constantFrom(1, 9_000, 30_000, 90_000));
     expectProperty(
-      fc.property(fc.array(long, { maxLength: 24 }), fc.nat(24), (inputs, cut) => {
-        const stored: Combination[] = [];
+      fc.property(fc.array(listArbitrary, { maxLength: 24 }), fc.nat(24), (inputs, splitIndex) => {
+        const storedCombinations: PartySet[] = [];
         let combinations = new PartyCombinations();
         inputs.forEach(([text, length], index) => {
-          if (index === cut)
-            combinations = new PartyCombinations({ last: stored.length, newest: newestThatFit(stored) });
+          if (index === splitIndex)
+            combinations = new PartyCombinations({
+              last: storedCombinations.length,
+              newest: recentWithinLimit(storedCombinations),
+            });
           const lists = [[], Array.from({ length }, () => text), [text]] as const;
-          const known = newestThatFit(stored).find((one) => one.lists[1].length === length && one.lists[1][0] === text);
-          expect(combinations.number(...lists)).toBe(known?.pk ?? stored.length + 1);
-          stored.push(...combinations.takeAdded());
+          const matchingLists = recentWithinLimit(storedCombinations).find(
+            (combination) => combination.lists[1].length === length && combination.lists[1][0] === text,
+          );
+          expect(combinations.number(...lists)).toBe(matchingLists?.pk ?? storedCombinations.length + 1);
+          storedCombinations.push(...combinations.takeAdded());
         });
       }),
       10,
@@ -92,8 +102,8 @@ describe('PartyCombinations', () => {
 });
 
 /** The newest sets whose total size is within the limit. */
-function newestThatFit(stored: readonly Combination[]): readonly Combination[] {
+function recentWithinLimit(storedCombinations: readonly PartySet[]): readonly PartySet[] {
   let size = 0;
-  const first = stored.findLastIndex(({ lists }) => (size += sizeOf(lists)) > rememberedBytes);
-  return stored.slice(first + 1);
+  const first = storedCombinations.findLastIndex(({ lists }) => (size += sizeOf(lists)) > rememberedBytes);
+  return storedCombinations.slice(first + 1);
 }

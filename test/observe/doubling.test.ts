@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { Doubling } from '../../src/observe/figures/doubling.ts';
+import { RepeatThrottle } from '../../src/observe/figures/doubling.ts';
 
 describe('log of a repeated failure', () => {
   it('writes a line at once and then at doubling intervals, with the number of skipped lines', () => {
-    const lines = new Doubling();
+    const lines = new RepeatThrottle();
     const reports: (readonly [second: number, suppressed: number])[] = [];
     for (let second = 0; second < 24 * 3_600; second += 1) {
       const suppressed = lines.due('a', 1000 * second);
@@ -22,7 +22,7 @@ describe('log of a repeated failure', () => {
   });
 
   it('counts lines per kind, and starts over after a success', () => {
-    const lines = new Doubling();
+    const lines = new RepeatThrottle();
     expect([lines.due('a', 0), lines.due('b', 0), lines.due('a', 1), lines.due('a', 2)]).toEqual([
       0,
       0,

@@ -42,15 +42,15 @@ describe('metrics of a running indexer', () => {
     expect(await indexer.metric('indexer_ledger_requests_total{endpoint="other",status="200"}')).toBe(0);
     const calls = await indexer.metric('indexer_ledger_request_seconds_count{endpoint="/v2/parties/participant-id"}');
     expect(calls).toBe(1);
-    for (const op of ['batch', 'commit', 'read', 'ddl', 'session']) {
-      expect(await indexer.metric(`indexer_pg_query_seconds_count{op="${op}"}`), op).toBeGreaterThan(0);
+    for (const queryKind of ['batch', 'commit', 'read', 'ddl', 'session']) {
+      expect(await indexer.metric(`indexer_pg_query_seconds_count{op="${queryKind}"}`), queryKind).toBeGreaterThan(0);
     }
     const batches = await indexer.metric('indexer_commit_seconds_count');
     // Offset checkpoints of the ledger produce further batches between the two reads of metrics.
     const batchQueries = await indexer.metric('indexer_pg_query_seconds_count{op="batch"}');
     // If a batch overlaps with the previous one, a separate query completes it.
-    const overlapping = await indexer.metric('indexer_pg_query_seconds_count{op="finish"}');
-    expect(batchQueries + overlapping).toBeGreaterThanOrEqual(batches);
+    const overlappingReads = await indexer.metric('indexer_pg_query_seconds_count{op="finish"}');
+    expect(batchQueries + overlappingReads).toBeGreaterThanOrEqual(batches);
     expect(await indexer.metric('indexer_pg_pool_connections{state="total"}')).toBeGreaterThan(0);
     expect(await indexer.metric('indexer_pg_pool_connections_max')).toBeGreaterThan(3);
     const databaseUrl = new URL(database.url);
@@ -60,19 +60,23 @@ describe('metrics of a running indexer', () => {
 
   it('attribute waiting to the source on a quiet stream, and to a slow database', async () => {
     // Offset checkpoints are rare, so only one update arrives.
-    await using quiet = await startSandbox({ limits: { checkpointIntervalMs: 600_000 } });
-    generateHistory(quiet.ledger, { seed: 31, updates: 300 });
-    await using indexer = await runIndexer({ LEDGER_URL: quiet.url, DATABASE_URL: database.url });
+    await using quietSandbox = await startSandbox({ limits: { checkpointIntervalMs: 600_000 } });
+    generateHistory(quietSandbox.ledger, { seed: 31, updates: 300 });
+    await using indexer = await runIndexer({ LEDGER_URL: quietSandbox.url, DATABASE_URL: database.url });
     await waitFor('live', async () => ((await indexer.status()).state === 'live' ? true : undefined));
-    const on = (part: string) => indexer.metric(`indexer_stream_seconds_total{activity="${part}"}`);
-    const before = await on('source');
-    await waitFor('a second of silence', async () => ((await on('source')) > before + 1 ? true : undefined));
-    const database_ = await on('database');
-    await using locked = await lockUpdates();
+    const streamSeconds = (clockOf: string) => indexer.metric(`indexer_stream_seconds_total{activity="${clockOf}"}`);
+    const sourceBefore = await streamSeconds('source');
+    await waitFor('a second of silence', async () =>
+      (await streamSeconds('source')) > sourceBefore + 1 ? true : undefined,
+    );
+    const database_ = await streamSeconds('database');
+    await using updatesLock = await lockUpdates();
     // There is one write and no further frame. A connection is free, but the indexer still waits for the database.
-    generateHistory(quiet.ledger, { seed: 32, updates: 1 });
-    await waitFor('a second of waiting', async () => ((await on('database')) > database_ + 1 ? true : undefined));
-    await locked.release();
-    await indexer.reaches(quiet.ledger.ledgerEnd());
+    generateHistory(quietSandbox.ledger, { seed: 32, updates: 1 });
+    await waitFor('a second of waiting', async () =>
+      (await streamSeconds('database')) > database_ + 1 ? true : undefined,
+    );
+    await updatesLock.release();
+    await indexer.reaches(quietSandbox.ledger.ledgerEnd());
   });
 });

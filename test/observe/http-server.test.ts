@@ -7,9 +7,9 @@ import { startHttpServer } from '../../src/observe/http/http-server.ts';
 import type { RunningHttpServer } from '../../src/observe/http/http-server.ts';
 import { createMetrics } from '../../src/observe/metrics/metrics.ts';
 
-const running: RunningHttpServer[] = [];
+const runningServers: RunningHttpServer[] = [];
 afterEach(async () => {
-  await Promise.all(running.splice(0).map((server) => server.close()));
+  await Promise.all(runningServers.splice(0).map((server) => server.close()));
 });
 
 async function start(port = 0): Promise<{ server: RunningHttpServer; health: HealthTracker }> {
@@ -22,7 +22,7 @@ async function start(port = 0): Promise<{ server: RunningHttpServer; health: Hea
     verdict: () => health.verdict(),
     waiters: new CheckpointWaiters(),
   });
-  running.push(server);
+  runningServers.push(server);
   return { server, health };
 }
 
@@ -30,8 +30,8 @@ describe('HTTP server', () => {
   it('is live at once, and ready only in phase live', async () => {
     const { server, health } = await start();
     expect((await fetch(`${server.url}/livez`)).status).toBe(200);
-    const before = await fetch(`${server.url}/readyz`);
-    expect([before.status, await before.json()]).toEqual([
+    const responseBefore = await fetch(`${server.url}/readyz`);
+    expect([responseBefore.status, await responseBefore.json()]).toEqual([
       503,
       { state: 'starting', ready: false, live: true, reason: 'not connected yet' },
     ]);

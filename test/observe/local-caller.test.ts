@@ -2,11 +2,11 @@
 import { createServer, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { notFromHere } from '../../src/observe/http/local-caller.ts';
+import { remoteCallerReason } from '../../src/observe/http/local-caller.ts';
 
 let server: Server;
 beforeAll(async () => {
-  server = createServer((incoming, response) => response.end(notFromHere(incoming) ?? ''));
+  server = createServer((incomingRequest, response) => response.end(remoteCallerReason(incomingRequest) ?? ''));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 });
 afterAll(() => server.close());
@@ -15,12 +15,12 @@ afterAll(() => server.close());
 function reason(headers: Readonly<Record<string, string>>): Promise<string> {
   return new Promise((resolve, reject) => {
     const { port } = server.address() as AddressInfo;
-    const sent = request({ port, host: '127.0.0.1', agent: false, headers }, (response) => {
+    const clientRequest = request({ port, host: '127.0.0.1', agent: false, headers }, (response) => {
       let text = '';
-      response.setEncoding('utf8').on('data', (part: string) => (text += part));
+      response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
       response.once('end', () => resolve(text));
     });
-    sent.once('error', reject).end();
+    clientRequest.once('error', reject).end();
   });
 }
 

@@ -7,9 +7,9 @@ import { scrub } from '../../src/observe/figures/scrub.ts';
 const jwt = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJsZWRnZXIifQ.c2lnbmF0dXJl-_x';
 
 function lines(isTTY: boolean) {
-  const written: string[] = [];
-  const stream = { isTTY, write: (text: string) => written.push(text) };
-  return { written, ...createLogger({ level: 'info', format: 'auto', stream }) };
+  const outputLines: string[] = [];
+  const stream = { isTTY, write: (text: string) => outputLines.push(text) };
+  return { written: outputLines, ...createLogger({ level: 'info', format: 'auto', stream }) };
 }
 
 describe('scrub()', () => {
@@ -21,9 +21,9 @@ describe('scrub()', () => {
       d: 'http://h:80/x',
       e: 'cannot reach https://h/x?api_key=hunter2&y=1: refused',
     });
-    const clean = scrub(line);
-    expect(clean).not.toContain('eyJ');
-    expect(JSON.parse(clean)).toEqual({
+    const scrubbedLine = scrub(line);
+    expect(scrubbedLine).not.toContain('eyJ');
+    expect(JSON.parse(scrubbedLine)).toEqual({
       a: 'Bearer [token]',
       b: 'postgres://me:***@db/x',
       c: 'bearer [token]',
@@ -35,35 +35,35 @@ describe('scrub()', () => {
 
 describe('logger', () => {
   it('writes JSON lines and no progress line if the output is not a terminal', () => {
-    const { logger, written, progress } = lines(false);
+    const { logger, written: outputLines, progress } = lines(false);
     logger.info({ offset: 5 }, 'hello');
     expect(progress).toBeUndefined();
-    expect(JSON.parse(written.join(''))).toMatchObject({ level: 'info', msg: 'hello', offset: 5 });
+    expect(JSON.parse(outputLines.join(''))).toMatchObject({ level: 'info', msg: 'hello', offset: 5 });
   });
 
   it('prints no secret in any field or format', () => {
     for (const isTTY of [true, false]) {
-      const { logger, written } = lines(isTTY);
+      const { logger, written: outputLines } = lines(isTTY);
       logger.warn({ url: 'wss://u:hunter2@node/v2', nested: { token: jwt } }, `failed with ${jwt}`);
-      expect(written.join('')).toContain('failed with [token]');
-      expect(written.join('')).not.toMatch(/eyJ|hunter2/);
+      expect(outputLines.join('')).toContain('failed with [token]');
+      expect(outputLines.join('')).not.toMatch(/eyJ|hunter2/);
     }
   });
 
   it('escapes control characters in messages, keys and values in the text format', () => {
-    const written: string[] = [];
-    const stream = { isTTY: false, write: (text: string) => written.push(text) };
+    const outputLines: string[] = [];
+    const stream = { isTTY: false, write: (text: string) => outputLines.push(text) };
     // Not a TTY, so that the logger adds no colors.
     const { logger } = createLogger({ level: 'info', format: 'pretty', stream });
-    const hostile = 'a\u001b[2J\u009b1A\u0007\r\nb\u202ec\u007f';
-    logger.warn({ word: hostile, [hostile]: 'x', list: [hostile] }, hostile);
-    expect(written.join('')).toContain('a\\u001b[2J\\u009b1A\\u0007\\u000d\\u000ab\\u202ec\\u007f');
-    expect(written.join('')).toMatch(/^[^\p{Cc}\u202e]*\n$/u);
+    const hostileText = 'a\u001b[2J\u009b1A\u0007\r\nb\u202ec\u007f';
+    logger.warn({ word: hostileText, [hostileText]: 'x', list: [hostileText] }, hostileText);
+    expect(outputLines.join('')).toContain('a\\u001b[2J\\u009b1A\\u0007\\u000d\\u000ab\\u202ec\\u007f');
+    expect(outputLines.join('')).toMatch(/^[^\p{Cc}\u202e]*\n$/u);
   });
 
   it('writes an error as one sentence in the text format', () => {
-    const written: string[] = [];
-    const stream = { isTTY: false, write: (text: string) => written.push(text) };
+    const outputLines: string[] = [];
+    const stream = { isTTY: false, write: (text: string) => outputLines.push(text) };
     const { logger } = createLogger({ level: 'info', format: 'pretty', stream });
     const err = new IndexerError('connection refused', {
       code: 'STORE_UNREACHABLE',
@@ -72,10 +72,10 @@ describe('logger', () => {
     });
     logger.warn({ delayMs: 90, err }, 'store failed, trying again');
     logger.warn({ err: new TypeError('row') }, 'odd');
-    expect(written[0]).toMatch(
+    expect(outputLines[0]).toMatch(
       / WARN {3}store failed, trying again: STORE_UNREACHABLE: connection refused; what to do: start it {2}delayMs=90\n$/,
     );
-    expect(written[1]).toMatch(/ WARN {3}odd {2}err=\{"name":"TypeError"\}\n$/);
+    expect(outputLines[1]).toMatch(/ WARN {3}odd {2}err=\{"name":"TypeError"\}\n$/);
   });
 
   it('writes only name and SQLSTATE of other errors, whose messages may quote rows', () => {
@@ -95,21 +95,21 @@ describe('logger', () => {
       message: 'refused',
       sqlstate: '23505',
     });
-    const { logger, written } = lines(false);
+    const { logger, written: outputLines } = lines(false);
     logger.error(driver);
     logger.error({ err: driver }, 'failed');
     logger.error({ err: driver });
-    expect(written.join('')).not.toContain('hunter2');
+    expect(outputLines.join('')).not.toContain('hunter2');
   });
 
   it('keeps the progress line below the log lines on a terminal', () => {
-    const { logger, written, progress } = lines(true);
+    const { logger, written: outputLines, progress } = lines(true);
     progress?.('seeding: 5');
     logger.info({ stream: 'updates' }, 'connected');
-    expect(written.at(-1)?.startsWith('\r\u001B[2K')).toBe(true);
-    expect(written.at(-1)).toMatch(/INFO.*connected.*updates\nseeding: 5$/s);
+    expect(outputLines.at(-1)?.startsWith('\r\u001B[2K')).toBe(true);
+    expect(outputLines.at(-1)).toMatch(/INFO.*connected.*updates\nseeding: 5$/s);
     progress?.(undefined);
     logger.info('bye');
-    expect(written.at(-1)).toMatch(/bye\n$/);
+    expect(outputLines.at(-1)).toMatch(/bye\n$/);
   });
 });

@@ -4,17 +4,17 @@
  */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { noFormula } from '../../src/model/push/csv.ts';
+import { escapeFormula } from '../../src/model/push/csv.ts';
 import { scrub } from '../../src/observe/figures/scrub.ts';
 import { expectProperty } from '../support/chance/property.ts';
 
 /** With quadratic time, one of these texts takes minutes. The limit makes the test fail earlier. */
 const limitMs = 40_000;
 const characters = 1_000_000;
-const long = (part: string): string => part.repeat(characters / part.length);
+const longText = (repeatedText: string): string => repeatedText.repeat(characters / repeatedText.length);
 
-const textOf = (parts: readonly string[]): fc.Arbitrary<string> =>
-  fc.array(fc.constantFrom(...parts), { maxLength: 24 }).map((found) => found.join(''));
+const textOf = (textParts: readonly string[]): fc.Arbitrary<string> =>
+  fc.array(fc.constantFrom(...textParts), { maxLength: 24 }).map((arbitraryText) => arbitraryText.join(''));
 
 describe('scrub()', () => {
   it.each([
@@ -31,14 +31,14 @@ describe('scrub()', () => {
     '\u200B',
   ])(
     'scans a long run of %j in linear time',
-    (part) => {
-      expect(scrub(long(part))).toBeTypeOf('string');
+    (repeatedText) => {
+      expect(scrub(longText(repeatedText))).toBeTypeOf('string');
     },
     limitMs,
   );
 
   it('replaces the same matches as its regular expressions', () => {
-    const parts = [
+    const textParts = [
       'eyJ',
       '.',
       'a',
@@ -57,14 +57,14 @@ describe('scrub()', () => {
       '\\',
     ];
     expectProperty(
-      fc.property(textOf(parts), (text) => {
-        const byPattern = text
+      fc.property(textOf(textParts), (text) => {
+        const scrubbedText = text
           .replaceAll(/eyJ[\w-]+\.[\w-]+(?:\.[\w-]*)?/g, '[token]')
           .replaceAll(/lir_[\w-]{8,}/g, '[token]')
           .replaceAll(/(bearer)\s+[\w.~+/=-]+/gi, '$1 [token]')
           .replaceAll(/:\/\/([^\s:/@"\\]*):[^\s"\\]*@/g, '://$1:***@')
           .replaceAll(/(:\/\/[^\s?#"\\]*\?)[^\s#"\\]+/g, '$1***');
-        expect(scrub(text)).toBe(byPattern);
+        expect(scrub(text)).toBe(scrubbedText);
       }),
       5_000,
     );
@@ -74,20 +74,20 @@ describe('scrub()', () => {
 describe('noFormula()', () => {
   it.each(['\n', '\t ', '\n='])(
     'prefixes a long run of %j in linear time',
-    (part) => {
-      expect(noFormula(long(part))).toMatch(/^'/);
+    (repeatedText) => {
+      expect(escapeFormula(longText(repeatedText))).toMatch(/^'/);
     },
     limitMs,
   );
 
   it('inserts the same apostrophes as its regular expressions', () => {
-    const parts = ['=', '+', '-', '@', '＝', ';', '|', '\t', '\r', '\n', ' ', '\u00A0', 'a', "'"];
+    const textParts = ['=', '+', '-', '@', '＝', ';', '|', '\t', '\r', '\n', ' ', '\u00A0', 'a', "'"];
     expectProperty(
-      fc.property(textOf(parts), (text) => {
-        const byPattern = text
+      fc.property(textOf(textParts), (text) => {
+        const scrubbedText = text
           .replaceAll(/(^|[;|\t\r\n])(\s*)(?=[=+\-@＝＋－＠])/gu, "$1'$2")
           .replace(/^(?=[\t\r\n])/u, "'");
-        expect(noFormula(text)).toBe(byPattern);
+        expect(escapeFormula(text)).toBe(scrubbedText);
       }),
       5_000,
     );

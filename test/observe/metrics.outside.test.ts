@@ -6,7 +6,7 @@ import { createMetrics } from '../../src/observe/metrics/metrics.ts';
 import { runIndexer } from '../e2e/runs/indexer-run.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { needs } from '../support/skips/needs.ts';
-import { noPromtool, promtool } from '../support/skips/promtool.ts';
+import { promtoolSkipReason, promtool } from '../support/skips/promtool.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 function expectAccepted(metrics: string): void {
@@ -14,7 +14,7 @@ function expectAccepted(metrics: string): void {
   expect([stdout, stderr, status]).toEqual(['', '', 0]);
 }
 
-describe('promtool', needs(noPromtool), () => {
+describe('promtool', needs(promtoolSkipReason), () => {
   it('accepts all metrics before the first event', async () => {
     expectAccepted(await createMetrics({ version: '1.2.3' }).registry.metrics());
   });

@@ -8,7 +8,7 @@ import { HealthTracker } from '../../src/observe/health/health-tracker.ts';
 import { createObservers, type IndexerObservers } from '../../src/observe/indexer-observer.ts';
 import { createLogger } from '../../src/observe/log/logger.ts';
 import { createMetrics } from '../../src/observe/metrics/metrics.ts';
-import { WorkClock } from '../../src/observe/figures/work-clock.ts';
+import { WorkTimer } from '../../src/observe/figures/work-clock.ts';
 
 const names = [
   'indexer_access_token_expiry_timestamp_seconds',
@@ -97,7 +97,7 @@ const names = [
 let observers: IndexerObservers | undefined;
 afterEach(() => observers?.close());
 
-function observed() {
+function observedMetrics() {
   const metrics = createMetrics({ version: '1.2.3' });
   const lines: string[] = [];
   const health = new HealthTracker({ version: '1.2.3', schema: 'ledger', stalledAfterMs: 1000, wallNow: () => 5000 });
@@ -126,8 +126,8 @@ const emptyBatch = {
 describe('metrics', () => {
   it('have exactly the expected names', async () => {
     const { registry } = createMetrics({ version: '1.2.3' });
-    const found = (await registry.getMetricsAsJSON()).map((metric) => metric.name);
-    expect(found.filter((name) => name.startsWith('indexer_')).sort()).toEqual(names);
+    const metricValues = (await registry.getMetricsAsJSON()).map((metric) => metric.name);
+    expect(metricValues.filter((name) => name.startsWith('indexer_')).sort()).toEqual(names);
   });
 
   it('include process metrics, except gauges whose names end in _total', async () => {
@@ -159,8 +159,8 @@ describe('metrics', () => {
     expect(text).toContain('indexer_rows_written_total{table="contracts"} 0');
     expect(text).toContain('indexer_access_token_expiry_timestamp_seconds Nan');
     // An alert on a metric without series never fires. Webhook series appear after the first read of the table.
-    const always = names.filter((name) => !name.startsWith('indexer_webhook_'));
-    for (const name of always) expect(text).toMatch(new RegExp(`^${name}(?:_count)?(?:\\{[^\\n]*\\})? `, 'm'));
+    const fixedNames = names.filter((name) => !name.startsWith('indexer_webhook_'));
+    for (const name of fixedNames) expect(text).toMatch(new RegExp(`^${name}(?:_count)?(?:\\{[^\\n]*\\})? `, 'm'));
   });
 
   it('match docs/reference/metrics.md', async () => {
@@ -169,7 +169,7 @@ describe('metrics', () => {
 
   it('read time shares, connections and waiting clients at scrape time', async () => {
     let nowMs = 0;
-    const work = new WorkClock(() => nowMs);
+    const work = new WorkTimer(() => nowMs);
     const pool = { total: 3, idle: 1, waiting: 7, max: 5 };
     const { registry } = createMetrics({ version: '1', work, pool: () => pool, waits: () => 4 });
     work.enter('database');
@@ -213,7 +213,7 @@ describe('metrics', () => {
 
 describe('metrics observers', () => {
   it('update counters after each batch, and the latency only while the indexer is live', async () => {
-    const { observers, metrics } = observed();
+    const { observers, metrics } = observedMetrics();
     const batch = {
       checkpoint: 42,
       updates: new Map([
@@ -249,7 +249,7 @@ describe('metrics observers', () => {
   });
 
   it('count the first fifty templates individually, and further templates as other', async () => {
-    const { observers, metrics } = observed();
+    const { observers, metrics } = observedMetrics();
     const templates = new Map(Array.from({ length: 60 }, (_, index) => [`p:M:T${index}`, index + 1]));
     observers.stream.batchCommitted({
       ...emptyBatch,
@@ -262,7 +262,7 @@ describe('metrics observers', () => {
   });
 
   it('count seed contracts from running totals, even if the seed starts over', async () => {
-    const { observers, metrics, health } = observed();
+    const { observers, metrics, health } = observedMetrics();
     for (const contracts of [10, 25, 5]) {
       observers.stream.batchCommitted({ ...emptyBatch, checkpoint: undefined });
       observers.seed.progress({ contracts, offset: 9 });
@@ -275,7 +275,7 @@ describe('metrics observers', () => {
   });
 
   it('log a phase only when it changes', () => {
-    const { observers, lines } = observed();
+    const { observers, lines } = observedMetrics();
     const error = new IndexerError('refused', { code: 'LEDGER_UNREACHABLE', retry: 'retry' });
     observers.stream.phaseChanged('backing_off', error);
     observers.stream.phaseChanged('backing_off', error);

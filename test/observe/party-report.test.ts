@@ -1,25 +1,25 @@
 /** Parties of the filter that the participant does not know are logged once, and listed until they are known. */
 import { expect, it } from 'vitest';
-import { watchUnknownParties } from '../../src/observe/log/party-report.ts';
+import { reportUnknownParties } from '../../src/observe/log/party-report.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const [alice, bob] = ['alice::1220aa', 'bob::1220bb'];
 
 it('the party report lists unknown parties until they are known, and logs each party once', async () => {
-  const known = new Set([alice]);
+  const knownParties = new Set([alice]);
   let requests = 0;
   const unknownOf = (parties: readonly string[]) => {
     requests += 1;
     // The participant is briefly unreachable.
     if (requests === 2) return Promise.reject(new Error('away'));
-    const unknown = parties.filter((party) => !known.has(party));
+    const unknown = parties.filter((party) => !knownParties.has(party));
     return Promise.resolve(unknown.map((party) => ({ party, sentence: `no party ${party}` })));
   };
   const jobs = { partiesUnknown: [] as readonly string[] };
   const lines: unknown[] = [];
   const logger = { warn: (line: unknown) => lines.push(line), debug: () => undefined };
   const stop = new AbortController();
-  const watched = watchUnknownParties({
+  const watched = reportUnknownParties({
     parties: [alice, bob],
     unknownOf,
     jobs,
@@ -29,7 +29,7 @@ it('the party report lists unknown parties until they are known, and logs each p
   });
   await waitFor('it has requested them again', () => (requests > 2 ? true : undefined));
   expect(jobs.partiesUnknown).toEqual([bob]);
-  known.add(bob);
+  knownParties.add(bob);
   await watched;
   expect(jobs.partiesUnknown).toEqual([]);
   expect(lines).toEqual([`no party ${bob}: correct LEDGER_PARTIES, unless it will exist later`]);

@@ -14,9 +14,9 @@ import { stopClock } from '../support/chance/clock.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const everyMs = 20;
-const ends: (() => unknown)[] = [];
+const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
-  for (const end of ends.splice(0).toReversed()) await end();
+  for (const end of cleanups.splice(0).toReversed()) await end();
 });
 
 const facts: RecentFacts = {
@@ -24,13 +24,13 @@ const facts: RecentFacts = {
   updates: [{ offset: 7, kind: 'transaction', recordTime: null, events: 2, templates: ['a:B:C'] }],
 };
 
-interface Started {
+interface StartedServer {
   readonly server: RunningHttpServer;
   readonly page: StatusPage;
   readonly health: HealthTracker;
 }
 
-async function start(readRecent: ReadRecentFacts = () => Promise.resolve(facts)): Promise<Started> {
+async function start(readRecent: ReadRecentFacts = () => Promise.resolve(facts)): Promise<StartedServer> {
   const health = new HealthTracker({ version: '1.2.3', schema: 'ledger', stalledAfterMs: 1000 });
   const guide = { connect: "psql 'postgres://reader@db.example/ledger'", password: 'Ask.', queries: ['select 1;'] };
   const page = new StatusPage({ health, readRecent, guide, everyMs });
@@ -43,7 +43,7 @@ async function start(readRecent: ReadRecentFacts = () => Promise.resolve(facts))
     waiters: new CheckpointWaiters(),
     page,
   });
-  ends.push(() => server.close());
+  cleanups.push(() => server.close());
   return { server, page, health };
 }
 
@@ -67,7 +67,7 @@ interface Data {
 
 async function listen(server: RunningHttpServer): Promise<Listener> {
   const stop = new AbortController();
-  ends.push(() => stop.abort());
+  cleanups.push(() => stop.abort());
   const response = await fetch(`${server.url}/events`, { signal: stop.signal });
   const messages = messagesOf(response);
   return { response, next: async () => (await messages.next()).value ?? undefined };
@@ -75,13 +75,13 @@ async function listen(server: RunningHttpServer): Promise<Listener> {
 
 async function* messagesOf(response: Response): AsyncGenerator<{ event: string; data: Data }, undefined> {
   let text = '';
-  for await (const part of response.body ?? []) {
-    text += Buffer.from(part as Uint8Array).toString();
+  for await (const chunk of response.body ?? []) {
+    text += Buffer.from(chunk as Uint8Array).toString();
     const blocks = text.split('\n\n');
     text = blocks.pop() ?? '';
     for (const block of blocks) {
-      const found = /^event: (.*)\ndata: (.*)$/m.exec(block);
-      if (found !== null) yield { event: found[1] ?? '', data: JSON.parse(found[2] ?? '') as Data };
+      const eventMatch = /^event: (.*)\ndata: (.*)$/m.exec(block);
+      if (eventMatch !== null) yield { event: eventMatch[1] ?? '', data: JSON.parse(eventMatch[2] ?? '') as Data };
     }
   }
   return undefined;
@@ -90,10 +90,10 @@ async function* messagesOf(response: Response): AsyncGenerator<{ event: string; 
 describe('status page', () => {
   it('allows only its own style, script and events in its content security policy', async () => {
     const { server } = await start();
-    const answer = await fetch(server.url);
-    const html = await answer.text();
-    expect(answer.headers.get('content-type')).toBe('text/html; charset=utf-8');
-    expect(answer.headers.get('content-security-policy')).toMatch(
+    const response = await fetch(server.url);
+    const html = await response.text();
+    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(response.headers.get('content-security-policy')).toMatch(
       /^default-src 'none'; script-src 'sha256-[\w+/=]+'; style-src 'sha256-[\w+/=]+'; connect-src 'self'; /,
     );
     expect(html).not.toMatch(/(?:src|href)="(?!data:|#|(?:status|metrics|readyz|query)")/);
@@ -127,69 +127,69 @@ describe('GET /events', () => {
     health.phaseChanged('live', undefined);
     health.failed(new IndexerError('no answer', { code: 'LEDGER_UNREACHABLE', retry: 'retry', remedy: 'look' }));
     await waitFor('a message with the new facts', async () => {
-      const { status, recent } = (await listener.next())?.data ?? {};
-      if (status?.state !== 'live' || !Array.isArray(recent?.templates)) return undefined;
+      const { status, recent: recentActivity } = (await listener.next())?.data ?? {};
+      if (status?.state !== 'live' || !Array.isArray(recentActivity?.templates)) return undefined;
       expect(status.errors).toMatchObject([{ code: 'LEDGER_UNREACHABLE', remedy: 'look', count: 1 }]);
-      expect(recent).toMatchObject({ templates: [{ name: 'a:B:C', active: 3, rate: 0 }], failure: null });
+      expect(recentActivity).toMatchObject({ templates: [{ name: 'a:B:C', active: 3, rate: 0 }], failure: null });
       return true;
     });
   });
 
   it('sends the last facts and the error if the database fails, and reads one at a time', async () => {
-    let reads = 0;
-    let underWay = 0;
-    let most = 0;
+    let readCount = 0;
+    let runningCount = 0;
+    let maxSeen = 0;
     let fail = false;
     let ticks = 0;
     const { server } = await start(async () => {
-      reads += 1;
-      most = Math.max(most, (underWay += 1));
-      const until = ticks + 5;
-      await waitFor('five messages', () => (ticks >= until ? true : undefined));
-      underWay -= 1;
+      readCount += 1;
+      maxSeen = Math.max(maxSeen, (runningCount += 1));
+      const targetTicks = ticks + 5;
+      await waitFor('five messages', () => (ticks >= targetTicks ? true : undefined));
+      runningCount -= 1;
       if (fail) throw new IndexerError('gone', { code: 'STORE_UNREACHABLE', retry: 'retry' });
       return facts;
     });
-    expect(reads).toBe(0);
+    expect(readCount).toBe(0);
     const listener = await listen(server);
-    const recent = async (): Promise<Data['recent']> => {
+    const recentActivity = async (): Promise<Data['recent']> => {
       const { event, data } = (await listener.next()) ?? {};
       if (event === 'tick') ticks += 1;
       return data?.recent;
     };
-    await waitFor('facts', async () => ((await recent())?.updates?.length === 1 ? true : undefined));
+    await waitFor('facts', async () => ((await recentActivity())?.updates?.length === 1 ? true : undefined));
     fail = true;
     await waitFor('the failure', async () => {
-      const { failure, updates } = (await recent()) ?? {};
+      const { failure, updates } = (await recentActivity()) ?? {};
       return failure === 'STORE_UNREACHABLE' && updates?.length === 1 ? true : undefined;
     });
-    const before = reads;
+    const readsBefore = readCount;
     await waitFor('two reads more', async () => {
-      await recent();
-      return reads >= before + 2 ? true : undefined;
+      await recentActivity();
+      return readCount >= readsBefore + 2 ? true : undefined;
     });
-    expect(most).toBe(1);
+    expect(maxSeen).toBe(1);
   });
 
   it('reads the database once per interval, even if pages open and close frequently', async () => {
     const clock = stopClock();
-    let reads = 0;
+    let readCount = 0;
     const { server } = await start(() => {
-      reads += 1;
+      readCount += 1;
       return Promise.resolve(facts);
     });
-    const open = async (times: number): Promise<void> => {
-      for (let opened = 0; opened < times; opened += 1) {
-        const gone = new AbortController();
-        await fetch(`${server.url}/events`, { signal: gone.signal });
-        gone.abort();
+    const openPages = async (times: number): Promise<void> => {
+      for (let openCount = 0; openCount < times; openCount += 1) {
+        const abortController = new AbortController();
+        await fetch(`${server.url}/events`, { signal: abortController.signal });
+        abortController.abort();
       }
     };
-    await open(30);
-    expect(reads).toBe(1);
+    await openPages(30);
+    expect(readCount).toBe(1);
     clock.advance(everyMs);
-    await open(30);
-    expect(reads).toBe(2);
+    await openPages(30);
+    expect(readCount).toBe(2);
   });
 
   it('ends when the server closes', async () => {
@@ -204,12 +204,12 @@ describe('GET /events', () => {
 
   it('serves at most fifty viewers, and reuses a free slot', async () => {
     const { server, page } = await start();
-    const stops = Array.from({ length: 50 }, () => new AbortController());
-    ends.push(() => stops.forEach((stop) => stop.abort()));
-    await Promise.all(stops.map(({ signal }) => fetch(`${server.url}/events`, { signal })));
-    const refused = await fetch(`${server.url}/events`);
-    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '10']);
-    stops[0]?.abort();
+    const abortControllers = Array.from({ length: 50 }, () => new AbortController());
+    cleanups.push(() => abortControllers.forEach((stop) => stop.abort()));
+    await Promise.all(abortControllers.map(({ signal }) => fetch(`${server.url}/events`, { signal })));
+    const refusedResponse = await fetch(`${server.url}/events`);
+    expect([refusedResponse.status, refusedResponse.headers.get('retry-after')]).toEqual([503, '10']);
+    abortControllers[0]?.abort();
     await waitFor('a free place', () => (page.viewers < 50 ? true : undefined));
     expect((await (await listen(server)).next())?.event).toBe('hello');
   });
@@ -217,20 +217,20 @@ describe('GET /events', () => {
   it('releases all slots when a connection with sixty requests closes', async () => {
     const { server, page } = await start();
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
-    ends.push(() => socket.destroy());
+    cleanups.push(() => socket.destroy());
     socket.on('error', () => undefined).write('GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(60));
     await new Promise((resolve) => socket.once('close', resolve));
     await waitFor('no viewer', () => (page.viewers === 0 ? true : undefined));
   });
 
   it('disconnects a viewer that does not read, and continues for other viewers', async () => {
-    const large = {
+    const largeSnapshot = {
       templates: [],
       updates: Array.from({ length: 300 }, () => ({ ...facts.updates[0]!, kind: 'x'.repeat(2_000) })),
     };
-    const { server, page } = await start(() => Promise.resolve(large));
+    const { server, page } = await start(() => Promise.resolve(largeSnapshot));
     const socket: Socket = connect(Number(new URL(server.url).port), '127.0.0.1');
-    ends.push(() => socket.destroy());
+    cleanups.push(() => socket.destroy());
     socket.on('error', () => undefined);
     socket.pause();
     const responses: ServerResponse[] = [];
@@ -243,15 +243,15 @@ describe('GET /events', () => {
     await waitFor('the viewer', () => (page.viewers === 1 ? true : undefined));
     // On a busy machine, this viewer may also be too slow and be disconnected. Then another viewer reads.
     let listener = await listen(server);
-    const heard = async (): Promise<string | undefined> => {
+    const waitForEvent = async (): Promise<string | undefined> => {
       const next = await listener.next().catch(() => undefined);
       if (next === undefined) listener = await listen(server);
       return next?.event;
     };
     await waitFor('the end of the one that does not read', async () => {
-      await heard();
+      await waitForEvent();
       return responses[0]?.destroyed === true ? true : undefined;
     });
-    await waitFor('a message for the other', async () => ((await heard()) === 'tick' ? true : undefined));
+    await waitFor('a message for the other', async () => ((await waitForEvent()) === 'tick' ? true : undefined));
   });
 });

@@ -40,8 +40,8 @@ function spans(name: string): readonly ReadableSpan[] {
   return exporter.getFinishedSpans().filter((span) => span.name === name);
 }
 
-function sum(of: readonly ReadableSpan[], attribute: string): number {
-  return of.reduce((total, { attributes }) => total + Number(attributes[attribute] ?? 0), 0);
+function sum(spanList: readonly ReadableSpan[], attribute: string): number {
+  return spanList.reduce((total, { attributes }) => total + Number(attributes[attribute] ?? 0), 0);
 }
 
 async function storedTraces(): Promise<readonly string[]> {
@@ -79,20 +79,21 @@ describe('tracing', () => {
     }
     const [batch] = batches;
     const { spanId, traceId } = batch?.spanContext() ?? {};
-    const inside = exporter.getFinishedSpans().filter((span) => span.parentSpanContext?.spanId === spanId);
-    expect(inside.map(({ name }) => name)).toEqual(['decode', 'commit']);
-    expect(inside.every((span) => span.spanContext().traceId === traceId)).toBe(true);
-    const linked = batches.flatMap(({ links }) => links.map(traceParent));
-    expect([...new Set(linked)].sort()).toEqual([...(await storedTraces())].sort());
-    expect(linked.length).toBeGreaterThan(40);
+    const insideSpans = exporter.getFinishedSpans().filter((span) => span.parentSpanContext?.spanId === spanId);
+    expect(insideSpans.map(({ name }) => name)).toEqual(['decode', 'commit']);
+    expect(insideSpans.every((span) => span.spanContext().traceId === traceId)).toBe(true);
+    const linkedTraces = batches.flatMap(({ links }) => links.map(traceParent));
+    expect([...new Set(linkedTraces)].sort()).toEqual([...(await storedTraces())].sort());
+    expect(linkedTraces.length).toBeGreaterThan(40);
   });
 
   it('links each valid trace once, and at most 32 traces', () => {
     const tracer = openTracer();
     const batch = tracer?.batch('updates', 0);
     const update = (traceParent: string) => ({ kind: 'transaction', traceParent, traceState: 'a=b' }) as never;
-    for (let at = 0; at < 100; at += 1) {
-      for (const id of [at, at, 0]) batch?.note(update(`00-${'0'.repeat(29)}${String(id + 100)}-00f067aa0ba902b7-01`));
+    for (let index = 0; index < 100; index += 1) {
+      for (const id of [index, index, 0])
+        batch?.note(update(`00-${'0'.repeat(29)}${String(id + 100)}-00f067aa0ba902b7-01`));
       batch?.note(update(`00-${'0'.repeat(32)}-00f067aa0ba902b7-01`));
       batch?.note(update('hello'));
     }
@@ -127,20 +128,26 @@ describe('tracing', () => {
     await client.end();
     generateHistory(sandbox.ledger, { seed: 8, updates: 5 });
     await indexer.reaches(sandbox.ledger.ledgerEnd());
-    const failed = spans('batch').filter(({ status }) => status.message !== undefined);
-    expect(failed.map(({ attributes }) => attributes['error.type'])).toContain('WRITER_FENCED');
+    const failedSpans = spans('batch').filter(({ status }) => status.message !== undefined);
+    expect(failedSpans.map(({ attributes }) => attributes['error.type'])).toContain('WRITER_FENCED');
     expect(
       JSON.stringify(exporter.getFinishedSpans().map(({ attributes, status }) => [attributes, status])),
     ).not.toMatch(/alice|payload|::/i);
   });
 
-  it.each(['onStart', 'onEnd'])('does not affect the stream if the SDK throws in %s', async (at) => {
+  it.each(['onStart', 'onEnd'])('does not affect the stream if the SDK throws in %s', async (failurePoint) => {
     trace.disable();
-    const nothing = (): Promise<void> => Promise.resolve();
-    const broken = (): never => {
+    const doNothing = (): Promise<void> => Promise.resolve();
+    const throwError = (): never => {
       throw new Error('the exporter is broken');
     };
-    const processor = { onStart: () => {}, onEnd: () => {}, [at]: broken, forceFlush: nothing, shutdown: nothing };
+    const processor = {
+      onStart: () => {},
+      onEnd: () => {},
+      [failurePoint]: throwError,
+      forceFlush: doNothing,
+      shutdown: doNothing,
+    };
     trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [processor] }));
     await using indexer = await run({ INDEXER_BATCH_UPDATES: '20' });
     await indexer.reaches(sandbox.ledger.ledgerEnd());

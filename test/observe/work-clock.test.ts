@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 
-import { WorkClock } from '../../src/observe/figures/work-clock.ts';
+import { WorkTimer } from '../../src/observe/figures/work-clock.ts';
 
 /** A clock that advances only when the test does it. */
 function stopped(atMs = 500) {
   let nowMs = atMs;
-  const clock = new WorkClock(() => nowMs);
+  const clock = new WorkTimer(() => nowMs);
   return {
     clock,
     pass: (ms: number) => {
@@ -16,37 +16,37 @@ function stopped(atMs = 500) {
 
 describe('work clock', () => {
   it('attributes time to the part that was entered last', () => {
-    const { clock, pass } = stopped();
+    const { clock, pass: advanceClock } = stopped();
     clock.enter('source');
-    pass(1500);
+    advanceClock(1500);
     clock.enter('decode');
-    pass(250);
+    advanceClock(250);
     clock.enter('database');
-    pass(3000);
+    advanceClock(3000);
     clock.enter(undefined);
-    pass(9999);
+    advanceClock(9999);
     expect(clock.totals()).toEqual({ source: 1.5, decode: 0.25, database: 3 });
   });
 
   it('includes the current part, so that a hanging commit is visible', () => {
-    const { clock, pass } = stopped();
+    const { clock, pass: advanceClock } = stopped();
     clock.enter('database');
-    pass(60_000);
+    advanceClock(60_000);
     expect(clock.totals().database).toBe(60);
-    pass(1000);
+    advanceClock(1000);
     expect(clock.totals().database).toBe(61);
     expect(clock.reason()).toMatchObject({ on: 'database', share: 1 });
   });
 
   it('returns shares of the last ten seconds only', () => {
-    const { clock, pass } = stopped();
+    const { clock, pass: advanceClock } = stopped();
     clock.enter('source');
-    pass(60_000);
-    for (let at = 0; at < 110; at += 1) {
+    advanceClock(60_000);
+    for (let index = 0; index < 110; index += 1) {
       clock.enter('decode');
-      pass(17);
+      advanceClock(17);
       clock.enter('database');
-      pass(83);
+      advanceClock(83);
     }
     const { source, decode, database } = clock.shares();
     expect(source).toBeCloseTo(0, 1);
@@ -61,45 +61,45 @@ describe('work clock', () => {
 
   it('ignores a part eleven seconds after it ended', () => {
     for (const offset of [0, 1, 250, 1000]) {
-      const { clock, pass } = stopped(offset);
+      const { clock, pass: advanceClock } = stopped(offset);
       clock.enter('decode');
-      pass(5000);
+      advanceClock(5000);
       clock.enter('source');
-      pass(5000);
+      advanceClock(5000);
       expect(clock.shares().decode).toBeCloseTo(0.5, 2);
-      pass(6000);
+      advanceClock(6000);
       expect(clock.shares().source).toBeCloseTo(1, 6);
       expect(clock.shares().decode).toBe(0);
     }
   });
 
   it('divides by its age during its first ten seconds', () => {
-    const { clock, pass } = stopped();
+    const { clock, pass: advanceClock } = stopped();
     clock.enter('decode');
-    pass(3000);
+    advanceClock(3000);
     clock.enter('source');
-    pass(1000);
+    advanceClock(1000);
     expect(clock.shares()).toEqual({ source: 0.25, decode: 0.75, database: 0 });
     expect(clock.reason().sentence).toBe('decode: 75 % of the last 4 s was spent decoding frames and building rows');
   });
 
   it('reports the share of time without an open stream', () => {
-    const { clock, pass } = stopped();
+    const { clock, pass: advanceClock } = stopped();
     expect(clock.reason().on).toBeUndefined();
     clock.enter('source');
-    pass(1500);
+    advanceClock(1500);
     clock.enter(undefined);
-    pass(6000);
-    const { on, sentence } = clock.reason();
-    expect(on).toBeUndefined();
+    advanceClock(6000);
+    const { on: waitingOn, sentence } = clock.reason();
+    expect(waitingOn).toBeUndefined();
     expect(sentence).toBe('none: no stream was open for 80 % of the last 8 s');
   });
 
   it('keeps the sum of its shares at one over a long run', () => {
-    const { clock, pass } = stopped();
-    for (let at = 0; at < 20_000; at += 1) {
-      clock.enter(at % 3 === 0 ? 'source' : at % 3 === 1 ? 'decode' : 'database');
-      pass(37);
+    const { clock, pass: advanceClock } = stopped();
+    for (let index = 0; index < 20_000; index += 1) {
+      clock.enter(index % 3 === 0 ? 'source' : index % 3 === 1 ? 'decode' : 'database');
+      advanceClock(37);
     }
     const { source, decode, database } = clock.shares();
     expect(source + decode + database).toBeCloseTo(1, 6);

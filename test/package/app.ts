@@ -13,7 +13,7 @@ const project = join(import.meta.dirname, '../..');
 /** Adds symbolic links to the packages of the project, except its own packages, to the folder's node_modules. */
 export function linkDependencies(folder: string): void {
   const [from, to] = [join(project, 'node_modules'), join(folder, 'node_modules')];
-  for (const name of readdirSync(from).filter((each) => !/^\.|^ledger-indexer/.test(each))) {
+  for (const name of readdirSync(from).filter((fileName) => !/^\.|^ledger-indexer/.test(fileName))) {
     if (!name.startsWith('@')) symlinkSync(join(from, name), join(to, name));
     else {
       mkdirSync(join(to, name));
@@ -64,12 +64,12 @@ export function printedUntil(
     timeout: 60_000,
   });
   let text = '';
-  const take = (more: string): void => {
+  const appendText = (more: string): void => {
     text += more;
     onText(text);
     if (expected.test(text)) child.kill();
   };
-  child.stdout.setEncoding('utf8').on('data', take);
-  child.stderr.setEncoding('utf8').on('data', take);
+  child.stdout.setEncoding('utf8').on('data', appendText);
+  child.stderr.setEncoding('utf8').on('data', appendText);
   return new Promise((resolve) => child.once('close', () => resolve(text)));
 }

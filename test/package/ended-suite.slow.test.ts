@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { waitFor } from '../support/wait-for.ts';
-import { needs, noLinux } from '../support/skips/needs.ts';
+import { needs, linuxSkipReason } from '../support/skips/needs.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -22,11 +22,11 @@ function processesOf(folder: string): readonly string[] {
   });
 }
 
-const ends = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGKILL', 'a closed pipe'] as const;
+const endNames = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGKILL', 'a closed pipe'] as const;
 
-it.each(ends)(
+it.each(endNames)(
   'a test run that ends by %s leaves no process and no folder',
-  { timeout: 120_000, ...needs(noLinux) },
+  { timeout: 120_000, ...needs(linuxSkipReason) },
   async (end) => {
     const folder = mkdtempSync(join(tmpdir(), 'ended-suite-'));
     const { TEST_DATABASE_URL: _given, TEST_POSTGRES_URL: _inherited, ...env } = process.env;

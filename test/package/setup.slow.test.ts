@@ -26,7 +26,7 @@ const lock = {
 };
 
 /** A fake npm. It leaves the files of npm: packages, their list as the last file, and a compiled program. */
-const standIn = `const fs = require('node:fs');
+const nodeStandIn = `const fs = require('node:fs');
 const words = process.argv.slice(2);
 fs.appendFileSync('npm.log', words.join(' ') + '\\n');
 if (words.includes('build')) {
@@ -50,62 +50,65 @@ beforeEach(async () => {
   await mkdir(join(clone, 'src'));
   await mkdir(join(clone, 'scripts'));
   await cp(join(project, 'scripts/setup.mjs'), join(clone, 'scripts/setup.mjs'));
-  await writeFile(join(clone, 'npm.cjs'), standIn);
+  await writeFile(join(clone, 'npm.cjs'), nodeStandIn);
   await lockWith({});
 });
 afterEach(() => rm(clone, { recursive: true }));
 
-async function lockWith(more: object): Promise<void> {
-  await writeFile(join(clone, 'package-lock.json'), JSON.stringify({ packages: { ...lock.packages, ...more } }));
+async function lockWith(overrides: object): Promise<void> {
+  await writeFile(join(clone, 'package-lock.json'), JSON.stringify({ packages: { ...lock.packages, ...overrides } }));
 }
 
 /** Runs the setup before a start or before tests. @returns the npm commands that it ran */
-async function before(what: 'start' | 'test', more: NodeJS.ProcessEnv = {}): Promise<readonly string[]> {
+async function runNpmBefore(
+  npmCommand: 'start' | 'test',
+  extraEnv: NodeJS.ProcessEnv = {},
+): Promise<readonly string[]> {
   await writeFile(join(clone, 'npm.log'), '');
-  const env = { ...process.env, npm_execpath: join(clone, 'npm.cjs'), ...more };
-  const args = [join(clone, 'scripts/setup.mjs'), ...(what === 'start' ? ['start'] : [])];
+  const env = { ...process.env, npm_execpath: join(clone, 'npm.cjs'), ...extraEnv };
+  const args = [join(clone, 'scripts/setup.mjs'), ...(npmCommand === 'start' ? ['start'] : [])];
   spawnSync(process.execPath, args, { cwd: clone, env, encoding: 'utf8' });
   const npmLog = await readFile(join(clone, 'npm.log'), 'utf8');
   return npmLog.split('\n').filter((line) => line !== '');
 }
 
 const build = 'run --silent build';
-const quietly = '--ignore-scripts --no-audit --no-fund';
+const npmQuietFlags = '--ignore-scripts --no-audit --no-fund';
 
 it('setup before a start installs the runtime and build packages only once', async () => {
-  expect(await before('start')).toEqual([`ci ${quietly} --omit=dev`, build]);
-  expect(await before('start')).toEqual([]);
+  expect(await runNpmBefore('start')).toEqual([`ci ${npmQuietFlags} --omit=dev`, build]);
+  expect(await runNpmBefore('start')).toEqual([]);
 });
 
 it('setup before tests adds only the test packages, and the next setup keeps all packages', async () => {
-  await before('start');
-  expect(await before('test')).toEqual([`install --no-save ${quietly} --include=dev`]);
-  expect(await before('start')).toEqual([]);
-  expect(await before('test')).toEqual([]);
+  await runNpmBefore('start');
+  expect(await runNpmBefore('test')).toEqual([`install --no-save ${npmQuietFlags} --include=dev`]);
+  expect(await runNpmBefore('start')).toEqual([]);
+  expect(await runNpmBefore('test')).toEqual([]);
 });
 
 it('setup before tests installs all packages even if NODE_ENV is production', async () => {
-  expect(await before('test', { NODE_ENV: 'production' })).toEqual([`ci ${quietly} --include=dev`, build]);
-  expect(await before('start', { NODE_ENV: 'production' })).toEqual([]);
+  expect(await runNpmBefore('test', { NODE_ENV: 'production' })).toEqual([`ci ${npmQuietFlags} --include=dev`, build]);
+  expect(await runNpmBefore('start', { NODE_ENV: 'production' })).toEqual([]);
 });
 
 it('setup repeats an interrupted installation or build', async () => {
-  await before('start', { INTERRUPTED: '1' });
-  expect(await before('start')).toEqual([`ci ${quietly} --omit=dev`, build]);
-  await before('test', { INTERRUPTED: '1' });
-  expect(await before('test')).toEqual([`install --no-save ${quietly} --include=dev`]);
+  await runNpmBefore('start', { INTERRUPTED: '1' });
+  expect(await runNpmBefore('start')).toEqual([`ci ${npmQuietFlags} --omit=dev`, build]);
+  await runNpmBefore('test', { INTERRUPTED: '1' });
+  expect(await runNpmBefore('test')).toEqual([`install --no-save ${npmQuietFlags} --include=dev`]);
   await rm(join(clone, 'dist'), { recursive: true });
-  await before('start', { INTERRUPTED: '1' });
-  expect(await before('start')).toEqual([build]);
+  await runNpmBefore('start', { INTERRUPTED: '1' });
+  expect(await runNpmBefore('start')).toEqual([build]);
 });
 
 it('setup installs again after a lock file change and builds again after a source change', async () => {
-  await before('test');
+  await runNpmBefore('test');
   await lockWith({ 'node_modules/runs': { version: '2' } });
-  expect(await before('start')).toEqual([`ci ${quietly} --include=dev`]);
-  const later = Date.now() / 1000 + 10;
-  await utimes(join(clone, 'src'), later, later);
-  expect(await before('start')).toEqual([build]);
+  expect(await runNpmBefore('start')).toEqual([`ci ${npmQuietFlags} --include=dev`]);
+  const laterSeconds = Date.now() / 1000 + 10;
+  await utimes(join(clone, 'src'), laterSeconds, laterSeconds);
+  expect(await runNpmBefore('start')).toEqual([build]);
 });
 
 it(`npm ci before a start installs fewer than ${String(mostPackages)} packages`, async () => {
@@ -126,9 +129,9 @@ it(`npm ci before a start installs fewer than ${String(mostPackages)} packages`,
 
 it('npm run sbom lists runtime, build and test packages', async () => {
   for (const name of manifests) await cp(join(project, name), join(clone, name), { recursive: true });
-  const listed = npm('run', '--silent', 'sbom');
-  expect(listed.status, listed.stderr).toBe(0);
-  const { components } = JSON.parse(listed.stdout) as { readonly components: readonly { readonly name: string }[] };
+  const npmScripts = npm('run', '--silent', 'sbom');
+  expect(npmScripts.status, npmScripts.stderr).toBe(0);
+  const { components } = JSON.parse(npmScripts.stdout) as { readonly components: readonly { readonly name: string }[] };
   const names = components.map(({ name }) => name);
   expect(names).toEqual(expect.arrayContaining(['pg', 'typescript', 'vitest']));
 });

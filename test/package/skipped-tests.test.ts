@@ -58,7 +58,7 @@ it('a test run prints no skip reasons if tests are selected by name', () => {
 });
 
 /** Vitest functions that skip tests without a reason. */
-const bare = /\.(?:skipIf|runIf|todo)\(|\b(?:it|test|describe)\.skip\b|\bskip\(\)/;
+const bareModifier = /\.(?:skipIf|runIf|todo)\(|\b(?:it|test|describe)\.skip\b|\bskip\(\)/;
 
 it('each skip in the test suites has a reason', () => {
   const folders = ['test', ...readdirSync(join(root, 'packages')).map((name) => `packages/${name}/test`)];
@@ -67,10 +67,10 @@ it('each skip in the test suites has a reason', () => {
     .filter((file) => file.endsWith('.ts'))
     .filter((file) => !file.endsWith('skipped-tests.test.ts'));
   expect(files.length).toBeGreaterThan(500);
-  const found = files.flatMap((file) =>
+  const skippedLines = files.flatMap((file) =>
     readFileSync(join(root, file), 'utf8')
       .split('\n')
-      .flatMap((line, at) => (bare.test(line) ? [`${file}:${String(at + 1)} ${line.trim()}`] : [])),
+      .flatMap((line, index) => (bareModifier.test(line) ? [`${file}:${String(index + 1)} ${line.trim()}`] : [])),
   );
-  expect(found, 'use needs() of test/support/skips/needs.ts').toEqual([]);
+  expect(skippedLines, 'use needs() of test/support/skips/needs.ts').toEqual([]);
 });

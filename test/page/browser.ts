@@ -10,14 +10,14 @@ const args =
   '--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync';
 
 /** The reason for which the tests cannot use a browser; undefined if they can use one. */
-export const noBrowser =
+export const browserSkipReason =
   program === undefined ? 'needs Chromium (apt-get install -y --no-install-recommends chromium)' : undefined;
 
 export function openBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: program ?? '', args: args.split(' ') });
 }
 
-export interface Look {
+export interface BrowserView {
   readonly page: Page;
   /** Errors of scripts, of the console and of the security policy, so far. */
   readonly errors: readonly string[];
@@ -29,13 +29,13 @@ export interface Look {
   readonly waitForText: (id: string, pattern: RegExp) => Promise<void>;
 }
 
-export interface LookOptions {
+export interface ViewOptions {
   readonly colorScheme?: 'light' | 'dark';
   readonly width?: number;
 }
 
 /** Opens the page of an indexer in a separate browser context. */
-export async function look(browser: Browser, url: string, options: LookOptions = {}): Promise<Look> {
+export async function openPage(browser: Browser, url: string, options: ViewOptions = {}): Promise<BrowserView> {
   const { colorScheme = 'light', width = 1180 } = options;
   const context = await browser.newContext({ colorScheme, viewport: { width, height: 900 } });
   const page = await context.newPage();

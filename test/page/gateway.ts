@@ -12,19 +12,24 @@ export interface Gateway extends AsyncDisposable {
 /** @param path with a slash at both ends; requests for other paths return 404 */
 export async function startGateway(target: string, path: string): Promise<Gateway> {
   const { host, hostname, port } = new URL(target);
-  const server = createServer((incoming, outgoing) => {
-    if (incoming.url?.startsWith(path) !== true) {
-      outgoing.writeHead(404).end();
+  const server = createServer((incomingRequest, response) => {
+    if (incomingRequest.url?.startsWith(path) !== true) {
+      response.writeHead(404).end();
       return;
     }
-    const options = { hostname, port, path: `/${incoming.url.slice(path.length)}`, method: incoming.method };
-    const passed = request({ ...options, headers: { ...incoming.headers, host } }, (answer) => {
-      outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(outgoing);
+    const options = {
+      hostname,
+      port,
+      path: `/${incomingRequest.url.slice(path.length)}`,
+      method: incomingRequest.method,
+    };
+    const forwardedRequest = request({ ...options, headers: { ...incomingRequest.headers, host } }, (upstream) => {
+      response.writeHead(upstream.statusCode ?? 502, upstream.headers);
+      upstream.pipe(response);
     });
-    passed.on('error', () => outgoing.destroy());
-    outgoing.on('close', () => passed.destroy());
-    incoming.pipe(passed);
+    forwardedRequest.on('error', () => response.destroy());
+    response.on('close', () => forwardedRequest.destroy());
+    incomingRequest.pipe(forwardedRequest);
   });
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve);

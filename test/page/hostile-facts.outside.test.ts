@@ -8,12 +8,12 @@ import { startHttpServer, type RunningHttpServer } from '../../src/observe/http/
 import { createMetrics } from '../../src/observe/metrics/metrics.ts';
 import { StatusPage } from '../../src/observe/page/status-page.ts';
 import { needs } from '../support/skips/needs.ts';
-import { audit, look, noBrowser, openBrowser } from './browser.ts';
+import { audit, openPage, browserSkipReason, openBrowser } from './browser.ts';
 
 const markup = `<img src=x onerror="document.title='taken'"></script><script>document.title='taken'</script>`;
 const password = 'a-password-in-a-message';
 
-describe('the status page', needs(noBrowser), () => {
+describe('the status page', needs(browserSkipReason), () => {
   let browser: Browser;
   let server: RunningHttpServer;
 
@@ -45,7 +45,7 @@ describe('the status page', needs(noBrowser), () => {
   });
 
   it('displays markup in names, errors, remedies and queries as text', async () => {
-    const { page, errors, waitForText, text } = await look(browser, server.url);
+    const { page, errors, waitForText, text } = await openPage(browser, server.url);
     await waitForText('state', /^Parked$/);
     await waitForText('templates', /<img/);
     for (const id of ['updates', 'errors', 'why', 'remedy', 'snippets', 'password', 'about'])
@@ -58,7 +58,7 @@ describe('the status page', needs(noBrowser), () => {
   });
 
   it('displays no password of an error message', async () => {
-    const { page, waitForText } = await look(browser, server.url);
+    const { page, waitForText } = await openPage(browser, server.url);
     await waitForText('errors', /reader:\*\*\*@db\.example/);
     expect(await page.content()).not.toContain(password);
   });

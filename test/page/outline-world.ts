@@ -11,7 +11,7 @@ import * as frames from '../support/frames.ts';
 /** Text in every payload, command id and workflow id. */
 export const secret = 'a-payload-that-is-nobodys-business';
 export const old = `00${'a1'.repeat(32)}`;
-export const fresh = `00${'b2'.repeat(32)}`;
+export const freshContractId = `00${'b2'.repeat(32)}`;
 
 export interface OutlineWorld extends AsyncDisposable {
   readonly sandbox: Sandbox;
@@ -47,10 +47,10 @@ function appendUpdates({ ledger }: Sandbox): void {
     const change = { recordTime: new Date().toISOString(), commandId, workflowId: secret };
     ledger.appendRaw(JSON.stringify(frames.transaction(offset, [...events(offset)], change)), offset);
   };
-  const created = (offset: number, nodeId: number, contractId: string): frames.JsonRecord => ({
+  const createdFrame = (offset: number, nodeId: number, contractId: string): frames.JsonRecord => ({
     CreatedEvent: frames.created({ offset, nodeId, contractId, createArgument: { note: secret, owner: frames.alice } }),
   });
-  append((offset) => [created(offset, 0, old)]);
+  append((offset) => [createdFrame(offset, 0, old)]);
   append((offset) => [
     {
       ExercisedEvent: frames.exercised({
@@ -62,7 +62,7 @@ function appendUpdates({ ledger }: Sandbox): void {
         exerciseResult: secret,
       }),
     },
-    created(offset, 1, fresh),
+    createdFrame(offset, 1, freshContractId),
   ]);
-  append((offset) => Array.from({ length: 100 }, (_, node) => created(offset, node, `00c${String(node)}`)));
+  append((offset) => Array.from({ length: 100 }, (_, node) => createdFrame(offset, node, `00c${String(node)}`)));
 }

@@ -11,19 +11,19 @@ import type { IndexerRun } from '../e2e/runs/indexer-run.ts';
 import { query, type TestDatabase } from '../support/database.ts';
 import { needs } from '../support/skips/needs.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { audit, look, noBrowser, openBrowser, type Look } from './browser.ts';
+import { audit, openPage, browserSkipReason, openBrowser, type BrowserView } from './browser.ts';
 import { contract, startQueryWorld, type QueryWorld } from './query-world.ts';
 
-describe('the query page', needs(noBrowser), () => {
+describe('the query page', needs(browserSkipReason), () => {
   let browser: Browser;
   let world: QueryWorld;
   let indexer: IndexerRun;
   let database: TestDatabase;
-  let active: string;
+  let activeContractId: string;
   beforeAll(async () => {
     world = await startQueryWorld();
     ({ indexer, database } = world);
-    active = `select 'statement' from pg_stat_activity where usename = '${world.role}' and wait_event = 'PgSleep'`;
+    activeContractId = `select 'statement' from pg_stat_activity where usename = '${world.role}' and wait_event = 'PgSleep'`;
     browser = await openBrowser();
   });
   afterAll(async () => {
@@ -31,14 +31,14 @@ describe('the query page', needs(noBrowser), () => {
     await world[Symbol.asyncDispose]();
   });
 
-  async function opened(options: Parameters<typeof look>[2] = {}): Promise<Look> {
-    const seen = await look(browser, `${indexer.httpUrl}/query`, options);
-    await seen.waitForText('ready', /Newest updates/);
-    return seen;
+  async function openQueryPage(options: Parameters<typeof openPage>[2] = {}): Promise<BrowserView> {
+    const browserView = await openPage(browser, `${indexer.httpUrl}/query`, options);
+    await browserView.waitForText('ready', /Newest updates/);
+    return browserView;
   }
 
   it('is linked from the status page, and runs the sample queries', async () => {
-    const { page, waitForText, errors, requests } = await look(browser, indexer.httpUrl);
+    const { page, waitForText, errors, requests } = await openPage(browser, indexer.httpUrl);
     await page.locator('#to-query').click();
     await page.getByRole('button', { name: 'Newest updates' }).click();
     await waitForText('outcome', /^3 rows, /);
@@ -55,7 +55,7 @@ describe('the query page', needs(noBrowser), () => {
   });
 
   it('runs statements from links of the status page', async () => {
-    const { page, waitForText } = await look(browser, indexer.httpUrl);
+    const { page, waitForText } = await openPage(browser, indexer.httpUrl);
     const link = page.getByRole('link', { name: 'Run in /query: query 2' });
     const statement = await page.locator('#snippets li', { has: link }).locator('code').innerText();
     await link.click();
@@ -69,7 +69,7 @@ describe('the query page', needs(noBrowser), () => {
   });
 
   it('does not run a statement from its URL', async () => {
-    const { page, text, requests } = await look(browser, `${indexer.httpUrl}/query#ready/select%201`);
+    const { page, text, requests } = await openPage(browser, `${indexer.httpUrl}/query#ready/select%201`);
     await page.getByRole('button', { name: 'Newest updates' }).waitFor();
     expect(await text('outcome')).toBe('No query has run yet.');
     // Only the page itself was requested. Statements are sent to the same URL.
@@ -77,15 +77,15 @@ describe('the query page', needs(noBrowser), () => {
   });
 
   it('runs a statement with Ctrl+Enter, and cancels it in the database with Esc', async () => {
-    const { page, waitForText } = await opened();
+    const { page, waitForText } = await openQueryPage();
     await page.locator('#statement').fill('select pg_sleep(29)');
     await page.keyboard.press('Control+Enter');
     await waitForText('outcome', /^Running/);
-    await waitFor('it runs', async () => ((await query(database.url, active)).length > 0 ? true : undefined));
+    await waitFor('it runs', async () => ((await query(database.url, activeContractId)).length > 0 ? true : undefined));
     await page.keyboard.press('Escape');
     await waitForText('outcome', /^Stopped/);
-    const ended = async () => ((await query(database.url, active)).length === 0 ? true : undefined);
-    await waitFor('it runs no more', ended, 5_000);
+    const isSessionEnded = async () => ((await query(database.url, activeContractId)).length === 0 ? true : undefined);
+    await waitFor('it runs no more', isSessionEnded, 5_000);
     await page.locator('#statement').fill('select nothing from nowhere');
     await page.keyboard.press('Control+Enter');
     await waitForText('outcome', /"nowhere" does not exist at line 1, column 21/);
@@ -93,7 +93,7 @@ describe('the query page', needs(noBrowser), () => {
   });
 
   it('opens the contract or update of an id, and closes it with Back or Esc', async () => {
-    const { page, waitForText, errors } = await opened();
+    const { page, waitForText, errors } = await openQueryPage();
     await page
       .locator('#statement')
       .fill('select contract_id, created_at_offset, update_id from explore.contracts order by 2');
@@ -112,7 +112,7 @@ describe('the query page', needs(noBrowser), () => {
   });
 
   it('finds templates and parties, and runs a statement for the selected party', async () => {
-    const { page, waitForText } = await opened();
+    const { page, waitForText } = await openQueryPage();
     await page.locator('#search').fill('iou');
     await waitForText('found', /iou:Main\.Iou:Iou \(3 active\)/);
     await page.locator('#search').fill('hold');
@@ -134,11 +134,11 @@ describe('the query page', needs(noBrowser), () => {
       statementTimeoutMs: 60_000,
       applicationName: 'test',
     });
-    const limited = `limited_${randomBytes(4).toString('hex')}`;
+    const limitedRole = `limited_${randomBytes(4).toString('hex')}`;
     try {
-      await grantReader(owner, { role: limited, parties: ['nobody::1220'], password: undefined });
-      const { id, token } = await createToken(owner, { role: limited, name: null, expiresAt: null });
-      const { page, waitForText, errors } = await opened();
+      await grantReader(owner, { role: limitedRole, parties: ['nobody::1220'], password: undefined });
+      const { id, token } = await createToken(owner, { role: limitedRole, name: null, expiresAt: null });
+      const { page, waitForText, errors } = await openQueryPage();
       await page.locator('#token').fill('a password of another service');
       await page.getByRole('button', { name: 'Use token' }).click();
       await waitForText('asks-as', /Not a token/);
@@ -150,10 +150,10 @@ describe('the query page', needs(noBrowser), () => {
       await page.locator('#statement').fill('select contract_id from explore.contracts');
       await page.keyboard.press('Control+Enter');
       await waitForText('outcome', /^0 rows/);
-      expect(await wrong(page)).toEqual([]);
+      expect(await accessibilityProblems(page)).toEqual([]);
       // Another tab still queries without the token.
-      const other = await opened();
-      await other.waitForText('asks-as', /as this machine/);
+      const otherPage = await openQueryPage();
+      await otherPage.waitForText('asks-as', /as this machine/);
       await revokeToken(owner, id);
       await page.keyboard.press('Control+Enter');
       await waitForText('outcome', /was revoked/);
@@ -164,13 +164,13 @@ describe('the query page', needs(noBrowser), () => {
       await waitForText('outcome', /^3 rows/);
       expect(errors.filter((error) => !error.includes('401'))).toEqual([]);
     } finally {
-      await query(database.url, `drop owned by ${limited}; drop role ${limited}`);
+      await query(database.url, `drop owned by ${limitedRole}; drop role ${limitedRole}`);
       await owner.close();
     }
   });
 
   it('exports all rows, including rows that are not displayed', async () => {
-    const { page, waitForText } = await opened();
+    const { page, waitForText } = await openQueryPage();
     await page.locator('#statement').fill('select n from generate_series(1, 2500) n');
     await page.keyboard.press('Control+Enter');
     await waitForText('outcome', /^The first 1,000 rows, there are more/);
@@ -179,46 +179,46 @@ describe('the query page', needs(noBrowser), () => {
   });
 
   it('rejects queries from pages of another origin', async () => {
-    const { page } = await opened();
-    const elsewhere = indexer.httpUrl.replace('127.0.0.1', 'localhost');
-    const heard = await page.evaluate<string>(`fetch('${elsewhere}/query', {
+    const { page } = await openQueryPage();
+    const otherHostUrl = indexer.httpUrl.replace('127.0.0.1', 'localhost');
+    const fetchResult = await page.evaluate<string>(`fetch('${otherHostUrl}/query', {
       method: 'POST', mode: 'no-cors', headers: { 'content-type': 'text/plain' }, body: '{"statement":"select pg_sleep(9)"}'
     }).then((response) => response.type, () => 'refused')`);
-    expect(heard).toBe('refused');
+    expect(fetchResult).toBe('refused');
     const otherOriginPage = await browser.newPage();
-    await otherOriginPage.goto(`${elsewhere}/status`);
-    const answer = `fetch('${indexer.httpUrl}/query', {
+    await otherOriginPage.goto(`${otherHostUrl}/status`);
+    const fetchScript = `fetch('${indexer.httpUrl}/query', {
       method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"statement":"select pg_sleep(9)"}'
     }).then((response) => response.type, () => 'refused')`;
-    expect(await otherOriginPage.evaluate<string>(answer)).toBe('refused');
-    expect(await query(database.url, active)).toEqual([]);
+    expect(await otherOriginPage.evaluate<string>(fetchScript)).toBe('refused');
+    expect(await query(database.url, activeContractId)).toEqual([]);
   });
 
   it.each([
     { colorScheme: 'light', width: 1180 },
     { colorScheme: 'dark', width: 375 },
   ] as const)('is accessible in $colorScheme mode at $width pixels', async (options) => {
-    const { page, waitForText } = await opened(options);
+    const { page, waitForText } = await openQueryPage(options);
     await page.locator('#search').fill('o');
     await page.locator('#search').fill('iou');
     await waitForText('found', /Iou/);
     await page.locator('#found button').click();
     await waitForText('outcome', /^3 rows/);
-    expect(await wrong(page)).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
     await page.getByRole('button', { name: 'Chart' }).click();
-    expect(await wrong(page)).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
     await page.getByRole('button', { name: 'Table' }).click();
     await page.locator('#rows a').first().click();
     await waitForText('explained-text', /Iou/);
-    expect(await wrong(page)).toEqual([]);
+    expect(await accessibilityProblems(page)).toEqual([]);
   });
 
   /** Problems that the audit of the project and axe find. */
-  async function wrong(page: Look['page']): Promise<readonly string[]> {
+  async function accessibilityProblems(page: BrowserView['page']): Promise<readonly string[]> {
     // Uses the protocol of the browser, because the policy of the page blocks injected scripts.
     await page.evaluate(axeSource);
-    const found = await page.evaluate<readonly string[]>(`axe.run().then(({ violations }) =>
+    const violations = await page.evaluate<readonly string[]>(`axe.run().then(({ violations }) =>
       violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + ': ' + html.slice(0, 120))))`);
-    return [...(await audit(page)), ...found];
+    return [...(await audit(page)), ...violations];
   }
 });

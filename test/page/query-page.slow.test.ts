@@ -24,14 +24,14 @@ function sendRequest({
   headers = {},
   body = '{"statement":"select 1 as n"}',
 }: PageRequest = {}) {
-  const own = { 'content-type': 'application/json', origin: world.indexer.httpUrl };
+  const ownHeaders = { 'content-type': 'application/json', origin: world.indexer.httpUrl };
   return new Promise<readonly [number | undefined, string]>((resolve, reject) => {
     const request = httpRequest(
       `${world.indexer.httpUrl}${path}`,
-      { method, headers: { ...own, ...headers } },
+      { method, headers: { ...ownHeaders, ...headers } },
       (response) => {
         let text = '';
-        response.setEncoding('utf8').on('data', (piece: string) => (text += piece));
+        response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
         response.on('end', () => resolve([response.statusCode, text]));
       },
     );
@@ -69,7 +69,7 @@ describe('/query', () => {
     ...['client-ip', 'x-azure-socketip', 'fly-client-ip', 'x-remote-addr', 'x-amzn-trace-id', 'cdn-loop'].map(
       (name): [string, Record<string, string>] => [`a proxy that adds ${name}`, { [name]: '10.1.2.3' }],
     ),
-  ])('returns no rows to %s', async (_who, headers) => {
+  ])('returns no rows to %s', async (_clientName, headers) => {
     const [status, text] = await sendRequest({ headers });
     expect(status).toBeGreaterThanOrEqual(400);
     expect(text).not.toContain('rows');
@@ -95,17 +95,17 @@ describe('/query', () => {
       400,
       { code: 'QUERY_REFUSED', error: expect.stringMatching(/line 1, column 19/) as unknown },
     ]);
-    const [more, refused] = await sendRequest({
+    const [firstResponse, refusedResponse] = await sendRequest({
       path: '/query/csv',
       body: '{"statement":"select generate_series(1, 100001)"}',
     });
-    expect([more, refused]).toEqual([413, expect.stringContaining('query \\"…\\" --csv')]);
+    expect([firstResponse, refusedResponse]).toEqual([413, expect.stringContaining('query \\"…\\" --csv')]);
   });
 
   it('returns 404 if the page is disabled', async () => {
     const env = { LEDGER_URL: world.sandbox.url, DATABASE_URL: world.database.url, INDEXER_QUERY_PAGE: 'false' };
-    await using without = await runIndexer(env);
-    expect((await fetch(`${without.httpUrl}/query`)).status).toBe(404);
+    await using plainIndexer = await runIndexer(env);
+    expect((await fetch(`${plainIndexer.httpUrl}/query`)).status).toBe(404);
   });
 });
 
@@ -113,5 +113,5 @@ it.each(['/', '/query'])('the scripts of %s declare each function once', async (
   const document = await (await fetch(`${world.indexer.httpUrl}${path}`)).text();
   const names = [...document.matchAll(/^(?:async )?function (\w+)/gm)].map(([, name]) => name);
   expect(names.length).toBeGreaterThan(20);
-  expect(names.filter((name, nth) => names.indexOf(name) !== nth)).toEqual([]);
+  expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
 });

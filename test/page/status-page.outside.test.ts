@@ -8,9 +8,9 @@ import { createTestDatabase, query, type TestDatabase } from '../support/databas
 import * as frames from '../support/frames.ts';
 import { needs } from '../support/skips/needs.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { audit, look, noBrowser, openBrowser, type Look } from './browser.ts';
+import { audit, openPage, browserSkipReason, openBrowser, type BrowserView } from './browser.ts';
 
-interface Cut {
+interface TruncatedCell {
   readonly table: string;
   readonly text: string;
   /** Unused width in pixels of the column with the most unused width. */
@@ -18,10 +18,10 @@ interface Cut {
 }
 
 /** A column may be as wide as its usual words, because then the other columns keep their positions. */
-const spareRoom = 24;
+const spareWidthPx = 24;
 
 /** Runs in the browser: cells whose text is truncated, and the unused width of the other columns of their table. */
-const cutCells = `[...document.querySelectorAll('table')].flatMap((table) => {
+const truncatedCellsScript = `[...document.querySelectorAll('table')].flatMap((table) => {
   const rows = [...table.rows];
   const needs = (cell) => {
     const range = document.createRange();
@@ -39,7 +39,7 @@ const cutCells = `[...document.querySelectorAll('table')].flatMap((table) => {
     .map((cell) => ({ table: table.className, text: cell.textContent, room }));
 })`;
 
-describe('the status page', needs(noBrowser), () => {
+describe('the status page', needs(browserSkipReason), () => {
   let browser: Browser;
   let sandbox: Sandbox;
   let database: TestDatabase;
@@ -59,7 +59,7 @@ describe('the status page', needs(noBrowser), () => {
   beforeAll(async () => {
     sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
     database = await createTestDatabase();
-    for (let nth = 0; nth < 20; nth += 1) append();
+    for (let index = 0; index < 20; index += 1) append();
     indexer = await run();
     traffic = setInterval(() => append(), 100);
     browser = await openBrowser();
@@ -72,25 +72,26 @@ describe('the status page', needs(noBrowser), () => {
     await database.drop();
   });
 
-  async function opened(options: Parameters<typeof look>[2] = {}): Promise<Look> {
-    const seen = await look(browser, indexer.httpUrl, options);
-    await seen.waitForText('state', /^Live/);
-    await seen.waitForText('updates', /Iou/);
-    return seen;
+  async function openQueryPage(options: Parameters<typeof openPage>[2] = {}): Promise<BrowserView> {
+    const browserView = await openPage(browser, indexer.httpUrl, options);
+    await browserView.waitForText('state', /^Live/);
+    await browserView.waitForText('updates', /Iou/);
+    return browserView;
   }
 
   const numberOf = (text: string): number => Number(text.replaceAll(',', ''));
 
   it('displays the live state and the delay message, and updates its numbers and plots', async () => {
-    const { page, text, waitForText } = await opened();
+    const { page, text, waitForText } = await openQueryPage();
     await waitForText('why', /^Not behind: /);
     expect(await page.title()).toBe('Live · Ledger Indexer');
-    const before = numberOf(await text('checkpoint'));
+    const checkpointBefore = numberOf(await text('checkpoint'));
     const line = page.locator('#plot-updates .line');
-    const drawn = await line.getAttribute('d');
+    const linePath = await line.getAttribute('d');
     await waitFor('a higher offset and a longer line', async () => {
-      const moved = numberOf(await text('checkpoint')) > before && (await line.getAttribute('d')) !== drawn;
-      return moved ? true : undefined;
+      const hasMoved =
+        numberOf(await text('checkpoint')) > checkpointBefore && (await line.getAttribute('d')) !== linePath;
+      return hasMoved ? true : undefined;
     });
     expect(await page.locator('#plot-updates .number').textContent()).toMatch(/^\d/);
     expect(await page.locator('#plot-lag .number').textContent()).toMatch(/^[\d.]+ (?:ms|s)$/);
@@ -98,7 +99,7 @@ describe('the status page', needs(noBrowser), () => {
   });
 
   it('displays background jobs with progress and remaining time', async () => {
-    const { page } = await opened();
+    const { page } = await openQueryPage();
     expect(await page.locator('#jobs-card').isVisible()).toBe(false);
     await query(
       database.url,
@@ -119,13 +120,13 @@ describe('the status page', needs(noBrowser), () => {
   });
 
   it('displays earlier measurements immediately after it is opened', async () => {
-    const { page } = await opened();
-    const points = ((await page.locator('#plot-updates .line').getAttribute('d')) ?? '').split('L').length;
-    expect(points).toBeGreaterThan(2);
+    const { page } = await openQueryPage();
+    const linePoints = ((await page.locator('#plot-updates .line').getAttribute('d')) ?? '').split('L').length;
+    expect(linePoints).toBeGreaterThan(2);
   });
 
   it('sends requests only to the indexer, without errors', async () => {
-    const { errors, requests } = await opened();
+    const { errors, requests } = await openQueryPage();
     expect(errors).toEqual([]);
     expect(requests.filter((url) => !url.startsWith(`${indexer.httpUrl}/`) && !url.startsWith('data:'))).toEqual([]);
   });
@@ -136,41 +137,41 @@ describe('the status page', needs(noBrowser), () => {
     { colorScheme: 'light', width: 400 },
     { colorScheme: 'dark', width: 320 },
   ] as const)('is accessible in $colorScheme mode at $width pixels', async (options) => {
-    const { page } = await opened(options);
+    const { page } = await openQueryPage(options);
     expect(await audit(page)).toEqual([]);
-    const ground = await page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
-    expect(ground).toBe(options.colorScheme === 'dark' ? 'rgb(14, 17, 19)' : 'rgb(246, 247, 246)');
+    const pageBackground = await page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
+    expect(pageBackground).toBe(options.colorScheme === 'dark' ? 'rgb(14, 17, 19)' : 'rgb(246, 247, 246)');
   });
 
   it('truncates a name only if its table has no unused width', async () => {
     const entity = 'UnclaimedDevelopmentFundCouponOfAnEarlierRound';
     const templateId = `${'cd'.repeat(32)}:Some.Module.Below.Another.And.One.More:${entity}`;
     append({ templateId, packageName: 'a-package-with-a-long-name' });
-    const narrow = await opened();
-    await narrow.waitForText('templates', new RegExp(entity));
-    const cutNarrow = await narrow.page.evaluate<Cut[]>(cutCells);
-    expect(cutNarrow.map(({ table }) => table)).toContain('templates');
-    expect(cutNarrow.filter(({ room }) => room > spareRoom)).toEqual([]);
-    const wide = await opened({ width: 1500 });
-    await wide.waitForText('templates', new RegExp(entity));
-    const main = await wide.page.evaluate<number>(`document.getElementById('main').clientWidth`);
+    const narrowPage = await openQueryPage();
+    await narrowPage.waitForText('templates', new RegExp(entity));
+    const narrowCells = await narrowPage.page.evaluate<TruncatedCell[]>(truncatedCellsScript);
+    expect(narrowCells.map(({ table }) => table)).toContain('templates');
+    expect(narrowCells.filter(({ room: spareWidth }) => spareWidth > spareWidthPx)).toEqual([]);
+    const widePage = await openQueryPage({ width: 1500 });
+    await widePage.waitForText('templates', new RegExp(entity));
+    const main = await widePage.page.evaluate<number>(`document.getElementById('main').clientWidth`);
     expect(main).toBeGreaterThan(1300);
   });
 
   it('has a keyboard order that equals the reading order, and a visible focus', async () => {
-    const { page } = await opened();
-    const walked: string[] = [];
-    while (walked.at(-1) !== '/readyz' && walked.length < 80) {
+    const { page } = await openQueryPage();
+    const focusedUrls: string[] = [];
+    while (focusedUrls.at(-1) !== '/readyz' && focusedUrls.length < 80) {
       await page.keyboard.press('Tab');
-      walked.push(await page.locator(':focus').innerText());
+      focusedUrls.push(await page.locator(':focus').innerText());
       expect(await page.evaluate<string>('getComputedStyle(document.activeElement).outlineStyle')).toBe('solid');
     }
-    expect(walked.slice(0, 2)).toEqual(['Skip to the state', 'Query']);
-    expect(walked.slice(-3)).toEqual(['/status', '/metrics', '/readyz']);
+    expect(focusedUrls.slice(0, 2)).toEqual(['Skip to the state', 'Query']);
+    expect(focusedUrls.slice(-3)).toEqual(['/status', '/metrics', '/readyz']);
   });
 
   it('announces an unchanged state only once to screen readers', async () => {
-    const { page, waitForText } = await opened();
+    const { page, waitForText } = await openQueryPage();
     await waitForText('announced', /^State: Live\.$/);
     const changes = await page.evaluate<number>(`new Promise((resolve) => {
       let changes = 0;
@@ -182,7 +183,7 @@ describe('the status page', needs(noBrowser), () => {
   });
 
   it('displays a lost connection, and recovers after the indexer restarts', async () => {
-    const { page, errors, waitForText } = await opened();
+    const { page, errors, waitForText } = await openQueryPage();
     const { port } = new URL(indexer.httpUrl);
     await indexer[Symbol.asyncDispose]();
     await waitForText('state', /^No connection$/);

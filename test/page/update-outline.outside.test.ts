@@ -3,11 +3,11 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { needs } from '../support/skips/needs.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { audit, look, noBrowser, openBrowser, type Look } from './browser.ts';
+import { audit, openPage, browserSkipReason, openBrowser, type BrowserView } from './browser.ts';
 import { startGateway } from './gateway.ts';
 import { secret, startOutlineWorld, type OutlineWorld } from './outline-world.ts';
 
-describe('the update dialog of the status page', needs(noBrowser), () => {
+describe('the update dialog of the status page', needs(browserSkipReason), () => {
   let browser: Browser;
   let world: OutlineWorld;
   beforeAll(async () => {
@@ -19,14 +19,14 @@ describe('the update dialog of the status page', needs(noBrowser), () => {
     await world[Symbol.asyncDispose]();
   });
 
-  async function opened(options: Parameters<typeof look>[2] = {}): Promise<Look> {
-    const seen = await look(browser, world.indexer.httpUrl, options);
-    await seen.waitForText('updates', /Iou/);
-    return seen;
+  async function openQueryPage(options: Parameters<typeof openPage>[2] = {}): Promise<BrowserView> {
+    const browserView = await openPage(browser, world.indexer.httpUrl, options);
+    await browserView.waitForText('updates', /Iou/);
+    return browserView;
   }
 
   it('opens, moves to the previous update and closes with the keyboard', async () => {
-    const { page, waitForText, errors } = await opened();
+    const { page, waitForText, errors } = await openQueryPage();
     const row = page.locator('#updates button').nth(1);
     await row.focus();
     await waitForText('read-at', /held while you are here/);
@@ -45,7 +45,7 @@ describe('the update dialog of the status page', needs(noBrowser), () => {
 
   it('works behind a gateway with a path prefix, as do the links of the page', async () => {
     await using gateway = await startGateway(world.indexer.httpUrl, '/indexer/');
-    const { page, waitForText, errors, requests } = await look(browser, gateway.url);
+    const { page, waitForText, errors, requests } = await openPage(browser, gateway.url);
     await waitForText('updates', /Iou/);
     await page.locator('#updates button').nth(1).click();
     await waitForText('outline-tree', /Transfer on Iou/);
@@ -71,20 +71,20 @@ describe('the update dialog of the status page', needs(noBrowser), () => {
     { colorScheme: 'dark', width: 375 },
     { colorScheme: 'light', width: 320 },
   ] as const)('is accessible in $colorScheme mode at $width pixels', async (options) => {
-    const { page, waitForText } = await opened(options);
+    const { page, waitForText } = await openQueryPage(options);
     await page.locator('#updates button').first().click();
     await waitForText('outline-events', /100, 40 not shown/);
     expect(await audit(page)).toEqual([]);
-    const [inner, outer] = await page.evaluate<readonly [number, number]>(`(() => {
+    const [innerWidth, outerWidth] = await page.evaluate<readonly [number, number]>(`(() => {
       const box = document.querySelector('dialog');
       return [box.scrollWidth - box.clientWidth, box.getBoundingClientRect().right];
     })()`);
-    expect(inner).toBe(0);
-    expect(outer).toBeLessThanOrEqual(options.width);
+    expect(innerWidth).toBe(0);
+    expect(outerWidth).toBeLessThanOrEqual(options.width);
   });
 
   it('displays the reason if an update cannot be opened', async () => {
-    const { page, waitForText } = await opened();
+    const { page, waitForText } = await openQueryPage();
     await page.locator('#updates button').nth(1).click();
     await waitForText('outline-tree', /became/);
     await page.evaluate('openUpdate(987654)');

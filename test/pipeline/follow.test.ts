@@ -5,7 +5,7 @@
 import { lastValueFrom, toArray } from 'rxjs';
 import { describe, expect, it } from 'vitest';
 import { IndexerError } from '../../src/errors/indexer-error.ts';
-import { follow$, type Following } from '../../src/pipeline/follow/follow.ts';
+import { follow$, type FollowState } from '../../src/pipeline/follow/follow.ts';
 import type { PipelineLimits } from '../../src/pipeline/ports/parts.ts';
 import { emptyRange } from '../../src/pipeline/retry/isolate-failing-update.ts';
 import { deferred } from '../support/deferred.ts';
@@ -17,7 +17,7 @@ import type { MemorySink } from './memory-sink.ts';
 interface Run {
   readonly sink: MemorySink;
   readonly reports: Reports;
-  readonly following: Following;
+  readonly following: FollowState;
   /** Ends the stream. Without a reason, the stream ends as if the participant shut down. */
   readonly end: (reason?: IndexerError) => void;
   readonly send: (...frames: readonly string[]) => void;
@@ -27,10 +27,10 @@ interface Run {
 }
 
 function run(limits: Partial<PipelineLimits> = {}, quarantine = false): Run {
-  const { parts, sink, reports, ledger, stop } = memoryWorld({ limits, quarantine });
-  const opened = deferred<MemoryStream>();
-  ledger.script = opened.resolve;
-  const following: Following = {
+  const { parts: pipeline, sink, reports, ledger, stop } = memoryWorld({ limits, quarantine });
+  const whenOpened = deferred<MemoryStream>();
+  ledger.script = whenOpened.resolve;
+  const followState: FollowState = {
     checkpoint: 0,
     lastFrameAt: () => 0,
     renew: () => undefined,
@@ -38,29 +38,29 @@ function run(limits: Partial<PipelineLimits> = {}, quarantine = false): Run {
     stopAt: undefined,
     onCommitted: () => undefined,
   };
-  const done = lastValueFrom(follow$(parts, sink.takeOver(), following).pipe(toArray()));
-  done.catch(() => undefined);
+  const whenDone = lastValueFrom(follow$(pipeline, sink.takeOver(), followState).pipe(toArray()));
+  whenDone.catch(() => undefined);
   return {
     sink,
     reports,
-    following,
-    done,
-    send: (...frames) => void opened.promise.then((stream) => stream.send(...frames)),
-    end: (reason) => void opened.promise.then((stream) => stream.end(reason)),
+    following: followState,
+    done: whenDone,
+    send: (...frames) => void whenOpened.promise.then((stream) => stream.send(...frames)),
+    end: (reason) => void whenOpened.promise.then((stream) => stream.end(reason)),
     stop: () => stop.abort(),
   };
 }
 
 /** Waits until the checkpoint is reached or the loop has ended. */
-async function reached({ following, done }: Run, offset: number): Promise<void> {
-  let ended = false;
-  const note = (): void => {
-    ended = true;
+async function waitForOffset({ following: followState, done: whenDone }: Run, offset: number): Promise<void> {
+  let isEnded = false;
+  const markDone = (): void => {
+    isEnded = true;
   };
-  done.then(note, note);
+  whenDone.then(markDone, markDone);
   await waitFor(
     `checkpoint ${String(offset)}`,
-    () => (ended || following.checkpoint >= offset ? true : undefined),
+    () => (isEnded || followState.checkpoint >= offset ? true : undefined),
     5_000,
   );
 }
@@ -69,19 +69,19 @@ describe('main loop', () => {
   it('writes every update once and in order', async () => {
     const loop = run();
     loop.send(...[1, 2, 3, 4, 5].map((offset) => topology(offset * 10)));
-    await reached(loop, 50);
+    await waitForOffset(loop, 50);
     loop.stop();
     await loop.done;
     const { commits } = loop.sink;
     expect(commits.map(({ to }) => to).at(-1)).toBe(50);
     expect(commits.reduce((sum, { updates }) => sum + (updates['topology'] ?? 0), 0)).toBe(5);
-    commits.forEach(({ from }, at) => expect(from).toBe(commits[at - 1]?.to ?? 0));
+    commits.forEach(({ from }, index) => expect(from).toBe(commits[index - 1]?.to ?? 0));
   });
 
   it('stores a repeated update once', async () => {
     const loop = run({ batchUpdates: 10 });
     loop.send(topology(10), topology(10), checkpoint(15), topology(20));
-    await reached(loop, 20);
+    await waitForOffset(loop, 20);
     loop.stop();
     await loop.done;
     const kinds = loop.sink.commits.map(({ updates }) => updates['topology'] ?? 0);
@@ -109,12 +109,12 @@ describe('main loop', () => {
 
   it('commits nothing after a failed write, and rolls back concurrent writes', async () => {
     const loop = run({ batchUpdates: 1, writeConcurrency: 3 });
-    const gone = new IndexerError('the connection is gone', { code: 'STORE_UNREACHABLE' });
+    const connectionError = new IndexerError('the connection is gone', { code: 'STORE_UNREACHABLE' });
     const failing = deferred();
     loop.sink.before = (_, commit) => (commit === 2 ? failing.promise : undefined);
     loop.send(topology(10), topology(20), topology(30));
-    await reached(loop, 10);
-    failing.reject(gone);
+    await waitForOffset(loop, 10);
+    failing.reject(connectionError);
     await expect(loop.done).rejects.toMatchObject({ code: 'STORE_UNREACHABLE' });
     expect(loop.sink.commits.map(({ to }) => to)).toEqual([10]);
   });
@@ -123,20 +123,20 @@ describe('main loop', () => {
     ['many', { writeConcurrency: 1, count: 300, idLength: 20, ahead: true }],
     ['large', { writeConcurrency: 1, count: 4, idLength: 200_000, ahead: true }],
     ['few', { writeConcurrency: 2, count: 100, idLength: 20, ahead: false }],
-  ])('builds the next batch during a write only if enough updates wait: %s', async (_, waiting) => {
-    const { writeConcurrency, count, idLength, ahead } = waiting;
+  ])('builds the next batch during a write only if enough updates wait: %s', async (_, waitingUpdates) => {
+    const { writeConcurrency, count, idLength, ahead: updatesAhead } = waitingUpdates;
     const loop = run({ batchUpdates: 40, batchBytes: 300_000, bufferUpdates: 1_000, writeConcurrency });
-    const slow = deferred();
-    loop.sink.before = (act) => (act === 'writeBatch' ? slow.promise : undefined);
-    const built = (): number => loop.reports.of('stream.busyWith').filter(([work]) => work === 'decode').length;
-    const offsets = Array.from({ length: count }, (_, at) => at + 1);
+    const slowWrite = deferred();
+    loop.sink.before = (sinkCall) => (sinkCall === 'writeBatch' ? slowWrite.promise : undefined);
+    const countBuilt = (): number => loop.reports.of('stream.busyWith').filter(([work]) => work === 'decode').length;
+    const offsets = Array.from({ length: count }, (_, index) => index + 1);
     loop.send(...offsets.map((offset) => topology(offset, String(offset).padStart(idLength, '0'))));
     await waitFor('the write', () => (loop.sink.count('writeBatch') === 1 ? true : undefined));
-    if (ahead) await waitFor('the next batch', () => (built() === 2 ? true : undefined));
+    if (updatesAhead) await waitFor('the next batch', () => (countBuilt() === 2 ? true : undefined));
     else await pause(50);
-    expect([built(), loop.following.checkpoint]).toEqual([ahead ? 2 : 1, 0]);
-    slow.resolve();
-    await reached(loop, count);
+    expect([countBuilt(), loop.following.checkpoint]).toEqual([updatesAhead ? 2 : 1, 0]);
+    slowWrite.resolve();
+    await waitForOffset(loop, count);
     loop.stop();
     await loop.done;
   });
@@ -151,12 +151,12 @@ describe('main loop', () => {
 
   it('completes the current write when it is stopped', async () => {
     const loop = run({ batchUpdates: 1 });
-    const slow = deferred();
-    loop.sink.before = () => slow.promise;
+    const slowWrite = deferred();
+    loop.sink.before = () => slowWrite.promise;
     loop.send(topology(10));
     await waitFor('the write', () => (loop.sink.commits.length === 0 ? true : undefined));
     loop.stop();
-    slow.resolve();
+    slowWrite.resolve();
     await loop.done;
     expect(loop.following.checkpoint).toBe(loop.sink.commits.at(-1)?.to ?? 0);
   });

@@ -1,7 +1,7 @@
 /** Frames wait in blocks of memory. They are returned unchanged, even if other frames are released in between. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { FrameMemory, textOf, type KeptFrame } from '../../src/pipeline/intake/frame-memory.ts';
+import { FrameMemory, textOf, type StoredFrame } from '../../src/pipeline/intake/frame-memory.ts';
 import { expectProperty } from '../support/chance/property.ts';
 
 const frame = fc.oneof(
@@ -16,11 +16,12 @@ describe('FrameMemory', () => {
     expectProperty(
       fc.property(steps, (sequence) => {
         const blocks = new FrameMemory();
-        const waiting: { readonly text: string; readonly kept: KeptFrame }[] = [];
-        for (const [text, released] of sequence) {
-          waiting.push({ text, kept: blocks.keep(Buffer.from(text)) });
-          for (const { text: expected, kept } of waiting) expect(textOf(kept).toString() === expected).toBe(true);
-          blocks.release(waiting.splice(0, released).map(({ kept }) => kept));
+        const waitingFrames: { readonly text: string; readonly kept: StoredFrame }[] = [];
+        for (const [text, releasedCount] of sequence) {
+          waitingFrames.push({ text, kept: blocks.keep(Buffer.from(text)) });
+          for (const { text: expected, kept: keptFrame } of waitingFrames)
+            expect(textOf(keptFrame).toString() === expected).toBe(true);
+          blocks.release(waitingFrames.splice(0, releasedCount).map(({ kept: keptFrame }) => keptFrame));
         }
       }),
       60,
@@ -29,12 +30,12 @@ describe('FrameMemory', () => {
 
   it('reuses a block after all frames in the block are released', () => {
     const blocks = new FrameMemory();
-    const half = Buffer.alloc(600_000, 'a');
+    const halfBuffer = Buffer.alloc(600_000, 'a');
     const memories = new Set<Buffer>();
     for (let round = 0; round < 100; round += 1) {
-      const kept = [blocks.keep(half), blocks.keep(half), blocks.keep(half)];
-      for (const { block } of kept) memories.add(block.memory);
-      blocks.release(kept);
+      const keptFrame = [blocks.keep(halfBuffer), blocks.keep(halfBuffer), blocks.keep(halfBuffer)];
+      for (const { block } of keptFrame) memories.add(block.memory);
+      blocks.release(keptFrame);
     }
     expect(memories.size).toBeLessThan(6);
   });

@@ -7,12 +7,12 @@ import { expectProperty } from '../support/chance/property.ts';
 
 function inboxOf(frames: number, bytes = 1_000): { inbox: Inbox<string>; calls: string[] } {
   const calls: string[] = [];
-  const valve = {
+  const flowControl = {
     pause: () => calls.push('pause'),
     resume: () => calls.push('resume'),
     paused: (seconds: number) => calls.push(seconds >= 0 ? 'paused' : 'negative'),
   };
-  return { inbox: new Inbox<string>({ frames, bytes }, valve), calls };
+  return { inbox: new Inbox<string>({ frames, bytes }, flowControl), calls };
 }
 
 describe('inbox', () => {
@@ -34,9 +34,9 @@ describe('inbox', () => {
 
   it('waits for the first frame when it is empty', async () => {
     const { inbox } = inboxOf(10);
-    const taken = inbox.take(10, 10);
+    const takenFrames = inbox.take(10, 10);
     inbox.push('a', 1);
-    expect(await taken).toEqual(['a']);
+    expect(await takenFrames).toEqual(['a']);
   });
 
   it('pauses the socket once when full, and resumes it when half is free', async () => {
@@ -52,23 +52,23 @@ describe('inbox', () => {
   });
 
   it('returns all received frames before it reports the end or the error of the stream', async () => {
-    const failed = inboxOf(10).inbox;
-    failed.push('a', 1);
-    failed.end(new IndexerError('cut', { code: 'LEDGER_STREAM_CLOSED', retry: 'retry' }));
-    failed.end(undefined);
-    expect(await failed.take(10, 10)).toEqual(['a']);
-    await expect(failed.take(10, 10)).rejects.toMatchObject({ code: 'LEDGER_STREAM_CLOSED' });
-    const ended = inboxOf(10).inbox;
-    const taken = ended.take(10, 10);
-    ended.end(undefined);
-    expect(await taken).toEqual([]);
+    const failedInbox = inboxOf(10).inbox;
+    failedInbox.push('a', 1);
+    failedInbox.end(new IndexerError('cut', { code: 'LEDGER_STREAM_CLOSED', retry: 'retry' }));
+    failedInbox.end(undefined);
+    expect(await failedInbox.take(10, 10)).toEqual(['a']);
+    await expect(failedInbox.take(10, 10)).rejects.toMatchObject({ code: 'LEDGER_STREAM_CLOSED' });
+    const endedInbox = inboxOf(10).inbox;
+    const takenFrames = endedInbox.take(10, 10);
+    endedInbox.end(undefined);
+    expect(await takenFrames).toEqual([]);
   });
 
   it('returns no frames and drops the queue when it is stopped', async () => {
     const { inbox } = inboxOf(10);
-    const taken = inbox.take(10, 10);
+    const takenFrames = inbox.take(10, 10);
     inbox.stop();
-    expect(await taken).toEqual([]);
+    expect(await takenFrames).toEqual([]);
     inbox.push('late', 1);
     expect([inbox.stopped, inbox.length, inbox.bytes]).toEqual([true, 0, 0]);
   });
@@ -81,14 +81,14 @@ describe('inbox', () => {
     await expectProperty(
       fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
         const { inbox, calls } = inboxOf(5, 100);
-        const taken: string[] = [];
-        let pushed = 0;
-        for (const one of steps) {
-          if ('push' in one) inbox.push(String(pushed++), one.push);
-          else if (inbox.length > 0) taken.push(...(await inbox.take(one.frames, one.bytes)));
+        const takenFrames: string[] = [];
+        let pushedCount = 0;
+        for (const nextStep of steps) {
+          if ('push' in nextStep) inbox.push(String(pushedCount++), nextStep.push);
+          else if (inbox.length > 0) takenFrames.push(...(await inbox.take(nextStep.frames, nextStep.bytes)));
         }
-        while (inbox.length > 0) taken.push(...(await inbox.take(3, 1_000)));
-        expect(taken).toEqual(Array.from({ length: pushed }, (_, index) => String(index)));
+        while (inbox.length > 0) takenFrames.push(...(await inbox.take(3, 1_000)));
+        expect(takenFrames).toEqual(Array.from({ length: pushedCount }, (_, index) => String(index)));
         expect(inbox.bytes).toBe(0);
         expect(calls.filter((call) => call === 'pause')).toHaveLength(calls.filter((call) => call === 'resume').length);
       }),

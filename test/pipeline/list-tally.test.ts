@@ -14,19 +14,19 @@ const entry = (contractId: string, change: object = {}): string =>
   );
 
 function tallyOf(...texts: string[]): ListTally {
-  const tally = new ListTally();
-  for (const text of texts) tally.addText(text);
-  return tally;
+  const leafTally = new ListTally();
+  for (const text of texts) leafTally.addText(text);
+  return leafTally;
 }
 
 describe('ListTally', () => {
   it('ignores the order of entries, and detects a missing, repeated or different entry', () => {
-    const read = tallyOf(entry('00a'), entry('00b'), entry('00c'));
-    expect(read.token).toBeNull();
-    expect(read.equals(tallyOf(entry('00c'), entry('00a'), entry('00b')))).toBe(true);
-    expect(read.equals(tallyOf(entry('00a'), entry('00b')))).toBe(false);
-    expect(read.equals(tallyOf(entry('00a'), entry('00b'), entry('00b')))).toBe(false);
-    expect(read.equals(tallyOf(entry('00a'), entry('00b'), entry('00d')))).toBe(false);
+    const expectedTally = tallyOf(entry('00a'), entry('00b'), entry('00c'));
+    expect(expectedTally.token).toBeNull();
+    expect(expectedTally.equals(tallyOf(entry('00c'), entry('00a'), entry('00b')))).toBe(true);
+    expect(expectedTally.equals(tallyOf(entry('00a'), entry('00b')))).toBe(false);
+    expect(expectedTally.equals(tallyOf(entry('00a'), entry('00b'), entry('00b')))).toBe(false);
+    expect(expectedTally.equals(tallyOf(entry('00a'), entry('00b'), entry('00d')))).toBe(false);
   });
 
   it('ignores event blobs', () => {
@@ -46,17 +46,20 @@ describe('ListTally', () => {
   it('contains the token of the last entry at any field position, but no token in a payload', () => {
     expect(tallyOf(entry('00a', { streamContinuationToken: 'dG9r' })).token).toBe('dG9r');
     const first = { streamContinuationToken: 'eA==', ...(JSON.parse(entry('00a')) as object) };
-    const moved = JSON.stringify({ ...first, streamContinuationToken: 'eA==' });
-    expect(moved.startsWith('{"streamContinuationToken"')).toBe(true);
-    expect(tallyOf(entry('00a', { streamContinuationToken: 'dG9r' }), moved).token).toBe('eA==');
-    const disguised = entry('00a', { workflowId: '"streamContinuationToken":"eA=="}', streamContinuationToken: null });
-    expect(tallyOf(disguised).token).toBeNull();
+    const movedEntry = JSON.stringify({ ...first, streamContinuationToken: 'eA==' });
+    expect(movedEntry.startsWith('{"streamContinuationToken"')).toBe(true);
+    expect(tallyOf(entry('00a', { streamContinuationToken: 'dG9r' }), movedEntry).token).toBe('eA==');
+    const disguisedEntry = entry('00a', {
+      workflowId: '"streamContinuationToken":"eA=="}',
+      streamContinuationToken: null,
+    });
+    expect(tallyOf(disguisedEntry).token).toBeNull();
   });
 
   it('is equal for frames and decoded entries', () => {
-    const decoded = new ListTally();
-    decoded.add(decodeActiveContract(entry('00a')));
-    expect(decoded.equals(tallyOf(entry('00a')))).toBe(true);
+    const decodedTally = new ListTally();
+    decodedTally.add(decodeActiveContract(entry('00a')));
+    expect(decodedTally.equals(tallyOf(entry('00a')))).toBe(true);
     expect(new ListTally('dG9r').token).toBe('dG9r');
   });
 });

@@ -6,11 +6,11 @@ import { IndexerError } from '../../src/errors/indexer-error.ts';
 import type { CodeWithRemedy } from '../../src/errors/catalogue.ts';
 import type { CreatedEvent } from '../../src/ledger/api/update-types.ts';
 import type { FrameStream } from '../../src/ledger/transport/frame-stream.ts';
-import type { LedgerQuestions, OpenStream } from '../../src/pipeline/ports/source.ts';
+import type { LedgerReads, OpenStream } from '../../src/pipeline/ports/source.ts';
 import * as frames from '../support/frames.ts';
 
 /** The name of a request in `LedgerQuestions`. */
-export type Question =
+export type LedgerRequest =
   | 'ledgerEnd'
   | 'latestPrunedOffsets'
   | 'activeContracts'
@@ -103,7 +103,7 @@ export class MemoryStream implements FrameStream {
   }
 }
 
-export class MemoryLedger implements LedgerQuestions {
+export class MemoryLedger implements LedgerReads {
   /** Participant id; undefined if the user may not request it. */
   participant: string | undefined = 'p::1220';
   end = 0;
@@ -120,12 +120,12 @@ export class MemoryLedger implements LedgerQuestions {
    * Called before each response with the number of requests, including the current one. An error that it throws is the
    * response.
    */
-  before: (question: Question, count: number) => Promise<void> | void = () => undefined;
+  before: (request: LedgerRequest, count: number) => Promise<void> | void = () => undefined;
   /** The behavior of a stream after it was opened; by default, `serve`. */
   script: (stream: MemoryStream, count: number) => void = (stream) => this.serve(stream);
   /** Streams without an end offset, which receive updates as the ledger grows. */
   readonly #tailing: MemoryStream[] = [];
-  readonly #counts = new Map<Question, number>();
+  readonly #counts = new Map<LedgerRequest, number>();
 
   readonly openStream: OpenStream = (to) => {
     const stream = new MemoryStream(to);
@@ -136,9 +136,9 @@ export class MemoryLedger implements LedgerQuestions {
 
   version = '3.5.10';
 
-  readonly node: LedgerQuestions['node'] = { version: async () => ({ version: this.version }) };
+  readonly node: LedgerReads['node'] = { version: async () => ({ version: this.version }) };
 
-  readonly state: LedgerQuestions['state'] = {
+  readonly state: LedgerReads['state'] = {
     ledgerEnd: async () => {
       await this.#asked('ledgerEnd');
       return this.end;
@@ -151,7 +151,7 @@ export class MemoryLedger implements LedgerQuestions {
       this.#answered('activeContracts', () => this.entriesAfter(request), limit),
   };
 
-  readonly updates: LedgerQuestions['updates'] = {
+  readonly updates: LedgerReads['updates'] = {
     byOffset: async (offset) => {
       await this.#asked('byOffset');
       const frame = this.history.get(offset);
@@ -160,16 +160,16 @@ export class MemoryLedger implements LedgerQuestions {
     list: (request, { limit } = {}) => this.#answered('list', () => this.updatesOf(request), limit),
   };
 
-  readonly events: LedgerQuestions['events'] = {
+  readonly events: LedgerReads['events'] = {
     byContractId: async (contractId) => {
       await this.#asked('byContractId');
-      const found = this.active.find((entry) => entry.contractId === contractId);
-      const createdEvent = frames.created({ ...found }) as unknown as CreatedEvent;
-      return found === undefined ? undefined : { created: { createdEvent } };
+      const activeEntry = this.active.find((entry) => entry.contractId === contractId);
+      const createdEvent = frames.created({ ...activeEntry }) as unknown as CreatedEvent;
+      return activeEntry === undefined ? undefined : { created: { createdEvent } };
     },
   };
 
-  readonly parties: LedgerQuestions['parties'] = {
+  readonly parties: LedgerReads['parties'] = {
     get: async (party) => ({ party }),
     list: async () => ({ partyDetails: [], nextPageToken: undefined }),
     participantId: async () => {
@@ -179,7 +179,7 @@ export class MemoryLedger implements LedgerQuestions {
     },
   };
 
-  readonly packages: LedgerQuestions['packages'] = {
+  readonly packages: LedgerReads['packages'] = {
     content: async (packageId) => {
       await this.#asked('content');
       const bytes = this.archives.get(packageId);
@@ -214,12 +214,12 @@ export class MemoryLedger implements LedgerQuestions {
   /** The active contracts as frames, beginning after the entry of the token. */
   entriesAfter({ streamContinuationToken: token }: Request): readonly string[] {
     const from = token === undefined ? 0 : Number(Buffer.from(token, 'base64').toString()) + 1;
-    return this.active.map((entry, at) => this.#entryFrame(entry, at)).slice(from);
+    return this.active.map((entry, index) => this.#entryFrame(entry, index)).slice(from);
   }
 
   /** The number of requests of a kind. */
-  count(question: Question): number {
-    return this.#counts.get(question) ?? 0;
+  count(request: LedgerRequest): number {
+    return this.#counts.get(request) ?? 0;
   }
 
   /** For each stream on the path, in the order of opening: the offset or the entry after which it began. */
@@ -231,23 +231,23 @@ export class MemoryLedger implements LedgerQuestions {
       );
   }
 
-  #entryFrame(entry: ActiveEntry, at: number): string {
-    const token = this.tokens ? Buffer.from(String(at)).toString('base64') : '';
+  #entryFrame(entry: ActiveEntry, index: number): string {
+    const token = this.tokens ? Buffer.from(String(index)).toString('base64') : '';
     return frames.text({ ...frames.activeEntry({ ...entry, acsDelta: true }), streamContinuationToken: token });
   }
 
-  async #asked(question: Question): Promise<void> {
-    const count = this.count(question) + 1;
-    this.#counts.set(question, count);
-    await this.before(question, count);
+  async #asked(request: LedgerRequest): Promise<void> {
+    const count = this.count(request) + 1;
+    this.#counts.set(request, count);
+    await this.before(request, count);
   }
 
   async *#answered(
-    question: Question,
+    request: LedgerRequest,
     texts: () => readonly string[],
     limit = Infinity,
   ): AsyncGenerator<string, void, undefined> {
-    await this.#asked(question);
+    await this.#asked(request);
     yield* texts().slice(0, limit);
   }
 }

@@ -5,14 +5,14 @@ import type { IndexerError } from '../../src/errors/indexer-error.ts';
 import { Commits } from '../../src/pipeline/ports/commits.ts';
 import type { Observers } from '../../src/pipeline/ports/observer.ts';
 import type { PipelineLimits, PipelineParts } from '../../src/pipeline/ports/parts.ts';
-import { usualPace } from '../../src/config/pace.ts';
+import { defaultPace } from '../../src/config/pace.ts';
 import { deferred } from '../support/deferred.ts';
 import { MemoryLedger } from './memory-ledger.ts';
 import { MemorySink } from './memory-sink.ts';
 
 /** Name of an observer's method, for example `stream.failed`. */
 type Method = { [Port in keyof Observers]: `${Port}.${keyof Observers[Port] & string}` }[keyof Observers];
-type Facts<Name extends Method> = Name extends `${infer Port extends keyof Observers}.${infer Called}`
+type CallFacts<Name extends Method> = Name extends `${infer Port extends keyof Observers}.${infer Called}`
   ? Called extends keyof Observers[Port]
     ? Observers[Port][Called] extends (...facts: infer Given) => void
       ? Given
@@ -47,8 +47,8 @@ export class Reports {
   }
 
   /** The reports of a method, in order. */
-  of<Name extends Method>(name: Name): readonly Facts<Name>[] {
-    return this.calls.filter(([method]) => method === name).map(([, ...facts]) => facts as Facts<Name>);
+  of<Name extends Method>(name: Name): readonly CallFacts<Name>[] {
+    return this.calls.filter(([method]) => method === name).map(([, ...facts]) => facts as CallFacts<Name>);
   }
 
   get phases(): readonly string[] {
@@ -90,10 +90,10 @@ export class MemoryTokens implements TokenSource {
   }
 
   async replaced(signal: AbortSignal): Promise<void> {
-    const over = new Promise<void>((resolve) => {
+    const whenOver = new Promise<void>((resolve) => {
       signal.addEventListener('abort', () => resolve(), { once: true });
     });
-    await Promise.race([this.#replaced.promise, over]);
+    await Promise.race([this.#replaced.promise, whenOver]);
   }
 }
 
@@ -118,10 +118,10 @@ export function memoryWorld({
   const tokens = new MemoryTokens();
   const reports = new Reports();
   const commits = new Commits();
-  const reached: number[] = [];
-  commits.listen((checkpoint) => reached.push(checkpoint));
+  const reachedOffsets: number[] = [];
+  commits.listen((checkpoint) => reachedOffsets.push(checkpoint));
   const stop = new AbortController();
-  const parts: PipelineParts = {
+  const pipeline: PipelineParts = {
     ledger,
     polledLedger: ledger,
     openStream: ledger.openStream,
@@ -149,7 +149,7 @@ export function memoryWorld({
     unknownUpdates: 'store',
     completions: 'off',
     stop: stop.signal,
-    pace: usualPace,
+    pace: defaultPace,
     ...change,
     limits: {
       batchUpdates: 2,
@@ -165,5 +165,5 @@ export function memoryWorld({
       ...limits,
     },
   };
-  return { parts, sink, ledger, tokens, reports, reached, stop };
+  return { parts: pipeline, sink, ledger, tokens, reports, reached: reachedOffsets, stop };
 }

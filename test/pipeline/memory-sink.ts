@@ -22,9 +22,9 @@ import type {
 import { tables, type Row, type RowSink, type TableName } from '../../src/model/tables.ts';
 import type { StoredUpdate } from '../../src/model/update.ts';
 import type { VerifiedFacts } from '../../src/pipeline/ports/observer.ts';
-import type { CompletionWriter, Sink, SinkSession, SyncedViews, WriterLock } from '../../src/pipeline/ports/sink.ts';
+import type { CompletionWriter, Sink, WriterSession, SyncedViews, WriterLock } from '../../src/pipeline/ports/sink.ts';
 import { deferred } from '../support/deferred.ts';
-import { copied } from '../support/wire/decode.ts';
+import { copyValue } from '../support/wire/decode.ts';
 
 /** A commit: the checkpoint before and after it, and its number of updates of each kind. */
 export interface Commit {
@@ -36,12 +36,12 @@ export interface Commit {
 /** Operations that can be made to fail. */
 export type Act =
   | Exclude<keyof Sink, 'marks' | 'packages' | 'filterExtension'>
-  | Exclude<keyof SinkSession, 'state' | 'completions' | 'newBatch' | 'explained' | 'explainedEntry'>
+  | Exclude<keyof WriterSession, 'state' | 'completions' | 'newBatch' | 'explained' | 'explainedEntry'>
   | keyof Sink['packages'];
 
-type Stored = { -readonly [Fact in keyof StreamState]: StreamState[Fact] };
+type StoredState = { -readonly [Fact in keyof StreamState]: StreamState[Fact] };
 
-const noNames = { templates: [], choices: [], synchronizers: [], implementations: [] };
+const emptyNames = { templates: [], choices: [], synchronizers: [], implementations: [] };
 const holder: LockHolder = { pid: 1, role: 'writer', application: 'test', address: null, since: null };
 
 class Rows implements RowSink {
@@ -49,19 +49,19 @@ class Rows implements RowSink {
 
   push(table: TableName, row: Row): void {
     // Copies the row, because frames are released before the rows are read.
-    this.tables.set(table, [...(this.tables.get(table) ?? []), copied(row)]);
+    this.tables.set(table, [...(this.tables.get(table) ?? []), copyValue(row)]);
   }
 
   /** The values of some columns, row by row. */
   of(table: TableName, ...columns: readonly string[]): readonly Row[] {
-    const places = columns.map((column) => Object.keys(tables[table]).indexOf(column));
-    return (this.tables.get(table) ?? []).map((row) => places.map((index) => row[index] ?? null));
+    const columnIndexes = columns.map((column) => Object.keys(tables[table]).indexOf(column));
+    return (this.tables.get(table) ?? []).map((row) => columnIndexes.map((index) => row[index] ?? null));
   }
 }
 
 export class MemorySink implements Sink {
   /** The stored state of the stream. */
-  readonly stored: Stored = {
+  readonly stored: StoredState = {
     epoch: 0,
     participantId: null,
     seedOffset: null,
@@ -100,20 +100,21 @@ export class MemorySink implements Sink {
    * Called before each operation with the number of its calls, including the current one. An error that it throws is
    * the failure.
    */
-  before: (act: Act, count: number, batch?: Batch) => Promise<void> | void = () => undefined;
+  before: (sinkCall: Act, count: number, batch?: Batch) => Promise<void> | void = () => undefined;
   readonly #counts = new Map<Act, number>();
   #identity: StreamIdentity | undefined;
   #lost: ((reason: Error) => void) | undefined;
 
   readonly marks: Sink['marks'] = {
     checkpoint: () => Promise.resolve(this.stored.seeded ? this.stored.checkpoint : null),
-    newest: (above, upTo) => Promise.resolve(this.updates.findLast(({ offset }) => offset > above && offset <= upTo)),
+    newest: (lowerBound, untilOffset) =>
+      Promise.resolve(this.updates.findLast(({ offset }) => offset > lowerBound && offset <= untilOffset)),
     rangeBegin: () => Promise.resolve(this.begin),
     historyBegin: () => Promise.resolve(this.begin),
     isQuarantined: (offset) => Promise.resolve([...this.setAside].includes(offset)),
     firstUnknown: (offsets) => {
-      const known = new Set([...this.updates.map(({ offset }) => offset), ...this.setAside]);
-      return Promise.resolve(offsets.find((offset) => !known.has(offset)));
+      const knownOffsets = new Set([...this.updates.map(({ offset }) => offset), ...this.setAside]);
+      return Promise.resolve(offsets.find((offset) => !knownOffsets.has(offset)));
     },
     contracts: (limit) => Promise.resolve(this.activeContracts.slice(0, limit)),
     standing: () => Promise.resolve(''),
@@ -146,10 +147,14 @@ export class MemorySink implements Sink {
     store: async (model) => {
       await this.act('store');
       this.models.push(model);
-      const { missing, named, templates } = this.packageState;
-      const others = missing.filter((id) => id !== model.packageId);
-      if (others.length === missing.length) return;
-      this.packageState = { missing: others, named: [...new Set([...named, model.name])].toSorted(), templates };
+      const { missing: missingPackages, named: namedPackages, templates } = this.packageState;
+      const otherIds = missingPackages.filter((id) => id !== model.packageId);
+      if (otherIds.length === missingPackages.length) return;
+      this.packageState = {
+        missing: otherIds,
+        named: [...new Set([...namedPackages, model.name])].toSorted(),
+        templates,
+      };
     },
     refreshOmittedFields: () => this.act('refreshOmittedFields'),
     syncViews: async () => {
@@ -159,14 +164,14 @@ export class MemorySink implements Sink {
   };
 
   /** The number of calls of an operation, including failed calls. */
-  count(act: Act): number {
-    return this.#counts.get(act) ?? 0;
+  count(sinkCall: Act): number {
+    return this.#counts.get(sinkCall) ?? 0;
   }
 
-  async act(act: Act, batch?: Batch): Promise<void> {
-    const count = this.count(act) + 1;
-    this.#counts.set(act, count);
-    await this.before(act, count, batch);
+  async act(sinkCall: Act, batch?: Batch): Promise<void> {
+    const count = this.count(sinkCall) + 1;
+    this.#counts.set(sinkCall, count);
+    await this.before(sinkCall, count, batch);
   }
 
   prepare(): Promise<void> {
@@ -181,22 +186,22 @@ export class MemorySink implements Sink {
   async tryLock(): Promise<WriterLock | undefined> {
     await this.act('tryLock');
     if (this.occupied || this.held) return undefined;
-    const lost = deferred<never>();
-    lost.promise.catch(() => undefined);
-    this.#lost = lost.reject;
+    const lostLock = deferred<never>();
+    lostLock.promise.catch(() => undefined);
+    this.#lost = lostLock.reject;
     const release = (): Promise<void> => {
       this.#lost = undefined;
       return Promise.resolve();
     };
-    return { lost: lost.promise, release };
+    return { lost: lostLock.promise, release };
   }
 
   /** Gives the writer lock to another process. */
   loseLock(): void {
-    const lose = this.#lost;
+    const lostLock = this.#lost;
     this.#lost = undefined;
     this.occupied = true;
-    lose?.(new IndexerError('the lock is lost', { code: 'STORE_LOCK_LOST' }));
+    lostLock?.(new IndexerError('the lock is lost', { code: 'STORE_LOCK_LOST' }));
   }
 
   async lockHolder(): Promise<LockHolder | undefined> {
@@ -204,7 +209,7 @@ export class MemorySink implements Sink {
     return this.occupied || this.held ? holder : undefined;
   }
 
-  async openSession(identity: StreamIdentity): Promise<SinkSession> {
+  async openSession(identity: StreamIdentity): Promise<WriterSession> {
     await this.act('openSession');
     if (!this.held) throw new IndexerError('the writer lock is not held', { code: 'STORE_LOCK_LOST' });
     const { participantId } = this.stored;
@@ -219,7 +224,7 @@ export class MemorySink implements Sink {
   }
 
   /** Begins the next session, of any writer. */
-  takeOver(): SinkSession {
+  takeOver(): WriterSession {
     this.stored.epoch += 1;
     return new MemorySession(this);
   }
@@ -240,13 +245,13 @@ export class MemorySink implements Sink {
 }
 
 /** A write waits for the previous one, as in Postgres, and fails if that one fails. */
-class MemorySession implements SinkSession {
+class MemorySession implements WriterSession {
   readonly state: StreamState;
   readonly interfaces: readonly RequestedInterface[];
   /** Completions are tested with Postgres. */
   readonly completions: CompletionWriter = { open: unexpected, write: unexpected, skip: unexpected };
   readonly #sink: MemorySink;
-  readonly #dictionary = new Dictionary(noNames);
+  readonly #dictionary = new Dictionary(emptyNames);
 
   constructor(sink: MemorySink) {
     this.#sink = sink;
@@ -254,9 +259,9 @@ class MemorySession implements SinkSession {
     this.interfaces = sink.requestedInterfaces;
   }
 
-  async noteInterfaces(requested: readonly RequestedInterface[]): Promise<void> {
+  async noteInterfaces(requestedInterfaces: readonly RequestedInterface[]): Promise<void> {
     await this.#change('noteInterfaces');
-    this.#sink.requestedInterfaces = requested;
+    this.#sink.requestedInterfaces = requestedInterfaces;
   }
 
   newBatch(offset: number): Batch<Rows> {
@@ -268,13 +273,13 @@ class MemorySession implements SinkSession {
     this.#sink.stored.participantId ??= participantId;
   }
 
-  async noteLedger(ledgerEnd: number, pruned: number | undefined): Promise<void> {
+  async noteLedger(ledgerEnd: number, prunedOffset: number | undefined): Promise<void> {
     await this.#sink.act('noteLedger');
-    this.#sink.ledgerFacts.push({ ledgerEnd, pruned });
+    this.#sink.ledgerFacts.push({ ledgerEnd, pruned: prunedOffset });
   }
 
-  async writeBatch(batch: Batch<Rows>, from: number, predecessor?: Promise<unknown>): Promise<Map<string, number>> {
-    await Promise.all([this.#sink.act('writeBatch', batch), predecessor]);
+  async writeBatch(batch: Batch<Rows>, from: number, previousWrite?: Promise<unknown>): Promise<Map<string, number>> {
+    await Promise.all([this.#sink.act('writeBatch', batch), previousWrite]);
     this.#move(from, batch.offset);
     const { updates, commits, stored } = this.#sink;
     const marks = batch.sink
@@ -309,16 +314,20 @@ class MemorySession implements SinkSession {
   async beginSeed(offset: number, source?: ListSource): Promise<void> {
     await this.#change('beginSeed');
     const { release = null, hasInFlight = true } = source ?? {};
-    const of = { seedRelease: release, seedHasInFlight: hasInFlight };
-    Object.assign(this.#sink.stored, { seedOffset: offset, seedToken: null, seedContracts: 0, ...of });
+    const releaseFields = { seedRelease: release, seedHasInFlight: hasInFlight };
+    Object.assign(this.#sink.stored, { seedOffset: offset, seedToken: null, seedContracts: 0, ...releaseFields });
     this.#sink.seedEntries = [];
   }
 
-  async writeSeed(batch: Batch<Rows>, written: number, predecessor?: Promise<unknown>): Promise<Map<string, number>> {
-    await Promise.all([this.#sink.act('writeSeed', batch), predecessor]);
+  async writeSeed(
+    batch: Batch<Rows>,
+    writtenCount: number,
+    previousWrite?: Promise<unknown>,
+  ): Promise<Map<string, number>> {
+    await Promise.all([this.#sink.act('writeSeed', batch), previousWrite]);
     this.#fence();
     const { stored, seedEntries } = this.#sink;
-    if (stored.seedContracts !== written || stored.seeded) throw moved();
+    if (stored.seedContracts !== writtenCount || stored.seeded) throw writerMovedError();
     const rows = batch.sink.of('contracts', 'contract_id', 'offset');
     const entries = rows.map(([contractId, offset]) => ({ contractId: String(contractId), offset: Number(offset) }));
     this.#sink.seedEntries = [...seedEntries, ...entries];
@@ -334,23 +343,23 @@ class MemorySession implements SinkSession {
 
   async publishSeed(offset: number, origin: SeedOrigin, anchor?: UpdateMark): Promise<void> {
     await this.#change('publishSeed');
-    if (this.#sink.stored.seeded) throw moved();
+    if (this.#sink.stored.seeded) throw writerMovedError();
     Object.assign(this.#sink.stored, { seeded: true, checkpoint: offset, lastUpdate: anchor, seedToken: null });
     this.#sink.published.push({ offset, origin, ...(anchor === undefined ? {} : { anchor }) });
   }
 
-  async #change(act: Act): Promise<void> {
-    await this.#sink.act(act);
+  async #change(sinkCall: Act): Promise<void> {
+    await this.#sink.act(sinkCall);
     this.#fence();
   }
 
   #fence(): void {
-    if (this.#sink.stored.epoch !== this.state.epoch) throw moved();
+    if (this.#sink.stored.epoch !== this.state.epoch) throw writerMovedError();
   }
 
   #move(from: number, to: number): void {
     this.#fence();
-    if ((this.#sink.stored.checkpoint ?? 0) !== from) throw moved();
+    if ((this.#sink.stored.checkpoint ?? 0) !== from) throw writerMovedError();
     this.#sink.stored.checkpoint = to;
   }
 }
@@ -359,6 +368,6 @@ function unexpected(): never {
   throw new TypeError('completions are not part of this test');
 }
 
-function moved(): IndexerError {
+function writerMovedError(): IndexerError {
   return new IndexerError('another process has written', { code: 'WRITER_FENCED' });
 }

@@ -1,7 +1,7 @@
 /** The order of an offset, for every position relative to the earlier offsets. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { offsetOrder } from '../../src/pipeline/follow/offset-order.ts';
+import { orderOfOffset } from '../../src/pipeline/follow/offset-order.ts';
 import { expectProperty } from '../support/chance/property.ts';
 
 describe('offsetOrder()', () => {
@@ -17,7 +17,7 @@ describe('offsetOrder()', () => {
   ])(
     'classifies $offset as $order with $seen received, $complete complete and end $end',
     ({ offset, order, ...come }) => {
-      expect(offsetOrder(offset, come)).toBe(order);
+      expect(orderOfOffset(offset, come)).toBe(order);
     },
   );
 
@@ -25,7 +25,7 @@ describe('offsetOrder()', () => {
     const offset = fc.nat(30);
     expectProperty(
       fc.property(offset, offset, offset, fc.option(offset, { nil: undefined }), (at, seen, complete, end) => {
-        const order = offsetOrder(at, { seen, complete, end });
+        const order = orderOfOffset(at, { seen, complete, end });
         expect(order === 'past the end').toBe(end !== undefined && at > end);
         if (order === 'past the end') return;
         expect(order === 'new').toBe(at > Math.max(seen, complete));

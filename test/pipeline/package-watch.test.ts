@@ -6,7 +6,7 @@ import type { Subscription } from 'rxjs';
 import { afterEach, describe, expect, it } from 'vitest';
 import { record, type WrittenPackage } from '../../packages/ledger-sandbox/src/daml-lf/declaration.ts';
 import { archiveOf, writePackage } from '../../packages/ledger-sandbox/src/daml-lf/package-writer.ts';
-import { licensingAtStart } from '../../packages/ledger-sandbox/src/demo/packages/applications.ts';
+import { initialLicensing } from '../../packages/ledger-sandbox/src/demo/packages/applications.ts';
 import { templateTypes } from '../../packages/ledger-sandbox/src/demo/packages/library.ts';
 import { demoPackages } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import { PackageWatch } from '../../src/pipeline/background/package-watch.ts';
@@ -14,7 +14,7 @@ import { waitFor } from '../support/wait-for.ts';
 import { failure } from './memory-ledger.ts';
 import { memoryWorld, type World } from './memory-parts.ts';
 
-const small = writePackage({
+const smallPackage = writePackage({
   name: 'small',
   version: '1.0.0',
   imports: [],
@@ -25,47 +25,50 @@ let watching: Subscription | undefined;
 afterEach(() => watching?.unsubscribe());
 
 /** A ledger with these packages. The stored events name the first one. */
-function named(first: WrittenPackage, ...others: readonly WrittenPackage[]): World {
+function loadPackages(first: WrittenPackage, ...otherPackages: readonly WrittenPackage[]): World {
   const world = memoryWorld();
-  for (const written of [first, ...others]) world.ledger.archives.set(written.id, Buffer.from(archiveOf(written)));
+  for (const testPackage of [first, ...otherPackages])
+    world.ledger.archives.set(testPackage.id, Buffer.from(archiveOf(testPackage)));
   world.sink.packageState = { missing: [first.id], named: [], templates: 1 };
   return world;
 }
 
 /** Waits for the end of one pass, which is the creation of views. */
-async function looked(world: World, watch = new PackageWatch(world.parts)): Promise<PackageWatch> {
-  const before = world.reports.of('packages.read').length + world.reports.of('packages.failed').length;
+async function runWatch(world: World, watch = new PackageWatch(world.parts)): Promise<PackageWatch> {
+  const reportsBefore = world.reports.of('packages.read').length + world.reports.of('packages.failed').length;
   watching?.unsubscribe();
   watching = watch.watch$().subscribe();
   await waitFor('a look', () =>
-    world.reports.of('packages.read').length + world.reports.of('packages.failed').length > before ? true : undefined,
+    world.reports.of('packages.read').length + world.reports.of('packages.failed').length > reportsBefore
+      ? true
+      : undefined,
   );
   return watch;
 }
 
 describe('package watch', () => {
   it('reads the packages of stored events, and creates their views', async () => {
-    const world = named(small);
+    const world = loadPackages(smallPackage);
     world.sink.views = { made: ['small__note'], failed: [] };
-    await looked(world);
+    await runWatch(world);
     expect(world.sink.models.map(({ name }) => name)).toEqual(['small']);
     expect(world.reports.of('packages.read')).toEqual([[{ packages: 1, refused: [], views: 1, failedViews: [] }]]);
     expect(world.sink.count('refreshOmittedFields')).toBe(1);
   });
 
   it('reads the packages that the types of another package refer to', async () => {
-    const world = named(licensingAtStart, ...demoPackages);
-    await looked(world);
-    const read = world.sink.models.map(({ packageId }) => packageId);
-    expect(read[0]).toBe(licensingAtStart.id);
+    const world = loadPackages(initialLicensing, ...demoPackages);
+    await runWatch(world);
+    const readPackageIds = world.sink.models.map(({ packageId }) => packageId);
+    expect(readPackageIds[0]).toBe(initialLicensing.id);
     // Every template refers to this package by its choice Archive.
-    expect(read).toContain(templateTypes.id);
-    expect(new Set(read).size).toBe(read.length);
+    expect(readPackageIds).toContain(templateTypes.id);
+    expect(new Set(readPackageIds).size).toBe(readPackageIds.length);
   });
 
   it('sends no request if no new package is named', async () => {
-    const world = named(small);
-    const watch = await looked(world);
+    const world = loadPackages(smallPackage);
+    const watch = await runWatch(world);
     const { length } = world.reports.calls;
     const states = world.sink.count('state');
     watching?.unsubscribe();
@@ -78,50 +81,52 @@ describe('package watch', () => {
   });
 
   it('reports an unreadable package once, and does not request it again', async () => {
-    const world = named(small);
-    world.ledger.archives.set(small.id, Buffer.from('no package'));
-    const watch = await looked(world);
-    expect(world.reports.of('packages.read')[0]?.[0].refused.map(({ packageId }) => packageId)).toEqual([small.id]);
+    const world = loadPackages(smallPackage);
+    world.ledger.archives.set(smallPackage.id, Buffer.from('no package'));
+    const watch = await runWatch(world);
+    expect(world.reports.of('packages.read')[0]?.[0].refused.map(({ packageId }) => packageId)).toEqual([
+      smallPackage.id,
+    ]);
     // An update of another template causes another pass of the next session.
     world.sink.packageState = { ...world.sink.packageState, templates: 2 };
     world.sink.views = { made: ['other'], failed: [] };
-    await looked(world, watch);
+    await runWatch(world, watch);
     expect(world.ledger.count('content')).toBe(1);
     expect(world.reports.of('packages.read')[1]?.[0].refused).toEqual([]);
   });
 
   it('retries a package after a transient failure, and stores the other packages meanwhile', async () => {
-    const other = writePackage({ ...small.declaration, name: 'other' });
-    const world = named(small, other);
-    world.sink.packageState = { missing: [small.id, other.id], named: [], templates: 2 };
+    const otherPackage = writePackage({ ...smallPackage.declaration, name: 'other' });
+    const world = loadPackages(smallPackage, otherPackage);
+    world.sink.packageState = { missing: [smallPackage.id, otherPackage.id], named: [], templates: 2 };
     world.ledger.before = (_, count) => {
       if (count === 1) throw failure('LEDGER_UNAVAILABLE');
     };
-    const watch = await looked(world);
+    const watch = await runWatch(world);
     expect(world.sink.models.map(({ name }) => name)).toEqual(['other']);
     await waitFor('the delay', () => (world.reports.of('packages.failed').length > 0 ? true : undefined));
     expect(world.reports.of('packages.failed')[0]?.[0].code).toBe('LEDGER_UNAVAILABLE');
-    await looked(world, watch);
+    await runWatch(world, watch);
     expect(world.sink.models.map(({ name }) => name)).toEqual(['other', 'small']);
   });
 
   it('retries if a gateway route is briefly missing', async () => {
-    const world = named(small);
+    const world = loadPackages(smallPackage);
     world.ledger.before = (_, count) => {
       if (count === 1) throw failure('LEDGER_NOT_A_LEDGER', { httpStatus: 404 });
     };
-    const watch = await looked(world);
-    await looked(world, watch);
+    const watch = await runWatch(world);
+    await runWatch(world, watch);
     expect(world.sink.models.map(({ name }) => name)).toEqual(['small']);
   });
 
   it('abandons a package that fails five times', async () => {
-    const world = named(small);
+    const world = loadPackages(smallPackage);
     world.ledger.before = () => {
       throw failure('LEDGER_UNAVAILABLE');
     };
     let watch: PackageWatch | undefined;
-    for (let session = 1; session <= 5; session += 1) watch = await looked(world, watch);
+    for (let session = 1; session <= 5; session += 1) watch = await runWatch(world, watch);
     expect(world.reports.of('packages.failed')).toHaveLength(4);
     expect(world.reports.of('packages.read')[0]?.[0].refused).toMatchObject([
       { error: { code: 'LEDGER_UNAVAILABLE' } },
@@ -129,35 +134,35 @@ describe('package watch', () => {
   });
 
   it('reads no further package while the database is unreachable', async () => {
-    const world = named(small, licensingAtStart);
-    world.sink.packageState = { missing: [small.id, licensingAtStart.id], named: [], templates: 2 };
-    world.sink.before = (act) => {
-      if (act === 'store') throw failure('STORE_UNREACHABLE');
+    const world = loadPackages(smallPackage, initialLicensing);
+    world.sink.packageState = { missing: [smallPackage.id, initialLicensing.id], named: [], templates: 2 };
+    world.sink.before = (sinkCall) => {
+      if (sinkCall === 'store') throw failure('STORE_UNREACHABLE');
     };
-    await looked(world);
+    await runWatch(world);
     expect(world.reports.of('packages.failed')[0]?.[0].code).toBe('STORE_UNREACHABLE');
     expect(world.ledger.count('content')).toBe(1);
     expect(watching?.closed).toBe(false);
   });
 
   it('reports a view that another session has locked, and creates it later', async () => {
-    const world = named(small);
+    const world = loadPackages(smallPackage);
     const error = failure('STORE_LOCKED');
     world.sink.views = { made: [], failed: [{ view: 'small__note', error }] };
-    const watch = await looked(world);
+    const watch = await runWatch(world);
     expect(world.reports.of('packages.read')[0]?.[0].failedViews).toEqual([{ view: 'small__note', error }]);
     await waitFor('the delay', () => (world.reports.of('packages.failed').length > 0 ? true : undefined));
     world.sink.views = { made: ['small__note'], failed: [] };
-    await looked(world, watch);
+    await runWatch(world, watch);
     expect(world.reports.of('packages.read').at(-1)?.[0]).toMatchObject({ packages: 0, views: 1 });
   });
 
   it('discards a rejected access token', async () => {
-    const world = named(small);
+    const world = loadPackages(smallPackage);
     world.ledger.before = () => {
       throw failure('LEDGER_UNAUTHENTICATED');
     };
-    await looked(world);
+    await runWatch(world);
     expect(world.tokens.invalidated).toBe(1);
   });
 });

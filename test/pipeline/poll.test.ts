@@ -10,7 +10,7 @@ import { pause, waitFor } from '../support/wait-for.ts';
 import { failure } from './memory-ledger.ts';
 import { memoryWorld, type World } from './memory-parts.ts';
 
-interface Polling extends World {
+interface PollWorld extends World {
   readonly ends: readonly number[];
   /** Number of requests to reopen the stream with another token. */
   readonly renewed: () => number;
@@ -19,41 +19,41 @@ interface Polling extends World {
 }
 
 /** Polls a ledger whose end is 30, for a stream at `checkpoint`. */
-function polling(
+function pollWorld(
   checkpoint: number,
   limits: Partial<PipelineLimits> = {},
-  arrange: (world: World) => void = () => undefined,
-): Polling {
+  prepareWorld: (world: World) => void = () => undefined,
+): PollWorld {
   const world = memoryWorld({ limits: { pollMs: 1, ...limits } });
   world.ledger.end = 30;
   world.ledger.pruned = 4;
-  arrange(world);
-  const ends: number[] = [];
-  let renewed = 0;
-  let failed: IndexerError | undefined;
-  const following = {
+  prepareWorld(world);
+  const probeEnds: number[] = [];
+  let renewedCount = 0;
+  let firstFailure: IndexerError | undefined;
+  const followState = {
     checkpoint,
     lastFrameAt: () => Number.NEGATIVE_INFINITY,
     renew: () => {
-      renewed += 1;
+      renewedCount += 1;
     },
     apart: emptyRange,
     stopAt: undefined,
     onCommitted: () => undefined,
   };
   const connected = { session: world.sink.takeOver(), requestedAt: Number.NEGATIVE_INFINITY };
-  const subscription = poll$(world.parts, connected, following, (end) => ends.push(end)).subscribe({
+  const subscription = poll$(world.parts, connected, followState, (end) => probeEnds.push(end)).subscribe({
     error: (error: IndexerError) => {
-      failed = error;
+      firstFailure = error;
     },
   });
-  return { ...world, ends, renewed: () => renewed, failed: () => failed, subscription };
+  return { ...world, ends: probeEnds, renewed: () => renewedCount, failed: () => firstFailure, subscription };
 }
 
 describe('ledger-end poll', () => {
   it('stores and reports ledger end and pruned offset, and reports verification results', async () => {
     const results = [{ kind: 'invariants', atOffset: 10, startedAtMs: 1, seconds: 1, different: 0 }];
-    const run = polling(30, {}, ({ sink }) => {
+    const run = pollWorld(30, {}, ({ sink }) => {
       sink.verified = results;
     });
     await waitFor('what was noted', () => (run.reports.of('polls.contractsUnhosted').length > 1 ? true : undefined));
@@ -67,21 +67,21 @@ describe('ledger-end poll', () => {
   });
 
   it('ends the session if the ledger end rises but no frames arrive', async () => {
-    const run = polling(20, { silenceMs: 0 });
+    const run = pollWorld(20, { silenceMs: 0 });
     await waitFor('the end', run.failed);
     expect(run.failed()).toMatchObject({ code: 'LEDGER_PING_TIMEOUT', retry: 'retry' });
   });
 
   it('accepts an idle stream whose checkpoint is the ledger end', async () => {
-    const run = polling(30, { silenceMs: 0 });
+    const run = pollWorld(30, { silenceMs: 0 });
     await waitFor('some polls', () => (run.ends.length > 3 ? true : undefined));
     run.subscription.unsubscribe();
     expect(run.failed()).toBeUndefined();
   });
 
   it('reports a failure, retries, and keeps the session', async () => {
-    const run = polling(30, {}, ({ ledger }) => {
-      ledger.before = (question, count) => refuse(question === 'ledgerEnd' && count === 1, 'LEDGER_UNAVAILABLE');
+    const run = pollWorld(30, {}, ({ ledger }) => {
+      ledger.before = (request, count) => refuse(request === 'ledgerEnd' && count === 1, 'LEDGER_UNAVAILABLE');
     });
     await waitFor('the next poll', () => (run.ends.length > 0 ? true : undefined));
     run.subscription.unsubscribe();
@@ -90,8 +90,8 @@ describe('ledger-end poll', () => {
   });
 
   it('reports the ledger end even if the request for the pruned offset fails', async () => {
-    const run = polling(30, {}, ({ ledger }) => {
-      ledger.before = (question) => refuse(question === 'latestPrunedOffsets', 'LEDGER_UNAVAILABLE');
+    const run = pollWorld(30, {}, ({ ledger }) => {
+      ledger.before = (request) => refuse(request === 'latestPrunedOffsets', 'LEDGER_UNAVAILABLE');
     });
     await waitFor('what was noted', () => (run.sink.ledgerFacts.length > 0 ? true : undefined));
     run.subscription.unsubscribe();
@@ -101,8 +101,8 @@ describe('ledger-end poll', () => {
   });
 
   it('discards one token after consecutive rejections, then reopens the stream', async () => {
-    const run = polling(30, {}, ({ ledger }) => {
-      ledger.before = (question, count) => refuse(question === 'ledgerEnd' && count <= 3, 'LEDGER_UNAUTHENTICATED');
+    const run = pollWorld(30, {}, ({ ledger }) => {
+      ledger.before = (request, count) => refuse(request === 'ledgerEnd' && count <= 3, 'LEDGER_UNAUTHENTICATED');
     });
     await waitFor('an answer', () => (run.renewed() > 0 && run.ends.length > 2 ? true : undefined));
     run.subscription.unsubscribe();
@@ -112,13 +112,13 @@ describe('ledger-end poll', () => {
   });
 
   it('continues while the database does not respond, and stores the offsets later', async () => {
-    const slow = deferred();
-    const run = polling(30, {}, ({ sink }) => {
-      sink.before = (act, count) => (act === 'noteLedger' && count === 1 ? slow.promise : undefined);
+    const slowWrite = deferred();
+    const run = pollWorld(30, {}, ({ sink }) => {
+      sink.before = (sinkCall, count) => (sinkCall === 'noteLedger' && count === 1 ? slowWrite.promise : undefined);
     });
     await waitFor('concurrent polls', () => (run.ends.length > 3 ? true : undefined));
     expect(run.sink.count('noteLedger')).toBe(1);
-    slow.reject(failure('STORE_UNREACHABLE'));
+    slowWrite.reject(failure('STORE_UNREACHABLE'));
     await waitFor('the next note', () => (run.sink.ledgerFacts.length > 0 ? true : undefined));
     run.subscription.unsubscribe();
     expect(run.reports.failures).toEqual([['STORE_UNREACHABLE', true]]);
@@ -126,7 +126,7 @@ describe('ledger-end poll', () => {
   });
 
   it('ends with its session', async () => {
-    const run = polling(30);
+    const run = pollWorld(30);
     await waitFor('a poll', () => (run.ends.length > 0 ? true : undefined));
     run.subscription.unsubscribe();
     const callCount = run.reports.calls.length;
@@ -135,6 +135,6 @@ describe('ledger-end poll', () => {
   });
 });
 
-function refuse(when: boolean, code: 'LEDGER_UNAVAILABLE' | 'LEDGER_UNAUTHENTICATED'): void {
-  if (when) throw failure(code);
+function refuse(condition: boolean, code: 'LEDGER_UNAVAILABLE' | 'LEDGER_UNAUTHENTICATED'): void {
+  if (condition) throw failure(code);
 }

@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { ledgerError } from '../../src/ledger/errors/make-ledger-error.ts';
-import { usualPace } from '../../src/config/pace.ts';
+import { defaultPace } from '../../src/config/pace.ts';
 import { runPipeline } from '../../src/pipeline/run.ts';
 import { deferred } from '../support/deferred.ts';
 import { pause, waitFor } from '../support/wait-for.ts';
@@ -12,26 +12,26 @@ import { failure } from './memory-ledger.ts';
 import { memoryWorld, type World } from './memory-parts.ts';
 
 /** Starts a run. Rejects with the error that ended it. */
-function started(world: World): Promise<void> {
-  const running = runPipeline(world.parts);
-  running.catch(() => undefined);
-  return running;
+function startRun(world: World): Promise<void> {
+  const whenRunEnds = runPipeline(world.parts);
+  whenRunEnds.catch(() => undefined);
+  return whenRunEnds;
 }
 
-async function reached({ sink }: World, checkpoint: number): Promise<void> {
+async function waitForOffset({ sink }: World, checkpoint: number): Promise<void> {
   await waitFor(`checkpoint ${String(checkpoint)}`, () =>
     (sink.stored.checkpoint ?? 0) >= checkpoint ? true : undefined,
   );
 }
 
-async function inPhase({ reports }: World, phase: string): Promise<void> {
+async function waitForPhase({ reports }: World, phase: string): Promise<void> {
   await waitFor(`phase ${phase}`, () => (reports.phases.at(-1) === phase ? true : undefined));
 }
 
 /** Stops the run, and waits for its end. */
-async function over(world: World, running: Promise<void>): Promise<void> {
+async function waitForEnd(world: World, whenRunEnds: Promise<void>): Promise<void> {
   world.stop.abort();
-  await running;
+  await whenRunEnds;
 }
 
 /** Expects every update of the ledger once, in order, and each commit to begin where the previous one ended. */
@@ -39,7 +39,7 @@ function expectComplete({ sink, ledger }: World, from = 0): void {
   expect(sink.updates.map(({ offset }) => offset)).toEqual(
     [...ledger.history.keys()].filter((offset) => offset > from),
   );
-  sink.commits.forEach((commit, at) => expect(commit.from).toBe(sink.commits[at - 1]?.to ?? from));
+  sink.commits.forEach((commit, index) => expect(commit.from).toBe(sink.commits[index - 1]?.to ?? from));
 }
 
 describe('indexer run', () => {
@@ -47,12 +47,12 @@ describe('indexer run', () => {
     const world = memoryWorld();
     world.ledger.active.push({ contractId: '00a', offset: 7 });
     world.ledger.grow(7);
-    const running = started(world);
-    await inPhase(world, 'live');
+    const whenRunEnds = startRun(world);
+    await waitForPhase(world, 'live');
     expect(world.sink.held).toBe(true);
     world.ledger.grow(8, 9, 12);
-    await reached(world, 12);
-    await over(world, running);
+    await waitForOffset(world, 12);
+    await waitForEnd(world, whenRunEnds);
     expect(world.reports.phases).toEqual(['starting', 'seeding', 'live', 'stopping']);
     expect(world.sink.seedEntries.map(({ contractId }) => contractId)).toEqual(['00a']);
     expect(world.ledger.begins('/v2/updates')).toEqual([7]);
@@ -67,26 +67,26 @@ describe('indexer run', () => {
     world.ledger.before = () => {
       throw failure('LEDGER_UNREACHABLE');
     };
-    const running = started(world);
-    await inPhase(world, 'backing_off');
+    const whenRunEnds = startRun(world);
+    await waitForPhase(world, 'backing_off');
     expect(world.reports.of('stream.storedFound')[0]).toEqual([7]);
     // Waiting clients are notified only after the history of the ledger is confirmed.
     expect(world.reached).toEqual([]);
-    await over(world, running);
+    await waitForEnd(world, whenRunEnds);
   });
 
   it('polls for background jobs until it ends', async () => {
-    const world = memoryWorld({ start: 'genesis', stopAt: 3, pace: { ...usualPace, commandsMs: 10 } });
+    const world = memoryWorld({ start: 'genesis', stopAt: 3, pace: { ...defaultPace, commandsMs: 10 } });
     const jobPolls = (): number => world.reports.of('jobs.seen').length;
     world.ledger.grow(3);
     // A run in memory can end before its first timer is due.
-    world.sink.before = async (act) => {
-      if (act === 'writeBatch') await waitFor('jobs', () => (jobPolls() > 0 ? true : undefined));
+    world.sink.before = async (sinkCall) => {
+      if (sinkCall === 'writeBatch') await waitFor('jobs', () => (jobPolls() > 0 ? true : undefined));
     };
-    await started(world);
-    const atEnd = jobPolls();
+    await startRun(world);
+    const pollsAtEnd = jobPolls();
     await pause(100);
-    expect(jobPolls()).toBe(atEnd);
+    expect(jobPolls()).toBe(pollsAtEnd);
   });
 
   it('starts each session at the stored checkpoint, and keeps the lock after ledger failures', async () => {
@@ -97,9 +97,9 @@ describe('indexer run', () => {
       stream.send(...world.ledger.updatesOf(stream.request).slice(0, 1));
       stream.end(failure('LEDGER_STREAM_CLOSED'));
     };
-    const running = started(world);
-    await reached(world, 40);
-    await over(world, running);
+    const whenRunEnds = startRun(world);
+    await waitForOffset(world, 40);
+    await waitForEnd(world, whenRunEnds);
     expect(world.ledger.begins('/v2/updates')).toEqual([0, 10, 20]);
     expectComplete(world);
     expect(world.reports.failures).toEqual([
@@ -113,12 +113,12 @@ describe('indexer run', () => {
   it('acquires the lock again after a database failure', async () => {
     const world = memoryWorld({ start: 'genesis' });
     world.ledger.grow(10, 20, 30);
-    world.sink.before = (act, count) => {
-      if (act === 'writeBatch' && count === 2) throw failure('STORE_UNREACHABLE');
+    world.sink.before = (sinkCall, count) => {
+      if (sinkCall === 'writeBatch' && count === 2) throw failure('STORE_UNREACHABLE');
     };
-    const running = started(world);
-    await reached(world, 30);
-    await over(world, running);
+    const whenRunEnds = startRun(world);
+    await waitForOffset(world, 30);
+    await waitForEnd(world, whenRunEnds);
     expectComplete(world);
     expect(world.sink.count('tryLock')).toBe(2);
   });
@@ -126,11 +126,11 @@ describe('indexer run', () => {
   it('becomes a standby when the lock is lost, and resumes at the newer checkpoint', async () => {
     const world = memoryWorld({ start: 'genesis' });
     world.ledger.grow(10);
-    const running = started(world);
-    await reached(world, 10);
-    await inPhase(world, 'live');
+    const whenRunEnds = startRun(world);
+    await waitForOffset(world, 10);
+    await waitForPhase(world, 'live');
     world.sink.loseLock();
-    await inPhase(world, 'standby');
+    await waitForPhase(world, 'standby');
     expect(world.reports.failures).toEqual([['STORE_LOCK_LOST', true]]);
     // The other process writes, and releases the lock.
     world.ledger.grow(20, 30);
@@ -139,8 +139,8 @@ describe('indexer run', () => {
     world.sink.updates.push({ offset: 20, updateId: '122020' });
     world.sink.stored.lastUpdate = { offset: 20, updateId: '122020' };
     world.sink.occupied = false;
-    await reached(world, 30);
-    await over(world, running);
+    await waitForOffset(world, 30);
+    await waitForEnd(world, whenRunEnds);
     expect(world.ledger.begins('/v2/updates')).toEqual([0, 20]);
     expect(world.sink.commits.map(({ from, to }) => [from, to])).toEqual([
       [0, 10],
@@ -152,18 +152,18 @@ describe('indexer run', () => {
     const world = memoryWorld({ start: 'genesis' });
     const writing = deferred();
     world.ledger.grow(10);
-    world.sink.before = async (act, count) => {
-      if (act === 'writeBatch' && count === 1) await writing.promise;
+    world.sink.before = async (sinkCall, count) => {
+      if (sinkCall === 'writeBatch' && count === 1) await writing.promise;
     };
-    const running = started(world);
+    const whenRunEnds = startRun(world);
     await waitFor('the write', () => (world.sink.count('writeBatch') === 1 ? true : undefined));
     world.sink.takeOver();
     world.sink.stored.checkpoint = 10;
     world.sink.updates.push({ offset: 10, updateId: '122010' });
     writing.resolve();
     await waitFor('the next session', () => (world.sink.count('openSession') === 2 ? true : undefined));
-    await inPhase(world, 'live');
-    await over(world, running);
+    await waitForPhase(world, 'live');
+    await waitForEnd(world, whenRunEnds);
     expect(world.reports.failures).toEqual([['WRITER_FENCED', true]]);
     expect(world.sink.commits).toEqual([]);
     expect(world.ledger.begins('/v2/updates')).toEqual([0, 10]);
@@ -172,10 +172,10 @@ describe('indexer run', () => {
   it('releases the lock and parks if an operator must act', async () => {
     const world = memoryWorld();
     world.sink.stored.participantId = 'another::1220';
-    const running = started(world);
-    await inPhase(world, 'parked');
+    const whenRunEnds = startRun(world);
+    await waitForPhase(world, 'parked');
     await waitFor('the lock is free', () => (world.sink.held ? undefined : true));
-    await over(world, running);
+    await waitForEnd(world, whenRunEnds);
     expect(world.reports.of('stream.phaseChanged').find(([phase]) => phase === 'parked')?.[1]?.code).toBe(
       'PARTICIPANT_CHANGED',
     );
@@ -185,7 +185,7 @@ describe('indexer run', () => {
   it('fails instead of parking if it has an end offset', async () => {
     const world = memoryWorld({ stopAt: 30 });
     world.sink.stored.participantId = 'another::1220';
-    await expect(started(world)).rejects.toMatchObject({ code: 'PARTICIPANT_CHANGED' });
+    await expect(startRun(world)).rejects.toMatchObject({ code: 'PARTICIPANT_CHANGED' });
     expect(world.reports.phases).not.toContain('parked');
   });
 
@@ -195,13 +195,13 @@ describe('indexer run', () => {
     world.ledger.before = () => {
       if (world.tokens.current?.token !== 'good') throw failure('LEDGER_UNAUTHENTICATED');
     };
-    const running = started(world);
-    await inPhase(world, 'parked');
+    const whenRunEnds = startRun(world);
+    await waitForPhase(world, 'parked');
     expect(world.tokens.invalidated).toBe(3);
     expect(world.reports.failures).toHaveLength(3);
     world.tokens.replace('good');
-    await reached(world, 10);
-    await over(world, running);
+    await waitForOffset(world, 10);
+    await waitForEnd(world, whenRunEnds);
     expect(world.ledger.streams.map(({ token }) => token)).toEqual(['good']);
   });
 
@@ -209,19 +209,19 @@ describe('indexer run', () => {
     const world = memoryWorld({ start: 'seed' });
     world.ledger.grow(9);
     world.ledger.version = '3.7.4';
-    let reads = 0;
+    let readCount = 0;
     const version = (): Promise<{ version: string }> => {
-      reads += 1;
-      if (reads > 1) return Promise.resolve({ version: world.ledger.version });
+      readCount += 1;
+      if (readCount > 1) return Promise.resolve({ version: world.ledger.version });
       return Promise.reject(
         ledgerError('LEDGER_NOT_A_LEDGER', 'the ledger URL returned HTTP 404', { facts: { httpStatus: 404 } }),
       );
     };
     Object.assign(world.ledger, { node: { version } });
-    const running = started(world);
-    await reached(world, 9);
+    const whenRunEnds = startRun(world);
+    await waitForOffset(world, 9);
     expect(world.ledger.streams[0]?.request.includeIncompleteReassignments).toBe(true);
-    await over(world, running);
+    await waitForEnd(world, whenRunEnds);
   });
 
   it('parks if every seed is rejected because of reassignments in flight', async () => {
@@ -229,24 +229,24 @@ describe('indexer run', () => {
     world.ledger.active.push({ contractId: '00a', offset: 1 }, { contractId: '00b', offset: 2 });
     world.ledger.grow(1, 2, 9);
     // The list ends normally. When the check is requested, its offset is no longer the ledger end.
-    world.ledger.before = (question) => {
-      if (question === 'activeContracts') throw failure('LEDGER_PRUNED');
+    world.ledger.before = (request) => {
+      if (request === 'activeContracts') throw failure('LEDGER_PRUNED');
     };
-    const running = started(world);
-    await inPhase(world, 'parked');
+    const whenRunEnds = startRun(world);
+    await waitForPhase(world, 'parked');
     expect(world.reports.failures.map(([code]) => code)).toEqual(
       Array.from({ length: 6 }, () => 'LEDGER_REASSIGNMENT_IN_FLIGHT'),
     );
     expect(world.sink.published).toEqual([]);
-    await over(world, running);
+    await waitForEnd(world, whenRunEnds);
   });
 
   it('fails and releases the lock if no retry can succeed', async () => {
     const world = memoryWorld({ start: 'genesis' });
-    world.sink.before = (act) => {
-      if (act === 'beginSeed') throw new TypeError('a mistake of ours');
+    world.sink.before = (sinkCall) => {
+      if (sinkCall === 'beginSeed') throw new TypeError('a mistake of ours');
     };
-    await expect(started(world)).rejects.toMatchObject({ code: 'UNEXPECTED' });
+    await expect(startRun(world)).rejects.toMatchObject({ code: 'UNEXPECTED' });
     expect(world.reports.failures).toEqual([['UNEXPECTED', false]]);
     expect(world.sink.held).toBe(false);
   });
@@ -256,37 +256,37 @@ describe('indexer run', () => {
     [
       'waits after a failure',
       'parked',
-      (world: World): unknown => (world.sink.before = (act) => refuse(act === 'openSession')),
+      (world: World): unknown => (world.sink.before = (sinkCall) => refuse(sinkCall === 'openSession')),
     ],
-  ] as const)('stops while it %s', async (_, phase, arrange) => {
+  ] as const)('stops while it %s', async (_, phase, prepareWorld) => {
     const world = memoryWorld();
-    arrange(world);
-    const running = started(world);
-    await inPhase(world, phase);
-    await over(world, running);
+    prepareWorld(world);
+    const whenRunEnds = startRun(world);
+    await waitForPhase(world, phase);
+    await waitForEnd(world, whenRunEnds);
     expect(world.sink.commits).toEqual([]);
   });
 });
 
-function refuse(when: boolean): void {
-  if (when) throw failure('FILTER_CHANGED');
+function refuse(condition: boolean): void {
+  if (condition) throw failure('FILTER_CHANGED');
 }
 
 describe('bounded run', () => {
   it('ends at its end offset, and stores nothing above it', async () => {
     const world = memoryWorld({ start: 'genesis', stopAt: 30 });
     world.ledger.grow(10, 20, 30, 40);
-    await started(world);
+    await startRun(world);
     expect(world.sink.updates.map(({ offset }) => offset)).toEqual([10, 20, 30]);
     expect(world.sink.stored.checkpoint).toBe(30);
   });
 
   it('fails with the last error if nothing is stored within INDEXER_PROGRESS_TIMEOUT', async () => {
     const world = memoryWorld({ start: 'genesis', stopAt: 30, limits: { progressTimeoutMs: 40 } });
-    world.sink.before = (act) => {
-      if (act === 'openSession') throw failure('STORE_UNREACHABLE');
+    world.sink.before = (sinkCall) => {
+      if (sinkCall === 'openSession') throw failure('STORE_UNREACHABLE');
     };
-    await expect(started(world)).rejects.toMatchObject({
+    await expect(startRun(world)).rejects.toMatchObject({
       code: 'STORE_UNREACHABLE',
       message: expect.stringContaining('INDEXER_PROGRESS_TIMEOUT') as unknown,
     });
@@ -301,7 +301,7 @@ describe('bounded run', () => {
       world.ledger.grow(30);
       stream.end(failure('LEDGER_STREAM_CLOSED'));
     };
-    await started(world);
+    await startRun(world);
     expect(world.sink.stored.checkpoint).toBe(20);
   });
 
@@ -309,45 +309,45 @@ describe('bounded run', () => {
     [{ checkpoint: 40, seeded: true }, {}],
     [{}, { start: 31 }],
     [{ seedOffset: 35, seedToken: 'MA==' }, {}],
-  ] as const)('is rejected if its end offset cannot be reached: %j %j', async (stored, change) => {
+  ] as const)('is rejected if its end offset cannot be reached: %j %j', async (storedState, change) => {
     const world = memoryWorld({ stopAt: 30, ...change });
     world.ledger.grow(10, 40);
-    Object.assign(world.sink.stored, stored);
-    await expect(started(world)).rejects.toMatchObject({ code: 'STOP_AT_REFUSED' });
+    Object.assign(world.sink.stored, storedState);
+    await expect(startRun(world)).rejects.toMatchObject({ code: 'STOP_AT_REFUSED' });
     expect(world.sink.commits).toEqual([]);
   });
 });
 
 describe('update that the database rejects', () => {
   /** The database rejects the second of four updates, whether it is alone or in a batch. */
-  function refusing(quarantine: boolean): World {
+  function refusingWorld(quarantine: boolean): World {
     const world = memoryWorld({ start: 'genesis', quarantine, limits: { batchUpdates: 4 } });
     world.ledger.grow(10, 20, 30, 40);
-    world.sink.before = (act, _, batch) => {
-      if (act === 'writeBatch' && holds(world, batch?.offset ?? 0)) throw failure('STORE_DATA_REFUSED');
+    world.sink.before = (sinkCall, _, batch) => {
+      if (sinkCall === 'writeBatch' && holdsUpTo(world, batch?.offset ?? 0)) throw failure('STORE_DATA_REFUSED');
     };
     return world;
   }
 
   /** Whether a batch that ends at this offset contains the rejected update, if it is not stored or quarantined yet. */
-  function holds({ sink }: World, upTo: number): boolean {
-    return (sink.stored.checkpoint ?? 0) < 20 && upTo >= 20;
+  function holdsUpTo({ sink }: World, untilOffset: number): boolean {
+    return (sink.stored.checkpoint ?? 0) < 20 && untilOffset >= 20;
   }
 
   it('parks the run with its offset', async () => {
-    const world = refusing(false);
-    const running = started(world);
-    await inPhase(world, 'parked');
-    await over(world, running);
+    const world = refusingWorld(false);
+    const whenRunEnds = startRun(world);
+    await waitForPhase(world, 'parked');
+    await waitForEnd(world, whenRunEnds);
     expect(world.reports.errors().map(({ facts }) => facts['offset'])).toEqual([undefined, 20]);
     expect(world.sink.updates.map(({ offset }) => offset)).toEqual([10]);
   });
 
   it('is quarantined if configured, and all other updates are stored', async () => {
-    const world = refusing(true);
-    const running = started(world);
-    await reached(world, 40);
-    await over(world, running);
+    const world = refusingWorld(true);
+    const whenRunEnds = startRun(world);
+    await waitForOffset(world, 40);
+    await waitForEnd(world, whenRunEnds);
     expect(world.sink.setAside).toEqual([20]);
     expect(world.sink.updates.map(({ offset }) => offset)).toEqual([10, 30, 40]);
   });

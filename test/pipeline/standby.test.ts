@@ -1,22 +1,22 @@
 /** Tests the wait for the writer lock: the polls during the wait, and when the wait ends. */
 import { describe, expect, it } from 'vitest';
-import { usualPace } from '../../src/config/pace.ts';
+import { defaultPace } from '../../src/config/pace.ts';
 import { acquireLock } from '../../src/pipeline/background/standby.ts';
-import { PhaseKeeper } from '../../src/pipeline/ports/parts.ts';
+import { PhaseState } from '../../src/pipeline/ports/parts.ts';
 import { RetryLimits } from '../../src/pipeline/retry/retry-limit.ts';
 import type { WriterLock } from '../../src/pipeline/ports/sink.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { failure } from './memory-ledger.ts';
 import { memoryWorld, type World } from './memory-parts.ts';
 
-function waiting(world: World): Promise<WriterLock | undefined> {
-  return acquireLock(world.parts, new PhaseKeeper(world.reports.observers.stream), new RetryLimits(world.parts));
+function waitForLock(world: World): Promise<WriterLock | undefined> {
+  return acquireLock(world.parts, new PhaseState(world.reports.observers.stream), new RetryLimits(world.parts));
 }
 
 describe('standby', () => {
   it('acquires a free lock at once, and reports it', async () => {
     const world = memoryWorld();
-    await expect(waiting(world)).resolves.toBeDefined();
+    await expect(waitForLock(world)).resolves.toBeDefined();
     expect(world.reports.phases).toEqual([]);
     await waitFor('the holder', () => (world.reports.of('polls.lockHeld').length > 0 ? true : undefined));
     expect(world.reports.of('polls.lockHeld')).toEqual([[expect.objectContaining({ pid: 1 }), true]]);
@@ -24,9 +24,9 @@ describe('standby', () => {
   });
 
   it('ends a bounded run with WRITER_ACTIVE if another process keeps the lock for too long', async () => {
-    const world = memoryWorld({ stopAt: 30, limits: { progressTimeoutMs: 20 }, pace: { ...usualPace, lockMs: 5 } });
+    const world = memoryWorld({ stopAt: 30, limits: { progressTimeoutMs: 20 }, pace: { ...defaultPace, lockMs: 5 } });
     world.sink.occupied = true;
-    await expect(waiting(world)).rejects.toMatchObject({
+    await expect(waitForLock(world)).rejects.toMatchObject({
       code: 'WRITER_ACTIVE',
       exitCode: 75,
       message: expect.stringMatching(
@@ -40,7 +40,7 @@ describe('standby', () => {
     world.sink.occupied = true;
     world.ledger.end = 30;
     world.ledger.pruned = 4;
-    const lock = waiting(world);
+    const lock = waitForLock(world);
     await waitFor('a poll of the ledger', () => (world.reports.of('polls.pruned').length > 0 ? true : undefined));
     expect(world.reports.phases).toEqual(['standby']);
     expect(world.reports.of('polls.lockHeld')).toEqual([[expect.objectContaining({ role: 'writer' }), false]]);
@@ -59,7 +59,7 @@ describe('standby', () => {
     world.ledger.before = () => {
       throw failure('LEDGER_UNAUTHENTICATED');
     };
-    const lock = waiting(world);
+    const lock = waitForLock(world);
     await waitFor('the failure', () => (world.reports.failures.length > 0 ? true : undefined));
     expect(world.reports.failures).toEqual([['LEDGER_UNAUTHENTICATED', true]]);
     expect(world.tokens.invalidated).toBe(1);
@@ -70,10 +70,10 @@ describe('standby', () => {
   it('waits even if the lock holder cannot be read', async () => {
     const world = memoryWorld();
     world.sink.occupied = true;
-    world.sink.before = (act) => {
-      if (act === 'lockHolder') throw failure('STORE_UNREACHABLE');
+    world.sink.before = (sinkCall) => {
+      if (sinkCall === 'lockHolder') throw failure('STORE_UNREACHABLE');
     };
-    const lock = waiting(world);
+    const lock = waitForLock(world);
     await waitFor('a second try', () => (world.sink.count('tryLock') > 1 ? true : undefined));
     world.stop.abort();
     await expect(lock).resolves.toBeUndefined();
@@ -81,12 +81,12 @@ describe('standby', () => {
     expect(world.reports.of('polls.lockHeld')).toEqual([]);
   });
 
-  it.each(['prepare', 'tryLock'] as const)('fails with the error of %s', async (act) => {
+  it.each(['prepare', 'tryLock'] as const)('fails with the error of %s', async (sinkCall) => {
     const world = memoryWorld();
-    world.sink.before = (done) => {
-      if (done === act) throw failure('STORE_UNREACHABLE');
+    world.sink.before = (finishedCall) => {
+      if (finishedCall === sinkCall) throw failure('STORE_UNREACHABLE');
     };
-    await expect(waiting(world)).rejects.toMatchObject({ code: 'STORE_UNREACHABLE' });
+    await expect(waitForLock(world)).rejects.toMatchObject({ code: 'STORE_UNREACHABLE' });
     expect(world.sink.held).toBe(false);
   });
 });

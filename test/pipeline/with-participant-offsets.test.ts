@@ -19,7 +19,7 @@ const range = {
   common: { offset: 1012, updateId: '122012' },
 };
 
-function moved(offsets: readonly number[]) {
+function orderPort(offsets: readonly number[]) {
   const world = memoryWorld();
   for (const offset of offsets) world.ledger.history.set(offset, topologyFrame(offset));
   world.ledger.end = Math.max(...offsets);
@@ -28,25 +28,25 @@ function moved(offsets: readonly number[]) {
 
 describe('withParticipantOffsets()', () => {
   it('returns its input if the stream was never switched', () => {
-    const { parts } = memoryWorld();
-    expect(withParticipantOffsets(parts, undefined)).toBe(parts);
+    const { parts: pipeline } = memoryWorld();
+    expect(withParticipantOffsets(pipeline, undefined)).toBe(pipeline);
   });
 
   it('continues a list after a page that contains only stored updates', async () => {
-    expect(await isRangeEmpty(moved([13, 14, 15]).parts, 1012, 1015)).toBe(true);
-    expect(await isRangeEmpty(moved([13, 14, 15, 16]).parts, 1012, 1016)).toBe(false);
-    expect(await listMatchingOffsets(moved([11, 13, 15, 16, 18]).parts, 1010, 1018)).toEqual([1016, 1018]);
+    expect(await isRangeEmpty(orderPort([13, 14, 15]).parts, 1012, 1015)).toBe(true);
+    expect(await isRangeEmpty(orderPort([13, 14, 15, 16]).parts, 1012, 1016)).toBe(false);
+    expect(await listMatchingOffsets(orderPort([11, 13, 15, 16, 18]).parts, 1010, 1018)).toEqual([1016, 1018]);
   });
 
   it('converts the offsets of requests and responses', async () => {
-    const { parts, ledger } = moved([13, 20]);
+    const { parts: pipeline, ledger } = orderPort([13, 20]);
     ledger.pruned = 7;
-    expect(await parts.ledger.state.ledgerEnd()).toBe(1020);
-    expect(await parts.polledLedger.state.ledgerEnd()).toBe(1020);
-    expect(await parts.ledger.state.latestPrunedOffsets()).toBe(1007);
+    expect(await pipeline.ledger.state.ledgerEnd()).toBe(1020);
+    expect(await pipeline.polledLedger.state.ledgerEnd()).toBe(1020);
+    expect(await pipeline.ledger.state.latestPrunedOffsets()).toBe(1007);
     ledger.active.push({ contractId: '00a', offset: 9 }, { contractId: '00b', offset: 18 });
     const createdAt = async (contractId: string): Promise<number | undefined> =>
-      (await parts.ledger.events.byContractId(contractId, { filtersByParty: {}, verbose: false }))?.created
+      (await pipeline.ledger.events.byContractId(contractId, { filtersByParty: {}, verbose: false }))?.created
         ?.createdEvent.offset;
     // A contract from before the switch has no offset in the index.
     expect(await createdAt('00a')).toBeUndefined();
@@ -54,15 +54,15 @@ describe('withParticipantOffsets()', () => {
   });
 
   it('skips stored updates, and reports an unreadable update with its offset in the index', () => {
-    const { parts } = moved([13]);
-    expect(updateOf(parts, topologyFrame(15))).toEqual({
+    const { parts: pipeline } = orderPort([13]);
+    expect(updateOf(pipeline, topologyFrame(15))).toEqual({
       kind: 'offset_checkpoint',
       offset: 1015,
       synchronizerTimes: [],
     });
-    expect(updateOf(parts, topologyFrame(16))).toMatchObject({ kind: 'topology', offset: 1016 });
-    const broken = topologyFrame(16).replace('"events":[]', '"events":[1]');
-    expect(() => updateOf(parts, broken)).toThrow(
+    expect(updateOf(pipeline, topologyFrame(16))).toMatchObject({ kind: 'topology', offset: 1016 });
+    const brokenFrame = topologyFrame(16).replace('"events":[]', '"events":[1]');
+    expect(() => updateOf(pipeline, brokenFrame)).toThrow(
       expect.objectContaining({ facts: expect.objectContaining({ offset: 1016 }) }),
     );
   });

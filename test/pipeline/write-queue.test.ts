@@ -4,16 +4,16 @@ import { WriteQueue } from '../../src/pipeline/follow/write-queue.ts';
 import { deferred } from '../support/deferred.ts';
 
 /** Whether the promise is settled after all pending callbacks. */
-async function settled(promise: Promise<unknown>): Promise<boolean> {
-  let done = false;
-  const note = (): void => {
-    done = true;
+async function isSettled(promise: Promise<unknown>): Promise<boolean> {
+  let isDone = false;
+  const markDone = (): void => {
+    isDone = true;
   };
-  promise.then(note, note);
+  promise.then(markDone, markDone);
   await new Promise((resolve) => {
     setImmediate(resolve);
   });
-  return done;
+  return isDone;
 }
 
 describe('write queue', () => {
@@ -21,30 +21,30 @@ describe('write queue', () => {
     const queue = new WriteQueue(2);
     const [first, second] = [deferred(), deferred()];
     queue.add(() => first.promise);
-    expect(await settled(queue.room())).toBe(true);
+    expect(await isSettled(queue.room())).toBe(true);
     queue.add(() => second.promise);
-    const room = queue.room();
-    expect(await settled(room)).toBe(false);
+    const whenRoom = queue.room();
+    expect(await isSettled(whenRoom)).toBe(false);
     first.resolve();
-    expect(await settled(room)).toBe(true);
+    expect(await isSettled(whenRoom)).toBe(true);
   });
 
   it('passes the previous write to the next write only while the previous one is pending', async () => {
     const queue = new WriteQueue(3);
     const first = deferred();
-    const seen: (Promise<void> | undefined)[] = [];
-    const watched = (end: Promise<void>) => (predecessor: Promise<void> | undefined) => {
-      seen.push(predecessor);
+    const seenPredecessors: (Promise<void> | undefined)[] = [];
+    const watched = (end: Promise<void>) => (previousWrite: Promise<void> | undefined) => {
+      seenPredecessors.push(previousWrite);
       return end;
     };
     queue.add(watched(first.promise));
     queue.add(watched(first.promise));
-    expect(seen[0]).toBeUndefined();
-    expect(seen[1]).toBeInstanceOf(Promise);
+    expect(seenPredecessors[0]).toBeUndefined();
+    expect(seenPredecessors[1]).toBeInstanceOf(Promise);
     first.resolve();
     await queue.drain();
     queue.add(watched(Promise.resolve()));
-    expect(seen[2]).toBeUndefined();
+    expect(seenPredecessors[2]).toBeUndefined();
   });
 
   it('drains when all writes have ended', async () => {
@@ -52,28 +52,29 @@ describe('write queue', () => {
     const [first, second] = [deferred(), deferred()];
     queue.add(() => first.promise);
     queue.add(() => second.promise);
-    const drained = queue.drain();
+    const whenDrained = queue.drain();
     second.resolve();
-    expect(await settled(drained)).toBe(false);
+    expect(await isSettled(whenDrained)).toBe(false);
     first.resolve();
-    expect(await settled(drained)).toBe(true);
+    expect(await isSettled(whenDrained)).toBe(true);
   });
 
   it('rejects every waiting caller with the first failure', async () => {
     const queue = new WriteQueue(1);
     const write = deferred();
     queue.add(() => write.promise);
-    const never = new Promise<void>(() => undefined);
-    const waiting = [queue.room(), queue.drain(), queue.orFailure(never)];
+    const neverResolves = new Promise<void>(() => undefined);
+    const queueWaits = [queue.room(), queue.drain(), queue.orFailure(neverResolves)];
     write.reject(new Error('gone'));
-    for (const one of await Promise.allSettled(waiting)) expect(one).toMatchObject({ reason: { message: 'gone' } });
+    for (const outcome of await Promise.allSettled(queueWaits))
+      expect(outcome).toMatchObject({ reason: { message: 'gone' } });
     await expect(queue.room()).rejects.toThrow('gone');
   });
 
   it('keeps a failure for the next caller', async () => {
     const queue = new WriteQueue(2);
     queue.add(() => Promise.reject(new Error('gone')));
-    await settled(Promise.resolve());
+    await isSettled(Promise.resolve());
     await expect(queue.drain()).rejects.toThrow('gone');
   });
 });

@@ -5,8 +5,8 @@ const range = 'src/store/history/earlier-range.ts';
 const lifetimes = 'src/store/history/earlier-lifetimes.ts';
 const test = 'history/extend-filter-history.long.test.ts';
 const allRowsTest = 'filter extend --with-history stores the rows of a fresh index with the wider filter';
-const killed = 'filter extend --with-history stores all rows after kills within and between offset ranges';
-const disturbed = 'history/extend-filter-history-disturbed.long.test.ts';
+const killedTestName = 'filter extend --with-history stores all rows after kills within and between offset ranges';
+const disturbedTest = 'history/extend-filter-history-disturbed.long.test.ts';
 
 export const history: PlantedArea = {
   name: 'history',
@@ -20,8 +20,8 @@ export const history: PlantedArea = {
     await client.query('update filter_additions set from_offset = $1 where from_offset > $1', [from]);
     await client.query('commit; begin');
 `,
-      test: disturbed,
-      only: killed,
+      test: disturbedTest,
+      only: killedTestName,
     },
     {
       name: 'an update that was counted under the previous filter is counted again',

@@ -4,7 +4,7 @@ import type { PlantedArea } from './planted.ts';
 const offsets = 'src/ledger/frames/participant-offsets.ts';
 const plan = 'src/pipeline/participant/plan-switch.ts';
 const test = 'switch-participant/switch-participant.slow.test.ts';
-const there = 'the stream stays complete over repeated participant switches';
+const continuedTestName = 'the stream stays complete over repeated participant switches';
 
 export const move: PlantedArea = {
   name: 'move',
@@ -15,7 +15,7 @@ export const move: PlantedArea = {
       line: 'return Math.max(0, offset - this.#shift);',
       instead: 'return Math.max(0, offset - this.#shift + 1);',
       test,
-      only: there,
+      only: continuedTestName,
     },
     {
       name: 'the checkpoint is mapped one offset too far',
@@ -23,7 +23,7 @@ export const move: PlantedArea = {
       line: 'const shift = checkpoint - cut.from;',
       instead: 'const shift = checkpoint - cut.from - 1;',
       test,
-      only: there,
+      only: continuedTestName,
     },
     {
       name: 'an update that came from the previous participant is stored again',
@@ -31,7 +31,7 @@ export const move: PlantedArea = {
       line: 'return offset <= this.from || offset <= (this.#overlaps.get(synchronizerId) ?? 0);',
       instead: 'return offset <= this.from && synchronizerId !== undefined;',
       test,
-      only: there,
+      only: continuedTestName,
     },
     {
       name: 'the lead of one synchronizer is skipped for the other as well',
@@ -39,7 +39,7 @@ export const move: PlantedArea = {
       line: 'return offset <= this.from || offset <= (this.#overlaps.get(synchronizerId) ?? 0);',
       instead: 'return offset <= this.repeatsTo && synchronizerId !== undefined;',
       test,
-      only: there,
+      only: continuedTestName,
     },
     {
       name: 'another history is accepted: an update that the participant returns counts as stored',

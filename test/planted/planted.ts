@@ -30,10 +30,10 @@ export interface TestSelection {
 }
 
 /** The tests of the fast tier that must fail with the bug; undefined if none is known. */
-export function fastTestsOf({ test, only, fast }: PlantedDefect): TestSelection | undefined {
-  if (fast !== undefined) return fast;
+export function fastTestsOf({ test, only: testName, fast: fastTests }: PlantedDefect): TestSelection | undefined {
+  if (fastTests !== undefined) return fastTests;
   if (/\.(?:slow|long|outside)\.test\.ts$/u.test(test)) return undefined;
-  return only === undefined ? { test } : { test, only };
+  return testName === undefined ? { test } : { test, only: testName };
 }
 
 export interface PlantedArea {

@@ -3,7 +3,7 @@ import type { PlantedArea } from './planted.ts';
 
 const test = 'rebuild/survivors.slow.test.ts';
 const objects = 'src/store/swap/objects.ts';
-const carried = '[owners, settings, grants, policies, triggers, comments, publishedTables, ...bySchema]';
+const migratedObjects = '[owners, settings, grants, policies, triggers, comments, publishedTables, ...bySchema]';
 
 export const rebuild: PlantedArea = {
   name: 'rebuild',
@@ -35,15 +35,15 @@ export const rebuild: PlantedArea = {
     {
       name: 'grants are lost in the swap',
       file: objects,
-      line: carried,
-      instead: carried.replace('grants, ', '...(grants ? [] : []), '),
+      line: migratedObjects,
+      instead: migratedObjects.replace('grants, ', '...(grants ? [] : []), '),
       test,
     },
     {
       name: 'policies of roles that are limited to parties are lost',
       file: objects,
-      line: carried,
-      instead: carried.replace('policies, ', '...(policies ? [] : []), '),
+      line: migratedObjects,
+      instead: migratedObjects.replace('policies, ', '...(policies ? [] : []), '),
       test,
     },
     {

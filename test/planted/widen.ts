@@ -3,7 +3,7 @@ import type { PlantedArea } from './planted.ts';
 
 const file = 'src/store/history/filter-extension-fill.ts';
 const test = 'history/extend-filter.long.test.ts';
-const toAll = 'extends a list of parties to all parties that the token may read';
+const extendTestName = 'extends a list of parties to all parties that the token may read';
 
 export const widen: PlantedArea = {
   name: 'widen',
@@ -23,7 +23,7 @@ export const widen: PlantedArea = {
       instead: `await copyRows(client, staged, 'contracts', { where });
   await client.query(\`insert into \${staged}.arrived select r."offset", r.node_id from \${staged}.contracts r where \${where}\`);`,
       test,
-      only: toAll,
+      only: extendTestName,
     },
     {
       name: 'the last contract of each step is lost',
@@ -40,7 +40,7 @@ export const widen: PlantedArea = {
       instead:
         'filter_extended_from = array_append(filter_extended_from, $3), epoch = epoch + 1, checkpoint = checkpoint + 1`,',
       test,
-      only: toAll,
+      only: extendTestName,
     },
     {
       name: 'contracts that have ended since the list are added as active',
@@ -48,7 +48,7 @@ export const widen: PlantedArea = {
       line: 'coalesce(n.ended_offset, f.ended_offset) as ended_offset,',
       instead: 'n.ended_offset as ended_offset,',
       test,
-      only: toAll,
+      only: extendTestName,
     },
     {
       name: 'witnesses that an update named under the previous filter are lost',
@@ -57,7 +57,7 @@ export const widen: PlantedArea = {
                                         where w.party <> all (o.witness_parties) order by w.place) as witness_parties`,
       instead: 'n.witness_parties as witness_parties',
       test,
-      only: toAll,
+      only: extendTestName,
     },
     {
       name: 'active contracts of the index may be missing from the list',

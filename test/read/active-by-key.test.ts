@@ -7,19 +7,19 @@ import * as frames from '../support/frames.ts';
 const hashes = ['AAECAwQ=', '/wAB', 'AAEB//8=', 'AAF=', 'not base64', 'ünlesbar'];
 const templates = ['Account', 'Wallet'].map((name) => `${'ab'.repeat(32)}:Main:${name}`);
 
-interface Keyed {
+interface KeyedContract {
   readonly contractId: string;
   readonly hash: string;
   readonly template: string;
 }
 /** For each hash and template, one active contract and one ended contract whose key has that hash. */
-const contracts: readonly (Keyed & { readonly ends: boolean })[] = hashes.flatMap((hash, index) =>
-  [false, true].flatMap((ends) =>
-    templates.map((template, of) => ({
-      contractId: `c${index}-${of}-${ends ? 'ends' : 'stays'}`,
+const contracts: readonly (KeyedContract & { readonly ends: boolean })[] = hashes.flatMap((hash, index) =>
+  [false, true].flatMap((isEnded) =>
+    templates.map((template, templateIndex) => ({
+      contractId: `c${index}-${templateIndex}-${isEnded ? 'ends' : 'stays'}`,
       hash,
       template,
-      ends,
+      ends: isEnded,
     })),
   ),
 );
@@ -28,7 +28,7 @@ let database: ReadDatabase;
 beforeAll(async () => {
   database = await createReadDatabase();
   const key = { owner: frames.alice };
-  const created = contracts.map(({ contractId, hash, template }, nodeId) => ({
+  const createdEvents = contracts.map(({ contractId, hash, template }, nodeId) => ({
     CreatedEvent: frames.created({
       offset: 1,
       nodeId,
@@ -38,19 +38,19 @@ beforeAll(async () => {
       contractKeyHash: hash,
     }),
   }));
-  const keyless = { CreatedEvent: frames.created({ offset: 1, nodeId: 99, contractId: 'keyless' }) };
-  const ended = contracts
-    .filter(({ ends }) => ends)
+  const keylessEvent = { CreatedEvent: frames.created({ offset: 1, nodeId: 99, contractId: 'keyless' }) };
+  const endedContracts = contracts
+    .filter(({ ends: isEnded }) => isEnded)
     .map(({ contractId, template }, nodeId) => ({
       ExercisedEvent: frames.exercised({ offset: 2, nodeId, contractId, templateId: template, choice: 'Archive' }),
     }));
-  await database.write(frames.transaction(1, [...created, keyless]), frames.transaction(2, ended));
+  await database.write(frames.transaction(1, [...createdEvents, keylessEvent]), frames.transaction(2, endedContracts));
 });
 afterAll(async () => {
   await database[Symbol.asyncDispose]();
 });
 
-const found = async (...args: readonly unknown[]): Promise<readonly string[]> => {
+const findActive = async (...args: readonly unknown[]): Promise<readonly string[]> => {
   const parameters = args.map((_, index) => `$${index + 1}`).join(', ');
   const rows = await database.query<{ contract_id: string }>(
     `select contract_id from explore.active_by_key(${parameters}) order by 1`,
@@ -60,26 +60,31 @@ const found = async (...args: readonly unknown[]): Promise<readonly string[]> =>
 };
 const activeIds = (hash: string, template?: string): readonly string[] =>
   contracts
-    .filter((one) => one.hash === hash && !one.ends && (template === undefined || one.template === template))
+    .filter(
+      (contract) =>
+        contract.hash === hash && !contract.ends && (template === undefined || contract.template === template),
+    )
     .map(({ contractId }) => contractId)
     .sort();
 
 describe('active_by_key', () => {
   it.each(hashes)('returns active contracts with key hash %j, of all templates or of one template', async (hash) => {
-    expect(await found(hash)).toEqual(activeIds(hash));
-    expect(await found(hash, 'Main:Wallet')).toEqual(activeIds(hash, templates[1]));
+    expect(await findActive(hash)).toEqual(activeIds(hash));
+    expect(await findActive(hash, 'Main:Wallet')).toEqual(activeIds(hash, templates[1]));
     expect(activeIds(hash)).toHaveLength(2);
   });
 
   it('returns no rows for an unknown hash or null', async () => {
-    for (const hash of ['AAECAwQ', 'AAEC', '', null]) expect(await found(hash), String(hash)).toEqual([]);
+    for (const hash of ['AAECAwQ', 'AAEC', '', null]) expect(await findActive(hash), String(hash)).toEqual([]);
   });
 
   it('returns the same rows and columns as explore.active_contracts', async () => {
     const sql = (source: string): string => `select a::text as line from ${source} a order by 1`;
-    const ofView = await database.query(sql(`(select * from explore.active_contracts where contract_id like 'c1-%')`));
-    expect(ofView).toHaveLength(2);
-    expect(await database.query(sql(`explore.active_by_key('${hashes[1] ?? ''}')`))).toEqual(ofView);
+    const viewRows = await database.query(
+      sql(`(select * from explore.active_contracts where contract_id like 'c1-%')`),
+    );
+    expect(viewRows).toHaveLength(2);
+    expect(await database.query(sql(`explore.active_by_key('${hashes[1] ?? ''}')`))).toEqual(viewRows);
   });
 
   it('uses the key index and no sequential scan', async () => {

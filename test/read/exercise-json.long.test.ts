@@ -42,14 +42,14 @@ async function fill(type: Type): Promise<void> {
   await indexer.reaches(sandbox.ledger.ledgerEnd());
   // Packages are read in the background. Each pass logs at its end how many packages it read.
   await waitFor('typed views of all packages', async () => {
-    const looks = indexer.log.filter((line) => line.includes('"msg":"typed views created"'));
-    const read = looks.reduce((sum, line) => sum + (JSON.parse(line) as { packages: number }).packages, 0);
-    const [stored] = await query(
+    const refusedLines = indexer.log.filter((line) => line.includes('"msg":"typed views created"'));
+    const readRows = refusedLines.reduce((sum, line) => sum + (JSON.parse(line) as { packages: number }).packages, 0);
+    const [storedRow] = await query(
       databases[type].url,
       `select (select count(*) from ledger.packages)::integer as packages,
               (select count(*) from ledger.templates where package_id not in (select package_id from ledger.packages))::integer as missing`,
     );
-    return stored?.['missing'] === 0 && stored['packages'] === read ? true : undefined;
+    return storedRow?.['missing'] === 0 && storedRow['packages'] === readRows ? true : undefined;
   });
 }
 
@@ -87,7 +87,7 @@ interface Answer {
   readonly digest: string;
 }
 
-async function answer(type: Type, { name, columns }: View): Promise<Answer> {
+async function answerType(type: Type, { name, columns }: View): Promise<Answer> {
   const lines = await query(
     databases[type].url,
     `select json_build_array(${columns.map((column) => `v.${column}::text`).join(', ')})::text as line from ${name} v`,
@@ -96,21 +96,21 @@ async function answer(type: Type, { name, columns }: View): Promise<Answer> {
   return { rows: texts.length, digest: createHash('sha256').update(texts.join('\n')).digest('hex') };
 }
 
-const storedAs = `select distinct format_type(atttypid, null) as type from pg_attribute
+const storedTypeSql = `select distinct format_type(atttypid, null) as type from pg_attribute
   where attrelid = 'ledger.exercises'::regclass and attname in ('argument', 'result')`;
 
 it.each(types)('INDEXER_EXERCISE_JSON=%s sets the column type of exercise arguments and results', async (type) => {
-  expect(await query(databases[type].url, storedAs)).toEqual([{ type }]);
+  expect(await query(databases[type].url, storedTypeSql)).toEqual([{ type }]);
 });
 
 it('views return the same columns and rows over json and jsonb', { timeout: 120_000 }, async () => {
-  const all = await views('jsonb');
-  expect(await views('json')).toEqual(all);
+  const jsonbRows = await views('jsonb');
+  expect(await views('json')).toEqual(jsonbRows);
   const rows = new Map<string, number>();
-  for (const view of all) {
-    const [found, same] = await Promise.all([answer('jsonb', view), answer('json', view)]);
-    rows.set(view.name, found.rows);
-    expect(same, view.name).toEqual(found);
+  for (const view of jsonbRows) {
+    const [firstAnswer, sameAnswer] = await Promise.all([answerType('jsonb', view), answerType('json', view)]);
+    rows.set(view.name, firstAnswer.rows);
+    expect(sameAnswer, view.name).toEqual(firstAnswer);
   }
   for (const name of [
     'explore.exercises',
@@ -126,9 +126,9 @@ it('views return the same columns and rows over json and jsonb', { timeout: 120_
 it('pqs.exercises() returns the same rows over json and jsonb', async () => {
   const select = `select md5(string_agg(e::text, '|' order by exercised_at_offset, exercise_event_pk)) as digest, count(*)
                     from (select argument, result, exercised_at_offset, exercise_event_pk from pqs.exercises()) e`;
-  const found = await query(databases.jsonb.url, select);
-  expect(Number(found[0]?.['count'])).toBeGreaterThan(0);
-  expect(await query(databases.json.url, select)).toEqual(found);
+  const selectedRows = await query(databases.jsonb.url, select);
+  expect(Number(selectedRows[0]?.['count'])).toBeGreaterThan(0);
+  expect(await query(databases.json.url, select)).toEqual(selectedRows);
 });
 
 it.each(types)('explore.exercises uses an index on argument::jsonb over %s columns', async (type) => {

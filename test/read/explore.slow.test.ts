@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as frames from '../support/frames.ts';
 import { createReadDatabase, type ReadDatabase } from './read-database.ts';
 
-const { alice, bob, here, there, created, exercised } = frames;
+const { alice, bob, here: homeSynchronizer, there: awaySynchronizer, created, exercised } = frames;
 const fqn = 'iou:Main.Iou:Iou';
 const viewedFqn = `${'cd'.repeat(32)}:Holding:Holding`;
 const effectiveAt = new Date('2026-08-14T11:01:00Z');
@@ -53,7 +53,7 @@ async function writeHistory(database: ReadDatabase): Promise<void> {
     frames.reassignment(
       4,
       { JsAssignmentEvent: frames.assigned({ createdEvent: created({ offset: 4, contractId: 'c1' }) }) },
-      there,
+      awaySynchronizer,
     ),
     frames.transaction(5, [{ ArchivedEvent: frames.archived({ offset: 5, nodeId: 0, contractId: 'c3' }) }]),
     frames.topology(6),
@@ -76,21 +76,27 @@ describe('views of explore', () => {
              synchronizer_id, archived_at, origin
         from explore.contracts where template_fqn = '${fqn}' order by 2, 1`);
     expect(rows).toEqual([
-      row('c1', 1, 3, 'unassigned', here, recordTime, 'create'),
-      row('c2', 1, 2, 'archived', here, effectiveAt, 'create'),
-      row('t', 1, null, 'witnessed', here, null, 'create'),
-      row('c1', 4, null, 'active', there, null, 'assign'),
+      row('c1', 1, 3, 'unassigned', homeSynchronizer, recordTime, 'create'),
+      row('c2', 1, 2, 'archived', homeSynchronizer, effectiveAt, 'create'),
+      row('t', 1, null, 'witnessed', homeSynchronizer, null, 'create'),
+      row('c1', 4, null, 'active', awaySynchronizer, null, 'assign'),
     ]);
     function row(
       id: string,
       from: number,
       to: number | null,
       status: string,
-      at: string,
+      startSql: string,
       end: Date | null,
-      by: string,
+      endedBy: string,
     ) {
-      const state = { status, is_active: status === 'active', synchronizer_id: at, archived_at: end, origin: by };
+      const state = {
+        status,
+        is_active: status === 'active',
+        synchronizer_id: startSql,
+        archived_at: end,
+        origin: endedBy,
+      };
       return { contract_id: id, from, to, ...state };
     }
   });
@@ -112,7 +118,7 @@ describe('views of explore', () => {
         created_at_offset: expect.anything() as unknown,
         created_at: new Date('2026-08-11T12:49:09.497Z'),
         record_time: recordTime,
-        synchronizer_id: there,
+        synchronizer_id: awaySynchronizer,
         reassignment_counter: expect.anything() as unknown,
         update_id: '12204',
       },
@@ -124,15 +130,15 @@ describe('views of explore', () => {
       select concat_ws(' ', "offset", node_id, event_type, contract_id, choice, synchronizer_id) as event
         from explore.events order by "offset", node_id`);
     expect(rows.map(({ event }) => event)).toEqual([
-      `1 0 created c1 ${here}`,
-      `1 1 created c2 ${here}`,
-      `1 2 created t ${here}`,
-      `2 0 exercised c1 Transfer ${here}`,
-      `2 1 archived c2 Archive ${here}`,
-      `3 0 unassigned c1 ${here}`,
-      `4 0 assigned c1 ${there}`,
-      `5 0 archived c3 ${here}`,
-      `6 0 topology ParticipantAuthorizationAdded ${here}`,
+      `1 0 created c1 ${homeSynchronizer}`,
+      `1 1 created c2 ${homeSynchronizer}`,
+      `1 2 created t ${homeSynchronizer}`,
+      `2 0 exercised c1 Transfer ${homeSynchronizer}`,
+      `2 1 archived c2 Archive ${homeSynchronizer}`,
+      `3 0 unassigned c1 ${homeSynchronizer}`,
+      `4 0 assigned c1 ${awaySynchronizer}`,
+      `5 0 archived c3 ${homeSynchronizer}`,
+      `6 0 topology ParticipantAuthorizationAdded ${homeSynchronizer}`,
     ]);
     const [sum] = await database.query(
       'select (select sum(event_count)::int from explore.updates) as told, (select count(*)::int from explore.events) as shown',
@@ -200,8 +206,8 @@ describe('views of explore', () => {
         'select kind, contract_id, source, target, submitter from explore.reassignments order by "offset"',
       ),
     ).toEqual([
-      { kind: 'unassign', contract_id: 'c1', source: here, target: there, submitter: alice },
-      { kind: 'assign', contract_id: 'c1', source: here, target: there, submitter: alice },
+      { kind: 'unassign', contract_id: 'c1', source: homeSynchronizer, target: awaySynchronizer, submitter: alice },
+      { kind: 'assign', contract_id: 'c1', source: homeSynchronizer, target: awaySynchronizer, submitter: alice },
     ]);
     expect(
       await database.query(

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { decodeUpdate } from '../support/wire/decode.ts';
 import { Activity } from '../../src/model/activity.ts';
 import { postgresMicroseconds } from '../../src/model/binary-timestamp.ts';
-import { factsOf } from '../../src/pipeline/intake/batch-builder.ts';
+import { batchFactsOf } from '../../src/pipeline/intake/batch-builder.ts';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
 import { openSession, type StoreBatch, type StoreSession } from '../../src/store/write/session.ts';
 import * as frames from '../support/frames.ts';
@@ -39,47 +39,54 @@ function transactionAt(offset: number): JsonRecord {
   return frames.transaction(offset, [create], { synchronizerId, recordTime, effectiveAt: effective(recordTime) });
 }
 
-let read: ReadDatabase;
+let readDatabase: ReadDatabase;
 let database: Database;
 /** Newest record time that each batch reports to the observer. */
-const newest: (number | undefined)[] = [];
+const newestOffsets: (number | undefined)[] = [];
 /** Whether the stream row has the newest record time after each batch. */
-const kept: unknown[] = [];
+const keptResults: unknown[] = [];
 
 beforeAll(async () => {
-  read = await createReadDatabase();
-  database = openDatabase({ url: read.url, schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test' });
+  readDatabase = await createReadDatabase();
+  database = openDatabase({
+    url: readDatabase.url,
+    schema: 'ledger',
+    statementTimeoutMs: 60_000,
+    applicationName: 'test',
+  });
   const session = await openSession(database, identity);
   let from = 0;
   for (const count of batches) {
     const batch = batchAfter(session, from, count);
     const rows = await session.writeBatch(batch, from);
-    newest.push(factsOf(batch, rows, { frames: count, bytes: 0, seconds: 0, error: undefined }, 0).recordTimeMs);
+    newestOffsets.push(
+      batchFactsOf(batch, rows, { frames: count, bytes: 0, seconds: 0, error: undefined }, 0).recordTimeMs,
+    );
     from = batch.offset;
-    const [row] = await read.query(`select checkpoint_record_time = $1::timestamptz as is_newest from stream`, [
-      newestUpTo(from),
+    const [row] = await readDatabase.query(`select checkpoint_record_time = $1::timestamptz as is_newest from stream`, [
+      newestTimeUpTo(from),
     ]);
-    kept.push(row?.['is_newest']);
+    keptResults.push(row?.['is_newest']);
   }
 });
 afterAll(async () => {
   await database.close();
-  await read[Symbol.asyncDispose]();
+  await readDatabase[Symbol.asyncDispose]();
 });
 
-function batchAfter(session: StoreSession, after: number, count: number): StoreBatch {
-  const batch = session.newBatch(after);
-  for (let offset = after + 1; offset <= after + count; offset += 1) {
+function batchAfter(session: StoreSession, afterOffset: number, count: number): StoreBatch {
+  const batch = session.newBatch(afterOffset);
+  for (let offset = afterOffset + 1; offset <= afterOffset + count; offset += 1) {
     batch.add(decodeUpdate(frames.text(transactionAt(offset))));
   }
   return batch;
 }
 
 /** The newest record time up to an offset. Texts of equal length compare like times. */
-function newestUpTo(offset: number, synchronizer?: string): string | undefined {
+function newestTimeUpTo(offset: number, synchronizer?: string): string | undefined {
   return recordTimes
     .slice(0, offset)
-    .filter(([of]) => synchronizer === undefined || of === synchronizer)
+    .filter(([synchronizerId]) => synchronizer === undefined || synchronizerId === synchronizer)
     .map(([, time]) => time)
     .sort()
     .at(-1);
@@ -87,16 +94,16 @@ function newestUpTo(offset: number, synchronizer?: string): string | undefined {
 
 describe('updates with decreasing record times', () => {
   it('do not lower the newest time of the checkpoint', () => {
-    expect(kept).toEqual([true, true, true]);
+    expect(keptResults).toEqual([true, true, true]);
   });
 
   it('set the newest record time of each synchronizer', async () => {
-    const [row] = await read.query('select record_times from stream');
-    expect(row?.['record_times']).toEqual({ [here]: newestUpTo(end, here), [there]: newestUpTo(end, there) });
+    const [row] = await readDatabase.query('select record_times from stream');
+    expect(row?.['record_times']).toEqual({ [here]: newestTimeUpTo(end, here), [there]: newestTimeUpTo(end, there) });
   });
 
   it('are counted in the hour of their record time', async () => {
-    const rows = await read.query(
+    const rows = await readDatabase.query(
       `select to_char(hour at time zone 'UTC', 'HH24') as hour, s.synchronizer_id as synchronizer, a.template_pk = 0 as of_all,
               creates::int, total_creates::int as total, transactions::int
          from activity_hourly a join synchronizers s using (synchronizer_pk) order by 1, 2, 3`,
@@ -118,9 +125,9 @@ describe('updates with decreasing record times', () => {
       const row = activity.at(postgresMicroseconds(time), 7, 0, synchronizerPk);
       if (row !== undefined) row.creates += 1;
     }
-    const counted = activity.rows().filter(({ templatePk }) => templatePk === 7);
-    const first = counted[0]?.hour ?? 0;
-    expect(counted.map(({ hour, synchronizerPk, creates }) => [hour - first, synchronizerPk, creates])).toEqual([
+    const activityRows = activity.rows().filter(({ templatePk }) => templatePk === 7);
+    const first = activityRows[0]?.hour ?? 0;
+    expect(activityRows.map(({ hour, synchronizerPk, creates }) => [hour - first, synchronizerPk, creates])).toEqual([
       [0, 1, 1],
       [0, 2, 1],
       [-1, 2, 1],
@@ -128,7 +135,9 @@ describe('updates with decreasing record times', () => {
   });
 
   it('report the newest record time of each batch to the observer', () => {
-    expect(newest).toEqual([recordTimes[2], recordTimes[5], recordTimes[6]].map((one) => Date.parse(one?.[1] ?? '')));
+    expect(newestOffsets).toEqual(
+      [recordTimes[2], recordTimes[5], recordTimes[6]].map((recordTime) => Date.parse(recordTime?.[1] ?? '')),
+    );
   });
 
   it.each([
@@ -138,13 +147,13 @@ describe('updates with decreasing record times', () => {
     ['at an update of the faster synchronizer', '2026-08-14T12:19:59.000003Z', 3],
     ['a microsecond before an update of the faster synchronizer', '2026-08-14T12:19:59.000002Z', 1],
     ['after all updates', '2026-08-14T13:00:00Z', 6],
-  ])('have the correct nearest_offset() for a time %s', async (_what, time, offset) => {
-    const [row] = await read.query('select explore.nearest_offset($1::timestamptz)::int as nearest', [time]);
+  ])('have the correct nearest_offset() for a time %s', async (_caseName, time, offset) => {
+    const [row] = await readDatabase.query('select explore.nearest_offset($1::timestamptz)::int as nearest', [time]);
     expect(row?.['nearest']).toBe(offset);
   });
 
   it('set the record time of their contracts', async () => {
-    const rows = await read.query<{ id: string; at: boolean }>(
+    const rows = await readDatabase.query<{ id: string; at: boolean }>(
       `select c.contract_id as id, c.record_time = t.time as at
          from explore.contracts c join unnest($1::text[], $2::timestamptz[]) t (id, time) on t.id = c.contract_id`,
       [recordTimes.map((_, index) => `c${index + 1}`), recordTimes.map(([, time]) => time)],

@@ -5,7 +5,7 @@ import { indexCommand } from '../../src/cli/inspect/index-verb.ts';
 import { decodeUpdate } from '../support/wire/decode.ts';
 import { openDatabase } from '../../src/store/connection/database.ts';
 import { buildIndex } from '../../src/store/reads/index-build.ts';
-import { adviceFrom } from '../../src/store/reads/index-advice.ts';
+import { indexAdviceOf } from '../../src/store/reads/index-advice.ts';
 import { migrate } from '../../src/store/schema/migrations.ts';
 import { openSession } from '../../src/store/write/session.ts';
 import { createTestDatabase, query } from '../support/database.ts';
@@ -21,7 +21,7 @@ it('adviceFrom() returns the filter fields of slow statements, most expensive fi
     calls,
     mean: 20,
   });
-  const advice = adviceFrom([
+  const advice = indexAdviceOf([
     statement(`select payload ->> 'shown' from active($1) where payload->>'owner' = $2`, 10),
     statement(
       `select * from contracts c where (c.payload #>> '{meta,id}')::text = $1 and c.payload ->> 'owner' in ($2)`,
@@ -37,11 +37,11 @@ it('adviceFrom() returns the filter fields of slow statements, most expensive fi
 
 it('adviceFrom() returns the statement if the field name was replaced by a parameter', () => {
   const query = `select count(*)\n from active($1) where payload ->> $2 = $3`;
-  const other = `select 1 from contracts where c.payload->>$1=$2`;
+  const otherSql = `select 1 from contracts where c.payload->>$1=$2`;
   expect(
-    adviceFrom([
+    indexAdviceOf([
       { query, calls: 3, mean: 40 },
-      { query: other, calls: 1, mean: 20 },
+      { query: otherSql, calls: 1, mean: 20 },
     ]),
   ).toEqual([
     {
@@ -54,9 +54,9 @@ it('adviceFrom() returns the statement if the field name was replaced by a param
 });
 
 it('index create builds an index that queries use, only once, or again if the index is invalid', async () => {
-  await using created = await createTestDatabase();
+  await using testDatabase = await createTestDatabase();
   const database = openDatabase({
-    url: created.url,
+    url: testDatabase.url,
     schema: 'ledger',
     statementTimeoutMs: 60_000,
     applicationName: 'test',
@@ -74,7 +74,7 @@ it('index create builds an index that queries use, only once, or again if the in
 
   const run = async (...argv: string[]): Promise<string> => {
     const lines: string[] = [];
-    await runCommand(indexCommand, argv, { DATABASE_URL: created.url }, { print: (line) => lines.push(line) });
+    await runCommand(indexCommand, argv, { DATABASE_URL: testDatabase.url }, { print: (line) => lines.push(line) });
     return lines.join('\n');
   };
   expect(await run('suggest')).toContain('pg_stat_statements');
@@ -82,27 +82,29 @@ it('index create builds an index that queries use, only once, or again if the in
   expect(await run(...create)).toMatch(/^built: own_payload_owner_[0-9a-f]{8} /);
   expect(await run(...create)).toMatch(/^already exists/);
   await query(
-    created.url,
+    testDatabase.url,
     `update pg_index set indisvalid = false where indexrelid::regclass::text like 'ledger.own_%'`,
   );
   expect(await run(...create)).toMatch(/^built/);
   for (const from of [`explore.active('Iou')`, `pqs.active('Iou')`]) {
-    const plan = await query(created.url, `explain select * from ${from} where payload ->> 'owner' = 'party 7'`);
+    const plan = await query(testDatabase.url, `explain select * from ${from} where payload ->> 'owner' = 'party 7'`);
     expect(JSON.stringify(plan), from).toContain('own_payload_owner');
   }
 
-  const again = openDatabase({
-    url: created.url,
+  const secondDatabase = openDatabase({
+    url: testDatabase.url,
     schema: 'ledger',
     statementTimeoutMs: 60_000,
     applicationName: 'test',
   });
-  await expect(buildIndex(again, 'unfit', `on contracts (((payload ->> 'owner')::integer))`)).rejects.toMatchObject({
+  await expect(
+    buildIndex(secondDatabase, 'unfit', `on contracts (((payload ->> 'owner')::integer))`),
+  ).rejects.toMatchObject({
     message: expect.stringMatching(/^no index was built: /) as unknown,
     remedy: expect.stringContaining('does not fit') as unknown,
   });
-  await again.close();
-  expect(await query(created.url, `select to_regclass('ledger.unfit') as left_behind`)).toEqual([
+  await secondDatabase.close();
+  expect(await query(testDatabase.url, `select to_regclass('ledger.unfit') as left_behind`)).toEqual([
     { left_behind: null },
   ]);
 
@@ -117,21 +119,21 @@ it.each([
   ['pqs.create_index_for_contract() on jsonb', undefined, `(payload->'note')`],
 ])('%s creates an index that accepts values of any length', async (_, argv, expression) => {
   await using history = await createReadDatabase();
-  const about = { templateId: `${'ab'.repeat(32)}:M:Note`, packageName: 'p', interfaceViews: [] };
-  const note = (offset: number, text: string): frames.JsonRecord => {
-    const event = { ...about, offset, contractId: `c${String(offset)}`, createArgument: { note: text } };
+  const contractFields = { templateId: `${'ab'.repeat(32)}:M:Note`, packageName: 'p', interfaceViews: [] };
+  const noteFrame = (offset: number, text: string): frames.JsonRecord => {
+    const event = { ...contractFields, offset, contractId: `c${String(offset)}`, createArgument: { note: text } };
     return frames.transaction(offset, [{ CreatedEvent: frames.created(event) }]);
   };
-  await history.write(note(1, 'short'));
+  await history.write(noteFrame(1, 'short'));
   if (argv !== undefined) await runCommand(indexCommand, argv, { DATABASE_URL: history.url });
   else
     await history.query('call pqs.create_index_for_contract($1, $2, $3, $4)', ['i', 'p:M:Note', expression, 'btree']);
   const random = new Random(1);
-  for (const [at, characters] of [3_200, 9_000, 200_000].entries()) {
+  for (const [index, characters] of [3_200, 9_000, 200_000].entries()) {
     const text = Array.from({ length: characters / 2 }, () =>
       String.fromCodePoint(random.between(0x4e00, 0x9fff)),
     ).join('');
-    await history.write(note(at + 2, text));
+    await history.write(noteFrame(index + 2, text));
     expect(
       await history.query(`select contract_id from explore.active('Note') where payload ->> 'note' = $1`, [text]),
     ).toHaveLength(1);
@@ -140,16 +142,16 @@ it.each([
 
 it('documented indexes on exercises accept values of any length and are used by queries', async () => {
   await using history = await createReadDatabase();
-  const documented = await readFile(new URL('../../docs/how-to/query/payload-indexes.md', import.meta.url), 'utf8');
-  const statements = documented.match(/^create index concurrently own_\w+ on ledger\.exercises .*;$/gm) ?? [];
+  const documentedPlan = await readFile(new URL('../../docs/how-to/query/payload-indexes.md', import.meta.url), 'utf8');
+  const statements = documentedPlan.match(/^create index concurrently own_\w+ on ledger\.exercises .*;$/gm) ?? [];
   expect(statements).toHaveLength(2);
   for (const statement of statements) await history.query(statement);
   const random = new Random(2);
   const senders = [40, 3_200, 200_000].map((characters) =>
     Array.from({ length: characters / 2 }, () => String.fromCodePoint(random.between(0x4e00, 0x9fff))).join(''),
   );
-  for (const [at, sender] of senders.entries()) {
-    const offset = at + 1;
+  for (const [index, sender] of senders.entries()) {
+    const offset = index + 1;
     const argument = { transfer: { sender } };
     const event = frames.exercised({
       offset,
@@ -159,8 +161,8 @@ it('documented indexes on exercises accept values of any length and are used by 
       choiceArgument: argument,
     });
     await history.write(frames.transaction(offset, [{ ExercisedEvent: event }]));
-    const found = `from explore.exercises where argument #>> '{transfer,sender}' = $1`;
-    expect(await history.query(`select "offset" ${found}`, [sender])).toHaveLength(1);
+    const argumentSql = `from explore.exercises where argument #>> '{transfer,sender}' = $1`;
+    expect(await history.query(`select "offset" ${argumentSql}`, [sender])).toHaveLength(1);
   }
   await history.query('set enable_seqscan = off');
   const plan = await history.plan(`select * from explore.exercises where argument #>> '{transfer,sender}' = 'bob'`);

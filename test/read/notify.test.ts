@@ -10,33 +10,33 @@ import * as frames from '../support/frames.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { identity } from '../support/schemas.ts';
 
-let created: TestDatabase;
+let testDatabase: TestDatabase;
 let database: Database;
 let listener: Client;
-let heard: { readonly payload: string | undefined; readonly readable: Promise<number> }[];
+let receivedNotice: { readonly payload: string | undefined; readonly readable: Promise<number> }[];
 
 beforeEach(async () => {
-  created = await createTestDatabase();
+  testDatabase = await createTestDatabase();
   database = openDatabase({
-    url: created.url,
+    url: testDatabase.url,
     schema: 'some_stream',
     statementTimeoutMs: 60_000,
     applicationName: 'test notify',
   });
   await migrate(database);
-  heard = [];
-  listener = new Client({ connectionString: created.url });
+  receivedNotice = [];
+  listener = new Client({ connectionString: testDatabase.url });
   await listener.connect();
   listener.on('notification', ({ payload }) => {
-    const readable = listener.query<{ checkpoint: string }>('select checkpoint from some_stream.stream');
-    heard.push({ payload, readable: readable.then(({ rows }) => Number(rows[0]?.checkpoint)) });
+    const whenReadable = listener.query<{ checkpoint: string }>('select checkpoint from some_stream.stream');
+    receivedNotice.push({ payload, readable: whenReadable.then(({ rows }) => Number(rows[0]?.checkpoint)) });
   });
   await listener.query('listen some_stream_offset');
 });
 afterEach(async () => {
   await listener.end();
   await database.close();
-  await created.drop();
+  await testDatabase.drop();
 });
 
 /** Publishes a seed at offset 5, and writes batches up to 7 and 9. A batch between them fails. */
@@ -55,17 +55,18 @@ async function write(options?: SessionOptions): Promise<void> {
 
 it('NOTIFY sends only committed checkpoints that can be read, including the newest', async () => {
   await write();
-  await waitFor('the newest', () => (heard.at(-1)?.payload === '9' ? true : undefined));
+  await waitFor('the newest', () => (receivedNotice.at(-1)?.payload === '9' ? true : undefined));
   // While a notification is being sent, only the newest checkpoint is queued.
-  expect(['5', '7', '9']).toEqual(expect.arrayContaining(heard.map(({ payload }) => payload)));
-  expect(heard[0]?.payload).toBe('5');
-  for (const { payload, readable } of heard) expect(await readable).toBeGreaterThanOrEqual(Number(payload));
+  expect(['5', '7', '9']).toEqual(expect.arrayContaining(receivedNotice.map(({ payload }) => payload)));
+  expect(receivedNotice[0]?.payload).toBe('5');
+  for (const { payload, readable: whenReadable } of receivedNotice)
+    expect(await whenReadable).toBeGreaterThanOrEqual(Number(payload));
 });
 
 it('NOTIFY sends no checkpoint if notifications are disabled', async () => {
   await write({ notify: false });
   await listener.query(`select pg_notify('some_stream_offset', 'last')`);
-  await waitFor('the last notification', () => (heard.length > 0 ? true : undefined));
-  expect(heard.map(({ payload }) => payload)).toEqual(['last']);
-  await heard[0]?.readable;
+  await waitFor('the last notification', () => (receivedNotice.length > 0 ? true : undefined));
+  expect(receivedNotice.map(({ payload }) => payload)).toEqual(['last']);
+  await receivedNotice[0]?.readable;
 });

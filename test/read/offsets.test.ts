@@ -66,7 +66,7 @@ describe('nearest_offset', () => {
     ['the year 9999', '9999-12-31', 20_000],
     ['a time before the first transaction', '2026-01-01 00:00:00', null],
     ['the year 1', '0001-01-01', null],
-  ])('returns the newest offset up to %s, or null if there is none', async (_what, time, expected) => {
+  ])('returns the newest offset up to %s, or null if there is none', async (_caseName, time, expected) => {
     const [row] = await database.query<{ offset: string | null }>(
       'select explore.nearest_offset($1::timestamptz)::int as offset',
       [time],
@@ -104,17 +104,17 @@ describe('wait_for_offset', () => {
   });
 
   it('returns when another connection commits the offset during the wait', async () => {
-    const other = new Client({ connectionString: database.url });
-    await other.connect();
-    const waiting = database.query('select explore.wait_for_offset(20001)::int as reached');
+    const otherClient = new Client({ connectionString: database.url });
+    await otherClient.connect();
+    const offsetWait = database.query('select explore.wait_for_offset(20001)::int as reached');
     await waitFor('it waits', async () => {
-      const asleep =
+      const sleepingPids =
         "select from pg_stat_activity where wait_event = 'PgSleep' and query like '%wait_for_offset(20001)%'";
-      return (await other.query(asleep)).rowCount === 1 ? true : undefined;
+      return (await otherClient.query(sleepingPids)).rowCount === 1 ? true : undefined;
     });
-    await other.query('update ledger.stream set checkpoint = 20005');
-    expect(await waiting).toEqual([{ reached: 20_005 }]);
-    await other.end();
+    await otherClient.query('update ledger.stream set checkpoint = 20005');
+    expect(await offsetWait).toEqual([{ reached: 20_005 }]);
+    await otherClient.end();
   });
 
   it('times out with the error code LI001', async () => {

@@ -27,7 +27,7 @@ const block = (name: string): string => blocks.find(({ language }) => language =
 const prefix = `own_${randomBytes(4).toString('hex')}`;
 const reader = `${prefix}_reader`;
 let sandbox: Sandbox;
-let created: TestDatabase;
+let testDatabase: TestDatabase;
 let indexer: IndexerRun;
 let folder: string;
 let listener: ChildProcess | undefined;
@@ -36,16 +36,16 @@ let url: string;
 beforeAll(async () => {
   sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
   generateHistory(sandbox.ledger, { seed: 5, updates: 200 });
-  created = await createTestDatabase();
-  indexer = await runIndexer({ LEDGER_URL: sandbox.url, DATABASE_URL: created.url, INDEXER_START: 'genesis' });
+  testDatabase = await createTestDatabase();
+  indexer = await runIndexer({ LEDGER_URL: sandbox.url, DATABASE_URL: testDatabase.url, INDEXER_START: 'genesis' });
   await indexer.reaches(sandbox.ledger.ledgerEnd(), 60_000);
   folder = mkdtempSync(join(tmpdir(), 'own-table-'));
   writeFileSync(join(folder, 'reader'), 'secret\n');
   const args = ['--prefix', prefix, '--password-dir', folder];
-  await runCommand(grantRolesCommand, args, { DATABASE_URL: created.url });
-  const readers = new URL(created.url);
+  await runCommand(grantRolesCommand, args, { DATABASE_URL: testDatabase.url });
+  const readers = new URL(testDatabase.url);
   await query(
-    created.url,
+    testDatabase.url,
     block('postgresql')
       .replace('database ledger', `database "${readers.pathname.slice(1)}"`)
       .replaceAll('analyst', reader),
@@ -61,7 +61,7 @@ afterAll(async () => {
   await indexer[Symbol.asyncDispose]();
   await sandbox.close();
   rmSync(folder, { recursive: true });
-  await created.drop();
+  await testDatabase.drop();
   const roles = ['owner', 'migrator', 'writer', 'redactor', 'reader'].map((kind) => `${prefix}_${kind}`).join(', ');
   await query(process.env['TEST_POSTGRES_URL'] ?? '', `drop role if exists ${roles}`);
 });
@@ -69,10 +69,10 @@ afterAll(async () => {
 /** Number of missing or extra rows in the reader's table. Fails if the table is empty. */
 async function differences(): Promise<number> {
   const now = `select contract_id, created_at_offset, payload ->> 'owner' from explore.active('Amulet')`;
-  const kept = 'select contract_id, created_at_offset, owner from reports.amulets';
+  const ownTableSql = 'select contract_id, created_at_offset, owner from reports.amulets';
   const [row] = await query(
-    created.url,
-    `select (select count(*)::int from ((${now} except ${kept}) union all (${kept} except ${now})) d) as wrong,
+    testDatabase.url,
+    `select (select count(*)::int from ((${now} except ${ownTableSql}) union all (${ownTableSql} except ${now})) d) as wrong,
             (select count(*)::int from reports.amulets) as rows`,
   );
   expect(row?.['rows']).toBeGreaterThan(0);

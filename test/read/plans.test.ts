@@ -72,7 +72,7 @@ describe('query plan', () => {
       `* from explore.events where template_fqn = 'big:M:T3' and "offset" > 39900`,
       ['contracts_template_offset', 'exercises_'],
     ],
-  ])('uses indexes and no full scan for %s', async (_what, sql, indexes) => {
+  ])('uses indexes and no full scan for %s', async (_caseName, sql, indexes) => {
     const plan = await database.plan(`select ${sql}`);
     expect(plan).not.toMatch(fullScan);
     for (const index of indexes) expect(plan).toContain(index);
@@ -90,12 +90,12 @@ describe('query plan', () => {
       const [row] = await database.query<{ 'QUERY PLAN': [{ Plan: Node }] }>(
         `explain (analyze, format json, timing off) select count(*) from explore.active_at(${String(offset)}, 'T3')`,
       );
-      const read = row === undefined ? 0 : rowsRead(row['QUERY PLAN'][0].Plan);
-      const [found] = await database.query<{ count: number }>(
+      const rowsReadCount = row === undefined ? 0 : rowsRead(row['QUERY PLAN'][0].Plan);
+      const [countRow] = await database.query<{ count: number }>(
         `select count(*)::int as count from lifetimes where template_pk in (7, 8) and activated_offset <= ${String(offset)}
             and (deactivated_offset is null or deactivated_offset > ${String(offset)})`,
       );
-      expect(read).toBeLessThan(2 * (found?.count ?? 0) + 50);
+      expect(rowsReadCount).toBeLessThan(2 * (countRow?.count ?? 0) + 50);
     }
   });
 });
@@ -110,9 +110,9 @@ interface Node {
 
 /** Number of rows read from live and ended, including rows that a filter removed. */
 function rowsRead(node: Node): number {
-  const mine =
+  const isLifetimesNode =
     node['Relation Name'] === 'live' || node['Relation Name'] === 'ended'
       ? (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops']
       : 0;
-  return (node.Plans ?? []).reduce((sum, child) => sum + rowsRead(child), mine);
+  return (node.Plans ?? []).reduce((sum, child) => sum + rowsRead(child), isLifetimesNode);
 }

@@ -27,7 +27,7 @@ export interface ReadDatabase extends AsyncDisposable {
 }
 
 /** Where history begins, with the contracts that are active there. */
-export interface Beginning {
+export interface StreamStart {
   readonly offset: number;
   /** Active contracts as frames. */
   readonly entries: readonly JsonRecord[];
@@ -37,34 +37,39 @@ export interface Beginning {
  * Creates a database with the storage schema `schema`. The stream is published from genesis, so that frames with any
  * offset from 1 can be written, or from a seed, so that later offsets can be written.
  */
-export async function createReadDatabase(schema = 'ledger', seed?: Beginning): Promise<ReadDatabase> {
-  const created = await (schema === 'ledger' ? createMigratedDatabase(['ledger']) : createTestDatabase());
-  const database = openDatabase({ url: created.url, schema, statementTimeoutMs: 120_000, applicationName: 'test' });
+export async function createReadDatabase(schema = 'ledger', seed?: StreamStart): Promise<ReadDatabase> {
+  const testDatabase = await (schema === 'ledger' ? createMigratedDatabase(['ledger']) : createTestDatabase());
+  const database = openDatabase({
+    url: testDatabase.url,
+    schema,
+    statementTimeoutMs: 120_000,
+    applicationName: 'test',
+  });
   await migrate(database);
   const session = await openSession(database, identity);
   let checkpoint = seed?.offset ?? 0;
   if (seed === undefined) await session.publishSeed(0, 'genesis');
   else await writeSeed(session, seed);
-  const writeTogether = async (frames: readonly JsonRecord[]): Promise<void> => {
+  const writeInOneBatch = async (frames: readonly JsonRecord[]): Promise<void> => {
     const batch = session.newBatch(checkpoint);
     for (const frame of frames) batch.add(decodeUpdate(text(frame)));
     await session.writeBatch(batch, checkpoint);
     checkpoint = batch.offset;
   };
-  const reader = new Client({ connectionString: created.url });
+  const reader = new Client({ connectionString: testDatabase.url });
   await reader.connect();
   await reader.query(`set search_path to ${escapeIdentifier(schema)}`);
   const query: ReadDatabase['query'] = async <T extends object>(sql: string, values?: unknown[]) =>
     (await reader.query<T>(sql, values)).rows;
   return {
-    url: created.url,
+    url: testDatabase.url,
     query,
     plan: async (sql) =>
       (await query<{ 'QUERY PLAN': string }>(`explain (costs off) ${sql}`)).map((row) => row['QUERY PLAN']).join('\n'),
     write: async (...frames) => {
-      for (const frame of frames) await writeTogether([frame]);
+      for (const frame of frames) await writeInOneBatch([frame]);
     },
-    writeTogether,
+    writeTogether: writeInOneBatch,
     quarantine: async (offset) => {
       const update = { offset, code: 'LEDGER_DATA_INVALID', problem: 'a test', frame: Buffer.from('{}') } as const;
       await session.quarantine(update, checkpoint);
@@ -73,14 +78,14 @@ export async function createReadDatabase(schema = 'ledger', seed?: Beginning): P
     [Symbol.asyncDispose]: async () => {
       await reader.end();
       await database.close();
-      await created.drop();
+      await testDatabase.drop();
     },
   };
 }
 
 type Session = Awaited<ReturnType<typeof openSession>>;
 
-async function writeSeed(session: Session, { offset, entries }: Beginning): Promise<void> {
+async function writeSeed(session: Session, { offset, entries }: StreamStart): Promise<void> {
   await session.beginSeed(offset);
   const batch = session.newBatch(offset);
   for (const entry of entries) batch.addEntry(decodeActiveContract(text(entry)));

@@ -5,7 +5,7 @@ import * as frames from '../support/frames.ts';
 import { createReadDatabase, type ReadDatabase } from './read-database.ts';
 import { expectProperty } from '../support/chance/property.ts';
 
-const { created, here, there } = frames;
+const { created, here: homeSynchronizer, there: awaySynchronizer } = frames;
 
 interface Lifetime {
   readonly id: string;
@@ -24,7 +24,7 @@ function activeAt(lifetimes: readonly Lifetime[], offset: number, template?: num
 }
 
 /** The active contracts that the database returns at each offset for a template. */
-async function answers(
+async function readAll(
   database: ReadDatabase,
   offsets: readonly number[],
   template: string | null,
@@ -50,8 +50,8 @@ describe('active_at over lifetimes of any length', () => {
   });
 
   // Lengths around powers of two, where lifetime classes end and rounding could be wrong.
-  const length = tuple(integer({ min: 0, max: 45 }), integer({ min: -2, max: 2 })).map(([power, off]) =>
-    Math.max(1, 2 ** power + off),
+  const length = tuple(integer({ min: 0, max: 45 }), integer({ min: -2, max: 2 })).map(([power, difference]) =>
+    Math.max(1, 2 ** power + difference),
   );
   const lifetime = record({
     template: constantFrom(1, 2),
@@ -61,18 +61,18 @@ describe('active_at over lifetimes of any length', () => {
 
   it('returns the expected contracts at both ends of every lifetime', async () => {
     await expectProperty(
-      asyncProperty(array(lifetime, { minLength: 1, maxLength: 40 }), async (drawn) => {
-        const lifetimes = drawn.map(({ template, from, length: long }, index) => {
-          return { id: `c${String(index)}`, template, from, to: long === null ? null : from + long };
+      asyncProperty(array(lifetime, { minLength: 1, maxLength: 40 }), async (steps) => {
+        const lifetimes = steps.map(({ template, from, length: lifeLength }, index) => {
+          return { id: `c${String(index)}`, template, from, to: lifeLength === null ? null : from + lifeLength };
         });
         await store(lifetimes);
         const edges = lifetimes.flatMap(({ from, to }) => [from, ...(to === null ? [] : [to])]);
         const last = Math.max(...edges);
         const offsets = [...new Set(edges.flatMap((edge) => [edge - 1, edge, Math.min(edge + 1, last)]))];
-        expect(await answers(database, offsets, 'M:A')).toEqual(
+        expect(await readAll(database, offsets, 'M:A')).toEqual(
           offsets.map((offset) => activeAt(lifetimes, offset, 1)),
         );
-        expect(await answers(database, offsets, null)).toEqual(offsets.map((offset) => activeAt(lifetimes, offset)));
+        expect(await readAll(database, offsets, null)).toEqual(offsets.map((offset) => activeAt(lifetimes, offset)));
         const now = await database.query<{ contract_id: string }>(`select contract_id from explore.active('M:B')`);
         expect(now.map((row) => row.contract_id).sort()).toEqual(activeAt(lifetimes, Infinity, 2));
       }),
@@ -109,42 +109,56 @@ class ModelLedger {
   offset = 0;
 
   /** The frame of a step; undefined if the step is not possible. */
-  frame({ act, pick, gap }: Step): frames.JsonRecord | undefined {
+  frame({ act, pick: pickIndex, gap }: Step): frames.JsonRecord | undefined {
     const offset = this.offset + gap;
-    const made = this.#frame(act, pick, offset);
-    if (made !== undefined) this.offset = offset;
-    return made;
+    const stepFrame = this.#frame(act, pickIndex, offset);
+    if (stepFrame !== undefined) this.offset = offset;
+    return stepFrame;
   }
 
-  #frame(act: Step['act'], pick: number, offset: number): frames.JsonRecord | undefined {
+  #frame(act: Step['act'], pickIndex: number, offset: number): frames.JsonRecord | undefined {
     if (act === 'create') {
       const id = `c${String((this.#made += 1))}`;
-      this.#begin(id, here, offset);
+      this.#begin(id, homeSynchronizer, offset);
       return frames.transaction(offset, [{ CreatedEvent: createdEvent(id, offset) }]);
     }
     if (act === 'assign') {
-      const [moved] = this.#travelling.splice(pick % Math.max(1, this.#travelling.length), 1);
-      if (moved === undefined) return undefined;
-      this.#begin(moved.id, moved.to, offset);
-      const half = frames.assigned({ createdEvent: createdEvent(moved.id, offset), target: moved.to });
-      return frames.reassignment(offset, { JsAssignmentEvent: half }, moved.to);
+      const [inFlightContract] = this.#travelling.splice(pickIndex % Math.max(1, this.#travelling.length), 1);
+      if (inFlightContract === undefined) return undefined;
+      this.#begin(inFlightContract.id, inFlightContract.to, offset);
+      const assignedEvent = frames.assigned({
+        createdEvent: createdEvent(inFlightContract.id, offset),
+        target: inFlightContract.to,
+      });
+      return frames.reassignment(offset, { JsAssignmentEvent: assignedEvent }, inFlightContract.to);
     }
-    const [ended] = this.#active.splice(pick % Math.max(1, this.#active.length), 1);
-    if (ended === undefined) return undefined;
-    const lifetime = this.lifetimes.find(({ id, to }) => id === ended.id && to === null);
+    const [endedContract] = this.#active.splice(pickIndex % Math.max(1, this.#active.length), 1);
+    if (endedContract === undefined) return undefined;
+    const lifetime = this.lifetimes.find(({ id, to }) => id === endedContract.id && to === null);
     if (lifetime !== undefined) lifetime.to = offset;
     if (act === 'archive') {
-      const event = frames.exercised({ offset, nodeId: 0, contractId: ended.id, templateId: templateOf(ended.id) });
-      return frames.transaction(offset, [{ ExercisedEvent: event }], { synchronizerId: ended.at });
+      const event = frames.exercised({
+        offset,
+        nodeId: 0,
+        contractId: endedContract.id,
+        templateId: templateOf(endedContract.id),
+      });
+      return frames.transaction(offset, [{ ExercisedEvent: event }], { synchronizerId: endedContract.at });
     }
-    const target = ended.at === here ? there : here;
-    this.#travelling.push({ id: ended.id, to: target });
-    const change = { offset, contractId: ended.id, templateId: templateOf(ended.id), source: ended.at, target };
-    return frames.reassignment(offset, { JsUnassignedEvent: { value: frames.unassigned(change) } }, ended.at);
+    const target = endedContract.at === homeSynchronizer ? awaySynchronizer : homeSynchronizer;
+    this.#travelling.push({ id: endedContract.id, to: target });
+    const change = {
+      offset,
+      contractId: endedContract.id,
+      templateId: templateOf(endedContract.id),
+      source: endedContract.at,
+      target,
+    };
+    return frames.reassignment(offset, { JsUnassignedEvent: { value: frames.unassigned(change) } }, endedContract.at);
   }
 
-  #begin(id: string, at: string, from: number): void {
-    this.#active.push({ id, at });
+  #begin(id: string, startSql: string, from: number): void {
+    this.#active.push({ id, at: startSql });
     this.lifetimes.push({ id, template: Number(id.slice(1)) % 2, from, to: null });
   }
 }
@@ -170,16 +184,16 @@ describe('active_at over random ledger histories', () => {
       asyncProperty(array(step, { minLength: 10, maxLength: 60 }), async (steps) => {
         await using database = await createReadDatabase();
         const model = new ModelLedger();
-        const written = steps.map((one) => model.frame(one)).filter((frame) => frame !== undefined);
+        const stepFrames = steps.map((nextStep) => model.frame(nextStep)).filter((frame) => frame !== undefined);
         pre(new Set(model.lifetimes.map(({ template }) => template)).size === 2);
-        await database.write(...written);
+        await database.write(...stepFrames);
         const offsets = Array.from({ length: model.offset + 1 }, (_, offset) => offset);
         for (const [name, template] of [
           ['#iou:Main.Iou:Iou', 0] as const,
           ['Other', 1] as const,
           [null, undefined] as const,
         ])
-          expect(await answers(database, offsets, name)).toEqual(
+          expect(await readAll(database, offsets, name)).toEqual(
             offsets.map((offset) => activeAt(model.lifetimes, offset, template)),
           );
       }),

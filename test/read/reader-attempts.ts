@@ -13,28 +13,28 @@ const schemaList = names.map((name) => `'${name}'`).join(', ');
 /** Updates with all kinds of data of a contract, for one of two owners. Their texts contain `owner`. */
 export function historyOf(owner: string, party: string, from: number): readonly frames.JsonRecord[] {
   const parties = { signatories: [party], observers: [], witnessParties: [party] };
-  const contract = (nth: number, offset: number): frames.JsonRecord =>
-    frames.created({ ...parties, offset, contractId: `${owner}-${nth}`, createArgument: { secret: owner } });
+  const contract = (eventNumber: number, offset: number): frames.JsonRecord =>
+    frames.created({ ...parties, offset, contractId: `${owner}-${eventNumber}`, createArgument: { secret: owner } });
   const ids = { workflowId: owner, commandId: owner };
-  const event = (nth: number): frames.JsonRecord => ({ ...parties, contractId: `${owner}-${nth}` });
-  const exercised = frames.exercised({
+  const event = (eventNumber: number): frames.JsonRecord => ({ ...parties, contractId: `${owner}-${eventNumber}` });
+  const exercisedFrame = frames.exercised({
     ...event(1),
     actingParties: [party],
     choiceArgument: owner,
     exerciseResult: owner,
   });
-  const unassigned = frames.unassigned({ ...event(3), submitter: party });
-  const assigned = frames.assigned({ createdEvent: contract(3, from + 4), submitter: party });
+  const unassignedFrame = frames.unassigned({ ...event(3), submitter: party });
+  const assignedFrame = frames.assigned({ createdEvent: contract(3, from + 4), submitter: party });
   return [
     frames.transaction(
       from,
-      [1, 2, 3].map((nth) => ({ CreatedEvent: { ...contract(nth, from), nodeId: nth } })),
+      [1, 2, 3].map((eventNumber) => ({ CreatedEvent: { ...contract(eventNumber, from), nodeId: eventNumber } })),
       ids,
     ),
-    frames.transaction(from + 1, [{ ExercisedEvent: exercised }], ids),
+    frames.transaction(from + 1, [{ ExercisedEvent: exercisedFrame }], ids),
     frames.transaction(from + 2, [{ ArchivedEvent: frames.archived(event(2)) }], ids),
-    frames.reassignment(from + 3, { JsUnassignedEvent: { value: unassigned } }),
-    frames.reassignment(from + 4, { JsAssignmentEvent: assigned }, frames.there),
+    frames.reassignment(from + 3, { JsUnassignedEvent: { value: unassignedFrame } }),
+    frames.reassignment(from + 4, { JsAssignmentEvent: assignedFrame }, frames.there),
     frames.transaction(from + 5, [{ CreatedEvent: { ...contract(4, from + 5) } }], ids),
   ];
 }
@@ -73,7 +73,7 @@ export async function relations(url: string): Promise<readonly Relation[]> {
 }
 
 /** Decodes the bytes of ids that are not hexadecimal, which are stored as the byte ff and the text. */
-function readable(line: string): string {
+function readableText(line: string): string {
   return line.replaceAll(/\\+xff((?:[0-9a-f]{2})+)/g, (_, digits: string) => Buffer.from(digits, 'hex').toString());
 }
 
@@ -81,9 +81,9 @@ function readable(line: string): string {
 export async function rowsOf(client: ClientBase, sql: string): Promise<readonly string[] | string> {
   try {
     const { rows } = await client.query<{ line: string | null }>(sql);
-    return rows.map(({ line }) => readable(line ?? ''));
-  } catch (thrown) {
-    return (thrown as { code?: string }).code ?? 'unknown';
+    return rows.map(({ line }) => readableText(line ?? ''));
+  } catch (error) {
+    return (error as { code?: string }).code ?? 'unknown';
   }
 }
 
@@ -115,8 +115,8 @@ export async function callables(url: string): Promise<readonly Callable[]> {
 /** One call for each combination of values to try. */
 export function callsOf({ name, types }: Callable): readonly string[] {
   const lists = types.reduce<readonly (readonly string[])[]>(
-    (known, type) =>
-      known.flatMap((list) => (candidates[type] ?? ['null']).map((value) => [...list, `${value}::${type}`])),
+    (knownTypes, type) =>
+      knownTypes.flatMap((list) => (candidates[type] ?? ['null']).map((value) => [...list, `${value}::${type}`])),
     [[]],
   );
   return lists.map((list) => `select f::text as line from ${name}(${list.join(', ')}) f`);

@@ -18,7 +18,7 @@ import * as frames from '../support/frames.ts';
 import { runCommand } from '../support/run-command.ts';
 import { callables, callsOf, historyOf, iou, relations, rowsOf, type Relation } from './reader-attempts.ts';
 import { needs } from '../support/skips/needs.ts';
-import { canLimit, noLimits, noOldLimits } from '../support/skips/server-version.ts';
+import { canLimit, limitsSkipReason, oldLimitsSkipReason } from '../support/skips/server-version.ts';
 
 const identity = {
   participantId: 'p::1220',
@@ -29,11 +29,11 @@ const identity = {
 const schemas = readSchemas('ledger');
 const names = Object.values(schemas);
 const suffix = randomBytes(4).toString('hex');
-const limited = `limited_${suffix}`;
-const full = `full_${suffix}`;
+const limitedRole = `limited_${suffix}`;
+const fullRole = `full_${suffix}`;
 const password = 'geheim ü';
 
-let created: TestDatabase;
+let testDatabase: TestDatabase;
 let database: Database;
 let session: StoreSession;
 let checkpoint = 0;
@@ -48,19 +48,19 @@ async function write(updates: readonly frames.JsonRecord[]): Promise<void> {
 
 async function grant(...argv: string[]): Promise<readonly string[]> {
   const lines: string[] = [];
-  await runCommand(grantReaderCommand, argv, { DATABASE_URL: created.url }, { print: (line) => lines.push(line) });
+  await runCommand(grantReaderCommand, argv, { DATABASE_URL: testDatabase.url }, { print: (line) => lines.push(line) });
   return lines;
 }
 
 function urlOf(role: string): string {
-  const url = new URL(created.url);
+  const url = new URL(testDatabase.url);
   url.username = role;
   url.password = encodeURIComponent(password);
   return url.href;
 }
 
 /** Logs in as the role with its password, and runs `work`. */
-async function as<T>(role: string, work: (client: Client) => Promise<T>): Promise<T> {
+async function urlAs<T>(role: string, work: (client: Client) => Promise<T>): Promise<T> {
   const client = new Client({ connectionString: urlOf(role) });
   await client.connect();
   try {
@@ -71,9 +71,9 @@ async function as<T>(role: string, work: (client: Client) => Promise<T>): Promis
 }
 
 beforeAll(async () => {
-  created = await createTestDatabase();
+  testDatabase = await createTestDatabase();
   const options = { schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test roles' };
-  database = openDatabase({ url: created.url, ...options });
+  database = openDatabase({ url: testDatabase.url, ...options });
   await migrate(database);
   session = await openSession(database, identity);
   await session.publishSeed(0, 'genesis');
@@ -82,25 +82,27 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'roles-'));
   writeFileSync(join(folder, 'password'), `${password}\n`);
   const file = join(folder, 'password');
-  await grant(full, '--password-file', file);
-  if (canLimit) await grant(limited, '--party', frames.alice, '--party=Nobody::1220ff', '--password-file', file);
+  await grant(fullRole, '--password-file', file);
+  if (canLimit) await grant(limitedRole, '--party', frames.alice, '--party=Nobody::1220ff', '--password-file', file);
 });
 afterAll(async () => {
   rmSync(folder, { recursive: true });
   await database.close();
-  await created.drop();
-  await query(process.env['TEST_POSTGRES_URL'] ?? '', `drop role if exists ${limited}, ${full}`);
+  await testDatabase.drop();
+  await query(process.env['TEST_POSTGRES_URL'] ?? '', `drop role if exists ${limitedRole}, ${fullRole}`);
 });
 
 /** The generated history view of the template. */
-function typedIou(typed: readonly Relation[]): string {
-  return typed.map(({ name }) => name.slice('typed.'.length)).find((name) => name.endsWith('history')) ?? 'none';
+function iouViewName(typedRelations: readonly Relation[]): string {
+  return (
+    typedRelations.map(({ name }) => name.slice('typed.'.length)).find((name) => name.endsWith('history')) ?? 'none'
+  );
 }
 
 /** Expects that the limited role sees no row of other parties in any view. */
-async function expectNothingForeign(): Promise<void> {
-  await as(limited, async (client) => {
-    for (const { name, kind } of await relations(created.url)) {
+async function expectNoForeignRows(): Promise<void> {
+  await urlAs(limitedRole, async (client) => {
+    for (const { name, kind } of await relations(testDatabase.url)) {
       if (kind !== 'v') continue;
       expect(JSON.stringify(await rowsOf(client, `select t::text as line from ${name} t`)), name).not.toContain(
         'foreign',
@@ -109,21 +111,21 @@ async function expectNothingForeign(): Promise<void> {
   });
 }
 
-it('grant-reader --party fails and creates no role on Postgres before 15', needs(noOldLimits), async () => {
-  await expect(grant(limited, '--party', frames.alice)).rejects.toMatchObject({
+it('grant-reader --party fails and creates no role on Postgres before 15', needs(oldLimitsSkipReason), async () => {
+  await expect(grant(limitedRole, '--party', frames.alice)).rejects.toMatchObject({
     code: 'GRANT_READER_REFUSED',
     message: expect.stringContaining('needs Postgres 15') as unknown,
   });
-  expect(await query(created.url, `select from pg_roles where rolname = '${limited}'`)).toEqual([]);
+  expect(await query(testDatabase.url, `select from pg_roles where rolname = '${limitedRole}'`)).toEqual([]);
   const secured = `select from pg_class where relrowsecurity and relnamespace = 'ledger'::regnamespace`;
-  expect(await query(created.url, secured)).toEqual([]);
+  expect(await query(testDatabase.url, secured)).toEqual([]);
 });
 
-describe('party-limited role', needs(noLimits), () => {
+describe('party-limited role', needs(limitsSkipReason), () => {
   it('reads its own rows in each contract table, and no rows of other parties', async () => {
-    await as(limited, async (client) => {
+    await urlAs(limitedRole, async (client) => {
       const seen = new Map<string, readonly string[] | string>();
-      for (const { name } of await relations(created.url))
+      for (const { name } of await relations(testDatabase.url))
         seen.set(name, await rowsOf(client, `select t::text as line from ${name} t`));
       const leaks = [...seen].filter(
         ([, rows]) => typeof rows !== 'string' && rows.some((row) => row.includes('foreign')),
@@ -157,10 +159,10 @@ describe('party-limited role', needs(noLimits), () => {
   });
 
   it('receives no rows of other parties from any function', async () => {
-    const functions = await callables(created.url);
+    const functions = await callables(testDatabase.url);
     expect(functions.length).toBeGreaterThan(5);
     const readableFunctions = new Set<string>();
-    await as(limited, async (client) => {
+    await urlAs(limitedRole, async (client) => {
       // Some functions wait.
       await client.query(`set statement_timeout = '200ms'`);
       for (const callable of functions) {
@@ -176,21 +178,21 @@ describe('party-limited role', needs(noLimits), () => {
     });
     expect(readableFunctions.size).toBeGreaterThan(functions.length / 3);
     const definer = await query(
-      created.url,
+      testDatabase.url,
       `select proname from pg_proc where prosecdef and pronamespace::regnamespace::text = any ('{${names.join(',')}}')`,
     );
     // This function fails for roles without write access, even if they may call it.
     expect(definer).toEqual([{ proname: 'clear_unfinished_seed' }]);
-    await as(limited, async (client) => {
+    await urlAs(limitedRole, async (client) => {
       expect(await rowsOf(client, 'select clear_unfinished_seed(epoch)::text as line from stream')).toBe('42501');
     });
     // There are thousands of combinations of arguments.
   }, 240_000);
 
   it('cannot write, even with read-only mode and row security switched off', async () => {
-    await as(limited, async (client) => {
+    await urlAs(limitedRole, async (client) => {
       await client.query('set default_transaction_read_only = off');
-      for (const { name, kind } of await relations(created.url)) {
+      for (const { name, kind } of await relations(testDatabase.url)) {
         if (kind === 'v') continue;
         for (const change of [`delete from ${name}`, `insert into ${name} select * from ${name}`, `truncate ${name}`]) {
           expect(await rowsOf(client, change), change).toBe('42501');
@@ -203,53 +205,56 @@ describe('party-limited role', needs(noLimits), () => {
   });
 
   it('reads no rows of other parties after views are created or re-created', async () => {
-    await query(created.url, `comment on schema explore is 'another version'`);
+    await query(testDatabase.url, `comment on schema explore is 'another version'`);
     await migrate(database);
-    await expectNothingForeign();
-    await query(created.url, 'create view typed.new_view as select * from ledger.contracts');
-    await as(limited, async (client) => {
+    await expectNoForeignRows();
+    await query(testDatabase.url, 'create view typed.new_view as select * from ledger.contracts');
+    await urlAs(limitedRole, async (client) => {
       expect(await rowsOf(client, 'select t::text as line from new_view t')).toBe('42501');
       await database.transaction((owner) => secureViews(owner, schemas));
       const rows = await rowsOf(client, 'select ledger.id_text(contract_id) as line from new_view order by 1');
       expect(rows).toEqual(['own-1', 'own-2', 'own-3', 'own-3', 'own-4']);
-      await query(created.url, `insert into ledger.packages values ('${iou.packageId}', 'iou', '1.0.0', '2.1', '{}')`);
+      await query(
+        testDatabase.url,
+        `insert into ledger.packages values ('${iou.packageId}', 'iou', '1.0.0', '2.1', '{}')`,
+      );
       for (const every of [false, true]) {
         expect((await syncTypedViews(database, [iou], every)).failed).toEqual([]);
       }
-      const typed = (await relations(created.url)).filter(({ name }) => name.startsWith('typed.'));
+      const typed = (await relations(testDatabase.url)).filter(({ name }) => name.startsWith('typed.'));
       expect(typed.length).toBeGreaterThan(2);
-      const secrets = await rowsOf(client, `select distinct secret as line from typed.${typedIou(typed)}`);
+      const secrets = await rowsOf(client, `select distinct secret as line from typed.${iouViewName(typed)}`);
       expect(secrets).toEqual(['own']);
     });
-    await expectNothingForeign();
+    await expectNoForeignRows();
   });
 
   it('can read tables that views of a later version require', async () => {
     const older = 'revoke select on ledger.template_interfaces, ledger.stream from';
-    await query(created.url, `${older} ${limited}; comment on schema explore is 'another version'`);
+    await query(testDatabase.url, `${older} ${limitedRole}; comment on schema explore is 'another version'`);
     await migrate(database);
-    await as(limited, async (client) => {
+    await urlAs(limitedRole, async (client) => {
       for (const name of ['active', 'creates']) {
         const rows = await rowsOf(client, `select contract_id as line from pqs.${name}(null)`);
         expect(rows.length).toBeGreaterThan(0);
         expect(rows).not.toBe('42501');
       }
     });
-    await expectNothingForeign();
+    await expectNoForeignRows();
   });
 
   it('is rejected by grant-reader without limits, or if the role bypasses policies', async () => {
-    await expect(grant(limited)).rejects.toMatchObject({ code: 'GRANT_READER_REFUSED' });
-    const superuser = new URL(created.url).username;
+    await expect(grant(limitedRole)).rejects.toMatchObject({ code: 'GRANT_READER_REFUSED' });
+    const superuser = new URL(testDatabase.url).username;
     await expect(grant(superuser, '--party', frames.alice)).rejects.toMatchObject({ code: 'GRANT_READER_REFUSED' });
-    await query(created.url, `create role member_${suffix} in role ${full}`);
+    await query(testDatabase.url, `create role member_${suffix} in role ${fullRole}`);
     await expect(grant(`member_${suffix}`, '--party', frames.alice)).rejects.toMatchObject({
       code: 'GRANT_READER_REFUSED',
     });
-    await query(created.url, `drop role member_${suffix}`);
-    await query(created.url, `grant insert on ledger.contracts to ${full}`);
-    await expect(grant(limited, '--party', frames.alice)).rejects.toMatchObject({ code: 'GRANT_READER_REFUSED' });
-    await query(created.url, `revoke insert on ledger.contracts from ${full}`);
+    await query(testDatabase.url, `drop role member_${suffix}`);
+    await query(testDatabase.url, `grant insert on ledger.contracts to ${fullRole}`);
+    await expect(grant(limitedRole, '--party', frames.alice)).rejects.toMatchObject({ code: 'GRANT_READER_REFUSED' });
+    await query(testDatabase.url, `revoke insert on ledger.contracts from ${fullRole}`);
   });
 });
 
@@ -258,9 +263,9 @@ describe('roles without party limits', () => {
     const counts = new Map<string, readonly string[] | string>();
     const countOf = (name: string): string => `select count(*)::text as line from ${name}`;
     await database.withClient(async (owner) => {
-      for (const { name } of await relations(created.url)) counts.set(name, await rowsOf(owner, countOf(name)));
+      for (const { name } of await relations(testDatabase.url)) counts.set(name, await rowsOf(owner, countOf(name)));
     });
-    await as(full, async (client) => {
+    await urlAs(fullRole, async (client) => {
       for (const [name, count] of counts) expect(await rowsOf(client, countOf(name)), name).toEqual(count);
       expect(
         await rowsOf(client, `select payload::text as line from decoded_contracts where contract_id = 'foreign-1'`),
@@ -278,40 +283,44 @@ describe('roles without party limits', () => {
     await write([...historyOf('late', frames.alice, 31)]);
     if (!canLimit) return;
     const late = `select contract_id as line from decoded_contracts where contract_id like 'late-%' order by 1`;
-    await as(limited, async (client) => expect(await rowsOf(client, late)).toHaveLength(5));
+    await urlAs(limitedRole, async (client) => expect(await rowsOf(client, late)).toHaveLength(5));
   });
 });
 
 it('grant-reader rejects the role of the writer and does not make it read-only', async () => {
-  const owner = new URL(created.url).username;
+  const owner = new URL(testDatabase.url).username;
   await expect(grant(owner)).rejects.toMatchObject({ code: 'GRANT_READER_REFUSED' });
   await write([frames.topology(41)]);
-  expect(await query(created.url, 'show default_transaction_read_only')).toEqual([
+  expect(await query(testDatabase.url, 'show default_transaction_read_only')).toEqual([
     { default_transaction_read_only: 'off' },
   ]);
 });
 
-it('grant-reader limits a role whose name is the login of a cloud provider', needs(noLimits), async () => {
+it('grant-reader limits a role whose name is the login of a cloud provider', needs(limitsSkipReason), async () => {
   const login = `Ana-1.${suffix}@corp.iam`;
   await grant(login, '--party', frames.alice, '--password-file', join(folder, 'password'));
   try {
-    await as(login, async (client) => {
+    await urlAs(login, async (client) => {
       const { rows } = await client.query<{ contract_id: string }>('select contract_id from explore.contracts');
       expect(rows.length).toBeGreaterThan(0);
       expect(JSON.stringify(rows)).not.toContain('foreign');
     });
   } finally {
-    await query(created.url, `drop owned by ${escapeIdentifier(login)}; drop role ${escapeIdentifier(login)}`);
+    await query(testDatabase.url, `drop owned by ${escapeIdentifier(login)}; drop role ${escapeIdentifier(login)}`);
   }
 });
 
-it('grant-reader --dry-run prints statements without the password and creates no role', needs(noLimits), async () => {
-  const role = `dry_${suffix}`;
-  const lines = await grant(role, '--party', frames.alice, '--password-file', join(folder, 'password'), '--dry-run');
-  expect(lines).toContain(`create role ${escapeIdentifier(role)} login password '…' connection limit 20;`);
-  expect(lines.join('\n')).not.toContain(password);
-  expect(await query(created.url, `select from pg_roles where rolname = '${role}'`)).toEqual([]);
-});
+it(
+  'grant-reader --dry-run prints statements without the password and creates no role',
+  needs(limitsSkipReason),
+  async () => {
+    const role = `dry_${suffix}`;
+    const lines = await grant(role, '--party', frames.alice, '--password-file', join(folder, 'password'), '--dry-run');
+    expect(lines).toContain(`create role ${escapeIdentifier(role)} login password '…' connection limit 20;`);
+    expect(lines.join('\n')).not.toContain(password);
+    expect(await query(testDatabase.url, `select from pg_roles where rolname = '${role}'`)).toEqual([]);
+  },
+);
 
 it.each([
   ['USAGE', []],

@@ -20,30 +20,30 @@ import { documentedQueries, queryPages } from '../docs/documented.ts';
 const docs = join(import.meta.dirname, '../../docs');
 
 let sandbox: Sandbox;
-let created: TestDatabase;
+let testDatabase: TestDatabase;
 let database: Database;
 
 beforeAll(async () => {
   sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
   // The history covers the last 50 minutes, so that "ten minutes ago" is within it.
   generateHistory(sandbox.ledger, { seed: 5, updates: 3_000, startAt: Date.now() - 3_000_000, gapMs: 1_000 });
-  created = await createTestDatabase();
+  testDatabase = await createTestDatabase();
   await using indexer = await runIndexer({
     LEDGER_URL: sandbox.url,
-    DATABASE_URL: created.url,
+    DATABASE_URL: testDatabase.url,
     LEDGER_INTERFACES: demoInterfaces.join(','),
     INDEXER_START: 'genesis',
   });
   await indexer.reaches(sandbox.ledger.ledgerEnd(), 60_000);
   const options = { schema: 'ledger', statementTimeoutMs: 20_000, applicationName: 'test' };
-  database = openDatabase({ url: created.url, ...options });
+  database = openDatabase({ url: testDatabase.url, ...options });
   // The administrator does this in how-to/query/own-tables.md.
   await database.withClient((client) => client.query('create schema reports'));
 });
 afterAll(async () => {
   await database.close();
   await sandbox.close();
-  await created.drop();
+  await testDatabase.drop();
 });
 
 describe('documented queries', () => {
@@ -62,7 +62,7 @@ describe('documented queries', () => {
     expect(rows).not.toHaveLength(0);
     // An empty column could be a misspelled path in the payload.
     const empty = Object.keys(rows[0] ?? {}).filter((name) => rows.every((row) => row[name] === null));
-    expect(empty.filter((name) => !mayBeEmpty.has(name))).toEqual([]);
+    expect(empty.filter((name) => !emptyColumns.has(name))).toEqual([]);
   });
 });
 
@@ -70,7 +70,7 @@ describe('docs/reference', () => {
   const catalog = async (sql: string): Promise<readonly string[]> =>
     (await database.withClient((client) => client.query<{ name: string }>(sql))).rows.map(({ name }) => name);
   /** The rows of the table below a heading of sql-schemas.md. */
-  const listed = (heading: string): string => {
+  const listedColumns = (heading: string): string => {
     const page = readFileSync(join(docs, 'reference/sql-schemas.md'), 'utf8');
     return page.split(`\n## ${heading}\n`)[1]?.split('\n## ')[0] ?? '';
   };
@@ -82,7 +82,7 @@ describe('docs/reference', () => {
   });
 
   it('lists every view of schema explore', async () => {
-    const names = [...listed('Views of `explore`').matchAll(/^\| (`.+?) +\|/gm)].flatMap(([, cell = '']) =>
+    const names = [...listedColumns('Views of `explore`').matchAll(/^\| (`.+?) +\|/gm)].flatMap(([, cell = '']) =>
       [...cell.matchAll(/`(\w+)`/g)].map(([, name = '']) => name),
     );
     expect(names.toSorted()).toEqual(
@@ -91,12 +91,12 @@ describe('docs/reference', () => {
   });
 
   it('lists only existing functions of schema explore', async () => {
-    const names = [...listed('Functions of `explore`').matchAll(/`(\w+)\(/g)].map(([, name = '']) => name);
-    const there = new Set(
+    const names = [...listedColumns('Functions of `explore`').matchAll(/`(\w+)\(/g)].map(([, name = '']) => name);
+    const catalogNames = new Set(
       await catalog(`select proname as name from pg_proc where pronamespace = 'explore'::regnamespace`),
     );
     expect(names.length).toBeGreaterThan(20);
-    expect(names.filter((name) => !there.has(name))).toEqual([]);
+    expect(names.filter((name) => !catalogNames.has(name))).toEqual([]);
   });
 });
 
@@ -105,8 +105,8 @@ describe('first queries of a new user', () => {
     (await database.withClient((client) => client.query(sql))).rows.length;
 
   it('return rows of explore and typed views if copied from the startup banner', async () => {
-    const sides = { ledgerUrl: '', databaseUrl: '', embeddedLedger: false, embeddedDatabase: true };
-    const queries = formatBanner(sides, '', 'ledger').match(/^ {4}select [^;]+;$/gm) ?? [];
+    const connectionUrls = { ledgerUrl: '', databaseUrl: '', embeddedLedger: false, embeddedDatabase: true };
+    const queries = formatBanner(connectionUrls, '', 'ledger').match(/^ {4}select [^;]+;$/gm) ?? [];
     expect(queries).toHaveLength(3);
     for (const sql of queries) {
       expect(sql).toMatch(/from (?:explore|typed)\./);
@@ -125,4 +125,4 @@ describe('first queries of a new user', () => {
 });
 
 // The traffic of the demo has no workflows, few updates replace a contract, and few contracts are reassigned.
-const mayBeEmpty = new Set(['workflow_id', 'version', 'contact_point', 'changed', 'other_contract_id', 'target']);
+const emptyColumns = new Set(['workflow_id', 'version', 'contact_point', 'changed', 'other_contract_id', 'target']);

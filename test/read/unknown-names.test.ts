@@ -6,17 +6,17 @@ import { createReadDatabase, type ReadDatabase } from './read-database.ts';
 let database: ReadDatabase;
 beforeAll(async () => {
   database = await createReadDatabase();
-  const created = frames.created({
+  const createdFrame = frames.created({
     offset: 1,
     signatories: [frames.alice],
     observers: [],
     witnessParties: [frames.alice, frames.bob],
   });
-  await database.write(frames.transaction(1, [{ CreatedEvent: created }]));
+  await database.write(frames.transaction(1, [{ CreatedEvent: createdFrame }]));
 });
 afterAll(() => database[Symbol.asyncDispose]());
 
-const ofParty = (party: string): readonly string[] => [
+const partyQueries = (party: string): readonly string[] => [
   `explore.token_journal('${party}')`,
   `explore.token_changes_of('${party}')`,
   `explore.token_holding_events_of('${party}')`,
@@ -24,7 +24,7 @@ const ofParty = (party: string): readonly string[] => [
   `explore.diff_contracts(0, 1, null, '${party}')`,
 ];
 
-it.each(ofParty('alice'))('%s fails for an unknown party and lists the nearest parties', async (call) => {
+it.each(partyQueries('alice'))('%s fails for an unknown party and lists the nearest parties', async (call) => {
   await expect(database.query(`select * from ${call}`)).rejects.toMatchObject({
     message: 'Unknown party: no event, topology change or command names alice',
     code: '42704',
@@ -32,7 +32,7 @@ it.each(ofParty('alice'))('%s fails for an unknown party and lists the nearest p
   });
 });
 
-it.each([...ofParty(frames.bob), `explore.diff(0, 1, null, null)`])('%s accepts known parties', async (call) => {
+it.each([...partyQueries(frames.bob), `explore.diff(0, 1, null, null)`])('%s accepts known parties', async (call) => {
   expect(Array.isArray(await database.query(`select * from ${call}`))).toBe(true);
 });
 

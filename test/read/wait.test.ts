@@ -39,12 +39,12 @@ interface Answer {
   readonly body: unknown;
 }
 
-async function ask(search: string, signal?: AbortSignal): Promise<Answer> {
-  const response = await fetch(`${server?.url ?? ''}/wait${search}`, signal === undefined ? {} : { signal });
+async function requestWait(queryString: string, signal?: AbortSignal): Promise<Answer> {
+  const response = await fetch(`${server?.url ?? ''}/wait${queryString}`, signal === undefined ? {} : { signal });
   return { status: response.status, body: await response.json() };
 }
 
-async function waiting(waiters: CheckpointWaiters, count: number): Promise<void> {
+async function waitForWaiters(waiters: CheckpointWaiters, count: number): Promise<void> {
   await waitFor(`${count} wait`, () => (waiters.size === count ? true : undefined));
 }
 
@@ -52,9 +52,9 @@ describe('GET /wait', () => {
   it('returns immediately for a stored offset, otherwise when the offset is committed', async () => {
     const { waiters, commits } = await start();
     commits.reached(5);
-    expect(await ask('?offset=5')).toEqual({ status: 200, body: { checkpoint: 5 } });
-    const [at6, at8] = [ask('?offset=6'), ask('?offset=8')];
-    await waiting(waiters, 2);
+    expect(await requestWait('?offset=5')).toEqual({ status: 200, body: { checkpoint: 5 } });
+    const [at6, at8] = [requestWait('?offset=6'), requestWait('?offset=8')];
+    await waitForWaiters(waiters, 2);
     commits.reached(7);
     expect(await at6).toEqual({ status: 200, body: { checkpoint: 7 } });
     expect(waiters.size).toBe(1);
@@ -65,9 +65,12 @@ describe('GET /wait', () => {
   it('returns 504 with the reached checkpoint after the timeout', async () => {
     const { waiters, commits } = await start();
     const message = 'the checkpoint did not reach 9 within 0.05 s';
-    expect(await ask('?offset=9&timeout=0.05')).toEqual({ status: 504, body: { error: message, checkpoint: null } });
+    expect(await requestWait('?offset=9&timeout=0.05')).toEqual({
+      status: 504,
+      body: { error: message, checkpoint: null },
+    });
     commits.reached(4);
-    expect(await ask('?offset=9&timeout=0')).toMatchObject({ status: 504, body: { checkpoint: 4 } });
+    expect(await requestWait('?offset=9&timeout=0')).toMatchObject({ status: 504, body: { checkpoint: 4 } });
     expect(waiters.size).toBe(0);
   });
 
@@ -80,26 +83,29 @@ describe('GET /wait', () => {
     ['?offset=1&timeout=61', /timeout must be seconds between 0 and 60/],
     ['?offset=1&timeout=soon', /timeout must be/],
     ['?offset=1&time=3', /unknown parameter "time"/],
-  ])('returns 400 with a reason for the query "%s"', async (search, why) => {
+  ])('returns 400 with a reason for the query "%s"', async (queryString, expectedReason) => {
     await start();
-    expect(await ask(search)).toEqual({ status: 400, body: { error: expect.stringMatching(why) as string } });
+    expect(await requestWait(queryString)).toEqual({
+      status: 400,
+      body: { error: expect.stringMatching(expectedReason) as string },
+    });
   });
 
   it('returns 503 if a thousand clients are waiting, and removes disconnected clients', async () => {
     const { waiters } = await start();
-    const gone = new AbortController();
-    const left = ask('?offset=1', gone.signal).catch(() => 'left');
-    await waiting(waiters, 1);
-    const others = Array.from({ length: 999 }, () => waiters.wait(2, 60_000, new AbortController().signal));
-    expect(await ask('?offset=3')).toMatchObject({
+    const abortController = new AbortController();
+    const leftAnswer = requestWait('?offset=1', abortController.signal).catch(() => 'left');
+    await waitForWaiters(waiters, 1);
+    const otherWaiters = Array.from({ length: 999 }, () => waiters.wait(2, 60_000, new AbortController().signal));
+    expect(await requestWait('?offset=3')).toMatchObject({
       status: 503,
       body: { error: expect.stringMatching(/too many/) as string },
     });
-    gone.abort();
-    expect(await left).toBe('left');
-    await waiting(waiters, 999);
+    abortController.abort();
+    expect(await leftAnswer).toBe('left');
+    await waitForWaiters(waiters, 999);
     waiters.reached(2);
-    expect(new Set(await Promise.all(others))).toEqual(new Set(['reached']));
+    expect(new Set(await Promise.all(otherWaiters))).toEqual(new Set(['reached']));
   });
 
   it('does not wait for a client that has already disconnected', async () => {
@@ -110,8 +116,8 @@ describe('GET /wait', () => {
 
   it('returns 503 to waiting clients when the server closes', async () => {
     const { waiters } = await start();
-    const response = ask('?offset=1&timeout=60');
-    await waiting(waiters, 1);
+    const response = requestWait('?offset=1&timeout=60');
+    await waitForWaiters(waiters, 1);
     await server?.close();
     expect(await response).toMatchObject({ status: 503, body: { error: 'the indexer is stopping' } });
   });
@@ -125,9 +131,9 @@ describe('GET /wait', () => {
     generateHistory(sandbox.ledger, { seed: 1, updates: 5 });
     await run.reaches(1);
     const requestedOffset = sandbox.ledger.ledgerEnd() + 3;
-    const answer = fetch(`http://127.0.0.1:${port}/wait?offset=${String(requestedOffset)}`);
+    const response = fetch(`http://127.0.0.1:${port}/wait?offset=${String(requestedOffset)}`);
     generateHistory(sandbox.ledger, { seed: 2, updates: 10 });
-    const { checkpoint } = (await (await answer).json()) as { checkpoint: number };
+    const { checkpoint } = (await (await response).json()) as { checkpoint: number };
     expect(checkpoint).toBeGreaterThanOrEqual(requestedOffset);
     const [row] = await query(database.url, 'select checkpoint::int as checkpoint from ledger.stream');
     expect(row?.['checkpoint']).toBeGreaterThanOrEqual(requestedOffset);

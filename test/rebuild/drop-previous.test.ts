@@ -17,9 +17,9 @@ beforeEach(async () => {
 });
 afterEach(() => home.drop());
 
-async function rebuild(...words: readonly string[]): Promise<readonly string[]> {
+async function rebuild(...args: readonly string[]): Promise<readonly string[]> {
   const lines: string[] = [];
-  await runCommand(rebuildCommand, words, { DATABASE_URL: home.url }, { print: (line) => lines.push(line) });
+  await runCommand(rebuildCommand, args, { DATABASE_URL: home.url }, { print: (line) => lines.push(line) });
   return lines;
 }
 

@@ -15,7 +15,7 @@ let indexer: Daemon;
 beforeAll(async () => {
   world = await HistoryWorld.open(120);
   indexer = startIndexer();
-  await stored();
+  await expectStored();
 });
 afterAll(async () => {
   await indexer.kill();
@@ -33,7 +33,7 @@ function startIndexer(): Daemon {
 }
 
 /** Waits until the live schema has all updates of the ledger. */
-async function stored(): Promise<void> {
+async function expectStored(): Promise<void> {
   await waitFor('everything is stored', async () =>
     (await world.checkpoint().catch(() => -1)) >= world.sandbox.ledger.ledgerEnd() ? true : undefined,
   );
@@ -51,22 +51,22 @@ describe('interrupted rebuild', { timeout: 240_000 }, () => {
     const child = startRebuild(target, ['--yes']);
     await child.says(step);
     await child.kill();
-    const swapped = await waitFor('the server has seen its end', async () => {
-      const left = await value(
+    const swapLine = await waitFor('the server has seen its end', async () => {
+      const remainingState = await value(
         world,
         `select count(*) from pg_stat_activity where application_name = 'ledger-indexer rebuild'`,
       );
-      return left === '0' ? isSwapped() : undefined;
+      return remainingState === '0' ? isSwapped() : undefined;
     });
     world.grow(20);
-    await stored();
-    if (!swapped) {
-      const again = startRebuild(target, ['--yes']);
-      expect(await again.ended(), again.output()).toBe(0);
+    await expectStored();
+    if (!swapLine) {
+      const secondRebuild = startRebuild(target, ['--yes']);
+      expect(await secondRebuild.ended(), secondRebuild.output()).toBe(0);
     }
     expect(await isSwapped()).toBe(true);
     world.grow(20);
-    await stored();
+    await expectStored();
     await world.index('fresh', fromGenesis);
     expect(await digestOf(world.database.url, 'ledger')).toBe(await digestOf(world.database.url, 'fresh'));
     await rebuild(world, '--drop-previous --yes');
@@ -80,7 +80,7 @@ describe('interrupted rebuild', { timeout: 240_000 }, () => {
     indexer = startIndexer();
     await pause(10);
     world.grow(20);
-    await stored();
+    await expectStored();
     expect(await world.broken()).toEqual([]);
   });
 });

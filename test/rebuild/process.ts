@@ -40,9 +40,9 @@ export interface RebuildProcess {
 }
 
 /** Starts `rebuild WORDS` of the built program. */
-export function startRebuild({ ledgerUrl, databaseUrl, env }: RebuildTarget, words: readonly string[]): RebuildProcess {
+export function startRebuild({ ledgerUrl, databaseUrl, env }: RebuildTarget, args: readonly string[]): RebuildProcess {
   if (program === undefined) throw new Error('dist/main.js is missing: run `npm run build` before these tests');
-  const child = spawn(process.execPath, [program, 'rebuild', ...words], {
+  const child = spawn(process.execPath, [program, 'rebuild', ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       PATH: process.env['PATH'],
@@ -55,16 +55,16 @@ export function startRebuild({ ledgerUrl, databaseUrl, env }: RebuildTarget, wor
     },
   });
   let output = '';
-  let over = false;
+  let isOver = false;
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => {
       output += text;
     });
   }
-  const ended = new Promise<number | null>((resolve, reject) => {
+  const whenEnded = new Promise<number | null>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (code) => {
-      over = true;
+      isOver = true;
       resolve(code);
     });
   });
@@ -73,15 +73,15 @@ export function startRebuild({ ledgerUrl, databaseUrl, env }: RebuildTarget, wor
     says: async (step) => {
       await waitFor(`rebuild says ${step}`, () => {
         if (output.includes(`"msg":"${step}"`) || output.includes(`"step":"${step}","msg":"swap"`)) return true;
-        if (over) throw new Error(`rebuild ended before ${step}: ${output.slice(-2_000)}`);
+        if (isOver) throw new Error(`rebuild ended before ${step}: ${output.slice(-2_000)}`);
         return undefined;
       });
     },
-    ended: () => ended,
-    isOver: () => over,
+    ended: () => whenEnded,
+    isOver: () => isOver,
     kill: async () => {
       child.kill('SIGKILL');
-      await ended;
+      await whenEnded;
     },
   };
 }

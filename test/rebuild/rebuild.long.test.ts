@@ -4,7 +4,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { redactCommand } from '../../src/cli/maintain/redact.ts';
 import { openDatabase } from '../../src/store/connection/database.ts';
-import { complete, halt, prepareSwap, swap } from '../../src/store/swap/swap.ts';
+import { complete, stopWriter, prepareSwap, swap } from '../../src/store/swap/swap.ts';
 import { HistoryWorld } from '../history/history-run.ts';
 import { query } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
@@ -36,8 +36,8 @@ describe('rebuilt schema', { timeout: 120_000 }, () => {
     world.grow(100);
     await indexer.reaches(world.sandbox.ledger.ledgerEnd());
     await world.index('fresh', fromGenesis);
-    const [ledger, fresh] = await digests('ledger', 'fresh');
-    expect(ledger).toBe(fresh);
+    const [ledger, freshDigest] = await digests('ledger', 'fresh');
+    expect(ledger).toBe(freshDigest);
     expect(await world.broken()).toEqual([]);
     expect(await schemas()).toEqual(['ledger', 'ledger_previous']);
     expect(await value(world, `select state from ledger.jobs where name = 'rebuild'`)).toBe('done');
@@ -45,8 +45,8 @@ describe('rebuilt schema', { timeout: 120_000 }, () => {
 
   it('contains the history of a new filter, and an indexer with the previous filter parks', async () => {
     const [party = ''] = world.sandbox.ledger.localParties();
-    const narrow = { ...fromGenesis, LEDGER_PARTIES: party };
-    await using indexer = await world.run('ledger', narrow);
+    const narrowEnv = { ...fromGenesis, LEDGER_PARTIES: party };
+    await using indexer = await world.run('ledger', narrowEnv);
     await indexer.reaches(world.sandbox.ledger.ledgerEnd());
     const plan = await rebuild(world, '', fromGenesis);
     expect(plan).toContain(`parties: `);
@@ -62,23 +62,23 @@ describe('rebuilt schema', { timeout: 120_000 }, () => {
     world.grow(50);
     await world.index('ledger', fromGenesis);
     await world.index('fresh', fromGenesis);
-    const [ledger, fresh] = await digests('ledger', 'fresh');
-    expect(ledger).toBe(fresh);
+    const [ledger, freshDigest] = await digests('ledger', 'fresh');
+    expect(ledger).toBe(freshDigest);
   });
 
   it('stores exercise arguments in the requested JSON type and returns the same rows', async () => {
     await world.index('ledger', fromGenesis);
     const exercisesQuery =
       'select count(*), md5(string_agg(argument::text, $$ $$ order by "offset", node_id)) from explore.exercises';
-    const before = await query(world.database.url, exercisesQuery);
+    const exercisesBefore = await query(world.database.url, exercisesQuery);
     await rebuild(world, '--yes', { INDEXER_EXERCISE_JSON: 'json' });
     const type = `select format_type(atttypid, null) from pg_attribute where attrelid = 'ledger.exercises'::regclass and attname = 'argument'`;
     expect(await value(world, type)).toBe('json');
-    expect(await query(world.database.url, exercisesQuery)).toEqual(before);
+    expect(await query(world.database.url, exercisesQuery)).toEqual(exercisesBefore);
     // Compares with another schema, because the type of existing tables does not change.
     await world.index('fresh_json', { ...fromGenesis, INDEXER_EXERCISE_JSON: 'json' });
-    const [ledger, fresh] = await digests('ledger', 'fresh_json');
-    expect(ledger).toBe(fresh);
+    const [ledger, freshDigest] = await digests('ledger', 'fresh_json');
+    expect(ledger).toBe(freshDigest);
   });
 
   it('begins at the pruned offset with the contracts active at that offset', async () => {
@@ -99,9 +99,9 @@ describe('rebuilt schema', { timeout: 120_000 }, () => {
     // Data that the participant no longer returns was copied.
     expect(await query(world.database.url, completions)).toEqual(completionRows);
     expect(await value(world, 'select min(from_offset) from ledger.completion_ranges')).toBe('0');
-    const active = await world.active();
+    const activeBefore = await world.active();
     await world.index('fresh');
-    expect(await world.active('fresh')).toEqual(active);
+    expect(await world.active('fresh')).toEqual(activeBefore);
     expect(await world.broken()).toEqual([]);
   });
 });
@@ -113,18 +113,18 @@ describe('previous schema', { timeout: 120_000 }, () => {
     await rebuild(world, '--yes');
     world.grow(60);
     await indexer.reaches(world.sandbox.ledger.ledgerEnd());
-    const newer = await value(world, `select 'ledger.updates'::regclass::oid`);
+    const isNewerStorage = await value(world, `select 'ledger.updates'::regclass::oid`);
     await expect(rebuild(world, '--yes')).rejects.toMatchObject({
       code: 'REBUILD_REFUSED',
       remedy: expect.stringContaining('--drop-previous') as string,
     });
     await rebuild(world, '--rollback --yes');
-    expect(await value(world, `select 'ledger_previous.updates'::regclass::oid`)).toBe(newer);
+    expect(await value(world, `select 'ledger_previous.updates'::regclass::oid`)).toBe(isNewerStorage);
     world.grow(60);
     await indexer.reaches(world.sandbox.ledger.ledgerEnd());
     await world.index('fresh', fromGenesis);
-    const [ledger, fresh] = await digests('ledger', 'fresh');
-    expect(ledger).toBe(fresh);
+    const [ledger, freshDigest] = await digests('ledger', 'fresh');
+    expect(ledger).toBe(freshDigest);
     expect(await rebuild(world, '--drop-previous')).toContain('would be deleted');
     expect(await schemas()).toEqual(['ledger', 'ledger_previous']);
     await rebuild(world, '--drop-previous --yes');
@@ -147,8 +147,8 @@ describe('rebuild', { timeout: 120_000 }, () => {
     await rebuild(world, '--yes');
     expect(await value(world, `select 'ledger.updates'::regclass::oid`)).toBe(filled);
     await world.index('fresh', fromGenesis);
-    const [ledger, fresh] = await digests('ledger', 'fresh');
-    expect(ledger).toBe(fresh);
+    const [ledger, freshDigest] = await digests('ledger', 'fresh');
+    expect(ledger).toBe(freshDigest);
   });
 
   it('refuses a swap before the new schema has caught up, and copies concurrent redactions', async () => {
@@ -161,33 +161,33 @@ describe('rebuild', { timeout: 120_000 }, () => {
     world.grow(20);
     await world.index('ledger', fromGenesis);
     {
-      await using storages = open();
-      const { live, next } = storages;
+      await using storages = openStorages();
+      const { live: liveStorage, next } = storages;
       const swapArgs = {
-        prepared: await prepareSwap(live, next),
+        prepared: await prepareSwap(liveStorage, next),
         target: 'next',
         ahead: false,
         notify: false,
       } as const;
-      const writerStopped = await halt(live);
-      const last = await complete(live, next);
-      const behind = swap(live, { ...swapArgs, writerStopped, last, writer: 'test' });
-      await expect(behind).rejects.toMatchObject({ code: 'WRITER_FENCED' });
+      const writerStopped = await stopWriter(liveStorage);
+      const last = await complete(liveStorage, next);
+      const behindSwap = swap(liveStorage, { ...swapArgs, writerStopped, last, writer: 'test' });
+      await expect(behindSwap).rejects.toMatchObject({ code: 'WRITER_FENCED' });
       // The new schema has caught up with an earlier checkpoint of the live stream.
       const filled = Number(await value(world, 'select checkpoint from ledger_next.stream'));
-      const moved = swap(live, {
+      const movedSwap = swap(liveStorage, {
         ...swapArgs,
         writerStopped: { ...writerStopped, checkpoint: filled },
         last,
         writer: 'test',
       });
-      await expect(moved).rejects.toMatchObject({ code: 'WRITER_FENCED' });
+      await expect(movedSwap).rejects.toMatchObject({ code: 'WRITER_FENCED' });
     }
     expect(await schemas()).toEqual(['ledger', 'ledger_next']);
     await rebuild(world, '--yes');
-    const kept = `select payload is null as gone, redaction_id is not null as noted from ledger.contracts
+    const redactedSql = `select payload is null as gone, redaction_id is not null as noted from ledger.contracts
       where ledger.id_text(contract_id) = '${contract}'`;
-    expect(await query(world.database.url, kept)).toEqual([{ gone: true, noted: true }]);
+    expect(await query(world.database.url, redactedSql)).toEqual([{ gone: true, noted: true }]);
     expect(await schemas()).toEqual(['ledger', 'ledger_previous']);
   });
 
@@ -196,7 +196,7 @@ describe('rebuild', { timeout: 120_000 }, () => {
     const execute = (text: string) => query(world.database.url, text);
     // A client with an open transaction blocks the swap until the transaction ends.
     const reader = await openReader(world.database.url);
-    const running = rebuild(world, '--yes');
+    const runningRebuild = rebuild(world, '--yes');
     await waitFor(
       'the swap is hindered',
       async () => (await value(world, `select problem from ledger.jobs where name = 'rebuild'`)) ?? undefined,
@@ -209,10 +209,10 @@ describe('rebuild', { timeout: 120_000 }, () => {
     expect(await schemas()).toEqual(['ledger', 'ledger_next']);
     await reader.end();
     await execute(`update ledger.jobs set state = 'requested' where name = 'rebuild'`);
-    expect(await running).toContain('done: swapped');
+    expect(await runningRebuild).toContain('done: swapped');
     await rebuild(world, '--drop-previous --yes');
 
-    const again = await openReader(world.database.url);
+    const secondReader = await openReader(world.database.url);
     const second = rebuild(world, '--yes');
     await waitFor(
       'the swap is hindered',
@@ -221,20 +221,20 @@ describe('rebuild', { timeout: 120_000 }, () => {
     await execute(`delete from ledger.jobs where name = 'rebuild'`);
     expect(await second).toContain('the rebuild was cancelled, and its schema is deleted');
     expect(await schemas()).toEqual(['ledger']);
-    await again.end();
+    await secondReader.end();
   });
 });
 
 /** Opens databases for both schemas, as the swap does. */
-function open() {
-  const of = (schema: string) =>
+function openStorages() {
+  const openSchema = (schema: string) =>
     openDatabase({ url: world.database.url, schema, statementTimeoutMs: 30_000, applicationName: 'test' });
-  const [live, next] = [of('ledger'), of('ledger_next')];
+  const [liveStorage, next] = [openSchema('ledger'), openSchema('ledger_next')];
   return {
-    live,
+    live: liveStorage,
     next,
     [Symbol.asyncDispose]: async () => {
-      await live.close();
+      await liveStorage.close();
       await next.close();
     },
   };

@@ -14,7 +14,7 @@ import { HistoryWorld } from '../history/history-run.ts';
 import { query } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
 import { runCommand } from '../support/run-command.ts';
-import { untilExtended } from '../history/extend-filter-world.ts';
+import { waitUntilExtended } from '../history/extend-filter-world.ts';
 import { stageOf } from '../support/extended-filter.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { rebuild, value, fromGenesis } from './world.ts';
@@ -59,14 +59,14 @@ describe('rebuild with separate roles', { timeout: 120_000 }, () => {
     const guards = `select array_agg(distinct pg_get_triggerdef(g.oid) order by pg_get_triggerdef(g.oid))
       from pg_trigger g join pg_class c on c.oid = g.tgrelid
      where c.relnamespace = 'ledger'::regnamespace and not g.tgisinternal`;
-    const before = [await value(world, rights), await value(world, guards)];
-    expect(before[1]).toHaveLength(11);
+    const rightsBefore = [await value(world, rights), await value(world, guards)];
+    expect(rightsBefore[1]).toHaveLength(11);
     expect(await rebuild(world, '--yes', { DATABASE_URL: urlOf('migrator') })).toContain('done: swapped');
-    expect([await value(world, rights), await value(world, guards)]).toEqual(before);
-    const forged = query(urlOf('redactor'), `update ledger.contracts set payload = 'null'`);
-    await expect(forged).rejects.toThrow('may only be set to null');
-    const beyond = query(urlOf('redactor'), 'update ledger.stream set pruned_to_offset = checkpoint + 1');
-    await expect(beyond).rejects.toThrow('to the checkpoint');
+    expect([await value(world, rights), await value(world, guards)]).toEqual(rightsBefore);
+    const forgedUpdate = query(urlOf('redactor'), `update ledger.contracts set payload = 'null'`);
+    await expect(forgedUpdate).rejects.toThrow('may only be set to null');
+    const rewindQuery = query(urlOf('redactor'), 'update ledger.stream set pruned_to_offset = checkpoint + 1');
+    await expect(rewindQuery).rejects.toThrow('to the checkpoint');
     const owners = `select array_agg(distinct relowner::regrole::text) from pg_class
       where relnamespace = 'ledger'::regnamespace and relkind in ('r', 'v')`;
     expect(await value(world, owners)).toEqual([`${prefix}_owner`]);
@@ -91,30 +91,30 @@ describe('rebuild with separate roles', { timeout: 120_000 }, () => {
     await reader.connect();
     // The timeout is longer than the time in which waiting sessions are detected.
     await reader.query(`set statement_timeout = '2500ms'`);
-    const wait = `select pg_advisory_lock(hashtext('ledger-indexer writer'), hashtext('ledger'))`;
+    const advisoryLockSql = `select pg_advisory_lock(hashtext('ledger-indexer writer'), hashtext('ledger'))`;
     const refusals: unknown[] = [];
-    const refused = (thrown: unknown): void => void refusals.push((thrown as { code?: unknown }).code);
-    await reader.query(wait).catch(refused);
+    const recordRefusal = (error: unknown): void => void refusals.push((error as { code?: unknown }).code);
+    await reader.query(advisoryLockSql).catch(recordRefusal);
     // A role that may call the function still waits without success.
     await query(world.database.url, `grant execute on function pg_advisory_lock(integer, integer) to ${prefix}_reader`);
-    await reader.query(wait).catch(refused);
+    await reader.query(advisoryLockSql).catch(recordRefusal);
     await reader.end();
     expect(refusals).toEqual(['42501', '57014']);
     expect(indexer.log.join('')).not.toContain('STORE_LOCK_REQUESTED');
   });
 
   it('requires the owner role at each step of a filter extension', async () => {
-    const wide = { ...fromGenesis, LEDGER_CREATED_EVENT_BLOBS: 'true' };
+    const blobEnv = { ...fromGenesis, LEDGER_CREATED_EVENT_BLOBS: 'true' };
     const start = (kind: (typeof kinds)[number]) =>
       world.run('ledger', { ...fromGenesis, DATABASE_URL: urlOf(kind), POSTGRES_MIGRATE: 'never' });
     const expectRefusal = async (): Promise<void> => {
       await using indexer = await start('writer');
       await indexer.reaches(world.sandbox.ledger.ledgerEnd());
       const problem = `select problem from ledger.jobs where name = 'filter-extend' and state = 'failed'`;
-      const found = await waitFor('it is refused', async () => (await value(world, problem)) ?? undefined);
-      expect(found).toMatch(/FILTER_EXTEND_REFUSED: role ".*_writer" may add rows.*jobs resume filter-extend/u);
+      const refusal = await waitFor('it is refused', async () => (await value(world, problem)) ?? undefined);
+      expect(refusal).toMatch(/FILTER_EXTEND_REFUSED: role ".*_writer" may add rows.*jobs resume filter-extend/u);
     };
-    await world.command('filter extend --yes', 'ledger', { ...wide, DATABASE_URL: urlOf('migrator') });
+    await world.command('filter extend --yes', 'ledger', { ...blobEnv, DATABASE_URL: urlOf('migrator') });
     await expectRefusal();
     const holder = new Client({ connectionString: world.database.url });
     await holder.connect();
@@ -130,7 +130,7 @@ describe('rebuild with separate roles', { timeout: 120_000 }, () => {
     await expectRefusal();
     await using indexer = await start('migrator');
     await world.command('jobs resume filter-extend');
-    await untilExtended(world);
+    await waitUntilExtended(world);
     await indexer.reaches(world.sandbox.ledger.ledgerEnd());
     expect(await world.broken()).toEqual([]);
   });

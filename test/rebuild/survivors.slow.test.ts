@@ -9,10 +9,10 @@ import { runCommand } from '../support/run-command.ts';
 import { rebuild, value, viewOf, fromGenesis } from './world.ts';
 
 let world: HistoryWorld;
-let typed: string;
+let typedViewName: string;
 let party: string;
-let redacted: string;
-let before: readonly unknown[][];
+let redactedId: string;
+let objectsBefore: readonly unknown[][];
 
 /** All objects with their oids, so that re-created objects are detected. */
 const oids = `select array_agg(c.oid::regclass || ' ' || c.oid order by c.oid) as all from pg_class c
@@ -29,18 +29,18 @@ beforeAll(async () => {
   await world.index('ledger', fromGenesis);
   // Typed views are created in the background.
   await using indexer = await world.run('ledger', fromGenesis);
-  const exercised = `select v.view_name from ledger.typed_views v join explore.exercises e on e.choice = v.choice
+  const exerciseViewSql = `select v.view_name from ledger.typed_views v join explore.exercises e on e.choice = v.choice
     and e.template_fqn = concat_ws(':', v.package_name, v.module_name, v.entity_name) where v.kind = 'choice' limit 1`;
-  typed = await viewOf(world, exercised);
+  typedViewName = await viewOf(world, exerciseViewSql);
   await indexer[Symbol.asyncDispose]();
   party = String(await value(world, 'select signatories[1] from explore.active_contracts limit 1'));
-  redacted = String(await value(world, `select contract_id from explore.contracts where not is_active limit 1`));
+  redactedId = String(await value(world, `select contract_id from explore.contracts where not is_active limit 1`));
   await query(
     url,
     `drop role if exists rebuild_party; drop role if exists rebuild_ops; create role rebuild_ops nologin;
      create view public.active as select count(*) as n from explore.active_contracts;
      create materialized view public.kept as select template_fqn, count(*) as n from explore.contracts group by 1;
-     create view public.exercised as select count(*) as n from typed."${typed}";
+     create view public.exercised as select count(*) as n from typed."${typedViewName}";
      create function public.newest() returns bigint language sql stable begin atomic select explore.latest_offset(); end;
      create view public.direct with (security_barrier = true) as
        select ledger.id_text(contract_id) as contract_id, "offset" from ledger.live where unhosted_since is null;
@@ -68,9 +68,11 @@ beforeAll(async () => {
        on conflict (kind) do nothing;`,
   );
   const env = world.env();
-  await runCommand(redactCommand, ['contract', redacted, '--reason', 'asked', '--yes'], env);
+  await runCommand(redactCommand, ['contract', redactedId, '--reason', 'asked', '--yes'], env);
   await runCommand(grantReaderCommand, ['rebuild_party', '--party', party], env);
-  before = await Promise.all([oids, functions, comments].map(async (text) => (await value(world, text)) as unknown[]));
+  objectsBefore = await Promise.all(
+    [oids, functions, comments].map(async (text) => (await value(world, text)) as unknown[]),
+  );
   world.grow(20);
   await world.index('ledger', fromGenesis);
   await rebuild(world, '--yes');
@@ -84,15 +86,16 @@ afterAll(async () => {
 
 describe('schema swap', () => {
   it('keeps oids and comments of all reader views and functions', async () => {
-    const after = await Promise.all([oids, functions, comments].map((text) => value(world, text)));
+    const objectsAfter = await Promise.all([oids, functions, comments].map((text) => value(world, text)));
     // Additional typed views are created for later packages.
-    for (const [index, kept] of before.entries()) expect(after[index]).toEqual(expect.arrayContaining(kept));
+    for (const [index, keptObjects] of objectsBefore.entries())
+      expect(objectsAfter[index]).toEqual(expect.arrayContaining(keptObjects));
   });
 
   it('redirects user views and functions to the new schema', async () => {
-    const live = await value(world, 'select count(*) from ledger.live where unhosted_since is null');
-    expect(await value(world, 'select n from public.active')).toBe(live);
-    expect(await value(world, 'select count(*) from public.direct')).toBe(live);
+    const liveCount = await value(world, 'select count(*) from ledger.live where unhosted_since is null');
+    expect(await value(world, 'select n from public.active')).toBe(liveCount);
+    expect(await value(world, 'select count(*) from public.direct')).toBe(liveCount);
     expect(await value(world, 'select public.newest()')).toBe(
       await value(world, 'select checkpoint from ledger.stream'),
     );
@@ -100,7 +103,7 @@ describe('schema swap', () => {
       await value(world, 'select count(*) from ledger.updates'),
     );
     const exercises = `select count(*) from explore.exercises e where exists (
-      select from ledger.typed_views v where v.view_name = '${typed}' and v.choice = e.choice
+      select from ledger.typed_views v where v.view_name = '${typedViewName}' and v.choice = e.choice
          and e.template_fqn = concat_ws(':', v.package_name, v.module_name, v.entity_name))`;
     expect(Number(await value(world, 'select n from public.exercised'))).toBeGreaterThan(0);
     expect(await value(world, 'select n from public.exercised')).toBe(await value(world, exercises));
@@ -119,33 +122,33 @@ describe('schema swap', () => {
   it('returns only the rows of its party to a party-limited role', async () => {
     const client = new Client({ connectionString: world.database.url });
     await client.connect();
-    const mine = `select count(*)::int as n from explore.active_contracts where '${party}' = any (signatories || observers)`;
-    const all = Number((await client.query<{ n: number }>(mine)).rows[0]?.n);
+    const activeCountSql = `select count(*)::int as n from explore.active_contracts where '${party}' = any (signatories || observers)`;
+    const rowCount = Number((await client.query<{ n: number }>(activeCountSql)).rows[0]?.n);
     await client.query('set role rebuild_party');
     const { rows } = await client.query<{ n: number }>('select count(*)::int as n from explore.active_contracts');
-    expect(all).toBeGreaterThan(0);
-    expect(rows[0]?.n).toBe(all);
+    expect(rowCount).toBeGreaterThan(0);
+    expect(rows[0]?.n).toBe(rowCount);
     await client.query('reset role');
     const total = Number(await value(world, 'select count(*) from explore.active_contracts'));
-    expect(total).toBeGreaterThan(all);
+    expect(total).toBeGreaterThan(rowCount);
     await client.end();
   });
 
   it('keeps grants and default privileges', async () => {
-    const has = `select array[has_schema_privilege('rebuild_ops', 'ledger', 'usage'),
+    const privilegesSql = `select array[has_schema_privilege('rebuild_ops', 'ledger', 'usage'),
       has_table_privilege('rebuild_ops', 'ledger.updates', 'select'), has_table_privilege('rebuild_ops', 'ledger.contracts', 'select'),
       has_column_privilege('rebuild_ops', 'ledger.contracts', 'offset', 'select'),
       has_function_privilege('rebuild_ops', 'ledger.hosts(text, integer, bigint)', 'execute'),
       has_function_privilege('public', 'ledger.hosts(text, integer, bigint)', 'execute')]`;
-    expect(await value(world, has)).toEqual([true, true, false, true, true, false]);
-    const later = `select count(*) from pg_default_acl where defaclnamespace = 'ledger'::regnamespace and defaclacl::text like '%rebuild_ops%'`;
-    expect(await value(world, later)).toBe('1');
+    expect(await value(world, privilegesSql)).toEqual([true, true, false, true, true, false]);
+    const defaultRightsSql = `select count(*) from pg_default_acl where defaclnamespace = 'ledger'::regnamespace and defaclacl::text like '%rebuild_ops%'`;
+    expect(await value(world, defaultRightsSql)).toBe('1');
   });
 
   it('copies indexes, statistics, settings, triggers and publications to the new tables', async () => {
-    const there = `select array(select indexname::text from pg_indexes where schemaname = 'ledger'
+    const indexNamesSql = `select array(select indexname::text from pg_indexes where schemaname = 'ledger'
        and indexname in ('contracts_owner', 'live_ids') order by 1)`;
-    expect(await value(world, there)).toEqual(['contracts_owner', 'live_ids']);
+    expect(await value(world, indexNamesSql)).toEqual(['contracts_owner', 'live_ids']);
     const kinds = `select stxkind::text from pg_statistic_ext where stxname = 'template_parties'
        and stxrelid = 'ledger.contracts'::regclass`;
     expect(await value(world, kinds)).toBe('{f}');
@@ -153,20 +156,20 @@ describe('schema swap', () => {
     expect(await value(world, options)).toContain('autovacuum_vacuum_scale_factor=0.01');
     const target = `select attstattarget from pg_attribute where attrelid = 'ledger.contracts'::regclass and attname = 'template_pk'`;
     expect(Number(await value(world, target))).toBe(500);
-    const words = `select col_description('ledger.contracts'::regclass, attnum) from pg_attribute
+    const commentSql = `select col_description('ledger.contracts'::regclass, attnum) from pg_attribute
        where attrelid = 'ledger.contracts'::regclass and attname = 'payload'`;
-    expect(await value(world, words)).toBe('our own words');
-    const published = await query(
+    expect(await value(world, commentSql)).toBe('our own words');
+    const publishedRows = await query(
       world.database.url,
       `select schemaname || '.' || tablename as name, array_length(attnames, 1) as columns, rowfilter
          from pg_publication_tables where pubname = 'rebuilt' order by 1`,
     );
-    expect(published).toEqual([
+    expect(publishedRows).toEqual([
       { name: 'ledger.batches', columns: 2, rowfilter: null },
       expect.objectContaining({ name: 'ledger.updates', rowfilter: '("offset" > 10)' }),
     ]);
-    const newest = `select max("offset") = (select max(at) from public.seen) from ledger.updates`;
-    expect(await value(world, newest)).toBe(true);
+    const newestSql = `select max("offset") = (select max(at) from public.seen) from ledger.updates`;
+    expect(await value(world, newestSql)).toBe(true);
   });
 
   it('keeps holds, verify results, and redactions with their effects', async () => {
@@ -176,7 +179,7 @@ describe('schema swap', () => {
     const contract = await query(
       world.database.url,
       `select payload, redaction_id is not null as redacted from ledger.contracts
-        where ledger.id_text(contract_id) = '${redacted}'`,
+        where ledger.id_text(contract_id) = '${redactedId}'`,
     );
     expect(contract).toEqual([{ payload: null, redacted: true }]);
     expect(await value(world, 'select contracts from ledger.redactions')).toBe('1');

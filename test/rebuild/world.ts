@@ -11,22 +11,22 @@ export const fromGenesis = { INDEXER_START: 'genesis' };
 /** Runs `rebuild WORDS`. Resolves to its output. */
 export async function rebuild(
   world: HistoryWorld,
-  words: string,
-  more: Readonly<Record<string, string>> = {},
+  args: string,
+  extraEnv: Readonly<Record<string, string>> = {},
   stop?: AbortSignal,
 ): Promise<string> {
-  const printed: string[] = [];
+  const outputLines: string[] = [];
   const io = {
-    print: (line: string): void => void printed.push(line),
-    stdout: quiet(printed),
+    print: (line: string): void => void outputLines.push(line),
+    stdout: captureLines(outputLines),
     ...(stop === undefined ? {} : { stop }),
   };
-  const env = { ...world.env('ledger', { INDEXER_RETRY_MAX_DELAY: '200ms', INDEXER_LOG_FORMAT: 'json', ...more }) };
-  await runCommand(rebuildCommand, words.split(' ').filter(Boolean), env, io as never);
-  return printed.join('\n');
+  const env = { ...world.env('ledger', { INDEXER_RETRY_MAX_DELAY: '200ms', INDEXER_LOG_FORMAT: 'json', ...extraEnv }) };
+  await runCommand(rebuildCommand, args.split(' ').filter(Boolean), env, io as never);
+  return outputLines.join('\n');
 }
 
-function quiet(lines: string[]) {
+function captureLines(lines: string[]) {
   return {
     isTTY: false,
     write: (text: string): boolean => lines.push(text.trimEnd()) > 0,

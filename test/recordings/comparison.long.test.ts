@@ -6,17 +6,17 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { compare } from './comparison.ts';
 import { expectationOf, type Expectation } from './expectation.ts';
 import { JsonNumber, JsonObject } from './json.ts';
-import { columnsOf, parties, planted, relationOfTable, tables, whilePlanted } from './planted.ts';
+import { columnsOf, parties, plantedChanges, relationOfTable, tables, withPlantedChange } from './planted.ts';
 import { readRecording, type Recording } from './recording.ts';
 import { prepareRun, type Run } from './run.ts';
 
-const histories = [
+const historyCases = [
   { name: 'core', shape: 'LEDGER_EFFECTS', without: ['archives', 'reassignments'] },
   { name: 'two-synchronizers', shape: 'ACS_DELTA', without: ['exercises', 'choices'] },
 ] as const;
 const dictionaries = ['synchronizers', 'templates', 'choices'];
 
-describe.each(histories)('comparison with recording $name', ({ name, shape, without }) => {
+describe.each(historyCases)('comparison with recording $name', ({ name, shape, without: omittedParts }) => {
   let recording: Recording;
   let run: Run;
   let expectation: Expectation;
@@ -32,43 +32,48 @@ describe.each(histories)('comparison with recording $name', ({ name, shape, with
     await run[Symbol.asyncDispose]();
   });
 
-  const filled = Object.keys(tables).filter((table) => !(without as readonly string[]).includes(table));
-  const found = async (statement: string, table?: string): Promise<readonly string[]> =>
-    whilePlanted(run.client, statement, async () => (await compare(run.client, expectation, table)).differences);
+  const filled = Object.keys(tables).filter((table) => !(omittedParts as readonly string[]).includes(table));
+  const differencesOf = async (statement: string, table?: string): Promise<readonly string[]> =>
+    withPlantedChange(run.client, statement, async () => (await compare(run.client, expectation, table)).differences);
 
   it.each(filled)('detects every changed value in table %s', async (table) => {
     const columns = await columnsOf(run.client, table);
     expect(columns.length).toBeGreaterThan(0);
     for (const column of columns) {
       // The number of a dictionary entry is visible where it is used.
-      const elsewhere = table in relationOfTable || (dictionaries.includes(table) && column.name.endsWith('_pk'));
-      const only = elsewhere ? undefined : table;
-      expect(await found(planted.value(table, column), only), `${table}.${column.name}`).not.toEqual([]);
+      const isDerivedTable = table in relationOfTable || (dictionaries.includes(table) && column.name.endsWith('_pk'));
+      const onlyTable = isDerivedTable ? undefined : table;
+      expect(
+        await differencesOf(plantedChanges.value(table, column), onlyTable),
+        `${table}.${column.name}`,
+      ).not.toEqual([]);
     }
   });
 
   it.each(filled)('detects a missing row in table %s', async (table) => {
     const relation = relationOfTable[table] ?? table;
-    expect((await found(planted.lostRow(table), relation)).join()).toContain(`${relation}: a lost row`);
+    expect((await differencesOf(plantedChanges.lostRow(table), relation)).join()).toContain(`${relation}: a lost row`);
   });
 
   it.each(filled)('detects an additional row in table %s', async (table) => {
     const relation = relationOfTable[table] ?? table;
-    expect((await found(planted.rowTooMany(table), relation)).join()).toContain(`${relation}: a row too many`);
+    expect((await differencesOf(plantedChanges.rowTooMany(table), relation)).join()).toContain(
+      `${relation}: a row too many`,
+    );
   });
 
   it.each(parties)('detects every changed party list and a missing row in table %s', async (table) => {
-    const acting = (without as readonly string[]).includes('exercises') ? 'acting_parties' : '';
+    const includesExercises = (omittedParts as readonly string[]).includes('exercises') ? 'acting_parties' : '';
     for (const column of await columnsOf(run.client, table)) {
       // Numbers are visible in the rows that refer to them. Only exercises have acting parties.
-      if (column.type !== 'ARRAY' || column.name === acting) continue;
-      expect(await found(planted.value(table, column)), `${table}.${column.name}`).not.toEqual([]);
+      if (column.type !== 'ARRAY' || column.name === includesExercises) continue;
+      expect(await differencesOf(plantedChanges.value(table, column)), `${table}.${column.name}`).not.toEqual([]);
     }
-    expect(await found(planted.lostRow(table))).not.toEqual([]);
+    expect(await differencesOf(plantedChanges.lostRow(table))).not.toEqual([]);
   });
 
   it('detects a missing contract in explore.contracts and explore.events', async () => {
-    const differences = (await found(planted.lostRow('contracts'))).join('\n');
+    const differences = (await differencesOf(plantedChanges.lostRow('contracts'))).join('\n');
     for (const view of ['contracts', 'events']) expect(differences).toContain(`explore.${view}: a lost row`);
   });
 
@@ -82,7 +87,7 @@ describe.each(histories)('comparison with recording $name', ({ name, shape, with
       const holder = `payload::text like '%' || '${from}' || '%'`;
       const statement = `update ledger.contracts set payload = replace(payload::text, '${from}', '${to}')::jsonb
         where ctid = (select min(ctid) from ledger.contracts where ${holder})`;
-      expect((await found(statement, 'contracts')).length, from).toBe(1);
+      expect((await differencesOf(statement, 'contracts')).length, from).toBe(1);
     }
   });
 
@@ -92,7 +97,7 @@ describe.each(histories)('comparison with recording $name', ({ name, shape, with
       return index === 5 ? { ...frame, value: new JsonObject(fields) } : frame;
     });
     const updates = { ...recording.updates, [shape]: frames } as Recording['updates'];
-    const { unplaced } = expectationOf({ ...recording, updates }, shape, undefined, []);
-    expect(unplaced).toEqual([expect.stringContaining('.unheard')]);
+    const { unplaced: unplacedPaths } = expectationOf({ ...recording, updates }, shape, undefined, []);
+    expect(unplacedPaths).toEqual([expect.stringContaining('.unheard')]);
   });
 });

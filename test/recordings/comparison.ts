@@ -15,23 +15,27 @@ export interface Comparison {
 }
 
 /**
- * Reads all rows over the client's connection, including uncommitted rows of its transaction. @param only the relation
+ * Reads all rows over the client's connection, including uncommitted rows of its transaction. @param onlyTable the relation
  * to compare; undefined for all relations
  */
-export async function compare(client: Client, expectation: Expectation, only?: string): Promise<Comparison> {
-  const selection = relations(expectation.offsets).filter(({ name }) => only === undefined || name === only);
-  const { compared, all } = await compareRelations(client, expectation.rows, selection);
-  const unplaced = expectation.unplaced.map((path) => `no place for ${path}`);
-  return { recorded: expectation.leaves, compared, differences: [...unplaced, ...all] };
+export async function compare(client: Client, expectation: Expectation, onlyTable?: string): Promise<Comparison> {
+  const selection = relations(expectation.offsets).filter(({ name }) => onlyTable === undefined || name === onlyTable);
+  const { compared: comparedCount, all: differenceTexts } = await compareRelations(client, expectation.rows, selection);
+  const unplacedProblems = expectation.unplaced.map((path) => `no place for ${path}`);
+  return {
+    recorded: expectation.leaves,
+    compared: comparedCount,
+    differences: [...unplacedProblems, ...differenceTexts],
+  };
 }
 
 /** Compares only the rows of these relations. */
 export async function compareRelations(client: Client, rows: Rows, selection: readonly Relation[]) {
   await client.query("set timezone to 'UTC'");
-  const found = new Differences();
+  const allDifferences = new Differences();
   for (const relation of selection)
-    found.relation(relation, rows.of(relation.name), await readRelation(client, relation));
-  return found;
+    allDifferences.relation(relation, rows.of(relation.name), await readRelation(client, relation));
+  return allDifferences;
 }
 
 class Differences {
@@ -42,31 +46,31 @@ class Differences {
     this.all.push(sentence);
   }
 
-  relation({ name, key }: Relation, recorded: readonly Row[], stored: readonly Row[]): void {
-    const left = new Map<string, Row>();
-    for (const row of stored) {
-      if (left.has(keyOf(row, key))) this.add(`${name}: a row too many: ${keyOf(row, key)}`);
-      left.set(keyOf(row, key), row);
+  relation({ name, key }: Relation, recordedRows: readonly Row[], storedRows: readonly Row[]): void {
+    const remainingRows = new Map<string, Row>();
+    for (const row of storedRows) {
+      if (remainingRows.has(keyOf(row, key))) this.add(`${name}: a row too many: ${keyOf(row, key)}`);
+      remainingRows.set(keyOf(row, key), row);
     }
-    for (const row of recorded) {
-      const at = keyOf(row, key);
-      const found = left.get(at);
-      if (found === undefined) this.add(`${name}: a lost row: ${at}`);
-      else this.#row(`${name} ${at}`, row, found);
-      left.delete(at);
+    for (const row of recordedRows) {
+      const rowKey = keyOf(row, key);
+      const storedRow = remainingRows.get(rowKey);
+      if (storedRow === undefined) this.add(`${name}: a lost row: ${rowKey}`);
+      else this.#row(`${name} ${rowKey}`, row, storedRow);
+      remainingRows.delete(rowKey);
     }
-    for (const at of left.keys()) this.add(`${name}: a row too many: ${at}`);
+    for (const rowKey of remainingRows.keys()) this.add(`${name}: a row too many: ${rowKey}`);
   }
 
-  #row(where: string, recorded: Row, stored: Row): void {
-    for (const column of new Set([...Object.keys(recorded), ...Object.keys(stored)])) {
+  #row(rowName: string, recordedRow: Row, storedRow: Row): void {
+    for (const column of new Set([...Object.keys(recordedRow), ...Object.keys(storedRow)])) {
       // A column without a recorded value must be empty.
-      const expectedLeaves = new Map(leavesOf(recorded[column] ?? null));
-      const found = new Map(leavesOf(stored[column] ?? null));
-      for (const path of new Set([...expectedLeaves.keys(), ...found.keys()])) {
+      const expectedLeaves = new Map(leavesOf(recordedRow[column] ?? null));
+      const leavesFound = new Map(leavesOf(storedRow[column] ?? null));
+      for (const path of new Set([...expectedLeaves.keys(), ...leavesFound.keys()])) {
         this.compared += 1;
-        const [expected, actual] = [expectedLeaves.get(path) ?? 'nothing', found.get(path) ?? 'nothing'];
-        if (expected !== actual) this.add(`${where}: ${column}${path} is ${actual}, recorded was ${expected}`);
+        const [expected, actual] = [expectedLeaves.get(path) ?? 'nothing', leavesFound.get(path) ?? 'nothing'];
+        if (expected !== actual) this.add(`${rowName}: ${column}${path} is ${actual}, recorded was ${expected}`);
       }
     }
   }

@@ -1,7 +1,7 @@
 /** Derives all expected rows from the frames of a run: tables, views of readers, and active contracts by offset. */
 import { addSummaries } from './expected-summaries.ts';
 import { addViews } from './expected-views.ts';
-import { Expected, livesAt } from './expected.ts';
+import { ExpectedRows, isAliveAt } from './expected.ts';
 import { asInteger, asText, JsonObject, type Json } from './json.ts';
 import { activeAt, type Frame, type Recording, type Shape } from './recording.ts';
 import { integer, postgresTime, type Row, type Rows } from './rows.ts';
@@ -25,19 +25,19 @@ export function expectationOf(
   seedOffset: number | undefined,
   offsets: readonly number[],
 ): Expectation {
-  const expected = new Expected();
+  const expected = new ExpectedRows();
   const entries = seedOffset === undefined ? [] : activeAt(recording, seedOffset);
   for (const entry of entries) expected.entry(entry);
   const updates = recording.updates[shape].filter(({ offset }) => offset > (seedOffset ?? 0));
   for (const frame of updates) expected.update(frame);
   addSummaries(expected);
   addViews(expected, recording.second);
-  const { rows, tally, lifetimes } = expected;
+  const { rows, tally: leafTally, lifetimes } = expected;
   const contracts = new Map(rows.of('explore.contracts').map((row) => [lifetimeKey(row, 'created_at_offset'), row]));
   for (const offset of offsets) {
     for (const lifetime of lifetimes) {
       const contract = contracts.get(lifetimeKey(lifetime.row, 'activated_offset'));
-      if (livesAt(lifetime, offset) && contract !== undefined) rows.add(activeAtName(offset), activeRow(contract));
+      if (isAliveAt(lifetime, offset) && contract !== undefined) rows.add(activeAtName(offset), activeRow(contract));
     }
   }
   for (const lifetime of lifetimes) {
@@ -60,13 +60,13 @@ export function expectationOf(
     seed_contracts: integer(entries.length),
     checkpoint: integer(recording.end),
   });
-  return { rows, leaves: tally.leaves, unplaced: tally.unplaced, offsets };
+  return { rows, leaves: leafTally.leaves, unplaced: leafTally.unplaced, offsets };
 }
 
 const lifetimeKey = (row: Row, offset: string): string =>
   `${asText(row['contract_id'])} ${asText(row['synchronizer_id'])} ${String(asInteger(row[offset]))}`;
 
-const contractOnly = new Set([
+const contractOnlyColumns = new Set([
   'status',
   'is_active',
   'archived_at_offset',
@@ -76,7 +76,7 @@ const contractOnly = new Set([
   'redaction_id',
 ]);
 const activeRow = (contract: Row): Row =>
-  Object.fromEntries(Object.entries(contract).filter(([column]) => !contractOnly.has(column)));
+  Object.fromEntries(Object.entries(contract).filter(([column]) => !contractOnlyColumns.has(column)));
 
 /**
  * The state of the stream after all updates. The newest time is that of the last update, because they were recorded one
@@ -87,33 +87,33 @@ function progressOf(updates: readonly Frame[]): Row {
   for (const { value } of updates) {
     times.set(asText(value.fields.get('synchronizerId')), value.fields.get('recordTime') ?? null);
   }
-  const newest =
+  const newestTime =
     [...times.values()]
       .map((time) => postgresTime(asText(time)))
-      .sort(byTime)
+      .sort(compareTimes)
       .at(-1) ?? null;
   const last = updates.at(-1);
   return {
     record_times: new JsonObject(times),
-    checkpoint_record_time: newest,
+    checkpoint_record_time: newestTime,
     checkpoint_update_offset: last === undefined ? null : integer(last.offset),
     checkpoint_update_id: last?.value.fields.get('updateId') ?? null,
   };
 }
 
 /** If no update was stored since the seed, the update of the newest active contract identifies the history. */
-function anchorOf({ rows }: Expected, recording: Recording, shape: Shape): Row {
-  const newest = Math.max(...rows.of('contracts').map((row) => asInteger(row['offset'])));
-  const update = recording.updates[shape].find(({ offset }) => offset === newest);
+function anchorOf({ rows }: ExpectedRows, recording: Recording, shape: Shape): Row {
+  const newestOffset = Math.max(...rows.of('contracts').map((row) => asInteger(row['offset'])));
+  const update = recording.updates[shape].find(({ offset }) => offset === newestOffset);
   if (update === undefined) return {};
   return {
-    checkpoint_update_offset: integer(newest),
+    checkpoint_update_offset: integer(newestOffset),
     checkpoint_update_id: update.value.fields.get('updateId') ?? null,
   };
 }
 
 /** Orders times of one zone, with fractions of any length. */
-function byTime(a: string, b: string): number {
+function compareTimes(a: string, b: string): number {
   const comparable = (time: string): string => time.replace('+00:00', '').padEnd(26, '.000000').slice(0, 26);
   const [left, right] = [comparable(a), comparable(b)];
   return left < right ? -1 : left > right ? 1 : 0;

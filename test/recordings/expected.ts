@@ -2,9 +2,9 @@
  * Expected rows after a list of active contracts and the updates that follow it: one row per event, with names instead
  * of numbers. This is an independent model, written from the documentation of the tables.
  */
-import { asObject, asText, JsonNumber, JsonObject, onlyField, type Json } from './json.ts';
+import { asObject, asText, JsonNumber, JsonObject, singleFieldOf, type Json } from './json.ts';
 import type { Entry, Frame } from './recording.ts';
-import { integer, Message, Rows, Tally, type Row } from './rows.ts';
+import { integer, Message, Rows, LeafTally, type Row } from './rows.ts';
 
 /** Kinds of updates by their names on the wire. Other kinds keep those names. */
 const kinds: Readonly<Record<string, string>> = {
@@ -31,9 +31,9 @@ export interface Lifetime {
   deactivated: Json;
 }
 
-export class Expected {
+export class ExpectedRows {
   readonly rows = new Rows();
-  readonly tally = new Tally();
+  readonly tally = new LeafTally();
   readonly lifetimes: Lifetime[] = [];
   readonly #open = new Map<string, Lifetime>();
   readonly #views = new Set<string>();
@@ -42,7 +42,7 @@ export class Expected {
   entry({ json }: Pick<Entry, 'json'>): void {
     Message.read(json, this.tally, 'entry', (entry) => {
       const workflow_id = entry.optional('workflowId');
-      const [kind, body] = onlyField(entry.inside('contractEntry'));
+      const [kind, body] = singleFieldOf(entry.inside('contractEntry'));
       // The token is used until the seed is published, and is not a value of the ledger.
       entry.inside('streamContinuationToken');
       Message.read(body, this.tally, kind, (message) => {
@@ -52,11 +52,12 @@ export class Expected {
           const activation = { origin: 'seed', synchronizer_id, reassignment_counter, workflow_id } as const;
           this.#created(message.inside('createdEvent'), activation, true);
         } else if (kind === 'JsIncompleteUnassigned') {
-          const half = message.inside('unassignedEvent');
-          const synchronizer_id = half instanceof JsonObject ? (half.fields.get('source') ?? null) : null;
+          const unassignedMessage = message.inside('unassignedEvent');
+          const synchronizer_id =
+            unassignedMessage instanceof JsonObject ? (unassignedMessage.fields.get('source') ?? null) : null;
           const activation = { origin: 'seed', synchronizer_id, reassignment_counter: null, workflow_id } as const;
           this.#created(message.inside('createdEvent'), activation, true);
-          this.#unassigned(half, true);
+          this.#unassigned(unassignedMessage, true);
         }
       });
     });
@@ -102,7 +103,7 @@ export class Expected {
   }
 
   #event(event: Json, update: Row): void {
-    const [name, body] = onlyField(event);
+    const [name, body] = singleFieldOf(event);
     const synchronizer_id = update['synchronizer_id'] ?? null;
     if (name === 'CreatedEvent') {
       const activation = { origin: 'create', synchronizer_id, reassignment_counter: null, workflow_id: null } as const;
@@ -118,7 +119,7 @@ export class Expected {
   }
 
   /** The row of a created contract. If `active` is undefined, the event itself contains whether it became active. */
-  #created(json: Json, activation: Activation, active: boolean | undefined): Row {
+  #created(json: Json, activation: Activation, isActive: boolean | undefined): Row {
     return Message.read(json, this.tally, 'createdEvent', (event) => {
       const row = {
         ...activation,
@@ -141,7 +142,7 @@ export class Expected {
       };
       this.rows.add('contracts', row);
       for (const view of event.list('interfaceViews')) this.#view(view, row);
-      if (active ?? row.acs_delta === true) this.#activate(row);
+      if (isActive ?? row.acs_delta === true) this.#activate(row);
       return row;
     });
   }
@@ -230,7 +231,7 @@ export class Expected {
 
   #assigned(json: Json): void {
     Message.read(json, this.tally, 'JsAssignmentEvent', (event) => {
-      const half = {
+      const assignFields = {
         kind: 'assign',
         reassignment_id: event.take('reassignmentId'),
         source: event.take('source'),
@@ -239,19 +240,19 @@ export class Expected {
         reassignment_counter: event.take('reassignmentCounter'),
         incomplete: false,
       };
-      const { target: synchronizer_id, reassignment_counter } = half;
+      const { target: synchronizer_id, reassignment_counter } = assignFields;
       const activation = { origin: 'assign', synchronizer_id, reassignment_counter, workflow_id: null } as const;
-      const created = this.#created(event.inside('createdEvent'), activation, true);
-      const same = ['contract_id', 'offset', 'node_id', 'template_id', 'package_name', 'witness_parties'];
-      const shared = Object.fromEntries(same.map((column) => [column, created[column] ?? null]));
-      this.rows.add('reassignments', { ...half, ...shared });
+      const createdRow = this.#created(event.inside('createdEvent'), activation, true);
+      const sharedColumns = ['contract_id', 'offset', 'node_id', 'template_id', 'package_name', 'witness_parties'];
+      const sharedValues = Object.fromEntries(sharedColumns.map((column) => [column, createdRow[column] ?? null]));
+      this.rows.add('reassignments', { ...assignFields, ...sharedValues });
     });
   }
 
   #topology(json: Json, update: Row, index: number): void {
     Message.read(json, this.tally, 'topology', (holder) => {
       const variants = holder.inside('event');
-      const [kind, body] = onlyField(variants);
+      const [kind, body] = singleFieldOf(variants);
       if (!topologyEvents.has(kind)) {
         const offset = update['offset'] ?? null;
         this.rows.add('topology_events', { offset, event_index: integer(index), kind, raw: variants });
@@ -294,8 +295,8 @@ export class Expected {
 }
 
 /** Whether a contract was active right after an offset. */
-export function livesAt({ row, deactivated }: Lifetime, offset: number): boolean {
-  const end = deactivated instanceof JsonNumber ? Number(deactivated.text) : Number.POSITIVE_INFINITY;
-  const begin = row['activated_offset'];
-  return begin instanceof JsonNumber && Number(begin.text) <= offset && end > offset;
+export function isAliveAt({ row, deactivated: deactivatedAt }: Lifetime, offset: number): boolean {
+  const end = deactivatedAt instanceof JsonNumber ? Number(deactivatedAt.text) : Number.POSITIVE_INFINITY;
+  const beginValue = row['activated_offset'];
+  return beginValue instanceof JsonNumber && Number(beginValue.text) <= offset && end > offset;
 }

@@ -6,7 +6,7 @@ import { expect } from 'vitest';
 import type { Frame as RecordedFrame } from './recording.ts';
 import type { Run } from './run.ts';
 
-interface Sent {
+interface SentEvent {
   readonly nodeId: number;
   readonly contractId: string;
   readonly lastDescendantNodeId?: number;
@@ -16,19 +16,24 @@ interface Sent {
 interface Frame {
   readonly update: {
     readonly Transaction?: {
-      readonly value: { readonly offset: number; readonly events: readonly Record<string, Sent>[] };
+      readonly value: { readonly offset: number; readonly events: readonly Record<string, SentEvent>[] };
     };
   };
 }
 
 /** Node id, depth and parent of each event, computed from the node ranges in the frame. */
-function treeOf(events: readonly Sent[]): readonly (readonly [number, number, number | null])[] {
+function treeOf(events: readonly SentEvent[]): readonly (readonly [number, number, number | null])[] {
   return events
     .toSorted((a, b) => a.nodeId - b.nodeId)
     .map(({ nodeId }) => {
-      const around = events.filter((one) => one.nodeId < nodeId && (one.lastDescendantNodeId ?? -1) >= nodeId);
-      const parent = around.reduce<number | null>((deepest, one) => Math.max(deepest ?? -1, one.nodeId), null);
-      return [nodeId, around.length, parent];
+      const enclosingEvents = events.filter(
+        (candidate) => candidate.nodeId < nodeId && (candidate.lastDescendantNodeId ?? -1) >= nodeId,
+      );
+      const parent = enclosingEvents.reduce<number | null>(
+        (deepestNode, candidate) => Math.max(deepestNode ?? -1, candidate.nodeId),
+        null,
+      );
+      return [nodeId, enclosingEvents.length, parent];
     });
 }
 
@@ -44,20 +49,20 @@ export async function expectTreesAsSent({ client }: Run, frames: readonly Record
                             from explore.explain_update(u."offset") e) t
       where u.kind = 'transaction' order by 1`,
   );
-  const sent = frames
+  const sentEvents = frames
     .map(({ text }) => (JSON.parse(text) as Frame).update.Transaction?.value)
     .filter((value) => value !== undefined)
     .map(({ offset, events }) => ({ at: offset, tree: treeOf(events.flatMap((event) => Object.values(event))) }))
     .filter(({ tree }) => tree.length > 0);
-  expect(rows.filter(({ tree }) => tree !== null)).toEqual(sent);
-  expect(sent.length).toBeGreaterThan(20);
+  expect(rows.filter(({ tree }) => tree !== null)).toEqual(sentEvents);
+  expect(sentEvents.length).toBeGreaterThan(20);
 }
 
 /**
  * Expects that `explore.explain_contract` follows each reassigned contract from one synchronizer to the next.
- * @param least minimum number of such contracts
+ * @param minimumCount minimum number of such contracts
  */
-export async function expectLivesAcrossSynchronizers({ client }: Run, least: number): Promise<void> {
+export async function expectLivesAcrossSynchronizers({ client }: Run, minimumCount: number): Promise<void> {
   const { rows } = await client.query<{
     id: string;
     life: readonly (readonly [string, string, string | null])[];
@@ -69,13 +74,14 @@ export async function expectLivesAcrossSynchronizers({ client }: Run, least: num
                 from explore.explain_contract(r.contract_id) e
                where e.event_type in ('created', 'seeded', 'assigned', 'unassigned', 'archived')) l`,
   );
-  expect(rows.length).toBeGreaterThanOrEqual(least);
-  for (const { id, life } of rows) {
-    let on: string | null = null;
-    for (const [event, synchronizer, target] of life) {
+  expect(rows.length).toBeGreaterThanOrEqual(minimumCount);
+  for (const { id, life: lifeSteps } of rows) {
+    let currentSynchronizer: string | null = null;
+    for (const [event, synchronizer, target] of lifeSteps) {
       // A contract is archived or unassigned on its current synchronizer.
-      if (on !== null && event !== 'assigned') expect([id, synchronizer]).toEqual([id, on]);
-      on = event === 'unassigned' ? target : synchronizer;
+      if (currentSynchronizer !== null && event !== 'assigned')
+        expect([id, synchronizer]).toEqual([id, currentSynchronizer]);
+      currentSynchronizer = event === 'unassigned' ? target : synchronizer;
     }
   }
 }

@@ -23,12 +23,12 @@ interface Holdings {
 const amountText = `to_char(abs(amount), 'FM9999999990.0000000000') || case when is_locked then ' locked' else '' end`;
 
 /** Created and ended holdings, by update and owner. */
-const moved = `
+const movementsSql = `
   select "offset"::integer, owner, coalesce(array_agg(${amountText} order by ${amountText}) filter (where amount > 0), '{}') as in,
          coalesce(array_agg(${amountText} order by ${amountText}) filter (where amount < 0), '{}') as out, sum(amount)::text as net
     from explore.token_holding_events where instrument_id = 'USD' group by 1, 2 order by 1, 2`;
 
-const trimmed = (column: string): string => `trim_scale(${column})::text as ${column}`;
+const trimScaleSql = (column: string): string => `trim_scale(${column})::text as ${column}`;
 
 /** Converts an amount to units of 10^-10. */
 function units(amount: string): bigint {
@@ -46,29 +46,30 @@ function formatUnits(amount: bigint): string {
  * archived in one update
  */
 function journalOf({ updates }: Holdings, owner: string, effects: boolean): readonly unknown[] {
-  let [balance, locked] = [0n, 0n];
+  let [balance, lockedBalance] = [0n, 0n];
   const sum = (texts: readonly string[]): bigint => texts.reduce((total, text) => total + units(text), 0n);
-  const lockedIn = (texts: readonly string[]): bigint => sum(texts.filter((text) => text.endsWith(' locked')));
+  const sumLocked = (texts: readonly string[]): bigint => sum(texts.filter((text) => text.endsWith(' locked')));
   return updates.flatMap(({ offset, choices, changes }) => {
-    const own = changes.find((change) => change.owner === owner);
-    if (own === undefined) return [];
-    const passed = effects ? [] : own.in.filter((text) => own.out.includes(text));
-    const net = sum(own.in) - sum(own.out);
+    const ownChange = changes.find((change) => change.owner === owner);
+    if (ownChange === undefined) return [];
+    const transientHoldings = effects ? [] : ownChange.in.filter((text) => ownChange.out.includes(text));
+    const net = sum(ownChange.in) - sum(ownChange.out);
     balance += net;
-    locked += lockedIn(own.in) - lockedIn(own.out);
-    const other = changes.find((change) => change !== own && units(change.net) === -net);
+    lockedBalance += sumLocked(ownChange.in) - sumLocked(ownChange.out);
+    const otherChange = changes.find((change) => change !== ownChange && units(change.net) === -net);
     // The counterparty of a mint is the issuer. If an owner pays itself, the counterparty is the owner.
-    const isOwn = choices.filter((choice) => choice === 'EventLog_HoldingsChange').length > changes.length;
-    const others = net === 0n ? (isOwn ? [owner] : null) : other === undefined ? null : [other.owner];
+    const isOwnTransfer = choices.filter((choice) => choice === 'EventLog_HoldingsChange').length > changes.length;
+    const otherOwners =
+      net === 0n ? (isOwnTransfer ? [owner] : null) : otherChange === undefined ? null : [otherChange.owner];
     return [
       {
         offset,
-        amount_in: formatUnits(sum(own.in) - sum(passed)),
-        amount_out: formatUnits(sum(own.out) - sum(passed)),
+        amount_in: formatUnits(sum(ownChange.in) - sum(transientHoldings)),
+        amount_out: formatUnits(sum(ownChange.out) - sum(transientHoldings)),
         net: formatUnits(net),
         balance: formatUnits(balance),
-        locked: formatUnits(locked),
-        others: effects ? others : null,
+        locked: formatUnits(lockedBalance),
+        others: effects ? otherOwners : null,
       },
     ];
   });
@@ -96,18 +97,19 @@ describe.each(shapes)('token views of the recording under %s', (shape) => {
   });
 
   it('return exactly the recorded movements of each update', async () => {
-    const { rows } = await run.client.query<Change & { readonly offset: number }>(moved);
-    const recorded = holdings.updates.flatMap(({ offset, changes }) =>
+    const { rows } = await run.client.query<Change & { readonly offset: number }>(movementsSql);
+    const recordedHoldings = holdings.updates.flatMap(({ offset, changes }) =>
       changes.map(({ owner, net, ...change }) => {
         // ACS_DELTA does not include holdings that are created and archived in one update.
-        const passed = shape === 'ACS_DELTA' ? change.in.filter((text) => change.out.includes(text)) : [];
-        const seen = (texts: readonly string[]): string[] => texts.filter((text) => !passed.includes(text)).sort();
-        return { owner, net, offset, in: seen(change.in), out: seen(change.out) };
+        const transientHoldings = shape === 'ACS_DELTA' ? change.in.filter((text) => change.out.includes(text)) : [];
+        const visibleTexts = (texts: readonly string[]): string[] =>
+          texts.filter((text) => !transientHoldings.includes(text)).sort();
+        return { owner, net, offset, in: visibleTexts(change.in), out: visibleTexts(change.out) };
       }),
     );
     const order = (a: Change & { offset: number }, b: Change & { offset: number }): number =>
       a.offset - b.offset || (a.owner < b.owner ? -1 : 1);
-    expect(rows).toEqual(recorded.sort(order));
+    expect(rows).toEqual(recordedHoldings.sort(order));
   });
 
   it('return each mint and each transfer once', async () => {
@@ -122,7 +124,7 @@ describe.each(shapes)('token views of the recording under %s', (shape) => {
       sender: string | null,
       receiver: string,
       amount: string,
-      why?: string,
+      reason?: string,
     ): unknown => ({
       offset,
       kind: sender === null ? 'mint' : 'transfer',
@@ -130,7 +132,7 @@ describe.each(shapes)('token views of the recording under %s', (shape) => {
       sender,
       receiver,
       amount,
-      reason: effects ? (why ?? null) : null,
+      reason: effects ? (reason ?? null) : null,
     });
     expect(rows).toEqual([
       movement(85, null, 'alice', '100.0000000000', 'mint offer'),
@@ -151,11 +153,11 @@ describe.each(shapes)('token views of the recording under %s', (shape) => {
          from explore.token_changes where instrument_id = 'USD' and owner like 'alice%' order by "offset"`,
     );
     const effects = shape === 'LEDGER_EFFECTS';
-    const change = (offset: number, kind: string, locked: string, other: string | null = null): unknown => ({
+    const change = (offset: number, kind: string, lockedAmount: string, otherParty: string | null = null): unknown => ({
       offset,
       kind,
-      locked,
-      other: effects ? other : null,
+      locked: lockedAmount,
+      other: effects ? otherParty : null,
     });
     expect(rows).toEqual([
       change(85, effects ? 'mint' : 'received', '0'),
@@ -176,8 +178,8 @@ describe.each(shapes)('token views of the recording under %s', (shape) => {
     const effects = shape === 'LEDGER_EFFECTS';
     for (const owner of Object.keys(holdings.balancesAtEnd)) {
       const { rows } = await run.client.query<Record<string, unknown>>(
-        `select "offset"::integer, ${trimmed('amount_in')}, ${trimmed('amount_out')}, ${trimmed('net')}, ${trimmed('balance')},
-                ${trimmed('locked')}, other_owners as others
+        `select "offset"::integer, ${trimScaleSql('amount_in')}, ${trimScaleSql('amount_out')}, ${trimScaleSql('net')}, ${trimScaleSql('balance')},
+                ${trimScaleSql('locked')}, other_owners as others
            from explore.token_journal($1) where instrument_id = 'USD' order by "offset"`,
         [owner],
       );
@@ -197,7 +199,7 @@ describe.each(shapes)('token views of the recording under %s', (shape) => {
                              where "offset" <= a.at and instrument_id = 'USD' group by owner) c using (owner)) b`,
     );
     expect(rows.length).toBeGreaterThan(60);
-    expect(rows.filter(({ summed, held }) => summed !== held)).toEqual([]);
+    expect(rows.filter(({ summed: summedBalance, held: heldBalance }) => summedBalance !== heldBalance)).toEqual([]);
     for (const [owner, total] of Object.entries(holdings.balancesAtEnd)) {
       const journal = await run.client.query<{ balance: string; net: string; offset: string }>(
         `select "offset", net::text, balance::text from explore.token_journal($1)`,
@@ -208,12 +210,14 @@ describe.each(shapes)('token views of the recording under %s', (shape) => {
       );
       expect(journal.rows.map(({ offset, net }) => [offset, net])).toEqual(expectedNets);
       expect(journal.rows.at(-1)?.balance).toBe(total);
-      const later = await run.client.query<{ kind: string; balance: string }>(
+      const laterMovements = await run.client.query<{ kind: string; balance: string }>(
         `select kind, balance::text from explore.token_journal($1, 100, 121)`,
         [owner],
       );
-      expect(later.rows[0]?.kind).toBe('opening');
-      expect(journal.rows.findLast(({ offset }) => Number(offset) <= 121)?.balance).toBe(later.rows.at(-1)?.balance);
+      expect(laterMovements.rows[0]?.kind).toBe('opening');
+      expect(journal.rows.findLast(({ offset }) => Number(offset) <= 121)?.balance).toBe(
+        laterMovements.rows.at(-1)?.balance,
+      );
     }
   });
 });

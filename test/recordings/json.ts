@@ -23,7 +23,7 @@ export class JsonObject {
 
 export type Json = null | boolean | string | JsonNumber | JsonObject | readonly Json[];
 
-const plain: Readonly<Record<string, string>> = {
+const simpleEscapes: Readonly<Record<string, string>> = {
   '"': '"',
   '\\': '\\',
   '/': '/',
@@ -33,11 +33,11 @@ const plain: Readonly<Record<string, string>> = {
   r: '\r',
   t: '\t',
 };
-const blank = /[ \t\n\r]*/y;
+const whitespace = /[ \t\n\r]*/y;
 const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const literal = /true|false|null/y;
 /** A run of characters without escapes, or one escape. */
-const piece = /[^"\\]+|\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))/y;
+const stringPattern = /[^"\\]+|\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))/y;
 
 class Parser {
   readonly #source: string;
@@ -49,13 +49,13 @@ class Parser {
 
   parse(): Json {
     const value = this.#value();
-    this.#match(blank);
+    this.#match(whitespace);
     if (this.#at !== this.#source.length) throw this.#unexpected();
     return value;
   }
 
   #value(): Json {
-    this.#match(blank);
+    this.#match(whitespace);
     switch (this.#source.charAt(this.#at)) {
       case '{':
         return this.#object();
@@ -73,34 +73,34 @@ class Parser {
   }
 
   #object(): JsonObject {
-    const begin = this.#at;
+    const startPosition = this.#at;
     const fields = new Map<string, Json>();
     this.#list('}', () => {
-      this.#match(blank);
+      this.#match(whitespace);
       const name = this.#string();
-      this.#match(blank);
+      this.#match(whitespace);
       this.#expect(/:/y);
       if (fields.has(name)) throw new Error(`the field ${name} is there twice`);
       fields.set(name, this.#value());
       return null;
     });
-    return new JsonObject(fields, this.#source.slice(begin, this.#at));
+    return new JsonObject(fields, this.#source.slice(startPosition, this.#at));
   }
 
   #list(end: string, element: () => Json): Json[] {
-    const found: Json[] = [];
+    const elements: Json[] = [];
     this.#at += 1;
-    this.#match(blank);
+    this.#match(whitespace);
     if (this.#source[this.#at] === end) {
       this.#at += 1;
-      return found;
+      return elements;
     }
     for (;;) {
-      found.push(element());
-      this.#match(blank);
+      elements.push(element());
+      this.#match(whitespace);
       if (this.#expect(/[,\]}]/y)[0] === ',') continue;
       if (this.#source[this.#at - 1] !== end) throw this.#unexpected();
-      return found;
+      return elements;
     }
   }
 
@@ -108,11 +108,11 @@ class Parser {
     this.#expect(/"/y);
     let text = '';
     for (;;) {
-      const found = this.#match(piece);
-      if (found === undefined) break;
-      const [run, unit, letter] = found;
+      const match = this.#match(stringPattern);
+      if (match === undefined) break;
+      const [run, unit, letter] = match;
       if (unit !== undefined) text += String.fromCharCode(Number.parseInt(unit, 16));
-      else text += letter === undefined ? run : (plain[letter] ?? '');
+      else text += letter === undefined ? run : (simpleEscapes[letter] ?? '');
     }
     this.#expect(/"/y);
     return text;
@@ -125,15 +125,15 @@ class Parser {
 
   #match(pattern: RegExp): RegExpExecArray | undefined {
     pattern.lastIndex = this.#at;
-    const found = pattern.exec(this.#source) ?? undefined;
-    if (found !== undefined) this.#at += found[0].length;
-    return found;
+    const match = pattern.exec(this.#source) ?? undefined;
+    if (match !== undefined) this.#at += match[0].length;
+    return match;
   }
 
   #expect(pattern: RegExp): RegExpExecArray {
-    const found = this.#match(pattern);
-    if (found === undefined) throw this.#unexpected();
-    return found;
+    const match = this.#match(pattern);
+    if (match === undefined) throw this.#unexpected();
+    return match;
   }
 
   #unexpected(): Error {
@@ -160,15 +160,15 @@ export function asText(value: Json | undefined): string {
 
 /** For numbers that JavaScript represents exactly, such as offsets. */
 export function asInteger(value: Json | undefined): number {
-  const found = value instanceof JsonNumber ? Number(value.text) : Number.NaN;
-  if (Number.isSafeInteger(found)) return found;
+  const parsedNumber = value instanceof JsonNumber ? Number(value.text) : Number.NaN;
+  if (Number.isSafeInteger(parsedNumber)) return parsedNumber;
   throw new Error('expected an integer');
 }
 
 /** The only field of an object, for example the kind of an update with its value. */
-export function onlyField(value: Json | undefined): readonly [string, Json] {
-  const [field, ...others] = asObject(value).fields;
-  if (field === undefined || others.length > 0) throw new Error('expected an object of one field');
+export function singleFieldOf(value: Json | undefined): readonly [string, Json] {
+  const [field, ...otherFields] = asObject(value).fields;
+  if (field === undefined || otherFields.length > 0) throw new Error('expected an object of one field');
   return field;
 }
 
@@ -179,11 +179,11 @@ export function onlyField(value: Json | undefined): readonly [string, Json] {
 export function* leavesOf(value: Json | undefined, path = ''): Generator<readonly [path: string, text: string]> {
   if (value instanceof JsonObject) {
     if (value.fields.size === 0) yield [path, '{}'];
-    for (const [name, inner] of value.fields) yield* leavesOf(inner, `${path}.${name}`);
+    for (const [name, nestedJson] of value.fields) yield* leavesOf(nestedJson, `${path}.${name}`);
   } else if (Array.isArray(value)) {
     if (value.length === 0) yield [path, '[]'];
-    for (const [index, inner] of (value as readonly Json[]).entries())
-      yield* leavesOf(inner, `${path}[${String(index)}]`);
+    for (const [index, nestedJson] of (value as readonly Json[]).entries())
+      yield* leavesOf(nestedJson, `${path}[${String(index)}]`);
   } else if (value instanceof JsonNumber) yield [path, value.text];
   else if (typeof value === 'string') yield [path, `"${value}"`];
   else yield [path, JSON.stringify(value ?? null)];

@@ -31,7 +31,7 @@ export const parties = ['contract_parties', 'event_parties'] as const;
 export const relationOfTable: Readonly<Record<string, string>> = { live: 'lifetimes', ended: 'lifetimes' };
 
 /** The smallest change of a value, by column type. */
-const changed: Readonly<Record<string, string>> = {
+const changedValues: Readonly<Record<string, string>> = {
   text: `coalesce(%, '') || 'x'`,
   ARRAY: `array_append(%, 'x')`,
   bigint: 'coalesce(%, 999999) + 1',
@@ -65,9 +65,9 @@ const middle = (table: string): string =>
   `(select ctid from ledger.${table} order by ctid offset (select count(*) / 2 from ledger.${table}) limit 1)`;
 
 /** Statements that each change one row. */
-export const planted = {
+export const plantedChanges = {
   value: (table: string, { name, type }: Column): string => {
-    const change = changed[type]?.replace('%', `"${name}"`);
+    const change = changedValues[type]?.replace('%', `"${name}"`);
     if (change === undefined) throw new Error(`no change is known for ${table}.${name} of type ${type}`);
     return `update ledger.${table} set "${name}" = ${change} where ctid = ${middle(table)}`;
   },
@@ -78,7 +78,7 @@ export const planted = {
 } as const;
 
 /** Executes the statement, which changes one row, and returns the result of `use`. Then rolls the change back. */
-export async function whilePlanted<T>(client: Client, statement: string, use: () => Promise<T>): Promise<T> {
+export async function withPlantedChange<T>(client: Client, statement: string, callback: () => Promise<T>): Promise<T> {
   await client.query('begin');
   try {
     const { rows } = await client.query<{ drop: string }>(
@@ -88,7 +88,7 @@ export async function whilePlanted<T>(client: Client, statement: string, use: ()
     for (const { drop } of rows) await client.query(drop);
     const { rowCount } = await client.query(statement);
     if (rowCount !== 1) throw new Error(`${String(rowCount)} rows instead of one: ${statement}`);
-    return await use();
+    return await callback();
   } finally {
     await client.query('rollback');
   }

@@ -4,7 +4,7 @@
  * code with the indexer or the sandbox.
  */
 import { fixture, fixtureLines } from '../support/wire/fixtures.ts';
-import { asInteger, asObject, asText, onlyField, parseJson, type Json, type JsonObject } from './json.ts';
+import { asInteger, asObject, asText, singleFieldOf, parseJson, type Json, type JsonObject } from './json.ts';
 
 export const shapes = ['LEDGER_EFFECTS', 'ACS_DELTA'] as const;
 export type Shape = (typeof shapes)[number];
@@ -56,7 +56,7 @@ export function readRecording(name: string): Recording {
 /** A line of a recording of updates. */
 export function frameOf(text: string): Frame {
   const json = parseJson(text);
-  const [kind, holder] = onlyField(asObject(json).fields.get('update'));
+  const [kind, holder] = singleFieldOf(asObject(json).fields.get('update'));
   const value = asObject(asObject(holder).fields.get('value'));
   return { text, json, kind, value, offset: asInteger(value.fields.get('offset')) };
 }
@@ -69,18 +69,18 @@ function entryOf(text: string): Entry {
 /** The first update of a participant's ledger authorizes a local party. */
 function participantOf(frame: Frame): string {
   const [event] = frame.value.fields.get('events') as readonly Json[];
-  const [, holder] = onlyField(asObject(event).fields.get('event'));
+  const [, holder] = singleFieldOf(asObject(event).fields.get('event'));
   return asText(asObject(asObject(holder).fields.get('value')).fields.get('participantId'));
 }
 
 /** The active contracts at an offset, derived from the updates of shape ACS_DELTA before the last offset. */
 export function activeAt(recording: Recording, offset: number): readonly Entry[] {
   if (offset >= recording.end) return recording.activeContracts;
-  return derivedAt(recording, offset);
+  return entriesAt(recording, offset);
 }
 
 /** The active contracts at any offset, derived from updates only. */
-export function derivedAt(recording: Recording, offset: number): readonly Entry[] {
+export function entriesAt(recording: Recording, offset: number): readonly Entry[] {
   const set = new ActiveSet();
   for (const frame of recording.updates.ACS_DELTA) if (frame.offset <= offset) set.apply(frame);
   return set.contents().map((text, index) => {
@@ -97,7 +97,7 @@ class ActiveSet {
 
   apply(frame: Frame): void {
     for (const event of frame.value.fields.get('events') as readonly Json[]) {
-      const [name, holder] = onlyField(event);
+      const [name, holder] = singleFieldOf(event);
       const body = asObject(holder).fields;
       if (name === 'CreatedEvent')
         this.#activate(asObject(holder), asText(frame.value.fields.get('synchronizerId')), '0');
@@ -116,21 +116,27 @@ class ActiveSet {
     return [...this.#active.values(), ...this.#underWay.values()];
   }
 
-  #activate(created: JsonObject, synchronizer: string, counter: string): void {
-    const contract = key(asText(created.fields.get('contractId')), synchronizer);
-    this.#created.set(contract, created.text);
-    const where = `"synchronizerId":"${synchronizer}","reassignmentCounter":${counter}`;
-    this.#active.set(contract, `"contractEntry":{"JsActiveContract":{"createdEvent":${created.text},${where}}}`);
+  #activate(createdEvent: JsonObject, synchronizer: string, counter: string): void {
+    const contract = key(asText(createdEvent.fields.get('contractId')), synchronizer);
+    this.#created.set(contract, createdEvent.text);
+    const reassignmentJson = `"synchronizerId":"${synchronizer}","reassignmentCounter":${counter}`;
+    this.#active.set(
+      contract,
+      `"contractEntry":{"JsActiveContract":{"createdEvent":${createdEvent.text},${reassignmentJson}}}`,
+    );
   }
 
-  #leave(unassigned: JsonObject): void {
-    const { fields, text } = unassigned;
+  #leave(unassignedEvent: JsonObject): void {
+    const { fields, text } = unassignedEvent;
     const contract = key(asText(fields.get('contractId')), asText(fields.get('source')));
-    const created = this.#created.get(contract);
+    const createdContract = this.#created.get(contract);
     this.#active.delete(contract);
-    if (created === undefined) return;
-    const half = `"createdEvent":${created},"unassignedEvent":${text}`;
-    this.#underWay.set(asText(fields.get('reassignmentId')), `"contractEntry":{"JsIncompleteUnassigned":{${half}}}`);
+    if (createdContract === undefined) return;
+    const assignedJson = `"createdEvent":${createdContract},"unassignedEvent":${text}`;
+    this.#underWay.set(
+      asText(fields.get('reassignmentId')),
+      `"contractEntry":{"JsIncompleteUnassigned":{${assignedJson}}}`,
+    );
   }
 }
 

@@ -22,7 +22,7 @@ interface Refusal {
 }
 
 /** Messages to be sent on a socket. `next` sends one, and returns whether it was the last. */
-interface Sending {
+interface SendingStream {
   readonly socket: WebSocket;
   next(): boolean;
 }
@@ -36,7 +36,7 @@ export const recordedFilter = { LEDGER_CREATED_EVENT_BLOBS: 'true', LEDGER_INTER
 
 export async function startReplay(recording: Recording, end: number): Promise<ReplayServer> {
   const participant = new Participant(recording, end);
-  const server = createServer((request, response) => void answer(participant, request, response));
+  const server = createServer((request, response) => void respond(participant, request, response));
   const sockets = new WebSocketServer({ server, handleProtocols: () => 'daml.ws.auth' });
   sockets.on('connection', (socket, request) => {
     socket.once('message', (data: Buffer) => {
@@ -88,7 +88,7 @@ class Participant {
   end: number;
   entryLimit = Number.POSITIVE_INFINITY;
   readonly #recording: Recording;
-  #sendings: Sending[] = [];
+  #sendings: SendingStream[] = [];
 
   constructor(recording: Recording, end: number) {
     this.#recording = recording;
@@ -99,9 +99,9 @@ class Participant {
     this.#sendings = this.#sendings.filter((sending) => {
       const { socket } = sending;
       if (socket.readyState !== socket.OPEN) return false;
-      const done = sending.next();
-      if (done) socket.close(1000);
-      return !done;
+      const isFinished = sending.next();
+      if (isFinished) socket.close(1000);
+      return !isFinished;
     });
   }
 
@@ -120,37 +120,37 @@ class Participant {
     this.push();
   }
 
-  #updates(socket: WebSocket, request: Request): Sending['next'] | Refusal {
+  #updates(socket: WebSocket, request: Request): SendingStream['next'] | Refusal {
     const { beginExclusive = 0, endInclusive } = request;
     const shape = shapeOf(request);
-    if (shape === undefined) return notRecorded();
+    if (shape === undefined) return unrecordedRefusal();
     if (Math.max(beginExclusive, endInclusive ?? 0) > this.end) return afterEnd('Begin', beginExclusive, this.end);
-    const until = endInclusive ?? Number.POSITIVE_INFINITY;
-    let sent = beginExclusive;
+    const untilOffset = endInclusive ?? Number.POSITIVE_INFINITY;
+    let lastOffset = beginExclusive;
     return () => {
-      const upTo = Math.min(this.end, until);
+      const lastVisible = Math.min(this.end, untilOffset);
       for (const { offset, text } of this.#recording.updates[shape]) {
-        if (offset > sent && offset <= upTo) socket.send(text);
+        if (offset > lastOffset && offset <= lastVisible) socket.send(text);
       }
-      sent = Math.max(sent, upTo);
-      return sent >= until;
+      lastOffset = Math.max(lastOffset, lastVisible);
+      return lastOffset >= untilOffset;
     };
   }
 
-  #contracts(socket: WebSocket, request: Request): Sending['next'] | Refusal {
+  #contracts(socket: WebSocket, request: Request): SendingStream['next'] | Refusal {
     const entries = this.#entriesOf(request);
     if ('status' in entries) return entries;
-    const before = activeAt(this.#recording, request.activeAtOffset ?? 0).length - entries.length;
+    const activeEntries = activeAt(this.#recording, request.activeAtOffset ?? 0).length - entries.length;
     let next = 0;
     return () => {
-      const limit = this.entryLimit - before;
+      const limit = this.entryLimit - activeEntries;
       for (; next < entries.length && next < limit; next += 1) socket.send(entries[next]?.text ?? '');
       return next === entries.length;
     };
   }
 
   #entriesOf({ activeAtOffset = 0, streamContinuationToken: token, eventFormat }: Request): readonly Entry[] | Refusal {
-    if (!asksForAll(eventFormat)) return notRecorded();
+    if (!includesEverything(eventFormat)) return unrecordedRefusal();
     if (activeAtOffset > this.end) return afterEnd('active_at_offset', activeAtOffset, this.end);
     const entries = activeAt(this.#recording, activeAtOffset);
     if (token === undefined || token === null || token === '') return entries;
@@ -163,7 +163,7 @@ class Participant {
   /** The list of active contracts over HTTP. */
   list(request: Request, limit: number): string | Refusal {
     // An indexer checks each interface separately for whether the ledger knows it.
-    if (limit === 1 && asksForOneInterface(request.eventFormat)) return '[]';
+    if (limit === 1 && isSingleInterface(request.eventFormat)) return '[]';
     const entries = this.#entriesOf(request);
     return 'status' in entries ? entries : listOf(entries, limit);
   }
@@ -172,18 +172,20 @@ class Participant {
   listUpdates(request: Request, limit: number): string | Refusal {
     const { beginExclusive = 0, endInclusive } = request;
     const shape = shapeOf(request);
-    if (shape === undefined) return notRecorded();
-    const upTo = Math.min(this.end, endInclusive ?? this.end);
-    const frames = this.#recording.updates[shape].filter(({ offset }) => offset > beginExclusive && offset <= upTo);
+    if (shape === undefined) return unrecordedRefusal();
+    const untilOffset = Math.min(this.end, endInclusive ?? this.end);
+    const frames = this.#recording.updates[shape].filter(
+      ({ offset }) => offset > beginExclusive && offset <= untilOffset,
+    );
     return listOf(frames, limit);
   }
 
   /** The update that matches a query for a single update. */
-  lookUp(request: Request, matches: (frame: Frame) => boolean): string | Refusal {
+  lookUp(request: Request, isMatch: (frame: Frame) => boolean): string | Refusal {
     const shape = shapeOf(request);
-    if (shape === undefined) return notRecorded();
-    const found = this.#recording.updates[shape].find((frame) => frame.offset <= this.end && matches(frame));
-    return found?.text ?? refusal(404, 'UPDATE_NOT_FOUND', 'Update not found, or not visible.', 11, 5);
+    if (shape === undefined) return unrecordedRefusal();
+    const matchedFrame = this.#recording.updates[shape].find((frame) => frame.offset <= this.end && isMatch(frame));
+    return matchedFrame?.text ?? refusal(404, 'UPDATE_NOT_FOUND', 'Update not found, or not visible.', 11, 5);
   }
 
   get(path: string): string | Refusal {
@@ -209,20 +211,20 @@ class Participant {
   }
 }
 
-function listOf(all: readonly { readonly text: string }[], limit: number): string {
-  const texts = all.slice(0, limit).map(({ text }) => text);
+function listOf(entries: readonly { readonly text: string }[], limit: number): string {
+  const texts = entries.slice(0, limit).map(({ text }) => text);
   return `[${texts.join(',')}]`;
 }
 
 /** Undefined if the request is for less than was recorded. */
 function shapeOf({ updateFormat }: Request): Shape | undefined {
   const { includeTransactions, includeReassignments, includeTopologyEvents } = updateFormat ?? {};
-  const all = asksForAll(includeTransactions?.eventFormat) && asksForAll(includeReassignments);
-  if (!all || includeTopologyEvents === undefined) return undefined;
+  const isUnfiltered = includesEverything(includeTransactions?.eventFormat) && includesEverything(includeReassignments);
+  if (!isUnfiltered || includeTopologyEvents === undefined) return undefined;
   return includeTransactions?.transactionShape === 'TRANSACTION_SHAPE_ACS_DELTA' ? 'ACS_DELTA' : 'LEDGER_EFFECTS';
 }
 
-function asksForAll(format: EventFormat | undefined): boolean {
+function includesEverything(format: EventFormat | undefined): boolean {
   const requestedFilters = JSON.stringify(format?.filtersForAnyParty?.cumulative ?? []);
   const view = (interfaceId: string): boolean =>
     requestedFilters.includes(`"interfaceId":"${interfaceId}","includeInterfaceView":true`);
@@ -231,40 +233,40 @@ function asksForAll(format: EventFormat | undefined): boolean {
   );
 }
 
-function asksForOneInterface(format: EventFormat | undefined): boolean {
-  const [filter, ...more] = format?.filtersForAnyParty?.cumulative ?? [];
+function isSingleInterface(format: EventFormat | undefined): boolean {
+  const [filter, ...extraFilters] = format?.filtersForAnyParty?.cumulative ?? [];
   const requestedFilter = JSON.stringify(filter?.identifierFilter ?? {});
-  return more.length === 0 && interfaces.some((id) => requestedFilter.includes(`"interfaceId":"${id}"`));
+  return extraFilters.length === 0 && interfaces.some((id) => requestedFilter.includes(`"interfaceId":"${id}"`));
 }
 
-const notRecorded = (): Refusal => refusal(400, 'INVALID_ARGUMENT', 'this request was not recorded', 8, 3);
-const afterEnd = (what: string, offset: number, end: number): Refusal =>
+const unrecordedRefusal = (): Refusal => refusal(400, 'INVALID_ARGUMENT', 'this request was not recorded', 8, 3);
+const afterEnd = (subject: string, offset: number, end: number): Refusal =>
   refusal(
     400,
     'OFFSET_AFTER_LEDGER_END',
-    `${what} offset (${String(offset)}) is after ledger end (${String(end)})`,
+    `${subject} offset (${String(offset)}) is after ledger end (${String(end)})`,
     12,
     11,
   );
 
 function refusal(status: number, code: string, cause: string, errorCategory: number, grpcCodeValue: number): Refusal {
   const context = { participant: "'sandbox'", definite_answer: 'false', category: String(errorCategory) };
-  const none = { correlationId: null, traceId: null, resources: [], retryInfo: null, definiteAnswer: null };
-  return { status, body: JSON.stringify({ code, cause, context, errorCategory, grpcCodeValue, ...none }) };
+  const emptyErrorFields = { correlationId: null, traceId: null, resources: [], retryInfo: null, definiteAnswer: null };
+  return { status, body: JSON.stringify({ code, cause, context, errorCategory, grpcCodeValue, ...emptyErrorFields }) };
 }
 
 const urlOf = (request: IncomingMessage): URL => new URL(request.url ?? '/', 'http://ledger');
 const pathOf = (request: IncomingMessage): string => urlOf(request).pathname;
 
-async function answer(participant: Participant, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function respond(participant: Participant, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const chunks: Buffer[] = [];
   for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
-  const result = answerTo(participant, urlOf(request), Buffer.concat(chunks).toString());
+  const result = responseTo(participant, urlOf(request), Buffer.concat(chunks).toString());
   const { status, body } = typeof result === 'string' ? { status: 200, body: result } : result;
   response.writeHead(status, { 'content-type': 'application/json' }).end(body);
 }
 
-function answerTo(participant: Participant, { pathname: path, searchParams }: URL, body: string): string | Refusal {
+function responseTo(participant: Participant, { pathname: path, searchParams }: URL, body: string): string | Refusal {
   if (body === '') return participant.get(path);
   const request = JSON.parse(body) as Request;
   if (path === '/v2/updates/update-by-offset')

@@ -6,23 +6,29 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { Comparison } from './comparison.ts';
 import { expectLivesAcrossSynchronizers, expectTreesAsSent } from './explained.ts';
 import { countLeaves } from './json.ts';
-import { activeAt, derivedAt, readRecording, shapes, type Entry, type Frame, type Recording } from './recording.ts';
+import { activeAt, entriesAt, readRecording, shapes, type Entry, type Frame, type Recording } from './recording.ts';
 import { prepareRun } from './run.ts';
 
 const names = ['core', 'two-synchronizers'];
 
 /** Number of leaves in the frames. The envelope of an update has no leaves. */
 function leavesIn(frames: readonly Frame[], entries: readonly Entry[] = []): number {
-  const sent = [...frames, ...entries].map(({ json }) => countLeaves(json));
+  const leafCounts = [...frames, ...entries].map(({ json }) => countLeaves(json));
   // The continuation token of an entry is not stored after the seed is published.
-  return sent.reduce((sum, leaves) => sum + leaves, 0) - entries.length;
+  return leafCounts.reduce((sum, leafCount) => sum + leafCount, 0) - entries.length;
 }
 
-function expectSame(what: string, { recorded, compared, differences }: Comparison, leaves: number): void {
-  console.log(`${what}: ${leaves} recorded leaves, ${compared} values compared, ${differences.length} different`);
+function expectSame(
+  recordingName: string,
+  { recorded: recordedCount, compared: comparedCount, differences }: Comparison,
+  leafCount: number,
+): void {
+  console.log(
+    `${recordingName}: ${leafCount} recorded leaves, ${comparedCount} values compared, ${differences.length} different`,
+  );
   expect(differences.slice(0, 5)).toEqual([]);
-  expect(recorded).toBe(leaves);
-  expect(compared).toBeGreaterThan(leaves);
+  expect(recordedCount).toBe(leafCount);
+  expect(comparedCount).toBeGreaterThan(leafCount);
 }
 
 /** Offsets of some updates across the history, and the offsets before them. */
@@ -36,12 +42,12 @@ function offsetAt(frames: readonly Frame[], share: number): number {
 }
 
 /** The offset after the first third of the updates where the most contracts are in flight. */
-function busiest(recording: Recording): number {
-  const underWay = (offset: number): number =>
-    derivedAt(recording, offset).filter(({ text }) => text.includes('JsIncompleteUnassigned')).length;
+function busiestOffset(recording: Recording): number {
+  const inFlightAt = (offset: number): number =>
+    entriesAt(recording, offset).filter(({ text }) => text.includes('JsIncompleteUnassigned')).length;
   const { length } = recording.updates.ACS_DELTA;
   const offsets = recording.updates.ACS_DELTA.slice(Math.floor(length / 3), -1).map(({ offset }) => offset);
-  return offsets.reduce((best, offset) => (underWay(offset) > underWay(best) ? offset : best));
+  return offsets.reduce((bestOffset, offset) => (inFlightAt(offset) > inFlightAt(bestOffset) ? offset : bestOffset));
 }
 
 describe.each(names)('replay of recording %s', (name) => {
@@ -86,7 +92,7 @@ describe.each(names)('replay of recording %s', (name) => {
   });
 
   it.each(shapes)('stores the active contracts at an offset and all later updates under %s', async (shape) => {
-    const seedOffset = busiest(recording);
+    const seedOffset = busiestOffset(recording);
     const frames = recording.updates[shape].filter(({ offset }) => offset > seedOffset);
     await using run = await prepareRun({ recording, shape, seedOffset, ledgerEnd: seedOffset });
     {
@@ -102,7 +108,7 @@ describe.each(names)('replay of recording %s', (name) => {
 
   it('ends with the active contracts that result from its updates', () => {
     const withoutToken = ({ text }: Entry): string => text.replace(/"streamContinuationToken":"[^"]*"}$/, '');
-    expect(derivedAt(recording, recording.end).map(withoutToken).sort()).toEqual(
+    expect(entriesAt(recording, recording.end).map(withoutToken).sort()).toEqual(
       recording.activeContracts.map(withoutToken).sort(),
     );
   });

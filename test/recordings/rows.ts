@@ -23,7 +23,7 @@ export class Rows {
 }
 
 /** Counts of leaves in the frames. */
-export class Tally {
+export class LeafTally {
   /** Number of leaves that are in a row. */
   leaves = 0;
   /** Paths of unread fields. */
@@ -33,21 +33,26 @@ export class Tally {
 /** One JSON object of a frame. Every field must be read. */
 export class Message {
   readonly #json: JsonObject;
-  readonly #tally: Tally;
+  readonly #tally: LeafTally;
   readonly #unread: Set<string>;
 
-  private constructor(json: JsonObject, tally: Tally) {
+  private constructor(json: JsonObject, leafTally: LeafTally) {
     this.#json = json;
-    this.#tally = tally;
+    this.#tally = leafTally;
     this.#unread = new Set(json.fields.keys());
   }
 
   /** Reads an object. Fields that `use` does not read are recorded under `where`. */
-  static read<T>(json: Json | undefined, tally: Tally, where: string, use: (message: Message) => T): T {
-    if (!(json instanceof JsonObject)) throw new Error(`${where}: expected an object`);
-    const message = new Message(json, tally);
-    const result = use(message);
-    for (const name of message.#unread) tally.unplaced.push(`${where}.${name}`);
+  static read<T>(
+    json: Json | undefined,
+    leafTally: LeafTally,
+    messageName: string,
+    readMessage: (message: Message) => T,
+  ): T {
+    if (!(json instanceof JsonObject)) throw new Error(`${messageName}: expected an object`);
+    const message = new Message(json, leafTally);
+    const result = readMessage(message);
+    for (const name of message.#unread) leafTally.unplaced.push(`${messageName}.${name}`);
     return result;
   }
 
@@ -91,7 +96,7 @@ export const integer = (value: number): JsonNumber => new JsonNumber(String(valu
 
 /** A time in UTC as Postgres prints it in JSON, without trailing zeros in the fraction. */
 export function postgresTime(instant: string): string {
-  const [whole = '', fraction = ''] = instant.slice(0, -1).split('.');
+  const [integerPart = '', fraction = ''] = instant.slice(0, -1).split('.');
   const digits = fraction.replace(/0+$/, '');
-  return `${whole}${digits === '' ? '' : `.${digits}`}+00:00`;
+  return `${integerPart}${digits === '' ? '' : `.${digits}`}+00:00`;
 }

@@ -1,7 +1,7 @@
 /** One run of the real program on a recording, with its stored and expected rows. */
 import type { Client } from 'pg';
 import { startDaemon, type Daemon } from '../e2e/runs/daemon.ts';
-import { watchStored, type Stored } from '../e2e/runs/stored.ts';
+import { watchStored, type StoredStream } from '../e2e/runs/stored.ts';
 import { createMigratedDatabase } from '../support/migrated-database.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { compare, type Comparison } from './comparison.ts';
@@ -11,7 +11,7 @@ import { recordedFilter, startReplay, type ReplayServer } from './replay-server.
 
 export interface Run extends AsyncDisposable {
   readonly server: ReplayServer;
-  readonly stored: Stored;
+  readonly stored: StoredStream;
   readonly client: Client;
   readonly databaseUrl: string;
   start(): Daemon;

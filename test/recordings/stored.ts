@@ -140,12 +140,12 @@ const views: readonly Relation[] = [
 
 /** All tables, all views, and the active contracts right after each offset. */
 export function relations(offsets: readonly number[]): readonly Relation[] {
-  const past = offsets.map((offset) => ({
+  const pastQueries = offsets.map((offset) => ({
     name: activeAtName(offset),
     key: ['contract_id', 'synchronizer_id'],
     sql: `select * from explore.active_at(${String(offset)})`,
   }));
-  return [...tables, ...views, ...past];
+  return [...tables, ...views, ...pastQueries];
 }
 
 export const activeAtName = (offset: number): string => `explore.active_at(${String(offset)})`;

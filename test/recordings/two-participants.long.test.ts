@@ -28,7 +28,7 @@ function recordingOf(frames: readonly Frame[], participantId: string): Recording
 }
 
 /** The same frame at another offset. A frame contains only one number named offset. */
-function shifted({ text, offset }: Frame, shift: number): Frame {
+function shiftOffset({ text, offset }: Frame, shift: number): Frame {
   return frameOf(text.replaceAll(`"offset":${offset},`, `"offset":${offset + shift},`));
 }
 
@@ -72,7 +72,7 @@ describe('two participants with the same updates', () => {
 
   it('send the same update ids at different offsets', () => {
     const [firstFrames, secondFrames] = frames();
-    const ids = (all: readonly Frame[]) => all.map(({ value }) => value.fields.get('updateId'));
+    const ids = (frameList: readonly Frame[]) => frameList.map(({ value }) => value.fields.get('updateId'));
     expect(ids(firstFrames)).toEqual(ids(secondFrames));
     expect(firstFrames.filter(({ offset }, index) => offset === secondFrames[index]?.offset)).toEqual([]);
   });
@@ -80,30 +80,38 @@ describe('two participants with the same updates', () => {
   const updates = framesIn('first').length;
   // Evenly spaced from the first update to the last. TEST_RUNS=65 switches after each update.
   const runs = Math.min(updates, runsFor(9));
-  const cuts = Array.from({ length: runs }, (_, run) => 1 + Math.round((run * (updates - 1)) / Math.max(1, runs - 1)));
-  it.each(cuts)('result in one history if the stream switches after %i updates', async (cut) => {
+  const splitIndexes = Array.from(
+    { length: runs },
+    (_, run) => 1 + Math.round((run * (updates - 1)) / Math.max(1, runs - 1)),
+  );
+  it.each(splitIndexes)('result in one history if the stream switches after %i updates', async (cutIndex) => {
     const [firstFrames, secondFrames] = frames();
-    const [at, last, own] = [
-      firstFrames[cut - 1]?.offset ?? 0,
+    const [cutOffset, last, ownOffsets] = [
+      firstFrames[cutIndex - 1]?.offset ?? 0,
       secondFrames.at(-1)?.offset ?? 0,
-      secondFrames[cut - 1]?.offset ?? 0,
+      secondFrames[cutIndex - 1]?.offset ?? 0,
     ];
     for (const schema of ['explore', 'typed', 'pqs_multisync', 'pqs', 'ledger'])
       await client.query(`drop schema if exists ${schema} cascade`);
-    servers[0].growTo(at);
-    await follow(servers[0], at);
-    expect(await switchParticipant(env(servers[1]))).toContain(`  ${cut} of its updates, up to`);
-    const shift = at - own;
+    servers[0].growTo(cutOffset);
+    await follow(servers[0], cutOffset);
+    expect(await switchParticipant(env(servers[1]))).toContain(`  ${cutIndex} of its updates, up to`);
+    const shift = cutOffset - ownOffsets;
     await follow(servers[1], last + shift);
-    const after = secondFrames.slice(cut).map((frame) => shifted(frame, shift));
+    const secondUpdates = secondFrames.slice(cutIndex).map((frame) => shiftOffset(frame, shift));
     const recording = {
-      ...recordingOf([...firstFrames.slice(0, cut), ...after], second.participantId),
+      ...recordingOf([...firstFrames.slice(0, cutIndex), ...secondUpdates], second.participantId),
       end: last + shift,
     };
-    const expectation = expectationOf({ ...recording, second: { from: at, shift } }, 'LEDGER_EFFECTS', undefined, [at]);
-    const { differences, recorded, compared } = await compare(client, expectation);
+    const expectation = expectationOf(
+      { ...recording, second: { from: cutOffset, shift } },
+      'LEDGER_EFFECTS',
+      undefined,
+      [cutOffset],
+    );
+    const { differences, recorded: recordedCount, compared: comparedCount } = await compare(client, expectation);
     expect(differences.slice(0, 5)).toEqual([]);
-    expect(recorded).toBe(recording.updates.LEDGER_EFFECTS.reduce((sum, { json }) => sum + countLeaves(json), 0));
-    expect(compared).toBeGreaterThan(recorded);
+    expect(recordedCount).toBe(recording.updates.LEDGER_EFFECTS.reduce((sum, { json }) => sum + countLeaves(json), 0));
+    expect(comparedCount).toBeGreaterThan(recordedCount);
   });
 });

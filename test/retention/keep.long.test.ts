@@ -4,7 +4,7 @@ import { holdCommand } from '../../src/cli/maintain/hold.ts';
 import { pruneCommand } from '../../src/cli/maintain/prune.ts';
 import { runCommand } from '../support/run-command.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { createRetentionWorld, keptFacts, type RetentionWorld } from './retention-world.ts';
+import { createRetentionWorld, retainedFacts, type RetentionWorld } from './retention-world.ts';
 
 let world: RetentionWorld;
 beforeAll(async () => {
@@ -17,10 +17,10 @@ afterAll(async () => {
 // Updates are recorded one second apart, months before the system time of the test.
 const keep = { INDEXER_RETENTION: '5m', INDEXER_RETENTION_INTERVAL: '200ms' };
 
-async function hold(schema: string, ...words: string[]): Promise<readonly string[]> {
+async function listHolds(schema: string, ...args: string[]): Promise<readonly string[]> {
   const lines: string[] = [];
   const env = { DATABASE_URL: world.url, POSTGRES_SCHEMA: schema };
-  await runCommand(holdCommand, words, env, { print: (line) => lines.push(line) });
+  await runCommand(holdCommand, args, env, { print: (line) => lines.push(line) });
   return lines;
 }
 
@@ -30,7 +30,7 @@ async function prunedToOffset(schema: string): Promise<number> {
 }
 
 /** The last offset whose record time is more than five minutes older than the newest record time. */
-async function tooOld(schema: string): Promise<number> {
+async function countTooOld(schema: string): Promise<number> {
   const [row] = await world.query<{ last: string }>(
     `select min("offset") - 1 as last from ${schema}.updates
       where record_time >= (select max(record_time) from ${schema}.updates) - interval '5 minutes'`,
@@ -39,7 +39,7 @@ async function tooOld(schema: string): Promise<number> {
 }
 
 /** Resolves when history begins at the expected offset. */
-function untilPruned(schema: string, offset: number): Promise<true> {
+function waitUntilPruned(schema: string, offset: number): Promise<true> {
   return waitFor(`history of ${schema} begins after ${String(offset)}`, async () =>
     (await prunedToOffset(schema)) === offset ? true : undefined,
   );
@@ -49,14 +49,14 @@ describe('history older than INDEXER_RETENTION', () => {
   it('is pruned while the stream continues', async () => {
     await using indexer = await world.index('kept', keep);
     await indexer.reaches(world.sandbox.ledger.ledgerEnd(), 60_000);
-    const first = await tooOld('kept');
+    const first = await countTooOld('kept');
     expect(first).toBeGreaterThan(400);
-    await untilPruned('kept', first);
+    await waitUntilPruned('kept', first);
     world.grow(120);
     await indexer.reaches(world.sandbox.ledger.ledgerEnd(), 60_000);
-    const boundary = await tooOld('kept');
+    const boundary = await countTooOld('kept');
     expect(boundary).toBeGreaterThan(first);
-    await untilPruned('kept', boundary);
+    await waitUntilPruned('kept', boundary);
     await waitFor('all of it is gone', async () => {
       const rows = await world.query(`select from kept.exercises where "offset" <= $1 limit 1`, [boundary]);
       return rows.length === 0 ? true : undefined;
@@ -65,17 +65,17 @@ describe('history older than INDEXER_RETENTION', () => {
     expect(retention).toMatchObject({ boundary, heldBy: null });
     expect(indexer.logged('backing off')).toBe(0);
     await world.fill('whole');
-    expect(await keptFacts(world, 'kept', boundary)).toEqual(await keptFacts(world, 'whole', boundary));
+    expect(await retainedFacts(world, 'kept', boundary)).toEqual(await retainedFacts(world, 'whole', boundary));
   }, 120_000);
 
   it('is kept until its hold is released', async () => {
     await world.fill('held');
-    expect(await hold('held', 'place', 'replica-2', '--after', '40', '--reason', 'copy')).toEqual([
+    expect(await listHolds('held', 'place', 'replica-2', '--after', '40', '--reason', 'copy')).toEqual([
       'replica-2 holds history after offset 40',
     ]);
-    const boundary = await tooOld('held');
+    const boundary = await countTooOld('held');
     await using indexer = await world.index('held', keep);
-    await untilPruned('held', 40);
+    await waitUntilPruned('held', 40);
     await waitFor('the hold is reported', () =>
       indexer.logged('a hold keeps history from being pruned as far as INDEXER_RETENTION requires') === 1
         ? true
@@ -97,11 +97,13 @@ describe('history older than INDEXER_RETENTION', () => {
     );
     const refusal = `select held_pqs.prune_to_offset(60)`;
     await expect(world.query(refusal)).rejects.toThrow('History after offset 40 is held by replica-2');
-    await expect(hold('held', 'place', 'late', '--after', '39')).rejects.toMatchObject({ code: 'HOLD_REFUSED' });
-    expect(await hold('held', 'list')).toEqual([expect.stringMatching(/^replica-2 {2}after 40 {2}since .* {2}copy$/u)]);
-    await hold('held', 'release', 'replica-2');
-    await untilPruned('held', boundary);
-    await expect(hold('held', 'release', 'replica-2')).rejects.toMatchObject({ code: 'HOLD_NOT_FOUND' });
+    await expect(listHolds('held', 'place', 'late', '--after', '39')).rejects.toMatchObject({ code: 'HOLD_REFUSED' });
+    expect(await listHolds('held', 'list')).toEqual([
+      expect.stringMatching(/^replica-2 {2}after 40 {2}since .* {2}copy$/u),
+    ]);
+    await listHolds('held', 'release', 'replica-2');
+    await waitUntilPruned('held', boundary);
+    await expect(listHolds('held', 'release', 'replica-2')).rejects.toMatchObject({ code: 'HOLD_NOT_FOUND' });
   }, 120_000);
 
   it('is kept with a log message if the role may not delete rows', async () => {

@@ -14,7 +14,7 @@ import { query } from '../support/database.ts';
 import { runCommand } from '../support/run-command.ts';
 import { createRetentionWorld, type RetentionWorld } from './retention-world.ts';
 import { needs } from '../support/skips/needs.ts';
-import { noLimits } from '../support/skips/server-version.ts';
+import { limitsSkipReason } from '../support/skips/server-version.ts';
 
 const prefix = `retention_${randomBytes(4).toString('hex')}`;
 let world: RetentionWorld;
@@ -43,7 +43,7 @@ function urlOf(kind: string): string {
   return url.href;
 }
 
-async function archived(): Promise<string> {
+async function readArchived(): Promise<string> {
   const [row] = await world.query<{ id: string }>(
     `select l.contract_id as id from ledger.lifetimes l join ledger.decoded_contracts c using (contract_id)
       where l.deactivated_offset > $1 and c.payload is not null order by 1 limit 1`,
@@ -54,7 +54,7 @@ async function archived(): Promise<string> {
 
 describe('redact_contract() and redact_exercise()', () => {
   it('fail for reader roles', async () => {
-    const id = await archived();
+    const id = await readArchived();
     const exercise = `(select (max("offset"), 0)::pqs.event_id from ledger.exercises where node_id = 0)`;
     const calls = [`redact_contract('${id}', 'r')`, `redact_exercise(${exercise}, 'r')`, 'prune_archived_to_offset(1)'];
     for (const call of calls) {
@@ -63,7 +63,7 @@ describe('redact_contract() and redact_exercise()', () => {
   });
 
   it('remove archived contents as the redactor role, and return the number of rows', async () => {
-    const id = await archived();
+    const id = await readArchived();
     expect(await query(urlOf('redactor'), `select pqs.redact_contract('${id}', 'r-1') as rows`)).toEqual([{ rows: 1 }]);
     expect(await query(urlOf('redactor'), `select pqs.redact_contract('${id}', 'r-2') as rows`)).toEqual([{ rows: 0 }]);
     expect(await query(urlOf('redactor'), `select pqs.redact_contract('nobody', 'r-2') as rows`)).toEqual([
@@ -71,8 +71,11 @@ describe('redact_contract() and redact_exercise()', () => {
     ]);
     const rows = await query(world.url, `select payload, redaction_id from pqs.lookup_contract('${id}')`);
     expect(rows).toEqual([{ payload: null, redaction_id: 'r-1' }]);
-    const gone = await query(world.url, `select payload, redaction_id from pqs.archives() where contract_id = '${id}'`);
-    expect(gone).toEqual(rows);
+    const redactedRows = await query(
+      world.url,
+      `select payload, redaction_id from pqs.archives() where contract_id = '${id}'`,
+    );
+    expect(redactedRows).toEqual(rows);
     const [audit] = await world.query(`select subject, contract_id, requested_by from ledger.redactions`);
     expect(audit).toEqual({ subject: 'contract', contract_id: id, requested_by: `${prefix}_redactor` });
   });
@@ -103,10 +106,15 @@ describe('redact_contract() and redact_exercise()', () => {
     const lines: string[] = [];
     const { signal } = new AbortController();
     const print = (line: string): unknown => lines.push(line);
-    await runCommand(redactCommand, ['contract', await archived(), '--reason', 'r', '--with-exercises', '--yes'], env, {
-      stop: signal,
-      print,
-    });
+    await runCommand(
+      redactCommand,
+      ['contract', await readArchived(), '--reason', 'r', '--with-exercises', '--yes'],
+      env,
+      {
+        stop: signal,
+        print,
+      },
+    );
     expect(lines[0]).toMatch(/^redaction [0-9a-f-]{36}: contents removed$/);
     await runCommand(pruneCommand, ['--before', '1', '--yes'], env, { stop: signal, print });
     const reader = { DATABASE_URL: urlOf('reader') };
@@ -119,22 +127,22 @@ describe('redact_contract() and redact_exercise()', () => {
 describe('prune_archived_to_offset() and its dry run', () => {
   it('return the same counts, and the removal raises the oldest offset', async () => {
     await world.query('set search_path = pqs');
-    const active = 'select contract_id, payload, created_at_offset, update_id from active() order by 1, 2';
-    const before = await world.query(active);
-    const planned = await world.query(`select * from prune_archived_to_offset_dry_run(${middle})`);
-    const [done] = await query(urlOf('redactor'), `select * from pqs.prune_archived_to_offset(${middle})`);
-    expect(planned).toEqual([done]);
-    expect(Number(done?.['deleted_contracts'])).toBeGreaterThan(20);
+    const activeSql = 'select contract_id, payload, created_at_offset, update_id from active() order by 1, 2';
+    const activeBefore = await world.query(activeSql);
+    const plannedPrune = await world.query(`select * from prune_archived_to_offset_dry_run(${middle})`);
+    const [resultRow] = await query(urlOf('redactor'), `select * from pqs.prune_archived_to_offset(${middle})`);
+    expect(plannedPrune).toEqual([resultRow]);
+    expect(Number(resultRow?.['deleted_contracts'])).toBeGreaterThan(20);
     expect(
       await world.query('select pruned_offset() as p, oldest_offset() as o, (oldest_checkpoint())."offset" as c'),
     ).toEqual([{ p: String(middle), o: String(middle), c: String(middle) }]);
-    expect(await world.query(active)).toEqual(before);
-    const [kept] = await world.query(
+    expect(await world.query(activeSql)).toEqual(activeBefore);
+    const [keptCount] = await world.query(
       `select count(*) filter (where created_at_offset <= $1) > 0 as old,
               bool_and(archived_at_offset is null or archived_at_offset > $1) as alive from creates()`,
       [middle],
     );
-    expect(kept).toEqual({ old: true, alive: true });
+    expect(keptCount).toEqual({ old: true, alive: true });
     await expect(world.query(`select * from active(null, ${middle - 1})`)).rejects.toThrow(
       'before the oldest known offset',
     );
@@ -153,22 +161,22 @@ describe('prune_archived_to_offset() and its dry run', () => {
   });
 
   it('leave data that verify accepts', async () => {
-    const quiet = { stdout: new Sink(), stderr: new Sink(), stop: new AbortController().signal };
+    const quietIo = { stdout: new Sink(), stderr: new Sink(), stop: new AbortController().signal };
     const env = { LEDGER_URL: world.sandbox.url, DATABASE_URL: world.url };
-    const code = await runCommand(verifyCommand, ['--invariants', '--acs', '--tail', '50'], env, quiet);
-    expect([code, code === 0 ? '' : quiet.stdout.text]).toEqual([0, '']);
+    const code = await runCommand(verifyCommand, ['--invariants', '--acs', '--tail', '50'], env, quietIo);
+    expect([code, code === 0 ? '' : quietIo.stdout.text]).toEqual([0, '']);
   });
 });
 
 class Sink extends Writable {
   text = '';
-  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
+  override _write(chunk: Buffer, _encoding: string, callback: () => void): void {
     this.text += chunk.toString();
-    done();
+    callback();
   }
 }
 
-describe('a reader limited to parties', needs(noLimits), () => {
+describe('a reader limited to parties', needs(limitsSkipReason), () => {
   it('can read whether contents were redacted, but not the redaction tables', async () => {
     const [row] = await world.query<{ party: string; id: string }>(
       `select signatories[1] as party, contract_id as id from ledger.decoded_contracts where redaction_id is not null limit 1`,
@@ -181,8 +189,8 @@ describe('a reader limited to parties', needs(noLimits), () => {
     expect(await query(url, sql)).toEqual([{ payload: null, redacted: true }]);
     expect((await query(url, 'select pqs.pruned_offset() as p'))[0]).toEqual({ p: expect.any(String) });
     for (const table of ['redactions', 'redacted_contracts', 'redacted_exercises']) {
-      const seen = await query(url, `select * from ledger.${table}`).catch((thrown: unknown) => String(thrown));
-      expect(Array.isArray(seen) ? seen : []).toEqual([]);
+      const tableRows = await query(url, `select * from ledger.${table}`).catch((error: unknown) => String(error));
+      expect(Array.isArray(tableRows) ? tableRows : []).toEqual([]);
     }
   });
 });

@@ -9,7 +9,7 @@ import { assertBuilt } from '../e2e/runs/daemon.ts';
 import { query } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { createRetentionWorld, keptFacts, type RetentionWorld } from './retention-world.ts';
+import { createRetentionWorld, retainedFacts, type RetentionWorld } from './retention-world.ts';
 
 let world: RetentionWorld;
 beforeAll(async () => {
@@ -32,7 +32,7 @@ describe('prune', () => {
       await using indexer = await world.index('busy', env);
       await indexer.reaches(300, 60_000);
       const end = world.sandbox.ledger.ledgerEnd();
-      const grown = (async () => {
+      const whenGrown = (async () => {
         for (let step = 0; step < 40; step += 1) {
           world.grow(25);
           await new Promise((resolve) => setTimeout(resolve, 20));
@@ -40,16 +40,16 @@ describe('prune', () => {
       })();
       // The boundary is always the checkpoint, so that it is as close to the writer as possible.
       while (boundary < end) {
-        const done = await prune(
+        const pruneResult = await prune(
           database,
           { offset: 999_999_999 },
           { stop: new AbortController().signal, batchRows: 30 },
         );
-        expect(done.finished).toBe(true);
-        boundary = done.boundary;
-        batches += done.batches;
+        expect(pruneResult.finished).toBe(true);
+        boundary = pruneResult.boundary;
+        batches += pruneResult.batches;
       }
-      await grown;
+      await whenGrown;
       await indexer.reaches(world.sandbox.ledger.ledgerEnd(), 60_000);
       expect(indexer.logged('backing off')).toBe(0);
       expect(indexer.logged('parked: an operator is needed')).toBe(0);
@@ -57,7 +57,7 @@ describe('prune', () => {
     await database.close();
     expect(batches).toBeGreaterThan(20);
     await world.fill('quiet');
-    expect(await keptFacts(world, 'busy', boundary)).toEqual(await keptFacts(world, 'quiet', boundary));
+    expect(await retainedFacts(world, 'busy', boundary)).toEqual(await retainedFacts(world, 'quiet', boundary));
   }, 180_000);
 
   it('resumes after kill -9 with the same result', async () => {
@@ -67,35 +67,35 @@ describe('prune', () => {
     const boundary = Math.floor(world.sandbox.ledger.ledgerEnd() / 2);
     // A lock on the last pruned update blocks the prune in its last transactions.
     await world.query('begin');
-    const [held] = await world.query<{ offset: string }>(
+    const [progressRow] = await world.query<{ offset: string }>(
       `select u."offset" from killed.updates u
         where "offset" <= $1 and not exists (select from killed.contracts c where c."offset" = u."offset")
         order by "offset" desc limit 1 for update`,
       [boundary],
     );
-    expect(Number(held?.offset)).toBeGreaterThan(0);
+    expect(Number(progressRow?.offset)).toBeGreaterThan(0);
     const child = spawn(process.execPath, [program, 'prune', '--before', String(boundary), '--yes'], {
       stdio: 'ignore',
       env: { PATH: process.env['PATH'], DATABASE_URL: world.url, POSTGRES_SCHEMA: 'killed' },
     });
-    const waits = `select from pg_stat_activity where application_name = 'ledger-indexer prune' and wait_event_type = 'Lock'`;
+    const waitingSql = `select from pg_stat_activity where application_name = 'ledger-indexer prune' and wait_event_type = 'Lock'`;
     await waitFor('prune waits for the lock', async () =>
-      (await query(world.url, waits)).length > 0 ? true : undefined,
+      (await query(world.url, waitingSql)).length > 0 ? true : undefined,
     );
     child.kill('SIGKILL');
     await once(child, 'close');
     await world.query('rollback');
-    const ended = `select from pg_stat_activity where application_name = 'ledger-indexer prune'`;
+    const endedSql = `select from pg_stat_activity where application_name = 'ledger-indexer prune'`;
     await waitFor('its connection is gone', async () =>
-      (await query(world.url, ended)).length === 0 ? true : undefined,
+      (await query(world.url, endedSql)).length === 0 ? true : undefined,
     );
-    const [half] = await world.query(
+    const [halfwayRow] = await world.query(
       `select (select pruned_to_offset::int from killed.stream) as kept,
               (select count(*) > 0 from killed.exercises where "offset" <= $1) as left,
               (select count(*)::int from killed.lifetimes where deactivated_offset <= $1) as ended`,
       [boundary],
     );
-    expect(half).toEqual({ kept: boundary, left: true, ended: 0 });
+    expect(halfwayRow).toEqual({ kept: boundary, left: true, ended: 0 });
     await world.prune('killed', '--before', String(boundary), '--yes');
     await world.prune('whole', '--before', String(boundary), '--yes');
     expect(await digestOf(world.url, 'killed')).toBe(await digestOf(world.url, 'whole'));

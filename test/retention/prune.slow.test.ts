@@ -8,7 +8,7 @@ import { demoInterfaces } from '../../packages/ledger-sandbox/src/demo/templates
 import { openDatabase } from '../../src/store/connection/database.ts';
 import { prune } from '../../src/store/retention/prune.ts';
 import { digestOf } from '../support/digest.ts';
-import { createRetentionWorld, keptFacts, type RetentionWorld } from './retention-world.ts';
+import { createRetentionWorld, retainedFacts, type RetentionWorld } from './retention-world.ts';
 
 let world: RetentionWorld;
 let middle = 0;
@@ -35,28 +35,28 @@ function undocumented(output: object): readonly string[] {
   const table =
     readFileSync('docs/how-to/change/prune.md', 'utf8').split('| Key of `--json`')[1]?.split('\n\n')[0] ?? '';
   const keys = Object.entries(output).flatMap(([key, value]: [string, unknown]) => {
-    const inner: unknown = Array.isArray(value) ? value[0] : value;
-    return [key, ...(inner !== null && typeof inner === 'object' ? Object.keys(inner) : [])];
+    const firstElement: unknown = Array.isArray(value) ? value[0] : value;
+    return [key, ...(firstElement !== null && typeof firstElement === 'object' ? Object.keys(firstElement) : [])];
   });
   return keys.filter((key) => !table.includes(`\`${key}\``));
 }
 
 describe('prune', () => {
   it('reports the rows to remove and changes nothing without --yes', async () => {
-    const before = await digestOf(world.url, 'a');
-    const facts = await keptFacts(world, 'a', middle);
+    const digestBefore = await digestOf(world.url, 'a');
+    const facts = await retainedFacts(world, 'a', middle);
     const plan = await world.prune('a', '--before', String(middle));
-    expect(await digestOf(world.url, 'a')).toBe(before);
-    const done = await world.prune('a', '--before', String(middle), '--yes');
-    expect(rowsOf(done)).toEqual(rowsOf(plan));
-    expect([...undocumented(plan), ...undocumented(done)]).toEqual([]);
-    expect(rowsOf(done)).toMatchObject({ contracts: expect.any(Number), archives: 0 });
+    expect(await digestOf(world.url, 'a')).toBe(digestBefore);
+    const pruneOutput = await world.prune('a', '--before', String(middle), '--yes');
+    expect(rowsOf(pruneOutput)).toEqual(rowsOf(plan));
+    expect([...undocumented(plan), ...undocumented(pruneOutput)]).toEqual([]);
+    expect(rowsOf(pruneOutput)).toMatchObject({ contracts: expect.any(Number), archives: 0 });
     for (const table of ['contracts', 'ended', 'updates', 'exercises']) {
-      expect(rowsOf(done)[table]).toBeGreaterThan(50);
+      expect(rowsOf(pruneOutput)[table]).toBeGreaterThan(50);
     }
-    expect(rowsOf(done)['batches']).toBeGreaterThan(5);
-    expect(await keptFacts(world, 'a', middle)).toEqual(facts);
-    const [left] = await world.query(
+    expect(rowsOf(pruneOutput)['batches']).toBeGreaterThan(5);
+    expect(await retainedFacts(world, 'a', middle)).toEqual(facts);
+    const [remainingRow] = await world.query(
       `select (select count(*)::int from a.exercises where "offset" <= $1) as exercises,
               (select count(*)::int from a.lifetimes where deactivated_offset <= $1) as ended,
               (select count(*)::int from a.contracts c where c."offset" <= $1
@@ -73,7 +73,15 @@ describe('prune', () => {
       [middle],
     );
     const hosting = { 'own topology': [true] };
-    expect(left).toEqual({ exercises: 0, ended: 0, alone: 0, batches: 0, updates: 0, kept: middle, ...hosting });
+    expect(remainingRow).toEqual({
+      exercises: 0,
+      ended: 0,
+      alone: 0,
+      batches: 0,
+      updates: 0,
+      kept: middle,
+      ...hosting,
+    });
     expect(rowsOf(await world.prune('a', '--before', String(middle)))).toMatchObject({ contracts: 0, updates: 0 });
   });
 
@@ -84,12 +92,12 @@ describe('prune', () => {
       const stop = new AbortController();
       if (schema === 'b') {
         const onProgress = (): void => stop.abort();
-        const cut = await prune(database, { offset: middle }, { stop: stop.signal, batchRows: 3, onProgress });
-        expect(cut.finished).toBe(false);
+        const stoppedPrune = await prune(database, { offset: middle }, { stop: stop.signal, batchRows: 3, onProgress });
+        expect(stoppedPrune.finished).toBe(false);
         // The remaining rows are removed even if the new offset is lower.
-        const rest = await prune(database, { offset: 1 }, { stop: new AbortController().signal, batchRows: 40 });
-        expect(rest).toMatchObject({ finished: true, boundary: middle });
-        expect(rest.batches).toBeGreaterThan(20);
+        const secondPrune = await prune(database, { offset: 1 }, { stop: new AbortController().signal, batchRows: 40 });
+        expect(secondPrune).toMatchObject({ finished: true, boundary: middle });
+        expect(secondPrune.batches).toBeGreaterThan(20);
       } else await prune(database, { offset: middle }, { stop: stop.signal });
       await database.close();
     }
@@ -102,12 +110,12 @@ describe('prune', () => {
       [middle],
     );
     const plan = await world.prune('b', '--before', at?.time.toISOString() ?? '');
-    const [below] = await world.query<{ last: string }>(
+    const [previousRow] = await world.query<{ last: string }>(
       'select max("offset") as last from b.updates where "offset" < $1',
       [at?.offset],
     );
     expect(plan['oldestRemaining']).toBe(Number(at?.offset));
-    expect(plan['boundary']).toBeGreaterThanOrEqual(Number(below?.last));
+    expect(plan['boundary']).toBeGreaterThanOrEqual(Number(previousRow?.last));
     await world.prune('b', '--before', '999999999', '--yes');
     const [row] = await world.query(
       `select s.pruned_to_offset = s.checkpoint as whole, a.id_text(u.update_id) = s.checkpoint_update_id as proof
@@ -118,31 +126,31 @@ describe('prune', () => {
     await world.fill('b');
     await world.fill('c');
     const end = world.sandbox.ledger.ledgerEnd() - 50;
-    expect(await keptFacts(world, 'b', end)).toEqual(await keptFacts(world, 'c', end));
+    expect(await retainedFacts(world, 'b', end)).toEqual(await retainedFacts(world, 'c', end));
   });
 
   it('reports an update with a future record time, which limits pruning by time only', async () => {
     await world.fill('ahead');
-    const early = Math.floor(middle / 2);
-    const [ahead] = await world.query<{ offset: number }>(
+    const earlyOffset = Math.floor(middle / 2);
+    const [aheadRow] = await world.query<{ offset: number }>(
       `update ahead.updates set record_time = '2099-01-01T00:00:00Z'
         where "offset" = (select min("offset") from ahead.updates where "offset" > $1) returning "offset"::int as offset`,
-      [early],
+      [earlyOffset],
     );
-    const offset = ahead?.offset ?? 0;
+    const offset = aheadRow?.offset ?? 0;
     const [at] = await world.query<{ time: Date; since: Date }>(
       `select (select min(record_time) from ahead.updates where "offset" > $1 + 100 and "offset" < $1 + 300) as time,
               (select min(record_time) from ahead.updates where "offset" > $1) as since
          from ahead.stream`,
       [offset],
     );
-    const before = ['--before', at?.time.toISOString() ?? ''];
-    const held = await world.prune('ahead', ...before);
-    expect(undocumented(held)).toEqual([]);
+    const beforeArgs = ['--before', at?.time.toISOString() ?? ''];
+    const prunedOutput = await world.prune('ahead', ...beforeArgs);
+    expect(undocumented(prunedOutput)).toEqual([]);
     // The record time since which most later updates were recorded.
-    const { since } = held['heldBy'] as { since: string };
+    const { since } = prunedOutput['heldBy'] as { since: string };
     expect([at?.since.toISOString() ?? '', since, at?.time.toISOString() ?? ''].toSorted()[1]).toBe(since);
-    expect(held).toMatchObject({
+    expect(prunedOutput).toMatchObject({
       boundary: offset - 1,
       heldBy: {
         name: `update ${String(offset)}, recorded at 2099-01-01T00:00:00.000Z,`,
@@ -155,7 +163,7 @@ describe('prune', () => {
       heldBy: null,
     });
     await world.query('update ahead.updates set record_time = $1 where "offset" = $2', [at?.since, offset]);
-    expect(await world.prune('ahead', ...before)).toMatchObject({ heldBy: null });
+    expect(await world.prune('ahead', ...beforeArgs)).toMatchObject({ heldBy: null });
   });
 
   it('reports no future update if only a few later updates have early record times', async () => {
@@ -165,24 +173,27 @@ describe('prune', () => {
     const rows = await world.query<{ offset: number }>(
       `select "offset"::int as offset from early.updates order by "offset" limit 40`,
     );
-    const [at, last] = [rows[19], rows[20]].map((row) => row?.offset ?? 0);
+    const [middleOffset, last] = [rows[19], rows[20]].map((row) => row?.offset ?? 0);
     const [end] = await world.query<{ offset: number }>('select max("offset")::int as offset from early.updates');
     const [row] = await world.query<{ time: Date }>(
       `select record_time + interval '1 hour' as time from early.updates where "offset" = $1`,
-      [at],
+      [middleOffset],
     );
     const time = row?.time ?? new Date(NaN);
-    const anHourBefore = new Date(time.getTime() - 3_600_000);
+    const hourBefore = new Date(time.getTime() - 3_600_000);
     // The newest update is far behind the others, so that it is less than half of a window.
     await world.query('delete from early.updates where "offset" > $1 and "offset" < $2', [
       rows[39]?.offset,
       end?.offset,
     ]);
-    for (const early of [rows[25]?.offset, end?.offset]) {
-      for (const recorded of [new Date(0), anHourBefore]) {
-        await world.query('update early.updates set record_time = $1 where "offset" = $2', [recorded, early]);
+    for (const boundaryOffset of [rows[25]?.offset, end?.offset]) {
+      for (const recordedTime of [new Date(0), hourBefore]) {
+        await world.query('update early.updates set record_time = $1 where "offset" = $2', [
+          recordedTime,
+          boundaryOffset,
+        ]);
         const target = await world.prune('early', '--before', time.toISOString());
-        expect(target, recorded.toISOString()).toMatchObject({ boundary: (last ?? 0) - 1, heldBy: null });
+        expect(target, recordedTime.toISOString()).toMatchObject({ boundary: (last ?? 0) - 1, heldBy: null });
       }
     }
   });
@@ -214,12 +225,12 @@ describe('prune', () => {
     const end = world.sandbox.ledger.ledgerEnd();
     for (const schema of ['delta', 'seeded']) {
       const boundary = end - 100;
-      const facts = await keptFacts(world, schema, boundary);
-      const done = rowsOf(await world.prune(schema, '--before', String(boundary), '--yes'));
-      expect(done['ended']).toBeGreaterThan(20);
-      expect(done[schema === 'delta' ? 'archives' : 'exercises']).toBeGreaterThan(20);
-      if (schema === 'delta') expect(done['interface_views']).toBeGreaterThan(20);
-      expect(await keptFacts(world, schema, boundary)).toEqual(facts);
+      const facts = await retainedFacts(world, schema, boundary);
+      const pruneOutput = rowsOf(await world.prune(schema, '--before', String(boundary), '--yes'));
+      expect(pruneOutput['ended']).toBeGreaterThan(20);
+      expect(pruneOutput[schema === 'delta' ? 'archives' : 'exercises']).toBeGreaterThan(20);
+      if (schema === 'delta') expect(pruneOutput['interface_views']).toBeGreaterThan(20);
+      expect(await retainedFacts(world, schema, boundary)).toEqual(facts);
     }
   });
 

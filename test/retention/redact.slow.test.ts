@@ -15,20 +15,20 @@ afterAll(async () => {
 });
 
 /** The id of a contract with an interface view, which is archived or active as requested. */
-async function contract(schema: string, archived: boolean): Promise<string> {
+async function contract(schema: string, isArchived: boolean): Promise<string> {
   const [row] = await world.query<{ id: string }>(
     `select l.contract_id as id from ${schema}.contracts c
        join ${schema}.lifetimes l on l.activated_offset = c."offset" and l.node_id = c.node_id
       where (l.deactivated_offset is not null) = $1 and c.payload is not null
         and exists (select from ${schema}.interface_views v where v."offset" = c."offset" and v.node_id = c.node_id)
       order by c."offset" desc, c.node_id desc limit 1`,
-    [archived],
+    [isArchived],
   );
   if (row === undefined) throw new Error('the history has no such contract');
   return row.id;
 }
 
-async function contents(schema: string, id: string): Promise<unknown> {
+async function readContents(schema: string, id: string): Promise<unknown> {
   const [row] = await world.query(
     `select (select jsonb_agg(jsonb_build_array(payload, contract_key, created_event_blob)) from ${schema}.decoded_contracts
               where contract_id = $1) as contracts,
@@ -47,26 +47,40 @@ async function contents(schema: string, id: string): Promise<unknown> {
 describe('redact', () => {
   it('removes payload, blob and views of an archived contract, and stores the reason', async () => {
     const id = await contract('a', true);
-    const before = await digestOf(world.url, 'a');
+    const digestBefore = await digestOf(world.url, 'a');
     const plan = await world.redact('a', 'contract', id, '--reason', 'ticket 7');
     expect(plan).toMatchObject({ dryRun: true, contracts: 1, interfaceViews: 1, exercises: 0 });
-    expect(await digestOf(world.url, 'a')).toBe(before);
-    const done = await world.redact('a', 'contract', id, '--reason', 'ticket 7', '--yes');
-    expect(done).toMatchObject({ dryRun: false, contracts: 1, interfaceViews: 1, exercises: 0, finished: true });
-    const { redactionId } = done;
-    expect(await contents('a', id)).toMatchObject({
+    expect(await digestOf(world.url, 'a')).toBe(digestBefore);
+    const redactOutput = await world.redact('a', 'contract', id, '--reason', 'ticket 7', '--yes');
+    expect(redactOutput).toMatchObject({
+      dryRun: false,
+      contracts: 1,
+      interfaceViews: 1,
+      exercises: 0,
+      finished: true,
+    });
+    const { redactionId } = redactOutput;
+    expect(await readContents('a', id)).toMatchObject({
       contracts: [[null, null, null]],
       views: [[null, null]],
       redactions: [redactionId],
     });
     const [audit] = await world.query('select * from a.redactions where redaction_id = $1', [redactionId]);
     expect(audit).toMatchObject({ subject: 'contract', contract_id: id, reason: 'ticket 7', contracts: '1' });
-    const again = await world.redact('a', 'contract', id, '--reason', 'ticket 7', '--yes');
-    expect(again).toMatchObject({ contracts: 0, finished: true });
-    expect(again['redactionId']).toBeUndefined();
-    const more = await world.redact('a', 'contract', id, '--reason', 'all of it', '--with-exercises', '--yes');
-    expect(Number(more['exercises'])).toBeGreaterThan(0);
-    for (const [argument, result] of ((await contents('a', id)) as { exercises: unknown[][] }).exercises) {
+    const secondRedaction = await world.redact('a', 'contract', id, '--reason', 'ticket 7', '--yes');
+    expect(secondRedaction).toMatchObject({ contracts: 0, finished: true });
+    expect(secondRedaction['redactionId']).toBeUndefined();
+    const redactionOutput = await world.redact(
+      'a',
+      'contract',
+      id,
+      '--reason',
+      'all of it',
+      '--with-exercises',
+      '--yes',
+    );
+    expect(Number(redactionOutput['exercises'])).toBeGreaterThan(0);
+    for (const [argument, result] of ((await readContents('a', id)) as { exercises: unknown[][] }).exercises) {
       expect([argument, result]).toEqual([null, null]);
     }
   });
@@ -79,7 +93,7 @@ describe('redact', () => {
     expect(await world.redact('a', 'contract', id, '--reason', 'r', '--include-active', '--yes')).toMatchObject({
       contracts: 1,
     });
-    expect(await contents('a', id)).toMatchObject({ contracts: [[null, null, null]] });
+    expect(await readContents('a', id)).toMatchObject({ contracts: [[null, null, null]] });
   });
 
   it('removes argument and result of one exercise', async () => {
@@ -87,13 +101,13 @@ describe('redact', () => {
       `select "offset" || ':' || node_id as at, contract_id as id from a.decoded_exercises
         where argument is not null order by 1 limit 1`,
     );
-    const done = await world.redact('a', 'exercise', e?.at ?? '', '--reason', 'r', '--yes');
-    expect(done).toMatchObject({ exercises: 1, contracts: 0 });
+    const redactOutput = await world.redact('a', 'exercise', e?.at ?? '', '--reason', 'r', '--yes');
+    expect(redactOutput).toMatchObject({ exercises: 1, contracts: 0 });
     const [row] = await world.query(
       `select argument, result, redaction_id from a.exercises where "offset" || ':' || node_id = $1`,
       [e?.at],
     );
-    expect(row).toEqual({ argument: null, result: null, redaction_id: done['redactionId'] });
+    expect(row).toEqual({ argument: null, result: null, redaction_id: redactOutput['redactionId'] });
   });
 
   it('removes contents of archived contracts of a party, and skips active contracts', async () => {
@@ -142,7 +156,7 @@ describe('redact', () => {
 
 describe('redacted contents', () => {
   /** Number of rows of a schema that still have contents redacted in schema a. */
-  const stillThere = (schema: string): string => `
+  const remainingSql = (schema: string): string => `
     select (select count(*)::int from ${schema}.decoded_contracts c join ${schema}.redacted_contracts r using (contract_id)
              where c.payload is not null or c.created_event_blob is not null
                 or c.redaction_id is distinct from r.redaction_id) as contracts,
@@ -154,10 +168,10 @@ describe('redacted contents', () => {
                              where r."offset" = e."offset" and r.node_id = e.node_id)
                  or exists (select from ${schema}.redacted_contracts r
                              where r.contract_id = e.contract_id and r.exercises))) as exercises`;
-  const gone = { contracts: 0, views: 0, exercises: 0 };
+  const zeroCounts = { contracts: 0, views: 0, exercises: 0 };
 
   /** Empties the tables of a schema as for a fresh start, and copies the redactions of schema a. */
-  async function begin(schema: string): Promise<void> {
+  async function seedHistory(schema: string): Promise<void> {
     await world.fill(schema, env);
     for (const table of ['redactions', 'redacted_contracts', 'redacted_exercises']) {
       await world.query(`insert into ${schema}.${table} select * from a.${table}`);
@@ -168,19 +182,19 @@ describe('redacted contents', () => {
   }
 
   it('are not stored by a replay from genesis', async () => {
-    await begin('again');
+    await seedHistory('again');
     await world.fill('again', env);
-    expect(await world.query(stillThere('again'))).toEqual([gone]);
+    expect(await world.query(remainingSql('again'))).toEqual([zeroCounts]);
     const counts = `select (select count(*)::int from {}.contracts) as contracts, (select count(*)::int from {}.redactions) as redactions,
       (select count(*)::int from {}.contracts where redaction_id is not null) as redacted`;
-    const [replayed] = await world.query(counts.replaceAll('{}', 'again'));
-    expect(replayed).toEqual((await world.query(counts.replaceAll('{}', 'a')))[0]);
+    const [replayedCounts] = await world.query(counts.replaceAll('{}', 'again'));
+    expect(replayedCounts).toEqual((await world.query(counts.replaceAll('{}', 'a')))[0]);
   });
 
   it('are not stored by a new seed', async () => {
-    await begin('seeded');
+    await seedHistory('seeded');
     await world.fill('seeded', { ...env, INDEXER_START: 'seed' });
-    expect(await world.query(stillThere('seeded'))).toEqual([gone]);
+    expect(await world.query(remainingSql('seeded'))).toEqual([zeroCounts]);
     const [row] = await world.query<{ redacted: number }>(
       'select count(*)::int as redacted from seeded.contracts where redaction_id is not null',
     );
@@ -190,21 +204,21 @@ describe('redacted contents', () => {
   it('are not stored by a running indexer with later events of the contract', async () => {
     await using indexer = await world.index('a', env);
     await indexer.reaches(world.sandbox.ledger.ledgerEnd());
-    const [busiest] = await world.query<{ party: string }>(
+    const [busiestRow] = await world.query<{ party: string }>(
       `select c.signatories[1] as party from a.decoded_contracts c join a.lifetimes l using (contract_id)
         where l.deactivated_offset is null group by 1 order by count(*) desc, 1 limit 1`,
     );
     const end = world.sandbox.ledger.ledgerEnd();
-    const argv = ['party', busiest?.party ?? '', '--reason', 'r', '--include-active', '--with-exercises', '--yes'];
+    const argv = ['party', busiestRow?.party ?? '', '--reason', 'r', '--include-active', '--with-exercises', '--yes'];
     expect(Number((await world.redact('a', ...argv))['contracts'])).toBeGreaterThan(10);
     world.grow(300);
     await indexer.reaches(world.sandbox.ledger.ledgerEnd(), 60_000);
-    const [later] = await world.query<{ exercises: number }>(
+    const [laterRow] = await world.query<{ exercises: number }>(
       `select count(*)::int as exercises from a.decoded_exercises e join a.redacted_contracts r using (contract_id)
         where e."offset" > $1`,
       [end],
     );
-    expect(later?.exercises).toBeGreaterThan(10);
-    expect(await world.query(stillThere('a'))).toEqual([gone]);
+    expect(laterRow?.exercises).toBeGreaterThan(10);
+    expect(await world.query(remainingSql('a'))).toEqual([zeroCounts]);
   });
 });

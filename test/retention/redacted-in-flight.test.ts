@@ -12,7 +12,7 @@ import * as frames from '../support/frames.ts';
 import { type JsonRecord } from '../support/frames.ts';
 import { runCommand } from '../support/run-command.ts';
 import { identity, schemasOfEachTest } from '../support/schemas.ts';
-import { arrive, create, exercise, id, leave, redactionWorld, type World } from './redaction-world.ts';
+import { arrive, create, exercise, id, unassignAt, redactionWorld, type World } from './redaction-world.ts';
 import { secretExercise, tracesOf } from './traces.ts';
 
 const schemas = schemasOfEachTest();
@@ -21,33 +21,33 @@ const world = (schema: string, updates: readonly JsonRecord[]): Promise<World> =
 
 it('tracesOf() finds every table and view with contents of a contract', async () => {
   const { traces } = await world('fresh', [create(1), exercise(2)]);
-  const found = await traces();
+  const tracesFound = await traces();
   const explore = ['active_contracts', 'contracts', 'events', 'exercises', 'interface_views'];
   const tables = ['contracts', 'interface_views', 'exercises'];
-  expect(found).toEqual(expect.arrayContaining([...tables, ...explore.map((name) => `explore.${name}`)]));
-  expect(found.filter((name) => name.startsWith('pqs.')).length).toBeGreaterThan(4);
-  expect(found.filter((name) => name.startsWith('typed.')).length).toBe(2);
+  expect(tracesFound).toEqual(expect.arrayContaining([...tables, ...explore.map((name) => `explore.${name}`)]));
+  expect(tracesFound.filter((name) => name.startsWith('pqs.')).length).toBeGreaterThan(4);
+  expect(tracesFound.filter((name) => name.startsWith('typed.')).length).toBe(2);
 });
 
 describe('redact() during a batch', () => {
   it('fences the writer of the batch, and a retry stores no contents', async () => {
-    const { write, session, redact: take, traces } = await world('fresh', [create(1)]);
-    const running = await session();
-    const batch = running.newBatch(1);
-    const updates = [leave(2), arrive(3), exercise(4, true)];
+    const { write, session, redact: redactContract, traces } = await world('fresh', [create(1)]);
+    const runningSession = await session();
+    const batch = runningSession.newBatch(1);
+    const updates = [unassignAt(2), arrive(3), exercise(4, true)];
     for (const update of updates) batch.add(decodeUpdate(frames.text(update)));
     // So many rows that they are copied before the previous batch has committed.
-    const filler = Array.from({ length: 300 }, (_, at) => ({
-      CreatedEvent: frames.created({ offset: 5, nodeId: at, contractId: `00f${at}` }),
+    const filler = Array.from({ length: 300 }, (_, index) => ({
+      CreatedEvent: frames.created({ offset: 5, nodeId: index, contractId: `00f${index}` }),
     }));
     batch.add(decodeUpdate(frames.text(frames.transaction(5, filler))));
     let commit = (): void => undefined;
-    const ahead = new Promise<void>((resolve) => (commit = resolve));
-    const written = running.writeBatch(batch, 1, ahead);
-    written.catch(() => undefined);
-    await take();
+    const whenCommitted = new Promise<void>((resolve) => (commit = resolve));
+    const whenWritten = runningSession.writeBatch(batch, 1, whenCommitted);
+    whenWritten.catch(() => undefined);
+    await redactContract();
     commit();
-    await expect(written).rejects.toMatchObject({ code: 'WRITER_FENCED' });
+    await expect(whenWritten).rejects.toMatchObject({ code: 'WRITER_FENCED' });
     await write(1, updates);
     expect(await traces()).toEqual([]);
     const [row] = await query(
@@ -58,81 +58,87 @@ describe('redact() during a batch', () => {
   });
 
   it('also removes contents of the batch if the batch commits first', async () => {
-    const { database, redact: take, session, traces } = await world('fresh', [create(1)]);
-    const running = await session();
+    const { database, redact: redactContract, session, traces } = await world('fresh', [create(1)]);
+    const runningSession = await session();
     const holder = await database.pool.connect();
     await holder.query('begin; select from stream for update');
-    const batch = running.newBatch(1);
-    for (const update of [leave(2), arrive(3)]) batch.add(decodeUpdate(frames.text(update)));
+    const batch = runningSession.newBatch(1);
+    for (const update of [unassignAt(2), arrive(3)]) batch.add(decodeUpdate(frames.text(update)));
     // The batch is first in the queue for the stream row, and the redaction is second.
-    const written = running.writeBatch(batch, 1);
-    const waits = async (count: number): Promise<void> => {
-      for (let waiting = 0; waiting < count;) {
+    const whenWritten = runningSession.writeBatch(batch, 1);
+    const waitForWaiting = async (count: number): Promise<void> => {
+      for (let waitingCount = 0; waitingCount < count;) {
         const [row] = await query(
           schemas.url,
           `select count(*)::int as waiting from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
         );
-        waiting = Number(row?.['waiting']);
+        waitingCount = Number(row?.['waiting']);
       }
     };
-    await waits(1);
-    const taken = take();
-    await waits(2);
+    await waitForWaiting(1);
+    const whenRedacted = redactContract();
+    await waitForWaiting(2);
     await holder.query('commit');
     holder.release();
-    await written;
-    expect(await taken).toMatchObject({ contracts: 2, interfaceViews: 4, finished: true });
+    await whenWritten;
+    expect(await whenRedacted).toMatchObject({ contracts: 2, interfaceViews: 4, finished: true });
     expect(await traces()).toEqual([]);
   });
 });
 
 describe('later events of a redacted contract', () => {
   it('are stored without contents in later sessions', async () => {
-    const { write, redact: take, traces } = await world('fresh', [create(1)]);
-    await take();
-    await write(1, [exercise(2), leave(3), arrive(4), exercise(5, true)]);
+    const { write, redact: redactContract, traces } = await world('fresh', [create(1)]);
+    await redactContract();
+    await write(1, [exercise(2), unassignAt(3), arrive(4), exercise(5, true)]);
     expect(await traces()).toEqual([]);
   });
 
   it('keep arguments and results until exercises are redacted', async () => {
-    const { write, redact: take, traces } = await world('fresh', [create(1), exercise(2)]);
-    await take({ exercises: false });
+    const { write, redact: redactContract, traces } = await world('fresh', [create(1), exercise(2)]);
+    await redactContract({ exercises: false });
     await write(2, [exercise(3)]);
     const [row] = await query(schemas.url, 'select count(argument)::int as kept from fresh.exercises');
     expect(row).toEqual({ kept: 2 });
-    await take({ exercises: true });
+    await redactContract({ exercises: true });
     await write(3, [exercise(4)]);
     expect(await traces()).toEqual([]);
   });
 
   it('are stored without contents after a reset', async () => {
-    const { database, write, redact: take, traces } = await world('fresh', [create(1), exercise(2)]);
-    await take();
+    const { database, write, redact: redactContract, traces } = await world('fresh', [create(1), exercise(2)]);
+    await redactContract();
     await resetTo(database, 0, 'test');
-    await write(0, [create(1), exercise(2), leave(3), arrive(4)]);
+    await write(0, [create(1), exercise(2), unassignAt(3), arrive(4)]);
     expect(await traces()).toEqual([]);
   });
 
   it('lack only the contents of the redacted exercise after a reset', async () => {
-    const both = frames.transaction(2, [
+    const transaction = frames.transaction(2, [
       { ExercisedEvent: secretExercise(id, { offset: 2, nodeId: 0, consuming: false }) },
       { ExercisedEvent: secretExercise('00c2', { offset: 2, nodeId: 1, consuming: false }) },
     ]);
-    const { database, write, redact: take } = await world('fresh', [both]);
-    await take({ subject: { kind: 'exercise', offset: 2, nodeId: 0 } });
+    const { database, write, redact: redactContract } = await world('fresh', [transaction]);
+    await redactContract({ subject: { kind: 'exercise', offset: 2, nodeId: 0 } });
     await resetTo(database, 0, 'test');
-    await write(0, [both]);
+    await write(0, [transaction]);
     expect((await tracesOf(schemas.url, 'fresh', id)).length).toBe(0);
     expect((await tracesOf(schemas.url, 'fresh', '00c2')).length).toBeGreaterThan(2);
   });
 
   it('keep contents in a quarantined update until the update is stored', async () => {
-    const { database, schema, write, redact: take, traces } = await world('fresh', [create(1), leave(2)]);
-    const late = frames.text(arrive(3));
+    const {
+      database,
+      schema,
+      write,
+      redact: redactContract,
+      traces,
+    } = await world('fresh', [create(1), unassignAt(2)]);
+    const lateFrame = frames.text(arrive(3));
     await (
       await openSession(database, identity)
-    ).quarantine({ offset: 3, code: 'X', problem: 'x', frame: Buffer.from(late) }, 2);
-    expect(await take()).toMatchObject({ quarantined: [3] });
+    ).quarantine({ offset: 3, code: 'X', problem: 'x', frame: Buffer.from(lateFrame) }, 2);
+    expect(await redactContract()).toMatchObject({ quarantined: [3] });
     expect(await traces()).toEqual(['quarantine']);
     await write(3, [exercise(4, true)]);
     const lines: string[] = [];

@@ -45,7 +45,7 @@ const entries: readonly (readonly [string, JsonRecord])[] = [
   ],
 ];
 
-async function gather(database: Database, entry: JsonRecord): Promise<void> {
+async function stageList(database: Database, entry: JsonRecord): Promise<void> {
   const session = await openSession(database, identity, { notify: false });
   await session.beginSeed(9);
   const batch = session.newBatch(9);
@@ -54,7 +54,7 @@ async function gather(database: Database, entry: JsonRecord): Promise<void> {
   await session.publishSeed(9, 'seed');
 }
 
-describe.each(entries)('contents of a contract that is listed as %s', (how, entry) => {
+describe.each(entries)('contents of a contract that is listed as %s', (entryName, entry) => {
   const merge = {
     identity,
     offset: 9,
@@ -67,19 +67,19 @@ describe.each(entries)('contents of a contract that is listed as %s', (how, entr
   };
 
   it('are not stored by a new seed after a redaction', async () => {
-    const { database, redact: take, traces } = await world('fresh', [create(1)]);
-    await take();
+    const { database, redact: redactContract, traces } = await world('fresh', [create(1)]);
+    await redactContract();
     await query(
       schemas.url,
       `truncate ${['stream', 'updates', 'batches', 'contracts', 'live', 'ended', 'contract_parties', 'interface_views', 'active_counts', 'activity_hourly', 'coverage'].map((table) => `fresh.${table}`).join(', ')}`,
     );
-    await gather(database, entry);
+    await stageList(database, entry);
     expect(await traces()).toEqual([]);
   });
 
   it('can be redacted after a seed', async () => {
     const database = schemas.open('fresh');
-    await gather(database, entry);
+    await stageList(database, entry);
     expect((await tracesOf(schemas.url, 'fresh', id)).length).toBeGreaterThan(0);
     const subject = { kind: 'contract', contractId: id } as const;
     const request = { subject, reason: 'r', active: true, exercises: false };
@@ -93,24 +93,24 @@ describe.each(entries)('contents of a contract that is listed as %s', (how, entr
     expect(await redact(database, { ...party, active: false }, new AbortController().signal)).toMatchObject({
       skippedActive: 1,
     });
-    await redact(database, how === 'arriving' ? party : request, new AbortController().signal);
+    await redact(database, entryName === 'arriving' ? party : request, new AbortController().signal);
     expect(await tracesOf(schemas.url, 'fresh', id)).toEqual([]);
   });
 
   it('are not stored by a reseed after or during a redaction', async () => {
-    for (const [when, schema] of [
+    for (const [moment, schema] of [
       ['before', 'fresh'],
       ['while', 'ledger'],
     ] as const) {
-      const { database, redact: take, traces } = await world(schema, [create(1)]);
-      if (when === 'before') await take();
+      const { database, redact: redactContract, traces } = await world(schema, [create(1)]);
+      if (moment === 'before') await redactContract();
       const staging = schemas.open(stagingSchema(schema, 'reseed'));
       await prepareStaging(staging, schema, 'reseed', { identity, notBefore: 1 });
-      await gather(staging, entry);
-      if (when === 'before') expect(await traces(), when).toEqual([]);
-      else await take();
+      await stageList(staging, entry);
+      if (moment === 'before') expect(await traces(), moment).toEqual([]);
+      else await redactContract();
       await mergeStaging(database, merge);
-      expect(await traces(), when).toEqual([]);
+      expect(await traces(), moment).toEqual([]);
     }
   });
 });

@@ -19,11 +19,11 @@ export const create = (offset: number): JsonRecord =>
   frames.transaction(offset, [{ CreatedEvent: secretEvent(id, { offset }) }]);
 export const exercise = (offset: number, consuming = false): JsonRecord =>
   frames.transaction(offset, [{ ExercisedEvent: secretExercise(id, { offset, consuming, acsDelta: consuming }) }]);
-export const leave = (offset: number): JsonRecord =>
+export const unassignAt = (offset: number): JsonRecord =>
   frames.reassignment(offset, { JsUnassignedEvent: { value: frames.unassigned({ contractId: id, offset }) } });
 export const arrive = (offset: number): JsonRecord => {
-  const half = frames.assigned({ createdEvent: secretEvent(id, { offset }) });
-  return frames.reassignment(offset, { JsAssignmentEvent: half }, there);
+  const assignedEvent = frames.assigned({ createdEvent: secretEvent(id, { offset }) });
+  return frames.reassignment(offset, { JsAssignmentEvent: assignedEvent }, there);
 };
 
 export interface World {
@@ -43,10 +43,10 @@ export async function redactionWorld(schemas: Schemas, schema: string, updates: 
   const session = (): Promise<StoreSession> => openSession(database, identity);
   const first = await session();
   await first.publishSeed(0, 'genesis');
-  const write: World['write'] = async (from, more, currentSession) => {
+  const write: World['write'] = async (from, updateFrames, currentSession) => {
     const writer = currentSession ?? (await session());
     const batch = writer.newBatch(from);
-    for (const update of more) batch.add(decodeUpdate(frames.text(update)));
+    for (const update of updateFrames) batch.add(decodeUpdate(frames.text(update)));
     await writer.writeBatch(batch, from);
   };
   await write(0, updates, first);

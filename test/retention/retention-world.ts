@@ -33,7 +33,7 @@ export async function createRetentionWorld(seed: number, updates: number): Promi
   const steps = new Steps(sandbox.ledger, seed);
   const client = new Client({ connectionString: database.url });
   await client.connect();
-  let made = 0;
+  let updateCount = 0;
   const index: RetentionWorld['index'] = (schema, env = {}) =>
     runIndexer({
       LEDGER_URL: sandbox.url,
@@ -50,14 +50,15 @@ export async function createRetentionWorld(seed: number, updates: number): Promi
       await runCommand(command, [...argv, '--json'], env, { print: (line) => lines.push(line) });
       return JSON.parse(lines.at(-1) ?? '{}') as Record<string, unknown>;
     };
-  const grow = (more: number): void => {
-    for (const end = made + more; made < end; made += 1) steps.step(startAt + made * 1_000_000);
+  const growLedger = (updateTotal: number): void => {
+    for (const end = updateCount + updateTotal; updateCount < end; updateCount += 1)
+      steps.step(startAt + updateCount * 1_000_000);
   };
-  grow(updates);
+  growLedger(updates);
   return {
     url: database.url,
     sandbox,
-    grow,
+    grow: growLedger,
     index,
     fill: async (schema, env) => {
       await using indexer = await index(schema, env);
@@ -75,14 +76,14 @@ export async function createRetentionWorld(seed: number, updates: number): Promi
 }
 
 /** Data that must not change when history up to `boundary` is pruned, as one count and hash per query. */
-export async function keptFacts(world: RetentionWorld, schema: string, boundary: number): Promise<unknown> {
+export async function retainedFacts(world: RetentionWorld, schema: string, boundary: number): Promise<unknown> {
   const explore = `${schema}_explore`;
   const facts: Record<string, unknown> = {};
   const end = Number((await world.query<{ c: string }>(`select checkpoint as c from ${schema}.stream`))[0]?.c);
-  const hashed = async (name: string, from: string, where = 'true'): Promise<void> => {
+  const hashed = async (name: string, from: string, condition = 'true'): Promise<void> => {
     const rows = await world.query<{ n: string; h: string }>(
       `select count(*) as n, md5(string_agg(t::text, '|' order by t::text)) as h
-         from (select to_jsonb(x) - 'indexed_at' - 'epoch' as t from ${from} x where ${where}) y`,
+         from (select to_jsonb(x) - 'indexed_at' - 'epoch' as t from ${from} x where ${condition}) y`,
     );
     facts[name] = rows[0];
   };

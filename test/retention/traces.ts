@@ -7,7 +7,7 @@ const mark = (id: string): string => `SECRET-${id}`;
 
 /** A created event whose contents all contain the contract id. The second interface view failed, with a message. */
 export function secretEvent(id: string, change: JsonRecord = {}): JsonRecord {
-  const failed = `${'cd'.repeat(32)}:Holding:Other`;
+  const otherTemplate = `${'cd'.repeat(32)}:Holding:Other`;
   return created({
     contractId: id,
     createArgument: { secret: mark(id) },
@@ -22,7 +22,7 @@ export function secretEvent(id: string, change: JsonRecord = {}): JsonRecord {
         implementationPackageId: 'ab'.repeat(32),
       },
       {
-        interfaceId: failed,
+        interfaceId: otherTemplate,
         viewStatus: { code: 9, message: mark(id), details: [{ secret: mark(id) }] },
         viewValue: null,
         implementationPackageId: 'ab'.repeat(32),
@@ -33,13 +33,13 @@ export function secretEvent(id: string, change: JsonRecord = {}): JsonRecord {
 }
 
 export function secretExercise(id: string, change: JsonRecord = {}): JsonRecord {
-  const contents = { choiceArgument: { secret: mark(id) }, exerciseResult: { secret: mark(id) } };
-  return exercised({ contractId: id, ...contents, ...change });
+  const exerciseFields = { choiceArgument: { secret: mark(id) }, exerciseResult: { secret: mark(id) } };
+  return exercised({ contractId: id, ...exerciseFields, ...change });
 }
 
 /** Tables and views that have contents of the contract, such as `contracts`, `explore.events` or `reseed.contracts`. */
-export async function tracesOf(url: string, storage: string, id: string): Promise<readonly string[]> {
-  const schemas = [...Object.values(readSchemas(storage)), `${storage}_reseed`];
+export async function tracesOf(url: string, schemaName: string, id: string): Promise<readonly string[]> {
+  const schemas = [...Object.values(readSchemas(schemaName)), `${schemaName}_reseed`];
   const forms = [mark(id), Buffer.from(mark(id)).toString('base64'), Buffer.from(mark(id)).toString('hex')];
   const client = new Client({ connectionString: url });
   await client.connect();
@@ -49,15 +49,15 @@ export async function tracesOf(url: string, storage: string, id: string): Promis
         where n.nspname = any ($1) and c.relkind in ('r', 'v', 'm', 'p') order by 1`,
       [schemas],
     );
-    const found: string[] = [];
+    const traceNames: string[] = [];
     for (const { name } of relations) {
       const { rows } = await client.query<{ found: boolean }>(
         `select exists (select from ${name} t, unnest($1::text[]) form where strpos(t::text, form) > 0) as found`,
         [forms],
       );
-      if (rows[0]?.found === true) found.push(name.slice(storage.length + 1));
+      if (rows[0]?.found === true) traceNames.push(name.slice(schemaName.length + 1));
     }
-    return found;
+    return traceNames;
   } finally {
     await client.end();
   }

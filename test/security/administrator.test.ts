@@ -15,19 +15,19 @@ import { attempt } from './attempts.ts';
 const prefix = `managed_${randomBytes(4).toString('hex')}`;
 const admin = `${prefix}_admin`;
 const kinds = ['owner', 'migrator', 'writer', 'redactor', 'reader'];
-let created: TestDatabase;
+let testDatabase: TestDatabase;
 let url: string;
 
 beforeAll(async () => {
-  created = await createTestDatabase();
-  const adminUrl = new URL(created.url);
-  await query(created.url, `create role ${admin} login createrole password 'admin'`);
-  await query(created.url, `alter database ${adminUrl.pathname.slice(1)} owner to ${admin}`);
+  testDatabase = await createTestDatabase();
+  const adminUrl = new URL(testDatabase.url);
+  await query(testDatabase.url, `create role ${admin} login createrole password 'admin'`);
+  await query(testDatabase.url, `alter database ${adminUrl.pathname.slice(1)} owner to ${admin}`);
   [adminUrl.username, adminUrl.password] = [admin, 'admin'];
   url = adminUrl.href;
 });
 afterAll(async () => {
-  await created.drop();
+  await testDatabase.drop();
   const roles = [...kinds.map((kind) => `${prefix}_${kind}`), admin].join(', ');
   await query(process.env['TEST_POSTGRES_URL'] ?? '', `drop role if exists ${roles}`);
 });
@@ -44,14 +44,14 @@ it('grant-roles works as an administrator without BYPASSRLS, and grant-reader --
     );
   }
   expect(lines.at(-1)).toContain('BYPASSRLS');
-  const writer = new Client({ connectionString: created.url });
+  const writer = new Client({ connectionString: testDatabase.url });
   await writer.connect();
   await writer.query(`set role ${prefix}_writer`);
   expect(await attempt(writer, `insert into ledger.synchronizers values (1, 'x')`)).toBeUndefined();
   expect(await attempt(writer, 'delete from ledger.synchronizers')).toBe('42501');
   await writer.end();
-  const limited = runCommand(grantReaderCommand, [`${prefix}_x`, '--party', 'a::1'], { DATABASE_URL: url });
-  await expect(limited).rejects.toMatchObject({ code: 'GRANT_READER_REFUSED' });
+  const limitedGrant = runCommand(grantReaderCommand, [`${prefix}_x`, '--party', 'a::1'], { DATABASE_URL: url });
+  await expect(limitedGrant).rejects.toMatchObject({ code: 'GRANT_READER_REFUSED' });
 });
 
 it('reader-token revoke drops the login and its large objects without superuser rights', async () => {
@@ -60,29 +60,29 @@ it('reader-token revoke drops the login and its large objects without superuser 
   let token = '';
   const io = { print: (line: string) => void (token = line), stderr: new PassThrough() };
   await runCommand(readerTokenCommand, ['create', '--role', role], { DATABASE_URL: url }, io);
-  const [found] = await query(url, 'select id, login_name as login from ledger.reader_tokens');
-  const own = new URL(url);
-  [own.username, own.password] = [String(found?.['login']), loginPasswordOf(token)];
-  await query(own.href, `begin read write; select lo_from_bytea(0, 'x'); commit`);
+  const [tokenRow] = await query(url, 'select id, login_name as login from ledger.reader_tokens');
+  const roleUrl = new URL(url);
+  [roleUrl.username, roleUrl.password] = [String(tokenRow?.['login']), loginPasswordOf(token)];
+  await query(roleUrl.href, `begin read write; select lo_from_bytea(0, 'x'); commit`);
   await runCommand(
     readerTokenCommand,
-    ['revoke', String(found?.['id'])],
+    ['revoke', String(tokenRow?.['id'])],
     { DATABASE_URL: url },
     { print: () => undefined },
   );
-  expect(await query(url, `select from pg_roles where rolname = '${own.username}'`)).toEqual([]);
+  expect(await query(url, `select from pg_roles where rolname = '${roleUrl.username}'`)).toEqual([]);
   expect(await query(url, 'select from pg_largeobject_metadata')).toEqual([]);
-  await query(created.url, `drop owned by ${role}; drop role ${role}`);
+  await query(testDatabase.url, `drop owned by ${role}; drop role ${role}`);
 });
 
 it('grant-roles rejects an existing role of the same name with other rights', async () => {
-  await query(created.url, `alter role ${prefix}_writer createdb`);
-  const again = runCommand(grantRolesCommand, ['--prefix', prefix], { DATABASE_URL: url });
-  await expect(again).rejects.toMatchObject({
+  await query(testDatabase.url, `alter role ${prefix}_writer createdb`);
+  const secondGrant = runCommand(grantRolesCommand, ['--prefix', prefix], { DATABASE_URL: url });
+  await expect(secondGrant).rejects.toMatchObject({
     code: 'GRANT_ROLES_REFUSED',
     message: expect.stringContaining('_writer') as unknown,
   });
-  await query(created.url, `alter role ${prefix}_writer nocreatedb`);
+  await query(testDatabase.url, `alter role ${prefix}_writer nocreatedb`);
 });
 
 it.each([

@@ -9,19 +9,19 @@ export interface Attempt {
 }
 
 const redaction = `insert into ledger.redactions (redaction_id, subject, reason, requested_by) values ('mine', 'party', 'x', session_user)`;
-const emptied = 'payload = null, contract_key = null, created_event_blob = null';
+const redactedColumns = 'payload = null, contract_key = null, created_event_blob = null';
 const noteOf = (update: string): string =>
   `insert into ledger.redacted_exercises select max("offset"), 0, ${update}, 'mine' from ledger.updates`;
 
 /** Updates of the columns in which the redactor records what it removed. It must not be able to write other values. */
-const ofRedactions: readonly Attempt[] = [
+const redactionAttempts: readonly Attempt[] = [
   { sql: `update ledger.contracts set payload = 'null'`, may: ['migrator'] },
   { sql: `update ledger.exercises set argument = 'null', result = 'null'`, may: ['migrator'] },
   { sql: `update ledger.contracts set contract_key_hash = null`, may: ['migrator'] },
   { sql: `${redaction}; update ledger.contracts set redaction_id = 'mine'`, may: ['migrator'] },
-  { sql: `update ledger.contracts set redaction_id = 'nobody''s', ${emptied}`, may: ['migrator'] },
+  { sql: `update ledger.contracts set redaction_id = 'nobody''s', ${redactedColumns}`, may: ['migrator'] },
   {
-    sql: `${redaction}; update ledger.contracts set redaction_id = 'mine', ${emptied}`,
+    sql: `${redaction}; update ledger.contracts set redaction_id = 'mine', ${redactedColumns}`,
     may: ['redactor', 'migrator'],
   },
   { sql: `${redaction}; update ledger.redactions set contracts = 1`, may: ['redactor', 'migrator'] },
@@ -65,7 +65,7 @@ const ofRedactions: readonly Attempt[] = [
 ];
 
 export const attempts: readonly Attempt[] = [
-  ...ofRedactions,
+  ...redactionAttempts,
   { sql: `update ledger.contracts set payload = '{}'`, may: ['migrator'] },
   { sql: `update ledger.contracts set payload = null`, may: ['redactor', 'migrator'] },
   { sql: `update ledger.contracts set contract_key = payload, payload = null`, may: ['migrator'] },
@@ -149,8 +149,8 @@ export async function attempt(client: Client, sql: string): Promise<string | und
   try {
     await client.query(sql);
     return undefined;
-  } catch (thrown) {
-    return String(Reflect.get(thrown as object, 'code'));
+  } catch (error) {
+    return String(Reflect.get(error as object, 'code'));
   } finally {
     await client.query('rollback');
   }

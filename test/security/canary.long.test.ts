@@ -12,7 +12,7 @@ import { watchStored } from '../e2e/runs/stored.ts';
 import { Canary, canaryWord } from '../support/canary.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import * as frames from '../support/frames.ts';
-import { endsIn, sharedSecret, token } from '../support/tokens.ts';
+import { expiresIn, sharedSecret, token } from '../support/tokens.ts';
 
 describe('token leak check', () => {
   const password = `pä"ss ${canaryWord()}`;
@@ -23,12 +23,12 @@ describe('token leak check', () => {
     ['hex', (text: string) => `\\x${Buffer.from(text).toString('hex')}`],
     ['escaped', (text: string) => `?q=${encodeURIComponent(text)}`],
     ['json', (text: string) => JSON.stringify({ text })],
-  ])('finds a secret in the form %s', (form, write) => {
+  ])('finds a secret in the form %s', (formName, write) => {
     const canary = new Canary({ tokens: [], passwords: [password], words: [] });
     canary.look('log', 'a harmless line');
     expect(canary.leaks()).toEqual([]);
     canary.look('log', `before ${write(password)} after`);
-    expect(canary.leaks()).toContainEqual(expect.objectContaining({ where: 'log', what: 'password', form }));
+    expect(canary.leaks()).toContainEqual(expect.objectContaining({ where: 'log', what: 'password', form: formName }));
   });
 
   it('finds every part of a token except the header', () => {
@@ -53,10 +53,10 @@ describe('program under faults', () => {
   const role = `canary_role_${canaryWord()}`;
   let sandbox: Sandbox;
   let database: TestDatabase;
-  let good: string;
-  let forged: string;
+  let validToken: string;
+  let forgedToken: string;
   let canary: Canary;
-  let nth = 0;
+  let caseNumber = 0;
 
   beforeAll(async () => {
     const users = [{ id: 'reader', rights: [{ kind: 'CanReadAsAnyParty' as const }] }];
@@ -65,11 +65,11 @@ describe('program under faults', () => {
       limits: { checkpointIntervalMs: 50 },
     });
     generateHistory(sandbox.ledger, { seed: 3, updates: 200 });
-    const claims = { sub: 'reader', exp: endsIn(3_600_000) };
-    good = await token(sharedSecret(secret), claims);
-    forged = await token(sharedSecret('another'), claims);
+    const claims = { sub: 'reader', exp: expiresIn(3_600_000) };
+    validToken = await token(sharedSecret(secret), claims);
+    forgedToken = await token(sharedSecret('another'), claims);
     canary = new Canary({
-      tokens: [good, forged],
+      tokens: [validToken, forgedToken],
       passwords: [password, wrongPassword, secret],
       words: [value, key, result],
     });
@@ -85,18 +85,18 @@ describe('program under faults', () => {
 
   /** Appends a contract and an exercise on it, with secrets in all contents. */
   function appendSecrets(): number {
-    nth += 1;
-    const contents = { [key]: value, list: [value, { [key]: value }] };
-    const contractId = `00canary${nth}`;
-    const created = frames.created({ contractId, createArgument: contents, contractKey: { [key]: value } });
-    const exercised = frames.exercised({
+    caseNumber += 1;
+    const createArgument = { [key]: value, list: [value, { [key]: value }] };
+    const contractId = `00canary${caseNumber}`;
+    const createdFrame = frames.created({ contractId, createArgument: createArgument, contractKey: { [key]: value } });
+    const exercisedFrame = frames.exercised({
       contractId,
-      choiceArgument: contents,
+      choiceArgument: createArgument,
       exerciseResult: { text: result },
       consuming: false,
     });
     const offset = sandbox.ledger.ledgerEnd() + 1;
-    const events = [{ CreatedEvent: { ...created, offset } }, { ExercisedEvent: { ...exercised, offset } }];
+    const events = [{ CreatedEvent: { ...createdFrame, offset } }, { ExercisedEvent: { ...exercisedFrame, offset } }];
     return sandbox.ledger.appendRaw(JSON.stringify(frames.transaction(offset, events)), offset);
   }
 
@@ -106,7 +106,7 @@ describe('program under faults', () => {
     return url.href;
   }
 
-  const envOf = (access = good, databasePassword = password): Record<string, string> => ({
+  const envOf = (access = validToken, databasePassword = password): Record<string, string> => ({
     LEDGER_URL: sandbox.url,
     LEDGER_TOKEN: access,
     DATABASE_URL: urlWith(databasePassword),
@@ -117,8 +117,8 @@ describe('program under faults', () => {
     return startDaemon({ ledgerUrl: sandbox.url, databaseUrl: urlWith(password), schema: 'ledger', env });
   }
 
-  const parked = 'parked: an operator is needed';
-  const recovered: readonly Faults[] = [
+  const parkedMessage = 'parked: an operator is needed';
+  const recoverableFaults: readonly Faults[] = [
     { cut: { path: '/v2/updates', times: 2 } },
     { reset: { path: '/v2/updates', times: 2 } },
     { cutMidFrame: { path: '/v2/updates', times: 2 } },
@@ -132,16 +132,16 @@ describe('program under faults', () => {
     await using stored = await watchStored(database.url);
     await using daemon = start();
     await stored.reaches(daemon, 'ledger', sandbox.ledger.ledgerEnd(), 20_000);
-    for (const fault of recovered) {
+    for (const fault of recoverableFaults) {
       Object.assign(sandbox.faults, fault);
       await stored.reaches(daemon, 'ledger', appendSecrets());
       await stored.reaches(daemon, 'ledger', appendSecrets());
     }
     // The program prints error texts of a participant unchanged, except that tokens are removed.
-    const body = { code: 'NOVEL', cause: `refused ${good}`, context: { [key]: value }, grpcCodeValue: 14 };
+    const body = { code: 'NOVEL', cause: `refused ${validToken}`, context: { [key]: value }, grpcCodeValue: 14 };
     sandbox.faults.errorFrameOnce = { body };
     await stored.reaches(daemon, 'ledger', appendSecrets());
-    const content = JSON.stringify({ ...body, cause: `Bearer ${forged}` });
+    const content = JSON.stringify({ ...body, cause: `Bearer ${forgedToken}` });
     sandbox.faults.answer = { as: { status: 500, type: 'application/json', content }, times: 3 };
     sandbox.faults.cut = { path: '/v2/updates', times: 1 };
     await stored.reaches(daemon, 'ledger', appendSecrets());
@@ -159,52 +159,59 @@ describe('program under faults', () => {
   });
 
   /** Faults after which the program parks. */
-  const lasting: readonly (readonly [string, () => Promise<Faults>])[] = [
+  const lastingFaults: readonly (readonly [string, () => Promise<Faults>])[] = [
     ['a frame that is not JSON', async () => ({ invalidJson: { path: '/v2/updates', times: 2 } })],
     ['a frame without contract ids', async () => ({ dropKeys: { path: '/v2/updates', keys: ['contractId'] } })],
-    ['a row that Postgres rejects and quotes', poison],
+    ['a row that Postgres rejects and quotes', injectSecretFaults],
     ['a forged token', async () => ({})],
     ['a wrong password', async () => ({})],
   ];
 
-  async function poison(): Promise<Faults> {
+  async function injectSecretFaults(): Promise<Faults> {
     const check = `check (payload ->> '${key}' is null or "offset" < ${sandbox.ledger.ledgerEnd()})`;
     await query(database.url, `alter table ledger.contracts add constraint poisoned ${check} not valid`);
     return {};
   }
 
-  it.each(lasting)('prints no secret when it parks because of %s', { timeout: 120_000 }, async (name, prepare) => {
-    const env = envOf(name.includes('forged') ? forged : good, name.includes('wrong') ? wrongPassword : password);
-    await using daemon = start(env);
-    if (env['LEDGER_TOKEN'] === good && env['DATABASE_URL'] === urlWith(password)) {
-      await daemon.logged('live');
-      Object.assign(sandbox.faults, await prepare());
-      appendSecrets();
-    }
-    // A wrong password is retried for a while, because a changed password may still be propagating.
-    const end = name.includes('wrong') ? 'store failed, trying again' : parked;
-    await daemon.logged(end);
-    await canary.lookAt(name, daemon);
-    await daemon.kill();
-    delete sandbox.faults.dropKeys;
-    await query(database.url, 'alter table ledger.contracts drop constraint if exists poisoned');
-    expect(canary.leaks()).toEqual([]);
-  });
+  it.each(lastingFaults)(
+    'prints no secret when it parks because of %s',
+    { timeout: 120_000 },
+    async (name, prepare) => {
+      const env = envOf(
+        name.includes('forged') ? forgedToken : validToken,
+        name.includes('wrong') ? wrongPassword : password,
+      );
+      await using daemon = start(env);
+      if (env['LEDGER_TOKEN'] === validToken && env['DATABASE_URL'] === urlWith(password)) {
+        await daemon.logged('live');
+        Object.assign(sandbox.faults, await prepare());
+        appendSecrets();
+      }
+      // A wrong password is retried for a while, because a changed password may still be propagating.
+      const end = name.includes('wrong') ? 'store failed, trying again' : parkedMessage;
+      await daemon.logged(end);
+      await canary.lookAt(name, daemon);
+      await daemon.kill();
+      delete sandbox.faults.dropKeys;
+      await query(database.url, 'alter table ledger.contracts drop constraint if exists poisoned');
+      expect(canary.leaks()).toEqual([]);
+    },
+  );
 
   /** Output of a command, which may fail. */
-  async function run(words: readonly string[], env: Readonly<Record<string, string>>): Promise<string> {
-    const { stdout, stderr } = await programInProcess(words, env);
+  async function run(args: readonly string[], env: Readonly<Record<string, string>>): Promise<string> {
+    const { stdout, stderr } = await programInProcess(args, env);
     return stdout + stderr;
   }
 
   it('prints no secret in command output and errors', { timeout: 240_000 }, async () => {
     const verbs = [['config'], ['config', '--json'], ['status'], ['migrate'], ['views', 'list'], ['ledger', 'end']];
-    for (const env of [envOf(), envOf(forged, wrongPassword)]) {
+    for (const env of [envOf(), envOf(forgedToken, wrongPassword)]) {
       for (const verb of verbs) {
         const text = await run(verb, env);
-        const words = verb.join(' ');
-        expect(text, words).not.toBe('');
-        canary.look(words, text);
+        const commandText = verb.join(' ');
+        expect(text, commandText).not.toBe('');
+        canary.look(commandText, text);
       }
     }
     expect(canary.leaks()).toEqual([]);

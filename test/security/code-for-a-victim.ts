@@ -8,24 +8,24 @@ import type { ClientBase } from 'pg';
 import { callsOf, type Callable } from '../read/reader-attempts.ts';
 
 /** SQLSTATE that the planted code raises. */
-const planted = 'XX043';
+const plantedState = 'XX043';
 const types = ['jsonb', 'text', 'integer', 'bigint', 'boolean', 'text[]', 'interval', 'timestamp with time zone'];
 const names = types.map((type) => `'${type}'::regtype`).join(', ');
-const body = `language plpgsql immutable as $$ begin raise exception '%', tg using errcode = '${planted}'; end $$`;
-const alarm = (what: string): string => body.replace('tg', `'${what.replaceAll("'", "''")}'`);
+const body = `language plpgsql immutable as $$ begin raise exception '%', tg using errcode = '${plantedState}'; end $$`;
+const alarm = (alarmText: string): string => body.replace('tg', `'${alarmText.replaceAll("'", "''")}'`);
 
 /**
  * A built-in object that the functions of the project use and that is not resolved at creation: a function, an
  * aggregate or an operator.
  */
-interface Original {
+interface OriginalObject {
   readonly kind: 'f' | 'a' | 'o';
   readonly name: string;
   readonly parameters: readonly string[];
   readonly returns: string;
 }
 
-const originals = `
+const originalObjectsSql = `
 with bodies as (
   select string_agg(p.prosrc, ' ') as text from pg_proc p join pg_namespace n on n.oid = p.pronamespace
    where n.nspname in ('ledger', 'explore', 'typed', 'pqs', 'pqs_multisync') and p.prosqlbody is null)
@@ -44,7 +44,7 @@ select 'o', o.oprname, o.oprresult::regtype::text, array[o.oprleft::regtype::tex
  * Variants of variadic and polymorphic functions with more exact types. Operators on two `jsonb` are omitted. They
  * would match a literal better, but `'field'` is not valid JSON, so the statement fails before any code runs.
  */
-const better: readonly Original[] = [
+const attackableObjects: readonly OriginalObject[] = [
   ...['jsonb_build_object', 'jsonb_build_array', 'jsonb_object_agg', 'format', 'concat', 'concat_ws'].flatMap((name) =>
     ['text,text', 'text,jsonb', 'jsonb,jsonb', 'text,text,text'].map((list) => ({
       kind: name.endsWith('_agg') ? ('a' as const) : ('f' as const),
@@ -58,11 +58,11 @@ const better: readonly Original[] = [
 ];
 
 /** Places the objects as `role`, which may create objects in schema public. */
-export async function plant(client: ClientBase, role: string): Promise<void> {
-  const { rows } = await client.query<Original>(originals);
+export async function createHijacks(client: ClientBase, role: string): Promise<void> {
+  const { rows } = await client.query<OriginalObject>(originalObjectsSql);
   await client.query(`set role ${role}`);
-  for (const [at, each] of [...better, ...rows].entries()) {
-    await client.query(plantOf(each, at));
+  for (const [index, object] of [...attackableObjects, ...rows].entries()) {
+    await client.query(plantOf(object, index));
   }
   await client.query(`create function public.refuse_value() returns boolean ${alarm('a type')}`);
   for (const type of ['text', 'jsonb']) {
@@ -71,16 +71,16 @@ export async function plant(client: ClientBase, role: string): Promise<void> {
   await client.query('reset role');
 }
 
-function plantOf({ kind, name, parameters, returns }: Original, at: number): string {
+function plantOf({ kind, name, parameters, returns }: OriginalObject, index: number): string {
   const list = parameters.join(', ');
   if (kind === 'f') return `create function public.${name}(${list}) returns ${returns} ${alarm(name)}`;
-  const called = `planted_${String(at)}`;
+  const objectName = `planted_${String(index)}`;
   if (kind === 'o') {
-    return `create function public.${called}(${list}) returns ${returns} ${alarm(name)};
-      create operator public.${name} (function = public.${called}, leftarg = ${parameters[0] ?? ''}, rightarg = ${parameters[1] ?? ''})`;
+    return `create function public.${objectName}(${list}) returns ${returns} ${alarm(name)};
+      create operator public.${name} (function = public.${objectName}, leftarg = ${parameters[0] ?? ''}, rightarg = ${parameters[1] ?? ''})`;
   }
-  return `create function public.${called}(${returns}, ${list}) returns ${returns} ${alarm(name)};
-    create aggregate public.${name}(${list}) (sfunc = public.${called}, stype = ${returns})`;
+  return `create function public.${objectName}(${returns}, ${list}) returns ${returns} ${alarm(name)};
+    create aggregate public.${name}(${list}) (sfunc = public.${objectName}, stype = ${returns})`;
 }
 
 /** For each function that completes a value: an argument, and the fields that the argument omits. */
@@ -96,7 +96,7 @@ const omissions: readonly (readonly [string, string])[] = [
  * Calls every function and procedure of the project and reads every view, as the client. Returns one line for each
  * statement that ran the planted code.
  */
-export async function runsPlanted(client: ClientBase, path: string): Promise<readonly string[]> {
+export async function findHijacks(client: ClientBase, path: string): Promise<readonly string[]> {
   const ownSchemas = `n.nspname in ('ledger', 'explore', 'typed', 'pqs', 'pqs_multisync')`;
   const { rows: functions } = await client.query<Callable>(
     `select p.oid::regproc::text as name,
@@ -108,21 +108,21 @@ export async function runsPlanted(client: ClientBase, path: string): Promise<rea
       where ${ownSchemas} and c.relkind = 'v' order by 1`,
   );
   const statements = [
-    ...functions.flatMap((each) => callsOf(each).slice(0, 6)),
-    ...omissions.map(([value, omitted]) => `select pqs.with_nulls('${value}'::jsonb, '${omitted}'::jsonb)`),
+    ...functions.flatMap((callable) => callsOf(callable).slice(0, 6)),
+    ...omissions.map(([value, omittedJson]) => `select pqs.with_nulls('${value}'::jsonb, '${omittedJson}'::jsonb)`),
     `select pqs.payload_with_nulls(a) from pqs.active() a`,
     `select pqs.stakeholders(a) from pqs.active() a`,
     `call pqs.create_index_for_contract('bait', 'Iou', $$(payload -> 'secret')$$, 'btree')`,
     ...views.map(({ name }) => `select * from ${name}`),
   ];
-  const found: string[] = [];
+  const hijacks: string[] = [];
   for (const statement of statements) {
     // Casts in the statement of a client are not tested.
-    const own = statement.replaceAll(/::(?=text|jsonb)/g, '::pg_catalog.');
-    const outcome = await attempt(client, path, own);
-    if (outcome !== undefined) found.push(`${own} runs ${outcome}`);
+    const qualifiedStatement = statement.replaceAll(/::(?=text|jsonb)/g, '::pg_catalog.');
+    const outcome = await attempt(client, path, qualifiedStatement);
+    if (outcome !== undefined) hijacks.push(`${qualifiedStatement} runs ${outcome}`);
   }
-  return found;
+  return hijacks;
 }
 
 /** Runs the statement and rolls it back. Returns the message of the planted code if it ran. */
@@ -131,9 +131,9 @@ async function attempt(client: ClientBase, path: string, statement: string): Pro
   try {
     await client.query(statement);
     return undefined;
-  } catch (thrown) {
-    const { code, message } = thrown as { code?: string; message: string };
-    return code === planted ? message : undefined;
+  } catch (error) {
+    const { code, message } = error as { code?: string; message: string };
+    return code === plantedState ? message : undefined;
   } finally {
     // The statement timeout also applies to the rollback. A timeout restores the setting, so a second rollback
     // succeeds.

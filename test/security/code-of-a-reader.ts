@@ -8,10 +8,10 @@ import { callsOf, type Callable } from '../read/reader-attempts.ts';
 
 const ownFunctions = `p.pronamespace::regnamespace::text in ('ledger', 'explore', 'typed', 'pqs', 'pqs_multisync')`;
 /** SQLSTATE that the planted functions raise when they run as another role. */
-const breach = 'XX042';
+const breachState = 'XX042';
 const alarm = `begin
   if current_user <> session_user then
-    raise exception '%', current_user using errcode = '${breach}';
+    raise exception '%', current_user using errcode = '${breachState}';
   end if;
   return null;
 end`;
@@ -19,34 +19,40 @@ end`;
 /** One line for each successful attack. The client must be logged in as the role. */
 export async function breachesOf(client: Client): Promise<readonly string[]> {
   await client.query('set search_path = pg_catalog');
-  const baits = await makeBaits(client);
-  const found = [...(await throughTriggers(client, baits)), ...(await throughCalls(client, baits))];
-  return [...found, ...(await throughNames(client))];
+  const baitsByType = await createBaits(client);
+  const reachableCalls = [
+    ...(await findTriggerHijacks(client, baitsByType)),
+    ...(await findCallHijacks(client, baitsByType)),
+  ];
+  return [...reachableCalls, ...(await findNameHijacks(client))];
 }
 
 /** For each type of columns and parameters, a type of the role with an implicit cast to it. */
-async function makeBaits(client: Client): Promise<ReadonlyMap<string, string>> {
+async function createBaits(client: Client): Promise<ReadonlyMap<string, string>> {
   const { rows } = await client.query<{ type: string }>(
     `select format_type(a.atttypid, null) as type from pg_attribute a join pg_class c on c.oid = a.attrelid
       where c.relnamespace = 'ledger'::regnamespace and c.relkind = 'r' and a.attnum > 0 and not a.attisdropped
      union select format_type(u, null) from pg_proc p, unnest(p.proargtypes) u join pg_type t on t.oid = u
       where ${ownFunctions} and t.typtype <> 'p' order by 1`,
   );
-  const baits = new Map<string, string>();
-  for (const [at, { type }] of rows.entries()) {
-    const bait = `pg_temp.bait_${String(at)}`;
+  const baitsByType = new Map<string, string>();
+  for (const [index, { type }] of rows.entries()) {
+    const baitName = `pg_temp.bait_${String(index)}`;
     await client.query(
-      `create type ${bait} as (a int);
-       create function pg_temp.bite_${String(at)}(${bait}) returns ${type} language plpgsql as $$ ${alarm} $$;
-       create cast (${bait} as ${type}) with function pg_temp.bite_${String(at)}(${bait}) as implicit`,
+      `create type ${baitName} as (a int);
+       create function pg_temp.bite_${String(index)}(${baitName}) returns ${type} language plpgsql as $$ ${alarm} $$;
+       create cast (${baitName} as ${type}) with function pg_temp.bite_${String(index)}(${baitName}) as implicit`,
     );
-    baits.set(type, bait);
+    baitsByType.set(type, baitName);
   }
-  return baits;
+  return baitsByType;
 }
 
 /** Attaches every trigger function, with every event and timing, to copies of the project's tables. */
-async function throughTriggers(client: Client, baits: ReadonlyMap<string, string>): Promise<readonly string[]> {
+async function findTriggerHijacks(
+  client: Client,
+  baitsByType: ReadonlyMap<string, string>,
+): Promise<readonly string[]> {
   const triggers = await client.query<{ name: string; called: string }>(
     `select p.oid::regprocedure::text as name, p.oid::regproc::text as called from pg_proc p
       where ${ownFunctions} and p.prorettype = 'trigger'::regtype order by 1`,
@@ -57,48 +63,50 @@ async function throughTriggers(client: Client, baits: ReadonlyMap<string, string
        from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
       where c.relnamespace = 'ledger'::regnamespace and c.relkind = 'r' group by 1 order by 1`,
   );
-  const found = new Set<string>();
-  for (const { name, called } of triggers.rows) {
+  const firedNames = new Set<string>();
+  for (const { name, called: functionName } of triggers.rows) {
     for (const { name: table, columns, types } of tables.rows) {
-      const baited = columns.map((column, at) => `${column} ${baits.get(types[at] ?? '') ?? ''}`);
-      const values = types.map((type) => `row(1)::${baits.get(type) ?? ''}`);
-      for (const manner of ['referencing new table as new_rows for each statement', 'for each row']) {
+      const baitedColumns = columns.map((column, index) => `${column} ${baitsByType.get(types[index] ?? '') ?? ''}`);
+      const values = types.map((type) => `row(1)::${baitsByType.get(type) ?? ''}`);
+      for (const triggerClause of ['referencing new table as new_rows for each statement', 'for each row']) {
         const outcome = await run(
           client,
-          `create temporary table ${table} (${baited.join(', ')})`,
-          `create trigger mine after insert on pg_temp.${table} ${manner} execute function ${called}()`,
+          `create temporary table ${table} (${baitedColumns.join(', ')})`,
+          `create trigger mine after insert on pg_temp.${table} ${triggerClause} execute function ${functionName}()`,
           `insert into pg_temp.${table} values (${values.join(', ')})`,
         );
-        if (outcome !== undefined) found.add(`${name} runs it as ${outcome}`);
+        if (outcome !== undefined) firedNames.add(`${name} runs it as ${outcome}`);
       }
     }
   }
-  return [...found];
+  return [...firedNames];
 }
 
 /** Calls every function and procedure with bait values. */
-async function throughCalls(client: Client, baits: ReadonlyMap<string, string>): Promise<readonly string[]> {
-  const found: string[] = [];
-  for (const { name, types, kind } of await called(client)) {
-    const values = types.map((type) => `row(1)::${baits.get(type) ?? ''}`).join(', ');
+async function findCallHijacks(client: Client, baitsByType: ReadonlyMap<string, string>): Promise<readonly string[]> {
+  const callNames: string[] = [];
+  for (const { name, types, kind } of await calledFunctions(client)) {
+    const values = types.map((type) => `row(1)::${baitsByType.get(type) ?? ''}`).join(', ');
     const outcome = await run(client, `${kind === 'p' ? 'call' : 'select'} ${name}(${values})`);
-    if (outcome !== undefined) found.push(`${name} runs it as ${outcome}`);
+    if (outcome !== undefined) callNames.push(`${name} runs it as ${outcome}`);
   }
-  return found;
+  return callNames;
 }
 
 /** Calls every function and reads every view with a search path on which the objects of Postgres come last. */
-async function throughNames(client: Client): Promise<readonly string[]> {
-  await makeNamesakes(client);
+async function findNameHijacks(client: Client): Promise<readonly string[]> {
+  await createShadowFunctions(client);
   const { rows: views } = await client.query<{ name: string }>(
     `select format('%I.%I', schemaname, viewname) as name from pg_views
       where schemaname in ('ledger', 'explore', 'typed', 'pqs', 'pqs_multisync') order by 1`,
   );
   const statements = [
-    ...(await called(client)).filter(({ kind }) => kind === 'f').flatMap((each) => callsOf(each).slice(0, 4)),
+    ...(await calledFunctions(client))
+      .filter(({ kind }) => kind === 'f')
+      .flatMap((callable) => callsOf(callable).slice(0, 4)),
     ...views.map(({ name }) => `select * from ${name}`),
   ];
-  const found: string[] = [];
+  const hijacks: string[] = [];
   for (const statement of statements) {
     const outcome = await run(
       client,
@@ -106,16 +114,16 @@ async function throughNames(client: Client): Promise<readonly string[]> {
       `set local statement_timeout = '200ms'`,
       statement,
     );
-    if (outcome !== undefined) found.push(`${statement} runs it as ${outcome}`);
+    if (outcome !== undefined) hijacks.push(`${statement} runs it as ${outcome}`);
   }
   await client.query('drop schema code_of_a_reader cascade');
-  return found;
+  return hijacks;
 }
 
 /** Functions and operators with the names of those that the project uses, and tables with the names of its tables. */
-async function makeNamesakes(client: Client): Promise<void> {
+async function createShadowFunctions(client: Client): Promise<void> {
   await client.query('create schema code_of_a_reader');
-  const namesakes = [
+  const shadowFunctions = [
     'has_table_privilege(a name, b text, c text) returns boolean',
     'current_schema() returns name',
     'format(a text, b name) returns text',
@@ -127,10 +135,10 @@ async function makeNamesakes(client: Client): Promise<void> {
     'same(a text, b text) returns boolean',
     'same(a jsonb, b text) returns jsonb',
   ];
-  for (const each of namesakes) {
-    await client.query(`create function code_of_a_reader.${each} language plpgsql as $$ ${alarm} $$`);
+  for (const namesake of shadowFunctions) {
+    await client.query(`create function code_of_a_reader.${namesake} language plpgsql as $$ ${alarm} $$`);
   }
-  for (const [operator, type, other] of [
+  for (const [operator, type, rightType] of [
     ['=', 'bigint', 'bigint'],
     ['<=', 'bigint', 'bigint'],
     ['=', 'text', 'text'],
@@ -138,7 +146,7 @@ async function makeNamesakes(client: Client): Promise<void> {
   ]) {
     await client.query(
       `create operator code_of_a_reader.${operator ?? ''}
-         (function = code_of_a_reader.same, leftarg = ${type ?? ''}, rightarg = ${other ?? ''})`,
+         (function = code_of_a_reader.same, leftarg = ${type ?? ''}, rightarg = ${rightType ?? ''})`,
     );
   }
   for (const table of ['stream', 'contracts', 'live', 'ended', 'updates', 'templates', 'packages']) {
@@ -148,7 +156,7 @@ async function makeNamesakes(client: Client): Promise<void> {
   }
 }
 
-async function called(client: Client): Promise<readonly (Callable & { readonly kind: string })[]> {
+async function calledFunctions(client: Client): Promise<readonly (Callable & { readonly kind: string })[]> {
   const { rows } = await client.query<Callable & { kind: string }>(
     `select p.oid::regproc::text as name, p.prokind::text as kind,
             array(select format_type(t, null) from unnest(p.proargtypes::oid[]) with ordinality u (t, n) order by n) as types
@@ -163,9 +171,9 @@ async function run(client: Client, ...statements: readonly string[]): Promise<st
   try {
     for (const statement of statements) await client.query(statement);
     return undefined;
-  } catch (thrown) {
-    const { code, message } = thrown as { code?: string; message: string };
-    return code === breach ? message : undefined;
+  } catch (error) {
+    const { code, message } = error as { code?: string; message: string };
+    return code === breachState ? message : undefined;
   } finally {
     // The statement timeout also applies to the rollback. A timeout restores the setting, so a second rollback
     // succeeds.

@@ -83,7 +83,7 @@ it('the writer continues while the notification queue is full, and notifies agai
   const metrics = createMetrics({ version: 'test' });
   const log: string[] = [];
   const { logger } = createLogger({ level: 'warn', format: 'json', stream: { write: (line) => log.push(line) > 0 } });
-  const lost = async (): Promise<number> => {
+  const lostNotices = async (): Promise<number> => {
     const [value] = (await metrics.notifyFailures.get()).values;
     return value?.value ?? 0;
   };
@@ -98,7 +98,7 @@ it('the writer continues while the notification queue is full, and notifies agai
   await write(5, 6);
   await write(6, 7);
   expect(await query(server.url, 'select checkpoint::int from ledger.stream')).toEqual([{ checkpoint: 7 }]);
-  await waitFor('two notices are lost', async () => ((await lost()) >= 2 ? true : undefined));
+  await waitFor('two notices are lost', async () => ((await lostNotices()) >= 2 ? true : undefined));
   expect(log).toHaveLength(1);
   expect(JSON.parse(log[0] ?? '')).toMatchObject({ reason: 'the notification queue is full (SQLSTATE 54000)' });
   expect(await noticesChecked()).toMatchObject({
@@ -107,8 +107,8 @@ it('the writer continues while the notification queue is full, and notifies agai
   });
 
   const listener = await connected(server.url);
-  const heard: (string | undefined)[] = [];
-  listener.on('notification', ({ payload }) => heard.push(payload));
+  const noticeTexts: (string | undefined)[] = [];
+  listener.on('notification', ({ payload }) => noticeTexts.push(payload));
   await listener.query('listen ledger_offset');
   await holder.query('rollback');
   await holder.query('unlisten *');
@@ -116,7 +116,7 @@ it('the writer continues while the notification queue is full, and notifies agai
   await waitFor('a notice', async () => {
     await write(offset, offset + 1);
     offset += 1;
-    return heard.length > 0 ? true : undefined;
+    return noticeTexts.length > 0 ? true : undefined;
   });
   expect(log).toHaveLength(1);
   expect(await noticesChecked()).toMatchObject({ state: 'pass' });

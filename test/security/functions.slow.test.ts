@@ -18,11 +18,11 @@ import { fillWithTwoOwners } from './two-owners.ts';
 import { canLimit } from '../support/skips/server-version.ts';
 
 const prefix = `functions_${randomBytes(4).toString('hex')}`;
-const limited = `${prefix}_limited`;
+const limitedRole = `${prefix}_limited`;
 const kinds = ['migrator', 'writer', 'redactor', 'reader'];
 const schemas = `('ledger', 'explore', 'typed', 'pqs', 'pqs_multisync')`;
 
-let created: TestDatabase;
+let testDatabase: TestDatabase;
 let folder: string;
 
 interface Routine {
@@ -38,12 +38,12 @@ interface Routine {
 
 async function routines(): Promise<readonly Routine[]> {
   return (await query(
-    created.url,
+    testDatabase.url,
     `select p.oid::regprocedure::text as name, p.prosecdef as owners, l.lanname::text as language,
             p.prosqlbody is not null as parsed, p.prorettype::regtype::text as returns,
             (select substring(s from '^search_path=(.*)$') from unnest(p.proconfig) s where s like 'search_path=%') as path,
             array(select r.name from (values ('everybody', 'public'), ('writer', '${prefix}_writer'),
-                    ('redactor', '${prefix}_redactor'), ('reader', '${prefix}_reader'), ('limited', '${limited}')) r (name, role)
+                    ('redactor', '${prefix}_redactor'), ('reader', '${prefix}_reader'), ('limited', '${limitedRole}')) r (name, role)
                    where has_function_privilege(r.role, p.oid, 'execute')) as callers
        from pg_proc p join pg_language l on l.oid = p.prolang join pg_namespace n on n.oid = p.pronamespace
       where n.nspname in ${schemas} order by 1`,
@@ -51,26 +51,26 @@ async function routines(): Promise<readonly Routine[]> {
 }
 
 beforeAll(async () => {
-  created = await createTestDatabase();
+  testDatabase = await createTestDatabase();
   folder = mkdtempSync(join(tmpdir(), 'functions-'));
   for (const kind of [...kinds, 'limited']) writeFileSync(join(folder, kind), 'secret\n');
-  const env = { DATABASE_URL: created.url };
-  await fillWithTwoOwners(created.url);
+  const env = { DATABASE_URL: testDatabase.url };
+  await fillWithTwoOwners(testDatabase.url);
   await runCommand(grantRolesCommand, ['--prefix', prefix, '--password-dir', folder], env);
   const party = canLimit ? ['--party', frames.alice] : [];
-  await runCommand(grantReaderCommand, [limited, ...party, '--password-file', join(folder, 'limited')], env);
+  await runCommand(grantReaderCommand, [limitedRole, ...party, '--password-file', join(folder, 'limited')], env);
 });
 afterAll(async () => {
   rmSync(folder, { recursive: true });
-  await created.drop();
-  const roles = [...['owner', ...kinds].map((kind) => `${prefix}_${kind}`), limited].join(', ');
+  await testDatabase.drop();
+  const roles = [...['owner', ...kinds].map((kind) => `${prefix}_${kind}`), limitedRole].join(', ');
   await query(process.env['TEST_POSTGRES_URL'] ?? '', `drop role if exists ${roles}`);
 });
 
 describe('functions in the project schemas', () => {
   it('include one security definer function, which only the writer may call', async () => {
-    const found = (await routines()).filter(({ owners }) => owners);
-    expect(found.map(({ name, path, returns, callers }) => ({ name, path, returns, callers }))).toEqual([
+    const ownerFunctions = (await routines()).filter(({ owners }) => owners);
+    expect(ownerFunctions.map(({ name, path, returns, callers }) => ({ name, path, returns, callers }))).toEqual([
       {
         name: 'ledger.clear_unfinished_seed(bigint)',
         path: 'ledger, pg_temp',
@@ -81,14 +81,14 @@ describe('functions in the project schemas', () => {
   });
 
   it('can be called by PUBLIC or the redactor if listed, otherwise only by their owner', async () => {
-    const all = await routines();
-    const open = all.filter(({ callers }) => callers.includes('everybody'));
-    expect(open.length).toBeGreaterThan(30);
+    const routineList = await routines();
+    const publicFunctions = routineList.filter(({ callers }) => callers.includes('everybody'));
+    expect(publicFunctions.length).toBeGreaterThan(30);
     // A separate grant would remain after a change of the list.
-    expect(open.filter(({ callers }) => callers.length !== 5).map(({ name }) => name)).toEqual([]);
-    const closed = all.filter(({ callers }) => !callers.includes('everybody'));
+    expect(publicFunctions.filter(({ callers }) => callers.length !== 5).map(({ name }) => name)).toEqual([]);
+    const closedFunctions = routineList.filter(({ callers }) => !callers.includes('everybody'));
     const names = (caller: string | undefined): readonly string[] =>
-      closed.filter(({ callers }) => callers[0] === caller && callers.length <= 1).map(({ name }) => name);
+      closedFunctions.filter(({ callers }) => callers[0] === caller && callers.length <= 1).map(({ name }) => name);
     expect(names('redactor').filter((name) => !/prun|redact|__(?:contract_state|re)/.test(name))).toEqual([]);
     expect(names(undefined)).toEqual([
       'ledger.filter_before_history()',
@@ -99,7 +99,7 @@ describe('functions in the project schemas', () => {
       'ledger.redacted_stays()',
       'pqs.create_index_for_contract(text,text,text,text,text)',
     ]);
-    expect(names('redactor').length + names('writer').length + names(undefined).length).toBe(closed.length);
+    expect(names('redactor').length + names('writer').length + names(undefined).length).toBe(closedFunctions.length);
   });
 
   it('include six trigger functions that only the owner may call', async () => {
@@ -115,8 +115,10 @@ describe('functions in the project schemas', () => {
   });
 
   it('resolve names independently of the search path of the caller', async () => {
-    const byPath = (await routines()).filter(({ parsed, path }) => !parsed && path?.endsWith(', pg_temp') !== true);
-    expect(byPath.map(({ name }) => name)).toEqual([
+    const pathRoutines = (await routines()).filter(
+      ({ parsed: isParsed, path }) => !isParsed && path?.endsWith(', pg_temp') !== true,
+    );
+    expect(pathRoutines.map(({ name }) => name)).toEqual([
       // This function refers to no name.
       'explore.with_name(text)',
       // This function is called for every row, and every name in it is qualified.
@@ -126,37 +128,40 @@ describe('functions in the project schemas', () => {
 
   it('make grant-roles fail if another role owns a security definer function', async () => {
     await query(
-      created.url,
+      testDatabase.url,
       `create function typed.strange() returns int language sql security definer return 1;
-       alter function typed.strange() owner to ${limited}`,
+       alter function typed.strange() owner to ${limitedRole}`,
     );
-    const granted = runCommand(grantRolesCommand, ['--prefix', prefix], { DATABASE_URL: created.url });
-    await expect(granted).rejects.toMatchObject({
+    const grantResult = runCommand(grantRolesCommand, ['--prefix', prefix], { DATABASE_URL: testDatabase.url });
+    await expect(grantResult).rejects.toMatchObject({
       code: 'GRANT_ROLES_REFUSED',
       message: expect.stringContaining('typed.strange()') as unknown,
     });
-    await query(created.url, 'drop function typed.strange()');
+    await query(testDatabase.url, 'drop function typed.strange()');
   });
 
   it('have no callers until a migration grants the right', async () => {
-    const made = `${prefix}_owner`;
+    const ownerRole = `${prefix}_owner`;
     await query(
-      created.url,
-      `set role ${made}; create function explore.later() returns int language sql return 1;
+      testDatabase.url,
+      `set role ${ownerRole}; create function explore.later() returns int language sql return 1;
        create function ledger.later() returns int language sql return 1`,
     );
-    const later = (await routines()).filter(({ name }) => name.endsWith('.later()'));
-    await query(created.url, 'drop function explore.later(), ledger.later()');
-    expect(later.map(({ name, callers }) => [name, ...callers])).toEqual([['explore.later()'], ['ledger.later()']]);
+    const laterFunctions = (await routines()).filter(({ name }) => name.endsWith('.later()'));
+    await query(testDatabase.url, 'drop function explore.later(), ledger.later()');
+    expect(laterFunctions.map(({ name, callers }) => [name, ...callers])).toEqual([
+      ['explore.later()'],
+      ['ledger.later()'],
+    ]);
   });
 });
 
 describe('code of a reader with temporary tables', () => {
   async function asLimited<T>(work: (client: Client) => Promise<T>): Promise<T> {
-    const url = new URL(created.url);
+    const url = new URL(testDatabase.url);
     const database = url.pathname.slice(1);
-    await query(created.url, `grant temporary, create on database "${database}" to ${limited}`);
-    [url.username, url.password] = [limited, 'secret'];
+    await query(testDatabase.url, `grant temporary, create on database "${database}" to ${limitedRole}`);
+    [url.username, url.password] = [limitedRole, 'secret'];
     const client = new Client({ connectionString: url.href });
     await client.connect();
     try {
@@ -164,7 +169,7 @@ describe('code of a reader with temporary tables', () => {
       return await work(client);
     } finally {
       await client.end();
-      await query(created.url, `revoke temporary, create on database "${database}" from ${limited}`);
+      await query(testDatabase.url, `revoke temporary, create on database "${database}" from ${limitedRole}`);
     }
   }
 
@@ -174,15 +179,15 @@ describe('code of a reader with temporary tables', () => {
 
   it('runs as the owner if a trigger function is a security definer', async () => {
     await query(
-      created.url,
+      testDatabase.url,
       `create function ledger.example() returns trigger language plpgsql security definer
          set search_path = ledger, pg_temp as
          $$ begin perform from new_rows n where n.template_pk = any (array[1]); return null; end $$;
        alter function ledger.example() owner to ${prefix}_owner;
        grant execute on function ledger.example() to public`,
     );
-    const breaches = await asLimited(breachesOf);
-    await query(created.url, 'drop function ledger.example()');
-    expect(breaches).toContain(`ledger.example() runs it as ${prefix}_owner`);
+    const limitedBreaches = await asLimited(breachesOf);
+    await query(testDatabase.url, 'drop function ledger.example()');
+    expect(limitedBreaches).toContain(`ledger.example() runs it as ${prefix}_owner`);
   });
 });

@@ -9,7 +9,7 @@ import { syncTypedViews } from '../../src/store/typed/views.ts';
 import { created, exercised, transaction } from '../support/frames.ts';
 import { createReadDatabase } from '../read/read-database.ts';
 
-const hostile = [
+const hostileNames = [
   `"; drop schema ledger cascade; --`,
   `'); drop table ledger.contracts; --`,
   `$$; drop table ledger.updates; $$`,
@@ -23,13 +23,13 @@ const hostile = [
   `🐦 öäü`,
 ] as const;
 
-const packageIdOf = (nth: number): string => nth.toString(16).padStart(64, 'a');
+const packageIdOf = (index: number): string => index.toString(16).padStart(64, 'a');
 
 /** A package in which the package, module, template, choice and field have the hostile name. */
-function packageOf(name: string, nth: number): PackageModel {
+function packageOf(name: string, index: number): PackageModel {
   const field = { name, type: { kind: 'builtin', name: 'text' } } as const;
   return {
-    packageId: packageIdOf(nth),
+    packageId: packageIdOf(index),
     name,
     version: name,
     languageVersion: '2.1',
@@ -58,23 +58,23 @@ function packageOf(name: string, nth: number): PackageModel {
 describe('names that contain SQL', () => {
   it('are escaped in view names, and the views can be read', async () => {
     await using history = await createReadDatabase();
-    const packages = hostile.map((name, nth) => packageOf(name, nth));
-    for (const [nth, name] of hostile.entries()) {
+    const packages = hostileNames.map((name, index) => packageOf(name, index));
+    for (const [index, name] of hostileNames.entries()) {
       const templateFields = {
-        templateId: `${packageIdOf(nth)}:${name.replaceAll(':', '')}:${name}`,
+        templateId: `${packageIdOf(index)}:${name.replaceAll(':', '')}:${name}`,
         packageName: name,
       };
       const contract = {
         ...templateFields,
-        contractId: `00${nth}`,
-        offset: nth + 1,
+        contractId: `00${index}`,
+        offset: index + 1,
         interfaceViews: [],
         createArgument: { [name]: name },
       };
       const choice = {
         ...templateFields,
-        contractId: `00${nth}`,
-        offset: nth + 1,
+        contractId: `00${index}`,
+        offset: index + 1,
         choice: name,
         interfaceId: null,
         implementedInterfaces: [],
@@ -83,16 +83,16 @@ describe('names that contain SQL', () => {
         { CreatedEvent: created(contract) },
         { ExercisedEvent: exercised({ ...choice, consuming: false }) },
       ];
-      await history.write(transaction(nth + 1, events, { commandId: name, workflowId: name }));
+      await history.write(transaction(index + 1, events, { commandId: name, workflowId: name }));
     }
     const options = { schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test' };
     const database = openDatabase({ url: history.url, ...options });
-    for (const each of packages) await storePackage(database, each);
-    const { made, failed } = await syncTypedViews(database, packages);
+    for (const packageModel of packages) await storePackage(database, packageModel);
+    const { made: createdViews, failed: failedViews } = await syncTypedViews(database, packages);
     await database.close();
-    expect(failed).toEqual([]);
-    expect(made.length).toBeGreaterThanOrEqual(hostile.length);
-    for (const view of made) expect(view).toMatch(/^[a-z0-9_]{1,63}$/);
+    expect(failedViews).toEqual([]);
+    expect(createdViews.length).toBeGreaterThanOrEqual(hostileNames.length);
+    for (const view of createdViews) expect(view).toMatch(/^[a-z0-9_]{1,63}$/);
     const views = await history.query<{ name: string; columns: string[] }>(
       `select c.relname::text as name, array_agg(a.attname::text) as columns
          from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
@@ -104,9 +104,11 @@ describe('names that contain SQL', () => {
     }
     const countsQuery = `select (select count(*)::int from ledger.contracts) as contracts,
                           (select count(*)::int from ledger.updates) as updates`;
-    expect(await history.query(countsQuery)).toEqual([{ contracts: hostile.length, updates: hostile.length }]);
+    expect(await history.query(countsQuery)).toEqual([
+      { contracts: hostileNames.length, updates: hostileNames.length },
+    ]);
     const names = 'select command_id as name from ledger.updates order by "offset"';
-    expect(await history.query(names)).toEqual(hostile.map((name) => ({ name })));
+    expect(await history.query(names)).toEqual(hostileNames.map((name) => ({ name })));
   });
 
   it('are rejected if they contain a NUL', async () => {
@@ -125,12 +127,12 @@ describe('the sources in src/store', () => {
 
   it('do not build an identifier by putting quotes around a value', () => {
     expect(files.length).toBeGreaterThan(20);
-    const found = files.flatMap((name) =>
+    const unquotedLines = files.flatMap((name) =>
       readFileSync(join(store, name), 'utf8')
         .split('\n')
-        .flatMap((line, at) => (unquoted(line) ? [`${name}:${at + 1}: ${line.trim()}`] : [])),
+        .flatMap((line, index) => (unquoted(line) ? [`${name}:${index + 1}: ${line.trim()}`] : [])),
     );
-    expect(found).toEqual([]);
+    expect(unquotedLines).toEqual([]);
   });
 
   it('never pass SQL as text to Kysely', () => {
@@ -140,11 +142,12 @@ describe('the sources in src/store', () => {
 });
 
 /** Constants of the program, and names derived from view names, which are harmless. */
-const reviewed = /\$\{(?:lockLimit|trigger\(event\))\}/g;
+const reviewedPattern = /\$\{(?:lockLimit|trigger\(event\))\}/g;
 
 /** Whether the line is a query with `"${value}"` or `'${value}'` in it. */
 function unquoted(line: string): boolean {
   return (
-    /\.query\(.*(["'])\$\{[^}]*\}\1/.test(line.replaceAll(reviewed, '')) && !/escapeLiteral|escapeIdentifier/.test(line)
+    /\.query\(.*(["'])\$\{[^}]*\}\1/.test(line.replaceAll(reviewedPattern, '')) &&
+    !/escapeLiteral|escapeIdentifier/.test(line)
   );
 }

@@ -47,9 +47,9 @@ const connects = `
     require('node:net').connect(port, '127.0.0.1', () => ++connected === count && process.exit(0));
   }`;
 /** Maximum length of the accept queue of the system. It is known only on Linux, otherwise 0. */
-const mostWaiting = process.platform === 'linux' ? Number(readFileSync('/proc/sys/net/core/somaxconn', 'utf8')) : 0;
+const maxBacklog = process.platform === 'linux' ? Number(readFileSync('/proc/sys/net/core/somaxconn', 'utf8')) : 0;
 
-interface Talk {
+interface RawConnection {
   readonly socket: Socket;
   /** Output of the server so far. */
   readonly heard: () => string;
@@ -57,21 +57,21 @@ interface Talk {
   readonly closed: Promise<void>;
 }
 
-function talk(text: string): Talk {
+function openRawConnection(text: string): RawConnection {
   const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
   sockets.push(socket);
-  let heard = '';
-  socket.setEncoding('latin1').on('data', (part: string) => (heard += part));
+  let received = '';
+  socket.setEncoding('latin1').on('data', (chunk: string) => (received += chunk));
   socket.on('error', () => undefined);
-  const closed = new Promise<void>((resolve) => socket.on('close', () => resolve()));
+  const whenClosed = new Promise<void>((resolve) => socket.on('close', () => resolve()));
   if (text !== '') socket.write(text);
-  return { socket, heard: () => heard, closed };
+  return { socket, heard: () => received, closed: whenClosed };
 }
 
 async function responseTo(text: string): Promise<string> {
-  const { heard, closed } = talk(text);
-  await closed;
-  return heard();
+  const { heard: readReceived, closed: whenClosed } = openRawConnection(text);
+  await whenClosed;
+  return readReceived();
 }
 
 const head = (line: string, ...headers: string[]): string =>
@@ -84,9 +84,9 @@ it('HTTP endpoints listen only on the loopback interface by default', () => {
 describe('HTTP server', () => {
   it('returns a body to GET and none to HEAD', async () => {
     expect(await responseTo(head('GET /livez HTTP/1.1'))).toMatch(/^HTTP\/1.1 200 [^]*"live":true/);
-    const answer = await responseTo(head('HEAD /livez HTTP/1.1'));
-    expect(answer).toMatch(/^HTTP\/1.1 200 /);
-    expect(answer).not.toContain('"live"');
+    const response = await responseTo(head('HEAD /livez HTTP/1.1'));
+    expect(response).toMatch(/^HTTP\/1.1 200 /);
+    expect(response).not.toContain('"live"');
   });
 
   it.each(['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE', 'PROPFIND'])('returns 405 to %s', async (method) => {
@@ -104,10 +104,10 @@ describe('HTTP server', () => {
     ['a Content-Length', 'Content-Length: 1000000000'],
     ['chunked Transfer-Encoding', 'Transfer-Encoding: chunked'],
   ])('returns 413 to a request with %s', async (_, header) => {
-    const talked = talk(head('GET /status HTTP/1.1', header).replace('Connection: close\r\n', ''));
+    const hostTalk = openRawConnection(head('GET /status HTTP/1.1', header).replace('Connection: close\r\n', ''));
     // The client never sends the body, so a server that waited for it would not close the connection.
-    await talked.closed;
-    expect(talked.heard()).toMatch(/^HTTP\/1.1 413 /);
+    await hostTalk.closed;
+    expect(hostTalk.heard()).toMatch(/^HTTP\/1.1 413 /);
   });
 });
 
@@ -137,8 +137,8 @@ describe('HTTP server limits', () => {
   });
 
   it('disconnect silent and slow clients within seconds, while others are served', async () => {
-    const silent = talk('');
-    const slow = talk('GET /livez HTTP/1.1\r\nHost: x\r\n');
+    const silent = openRawConnection('');
+    const slow = openRawConnection('GET /livez HTTP/1.1\r\nHost: x\r\n');
     const drip = setInterval(() => slow.socket.write('X-a: b\r\n'), 200);
     try {
       const closed = Promise.all([silent.closed, slow.closed]).then(() => true);
@@ -156,7 +156,9 @@ describe('HTTP server limits', () => {
 
   it('keep probes available during 1,400 incomplete requests', async () => {
     const open = async (count: number): Promise<void> => {
-      const opened = Array.from({ length: count }, () => talk('GET /livez HTTP/1.1\r\nHost: localhost\r\nX: '));
+      const opened = Array.from({ length: count }, () =>
+        openRawConnection('GET /livez HTTP/1.1\r\nHost: localhost\r\nX: '),
+      );
       await Promise.all(
         opened.map(({ socket }) => new Promise((resolve) => socket.once('connect', resolve).once('close', resolve))),
       );
@@ -169,7 +171,7 @@ describe('HTTP server limits', () => {
     }
   });
 
-  const noRoom = mostWaiting < 1_000 ? 'needs net.core.somaxconn of at least 1000' : undefined;
+  const noRoom = maxBacklog < 1_000 ? 'needs net.core.somaxconn of at least 1000' : undefined;
   it('queue a thousand connections while the event loop is busy', needs(noRoom), () => {
     const { port } = new URL(server.url);
     // This call blocks the process. With a full queue, the system would drop connections, and retry them after seconds.
@@ -180,11 +182,11 @@ describe('HTTP server limits', () => {
   it('disconnect a client that does not read its response', async () => {
     const bytes = 32 * 1024 * 1024;
     metrics.registry.registerMetric(new Gauge({ name: 'large', help: 'x'.repeat(bytes), registers: [] }));
-    const unread = talk('');
+    const unread = openRawConnection('');
     unread.socket.pause();
     unread.socket.write('GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n');
     // A client that waits for a response does not count as one that does not read it.
-    const waiting = talk(head('GET /wait?offset=9&timeout=7 HTTP/1.1'));
+    const waiting = openRawConnection(head('GET /wait?offset=9&timeout=7 HTTP/1.1'));
     await waiting.closed;
     expect(waiting.heard()).toMatch(/^HTTP\/1.1 504 /);
     // Buffered data still arrives, but the remaining data does not.
@@ -196,8 +198,8 @@ describe('HTTP server limits', () => {
 
   it('close a connection with a second request before the first response', async () => {
     const request = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
-    const floods = Array.from({ length: 16 }, () => talk(request('/metrics').repeat(990)));
-    const behind = talk(request('/wait?offset=9&timeout=60'));
+    const floods = Array.from({ length: 16 }, () => openRawConnection(request('/metrics').repeat(990)));
+    const behind = openRawConnection(request('/wait?offset=9&timeout=60'));
     await vi.waitUntil(() => waiters.size === 1, 40_000);
     behind.socket.write(request('/livez'));
     await Promise.all([...floods, behind].map(({ closed }) => closed));
@@ -208,7 +210,7 @@ describe('HTTP server limits', () => {
   });
 
   it('allow consecutive requests on one connection', async () => {
-    const kept = talk('');
+    const kept = openRawConnection('');
     for (let nth = 1; nth <= 5; nth += 1) {
       kept.socket.write('GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n');
       const isComplete = (): boolean =>
@@ -223,9 +225,11 @@ describe('HTTP server limits', () => {
   });
 
   it('keep a waiting client connected despite 600 idle clients', async () => {
-    const waiting = talk('GET /wait?offset=9&timeout=2 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');
+    const waiting = openRawConnection(
+      'GET /wait?offset=9&timeout=2 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n',
+    );
     await vi.waitUntil(() => waiters.size === 1, 40_000);
-    for (let nth = 0; nth < 600; nth += 1) talk('GET /');
+    for (let nth = 0; nth < 600; nth += 1) openRawConnection('GET /');
     await waiting.closed;
     expect(waiting.heard()).toMatch(/^HTTP\/1.1 504 /);
   });

@@ -6,7 +6,7 @@ import { runChecks } from '../../src/cli/check/outcome.ts';
 import { readerChecks } from '../../src/cli/check/reader-checks.ts';
 import { indexCommand } from '../../src/cli/inspect/index-verb.ts';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
-import { buildMissing } from '../../src/store/swap/objects.ts';
+import { createMissingObjects } from '../../src/store/swap/objects.ts';
 import { grantReader } from '../../src/store/roles/reader-role.ts';
 import { migrate } from '../../src/store/schema/migrations.ts';
 import { openSession } from '../../src/store/write/session.ts';
@@ -16,35 +16,35 @@ import * as frames from '../support/frames.ts';
 import { runCommand } from '../support/run-command.ts';
 import { identity } from '../support/schemas.ts';
 import { needs } from '../support/skips/needs.ts';
-import { noLimits } from '../support/skips/server-version.ts';
+import { limitsSkipReason } from '../support/skips/server-version.ts';
 import { decodeUpdate } from '../support/wire/decode.ts';
 
 const role = `plans_${randomBytes(4).toString('hex')}`;
-let created: TestDatabase;
+let testDatabase: TestDatabase;
 let database: Database;
 
 beforeAll(async () => {
-  created = await createTestDatabase();
+  testDatabase = await createTestDatabase();
   const options = { schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test' };
-  database = openDatabase({ url: created.url, ...options });
+  database = openDatabase({ url: testDatabase.url, ...options });
   await migrate(database);
   const session = await openSession(database, identity);
   await session.publishSeed(0, 'genesis');
   const batch = session.newBatch(0);
-  const histories = [...historyOf('own', frames.alice, 1), ...historyOf('foreign', 'Eve::1220ee', 7)];
-  for (const update of histories) batch.add(decodeUpdate(frames.text(update)));
+  const storedHistories = [...historyOf('own', frames.alice, 1), ...historyOf('foreign', 'Eve::1220ee', 7)];
+  for (const update of storedHistories) batch.add(decodeUpdate(frames.text(update)));
   await session.writeBatch(batch, 0);
 });
 afterAll(async () => {
   await database.close();
-  await created.drop();
+  await testDatabase.drop();
   await query(process.env['TEST_POSTGRES_URL'] ?? '', `drop role if exists ${role}`);
 });
 
 async function index(field: string): Promise<string> {
   const lines: string[] = [];
   const print = (line: string): number => lines.push(line);
-  await runCommand(indexCommand, ['create', `payload.${field}`], { DATABASE_URL: created.url }, { print });
+  await runCommand(indexCommand, ['create', `payload.${field}`], { DATABASE_URL: testDatabase.url }, { print });
   return lines.join('\n');
 }
 
@@ -57,7 +57,7 @@ async function estimate(client: Client, field: string, value: string): Promise<n
 }
 
 async function asReader<T>(work: (client: Client) => Promise<T>): Promise<T> {
-  const url = new URL(created.url);
+  const url = new URL(testDatabase.url);
   [url.username, url.password] = [role, role];
   const client = new Client({ connectionString: url.href });
   await client.connect();
@@ -68,28 +68,28 @@ async function asReader<T>(work: (client: Client) => Promise<T>): Promise<T> {
   }
 }
 
-const kept = `select tablename::text as name from pg_stats where schemaname = 'ledger' and tablename like '%payload%'
+const statisticsSql = `select tablename::text as name from pg_stats where schemaname = 'ledger' and tablename like '%payload%'
               union all select stxname from pg_statistic_ext where stxexprs is not null`;
 
-describe('payload values hidden by row security', needs(noLimits), () => {
+describe('payload values hidden by row security', needs(limitsSkipReason), () => {
   it('appear in no query plan, for an index created before or after the reader was limited', async () => {
-    const built = await index('secret');
-    await query(created.url, 'analyze ledger.contracts');
-    expect(await query(created.url, kept)).toHaveLength(2);
+    const indexState = await index('secret');
+    await query(testDatabase.url, 'analyze ledger.contracts');
+    expect(await query(testDatabase.url, statisticsSql)).toHaveLength(2);
     const definitions = `select indexdef from pg_indexes where schemaname = 'ledger' order by indexname`;
-    const before = await query(created.url, definitions);
+    const statisticsBefore = await query(testDatabase.url, definitions);
     await grantReader(database, { role, parties: [frames.alice], password: role, sharedDatabase: true });
-    expect(await query(created.url, definitions)).toEqual(before);
-    expect(built).toMatch(/^built: /);
+    expect(await query(testDatabase.url, definitions)).toEqual(statisticsBefore);
+    expect(indexState).toMatch(/^built: /);
     expect(await index('meta.id')).toContain(`limited to parties`);
-    await query(created.url, 'analyze ledger.contracts');
-    expect(await query(created.url, kept)).toEqual([]);
-    const found = (text: string) =>
+    await query(testDatabase.url, 'analyze ledger.contracts');
+    expect(await query(testDatabase.url, statisticsSql)).toEqual([]);
+    const statementLike = (text: string) =>
       expect.objectContaining({ state: 'warn', found: expect.stringContaining(text) as unknown });
     expect(await runChecks(readerChecks(database), 30_000)).toEqual([
-      found(`${role} can log in`),
-      found(`${role} may create large objects`),
-      found(`${role} may take advisory locks`),
+      statementLike(`${role} can log in`),
+      statementLike(`${role} may create large objects`),
+      statementLike(`${role} may take advisory locks`),
       expect.objectContaining({ name: 'reader connections', state: 'pass' }),
       expect.objectContaining({ name: 'temporary files', state: 'pass' }),
     ]);
@@ -100,32 +100,32 @@ describe('payload values hidden by row security', needs(noLimits), () => {
 
   it('appear in no query plan of a rebuilt schema or of the index procedure in schema pqs', async () => {
     const target = openDatabase({
-      url: created.url,
+      url: testDatabase.url,
       schema: 'ledger_beside',
       statementTimeoutMs: 60_000,
       applicationName: 'test',
     });
     await migrate(target);
-    await target.transaction((client) => buildMissing(client, 'ledger', 'ledger_beside'));
+    await target.transaction((client) => createMissingObjects(client, 'ledger', 'ledger_beside'));
     await target.close();
     const [template] = await query(
-      created.url,
+      testDatabase.url,
       `select template_fqn as name from explore.templates where kind = 'template'`,
     );
-    const named = String(template?.['name']);
+    const templateName = String(template?.['name']);
     await query(
-      created.url,
-      `call pqs.create_index_for_contract('by_owner', '${named}', 'payload->>''owner''', 'btree')`,
+      testDatabase.url,
+      `call pqs.create_index_for_contract('by_owner', '${templateName}', 'payload->>''owner''', 'btree')`,
     );
     const targets = await query(
-      created.url,
+      testDatabase.url,
       `select count(*)::int as n, bool_and(coalesce(a.attstattarget, -1) = 0) as none
          from pg_index i join pg_attribute a on a.attrelid = i.indexrelid
         where i.indrelid in ('ledger.contracts'::regclass, 'ledger_beside.contracts'::regclass)
           and pg_get_indexdef(i.indexrelid) like '%payload%'`,
     );
     expect(targets).toEqual([{ n: 5, none: true }]);
-    await query(created.url, 'analyze');
-    expect(await query(created.url, kept)).toEqual([]);
+    await query(testDatabase.url, 'analyze');
+    expect(await query(testDatabase.url, statisticsSql)).toEqual([]);
   });
 });

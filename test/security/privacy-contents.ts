@@ -117,12 +117,12 @@ export function contentsOf(id: string, sender: string, receiver: string, views: 
 
 function viewOf(interfaceId: string, id: string, sender: string, receiver: string) {
   // One in ten interface views has failed and has an error message.
-  const failed = id.endsWith('7');
-  const message = failed ? `failure of ${id}` : '';
+  const isFailed = id.endsWith('7');
+  const message = isFailed ? `failure of ${id}` : '';
   return {
     interfaceId,
-    viewStatus: { code: failed ? 9 : 0, message, details: [] },
-    viewValue: failed ? null : valueOf(interfaceId, id, sender, receiver),
+    viewStatus: { code: isFailed ? 9 : 0, message, details: [] },
+    viewValue: isFailed ? null : valueOf(interfaceId, id, sender, receiver),
     implementationPackageId: 'ab'.repeat(32),
   };
 }

@@ -100,7 +100,7 @@ export class PrivateHistory {
    */
   #complete(offset: number): void {
     const actAs = this.#some(3, 1);
-    const refused = this.#random.chance(0.5);
+    const isRefused = this.#random.chance(0.5);
     this.#row('completions', [offset], actAs);
     for (const party of actAs) this.#row('submitters', [party], [party]);
     this.#seers = new Set();
@@ -126,8 +126,8 @@ export class PrivateHistory {
       userId: `user ${offset}`,
       submissionId: `submission ${offset}`,
       actAs,
-      updateId: refused ? '' : `1220${String(offset).padStart(4, '0')}`,
-      status: refused ? status : { code: 0, message: '', details: [] },
+      updateId: isRefused ? '' : `1220${String(offset).padStart(4, '0')}`,
+      status: isRefused ? status : { code: 0, message: '', details: [] },
       synchronizerTime: { synchronizerId: frames.here, recordTime: timeOf(offset) },
       paidTrafficCost: offset,
     };
@@ -142,18 +142,18 @@ export class PrivateHistory {
     return list[this.#random.between(0, list.length - 1)] as T;
   }
 
-  #some(most: number, least = 0): string[] {
-    const count = this.#random.between(least, most);
-    const left = [...parties];
+  #some(maximum: number, minimum = 0): string[] {
+    const count = this.#random.between(minimum, maximum);
+    const remainingParties = [...parties];
     return Array.from(
       { length: count },
-      () => left.splice(this.#random.between(0, left.length - 1), 1)[0] ?? '',
+      () => remainingParties.splice(this.#random.between(0, remainingParties.length - 1), 1)[0] ?? '',
     ).sort();
   }
 
-  #row(table: string, key: readonly (string | number)[], seers: readonly string[]): void {
-    this.rows.push({ table, key: key.join(':'), seers: new Set(seers) });
-    for (const party of seers) this.#seers.add(party);
+  #row(table: string, key: readonly (string | number)[], visibleTo: readonly string[]): void {
+    this.rows.push({ table, key: key.join(':'), seers: new Set(visibleTo) });
+    for (const party of visibleTo) this.#seers.add(party);
   }
 
   #half(key: readonly (string | number)[], witnessParties: readonly string[]): void {
@@ -173,8 +173,12 @@ export class PrivateHistory {
   }
 
   /** Creates a contract, or activates a known contract again, and adds the expected rows. */
-  #begin({ node, offset }: Event, origin: 'seed' | 'create' | 'assign', known?: Contract): [JsonRecord, Contract] {
-    const contract = known ?? {
+  #begin(
+    { node, offset }: Event,
+    origin: 'seed' | 'create' | 'assign',
+    sourceContract?: Contract,
+  ): [JsonRecord, Contract] {
+    const contract = sourceContract ?? {
       id: `00c${this.#contracts.length}`,
       signatories: this.#some(2, 1),
       observers: this.#some(2),
@@ -182,35 +186,37 @@ export class PrivateHistory {
       state: 'ended',
       counter: 0,
     };
-    if (known === undefined) this.#contracts.push(contract);
+    if (sourceContract === undefined) this.#contracts.push(contract);
     const { id, signatories, observers } = contract;
-    const seen = this.#some(4, 1);
-    const witnessParties = this.#certain ? [...new Set([...seen, ...signatories])].sort() : seen;
+    const witnesses = this.#some(4, 1);
+    const witnessParties = this.#certain ? [...new Set([...witnesses, ...signatories])].sort() : witnesses;
     const stakeholders = [...new Set([...signatories, ...observers])];
-    const active = origin !== 'create' || witnessParties.some((party) => stakeholders.includes(party));
-    const some = this.#some(2).map((_, at) => interfaces[(at + this.#random.between(0, 1)) % interfaces.length] ?? '');
-    const views = this.#certain ? interfaces : some;
-    const contents = contentsOf(id, signatories[0] ?? '', observers[0] ?? '', [...new Set(views)]);
-    const acsDelta = this.#random.chance(0.9) ? active : null;
+    const isActive = origin !== 'create' || witnessParties.some((party) => stakeholders.includes(party));
+    const someInterfaces = this.#some(2).map(
+      (_, index) => interfaces[(index + this.#random.between(0, 1)) % interfaces.length] ?? '',
+    );
+    const views = this.#certain ? interfaces : someInterfaces;
+    const createArgument = contentsOf(id, signatories[0] ?? '', observers[0] ?? '', [...new Set(views)]);
+    const acsDelta = this.#random.chance(0.9) ? isActive : null;
     for (const table of ['contracts', 'states']) this.#row(table, [offset, node], stakeholders);
     this.#row('contract_parties', [signatories.join(), observers.join(), witnessParties.join()], stakeholders);
-    if (contents.interfaceViews.length > 0) this.#row('interface_views', [offset, node], stakeholders);
-    contract.state = active ? 'live' : 'ended';
-    const who = { signatories: [...signatories], observers: [...observers], witnessParties };
-    const event = { contractId: id, offset, nodeId: node, ...who };
-    return [frames.created({ ...event, ...contents, acsDelta }), contract];
+    if (createArgument.interfaceViews.length > 0) this.#row('interface_views', [offset, node], stakeholders);
+    contract.state = isActive ? 'live' : 'ended';
+    const eventParties = { signatories: [...signatories], observers: [...observers], witnessParties };
+    const event = { contractId: id, offset, nodeId: node, ...eventParties };
+    return [frames.created({ ...event, ...createArgument, acsDelta }), contract];
   }
 
   #seed(offset: number): void {
-    const before = this.rows.length;
+    const rowsBefore = this.rows.length;
     const [createdEvent, contract] = this.#begin({ node: 0, offset }, 'seed');
     const { id, synchronizer } = contract;
-    const other = synchronizer === frames.here ? frames.there : frames.here;
+    const otherSynchronizer = synchronizer === frames.here ? frames.there : frames.here;
     const reassignment = {
       contractId: id,
       submitter: this.#pick(parties),
       source: synchronizer,
-      target: other,
+      target: otherSynchronizer,
       offset,
     };
     if (offset % 7 === 0) {
@@ -221,9 +227,14 @@ export class PrivateHistory {
       contract.state = 'travelling';
     } else if (offset % 7 === 1) {
       // Only the assign is known, so there is no contract yet.
-      this.rows.splice(before);
+      this.rows.splice(rowsBefore);
       this.#half([offset, id, 'a'], createdEvent['witnessParties'] as string[]);
-      const assignedEvent = frames.assigned({ ...reassignment, source: other, target: synchronizer, createdEvent });
+      const assignedEvent = frames.assigned({
+        ...reassignment,
+        source: otherSynchronizer,
+        target: synchronizer,
+        createdEvent,
+      });
       this.entries.push(frames.entry('JsIncompleteAssigned', { assignedEvent }));
       contract.state = 'ended';
     } else {
@@ -259,7 +270,7 @@ export class PrivateHistory {
     const witnessParties = this.#some(3, 1);
     this.#row('exercises', [offset, 0], [...actingParties, ...witnessParties]);
     this.#row('event_parties', [actingParties.join(), witnessParties.join()], [...actingParties, ...witnessParties]);
-    const exercised = frames.exercised({
+    const exercisedFrame = frames.exercised({
       offset,
       nodeId: 0,
       contractId: contract.id,
@@ -276,16 +287,16 @@ export class PrivateHistory {
       acsDelta: consuming,
     });
     if (consuming) contract.state = 'ended';
-    const made = Array.from({ length: children }, (_, at) => {
-      const [CreatedEvent] = this.#begin({ node: at + 1, offset }, 'create');
+    const childEvents = Array.from({ length: children }, (_, index) => {
+      const [CreatedEvent] = this.#begin({ node: index + 1, offset }, 'create');
       return { CreatedEvent };
     });
-    this.#transaction(offset, [{ ExercisedEvent: exercised }, ...made], contract.synchronizer);
+    this.#transaction(offset, [{ ExercisedEvent: exercisedFrame }, ...childEvents], contract.synchronizer);
   }
 
   #of(state: Contract['state']): Contract | undefined {
-    const found = this.#contracts.filter((contract) => contract.state === state);
-    return found.length === 0 ? undefined : this.#pick(found);
+    const candidates = this.#contracts.filter((contract) => contract.state === state);
+    return candidates.length === 0 ? undefined : this.#pick(candidates);
   }
 
   #archive(): void {
@@ -308,7 +319,7 @@ export class PrivateHistory {
     this.#half([offset, contract.id, 'u'], witnessParties);
     contract.state = 'travelling';
     const [source, target] = this.#ends(contract);
-    const half = frames.unassigned({
+    const unassignedEvent = frames.unassigned({
       offset,
       nodeId: 0,
       contractId: contract.id,
@@ -318,7 +329,7 @@ export class PrivateHistory {
       submitter: this.#pick(parties),
       reassignmentId: `r${offset}`,
     });
-    this.#update(frames.reassignment(offset, { JsUnassignedEvent: { value: half } }, source));
+    this.#update(frames.reassignment(offset, { JsUnassignedEvent: { value: unassignedEvent } }, source));
   }
 
   #arrive(): void {
@@ -330,7 +341,7 @@ export class PrivateHistory {
     contract.counter += 1;
     const [createdEvent] = this.#begin({ node: 0, offset }, 'assign', contract);
     this.#half([offset, contract.id, 'a'], createdEvent['witnessParties'] as string[]);
-    const half = frames.assigned({
+    const assignedEvent = frames.assigned({
       source,
       target,
       createdEvent,
@@ -338,7 +349,7 @@ export class PrivateHistory {
       reassignmentCounter: contract.counter,
       submitter: this.#pick(parties),
     });
-    this.#update(frames.reassignment(offset, { JsAssignmentEvent: half }, target));
+    this.#update(frames.reassignment(offset, { JsAssignmentEvent: assignedEvent }, target));
   }
 
   #ends({ synchronizer }: Contract): [string, string] {
@@ -351,9 +362,9 @@ export class PrivateHistory {
     const events = Array.from({ length: this.#random.between(1, 3) }, (_, index): Json => {
       const partyId = this.#pick(parties);
       const value = { partyId, participantId: 'p::1220', participantPermission: 'PARTICIPANT_PERMISSION_CONFIRMATION' };
-      const known = this.#certain || this.#random.chance(0.8);
-      this.#row('topology_events', [offset, index], known ? [partyId] : []);
-      return { event: { [known ? 'ParticipantAuthorizationChanged' : 'PartyMovedToTheMoon']: { value } } };
+      const isKnown = this.#certain || this.#random.chance(0.8);
+      this.#row('topology_events', [offset, index], isKnown ? [partyId] : []);
+      return { event: { [isKnown ? 'ParticipantAuthorizationChanged' : 'PartyMovedToTheMoon']: { value } } };
     });
     const ids = { updateId: `1220${offset}`, offset, synchronizerId: frames.here, recordTime: timeOf(offset) };
     this.#update(frames.update('TopologyTransaction', { ...ids, events, traceContext: null }));

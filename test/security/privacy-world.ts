@@ -20,7 +20,7 @@ interface KeyRule {
   readonly as?: string;
 }
 
-function listed(...columns: readonly string[]): string {
+function columnList(...columns: readonly string[]): string {
   return columns.map((column) => `array_to_string(${column}, ',')`).join(', ');
 }
 
@@ -29,8 +29,8 @@ export const rules: Readonly<Record<string, 'all' | 'none' | 'some columns' | Ke
   contracts: { key: `"offset", node_id` },
   live: { key: `"offset", node_id`, as: 'states' },
   ended: { key: `"offset", node_id`, as: 'states' },
-  contract_parties: { key: listed('signatories', 'observers', 'witness_parties') },
-  event_parties: { key: listed('acting_parties', 'witness_parties') },
+  contract_parties: { key: columnList('signatories', 'observers', 'witness_parties') },
+  event_parties: { key: columnList('acting_parties', 'witness_parties') },
   interface_views: { key: `"offset", node_id` },
   exercises: { key: `"offset", node_id` },
   archives: { key: `"offset", node_id` },
@@ -71,7 +71,7 @@ export const rules: Readonly<Record<string, 'all' | 'none' | 'some columns' | Ke
 };
 
 /** Hidden columns, which contain the parties of the indexer, or data for further requests to the ledger. */
-export const hidden: Readonly<Record<string, readonly string[]>> = {
+export const hiddenColumns: Readonly<Record<string, readonly string[]>> = {
   'ledger.stream': ['filter', 'filter_hash', 'seed_token', 'filter_extended_from'],
   'ledger.completion_ranges': ['parties'],
 };
@@ -81,8 +81,8 @@ export async function connected<T>(url: string, work: (client: ClientBase) => Pr
   const client = new Client({ connectionString: url });
   await client.connect();
   try {
-    const { explore, typed, pqs, storage } = readSchemas('ledger');
-    await client.query(`set search_path = ${[explore, typed, pqs, storage].join(', ')}`);
+    const { explore, typed: typedSchema, pqs, storage: storageSchema } = readSchemas('ledger');
+    await client.query(`set search_path = ${[explore, typedSchema, pqs, storageSchema].join(', ')}`);
     await client.query(`set default_transaction_read_only = on`);
     return await work(client);
   } finally {
@@ -101,15 +101,15 @@ export async function keysOf(url: string): Promise<ReadonlyMap<string, readonly 
   for (const [table, rule] of Object.entries(rules)) {
     if (typeof rule === 'string') continue;
     const rows = await query(url, `select concat_ws(':', ${rule.key}) as key from ledger.${table}`);
-    const { as = table } = rule;
-    keys.set(as, sorted([...(keys.get(as) ?? []), ...rows.map(({ key }) => String(key))]));
+    const { as: keyName = table } = rule;
+    keys.set(keyName, sortKeys([...(keys.get(keyName) ?? []), ...rows.map(({ key }) => String(key))]));
   }
   return keys;
 }
 
 /** Keys of the model rows that at least one of the parties may see. Without parties, keys of all model rows. */
-export function allowed(rows: readonly ModelRow[], table: string, parties?: readonly string[]): readonly string[] {
-  return sorted(
+export function allowedRows(rows: readonly ModelRow[], table: string, parties?: readonly string[]): readonly string[] {
+  return sortKeys(
     rows
       .filter((row) => row.table === table && (parties === undefined || parties.some((party) => row.seers.has(party))))
       .map(({ key }) => key),
@@ -117,12 +117,12 @@ export function allowed(rows: readonly ModelRow[], table: string, parties?: read
 }
 
 /** Removes duplicate keys, because many events have equal party sets. */
-function sorted(keys: readonly string[]): readonly string[] {
+function sortKeys(keys: readonly string[]): readonly string[] {
   return [...new Set(keys)].sort();
 }
 
 /** Deletes from the copy all rows that the parties may not see. */
-export async function takeOut(url: string, rows: readonly ModelRow[], parties: readonly string[]): Promise<void> {
+export async function removeHidden(url: string, rows: readonly ModelRow[], parties: readonly string[]): Promise<void> {
   const client = new Client({ connectionString: url });
   await client.connect();
   for (const [table, rule] of Object.entries(rules)) {
@@ -130,21 +130,21 @@ export async function takeOut(url: string, rows: readonly ModelRow[], parties: r
     if (typeof rule === 'string') continue;
     const key = `concat_ws(':', ${rule.key})`;
     await client.query(`delete from ledger.${table} where not ${key} = any ($1)`, [
-      allowed(rows, rule.as ?? table, parties),
+      allowedRows(rows, rule.as ?? table, parties),
     ]);
   }
   await client.end();
 }
 
 /** Result of a statement: its rows in any order, or its error with all details. */
-export async function answerOf(client: ClientBase, sql: string): Promise<readonly string[]> {
+export async function queryResult(client: ClientBase, sql: string): Promise<readonly string[]> {
   await client.query('begin');
   try {
     const { rows } = await client.query<{ line: string | null }>(sql);
     return rows.map(({ line }) => line ?? 'null').sort();
-  } catch (thrown) {
-    if (!(thrown instanceof DatabaseError)) throw thrown;
-    return [`${thrown.code ?? ''} ${thrown.message} ${thrown.hint ?? ''} ${thrown.detail ?? ''}`];
+  } catch (error) {
+    if (!(error instanceof DatabaseError)) throw error;
+    return [`${error.code ?? ''} ${error.message} ${error.hint ?? ''} ${error.detail ?? ''}`];
   } finally {
     await client.query('rollback');
   }
@@ -152,15 +152,15 @@ export async function answerOf(client: ClientBase, sql: string): Promise<readonl
 
 /** A statement that selects a relation, without hidden columns. */
 export async function selectOf(url: string, { name }: Relation): Promise<string> {
-  const withheld = hidden[name];
-  if (withheld === undefined) return `select to_jsonb(t)::text as line from ${name} t`;
+  const hiddenKeys = hiddenColumns[name];
+  if (hiddenKeys === undefined) return `select to_jsonb(t)::text as line from ${name} t`;
   const columns = await query(
     url,
     `select quote_ident(attname) as name from pg_attribute
       where attrelid = '${name}'::regclass and attnum > 0 and not attisdropped order by attnum`,
   );
-  const open = columns.map((column) => String(column['name'])).filter((column) => !withheld.includes(column));
-  return `select to_jsonb(t)::text as line from (select ${open.join(', ')} from ${name}) t`;
+  const openColumns = columns.map((column) => String(column['name'])).filter((column) => !hiddenKeys.includes(column));
+  return `select to_jsonb(t)::text as line from (select ${openColumns.join(', ')} from ${name}) t`;
 }
 
 interface Callable {

@@ -24,39 +24,39 @@ import { runCommand } from '../support/run-command.ts';
 import { packages } from './privacy-contents.ts';
 import { PrivateHistory, parties, seedOffset } from './privacy-history.ts';
 import {
-  allowed,
-  answerOf,
+  allowedRows,
+  queryResult,
   callables,
   callsOf,
   connected,
   copyOf,
-  hidden,
+  hiddenColumns,
   keysOf,
   rules,
   selectOf,
-  takeOut,
+  removeHidden,
 } from './privacy-world.ts';
 import { needs } from '../support/skips/needs.ts';
-import { canLimit, noLimits } from '../support/skips/server-version.ts';
+import { canLimit, limitsSkipReason } from '../support/skips/server-version.ts';
 
 const seed = seedFor();
 printRepeatCommand(seed);
 const random = new Random(seed);
 /** Functions that describe the role instead of the history. */
-const ofTheRole = new Set(['explore.is_limited']);
+const roleFunctions = new Set(['explore.is_limited']);
 const history = new PrivateHistory(seed, 150);
 
 /** Readers with one to three parties, a reader whose party occurs in no row, and a reader of all parties. */
 const readers = [
-  ...Array.from({ length: 4 }, (_, at) =>
-    parties.filter((__, nth) => nth % 4 === at || (at < 2 && random.chance(0.2))).slice(0, 3),
+  ...Array.from({ length: 4 }, (_, index) =>
+    parties.filter((__, rowIndex) => rowIndex % 4 === index || (index < 2 && random.chance(0.2))).slice(0, 3),
   ),
   ['Nobody::1220'],
   parties,
-].map((of, at) => ({ role: `reader_${at}_${randomBytes(4).toString('hex')}`, of }));
+].map((partyList, index) => ({ role: `reader_${index}_${randomBytes(4).toString('hex')}`, of: partyList }));
 const password = 'of a reader';
 
-let created: TestDatabase;
+let testDatabase: TestDatabase;
 let tables: readonly Relation[] = [];
 const rowCounts = new Map<string, number>();
 
@@ -67,11 +67,11 @@ async function fill(session: StoreSession): Promise<void> {
   await session.writeSeed(seedBatch, 0);
   await session.publishSeed(seedOffset, 'seed');
   for (let from = 0, checkpoint = seedOffset; from < history.updates.length;) {
-    const upTo = from + random.between(1, 12);
+    const untilOffset = from + random.between(1, 12);
     const batch = session.newBatch(checkpoint);
-    for (const update of history.updates.slice(from, upTo)) batch.add(decodeUpdate(text(update)));
+    for (const update of history.updates.slice(from, untilOffset)) batch.add(decodeUpdate(text(update)));
     await session.writeBatch(batch, checkpoint);
-    [from, checkpoint] = [upTo, batch.offset];
+    [from, checkpoint] = [untilOffset, batch.offset];
   }
   const at = await session.completions.open({ begin: seedOffset, parties });
   const completions = history.completions
@@ -84,18 +84,18 @@ async function grant(from: number, to: number): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'privacy-'));
   const file = join(folder, 'password');
   writeFileSync(file, password);
-  for (const { role, of } of readers.slice(from, to)) {
-    const argv = [role, '--password-file', file, ...of.map((party) => `--party=${party}`)];
-    await runCommand(grantReaderCommand, argv, { DATABASE_URL: created.url });
+  for (const { role, of: partyList } of readers.slice(from, to)) {
+    const argv = [role, '--password-file', file, ...partyList.map((party) => `--party=${party}`)];
+    await runCommand(grantReaderCommand, argv, { DATABASE_URL: testDatabase.url });
   }
   rmSync(folder, { recursive: true });
 }
 
 beforeAll(async () => {
   if (!canLimit) return;
-  created = await createTestDatabase();
+  testDatabase = await createTestDatabase();
   const options = { schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test privacy' };
-  const database = openDatabase({ url: created.url, ...options });
+  const database = openDatabase({ url: testDatabase.url, ...options });
   await migrate(database);
   const filter = JSON.stringify({ parties });
   await fill(
@@ -108,7 +108,7 @@ beforeAll(async () => {
   await database.close();
   // Quarantined and redacted data, which only the operator may see.
   await query(
-    created.url,
+    testDatabase.url,
     `insert into ledger.quarantine values (1, 'X', 'secret', 'secret', 1);
      insert into ledger.redactions (redaction_id, subject, reason, requested_by) values ('r', 'party', 'secret', 'me');
      insert into ledger.redacted_contracts values ('secret', 'r');
@@ -123,16 +123,16 @@ beforeAll(async () => {
      insert into ledger.jobs (name, state, request, problem) values ('filter-extend', 'failed', '{}', 'secret');
      insert into ledger.verifications values ('invariants', 'equal', 1, now(), 1, 1, 0, 0)`,
   );
-  tables = await relations(created.url);
+  tables = await relations(testDatabase.url);
 });
 afterAll(async () => {
   if (!canLimit) return;
-  await created.drop();
+  await testDatabase.drop();
   for (const { role } of readers) await query(process.env['TEST_POSTGRES_URL'] ?? '', `drop role if exists ${role}`);
 });
 
 function urlOf(role: string): string {
-  const url = new URL(created.url);
+  const url = new URL(testDatabase.url);
   url.username = role;
   url.password = encodeURIComponent(password);
   return url.href;
@@ -143,60 +143,62 @@ function urlOf(role: string): string {
  * the name exists. If a name and an offset are both wrong, one database may reject the name and the other the offset.
  * The messages contain only template names and offsets, which every reader may see.
  */
-function isRefusedArgument(one: readonly string[], other: readonly string[]): boolean {
+function isRefusedArgument(firstArguments: readonly string[], otherArguments: readonly string[]): boolean {
   const isRefusal = (rows: readonly string[], codes: RegExp): boolean => rows.length === 1 && codes.test(rows[0] ?? '');
-  if (!isRefusal(one, /^(42704|42P08) /)) return false;
-  return other.length === 0 || isRefusal(other, /^22003 /);
+  if (!isRefusal(firstArguments, /^(42704|42P08) /)) return false;
+  return otherArguments.length === 0 || isRefusal(otherArguments, /^22003 /);
 }
 
 /** Results of the statements that differ between both sides. */
 async function differences(role: string, copy: string, statements: readonly string[]): Promise<object[]> {
   const resultsFrom = async (url: string): Promise<readonly (readonly string[])[]> =>
     connected(url, async (client) => {
-      const answers: (readonly string[])[] = [];
-      for (const statement of statements) answers.push(await answerOf(client, statement));
-      return answers;
+      const resultRows: (readonly string[])[] = [];
+      for (const statement of statements) resultRows.push(await queryResult(client, statement));
+      return resultRows;
     });
-  const [seen, should] = [await resultsFrom(urlOf(role)), await resultsFrom(copy)];
-  return statements.flatMap((statement, at) => {
-    const [rows = [], expected = []] = [seen[at], should[at]];
+  const [visibleRows, expectedRows] = [await resultsFrom(urlOf(role)), await resultsFrom(copy)];
+  return statements.flatMap((statement, index) => {
+    const [rows = [], expected = []] = [visibleRows[index], expectedRows[index]];
     if (isRefusedArgument(rows, expected) || isRefusedArgument(expected, rows)) return [];
     rowCounts.set(statement, Math.max(rowCounts.get(statement) ?? 0, rows.length));
-    const tooMuch = rows.filter((row) => !expected.includes(row)).slice(0, 3);
-    const missing = expected.filter((row) => !rows.includes(row)).slice(0, 3);
-    if (tooMuch.length + missing.length === 0 && rows.length === expected.length) return [];
-    return [{ statement, tooMuch, missing, rows: rows.length, expected: expected.length }];
+    const leakedRows = rows.filter((row) => !expected.includes(row)).slice(0, 3);
+    const missingRows = expected.filter((row) => !rows.includes(row)).slice(0, 3);
+    if (leakedRows.length + missingRows.length === 0 && rows.length === expected.length) return [];
+    return [{ statement, tooMuch: leakedRows, missing: missingRows, rows: rows.length, expected: expected.length }];
   });
 }
 
-describe('limited readers', needs(noLimits), () => {
+describe('limited readers', needs(limitsSkipReason), () => {
   it('have a rule for every table, and the model includes every row', async () => {
-    const stored = tables.filter(({ kind }) => kind !== 'v').map(({ name }) => name.replace(/^ledger\./, ''));
-    expect(stored.sort(), 'add a rule to privacy-world.ts and a line to docs/how-to/secure/reader-roles.md').toEqual(
-      Object.keys(rules).sort(),
-    );
-    for (const [table, keys] of await keysOf(created.url)) expect(keys, table).toEqual(allowed(history.rows, table));
+    const storedTables = tables.filter(({ kind }) => kind !== 'v').map(({ name }) => name.replace(/^ledger\./, ''));
+    expect(
+      storedTables.sort(),
+      'add a rule to privacy-world.ts and a line to docs/how-to/secure/reader-roles.md',
+    ).toEqual(Object.keys(rules).sort());
+    for (const [table, keys] of await keysOf(testDatabase.url))
+      expect(keys, table).toEqual(allowedRows(history.rows, table));
   });
 
   // There are hundreds of statements for each of two databases, and the machine may be busy.
   it.each(readers)(
     'read exactly the rows of $of from every table, view and function',
-    async ({ role, of }) => {
-      const functions = await callables(created.url, role);
+    async ({ role, of: partyList }) => {
+      const functions = await callables(testDatabase.url, role);
       expect(functions.length).toBeGreaterThan(30);
       const calls = functions
-        .filter(({ name }) => !ofTheRole.has(name))
+        .filter(({ name }) => !roleFunctions.has(name))
         .flatMap((callable) => callsOf(callable, random, history.lastOffset));
-      const selects: string[] = [];
-      for (const relation of tables) selects.push(await selectOf(created.url, relation));
-      await using copy = await copyOf(created.url);
-      await takeOut(copy.url, history.rows, of);
-      expect(await differences(role, copy.url, [...selects, ...calls])).toEqual([]);
+      const selectStatements: string[] = [];
+      for (const relation of tables) selectStatements.push(await selectOf(testDatabase.url, relation));
+      await using copy = await copyOf(testDatabase.url);
+      await removeHidden(copy.url, history.rows, partyList);
+      expect(await differences(role, copy.url, [...selectStatements, ...calls])).toEqual([]);
       await connected(urlOf(role), async (client) => {
-        for (const [name, columns] of Object.entries(hidden)) {
+        for (const [name, columns] of Object.entries(hiddenColumns)) {
           for (const column of columns) {
-            const [answer] = await answerOf(client, `select ${column}::text as line from ${name}`);
-            expect(answer, column).toMatch(/^42501 /);
+            const [result] = await queryResult(client, `select ${column}::text as line from ${name}`);
+            expect(result, column).toMatch(/^42501 /);
           }
         }
       });
@@ -216,15 +218,17 @@ describe('limited readers', needs(noLimits), () => {
   it('have read rows of every table and view except those for operators', async () => {
     const empty: string[] = [];
     for (const relation of tables) {
-      if ((rowCounts.get(await selectOf(created.url, relation)) ?? 0) === 0) empty.push(relation.name);
+      if ((rowCounts.get(await selectOf(testDatabase.url, relation)) ?? 0) === 0) empty.push(relation.name);
     }
-    const hidden = Object.entries(rules).flatMap(([table, rule]) => (rule === 'none' ? [`ledger.${table}`] : []));
+    const hiddenExpected = Object.entries(rules).flatMap(([table, rule]) =>
+      rule === 'none' ? [`ledger.${table}`] : [],
+    );
     const sums = ['explore.activity', 'explore.activity_updates'];
     // Not every random history has such rows that a limited reader sees.
-    const ofChance = new Set(['explore.token_discrepancies', 'explore.reward_rounds']);
-    expect(empty.filter((name) => !ofChance.has(name)).sort()).toEqual(
+    const randomFunctions = new Set(['explore.token_discrepancies', 'explore.reward_rounds']);
+    expect(empty.filter((name) => !randomFunctions.has(name)).sort()).toEqual(
       [
-        ...hidden,
+        ...hiddenExpected,
         ...sums,
         'explore.filter_coverage',
         'explore.interface_coverage',
@@ -235,7 +239,7 @@ describe('limited readers', needs(noLimits), () => {
     for (const { name } of tables) {
       const rule = rules[name.replace(/^ledger\./, '')];
       if (rule !== 'none') continue;
-      expect(await query(created.url, `select from ${name} limit 1`), name).toHaveLength(1);
+      expect(await query(testDatabase.url, `select from ${name} limit 1`), name).toHaveLength(1);
     }
   });
 });

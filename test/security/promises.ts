@@ -2,13 +2,13 @@
  * The promises in docs/explanation/security-model.md and docs/how-to/secure. For each promise, the list names the tests
  * that fail if it is broken.
  */
-interface Promised {
+interface SecurityPromise {
   readonly promise: string;
   /** Test files, or folders of test files. */
   readonly tests: readonly string[];
 }
 
-export const securityPromises: readonly Promised[] = [
+export const securityPromises: readonly SecurityPromise[] = [
   { promise: 'All of it, by an attacker outside of the program', tests: ['test/attack/attack.slow.test.ts'] },
   {
     promise: 'Rights that an upgrade changed, and sessions that block the writer, are named',

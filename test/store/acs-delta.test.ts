@@ -12,7 +12,7 @@ import { openSession } from '../../src/store/write/session.ts';
 import { brokenRules } from '../history/rules.ts';
 import { query } from '../support/database.ts';
 import { digestOf } from '../support/digest.ts';
-import { DeltaHistory, type Rendering, type Sums } from './delta-history.ts';
+import { DeltaHistory, type Rendering, type EventSums } from './delta-history.ts';
 import { printRepeatCommand, seedFor } from '../support/chance/property.ts';
 import { schemasOfFile } from '../support/schemas.ts';
 
@@ -22,39 +22,44 @@ printRepeatCommand(seed);
 const schemas = schemasOfFile();
 
 /** Stores the history in batches of random sizes. Updates with offsets in `aside` are quarantined. */
-async function stored(schema: string, history: DeltaHistory, rendering: Rendering, aside: readonly number[] = []) {
+async function storeHistory(
+  schema: string,
+  history: DeltaHistory,
+  rendering: Rendering,
+  quarantinedOffsets: readonly number[] = [],
+) {
   const database = await schemas.migrated(schema);
   const shape = rendering === 'delta' ? 'ACS_DELTA' : 'LEDGER_EFFECTS';
-  const nobody = {
+  const emptyFilter = {
     parties: [],
     templates: [],
     wantedInterfaces: [],
     createdEventBlobs: false,
     topology: true,
   } as const;
-  const { json: filter, hash: filterHash } = filterFingerprint({ ...nobody, shape });
+  const { json: filter, hash: filterHash } = filterFingerprint({ ...emptyFilter, shape });
   const session = await openSession(database, { participantId: 'p::1220', filter, filterHash, shape });
   await session.publishSeed(0, 'genesis');
   const random = new Random(seed);
   let checkpoint = 0;
-  let left = [...history.updates];
-  while (left.length > 0) {
-    const most = random.between(1, 9);
-    const next = left.findIndex(({ offset }) => aside.includes(offset));
-    const taken = left.slice(0, next === -1 ? most : Math.min(most, Math.max(next, 1)));
-    const [first] = taken;
-    if (first !== undefined && aside.includes(first.offset)) {
+  let remainingUpdates = [...history.updates];
+  while (remainingUpdates.length > 0) {
+    const batchSize = random.between(1, 9);
+    const next = remainingUpdates.findIndex(({ offset }) => quarantinedOffsets.includes(offset));
+    const takenUpdates = remainingUpdates.slice(0, next === -1 ? batchSize : Math.min(batchSize, Math.max(next, 1)));
+    const [first] = takenUpdates;
+    if (first !== undefined && quarantinedOffsets.includes(first.offset)) {
       const update = { offset: first.offset, code: 'X', problem: 'x', frame: Buffer.from(first.text) };
       await session.quarantine(update, checkpoint);
       checkpoint = first.offset;
-      left = left.slice(1);
+      remainingUpdates = remainingUpdates.slice(1);
       continue;
     }
     const batch = session.newBatch(checkpoint);
-    for (const { text } of taken) batch.add(decodeUpdate(text));
+    for (const { text } of takenUpdates) batch.add(decodeUpdate(text));
     await session.writeBatch(batch, checkpoint);
     checkpoint = batch.offset;
-    left = left.slice(taken.length);
+    remainingUpdates = remainingUpdates.slice(takenUpdates.length);
   }
   return database;
 }
@@ -63,32 +68,32 @@ const template = `concat(t.package_id, ':', t.entity_name)`;
 const rows = (sql: string): Promise<readonly Record<string, unknown>[]> => query(schemas.url, sql);
 
 async function expectLifetimes(schema: string, { expected }: DeltaHistory): Promise<void> {
-  const lived = await rows(
+  const lifetimesSql = await rows(
     `select l.contract_id as contract, s.synchronizer_id as synchronizer, l.activated_offset::int as "from",
             ${template} as template, l.deactivated_offset::int as "to"
        from ${schema}.lifetimes l join ${schema}.synchronizers s using (synchronizer_pk)
        join ${schema}.templates t using (template_pk) order by 3, 1, 2`,
   );
-  const inOrder = [...expected.lifetimes].sort(
+  const orderedLifetimes = [...expected.lifetimes].sort(
     (a, b) => a.from - b.from || (a.contract < b.contract ? -1 : a.contract > b.contract ? 1 : 0),
   );
-  expect(lived).toEqual(inOrder);
+  expect(lifetimesSql).toEqual(orderedLifetimes);
   const counts = new Map<string, [number, number]>();
   for (const { template: name, to } of expected.lifetimes) {
-    const [activated, ended] = counts.get(name) ?? [0, 0];
-    counts.set(name, [activated + 1, ended + (to === null ? 0 : 1)]);
+    const [activated, endedCount] = counts.get(name) ?? [0, 0];
+    counts.set(name, [activated + 1, endedCount + (to === null ? 0 : 1)]);
   }
-  const counted = await rows(
+  const activityRows = await rows(
     `select ${template} as name, activated::int, deactivated::int from ${schema}.active_counts
        join ${schema}.templates t using (template_pk) where activated + deactivated > 0 order by 1`,
   );
-  expect(counted.map(({ name, activated, deactivated }) => [name, [activated, deactivated]])).toEqual(
-    [...counts].sort(([a], [b]) => (a < b ? -1 : 1)),
-  );
+  expect(
+    activityRows.map(({ name, activated, deactivated: deactivatedCount }) => [name, [activated, deactivatedCount]]),
+  ).toEqual([...counts].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 async function expectSums(schema: string, { expected }: DeltaHistory): Promise<void> {
-  const summed = await rows(
+  const summedRows = await rows(
     `select concat_ws('|', to_char(a.hour at time zone 'UTC', 'YYYY-MM-DD"T"HH24'), t.entity_name, t.package_id,
                       coalesce(h.choice, ''), s.synchronizer_id) as key,
             a.creates::int, a.archives::int, a.exercises::int
@@ -96,8 +101,8 @@ async function expectSums(schema: string, { expected }: DeltaHistory): Promise<v
        join ${schema}.synchronizers s using (synchronizer_pk)
        left join ${schema}.choices h on h.choice_pk = a.choice_pk`,
   );
-  expect(new Map(summed.map(({ key, ...sums }) => [key, sums]))).toEqual(expected.sums);
-  const totals = new Map<string, Sums>();
+  expect(new Map(summedRows.map(({ key, ...sums }) => [key, sums]))).toEqual(expected.sums);
+  const totals = new Map<string, EventSums>();
   for (const [key, { creates, archives, exercises }] of expected.sums) {
     const [hour = '', , , , synchronizer = ''] = key.split('|');
     const total = totals.get(`${hour}|${synchronizer}`) ?? { creates: 0, archives: 0, exercises: 0 };
@@ -116,33 +121,33 @@ async function expectSums(schema: string, { expected }: DeltaHistory): Promise<v
 
 /** Expects that the tables, the event views and the functions of PQS contain the archives with their witnesses. */
 async function expectArchives(schema: string, { expected }: DeltaHistory): Promise<void> {
-  const archived = await rows(
+  const archivals = await rows(
     `select a."offset"::int as "offset", a.node_id as node, a.contract_id as contract, ${template} as template,
             a.witness_parties as witnesses
        from ${schema}.decoded_archives a join ${schema}.templates t using (template_pk) order by 1, 2`,
   );
-  expect(archived).toEqual(expected.archives);
+  expect(archivals).toEqual(expected.archives);
   const events = await rows(
     `select "offset"::int as "offset", node_id as node, contract_id as contract, concat(package_id, ':', entity_name) as template,
             parties as witnesses
        from ${schema}_explore.events where event_type = 'archived' order by 1, 2`,
   );
   expect(events).toEqual(expected.archives);
-  const ends = await rows(
+  const endRows = await rows(
     `select contract_id as contract, archived_at_offset::int as "offset" from ${schema}_pqs.archives()`,
   );
   const expectedLines = expected.archives.map(({ contract, offset }) => `${contract} ${offset}`);
-  expect(ends.map(({ contract, offset }) => `${String(contract)} ${String(offset)}`).sort()).toEqual(
+  expect(endRows.map(({ contract, offset }) => `${String(contract)} ${String(offset)}`).sort()).toEqual(
     expectedLines.sort(),
   );
 }
 
 async function expectStatus(schema: string, history: DeltaHistory): Promise<void> {
-  const left = new Set(
+  const remainingUpdates = new Set(
     history.updates.filter(({ text }) => text.includes('"JsUnassignedEvent"')).map(({ offset }) => offset),
   );
   const expectedLines = history.expected.lifetimes.map(({ contract, from, to }) =>
-    [contract, from, to === null ? 'active' : left.has(to) ? 'unassigned' : 'archived', to ?? ''].join(' '),
+    [contract, from, to === null ? 'active' : remainingUpdates.has(to) ? 'unassigned' : 'archived', to ?? ''].join(' '),
   );
   const statusRows = await rows(
     `select concat_ws(' ', contract_id, created_at_offset, status, coalesce(archived_at_offset::text, '')) as line
@@ -150,12 +155,12 @@ async function expectStatus(schema: string, history: DeltaHistory): Promise<void
   );
   expect(statusRows.map(({ line }) => String(line)).sort()).toEqual(expectedLines.sort());
   const random = new Random(seed);
-  for (let at = 0; at < 12; at += 1) {
+  for (let index = 0; index < 12; index += 1) {
     const offset = random.between(1, history.updates.at(-1)?.offset ?? 1);
-    const active = await rows(
+    const activeContracts = await rows(
       `select concat(contract_id, '@', created_at_offset) as line from ${schema}_explore.active_at(${offset}::bigint, null)`,
     );
-    expect(active.map(({ line }) => String(line)).sort(), `at ${offset}`).toEqual(history.activeAt(offset));
+    expect(activeContracts.map(({ line }) => String(line)).sort(), `at ${offset}`).toEqual(history.activeAt(offset));
   }
 }
 
@@ -165,11 +170,11 @@ const renderings: readonly (readonly [string, Rendering])[] = [
   ['of a release before 3.4', 'old'],
 ];
 
-describe.each(renderings)('stored history %s', (_what, rendering) => {
+describe.each(renderings)('stored history %s', (_caseName, rendering) => {
   const history = new DeltaHistory(seed, 160, rendering);
 
   it('contains the generated lifetimes, counts and contract status', async () => {
-    await stored(rendering, history, rendering);
+    await storeHistory(rendering, history, rendering);
     expect(history.expected.lifetimes.filter(({ to }) => to !== null).length).toBeGreaterThan(20);
     await expectLifetimes(rendering, history);
     await expectSums(rendering, history);
@@ -180,12 +185,12 @@ describe.each(renderings)('stored history %s', (_what, rendering) => {
 
   it('has the same tables if some updates are stored late, in any order', async () => {
     const random = new Random(seed + 1);
-    const aside = history.updates.filter(() => random.chance(0.15)).map(({ offset }) => offset);
+    const quarantinedOffsets = history.updates.filter(() => random.chance(0.15)).map(({ offset }) => offset);
     const schema = `${rendering}_late`;
-    const database = await stored(schema, history, rendering, aside);
-    for (const left = [...aside]; left.length > 0;) {
-      const [offset] = left.splice(random.between(0, left.length - 1), 1);
-      const update = history.updates.find((one) => one.offset === offset);
+    const database = await storeHistory(schema, history, rendering, quarantinedOffsets);
+    for (const remainingUpdates = [...quarantinedOffsets]; remainingUpdates.length > 0;) {
+      const [offset] = remainingUpdates.splice(random.between(0, remainingUpdates.length - 1), 1);
+      const update = history.updates.find((candidate) => candidate.offset === offset);
       await storeLate(database, decodeUpdate(update?.text ?? ''));
     }
     expect(await rows(`select from ${schema}.quarantine`)).toEqual([]);

@@ -14,9 +14,9 @@ const uncommented = `
 
 describe('schema', () => {
   it('has a comment on every table, view and column', async () => {
-    await using created = await createTestDatabase();
+    await using testDatabase = await createTestDatabase();
     const database = openDatabase({
-      url: created.url,
+      url: testDatabase.url,
       schema: 'ledger',
       statementTimeoutMs: 10_000,
       applicationName: 'test',

@@ -4,33 +4,33 @@ import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { lifetimeClass } from '../../src/model/lifetimes.ts';
 import { tables, type Row, type TableName } from '../../src/model/tables.ts';
-import { BinaryRows } from '../../src/store/write/copy-binary.ts';
+import { BinaryTables } from '../../src/store/write/copy-binary.ts';
 import { openDatabase } from '../../src/store/connection/database.ts';
-import { inOneRoundTrip } from '../../src/store/connection/round-trip.ts';
+import { runInOneRoundTrip } from '../../src/store/connection/round-trip.ts';
 import { migrate } from '../../src/store/schema/migrations.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import { expectProperty } from '../support/chance/property.ts';
 
-let created: TestDatabase;
+let testDatabase: TestDatabase;
 let client: Client;
-const binary = new BinaryRows();
+const binary = new BinaryTables();
 
 beforeAll(async () => {
-  created = await createTestDatabase();
+  testDatabase = await createTestDatabase();
   const options = { schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test' };
-  const database = openDatabase({ url: created.url, ...options });
+  const database = openDatabase({ url: testDatabase.url, ...options });
   await migrate(database);
   await database.close();
-  client = new Client({ connectionString: created.url });
+  client = new Client({ connectionString: testDatabase.url });
   await client.connect();
   await client.query('set search_path to ledger');
 });
 afterAll(async () => {
   await client.end();
-  await created.drop();
+  await testDatabase.drop();
 });
 
-function encoded(table: TableName, rows: readonly Row[]): Buffer {
+function encodeRows(table: TableName, rows: readonly Row[]): Buffer {
   binary.clear();
   for (const row of rows) binary.push(table, row);
   const messages = [...binary.filled()][0]?.messages;
@@ -42,9 +42,9 @@ async function copy(table: TableName, rows: readonly Row[]): Promise<void> {
   const columns = Object.keys(tables[table])
     .map((name) => `"${name}"`)
     .join(', ');
-  const messages = encoded(table, rows);
+  const messages = encodeRows(table, rows);
   const text = `copy ${table} (${columns}) from stdin (format binary)`;
-  expect(await inOneRoundTrip(client, [{ name: `copy ${table}`, text, copy: messages }])).toEqual([rows.length]);
+  expect(await runInOneRoundTrip(client, [{ name: `copy ${table}`, text, copy: messages }])).toEqual([rows.length]);
 }
 
 const texts = fc.string({ unit: 'grapheme', maxLength: 60 }).filter((text) => !text.includes('\0'));
@@ -63,8 +63,8 @@ describe('binary COPY', () => {
     );
     for (const [table, columns] of Object.entries(tables)) {
       for (const [column, type] of Object.entries(columns)) {
-        const stored = ['id', 'base64', 'trace'].includes(type) ? 'bytea' : type;
-        expect(types.get(`${table}.${column}`), `${table}.${column}`).toBe(stored);
+        const storedType = ['id', 'base64', 'trace'].includes(type) ? 'bytea' : type;
+        expect(types.get(`${table}.${column}`), `${table}.${column}`).toBe(storedType);
       }
     }
   });
@@ -78,21 +78,21 @@ describe('binary COPY', () => {
         const lists: Row[] = [];
         const rows = values.map(([text, payload, list, counter, flag]): Row => {
           offset += 1;
-          const at = '2026-08-14T10:51:04.3Z';
+          const timestamp = '2026-08-14T10:51:04.3Z';
           lists.push([offset, list, [], list]);
-          return [offset, at, counter, -1, 2, 1, offset, 'c', flag, `id ${offset}`, payload, null, null, null, text, null, null]; // prettier-ignore
+          return [offset, timestamp, counter, -1, 2, 1, offset, 'c', flag, `id ${offset}`, payload, null, null, null, text, null, null]; // prettier-ignore
         });
         await copy('contracts', rows);
         await copy('contract_parties', lists);
-        const { rows: found } = await client.query<Record<string, unknown>>(
+        const { rows: copiedRows } = await client.query<Record<string, unknown>>(
           `select representative_package_id as text, payload = any(array[]::jsonb[]) as none, payload::text as payload,
                   signatories as list, reassignment_counter::text as counter, acs_delta as flag, node_id, observers
              from contracts join contract_parties using (parties_pk) order by "offset"`,
         );
         for (const [index, [text, payload, list, counter, flag]] of values.entries()) {
-          const one = found[index];
-          expect(one).toMatchObject({ text, list, counter: String(counter), flag, node_id: -1, observers: [] });
-          expect(JSON.parse(String(one?.['payload']))).toEqual(JSON.parse(payload));
+          const copiedRow = copiedRows[index];
+          expect(copiedRow).toMatchObject({ text, list, counter: String(counter), flag, node_id: -1, observers: [] });
+          expect(JSON.parse(String(copiedRow?.['payload']))).toEqual(JSON.parse(payload));
         }
       }),
       40,
@@ -106,12 +106,12 @@ describe('binary COPY', () => {
     const ascii = fc.string({ unit: 'grapheme-ascii', maxLength: 40 }).filter((text) => !/[\0\\]/.test(text));
     const id = fc.oneof(digits, ascii, digits.map((text) => `ff${text}`), digits.map((text) => text.toUpperCase())); // prettier-ignore
     const base64 = fc.oneof(texts, fc.uint8Array({ maxLength: 90 }).map((bytes) => Buffer.from(bytes).toString('base64'))); // prettier-ignore
-    const trace = fc.oneof(texts, fc.tuple(...[2, 32, 16, 2].map((at) => hex({ minLength: at, maxLength: at }))).map((parts) => parts.join('-'))); // prettier-ignore
+    const trace = fc.oneof(texts, fc.tuple(...[2, 32, 16, 2].map((length) => hex({ minLength: length, maxLength: length }))).map((hexParts) => hexParts.join('-'))); // prettier-ignore
     await expectProperty(
       fc.asyncProperty(fc.array(fc.tuple(id, base64, trace), { minLength: 1, maxLength: 20 }), async (values) => {
         await client.query('truncate contracts, updates');
-        await copy('contracts', values.map(([contract, hash], at): Row => [at, null, null, 0, 1, 1, 1, 'c', null, contract, null, null, hash, hash, null, null, null])); // prettier-ignore
-        await copy('updates', values.map(([update, , parent], at): Row => [at, 0, null, null, null, 0, 1, 't', update, parent, null, null, null, update, update, null])); // prettier-ignore
+        await copy('contracts', values.map(([contract, hash], index): Row => [index, null, null, 0, 1, 1, 1, 'c', null, contract, null, null, hash, hash, null, null, null])); // prettier-ignore
+        await copy('updates', values.map(([update, , parent], index): Row => [index, 0, null, null, null, 0, 1, 't', update, parent, null, null, null, update, update, null])); // prettier-ignore
         const { rows } = await client.query(
           `select array[c.contract_id, c.contract_key_hash, c.created_event_blob] as contract,
                   array[u.update_id, u.external_transaction_hash, u.transaction_hash, u.trace_parent] as update
@@ -125,7 +125,7 @@ describe('binary COPY', () => {
   });
 
   it('computes the same lifetime class as lifetime_class() in Postgres', async () => {
-    const lengths = Array.from({ length: 53 }, (_, power) => 2 ** power).flatMap((at) => [at - 1, at, at + 1]);
+    const lengths = Array.from({ length: 53 }, (_, power) => 2 ** power).flatMap((size) => [size - 1, size, size + 1]);
     const validLengths = [...new Set(lengths)].filter((length) => length >= 1 && length <= 2 ** 52);
     const { rows } = await client.query<{ class: number }>(
       'select lifetime_class(5, 5 + length - 1) as class from unnest($1::bigint[]) length',
@@ -150,9 +150,16 @@ describe('binary COPY', () => {
 
   it('stores rows larger than its buffer, and later rows', async () => {
     await client.query('truncate exercises');
-    const big = JSON.stringify('x'.repeat(5_000_000));
+    const largeJson = JSON.stringify('x'.repeat(5_000_000));
     const row = (offset: number, argument: string): Row => [offset, 0, null, 1, 1, 1, true, null, 'c', argument, null, null]; // prettier-ignore
-    await copy('exercises', [row(1, '{}'), row(2, big), row(3, big), row(4, big), row(5, big), row(6, '[1]')]);
+    await copy('exercises', [
+      row(1, '{}'),
+      row(2, largeJson),
+      row(3, largeJson),
+      row(4, largeJson),
+      row(5, largeJson),
+      row(6, '[1]'),
+    ]);
     await copy('exercises', [row(7, '{"a":1}')]);
     const { rows } = await client.query<{ sizes: number[] }>(
       'select array_agg(length(argument::text) order by "offset") as sizes from exercises',
@@ -162,15 +169,15 @@ describe('binary COPY', () => {
 
   it('rejects invalid values with an error that contains only the table', () => {
     const row = (nodeId: number): Row => [1, nodeId, 1, 1, 'c'];
-    expect(() => encoded('archives', [row(2 ** 31)])).toThrow(/archives.*32 bits/);
-    expect(() => encoded('archives', [row(Number.NaN)])).toThrow(/32 bits/);
+    expect(() => encodeRows('archives', [row(2 ** 31)])).toThrow(/archives.*32 bits/);
+    expect(() => encodeRows('archives', [row(Number.NaN)])).toThrow(/32 bits/);
     const cost: Row = [1, 0, null, null, 2n ** 63n, 0, 1, 't', null, null, null, null, null, null, null, null]; // prettier-ignore
-    expect(() => encoded('updates', [cost])).toThrow(/updates.*64 bits/);
+    expect(() => encodeRows('updates', [cost])).toThrow(/updates.*64 bits/);
     const update: Row = [1, 0, 'secret words', null, null, 0, 1, 't', null, null, null, null, null, null, null, null]; // prettier-ignore
-    expect(() => encoded('updates', [update])).toThrow(/updates.*a time/);
-    expect(() => encoded('updates', [update])).not.toThrow(/secret/);
+    expect(() => encodeRows('updates', [update])).toThrow(/updates.*a time/);
+    expect(() => encodeRows('updates', [update])).not.toThrow(/secret/);
     for (const id of ['é', 'a\\b', '\ud800', 'a\nb']) {
-      expect(() => encoded('archives', [[1, 1, 1, 1, id]]), id).toThrow(/archives.*an id with a backslash/);
+      expect(() => encodeRows('archives', [[1, 1, 1, 1, id]]), id).toThrow(/archives.*an id with a backslash/);
     }
   });
 });

@@ -27,18 +27,18 @@ export interface Archived {
   readonly witnesses: readonly string[];
 }
 
-export interface Sums {
+export interface EventSums {
   creates: number;
   archives: number;
   exercises: number;
 }
 
 /** Expected contents of the tables. */
-export interface Expected {
+export interface ExpectedHistory {
   readonly lifetimes: Lifetime[];
   readonly archives: Archived[];
   /** Sums by hour, template entity, version, choice (empty for creates and archived events) and synchronizer. */
-  readonly sums: Map<string, Sums>;
+  readonly sums: Map<string, EventSums>;
 }
 
 interface Contract {
@@ -51,15 +51,15 @@ interface Contract {
   state: 'active' | 'travelling' | 'ended';
 }
 
-const all = ['Ann', 'Ben', 'Cyd', 'Dan', 'Eva'].map((name) => `${name}::1220`);
+const parties = ['Ann', 'Ben', 'Cyd', 'Dan', 'Eva'].map((name) => `${name}::1220`);
 /** The hosted parties. The participant sends only their events. */
-const hosted = all.slice(0, 3);
+const hostedParties = parties.slice(0, 3);
 const versions = ['a1'.repeat(32), 'a2'.repeat(32)] as const;
 
 export class DeltaHistory {
   /** Updates in the order of their offsets, without events that the rendering does not contain. */
   readonly updates: { readonly offset: number; readonly text: string }[] = [];
-  readonly expected: Expected = { lifetimes: [], archives: [], sums: new Map() };
+  readonly expected: ExpectedHistory = { lifetimes: [], archives: [], sums: new Map() };
   readonly #random: Random;
   readonly #rendering: Rendering;
   readonly #contracts: Contract[] = [];
@@ -94,22 +94,25 @@ export class DeltaHistory {
     return list[this.#random.between(0, list.length - 1)] as T;
   }
 
-  #parties(of: readonly string[], least: number, most: number): string[] {
-    const left = [...of];
-    const count = this.#random.between(least, most);
-    return Array.from({ length: count }, () => left.splice(this.#random.between(0, left.length - 1), 1)[0] ?? '');
+  #parties(candidateParties: readonly string[], minimum: number, maximum: number): string[] {
+    const remainingParties = [...candidateParties];
+    const count = this.#random.between(minimum, maximum);
+    return Array.from(
+      { length: count },
+      () => remainingParties.splice(this.#random.between(0, remainingParties.length - 1), 1)[0] ?? '',
+    );
   }
 
   #find(state: Contract['state'], synchronizer?: string): Contract | undefined {
-    const found = this.#contracts.filter(
+    const candidates = this.#contracts.filter(
       (c) => c.state === state && (synchronizer === undefined || c.synchronizer === synchronizer),
     );
-    return found.length === 0 ? undefined : this.#pick(found);
+    return candidates.length === 0 ? undefined : this.#pick(candidates);
   }
 
   /** The hosted parties among the given ones. */
-  #witnesses(of: readonly string[]): string[] {
-    return hosted.filter((party) => of.includes(party));
+  #witnesses(candidateParties: readonly string[]): string[] {
+    return hostedParties.filter((party) => candidateParties.includes(party));
   }
 
   #transaction(): void {
@@ -125,7 +128,8 @@ export class DeltaHistory {
       () => this.#transient(),
       () => this.#exercise(),
     ];
-    for (let left = this.#random.between(1, 4); left > 0; left -= 1) this.#pick(actions)();
+    for (let remainingAttempts = this.#random.between(1, 4); remainingAttempts > 0; remainingAttempts -= 1)
+      this.#pick(actions)();
     if (this.#events.length === 0) return;
     const times = { recordTime: this.#time(), effectiveAt: this.#time() };
     this.#push(frames.transaction(this.#offset, this.#events, { synchronizerId: this.#place, ...times }));
@@ -140,26 +144,26 @@ export class DeltaHistory {
     return new Date(Date.UTC(2026, 7, 14) + this.#offset * 1_200_000).toISOString().replace('Z', '001Z');
   }
 
-  #count(change: Partial<Sums>, { entity, version }: Contract, choice = ''): void {
+  #count(change: Partial<EventSums>, { entity, version }: Contract, choice = ''): void {
     const key = [this.#time().slice(0, 13), entity, version, choice, this.#place].join('|');
     const sums = this.expected.sums.get(key) ?? { creates: 0, archives: 0, exercises: 0 };
-    for (const [name, more] of Object.entries(change)) sums[name as keyof Sums] += more;
+    for (const [name, increment] of Object.entries(change)) sums[name as keyof EventSums] += increment;
     this.expected.sums.set(key, sums);
   }
 
   #new(isStakeholder: boolean): Contract {
     // If no stakeholder is a hosted party, the participant only witnesses the contract.
-    const others = all.filter((party) => !hosted.includes(party));
+    const otherParties = parties.filter((party) => !hostedParties.includes(party));
     const signatories = isStakeholder
-      ? [this.#pick(hosted), ...this.#parties(others, 0, 1)]
-      : this.#parties(others, 1, 2);
+      ? [this.#pick(hostedParties), ...this.#parties(otherParties, 0, 1)]
+      : this.#parties(otherParties, 1, 2);
     this.#made += 1;
     return {
       id: `00${String(this.#made).padStart(4, '0')}`,
       entity: this.#pick(['Coin', 'Bond']),
       version: this.#pick(versions),
       signatories,
-      observers: isStakeholder ? this.#parties(all, 0, 1).filter((party) => !signatories.includes(party)) : [],
+      observers: isStakeholder ? this.#parties(parties, 0, 1).filter((party) => !signatories.includes(party)) : [],
       synchronizer: this.#place,
       state: 'active',
     };
@@ -193,7 +197,7 @@ export class DeltaHistory {
     const contract = this.#new(isStakeholder);
     const witnesses = isStakeholder
       ? this.#witnesses([...contract.signatories, ...contract.observers])
-      : [this.#pick(hosted)];
+      : [this.#pick(hostedParties)];
     this.#events.push({ CreatedEvent: this.#createdEvent(contract, witnesses, isStakeholder) });
     this.#node += 1;
     this.#count({ creates: 1 }, contract);
@@ -210,8 +214,8 @@ export class DeltaHistory {
 
   #ended(contract: Contract, state: 'ended' | 'travelling'): void {
     contract.state = state;
-    const open = this.expected.lifetimes.find(({ contract: id, to }) => id === contract.id && to === null);
-    if (open !== undefined) open.to = this.#offset;
+    const openLifetime = this.expected.lifetimes.find(({ contract: id, to }) => id === contract.id && to === null);
+    if (openLifetime !== undefined) openLifetime.to = this.#offset;
   }
 
   /** Archives a contract by a package that may be newer than the package of its create. */
@@ -219,8 +223,8 @@ export class DeltaHistory {
     const contract = this.#find('active', this.#place);
     // In ACS_DELTA, a participant sends nothing about contracts that one transaction creates and archives.
     if (contract === undefined || this.#isOfThis(contract)) return;
-    const named = { ...contract, version: this.#pick([contract.version, versions[1]]) };
-    this.#consume(named, this.#witnesses([...contract.signatories, ...contract.observers]), true);
+    const targetContract = { ...contract, version: this.#pick([contract.version, versions[1]]) };
+    this.#consume(targetContract, this.#witnesses([...contract.signatories, ...contract.observers]), true);
     this.#ended(contract, 'ended');
   }
 
@@ -228,25 +232,25 @@ export class DeltaHistory {
     return this.expected.lifetimes.some(({ contract, from }) => contract === id && from === this.#offset);
   }
 
-  #consume(named: Contract, witnesses: string[], changes: boolean): void {
+  #consume(targetContract: Contract, witnesses: string[], changes: boolean): void {
     const event = {
       offset: this.#offset,
       nodeId: this.#node,
-      contractId: named.id,
+      contractId: targetContract.id,
       witnessParties: witnesses,
-      templateId: `${named.version}:Main:${named.entity}`,
+      templateId: `${targetContract.version}:Main:${targetContract.entity}`,
       packageName: 'money',
       implementedInterfaces: [],
     };
     if (this.#rendering === 'delta') {
-      const { id: contract, version, entity } = named;
+      const { id: contract, version, entity } = targetContract;
       const row = { offset: this.#offset, node: this.#node, contract, template: `${version}:${entity}`, witnesses };
       this.expected.archives.push(row);
       this.#events.push({ ArchivedEvent: event });
-      this.#count({ archives: 1 }, named);
+      this.#count({ archives: 1 }, targetContract);
     } else {
       this.#events.push({ ExercisedEvent: this.#exercised(event, 'Archive', true, changes) });
-      this.#count({ archives: 1, exercises: 1 }, named, 'Archive');
+      this.#count({ archives: 1, exercises: 1 }, targetContract, 'Archive');
     }
     this.#node += 1;
   }
@@ -258,7 +262,7 @@ export class DeltaHistory {
       choice,
       consuming,
       lastDescendantNodeId: this.#node,
-      actingParties: [this.#pick(all)],
+      actingParties: [this.#pick(parties)],
       choiceArgument: {},
       exerciseResult: {},
     });
@@ -297,7 +301,7 @@ export class DeltaHistory {
   #half(contract: Contract) {
     const [source, target] =
       contract.synchronizer === frames.here ? [frames.here, frames.there] : [frames.there, frames.here];
-    return { source, target, reassignmentId: `r${contract.id}`, submitter: hosted[0] ?? '' };
+    return { source, target, reassignmentId: `r${contract.id}`, submitter: hostedParties[0] ?? '' };
   }
 
   #leave(): void {
@@ -313,13 +317,13 @@ export class DeltaHistory {
   #arrive(): void {
     const contract = this.#find('travelling');
     if (contract === undefined) return;
-    const half = this.#half(contract);
-    contract.synchronizer = half.target;
+    const reassignmentHalf = this.#half(contract);
+    contract.synchronizer = reassignmentHalf.target;
     contract.state = 'active';
     this.#node = 0;
     const witnesses = this.#witnesses([...contract.signatories, ...contract.observers]);
     const createdEvent = this.#createdEvent(contract, witnesses, true);
-    const event = frames.assigned({ ...half, createdEvent });
+    const event = frames.assigned({ ...reassignmentHalf, createdEvent });
     this.#push(this.#timed(frames.reassignment(this.#offset, { JsAssignmentEvent: event }, contract.synchronizer)));
     this.#live(contract);
   }

@@ -16,7 +16,7 @@ import { schemasOfFile } from '../support/schemas.ts';
 
 const schemas = schemasOfFile();
 
-interface Expected {
+interface ExpectedDeparture {
   readonly parties?: readonly string[];
   /** Null if the participant id is not reported. */
   readonly participantId?: string | null;
@@ -26,10 +26,10 @@ interface Expected {
   readonly late?: number;
 }
 
-let histories = 0;
+let historyCount = 0;
 
 /** Filter of the stream: events of these parties, or of any party if the list is empty. */
-function asking(parties: readonly string[]) {
+function partyFilter(parties: readonly string[]) {
   const shape = 'LEDGER_EFFECTS';
   const filter = {
     parties,
@@ -44,13 +44,13 @@ function asking(parties: readonly string[]) {
 }
 
 /** Stores updates with offsets from 1. Returns the name of the schema. */
-async function stored(updates: readonly JsonRecord[], options: Expected = {}): Promise<string> {
-  const { parties = [], participantId = 'p::1220', perBatch = 1, late } = options;
-  const schema = `s${(histories += 1)}`;
+async function storeUpdates(updates: readonly JsonRecord[], options: ExpectedDeparture = {}): Promise<string> {
+  const { parties = [], participantId = 'p::1220', perBatch = 1, late: lateOffset } = options;
+  const schema = `s${(historyCount += 1)}`;
   const database = await schemas.migrated(schema);
   const session = await openSession(database, {
     participantId: participantId ?? undefined,
-    ...asking(parties),
+    ...partyFilter(parties),
   });
   await session.publishSeed(0, 'genesis');
   let batch = session.newBatch(0);
@@ -58,7 +58,7 @@ async function stored(updates: readonly JsonRecord[], options: Expected = {}): P
   for (const [index, frame] of updates.entries()) {
     const offset = index + 1;
     const text = frames.text(frame).replaceAll(frames.recordTime, `2026-08-14T11:${10 + offset}:00.000000Z`);
-    if (offset === late) {
+    if (offset === lateOffset) {
       await session.quarantine({ offset, code: 'X', problem: 'x', frame: Buffer.from(text) }, checkpoint);
       checkpoint = offset;
       batch = session.newBatch(checkpoint);
@@ -70,7 +70,7 @@ async function stored(updates: readonly JsonRecord[], options: Expected = {}): P
     checkpoint = offset;
     batch = session.newBatch(checkpoint);
   }
-  if (late !== undefined) {
+  if (lateOffset !== undefined) {
     const [row] = await query(schemas.url, `select convert_from(frame, 'UTF8') as frame from ${schema}.quarantine`);
     await storeLate(database, decodeUpdate(String(row?.['frame'])));
   }
@@ -86,13 +86,13 @@ async function statuses(schema: string): Promise<Record<string, string>> {
   return Object.fromEntries(rows.map((row) => [row['contract_id'], row['status']]));
 }
 
-const guest = 'guest::1220aa';
-const other = 'other::1220bb';
+const guestParty = 'guest::1220aa';
+const otherParty = 'other::1220bb';
 const local = 'local::1220';
 const remote = 'remote::1220ee';
 
 /** A create whose parties are stakeholders and, by default, witnesses. */
-const create = (offset: number, contractId: string, parties: string[], change: JsonRecord = {}, where = here) =>
+const create = (offset: number, contractId: string, parties: string[], change: JsonRecord = {}, synchronizer = here) =>
   frames.transaction(
     offset,
     [
@@ -107,7 +107,7 @@ const create = (offset: number, contractId: string, parties: string[], change: J
         }),
       },
     ],
-    { synchronizerId: where },
+    { synchronizerId: synchronizer },
   );
 const archive = (offset: number, contractId: string) =>
   frames.transaction(offset, [{ ExercisedEvent: frames.exercised({ offset, contractId, choice: 'Archive' }) }]);
@@ -115,16 +115,16 @@ const hosting = (offset: number, ...changes: HostingChange[]) => frames.hosting(
 
 describe('offboarded party', () => {
   it('makes contracts unhosted if no other hosted party sees the contracts', async () => {
-    const schema = await stored([
-      hosting(1, ['Added', guest], ['Added', other], ['Added', remote, 'q::1220']),
-      create(2, 'alone', [guest]),
-      create(3, 'with one who stays', [guest, other]),
-      create(4, 'with one who lives elsewhere', [remote, guest]),
-      create(5, 'with one of the own namespace', [guest, local]),
-      create(6, 'seen only', [other, remote], { witnessParties: [other, guest] }),
-      create(7, 'on another synchronizer', [guest], {}, there),
-      hosting(8, ['Revoked', guest]),
-      create(9, 'later', [guest]),
+    const schema = await storeUpdates([
+      hosting(1, ['Added', guestParty], ['Added', otherParty], ['Added', remote, 'q::1220']),
+      create(2, 'alone', [guestParty]),
+      create(3, 'with one who stays', [guestParty, otherParty]),
+      create(4, 'with one who lives elsewhere', [remote, guestParty]),
+      create(5, 'with one of the own namespace', [guestParty, local]),
+      create(6, 'seen only', [otherParty, remote], { witnessParties: [otherParty, guestParty] }),
+      create(7, 'on another synchronizer', [guestParty], {}, there),
+      hosting(8, ['Revoked', guestParty]),
+      create(9, 'later', [guestParty]),
     ]);
     expect(await statuses(schema)).toEqual({
       alone: 'unhosted 8',
@@ -139,26 +139,30 @@ describe('offboarded party', () => {
   });
 
   it('makes no contract unhosted on another participant or with another party in the filter', async () => {
-    const elsewhere = [create(1, 'a', [guest]), hosting(2, ['Revoked', guest, 'q::1220'])];
-    expect(await statuses(await stored(elsewhere))).toEqual({ a: 'active' });
-    const named = [create(1, 'a', [guest, other]), create(2, 'b', [guest]), hosting(3, ['Revoked', guest])];
-    const parties = [guest, other];
-    expect(await statuses(await stored(named, { parties }))).toEqual({ a: 'active', b: 'unhosted 3' });
+    const otherHostUpdates = [create(1, 'a', [guestParty]), hosting(2, ['Revoked', guestParty, 'q::1220'])];
+    expect(await statuses(await storeUpdates(otherHostUpdates))).toEqual({ a: 'active' });
+    const namedUpdates = [
+      create(1, 'a', [guestParty, otherParty]),
+      create(2, 'b', [guestParty]),
+      hosting(3, ['Revoked', guestParty]),
+    ];
+    const parties = [guestParty, otherParty];
+    expect(await statuses(await storeUpdates(namedUpdates, { parties }))).toEqual({ a: 'active', b: 'unhosted 3' });
   });
 
   it('makes contracts unhosted if it is the last hosted party, even if it returns later', async () => {
-    const schema = await stored([
-      hosting(1, ['Added', guest], ['Added', other]),
-      create(2, 'a', [guest, other]),
-      create(3, 'b', [guest, other]),
-      hosting(4, ['Revoked', guest]),
-      hosting(5, ['Revoked', other]),
-      hosting(6, ['Added', guest], ['Added', other]),
+    const schema = await storeUpdates([
+      hosting(1, ['Added', guestParty], ['Added', otherParty]),
+      create(2, 'a', [guestParty, otherParty]),
+      create(3, 'b', [guestParty, otherParty]),
+      hosting(4, ['Revoked', guestParty]),
+      hosting(5, ['Revoked', otherParty]),
+      hosting(6, ['Added', guestParty], ['Added', otherParty]),
       archive(7, 'a'),
-      create(8, 'c', [guest]),
+      create(8, 'c', [guestParty]),
     ]);
     expect(await statuses(schema)).toEqual({ a: 'archived', b: 'unhosted 5', c: 'active' });
-    const at = async (offset: number): Promise<unknown> =>
+    const stateAt = async (offset: number): Promise<unknown> =>
       (
         await query(
           schemas.url,
@@ -167,7 +171,13 @@ describe('offboarded party', () => {
         )
       )[0]?.['ids'];
     // The archive of contract `a` at offset 7 implies that it was active until then.
-    expect([await at(4), await at(5), await at(6), await at(7), await at(8)]).toEqual(['a,b', 'a', 'a', '', 'c']);
+    expect([await stateAt(4), await stateAt(5), await stateAt(6), await stateAt(7), await stateAt(8)]).toEqual([
+      'a,b',
+      'a',
+      'a',
+      '',
+      'c',
+    ]);
     const counts = await query(schemas.url, `select active, activated, unhosted from ${schema}_explore.templates`);
     expect(counts.filter(({ activated }) => activated !== '0')).toEqual([
       { active: '1', activated: '3', unhosted: '1' },
@@ -175,19 +185,24 @@ describe('offboarded party', () => {
   });
 
   it('does not affect contracts that end before or in the same batch', async () => {
-    const updates = [create(1, 'a', [guest]), archive(2, 'a'), create(3, 'b', [guest]), hosting(4, ['Revoked', guest])];
-    updates.push(hosting(5, ['Added', guest]), archive(6, 'b'));
-    const schema = await stored(updates, { perBatch: 6 });
+    const updates = [
+      create(1, 'a', [guestParty]),
+      archive(2, 'a'),
+      create(3, 'b', [guestParty]),
+      hosting(4, ['Revoked', guestParty]),
+    ];
+    updates.push(hosting(5, ['Added', guestParty]), archive(6, 'b'));
+    const schema = await storeUpdates(updates, { perBatch: 6 });
     expect(await statuses(schema)).toEqual({ a: 'archived', b: 'archived' });
     expect(await brokenRules(schemas.url, schema)).toEqual([]);
   });
 
   it('is detected when the participant id becomes known later', async () => {
-    const updates = [create(1, 'a', [guest]), hosting(2, ['Revoked', guest])];
-    const schema = await stored(updates, { participantId: null });
+    const updates = [create(1, 'a', [guestParty]), hosting(2, ['Revoked', guestParty])];
+    const schema = await storeUpdates(updates, { participantId: null });
     expect(await statuses(schema)).toEqual({ a: 'active' });
     await (
-      await openSession(schemas.open(schema), { participantId: 'p::1220', ...asking([]) })
+      await openSession(schemas.open(schema), { participantId: 'p::1220', ...partyFilter([]) })
     ).noteParticipant('p::1220');
     expect(await statuses(schema)).toEqual({ a: 'unhosted 2' });
   });
@@ -195,33 +210,33 @@ describe('offboarded party', () => {
 
 describe('unhosted contracts', () => {
   const history = [
-    hosting(1, ['Added', guest], ['Added', other]),
-    create(2, 'a', [guest]),
-    create(3, 'b', [guest, other]),
-    create(4, 'c', [guest]),
-    hosting(5, ['Revoked', guest]),
-    hosting(6, ['Added', guest]),
+    hosting(1, ['Added', guestParty], ['Added', otherParty]),
+    create(2, 'a', [guestParty]),
+    create(3, 'b', [guestParty, otherParty]),
+    create(4, 'c', [guestParty]),
+    hosting(5, ['Revoked', guestParty]),
+    hosting(6, ['Added', guestParty]),
     archive(7, 'c'),
-    create(8, 'd', [guest]),
-    hosting(9, ['Revoked', other]),
-    hosting(10, ['Revoked', guest]),
-    create(11, 'e', [other]),
-    hosting(12, ['Revoked', other]),
+    create(8, 'd', [guestParty]),
+    hosting(9, ['Revoked', otherParty]),
+    hosting(10, ['Revoked', guestParty]),
+    create(11, 'e', [otherParty]),
+    hosting(12, ['Revoked', otherParty]),
   ];
 
   it.each([[2], [3], [5], [12]])('are the same with %d updates per batch', async (perBatch) => {
-    expect(await digestOf(schemas.url, await stored(history, { perBatch }))).toBe(
-      await digestOf(schemas.url, await stored(history)),
+    expect(await digestOf(schemas.url, await storeUpdates(history, { perBatch }))).toBe(
+      await digestOf(schemas.url, await storeUpdates(history)),
     );
   });
 
   // The first update with a name assigns its number, so updates with new names are not stored late. The digest compares
   // the names of party sets instead of their numbers.
-  it.each([[3], [4], [5], [6], [7], [8], [9], [10]])('are the same if update %d is stored last', async (late) => {
-    const schema = await stored(history, { late });
-    expect(await statuses(schema)).toEqual(await statuses(await stored(history)));
-    const inTime = await stored(history);
-    expect(await digestOf(schemas.url, schema, 'named')).toBe(await digestOf(schemas.url, inTime, 'named'));
+  it.each([[3], [4], [5], [6], [7], [8], [9], [10]])('are the same if update %d is stored last', async (lateOffset) => {
+    const schema = await storeUpdates(history, { late: lateOffset });
+    expect(await statuses(schema)).toEqual(await statuses(await storeUpdates(history)));
+    const storedInOrder = await storeUpdates(history);
+    expect(await digestOf(schemas.url, schema, 'named')).toBe(await digestOf(schemas.url, storedInOrder, 'named'));
     expect(await brokenRules(schemas.url, schema)).toEqual([]);
   });
 });

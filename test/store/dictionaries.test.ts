@@ -11,8 +11,8 @@ import * as frames from '../support/frames.ts';
 import { here, type JsonRecord } from '../support/frames.ts';
 import { identity, schemasOfFile } from '../support/schemas.ts';
 
-const many = 100;
-const each = Array.from({ length: many }, (_, index) => index);
+const contractCount = 100;
+const indexes = Array.from({ length: contractCount }, (_, index) => index);
 
 const schemas = schemasOfFile();
 
@@ -22,7 +22,7 @@ async function emptySchema(schema: string): Promise<Database> {
 }
 
 /** A schema with an empty seed at offset 0. */
-async function followed(schema: string): Promise<Database> {
+async function followedStream(schema: string): Promise<Database> {
   const database = await emptySchema(schema);
   const session = await openSession(database, identity);
   await session.publishSeed(0, 'genesis');
@@ -30,10 +30,10 @@ async function followed(schema: string): Promise<Database> {
 }
 
 /** Writes transactions as one batch. Resolves to the offset of its end. */
-async function write(session: StoreSession, after: number, sent: readonly JsonRecord[]): Promise<number> {
-  const batch = session.newBatch(after);
-  for (const frame of sent) batch.add(decodeUpdate(frames.text(frame)));
-  await session.writeBatch(batch, after);
+async function write(session: StoreSession, afterOffset: number, sentUpdates: readonly JsonRecord[]): Promise<number> {
+  const batch = session.newBatch(afterOffset);
+  for (const frame of sentUpdates) batch.add(decodeUpdate(frames.text(frame)));
+  await session.writeBatch(batch, afterOffset);
   return batch.offset;
 }
 
@@ -73,21 +73,23 @@ const exercise = (nodeId: number, index: number, change: JsonRecord): JsonRecord
 
 /** Template names, then interface names, then choices with both, so that the numbers of each kind are far apart. */
 function manyNames(): readonly JsonRecord[] {
-  const on = (index: number, events: JsonRecord[]) => ({ events, synchronizerId: synchronizerOf(index) });
-  const sent = [
-    ...each.map((index) => on(index, [create(`plain ${index}`, index)])),
-    ...each.map((index) => on(index, [create(`viewed ${index}`, index, { interfaceViews: [view(index)] })])),
-    ...each.map((index) =>
-      on(index, [
+  const updateWith = (index: number, events: JsonRecord[]) => ({ events, synchronizerId: synchronizerOf(index) });
+  const sentUpdates = [
+    ...indexes.map((index) => updateWith(index, [create(`plain ${index}`, index)])),
+    ...indexes.map((index) => updateWith(index, [create(`viewed ${index}`, index, { interfaceViews: [view(index)] })])),
+    ...indexes.map((index) =>
+      updateWith(index, [
         exercise(0, index, { interfaceId: interfaceOf(0), choice: 'Same' }),
         exercise(1, index, { interfaceId: interfaceOf(64), choice: 'Same' }),
         exercise(2, index, { choice: `Choice${index}` }),
       ]),
     ),
     // Contracts of one template, on every synchronizer.
-    ...each.map((index) => on(index, [create(`away ${index}`, 0)])),
+    ...indexes.map((index) => updateWith(index, [create(`away ${index}`, 0)])),
   ];
-  return sent.map(({ events, synchronizerId }, index) => frames.transaction(index + 1, events, { synchronizerId }));
+  return sentUpdates.map(({ events, synchronizerId }, index) =>
+    frames.transaction(index + 1, events, { synchronizerId }),
+  );
 }
 
 const template = (alias: string): string =>
@@ -107,7 +109,7 @@ const viewNames = (schema: string): string =>
      left join ${schema}.template_interfaces m on m.interface_pk = v.interface_pk
      left join ${schema}.templates t on t.template_pk = m.template_pk order by v."offset"`;
 /** Differences between the hourly counts and the counts of rows. */
-const miscounted = (schema: string): string =>
+const miscountedSql = (schema: string): string =>
   `with counted as (
      select template_pk, choice_pk, synchronizer_pk, creates, exercises from ${schema}.activity_hourly where template_pk <> 0),
    row_counts as (
@@ -121,33 +123,33 @@ describe('batch with a hundred new names of each kind', () => {
   const rows = (sql: (schema: string) => string) => query(schemas.url, sql('many'));
   let database: Database;
   beforeAll(async () => {
-    database = await followed('many');
+    database = await followedStream('many');
     await write(await openSession(database, identity), 0, manyNames());
   });
 
   it('stores the template, package and synchronizer of every contract', async () => {
-    const named = (contract: string, index: number, synchronizer: number) => ({
+    const contractEvent = (contract: string, index: number, synchronizer: number) => ({
       contract: `${contract} ${synchronizer}`,
       template: templateOf(index),
       package: `package${index}`,
       synchronizer: synchronizerOf(synchronizer),
     });
     expect(await rows(contractNames)).toEqual([
-      ...each.map((index) => named('plain', index, index)),
-      ...each.map((index) => named('viewed', index, index)),
-      ...each.map((index) => named('away', 0, index)),
+      ...indexes.map((index) => contractEvent('plain', index, index)),
+      ...indexes.map((index) => contractEvent('viewed', index, index)),
+      ...indexes.map((index) => contractEvent('away', 0, index)),
     ]);
   });
 
   it('stores each choice with its template and interface', async () => {
-    const exerciseRow = (index: number, choice: string, by: string | null) => ({
+    const exerciseRow = (index: number, choice: string, actor: string | null) => ({
       template: templateOf(index),
       choice,
-      interface: by,
+      interface: actor,
       own: true,
     });
     expect(await rows(exerciseNames)).toEqual(
-      each.flatMap((index) => [
+      indexes.flatMap((index) => [
         exerciseRow(index, 'Same', interfaceOf(0)),
         exerciseRow(index, 'Same', interfaceOf(64)),
         exerciseRow(index, `Choice${index}`, null),
@@ -157,7 +159,7 @@ describe('batch with a hundred new names of each kind', () => {
 
   it('stores each interface with the template of its views', async () => {
     expect(await rows(viewNames)).toEqual(
-      each.map((index) => ({
+      indexes.map((index) => ({
         contract: `viewed ${index}`,
         interface: interfaceOf(index),
         template: templateOf(index),
@@ -166,7 +168,7 @@ describe('batch with a hundred new names of each kind', () => {
   });
 
   it('counts each template, choice and synchronizer separately', async () => {
-    expect(await rows(miscounted)).toEqual([]);
+    expect(await rows(miscountedSql)).toEqual([]);
   });
 
   it('is followed by a session that assigns numbers only to new names', async () => {
@@ -174,97 +176,115 @@ describe('batch with a hundred new names of each kind', () => {
       `select (select count(*)::int from ${schema}.templates) as templates, (select count(*)::int from ${schema}.choices) as choices,
               (select count(*)::int from ${schema}.synchronizers) as synchronizers,
               (select count(*)::int from ${schema}.template_interfaces) as pairs`;
-    const [before] = await rows(sizes);
-    expect(before).toEqual({ templates: 2 * many, choices: 3 * many, synchronizers: many, pairs: many });
-    const known = [create('known', 70, { interfaceViews: [view(70)] }), exercise(1, 70, { choice: 'Choice70' })];
-    const fresh = [create('fresh', many, { interfaceViews: [view(many)] }), exercise(1, many, { choice: 'Fresh' })];
-    const end = 4 * many;
+    const [sizesBefore] = await rows(sizes);
+    expect(sizesBefore).toEqual({
+      templates: 2 * contractCount,
+      choices: 3 * contractCount,
+      synchronizers: contractCount,
+      pairs: contractCount,
+    });
+    const knownUpdates = [create('known', 70, { interfaceViews: [view(70)] }), exercise(1, 70, { choice: 'Choice70' })];
+    const freshUpdates = [
+      create('fresh', contractCount, { interfaceViews: [view(contractCount)] }),
+      exercise(1, contractCount, { choice: 'Fresh' }),
+    ];
+    const end = 4 * contractCount;
     await write(await openSession(database, identity), end, [
-      frames.transaction(end + 1, known, { synchronizerId: synchronizerOf(70) }),
-      frames.transaction(end + 2, fresh, { synchronizerId: synchronizerOf(many) }),
+      frames.transaction(end + 1, knownUpdates, { synchronizerId: synchronizerOf(70) }),
+      frames.transaction(end + 2, freshUpdates, { synchronizerId: synchronizerOf(contractCount) }),
     ]);
-    const [after] = await rows(sizes);
-    expect(after).toEqual({ templates: 2 * many + 2, choices: 3 * many + 1, synchronizers: many + 1, pairs: many + 1 });
+    const [sizesAfter] = await rows(sizes);
+    expect(sizesAfter).toEqual({
+      templates: 2 * contractCount + 2,
+      choices: 3 * contractCount + 1,
+      synchronizers: contractCount + 1,
+      pairs: contractCount + 1,
+    });
     expect((await rows(contractNames)).slice(-2)).toEqual([
       { contract: 'known', template: templateOf(70), package: 'package70', synchronizer: synchronizerOf(70) },
-      { contract: 'fresh', template: templateOf(many), package: `package${many}`, synchronizer: synchronizerOf(many) },
+      {
+        contract: 'fresh',
+        template: templateOf(contractCount),
+        package: `package${contractCount}`,
+        synchronizer: synchronizerOf(contractCount),
+      },
     ]);
     expect((await rows(exerciseNames)).slice(-2)).toEqual([
       { template: templateOf(70), choice: 'Choice70', interface: null, own: true },
-      { template: templateOf(many), choice: 'Fresh', interface: null, own: true },
+      { template: templateOf(contractCount), choice: 'Fresh', interface: null, own: true },
     ]);
-    expect(await rows(miscounted)).toEqual([]);
+    expect(await rows(miscountedSql)).toEqual([]);
   });
 });
 
 /** An event without the package name of its template, and an event with it. */
-const nameless = (offset: number): JsonRecord =>
+const unnamedUpdate = (offset: number): JsonRecord =>
   frames.transaction(offset, [exercise(0, 7, { packageName: '', choice: `At${offset}` })]);
-const named = (offset: number): JsonRecord => frames.transaction(offset, [create(`at ${offset}`, 7)]);
+const nameUpdate = (offset: number): JsonRecord => frames.transaction(offset, [create(`at ${offset}`, 7)]);
 const packages = (schema: string) => query(schemas.url, `select template_pk, package_name from ${schema}.templates`);
-const learned = [{ template_pk: 1, package_name: 'package7' }];
+const learnedTemplates = [{ template_pk: 1, package_name: 'package7' }];
 
 describe('late package name', () => {
   it('is stored if it arrives in the batch of its template', async () => {
-    const session = await openSession(await followed('same_batch'), identity);
-    await write(session, 0, [nameless(1), named(2)]);
-    expect(await packages('same_batch')).toEqual(learned);
+    const session = await openSession(await followedStream('same_batch'), identity);
+    await write(session, 0, [unnamedUpdate(1), nameUpdate(2)]);
+    expect(await packages('same_batch')).toEqual(learnedTemplates);
   });
 
   it('is stored if it arrives in a later batch, and kept', async () => {
-    const session = await openSession(await followed('later_batch'), identity);
-    await write(session, 0, [nameless(1)]);
+    const session = await openSession(await followedStream('later_batch'), identity);
+    await write(session, 0, [unnamedUpdate(1)]);
     expect(await packages('later_batch')).toEqual([{ template_pk: 1, package_name: null }]);
-    await write(session, 1, [named(2)]);
-    expect(await packages('later_batch')).toEqual(learned);
-    await write(session, 2, [nameless(3)]);
-    expect(await packages('later_batch')).toEqual(learned);
+    await write(session, 1, [nameUpdate(2)]);
+    expect(await packages('later_batch')).toEqual(learnedTemplates);
+    await write(session, 2, [unnamedUpdate(3)]);
+    expect(await packages('later_batch')).toEqual(learnedTemplates);
   });
 
   it('is stored if it arrives after a restart, and kept after the next restart', async () => {
-    const database = await followed('restarted');
-    await write(await openSession(database, identity), 0, [nameless(1)]);
-    await write(await openSession(database, identity), 1, [named(2)]);
-    expect(await packages('restarted')).toEqual(learned);
-    await write(await openSession(database, identity), 2, [nameless(3)]);
-    expect(await packages('restarted')).toEqual(learned);
+    const database = await followedStream('restarted');
+    await write(await openSession(database, identity), 0, [unnamedUpdate(1)]);
+    await write(await openSession(database, identity), 1, [nameUpdate(2)]);
+    expect(await packages('restarted')).toEqual(learnedTemplates);
+    await write(await openSession(database, identity), 2, [unnamedUpdate(3)]);
+    expect(await packages('restarted')).toEqual(learnedTemplates);
   });
 
   it('is stored by the retry of a batch that was rolled back', async () => {
-    const database = await followed('rolled_back');
+    const database = await followedStream('rolled_back');
     const session = await openSession(database, identity);
-    await write(session, 0, [nameless(1)]);
-    await rollBack(session, 1, named(2));
+    await write(session, 0, [unnamedUpdate(1)]);
+    await rollBack(session, 1, nameUpdate(2));
     expect(await packages('rolled_back')).toEqual([{ template_pk: 1, package_name: null }]);
-    await write(await openSession(database, identity), 1, [named(2)]);
-    expect(await packages('rolled_back')).toEqual(learned);
+    await write(await openSession(database, identity), 1, [nameUpdate(2)]);
+    expect(await packages('rolled_back')).toEqual(learnedTemplates);
   });
 });
 
 /** Writes a batch that Postgres rejects, because one node cannot have two exercises. */
-async function rollBack(session: StoreSession, after: number, frame: JsonRecord): Promise<void> {
+async function rollBack(session: StoreSession, afterOffset: number, frame: JsonRecord): Promise<void> {
   const node = exercise(5, 20, { choice: 'Twice' });
-  const unlawful = frames.transaction(after + 2, [node, node]);
-  await expect(write(session, after, [frame, unlawful])).rejects.toHaveProperty('code');
+  const unlawful = frames.transaction(afterOffset + 2, [node, node]);
+  await expect(write(session, afterOffset, [frame, unlawful])).rejects.toHaveProperty('code');
 }
 
 describe('names of a rolled-back batch', () => {
   it('are stored by the next session that uses them', async () => {
-    const database = await followed('forgotten');
-    const lost = [
+    const database = await followedStream('forgotten');
+    const lostUpdates = [
       create('lost', 1),
       exercise(1, 2, { choice: 'Lost' }),
       create('viewed', 1, { interfaceViews: [view(3)], nodeId: 2 }),
     ];
     const update = (offset: number, events: JsonRecord[], at: number): JsonRecord =>
       frames.transaction(offset, events, { synchronizerId: synchronizerOf(at) });
-    await rollBack(await openSession(database, identity), 0, update(1, lost, 1));
+    await rollBack(await openSession(database, identity), 0, update(1, lostUpdates, 1));
     expect(
       await query(schemas.url, 'select from forgotten.templates, forgotten.choices, forgotten.synchronizers'),
     ).toEqual([]);
 
     const session = await openSession(database, identity);
-    await write(session, 0, [update(1, [create('first', 9)], 9), update(2, lost, 1)]);
+    await write(session, 0, [update(1, [create('first', 9)], 9), update(2, lostUpdates, 1)]);
     expect(await query(schemas.url, contractNames('forgotten'))).toEqual([
       { contract: 'first', template: templateOf(9), package: 'package9', synchronizer: synchronizerOf(9) },
       { contract: 'lost', template: templateOf(1), package: 'package1', synchronizer: synchronizerOf(1) },
@@ -282,7 +302,7 @@ describe('names of a rolled-back batch', () => {
 describe('names of a restarted seed', () => {
   it('are stored again after the restart', async () => {
     const session = await openSession(await emptySchema('seeded'), identity);
-    const entries = each.map((index) =>
+    const entries = indexes.map((index) =>
       decodeActiveContract(
         frames.text(
           frames.activeEntry({
@@ -301,10 +321,10 @@ describe('names of a restarted seed', () => {
       await session.writeSeed(batch, 0);
     }
     await session.publishSeed(6, 'seed');
-    const stored = await query(schemas.url, contractNames('seeded'));
-    expect(new Set(stored.map((row) => JSON.stringify(row)))).toEqual(
+    const storedNames = await query(schemas.url, contractNames('seeded'));
+    expect(new Set(storedNames.map((row) => JSON.stringify(row)))).toEqual(
       new Set(
-        each.map((index) =>
+        indexes.map((index) =>
           JSON.stringify({
             contract: `s${index}`,
             template: templateOf(index),
@@ -315,7 +335,7 @@ describe('names of a restarted seed', () => {
       ),
     );
     expect(await query(schemas.url, 'select count(*)::int as count from seeded.templates')).toEqual([
-      { count: many + 1 },
+      { count: contractCount + 1 },
     ]);
   });
 });

@@ -15,9 +15,9 @@ import { identity, schemasOfFile } from '../support/schemas.ts';
 
 const schemas = schemasOfFile();
 const types = ['jsonb', 'json'] as const;
-const stored = (database: Database): Promise<string | undefined> => database.withClient(storedExerciseJson);
+const readStoredJson = (database: Database): Promise<string | undefined> => database.withClient(storedExerciseJson);
 
-async function made(schema: string, exerciseJson?: 'jsonb' | 'json'): Promise<Database> {
+async function fillSchema(schema: string, exerciseJson?: 'jsonb' | 'json'): Promise<Database> {
   const database = schemas.open(schema);
   await migrate(database, { exerciseJson });
   return database;
@@ -32,22 +32,22 @@ function exercise(offset: number, argument: string): string {
 
 describe('exercise JSON type', () => {
   it.each(types)('equals the type set when the schema was created: %s', async (type) => {
-    expect(await stored(await made(`made_${type}`, type))).toBe(type);
+    expect(await readStoredJson(await fillSchema(`made_${type}`, type))).toBe(type);
   });
 
   it('is jsonb by default, and undefined without tables', async () => {
-    expect(await stored(schemas.open('not_there'))).toBeUndefined();
-    expect(await stored(await made('unsaid'))).toBe('jsonb');
+    expect(await readStoredJson(schemas.open('not_there'))).toBeUndefined();
+    expect(await readStoredJson(await fillSchema('unsaid'))).toBe('jsonb');
   });
 
   it.each(types)('equals the type of the printed SQL: %s', async (type) => {
     const schema = `printed_${type}`;
     await schemas.open('public').pool.query(await printMigrations(schema, { exerciseJson: type }));
-    expect(await stored(schemas.open(schema))).toBe(type);
+    expect(await readStoredJson(schemas.open(schema))).toBe(type);
   });
 
   it('does not change, and another INDEXER_EXERCISE_JSON is rejected with a remedy', async () => {
-    const database = await made('kept', 'json');
+    const database = await fillSchema('kept', 'json');
     await expect(assertExerciseJson(database, 'json')).resolves.toBeUndefined();
     await expect(assertExerciseJson(database, undefined)).resolves.toBeUndefined();
     await expect(assertExerciseJson(database, 'jsonb')).rejects.toMatchObject({
@@ -58,7 +58,7 @@ describe('exercise JSON type', () => {
       remedy: expect.stringContaining('ledger-indexer rebuild') as unknown,
     });
     await migrate(database, { exerciseJson: 'jsonb' });
-    expect(await stored(database)).toBe('json');
+    expect(await readStoredJson(database)).toBe('json');
   });
 
   it('is set by the migrate command, which later rejects another type', async () => {
@@ -67,7 +67,7 @@ describe('exercise JSON type', () => {
       return runCommand(migrateCommand, [], env);
     };
     await run('json');
-    expect(await stored(schemas.open('by_command'))).toBe('json');
+    expect(await readStoredJson(schemas.open('by_command'))).toBe('json');
     await expect(run('jsonb')).rejects.toMatchObject({ code: 'SCHEMA_EXERCISE_JSON' });
   });
 });
@@ -85,7 +85,7 @@ const texts = [
 
 describe('exercise argument', () => {
   async function filled(type: 'jsonb' | 'json'): Promise<Database> {
-    const database = await made(`filled_${type}`, type);
+    const database = await fillSchema(`filled_${type}`, type);
     const session = await openSession(database, identity);
     await session.publishSeed(0, 'genesis');
     for (const [from, text] of texts.entries()) {
@@ -94,8 +94,8 @@ describe('exercise argument', () => {
       await session.writeBatch(batch, from);
     }
     const last = texts.length;
-    const aside = { offset: last + 1, code: 'X', problem: 'x', frame: Buffer.from('') };
-    await session.quarantine(aside, last);
+    const quarantinedUpdate = { offset: last + 1, code: 'X', problem: 'x', frame: Buffer.from('') };
+    await session.quarantine(quarantinedUpdate, last);
     await storeLate(database, decodeUpdate(exercise(last + 1, texts[0] ?? '')));
     return database;
   }
@@ -106,17 +106,17 @@ describe('exercise argument', () => {
   };
 
   it('is the same in the views of both types, and unchanged in a json table', async () => {
-    const [parsed, asSent] = [await filled('jsonb'), await filled('json')];
-    const rows = await readExercises(parsed, 'filled_jsonb_explore.exercises');
+    const [parsedTables, jsonTables] = [await filled('jsonb'), await filled('json')];
+    const rows = await readExercises(parsedTables, 'filled_jsonb_explore.exercises');
     expect(rows).toHaveLength(texts.length + 1);
     expect(rows[0]).toMatchObject({ argument: '{"a": 1.50, "n": 1000, "longer": 1}' });
     for (const view of ['explore.exercises', 'explore.events']) {
-      expect(await readExercises(asSent, `filled_json_${view}`), view).toEqual(rows);
+      expect(await readExercises(jsonTables, `filled_json_${view}`), view).toEqual(rows);
     }
-    const ofPqs = '(select e.exercised_at_offset as "offset", e.* from filled_json_pqs.exercises() e) e';
-    expect(await readExercises(asSent, ofPqs)).toEqual(rows);
-    expect(await readExercises(asSent, 'decoded_exercises')).toEqual(rows);
-    expect((await readExercises(asSent, 'exercises'))[0]).toMatchObject({ argument: texts[0], result: texts[0] });
+    const pqsExercises = '(select e.exercised_at_offset as "offset", e.* from filled_json_pqs.exercises() e) e';
+    expect(await readExercises(jsonTables, pqsExercises)).toEqual(rows);
+    expect(await readExercises(jsonTables, 'decoded_exercises')).toEqual(rows);
+    expect((await readExercises(jsonTables, 'exercises'))[0]).toMatchObject({ argument: texts[0], result: texts[0] });
   });
 
   it('is rejected on write (jsonb) or read (json views) if a number exceeds numeric', async () => {
@@ -127,10 +127,10 @@ describe('exercise argument', () => {
       batch.add(decodeUpdate(exercise(1, '{"n":1e200000}')));
       return session.writeBatch(batch, 0);
     };
-    await expect(write(await made('huge_jsonb', 'jsonb'))).rejects.toMatchObject({ code: 'STORE_DATA_REFUSED' });
-    const asSent = await made('huge_json', 'json');
-    await write(asSent);
-    await expect(readExercises(asSent, 'decoded_exercises')).rejects.toMatchObject({ code: 'STORE_DATA_REFUSED' });
-    expect(await readExercises(asSent, 'exercises')).toMatchObject([{ argument: '{"n":1e200000}' }]);
+    await expect(write(await fillSchema('huge_jsonb', 'jsonb'))).rejects.toMatchObject({ code: 'STORE_DATA_REFUSED' });
+    const jsonTables = await fillSchema('huge_json', 'json');
+    await write(jsonTables);
+    await expect(readExercises(jsonTables, 'decoded_exercises')).rejects.toMatchObject({ code: 'STORE_DATA_REFUSED' });
+    expect(await readExercises(jsonTables, 'exercises')).toMatchObject([{ argument: '{"n":1e200000}' }]);
   });
 });

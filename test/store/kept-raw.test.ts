@@ -10,22 +10,22 @@ import type { JsonRecord } from '../support/frames.ts';
 import { identity } from '../support/schemas.ts';
 
 describe('stored frame', () => {
-  let created: TestDatabase;
+  let testDatabase: TestDatabase;
   let database: Database;
   let session: StoreSession;
   let checkpoint = 0;
 
   beforeAll(async () => {
-    created = await createTestDatabase();
+    testDatabase = await createTestDatabase();
     const options = { schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test' };
-    database = openDatabase({ url: created.url, ...options });
+    database = openDatabase({ url: testDatabase.url, ...options });
     await migrate(database);
     session = await openSession(database, identity);
     await session.publishSeed(0, 'genesis');
   });
   afterAll(async () => {
     await database.close();
-    await created.drop();
+    await testDatabase.drop();
   });
 
   async function query<T extends object>(sql: string, values: unknown[] = []): Promise<readonly T[]> {
@@ -46,7 +46,7 @@ describe('stored frame', () => {
   }
 
   describe('raw column', () => {
-    const asSent = (column: string): string =>
+    const sentColumn = (column: string): string =>
       `case when starts_with(${column}::text, '{"$escaped":') then ${column} ->> '$escaped' else ${column}::text end`;
     const unknownData = [
       ['numbers in their original spelling', '{ "a":1.10, "b":1e400,"c":-0.0 ,"d":12345678901234567890123}'],
@@ -56,27 +56,27 @@ describe('stored frame', () => {
       ['field names of known kinds', '{"createArgument":{"n":1.50},"details":[ 1.0 ]}'],
     ] as const;
 
-    it.each(unknownData)('returns an unknown update unchanged, with %s', async (_what, value) => {
+    it.each(unknownData)('returns an unknown update unchanged, with %s', async (_caseName, value) => {
       const raw = `{"Prophecy":{"value":{"offset":${String(nextOffset())},"updateId":"u","deep":${value} }}}`;
       const offset = await write(`{"update":${raw}}`);
       const [row] = await query<{ kind: string; raw: string }>(
-        `select kind, ${asSent('raw')} as raw from decoded_updates where "offset" = $1`,
+        `select kind, ${sentColumn('raw')} as raw from decoded_updates where "offset" = $1`,
         [offset],
       );
       expect(row).toEqual({ kind: 'unknown', raw });
     });
 
-    it.each(unknownData)('returns an unknown topology event unchanged, with %s', async (_what, value) => {
+    it.each(unknownData)('returns an unknown topology event unchanged, with %s', async (_caseName, value) => {
       const raw = `{"PartyRenamed":{"value":{"partyId":"${frames.alice}","deep":${value}}, "more":1}}`;
       const frame = frames.text(frames.topology(nextOffset()));
       const events = /"events":\[(.*?)\],"traceContext"/;
-      const both = frame.replace(
+      const doubledFrame = frame.replace(
         events,
-        (_all, known: string) => `"events":[${known},{"event":${raw}}],"traceContext"`,
+        (_all, knownEvents: string) => `"events":[${knownEvents},{"event":${raw}}],"traceContext"`,
       );
-      const offset = await write(both);
+      const offset = await write(doubledFrame);
       const rows = await query(
-        `select event_index, kind, party_id, ${asSent('raw')} as raw from topology_events where "offset" = $1 order by 1`,
+        `select event_index, kind, party_id, ${sentColumn('raw')} as raw from topology_events where "offset" = $1 order by 1`,
         [offset],
       );
       expect(rows).toEqual([
@@ -88,11 +88,11 @@ describe('stored frame', () => {
 
   it('has no status details of a view if the list is empty or blank', async () => {
     const view = frames.created()['interfaceViews'] as JsonRecord[];
-    const views = ['[]', '[ ]', '[\n\t]', '[ 1.0 ]'].map((details, at) =>
+    const views = ['[]', '[ ]', '[\n\t]', '[ 1.0 ]'].map((details, index) =>
       frames
         .text(view[0] ?? {})
         .replace('"details":[]', `"details":${details}`)
-        .replace(/"interfaceId":"[^"]*"/, `"interfaceId":"p:M:I${String(at)}"`),
+        .replace(/"interfaceId":"[^"]*"/, `"interfaceId":"p:M:I${String(index)}"`),
     );
     const frame = frames.text(
       frames.transaction(nextOffset(), [{ CreatedEvent: frames.created({ interfaceViews: 'HERE' }) }]),

@@ -9,17 +9,17 @@ import * as frames from '../support/frames.ts';
 import { pause, waitFor } from '../support/wait-for.ts';
 import { identity } from '../support/schemas.ts';
 
-let created: TestDatabase;
+let testDatabase: TestDatabase;
 let database: Database;
 let session: StoreSession;
 
 beforeEach(async () => {
-  created = await createTestDatabase();
+  testDatabase = await createTestDatabase();
   // With this default, a later batch would not see the commit of the previous one.
-  const name = new URL(created.url).pathname.slice(1);
-  await query(created.url, `alter database ${name} set default_transaction_isolation = 'repeatable read'`);
+  const name = new URL(testDatabase.url).pathname.slice(1);
+  await query(testDatabase.url, `alter database ${name} set default_transaction_isolation = 'repeatable read'`);
   database = openDatabase({
-    url: created.url,
+    url: testDatabase.url,
     schema: 'ledger',
     statementTimeoutMs: 60_000,
     applicationName: 'test lanes',
@@ -30,13 +30,13 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await database.close();
-  await created.drop();
+  await testDatabase.drop();
 });
 
 /** A batch of one transaction with the event and this number of other creates. */
-function batchOf(from: number, others: number, event: frames.JsonRecord): StoreBatch {
+function batchOf(from: number, otherRowCount: number, event: frames.JsonRecord): StoreBatch {
   const batch = session.newBatch(from);
-  const filling = Array.from({ length: others }, (_, index) => ({
+  const filling = Array.from({ length: otherRowCount }, (_, index) => ({
     CreatedEvent: frames.created({ contractId: `other ${from} ${index}`, nodeId: index + 1, acsDelta: false }),
   }));
   batch.add(decodeUpdate(frames.text(frames.transaction(from + 1, [event, ...filling]))));
@@ -46,44 +46,44 @@ function batchOf(from: number, others: number, event: frames.JsonRecord): StoreB
 const create = { CreatedEvent: frames.created({ contractId: 'one' }) };
 const archive = { ExercisedEvent: frames.exercised({ contractId: 'one', consuming: true, acsDelta: true }) };
 
-const stored = `select (select checkpoint from ledger.stream) as checkpoint,
+const storedSql = `select (select checkpoint from ledger.stream) as checkpoint,
   (select array_agg("offset" order by "offset") from ledger.decoded_updates) as offsets,
   (select array_agg(deactivated_offset) from ledger.lifetimes) as ends`;
 
 /** Sessions of this test that have sent their rows and wait in an open transaction. */
-const waiting = `select 1 from pg_stat_activity
+const waitingSql = `select 1 from pg_stat_activity
   where application_name = 'test lanes' and datname = current_database() and state = 'idle in transaction'`;
 
 describe.each([
   ['few', 0],
   ['many', 500],
-])('concurrent batches with %s rows', (_, others) => {
+])('concurrent batches with %s rows', (_, otherRowCount) => {
   it('commit in order, and the second batch can end contracts of the first', async () => {
     let commit = (): void => undefined;
-    const allowed = new Promise<void>((resolve) => {
+    const whenAllowed = new Promise<void>((resolve) => {
       commit = resolve;
     });
-    const first = batchOf(0, others, create);
-    const second = batchOf(1, others, archive);
-    const predecessor = allowed.then(() => session.writeBatch(first, 0));
-    const later = session.writeBatch(second, 1, predecessor);
+    const first = batchOf(0, otherRowCount, create);
+    const second = batchOf(1, otherRowCount, archive);
+    const previousWrite = whenAllowed.then(() => session.writeBatch(first, 0));
+    const laterWrite = session.writeBatch(second, 1, previousWrite);
     // A batch with few rows is not sent before the previous one commits.
-    if (others > 0) {
-      await waitFor('the later batch waits', async () => (await query(created.url, waiting))[0]);
+    if (otherRowCount > 0) {
+      await waitFor('the later batch waits', async () => (await query(testDatabase.url, waitingSql))[0]);
     }
-    expect(await query(created.url, stored)).toEqual([{ checkpoint: '0', offsets: null, ends: null }]);
+    expect(await query(testDatabase.url, storedSql)).toEqual([{ checkpoint: '0', offsets: null, ends: null }]);
     commit();
-    await Promise.all([predecessor, later]);
-    expect(await query(created.url, stored)).toEqual([{ checkpoint: '2', offsets: ['1', '2'], ends: ['2'] }]);
+    await Promise.all([previousWrite, laterWrite]);
+    expect(await query(testDatabase.url, storedSql)).toEqual([{ checkpoint: '2', offsets: ['1', '2'], ends: ['2'] }]);
   });
 
   it('store nothing if the first batch fails', async () => {
-    const second = batchOf(1, others, create);
-    const predecessor = Promise.reject(new Error('gone'));
+    const second = batchOf(1, otherRowCount, create);
+    const previousWrite = Promise.reject(new Error('gone'));
     // In the program, the queue of the pipeline handles this rejection. This test has no queue.
-    predecessor.catch(() => undefined);
-    await expect(session.writeBatch(second, 1, predecessor)).rejects.toHaveProperty('message');
-    expect(await query(created.url, stored)).toEqual([{ checkpoint: '0', offsets: null, ends: null }]);
+    previousWrite.catch(() => undefined);
+    await expect(session.writeBatch(second, 1, previousWrite)).rejects.toHaveProperty('message');
+    expect(await query(testDatabase.url, storedSql)).toEqual([{ checkpoint: '0', offsets: null, ends: null }]);
   });
 });
 
@@ -91,12 +91,17 @@ describe('batch waiting for the previous batch', () => {
   it('is not ended by the idle timeout', async () => {
     await database.close();
     const idleInTransactionMs = 400;
-    const options = { url: created.url, schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test lanes' };
+    const options = {
+      url: testDatabase.url,
+      schema: 'ledger',
+      statementTimeoutMs: 60_000,
+      applicationName: 'test lanes',
+    };
     database = openDatabase({ ...options, idleInTransactionMs });
     session = await openSession(database, identity);
     const [first, second] = [batchOf(0, 500, create), batchOf(1, 500, archive)];
-    const predecessor = pause(4 * idleInTransactionMs).then(() => session.writeBatch(first, 0));
-    await session.writeBatch(second, 1, predecessor);
-    expect(await query(created.url, stored)).toEqual([{ checkpoint: '2', offsets: ['1', '2'], ends: ['2'] }]);
+    const previousWrite = pause(4 * idleInTransactionMs).then(() => session.writeBatch(first, 0));
+    await session.writeBatch(second, 1, previousWrite);
+    expect(await query(testDatabase.url, storedSql)).toEqual([{ checkpoint: '2', offsets: ['1', '2'], ends: ['2'] }]);
   });
 });

@@ -12,24 +12,29 @@ import * as frames from '../support/frames.ts';
 import { here, type JsonRecord } from '../support/frames.ts';
 import { identity } from '../support/schemas.ts';
 
-const other = `${'ef'.repeat(32)}:Main.Other:Other`;
+const otherTemplate = `${'ef'.repeat(32)}:Main.Other:Other`;
 /** Numbers of contracts of one template that end in their own batch, in the next batch, or not at all. */
 const sizes = { endsAtOnce: 1_100, endsLater: 1_300, stays: 1_200 };
-const all = sizes.endsAtOnce + sizes.endsLater + sizes.stays;
-const ended = sizes.endsAtOnce + sizes.endsLater;
+const exerciseCount = sizes.endsAtOnce + sizes.endsLater + sizes.stays;
+const endedCount = sizes.endsAtOnce + sizes.endsLater;
 /** Number of contracts of the other template, each in its own transaction. */
-const others = 3;
+const otherContracts = 3;
 
-let created: TestDatabase;
+let testDatabase: TestDatabase;
 let database: Database;
 beforeAll(async () => {
-  created = await createTestDatabase();
-  database = openDatabase({ url: created.url, schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'large' });
+  testDatabase = await createTestDatabase();
+  database = openDatabase({
+    url: testDatabase.url,
+    schema: 'ledger',
+    statementTimeoutMs: 60_000,
+    applicationName: 'large',
+  });
   await migrate(database);
 });
 afterAll(async () => {
   await database.close();
-  await created.drop();
+  await testDatabase.drop();
 });
 
 const create = (contractId: string, nodeId = 0, change: JsonRecord = {}): JsonRecord => ({
@@ -43,30 +48,30 @@ const numbers = (from: number, count: number): number[] => Array.from({ length: 
 /** Writes transactions with offsets after `after` as one batch. Resolves to the last offset. */
 async function writeBatch(
   session: StoreSession,
-  after: number,
+  afterOffset: number,
   transactions: readonly JsonRecord[][],
 ): Promise<number> {
-  const batch = session.newBatch(after);
+  const batch = session.newBatch(afterOffset);
   for (const [index, events] of transactions.entries()) {
-    batch.add(decodeUpdate(frames.text(frames.transaction(after + 1 + index, events))));
+    batch.add(decodeUpdate(frames.text(frames.transaction(afterOffset + 1 + index, events))));
   }
-  await session.writeBatch(batch, after);
-  return after + transactions.length;
+  await session.writeBatch(batch, afterOffset);
+  return afterOffset + transactions.length;
 }
 
 /** Writes transactions with two creates each, and transactions with one exercise that ends a contract. */
 async function writeHistory(session: StoreSession): Promise<number> {
-  const creates = numbers(0, all / 2).map((pair) => [create(`c${2 * pair}`), create(`c${2 * pair + 1}`, 1)]);
-  const foreign = numbers(0, others).map((index) => [create(`o${index}`, 0, { templateId: other })]);
-  const atOnce = numbers(0, sizes.endsAtOnce).map((index) => [exercise(`c${index}`)]);
-  const later = numbers(sizes.endsAtOnce, sizes.endsLater).map((index) => [exercise(`c${index}`)]);
-  const first = await writeBatch(session, 0, [...creates, ...foreign, ...atOnce]);
-  return await writeBatch(session, first, later);
+  const creates = numbers(0, exerciseCount / 2).map((pair) => [create(`c${2 * pair}`), create(`c${2 * pair + 1}`, 1)]);
+  const foreign = numbers(0, otherContracts).map((index) => [create(`o${index}`, 0, { templateId: otherTemplate })]);
+  const sameUpdateExercises = numbers(0, sizes.endsAtOnce).map((index) => [exercise(`c${index}`)]);
+  const laterNumbers = numbers(sizes.endsAtOnce, sizes.endsLater).map((index) => [exercise(`c${index}`)]);
+  const first = await writeBatch(session, 0, [...creates, ...foreign, ...sameUpdateExercises]);
+  return await writeBatch(session, first, laterNumbers);
 }
 
 describe('two batches with thousands of contracts of one template', () => {
   let checkpoint: number;
-  const rows = (sql: string): Promise<readonly Record<string, unknown>[]> => query(created.url, sql);
+  const rows = (sql: string): Promise<readonly Record<string, unknown>[]> => query(testDatabase.url, sql);
   beforeAll(async () => {
     const session = await openSession(database, identity);
     await session.publishSeed(0, 'genesis');
@@ -74,30 +79,30 @@ describe('two batches with thousands of contracts of one template', () => {
   });
 
   it('store every row', async () => {
-    const [stored] = await rows(
+    const [storedCounts] = await rows(
       `select (select count(*)::int from ledger.decoded_updates) as updates, (select count(*)::int from ledger.decoded_contracts) as contracts,
               (select count(distinct contract_id)::int from ledger.decoded_contracts) as ids,
               (select count(*)::int from ledger.decoded_exercises) as exercises, (select count(*)::int from ledger.decoded_interface_views) as views,
               (select sum(event_count)::int from ledger.decoded_updates) as events, (select checkpoint::int from ledger.stream) as checkpoint`,
     );
-    expect(stored).toEqual({
+    expect(storedCounts).toEqual({
       updates: checkpoint,
-      contracts: all + others,
-      ids: all + others,
-      exercises: ended,
-      views: all + others,
-      events: all + others + ended,
+      contracts: exerciseCount + otherContracts,
+      ids: exerciseCount + otherContracts,
+      exercises: endedCount,
+      views: exerciseCount + otherContracts,
+      events: exerciseCount + otherContracts + endedCount,
       checkpoint,
     });
   });
 
   it('end exactly the exercised contracts', async () => {
-    const [ends] = await rows(
+    const [endCounts] = await rows(
       `select count(*)::int as lifetimes, count(l.deactivated_offset)::int as ended,
               count(*) filter (where l.deactivated_offset is distinct from e."offset")::int as wrong
          from ledger.lifetimes l left join ledger.decoded_exercises e using (contract_id)`,
     );
-    expect(ends).toEqual({ lifetimes: all + others, ended, wrong: 0 });
+    expect(endCounts).toEqual({ lifetimes: exerciseCount + otherContracts, ended: endedCount, wrong: 0 });
   });
 
   it('count the contracts of each template', async () => {
@@ -106,11 +111,11 @@ describe('two batches with thousands of contracts of one template', () => {
          from ledger.active_counts a join ledger.templates t using (template_pk) order by 1`,
     );
     expect(counts).toEqual([
-      { template: 'Iou', activated: all, deactivated: ended },
-      { template: 'Other', activated: others, deactivated: 0 },
+      { template: 'Iou', activated: exerciseCount, deactivated: endedCount },
+      { template: 'Other', activated: otherContracts, deactivated: 0 },
     ]);
-    const [active] = await rows(`select count(*)::int as iou from explore.active('Iou')`);
-    expect(active).toEqual({ iou: sizes.stays });
+    const [activeCount] = await rows(`select count(*)::int as iou from explore.active('Iou')`);
+    expect(activeCount).toEqual({ iou: sizes.stays });
   });
 
   it('count the events per hour by template and choice', async () => {
@@ -119,9 +124,9 @@ describe('two batches with thousands of contracts of one template', () => {
          from explore.activity order by 1, 2 nulls first`,
     );
     expect(hours).toEqual([
-      { template: 'Iou', choice: null, creates: all, archives: 0, exercises: 0 },
-      { template: 'Iou', choice: 'Transfer', creates: 0, archives: ended, exercises: ended },
-      { template: 'Other', choice: null, creates: others, archives: 0, exercises: 0 },
+      { template: 'Iou', choice: null, creates: exerciseCount, archives: 0, exercises: 0 },
+      { template: 'Iou', choice: 'Transfer', creates: 0, archives: endedCount, exercises: endedCount },
+      { template: 'Other', choice: null, creates: otherContracts, archives: 0, exercises: 0 },
     ]);
   });
 
@@ -137,27 +142,27 @@ describe('two batches with thousands of contracts of one template', () => {
       transactions: checkpoint,
       cost: 512 * checkpoint,
       delay,
-      creates: all + others,
-      archives: ended,
-      exercises: ended,
+      creates: exerciseCount + otherContracts,
+      archives: endedCount,
+      exercises: endedCount,
     });
   });
 });
 
 describe('seed batch with thousands of contracts of one template', () => {
   it('counts all contracts', async () => {
-    const seeded = openDatabase({
-      url: created.url,
+    const seededDatabase = openDatabase({
+      url: testDatabase.url,
       schema: 'seeded',
       statementTimeoutMs: 60_000,
       applicationName: 's',
     });
     try {
-      await migrate(seeded);
-      const session = await openSession(seeded, identity);
+      await migrate(seededDatabase);
+      const session = await openSession(seededDatabase, identity);
       await session.beginSeed(7);
       const batch = session.newBatch(7);
-      for (const index of numbers(0, all)) {
+      for (const index of numbers(0, exerciseCount)) {
         batch.addEntry(
           decodeActiveContract(frames.text(frames.activeEntry({ contractId: `s${index}`, offset: 5, nodeId: index }))),
         );
@@ -165,14 +170,20 @@ describe('seed batch with thousands of contracts of one template', () => {
       await session.writeSeed(batch, 0);
       await session.publishSeed(7, 'seed');
     } finally {
-      await seeded.close();
+      await seededDatabase.close();
     }
-    const [counted] = await query(
-      created.url,
+    const [countRow] = await query(
+      testDatabase.url,
       `select (select seed_contracts::int from seeded.stream) as entries, (select count(*)::int from seeded.decoded_contracts) as rows,
               a.activated::int, a.deactivated::int, s.synchronizer_id as synchronizer
          from seeded.active_counts a, seeded.synchronizers s`,
     );
-    expect(counted).toEqual({ entries: all, rows: all, activated: all, deactivated: 0, synchronizer: here });
+    expect(countRow).toEqual({
+      entries: exerciseCount,
+      rows: exerciseCount,
+      activated: exerciseCount,
+      deactivated: 0,
+      synchronizer: here,
+    });
   });
 });

@@ -10,22 +10,22 @@ import type { JsonRecord } from '../support/frames.ts';
 import { identity } from '../support/schemas.ts';
 
 describe('Postgres storage', () => {
-  let created: TestDatabase;
+  let testDatabase: TestDatabase;
   let database: Database;
   let session: StoreSession;
   let checkpoint = 0;
 
   beforeAll(async () => {
-    created = await createTestDatabase();
+    testDatabase = await createTestDatabase();
     const options = { schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test' };
-    database = openDatabase({ url: created.url, ...options });
+    database = openDatabase({ url: testDatabase.url, ...options });
     await migrate(database);
     session = await openSession(database, identity);
     await session.publishSeed(0, 'genesis');
   });
   afterAll(async () => {
     await database.close();
-    await created.drop();
+    await testDatabase.drop();
   });
 
   async function query<T extends object>(sql: string, values: unknown[] = []): Promise<readonly T[]> {
@@ -46,7 +46,7 @@ describe('Postgres storage', () => {
   }
 
   /** Writes a create with this payload text unchanged. Returns the text of the ledger from the database. */
-  async function throughPostgres(payload: string): Promise<{ readonly text: string; readonly escaped: boolean }> {
+  async function roundTripPostgres(payload: string): Promise<{ readonly text: string; readonly escaped: boolean }> {
     const event = frames.created({ createArgument: 'HERE' });
     const frame = frames.text(frames.transaction(nextOffset(), [{ CreatedEvent: event }]));
     const offset = await write(frame.replace('"HERE"', () => payload));
@@ -67,8 +67,8 @@ describe('Postgres storage', () => {
       ['nesting 100,000 deep', `${'['.repeat(100_000)}${']'.repeat(100_000)}`],
       ['an object that looks like the escape', '{"$escaped":"me"}'],
       ['an object that looks like the escape, with one letter escaped', String.raw`{"$\u0065scaped":"me"}`],
-    ])('is stored escaped and returned unchanged with %s', async (_what, payload) => {
-      expect(await throughPostgres(payload)).toEqual({ text: payload, escaped: true });
+    ])('is stored escaped and returned unchanged with %s', async (_caseName, payload) => {
+      expect(await roundTripPostgres(payload)).toEqual({ text: payload, escaped: true });
     });
 
     it.each([
@@ -78,9 +78,9 @@ describe('Postgres storage', () => {
       ['quotes, tabs, newlines, backslashes, braces', JSON.stringify({ a: '"\'\t\r\n\\\\{}[]\\.\\N\b\f\u0001\u007F' })],
       ['right-to-left text and emoji', '"שלום \u202Eabc 😀 é e\u0301"'],
       ['nanosecond timestamps', '{"t": "2026-08-14T10:51:04.123456789Z", "micros": "0001-01-01T00:00:00.000001Z"}'],
-    ])('is stored as jsonb and returned unchanged with %s', async (_what, payload) => {
-      const { text, escaped } = await throughPostgres(payload);
-      expect(escaped).toBe(false);
+    ])('is stored as jsonb and returned unchanged with %s', async (_caseName, payload) => {
+      const { text, escaped: isEscaped } = await roundTripPostgres(payload);
+      expect(isEscaped).toBe(false);
       expect(JSON.stringify(JSON.parse(text))).toBe(JSON.stringify(JSON.parse(payload)));
     });
 
@@ -92,31 +92,31 @@ describe('Postgres storage', () => {
       '100.0000000000',
       '12345678901234567890123456789.0123456789',
     ])('keeps all digits of the number %s', async (number) => {
-      expect((await throughPostgres(`{"n": ${number}}`)).text).toBe(`{"n": ${number}}`);
-      expect((await throughPostgres(`{"n": "${number}"}`)).text).toBe(`{"n": "${number}"}`);
+      expect((await roundTripPostgres(`{"n": ${number}}`)).text).toBe(`{"n": ${number}}`);
+      expect((await roundTripPostgres(`{"n": "${number}"}`)).text).toBe(`{"n": "${number}"}`);
     });
 
     it('keeps the last value of duplicate keys', async () => {
-      expect((await throughPostgres('{"a":1,"b":2,"a":3}')).text).toBe('{"a": 3, "b": 2}');
-      expect((await throughPostgres('{"a":1.5,"b":2,"a":3.50}')).text).toBe('{"a": 3.50, "b": 2}');
+      expect((await roundTripPostgres('{"a":1,"b":2,"a":3}')).text).toBe('{"a": 3, "b": 2}');
+      expect((await roundTripPostgres('{"a":1.5,"b":2,"a":3.50}')).text).toBe('{"a": 3.50, "b": 2}');
     });
 
     it('is returned unchanged with 9,000 characters from all parts of Unicode', async () => {
       let state = 7;
       const characters = Array.from({ length: 9_000 }, () => {
         state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
-        const point = 1 + (state % 0x10_fffe);
-        return String.fromCodePoint(point >= 0xd800 && point <= 0xdfff ? 0x20 : point);
+        const codePoint = 1 + (state % 0x10_fffe);
+        return String.fromCodePoint(codePoint >= 0xd800 && codePoint <= 0xdfff ? 0x20 : codePoint);
       });
       const payload = JSON.stringify({ text: characters.join('') });
-      const { text, escaped } = await throughPostgres(payload);
-      expect(escaped).toBe(false);
+      const { text, escaped: isEscaped } = await roundTripPostgres(payload);
+      expect(isEscaped).toBe(false);
       expect(JSON.parse(text)).toEqual(JSON.parse(payload));
     });
   });
 
   describe('update', () => {
-    const awkward = [
+    const specialTexts = [
       '"',
       "'",
       '\t',
@@ -134,15 +134,22 @@ describe('Postgres storage', () => {
     ];
 
     it('keeps special characters in names of parties, templates and choices', async () => {
-      const module = `M.${awkward.join('')}`;
-      const choice = awkward.join('|');
-      const id = `pkg:${module}:${awkward.join('+')}`;
-      const parties = { witnessParties: awkward, signatories: awkward, observers: awkward };
+      const module = `M.${specialTexts.join('')}`;
+      const choice = specialTexts.join('|');
+      const id = `pkg:${module}:${specialTexts.join('+')}`;
+      const parties = { witnessParties: specialTexts, signatories: specialTexts, observers: specialTexts };
       const offset = await write(
         frames.text(
           frames.transaction(nextOffset(), [
-            { CreatedEvent: frames.created({ ...parties, templateId: id, packageName: awkward.join('') }) },
-            { ExercisedEvent: frames.exercised({ templateId: id, choice, actingParties: awkward, consuming: false }) },
+            { CreatedEvent: frames.created({ ...parties, templateId: id, packageName: specialTexts.join('') }) },
+            {
+              ExercisedEvent: frames.exercised({
+                templateId: id,
+                choice,
+                actingParties: specialTexts,
+                consuming: false,
+              }),
+            },
           ]),
         ),
       );
@@ -154,13 +161,13 @@ describe('Postgres storage', () => {
         [offset],
       );
       expect(row).toEqual({
-        witness_parties: awkward,
-        signatories: awkward,
-        observers: awkward,
-        acting_parties: awkward,
+        witness_parties: specialTexts,
+        signatories: specialTexts,
+        observers: specialTexts,
+        acting_parties: specialTexts,
         module_name: module,
-        entity_name: awkward.join('+'),
-        package_name: awkward.join(''),
+        entity_name: specialTexts.join('+'),
+        package_name: specialTexts.join(''),
         choice,
       });
     });
@@ -210,7 +217,7 @@ describe('Postgres storage', () => {
   });
 
   describe('session', () => {
-    const everything = `select (select jsonb_agg(to_jsonb(u) order by u."offset") from decoded_updates u)::text as updates,
+    const allRowsSql = `select (select jsonb_agg(to_jsonb(u) order by u."offset") from decoded_updates u)::text as updates,
     (select count(*) from decoded_contracts)::int as contracts, (select count(*) from lifetimes)::int as lifetimes,
     (select count(*) from templates)::int as templates, (select sum(creates) from activity_hourly)::text as activity,
     (select to_jsonb(s) - 'epoch' - 'writer' from stream s)::text as stream`;
@@ -224,54 +231,56 @@ describe('Postgres storage', () => {
       frames.transaction(offset, [{ CreatedEvent: frames.created({ offset, ...change }) }]);
 
     it('rejects a batch that does not begin at the checkpoint, and changes nothing', async () => {
-      const before = await query(everything);
-      const wrong = checkpoint - 1;
-      await expect(session.writeBatch(batchOf(wrong, create(checkpoint + 5)), wrong)).rejects.toMatchObject({
+      const rowsBefore = await query(allRowsSql);
+      const invalidCheckpoint = checkpoint - 1;
+      await expect(
+        session.writeBatch(batchOf(invalidCheckpoint, create(checkpoint + 5)), invalidCheckpoint),
+      ).rejects.toMatchObject({
         code: 'WRITER_FENCED',
         retry: 'fenced',
       });
-      expect(await query(everything)).toEqual(before);
+      expect(await query(allRowsSql)).toEqual(rowsBefore);
     });
 
     it('rejects a batch if another writer has taken over, and changes nothing', async () => {
       const old = session;
       const batch = batchOf(checkpoint, create(checkpoint + 1));
       session = await openSession(database, identity);
-      const before = await query(everything);
+      const rowsBefore = await query(allRowsSql);
       await expect(old.writeBatch(batch, checkpoint)).rejects.toMatchObject({ code: 'WRITER_FENCED' });
       await expect(old.writeSeed(old.newBatch(0), 0)).rejects.toMatchObject({ code: 'WRITER_FENCED' });
       await expect(old.publishSeed(1, 'seed')).rejects.toMatchObject({ code: 'WRITER_FENCED' });
-      expect(await query(everything)).toEqual(before);
+      expect(await query(allRowsSql)).toEqual(rowsBefore);
     });
 
     it('stores no rows, names or checkpoint of a batch that fails', async () => {
-      const before = await query(everything);
-      const half = batchOf(
+      const rowsBefore = await query(allRowsSql);
+      const halfBatch = batchOf(
         checkpoint,
         create(checkpoint + 1, { templateId: 'new:Half:Way' }),
         // A text column cannot contain a NUL character.
         create(checkpoint + 2, { witnessParties: ['Eve\u0000'] }),
       );
-      await expect(session.writeBatch(half, checkpoint)).rejects.toHaveProperty('code');
-      expect(await query(everything)).toEqual(before);
+      await expect(session.writeBatch(halfBatch, checkpoint)).rejects.toHaveProperty('code');
+      expect(await query(allRowsSql)).toEqual(rowsBefore);
       session = await openSession(database, identity);
       await write(frames.text(create(nextOffset(), { templateId: 'new:Half:Way' })));
-      expect(await query(everything)).not.toEqual(before);
+      expect(await query(allRowsSql)).not.toEqual(rowsBefore);
     });
 
     it('rejects an invalid time, and changes nothing', async () => {
-      const before = await query(everything);
-      const wrong = async (): Promise<unknown> =>
+      const rowsBefore = await query(allRowsSql);
+      const writeInvalid = async (): Promise<unknown> =>
         session.writeBatch(batchOf(checkpoint, create(checkpoint + 1, { createdAt: 'not a time' })), checkpoint);
-      await expect(wrong()).rejects.toMatchObject({ code: 'STORE_DATA_REFUSED' });
-      expect(await query(everything)).toEqual(before);
+      await expect(writeInvalid()).rejects.toMatchObject({ code: 'STORE_DATA_REFUSED' });
+      expect(await query(allRowsSql)).toEqual(rowsBefore);
       session = await openSession(database, identity);
     });
 
     it('rejects updates that are already stored', async () => {
       const from = checkpoint;
       await write(frames.text(create(nextOffset())));
-      const before = await query(everything);
+      const rowsBefore = await query(allRowsSql);
       await expect(session.writeBatch(batchOf(from, create(from + 1)), from)).rejects.toMatchObject({
         code: 'WRITER_FENCED',
       });
@@ -279,7 +288,7 @@ describe('Postgres storage', () => {
       await expect(session.writeBatch(batchOf(checkpoint, create(checkpoint)), checkpoint)).rejects.toHaveProperty(
         'code',
       );
-      expect(await query(everything)).toEqual(before);
+      expect(await query(allRowsSql)).toEqual(rowsBefore);
       session = await openSession(database, identity);
     });
   });

@@ -18,22 +18,25 @@ const first: Migration = {
         create function one() returns int language plpgsql as $$ begin return 1; end $$;`,
 };
 const second: Migration = { id: '0002_second', sql: 'update counters set n = n + one() where id = 1;' };
-const broken: Migration = { id: '0003_broken', sql: 'update counters set n = 99; select 1 from no_such_table;' };
+const brokenMigration: Migration = {
+  id: '0003_broken',
+  sql: 'update counters set n = 99; select 1 from no_such_table;',
+};
 
 let server: Awaited<ReturnType<typeof createTestDatabase>>;
-const opened: Database[] = [];
+const openDatabases: Database[] = [];
 
 beforeAll(async () => {
   server = await createTestDatabase();
 });
 afterEach(async () => {
-  await Promise.all(opened.splice(0).map((database) => database.close(500)));
+  await Promise.all(openDatabases.splice(0).map((database) => database.close(500)));
 });
 afterAll(() => server.drop());
 
-function open(schema: string, url = server.url): Database {
+function openAt(schema: string, url = server.url): Database {
   const database = openDatabase({ url, schema, statementTimeoutMs: 10_000, applicationName: 'migrations-test' });
-  opened.push(database);
+  openDatabases.push(database);
   return database;
 }
 
@@ -49,7 +52,7 @@ async function counter(database: Database): Promise<unknown> {
 /** Runs `work` with the URL of a new role without rights. Then drops the role, because no database contains it. */
 async function asLimitedRole<T>(work: (url: string, role: string) => Promise<T>): Promise<T> {
   const role = `limited_${randomUUID().replaceAll('-', '')}`;
-  const admin = open('public');
+  const admin = openAt('public');
   await admin.pool.query(`create role ${role}`);
   const url = new URL(server.url);
   url.searchParams.set('options', `-c role=${role}`);
@@ -62,7 +65,7 @@ async function asLimitedRole<T>(work: (url: string, role: string) => Promise<T>)
 
 describe('migrate()', () => {
   it('creates the schema, applies pending migrations in order, and does nothing the second time', async () => {
-    const database = open(freshSchema());
+    const database = openAt(freshSchema());
     expect(await migrate(database, { files: [first] })).toEqual(['0001_first']);
     expect(await migrate(database, { files: [first, second] })).toEqual(['0002_second']);
     expect(await migrate(database, { files: [first, second] })).toEqual([]);
@@ -71,15 +74,17 @@ describe('migrate()', () => {
 
   it('applies each migration once if several processes start at the same time', async () => {
     const schema = freshSchema();
-    const starters = [open(schema), open(schema), open(schema)];
-    const applied = await Promise.all(starters.map((database) => migrate(database, { files: [first, second] })));
-    expect(applied.flat().sort()).toEqual(['0001_first', '0002_second']);
-    expect(await counter(starters[0] ?? open(schema))).toBe(1);
+    const startingDatabases = [openAt(schema), openAt(schema), openAt(schema)];
+    const appliedMigrations = await Promise.all(
+      startingDatabases.map((database) => migrate(database, { files: [first, second] })),
+    );
+    expect(appliedMigrations.flat().sort()).toEqual(['0001_first', '0002_second']);
+    expect(await counter(startingDatabases[0] ?? openAt(schema))).toBe(1);
   });
 
   it('rolls back a failed migration, and keeps the migrations before it', async () => {
-    const database = open(freshSchema());
-    await expect(migrate(database, { files: [first, second, broken] })).rejects.toMatchObject({
+    const database = openAt(freshSchema());
+    await expect(migrate(database, { files: [first, second, brokenMigration] })).rejects.toMatchObject({
       code: 'STORE_SCHEMA_MISMATCH',
     });
     expect(await counter(database)).toBe(1);
@@ -87,7 +92,7 @@ describe('migrate()', () => {
   });
 
   it('rejects a schema that a newer program migrated', async () => {
-    const database = open(freshSchema());
+    const database = openAt(freshSchema());
     await migrate(database, { files: [first, second] });
     const refusal = { code: 'SCHEMA_NEWER', retry: 'fatal', exitCode: 78 };
     await expect(migrate(database, { files: [first] })).rejects.toMatchObject(refusal);
@@ -95,7 +100,7 @@ describe('migrate()', () => {
   });
 
   it('rejects a schema of the previous layout, and changes nothing in it', async () => {
-    const database = open(freshSchema());
+    const database = openAt(freshSchema());
     const previousLayout = ['0001_storage', '0009_departed_parties'].map((id) => ({
       id,
       sql: `create table "${id}" ()`,
@@ -104,14 +109,17 @@ describe('migrate()', () => {
     for (const { id, sql } of previousLayout) {
       await database.pool.query(`${sql}; insert into schema_migrations (id) values ('${id}')`);
     }
-    const found = /earlier layout \(migrations 0001_storage/;
+    const layoutPattern = /earlier layout \(migrations 0001_storage/;
     const refusal = { code: 'SCHEMA_LAYOUT_UNSUPPORTED', retry: 'fatal', exitCode: 78 };
-    for (const refused of [
+    for (const refusedCall of [
       () => migrate(database),
       () => assertMigrated(database),
       () => migrate(database, { files: [first] }),
     ]) {
-      await expect(refused()).rejects.toMatchObject({ ...refusal, message: expect.stringMatching(found) as unknown });
+      await expect(refusedCall()).rejects.toMatchObject({
+        ...refusal,
+        message: expect.stringMatching(layoutPattern) as unknown,
+      });
     }
     const { rows } = await database.pool.query<{ name: string }>(
       `select tablename::text as name from pg_tables where schemaname = current_schema() order by 1`,
@@ -120,7 +128,7 @@ describe('migrate()', () => {
   });
 
   it('rejects a schema with a migration that was renamed', async () => {
-    const database = open(freshSchema());
+    const database = openAt(freshSchema());
     await migrate(database, { files: [] });
     await database.pool.query(`insert into schema_migrations (id) values ('0001_stream'), ('0004_in_words')`);
     await expect(migrate(database)).rejects.toMatchObject({
@@ -131,16 +139,16 @@ describe('migrate()', () => {
 
   it('needs no create right if no migration is pending', async () => {
     const schema = freshSchema();
-    const owner = open(schema);
+    const owner = openAt(schema);
     await migrate(owner, { files: [first] });
     await asLimitedRole(async (url, role) => {
       await owner.pool.query(
         `grant usage on schema "${schema}" to ${role}; grant select on all tables in schema "${schema}" to ${role}`,
       );
-      const limited = open(schema, url);
-      await expect(checkServer(limited)).resolves.toBeUndefined();
-      expect(await migrate(limited, { files: [first] })).toEqual([]);
-      await limited.close();
+      const limitedDatabase = openAt(schema, url);
+      await expect(checkServer(limitedDatabase)).resolves.toBeUndefined();
+      expect(await migrate(limitedDatabase, { files: [first] })).toEqual([]);
+      await limitedDatabase.close();
     });
   });
 
@@ -151,7 +159,7 @@ describe('migrate()', () => {
       statementTimeoutMs: 100,
       applicationName: 'migrations-test',
     });
-    opened.push(database);
+    openDatabases.push(database);
     expect(await migrate(database, { files: [{ id: '0001_slow', sql: 'select pg_sleep(0.3)' }] })).toEqual([
       '0001_slow',
     ]);
@@ -160,16 +168,16 @@ describe('migrate()', () => {
 
 describe('assertMigrated()', () => {
   it('reports pending migrations, even if the schema does not exist', async () => {
-    const database = open(freshSchema());
-    const outdated = { code: 'SCHEMA_OUTDATED', retry: 'fatal', exitCode: 78 };
-    await expect(assertMigrated(database, [first, second])).rejects.toMatchObject(outdated);
+    const database = openAt(freshSchema());
+    const outdatedError = { code: 'SCHEMA_OUTDATED', retry: 'fatal', exitCode: 78 };
+    await expect(assertMigrated(database, [first, second])).rejects.toMatchObject(outdatedError);
     await migrate(database, { files: [first] });
     await expect(assertMigrated(database, [first, second])).rejects.toThrow('0002_second');
   });
 
   it('rejects reader views of another version', async () => {
     const schema = freshSchema();
-    const database = open(schema);
+    const database = openAt(schema);
     await migrate(database);
     await expect(assertMigrated(database)).resolves.toBeUndefined();
     const explore = escapeIdentifier(readSchemas(schema).explore);
@@ -182,8 +190,8 @@ describe('printMigrations()', () => {
   it('prints SQL that creates the same schema as migrate', async () => {
     const schema = freshSchema();
     const sql = await printMigrations(schema, { files: [first, second] });
-    await open('public').pool.query(sql);
-    const database = open(schema);
+    await openAt('public').pool.query(sql);
+    const database = openAt(schema);
     await expect(assertMigrated(database, [first, second])).resolves.toBeUndefined();
     expect(await migrate(database, { files: [first, second] })).toEqual([]);
     expect(await counter(database)).toBe(1);
@@ -195,48 +203,48 @@ describe('shipped migrations', () => {
     const ids = (await migrationFiles()).map(({ id }) => id);
     expect(ids.map((id) => Number(id.slice(0, 4)))).toEqual(ids.map((_, index) => index + 1));
     const schema = `shipped_${randomUUID().replaceAll('-', '')}`;
-    const written: string[] = [];
+    const outputLines: string[] = [];
     const run = (...argv: readonly string[]): Promise<unknown> =>
       runCommand(
         migrateCommand,
         argv,
         { DATABASE_URL: server.url, POSTGRES_SCHEMA: schema },
-        { write: (text) => written.push(text) },
+        { write: (text) => outputLines.push(text) },
       );
     await run();
     await run();
-    expect(written).toEqual(
+    expect(outputLines).toEqual(
       [...ids.map((id) => `applied ${id}\n`), `schema "${schema}" is up to date\n`].slice(-1 - ids.length),
     );
     await run('--print');
-    expect(written.at(-1)).toBe(await printMigrations(schema));
+    expect(outputLines.at(-1)).toBe(await printMigrations(schema));
   });
 });
 
 describe('checkServer()', () => {
   it('accepts a server on which the schema can be created', async () => {
-    await expect(checkServer(open(freshSchema()))).resolves.toBeUndefined();
+    await expect(checkServer(openAt(freshSchema()))).resolves.toBeUndefined();
   });
 
   it('rejects a role without rights on the schema and names the missing right', async () => {
     const schema = freshSchema();
     await asLimitedRole(async (url, role) => {
-      const limited = open(schema, url);
+      const limitedDatabase = openAt(schema, url);
       const refusal = { code: 'STORE_NOT_PERMITTED', retry: 'fatal', exitCode: 77 };
-      await expect(checkServer(limited)).rejects.toMatchObject(refusal);
-      const owner = open(schema);
+      await expect(checkServer(limitedDatabase)).rejects.toMatchObject(refusal);
+      const owner = openAt(schema);
       await owner.pool.query(`create schema "${schema}"`);
-      await expect(checkServer(limited)).rejects.toThrow(`usage on schema "${schema}"`);
+      await expect(checkServer(limitedDatabase)).rejects.toThrow(`usage on schema "${schema}"`);
       await owner.pool.query(`grant usage on schema "${schema}" to ${role}`);
-      await expect(checkServer(limited)).rejects.toThrow(`create on schema "${schema}"`);
+      await expect(checkServer(limitedDatabase)).rejects.toThrow(`create on schema "${schema}"`);
       await owner.pool.query(`grant create on schema "${schema}" to ${role}`);
-      await expect(checkServer(limited)).resolves.toBeUndefined();
-      await limited.close();
+      await expect(checkServer(limitedDatabase)).resolves.toBeUndefined();
+      await limitedDatabase.close();
     });
   });
 
   it('rejects a database that does not store UTF8', async () => {
-    const admin = open('public');
+    const admin = openAt('public');
     const name = `ascii_${randomUUID().replaceAll('-', '')}`;
     const { rows } = await admin.pool.query<{ v: number }>(`select current_setting('server_version_num')::int as v`);
     // Since Postgres 15, the default locale provider of a server may support only UTF8.
@@ -246,7 +254,7 @@ describe('checkServer()', () => {
     );
     const url = new URL(server.url);
     url.pathname = `/${name}`;
-    const ascii = open('public', url.href);
+    const ascii = openAt('public', url.href);
     await expect(checkServer(ascii)).rejects.toMatchObject({ code: 'STORE_ENCODING_UNSUPPORTED', exitCode: 78 });
     await ascii.close();
     await admin.pool.query(`drop database ${name} with (force)`);

@@ -10,7 +10,7 @@ import { createTestDatabase } from '../support/database.ts';
 
 let server: Awaited<ReturnType<typeof createTestDatabase>>;
 let database: Database;
-const timed: QueryOp[] = [];
+const timedQueries: QueryOp[] = [];
 
 beforeAll(async () => {
   server = await createTestDatabase();
@@ -19,7 +19,7 @@ beforeAll(async () => {
     schema: 'ledger',
     statementTimeoutMs: 60_000,
     applicationName: 'test',
-    onQuery: (op) => timed.push(op),
+    onQuery: (queryKind) => timedQueries.push(queryKind),
   });
   await migrate(database);
 });
@@ -32,12 +32,12 @@ const synchronizer = { synchronizer_pk: 1, synchronizer_id: 'global::1' };
 
 describe('query builder statement', () => {
   it('runs in the transaction of its client and is rolled back with that transaction', async () => {
-    const failed = database.transaction(async (client) => {
+    const failedTransaction = database.transaction(async (client) => {
       await tablesOf(client).insertInto('synchronizers').values(synchronizer).execute();
       const rows = await tablesOf(client).selectFrom('synchronizers').selectAll().execute();
       throw new TypeError(`${String(rows.length)} there`);
     });
-    await expect(failed).rejects.toThrow('1 there');
+    await expect(failedTransaction).rejects.toThrow('1 there');
     const rows = await database.withClient((client) =>
       tablesOf(client).selectFrom('synchronizers').selectAll().execute(),
     );
@@ -45,19 +45,19 @@ describe('query builder statement', () => {
   });
 
   it('returns the number of changed rows, and is timed as a write', async () => {
-    timed.length = 0;
-    const changed = await database.withClient((client) =>
+    timedQueries.length = 0;
+    const changedRows = await database.withClient((client) =>
       tablesOf(client).deleteFrom('synchronizers').where('synchronizer_pk', '=', 7).executeTakeFirst(),
     );
-    expect(changed.numDeletedRows).toBe(0n);
-    expect(timed).toEqual(['write']);
+    expect(changedRows.numDeletedRows).toBe(0n);
+    expect(timedQueries).toEqual(['write']);
   });
 
   it('fails with STORE_DUPLICATE for a duplicate key', async () => {
-    const twice = database.transaction(async (client) => {
+    const nestedTransaction = database.transaction(async (client) => {
       await tablesOf(client).insertInto('synchronizers').values([synchronizer, synchronizer]).execute();
     });
-    await expect(twice).rejects.toMatchObject({
+    await expect(nestedTransaction).rejects.toMatchObject({
       name: 'IndexerError',
       code: 'STORE_DUPLICATE',
       facts: { sqlstate: '23505', table: 'synchronizers' },
@@ -66,19 +66,19 @@ describe('query builder statement', () => {
 
   it('returns an int8 beyond the safe integers as a bigint', async () => {
     const epoch = 2n ** 60n;
-    const read = database.withClient((client) =>
+    const readResult = database.withClient((client) =>
       tablesOf(client)
         .selectNoFrom((e) => e.cast<number>(e.val(String(epoch)), 'int8').as('epoch'))
         .executeTakeFirst(),
     );
-    await expect(read).resolves.toEqual({ epoch });
+    await expect(readResult).resolves.toEqual({ epoch });
   });
 });
 
 it('src/store sets no columns in a callback or spread, which the compiler would not check', () => {
-  const unseen = /\.set\(\s*\(|\.(?:set|values|doUpdateSet)\(\{[^}]*\.\.\./;
+  const rawSetPattern = /\.set\(\s*\(|\.(?:set|values|doUpdateSet)\(\{[^}]*\.\.\./;
   const store = join(import.meta.dirname, '../../src/store');
   const files = readdirSync(store, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
   expect(files.length).toBeGreaterThan(20);
-  expect(files.filter((name) => unseen.test(readFileSync(join(store, name), 'utf8')))).toEqual([]);
+  expect(files.filter((name) => rawSetPattern.test(readFileSync(join(store, name), 'utf8')))).toEqual([]);
 });

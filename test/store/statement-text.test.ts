@@ -16,8 +16,8 @@ describe('readStatement()', () => {
     ['', '', ''],
     ['/* never closed ; select 1', '/* never closed ; select 1', ''],
     ["select 'never closed ; select 1", "select 'never closed ; select 1", 'select'],
-  ])('removes final comments and semicolons: %s', (text, bare, firstWord) => {
-    expect(readStatement(text)).toEqual({ bare, firstWord, more: false });
+  ])('removes final comments and semicolons: %s', (text, bareText, firstWord) => {
+    expect(readStatement(text)).toEqual({ bare: bareText, firstWord, more: false });
   });
 
   it.each(['select 1; select 2', "select e'\\\\'; commit", ';;commit', 'select a$b$;commit'])(
@@ -28,10 +28,10 @@ describe('readStatement()', () => {
   );
 
   it('reads very long texts in one pass', () => {
-    const many = 200_000;
-    const texts = ['(', '/*', '/* a */ ', '--\n', ' ', "'a'", "e'\\''", '$a$', ';', '"'].map((part) =>
-      part.repeat(many),
+    const repeatCount = 200_000;
+    const texts = ['(', '/*', '/* a */ ', '--\n', ' ', "'a'", "e'\\''", '$a$', ';', '"'].map((unclosedText) =>
+      unclosedText.repeat(repeatCount),
     );
-    for (const text of [...texts, `'${'a'.repeat(50 * many)}`]) expect(readStatement(text).more).toBe(false);
+    for (const text of [...texts, `'${'a'.repeat(50 * repeatCount)}`]) expect(readStatement(text).more).toBe(false);
   });
 });

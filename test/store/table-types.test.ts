@@ -9,9 +9,9 @@ import { migrate } from '../../src/store/schema/migrations.ts';
 import { createTestDatabase } from '../support/database.ts';
 
 it('the generated column types equal the migrated tables (if not, run npm run schema:types)', async () => {
-  await using created = await createTestDatabase();
+  await using testDatabase = await createTestDatabase();
   const options = { schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test' };
-  const database = openDatabase({ url: created.url, ...options });
+  const database = openDatabase({ url: testDatabase.url, ...options });
   await migrate(database);
   const types = tableTypes(await storedTables(database));
   await database.close();

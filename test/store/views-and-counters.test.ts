@@ -13,54 +13,54 @@ import type { JsonRecord } from '../support/frames.ts';
 import { identity } from '../support/schemas.ts';
 
 const seedOffset = 10;
-let created: TestDatabase;
+let testDatabase: TestDatabase;
 let database: Database;
 let session: StoreSession;
 
 beforeEach(async () => {
-  created = await createTestDatabase();
+  testDatabase = await createTestDatabase();
   const options = { schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test' };
-  database = openDatabase({ url: created.url, ...options });
+  database = openDatabase({ url: testDatabase.url, ...options });
   await migrate(database);
   session = await openSession(database, identity);
 });
 afterEach(async () => {
   await database.close();
-  await created.drop();
+  await testDatabase.drop();
 });
 
 /** Formats of frames: compact frames use the fast parser, and others the scanner. */
-const writings = [
+const frameFormats = [
   ['compact', (frame: JsonRecord) => JSON.stringify(frame)],
   ['spaced', (frame: JsonRecord) => JSON.stringify(frame, undefined, 1)],
 ] as const;
-type Written = (typeof writings)[number][1];
+type WriteCase = (typeof frameFormats)[number][1];
 
 /** Publishes a seed of the entries, in one batch or in a batch for each entry. */
-async function seed(entries: readonly JsonRecord[], written: Written, together: boolean): Promise<void> {
+async function seed(entries: readonly JsonRecord[], frameFormat: WriteCase, isSingleBatch: boolean): Promise<void> {
   await session.beginSeed(seedOffset);
   let count = 0;
-  for (const group of grouped(entries, together)) {
+  for (const group of inBatches(entries, isSingleBatch)) {
     const batch = session.newBatch(seedOffset);
-    for (const entry of group) batch.addEntry(decodeActiveContract(written(entry)));
+    for (const entry of group) batch.addEntry(decodeActiveContract(frameFormat(entry)));
     await session.writeSeed(batch, count);
     count += group.length;
   }
   await session.publishSeed(seedOffset, 'seed');
 }
 
-async function follow(updates: readonly JsonRecord[], written: Written, together: boolean): Promise<void> {
+async function follow(updates: readonly JsonRecord[], frameFormat: WriteCase, isSingleBatch: boolean): Promise<void> {
   let checkpoint = seedOffset;
-  for (const group of grouped(updates, together)) {
+  for (const group of inBatches(updates, isSingleBatch)) {
     const batch = session.newBatch(checkpoint);
-    for (const update of group) batch.add(decodeUpdate(written(update)));
+    for (const update of group) batch.add(decodeUpdate(frameFormat(update)));
     await session.writeBatch(batch, checkpoint);
     checkpoint = batch.offset;
   }
 }
 
-function grouped<T>(all: readonly T[], together: boolean): readonly (readonly T[])[] {
-  return together ? [all] : all.map((one) => [one]);
+function inBatches<T>(elements: readonly T[], isSingleBatch: boolean): readonly (readonly T[])[] {
+  return isSingleBatch ? [elements] : elements.map((element) => [element]);
 }
 
 async function rowsOf(select: string): Promise<readonly unknown[]> {
@@ -68,15 +68,15 @@ async function rowsOf(select: string): Promise<readonly unknown[]> {
   return rows;
 }
 
-const other = `${'ef'.repeat(32)}:Token:Token`;
-const third = `${'12'.repeat(32)}:Account:Account`;
+const otherTemplate = `${'ef'.repeat(32)}:Token:Token`;
+const thirdTemplate = `${'12'.repeat(32)}:Account:Account`;
 const details = [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', metadata: { category: '9' } }];
 const message = 'NO_VETTED_INTERFACE_IMPLEMENTATION_PACKAGE(9,0a1b): no package of "iou" is vetted';
 
 /** A computed view between two failed ones. */
 const views: JsonRecord[] = [
   {
-    interfaceId: other,
+    interfaceId: otherTemplate,
     viewStatus: { code: 9, message, details },
     viewValue: null,
     implementationPackageId: null,
@@ -88,7 +88,7 @@ const views: JsonRecord[] = [
     implementationPackageId: 'ab'.repeat(32),
   },
   {
-    interfaceId: third,
+    interfaceId: thirdTemplate,
     viewStatus: { code: 2, message: 'UNKNOWN(2,0): \u0000 is in it', details: [] },
     viewValue: null,
     implementationPackageId: 'cd'.repeat(32),
@@ -98,11 +98,11 @@ const views: JsonRecord[] = [
 /** The expected rows of those views, by interface. */
 function viewRows(contractId: string, offset: number): readonly JsonRecord[] {
   const row = { contract_id: contractId, offset };
-  const [failed = {}, computed = {}, unknownStatus = {}] = views;
+  const [failedView = {}, computedView = {}, unknownStatus = {}] = views;
   return [
     {
       ...row,
-      interface: third,
+      interface: thirdTemplate,
       view: null,
       status_code: 2,
       status_message: String.raw`json:"UNKNOWN(2,0): \u0000 is in it"`,
@@ -112,15 +112,15 @@ function viewRows(contractId: string, offset: number): readonly JsonRecord[] {
     {
       ...row,
       interface: frames.viewed,
-      view: computed['viewValue'] ?? null,
+      view: computedView['viewValue'] ?? null,
       status_code: 0,
       status_message: null,
       status_details: null,
-      implementation_package_id: computed['implementationPackageId'] ?? null,
+      implementation_package_id: computedView['implementationPackageId'] ?? null,
     },
     {
       ...row,
-      interface: failed['interfaceId'] ?? null,
+      interface: failedView['interfaceId'] ?? null,
       view: null,
       status_code: 9,
       status_message: message,
@@ -135,7 +135,7 @@ const storedViews = `
          v.status_code, v.status_message, v.status_details, v.implementation_package_id
     from decoded_interface_views v join templates t on t.template_pk = v.interface_pk order by v."offset", 3`;
 
-describe.each(writings)('views of %s frames', (_name, written) => {
+describe.each(frameFormats)('views of %s frames', (_name, frameFormat) => {
   it.each([true, false])(
     'are stored with the status, message and details of a failure (in one batch: %s)',
     async (together) => {
@@ -149,7 +149,7 @@ describe.each(writings)('views of %s frames', (_name, written) => {
             unassignedEvent: frames.unassigned({ contractId: 's2', offset: 5 }),
           }),
         ],
-        written,
+        frameFormat,
         together,
       );
       await follow(
@@ -163,7 +163,7 @@ describe.each(writings)('views of %s frames', (_name, written) => {
           // Only a witness, and no stakeholder, sees this create.
           frames.transaction(13, [{ CreatedEvent: { ...event('c2', 13), acsDelta: false } }]),
         ],
-        written,
+        frameFormat,
         together,
       );
       expect(await rowsOf(storedViews)).toEqual([
@@ -222,7 +222,7 @@ function counter(row: string, id: string, offset: number, on: string, value: num
 
 const large = 4_294_967_299;
 
-describe.each(writings)('reassignment counters of %s frames', (_name, written) => {
+describe.each(frameFormats)('reassignment counters of %s frames', (_name, written) => {
   it.each([true, false])('are stored for each half and each activation (in one batch: %s)', async (together) => {
     const { here, there } = frames;
     const at = (contractId: string, offset: number): JsonRecord => frames.created({ contractId, offset });

@@ -1,6 +1,6 @@
 /** All elements of an iterable, in order. */
-export async function all<T>(elements: AsyncIterable<T>): Promise<T[]> {
-  const found: T[] = [];
-  for await (const element of elements) found.push(element);
-  return found;
+export async function collect<T>(elements: AsyncIterable<T>): Promise<T[]> {
+  const parsedElements: T[] = [];
+  for await (const element of elements) parsedElements.push(element);
+  return parsedElements;
 }

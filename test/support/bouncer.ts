@@ -9,7 +9,7 @@ import { waitFor } from './wait-for.ts';
 
 /** PGBOUNCER is the path of the program if it is not on PATH. */
 const program = process.env['PGBOUNCER'] ?? 'pgbouncer';
-export const noBouncer =
+export const bouncerSkipReason =
   spawnSync(program, ['--version']).status === 0
     ? undefined
     : 'needs pgbouncer (apt-get install pgbouncer; PGBOUNCER names it)';
@@ -25,10 +25,10 @@ async function freePort(): Promise<number> {
 
 /** Starts pgbouncer in front of the server of `url`, without a password for its clients. */
 export async function startBouncer(url: string, mode: string): Promise<AsyncDisposable & { readonly url: string }> {
-  const { username, password, hostname, port: far, pathname } = new URL(url);
+  const { username, password, hostname, port: upstreamPort, pathname } = new URL(url);
   const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-pooler-'));
   const port = await freePort();
-  const server = `host=${hostname} port=${far} user=${username} password=${password}`;
+  const server = `host=${hostname} port=${upstreamPort} user=${username} password=${password}`;
   await writeFile(
     join(folder, 'pgbouncer.ini'),
     `[databases]\n* = ${server}\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = ${String(port)}\nauth_type = any\n` +
@@ -38,15 +38,15 @@ export async function startBouncer(url: string, mode: string): Promise<AsyncDisp
   // pgbouncer refuses to run as root.
   const identity = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
   const child: ChildProcess = spawn(program, [join(folder, 'pgbouncer.ini')], { stdio: 'ignore', ...identity });
-  const through = `postgres://${username}@127.0.0.1:${String(port)}${pathname}`;
+  const proxyUrl = `postgres://${username}@127.0.0.1:${String(port)}${pathname}`;
   await waitFor('pgbouncer listens', () =>
-    query(through, 'select 1').then(
+    query(proxyUrl, 'select 1').then(
       () => true,
       () => undefined,
     ),
   );
   return {
-    url: through,
+    url: proxyUrl,
     [Symbol.asyncDispose]: async () => {
       child.kill('SIGKILL');
       await rm(folder, { recursive: true, force: true });

@@ -8,7 +8,7 @@ import { waitFor } from './wait-for.ts';
 
 /** VERSITYGW is the path of the program if it is not on PATH. */
 const program = process.env['VERSITYGW'] ?? 'versitygw';
-export const noBucketServer =
+export const bucketSkipReason =
   spawnSync(program, ['--version']).status === 0
     ? undefined
     : 'needs versitygw (go install github.com/versity/versitygw/cmd/versitygw@v1.8.0; VERSITYGW names it)';
@@ -32,7 +32,7 @@ async function freePort(): Promise<number> {
 export async function startBucketServer(): Promise<BucketServer> {
   const folder = mkdtempSync(join(tmpdir(), 'ledger-indexer-buckets-'));
   const [objects, facts] = [join(folder, 'objects'), join(folder, 'facts')];
-  for (const each of [objects, facts]) mkdirSync(each);
+  for (const path of [objects, facts]) mkdirSync(path);
   const address = `127.0.0.1:${String(await freePort())}`;
   // The metadata of objects is also in a folder, because not every file system supports extended attributes.
   const child: ChildProcess = spawn(program, ['--quiet', '--port', address, 'posix', '--sidecar', facts, objects], {
@@ -59,9 +59,9 @@ export async function startBucketServer(): Promise<BucketServer> {
       return path;
     },
     [Symbol.asyncDispose]: async () => {
-      const ended = new Promise((resolve) => child.once('exit', resolve));
+      const whenEnded = new Promise((resolve) => child.once('exit', resolve));
       child.kill('SIGKILL');
-      await ended;
+      await whenEnded;
       rmSync(folder, { recursive: true, force: true });
     },
   };

@@ -23,7 +23,7 @@ export interface Leak {
 }
 
 /** A process to check, such as a `Daemon` of the end-to-end tests. */
-export interface Watched {
+export interface WatchedProcess {
   readonly pid: number | undefined;
   /** All output so far, of stdout and stderr. */
   output(): string;
@@ -42,27 +42,27 @@ export class Canary {
   readonly #looked = { texts: 0, characters: 0 };
 
   constructor({ tokens, passwords, words }: Secrets) {
-    const parts = tokens.flatMap((token) => [token, ...token.split('.').slice(1)]).filter(({ length }) => length > 8);
+    const chunks = tokens.flatMap((token) => [token, ...token.split('.').slice(1)]).filter(({ length }) => length > 8);
     this.#needles = [
-      ...parts.flatMap((text) => formsOf('token', text)),
+      ...chunks.flatMap((text) => formsOf('token', text)),
       ...passwords.flatMap((text) => formsOf('password', text)),
       ...words.flatMap((text) => formsOf('payload', text)),
     ];
   }
 
   /** Searches one text. */
-  look(where: string, text: string): void {
+  look(location: string, text: string): void {
     this.#looked.texts += 1;
     this.#looked.characters += text.length;
-    const foldedText = folded(text);
-    for (const { what, form, text: needle } of this.#needles) {
-      const at = foldedText.indexOf(needle);
-      if (at >= 0) this.#leaks.push({ where, what, form, at });
+    const foldedText = foldText(text);
+    for (const { what: leakKind, form: formName, text: secretText } of this.#needles) {
+      const matchIndex = foldedText.indexOf(secretText);
+      if (matchIndex >= 0) this.#leaks.push({ where: location, what: leakKind, form: formName, at: matchIndex });
     }
   }
 
   /** Searches all output of a running process. */
-  async lookAt(name: string, process: Watched): Promise<void> {
+  async lookAt(name: string, process: WatchedProcess): Promise<void> {
     this.look(`${name}: output`, process.output());
     if (process.pid !== undefined) this.look(`${name}: command line`, commandLine(process.pid));
     const url = await process.http();
@@ -92,7 +92,7 @@ function commandLine(pid: number): string {
   }
 }
 
-function formsOf(what: Leak['what'], text: string): readonly { what: Leak['what']; form: string; text: string }[] {
+function formsOf(leakKind: Leak['what'], text: string): readonly { what: Leak['what']; form: string; text: string }[] {
   const bytes = Buffer.from(text);
   const forms = [
     ['plain', text],
@@ -101,17 +101,17 @@ function formsOf(what: Leak['what'], text: string): readonly { what: Leak['what'
     ['hex', bytes.toString('hex')],
     ...[0, 1, 2].map((shift) => ['base64', base64After(bytes, shift)] as const),
   ] as const;
-  const seen = new Set<string>();
-  return forms.flatMap(([form, each]) => {
+  const seenTexts = new Set<string>();
+  return forms.flatMap(([formName, writeForm]) => {
     // Covers both alphabets of base64, and upper and lower case of hex and escapes.
-    const needle = folded(each);
-    if (needle.length < 6 || seen.has(needle)) return [];
-    seen.add(needle);
-    return [{ what, form, text: needle }];
+    const secretText = foldText(writeForm);
+    if (secretText.length < 6 || seenTexts.has(secretText)) return [];
+    seenTexts.add(secretText);
+    return [{ what: leakKind, form: formName, text: secretText }];
   });
 }
 
-function folded(text: string): string {
+function foldText(text: string): string {
   return text.toLowerCase().replaceAll('-', '+').replaceAll('_', '/');
 }
 
@@ -121,16 +121,16 @@ function folded(text: string): string {
  */
 function base64After(bytes: Buffer, shift: number): string {
   const paddedBytes = Buffer.concat([Buffer.alloc(shift), bytes]);
-  const full = paddedBytes.subarray(0, paddedBytes.length - (paddedBytes.length % 3)).toString('base64');
-  return full.slice(shift === 0 ? 0 : shift + 1);
+  const alignedBytes = paddedBytes.subarray(0, paddedBytes.length - (paddedBytes.length % 3)).toString('base64');
+  return alignedBytes.slice(shift === 0 ? 0 : shift + 1);
 }
 
 /** The events that the status page receives in its first seconds, within which the indexer has read the database. */
 async function firstEvents(url: string): Promise<string> {
   let text = '';
-  const answer = await fetch(`${url}/events`, { signal: AbortSignal.timeout(2_500) });
+  const response = await fetch(`${url}/events`, { signal: AbortSignal.timeout(2_500) });
   try {
-    for await (const part of answer.body ?? []) text += Buffer.from(part as Uint8Array).toString();
+    for await (const chunk of response.body ?? []) text += Buffer.from(chunk as Uint8Array).toString();
   } catch {
     // The stream ends when it is aborted after a few seconds, or when the process exits.
   }

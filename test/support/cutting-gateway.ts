@@ -48,8 +48,8 @@ export class CuttingGateway implements AsyncDisposable {
     this.#server = server;
     server.on('request', (request, response) => this.#pass(request, response));
     server.on('upgrade', (request, socket, head) => {
-      this.#sockets.handleUpgrade(request, socket, head, (inner) => {
-        inner.once('message', (text: Buffer) => this.#relay(request.url ?? '', inner, text.toString()));
+      this.#sockets.handleUpgrade(request, socket, head, (innerSocket) => {
+        innerSocket.once('message', (text: Buffer) => this.#relay(request.url ?? '', innerSocket, text.toString()));
       });
     });
   }
@@ -79,54 +79,54 @@ export class CuttingGateway implements AsyncDisposable {
       return;
     }
     const { method, headers, url = '/' } = request;
-    const outer = forward(`${this.#target}${url}`, { method, headers }, (answer) => {
-      const { 'content-length': _length, ...others } = answer.headers;
-      response.writeHead(answer.statusCode ?? 502, others);
-      if (this.tokens) answer.pipe(response);
-      else void this.#stripped(answer, response);
+    const upstreamRequest = forward(`${this.#target}${url}`, { method, headers }, (upstream) => {
+      const { 'content-length': _contentLength, ...otherHeaders } = upstream.headers;
+      response.writeHead(upstream.statusCode ?? 502, otherHeaders);
+      if (this.tokens) upstream.pipe(response);
+      else void this.#stripped(upstream, response);
     });
-    outer.on('error', () => response.destroy());
-    request.pipe(outer);
+    upstreamRequest.on('error', () => response.destroy());
+    request.pipe(upstreamRequest);
   }
 
   #shown(text: string): string {
     return this.tokens ? text : text.replaceAll(/"streamContinuationToken":"[^"]*"/g, '"streamContinuationToken":""');
   }
 
-  async #stripped(answer: IncomingMessage, response: ServerResponse): Promise<void> {
+  async #stripped(upstream: IncomingMessage, response: ServerResponse): Promise<void> {
     const chunks: Buffer[] = [];
-    for await (const chunk of answer as AsyncIterable<Buffer>) chunks.push(chunk);
+    for await (const chunk of upstream as AsyncIterable<Buffer>) chunks.push(chunk);
     response.end(this.#shown(Buffer.concat(chunks).toString()));
   }
 
-  #relay(path: string, inner: WebSocket, request: string): void {
-    const opened = this.#opened.get(path) ?? 0;
-    this.#opened.set(path, opened + 1);
+  #relay(path: string, innerSocket: WebSocket, request: string): void {
+    const openedCount = this.#opened.get(path) ?? 0;
+    this.#opened.set(path, openedCount + 1);
     if (path === listPath) this.lists.push(JSON.parse(request) as (typeof this.lists)[number]);
-    const outer = new WebSocket(`${this.#target.replace('http', 'ws')}${path}`, ['daml.ws.auth']);
+    const upstreamSocket = new WebSocket(`${this.#target.replace('http', 'ws')}${path}`, ['daml.ws.auth']);
     let frames = 0;
     let bytes = 0;
-    outer.on('open', () => outer.send(request));
-    outer.on('message', (frame: Buffer) => {
-      if (inner.readyState !== inner.OPEN) return;
+    upstreamSocket.on('open', () => upstreamSocket.send(request));
+    upstreamSocket.on('message', (frame: Buffer) => {
+      if (innerSocket.readyState !== innerSocket.OPEN) return;
       bytes += frame.length;
-      if (this.cuts({ path, frames, bytes, opened })) {
-        if (this.code === 1006) inner.terminate();
-        else inner.close(this.code);
-        outer.terminate();
+      if (this.cuts({ path, frames, bytes, opened: openedCount })) {
+        if (this.code === 1006) innerSocket.terminate();
+        else innerSocket.close(this.code);
+        upstreamSocket.terminate();
         return;
       }
       frames += 1;
-      inner.send(this.#shown(frame.toString()));
+      innerSocket.send(this.#shown(frame.toString()));
     });
     this.passing += 1;
-    outer.on('close', (code) => {
+    upstreamSocket.on('close', (code) => {
       this.passing -= 1;
-      if (code === 1006) inner.terminate();
-      else inner.close(code);
+      if (code === 1006) innerSocket.terminate();
+      else innerSocket.close(code);
     });
-    for (const socket of [inner, outer]) socket.on('error', () => undefined);
+    for (const socket of [innerSocket, upstreamSocket]) socket.on('error', () => undefined);
     // Closes with a handshake, after which the ledger has closed the stream.
-    inner.on('close', () => outer.close());
+    innerSocket.on('close', () => upstreamSocket.close());
   }
 }

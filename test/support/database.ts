@@ -22,40 +22,40 @@ export async function createTestDatabase(template = 'template0'): Promise<TestDa
 }
 
 /** SQLSTATE of a rejected drop because the database has sessions. */
-const inUse = '55006';
+const objectInUse = '55006';
 
 /**
  * Removes a database with its sessions, if it exists. Postgres waits five seconds for these sessions to end. On a busy
  * machine this may take longer, so the drop is tried up to ten times.
  */
 export async function dropDatabase(server: string, name: string): Promise<void> {
-  for (let left = 9; ; left -= 1) {
+  for (let remainingAttempts = 9; ; remainingAttempts -= 1) {
     try {
       await query(server, `drop database if exists ${name} with (force)`);
       return;
-    } catch (thrown) {
-      if (left === 0 || !(thrown instanceof DatabaseError) || thrown.code !== inUse) throw thrown;
+    } catch (error) {
+      if (remainingAttempts === 0 || !(error instanceof DatabaseError) || error.code !== objectInUse) throw error;
     }
   }
 }
 
 /** Runs one statement as the role of the URL, in a session that runs no other statement. Resolves to its rows. */
 export async function query(url: string, text: string): Promise<readonly Record<string, unknown>[]> {
-  if (!/^\s*(select|with)\b[^;]*;?\s*$/i.test(text)) return queryAlone(url, text);
-  const client = taken(url) ?? (await connected(url));
+  if (!/^\s*(select|with)\b[^;]*;?\s*$/i.test(text)) return queryOnce(url, text);
+  const client = takePending(url) ?? (await connected(url));
   try {
     const { rows } = await client.query<Record<string, unknown>>(text);
-    wait(url, client);
+    keepPending(url, client);
     return rows;
-  } catch (thrown) {
+  } catch (error) {
     void client.end();
     // The server may have ended the session while it was idle. If there was another reason, a new session fails too.
-    if (thrown instanceof DatabaseError && thrown.code !== adminShutdown) throw thrown;
-    return queryAlone(url, text);
+    if (error instanceof DatabaseError && error.code !== adminShutdown) throw error;
+    return queryOnce(url, text);
   }
 }
 
-async function queryAlone(url: string, text: string): Promise<readonly Record<string, unknown>[]> {
+async function queryOnce(url: string, text: string): Promise<readonly Record<string, unknown>[]> {
   const client = await connected(url);
   try {
     return (await client.query<Record<string, unknown>>(text)).rows;
@@ -66,7 +66,7 @@ async function queryAlone(url: string, text: string): Promise<readonly Record<st
 
 async function connected(url: string): Promise<Client> {
   const client = new Client({ connectionString: url });
-  client.on('error', () => forget(url, client));
+  client.on('error', () => forgetClient(url, client));
   await client.connect();
   return client;
 }
@@ -78,9 +78,9 @@ const adminShutdown = '57P01';
  * Idle sessions for the next read, by URL. They are reused because tests repeat a statement until an event has
  * happened. Opening a session takes 15 ms of CPU time, and running the statement takes 1 ms.
  */
-const waiting = new Map<string, readonly Waiting[]>();
+const pendingDrops = new Map<string, readonly PendingDrop[]>();
 
-interface Waiting {
+interface PendingDrop {
   readonly client: Client;
   readonly end: NodeJS.Timeout;
 }
@@ -88,25 +88,25 @@ interface Waiting {
 /** How long a session stays idle before it is closed, in milliseconds. */
 const WAIT_MS = 1_000;
 
-function wait(url: string, client: Client): void {
+function keepPending(url: string, client: Client): void {
   const end = setTimeout(() => {
-    forget(url, client);
+    forgetClient(url, client);
     void client.end();
   }, WAIT_MS).unref();
-  waiting.set(url, [...(waiting.get(url) ?? []), { client, end }]);
+  pendingDrops.set(url, [...(pendingDrops.get(url) ?? []), { client, end }]);
 }
 
-function taken(url: string): Client | undefined {
-  const last = waiting.get(url)?.at(-1);
-  if (last !== undefined) forget(url, last.client);
+function takePending(url: string): Client | undefined {
+  const last = pendingDrops.get(url)?.at(-1);
+  if (last !== undefined) forgetClient(url, last.client);
   return last?.client;
 }
 
-function forget(url: string, client: Client): void {
-  const all = waiting.get(url) ?? [];
-  clearTimeout(all.find((one) => one.client === client)?.end);
-  waiting.set(
+function forgetClient(url: string, client: Client): void {
+  const dropQueue = pendingDrops.get(url) ?? [];
+  clearTimeout(dropQueue.find((pending) => pending.client === client)?.end);
+  pendingDrops.set(
     url,
-    all.filter((one) => one.client !== client),
+    dropQueue.filter((pending) => pending.client !== client),
   );
 }

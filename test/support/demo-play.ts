@@ -3,8 +3,8 @@
  */
 import { upgradeLicensing } from '../../packages/ledger-sandbox/src/demo/templates/licensing-templates.ts';
 import { monthBefore, playMonth } from '../../packages/ledger-sandbox/src/demo/month.ts';
-import { Play } from '../../packages/ledger-sandbox/src/demo/play.ts';
-import { tempoBefore } from '../../packages/ledger-sandbox/src/demo/market/tempo.ts';
+import { TrafficPlay } from '../../packages/ledger-sandbox/src/demo/play.ts';
+import { gapsBefore } from '../../packages/ledger-sandbox/src/demo/market/tempo.ts';
 import type { Ledger } from '../../packages/ledger-sandbox/src/ledger/ledger.ts';
 import { Random } from '../../packages/ledger-sandbox/src/wire/random.ts';
 
@@ -16,10 +16,11 @@ const extraLicences = 3;
 
 /** Plays the demo on an empty ledger. */
 export function playDemo(ledger: Ledger, seed: number): void {
-  const demo = new Play(ledger, { seed, tempo: tempoBefore(liveFrom) });
+  const demo = new TrafficPlay(ledger, { seed, tempo: gapsBefore(liveFrom) });
   const times = monthBefore(liveFrom - 3 * second, 1_200, new Random(seed + 2));
   playMonth(demo, times, liveFrom, 4_000);
   upgradeLicensing(ledger.model);
-  for (let made = 0; made < extraLicences; made += 1) demo.market.plan(liveFrom, { what: 'extra-license' });
-  for (let done = 0; done < 150; done += 1) demo.stepRecordedAt(liveFrom + (done + 3) * 2 * second);
+  for (let licenceIndex = 0; licenceIndex < extraLicences; licenceIndex += 1)
+    demo.market.plan(liveFrom, { what: 'extra-license' });
+  for (let stepCount = 0; stepCount < 150; stepCount += 1) demo.stepRecordedAt(liveFrom + (stepCount + 3) * 2 * second);
 }

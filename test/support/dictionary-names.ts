@@ -50,7 +50,7 @@ export function namedColumn(schema: string, table: string, column: string): stri
 
 /** SQL for a row of the table `t` as jsonb, with names instead of numbers. */
 export function namedRow(schema: string, table: string, columns: readonly string[]): string {
-  const named = columns.filter((column) => column === 'parties_pk' || column in names);
-  const pairs = named.map((column) => `'${column}', ${namedColumn(schema, table, column)}`);
+  const partyColumns = columns.filter((column) => column === 'parties_pk' || column in names);
+  const pairs = partyColumns.map((column) => `'${column}', ${namedColumn(schema, table, column)}`);
   return pairs.length === 0 ? 'to_jsonb(t)' : `to_jsonb(t) || jsonb_build_object(${pairs.join(', ')})`;
 }

@@ -38,7 +38,7 @@ const backgroundTables: ReadonlySet<string> = new Set([
 ]);
 
 /** Records the writer's transactions. It contains no ledger data. */
-const ofTheWriter = 'batches';
+const writerTable = 'batches';
 
 interface Table {
   readonly name: string;
@@ -58,10 +58,11 @@ export async function digestOf(url: string, schema: string, numbers: 'as stored'
     await client.query(`begin transaction isolation level repeatable read, read only`);
     await client.query(`set local timezone = 'UTC'; set local datestyle = 'ISO'; set local bytea_output = 'hex'`);
     const hash = createHash('sha256');
-    const all = (await tablesOf(client, schema)).filter(
-      ({ name }) => !backgroundTables.has(name) && name !== ofTheWriter,
+    const comparedTables = (await tablesOf(client, schema)).filter(
+      ({ name }) => !backgroundTables.has(name) && name !== writerTable,
     );
-    const tables = numbers === 'named' ? all.filter(({ name }) => !numberedTables.has(name)) : all;
+    const tables =
+      numbers === 'named' ? comparedTables.filter(({ name }) => !numberedTables.has(name)) : comparedTables;
     if (tables.length === 0) throw new Error(`schema ${schema} holds no table: there is nothing to compare`);
     for (const table of tables) {
       const textSql = (column: string): string =>
@@ -91,19 +92,19 @@ async function tablesOf(client: Client, schema: string): Promise<readonly Table[
     [escapeIdentifier(schema)],
   );
   return rows.map(({ name, columns, key }) => {
-    const skipped = volatileColumns[name] ?? [];
-    const compared = columns.filter((column) => !skipped.includes(column));
+    const skippedColumns = volatileColumns[name] ?? [];
+    const comparedColumns = columns.filter((column) => !skippedColumns.includes(column));
     // Without a key, rows are ordered by all columns.
-    return { name, columns: compared, key: key.length === 0 ? compared : key };
+    return { name, columns: comparedColumns, key: key.length === 0 ? comparedColumns : key };
   });
 }
 
-interface ShownTable extends Table {
+interface DigestTable extends Table {
   /** SQL of a column as text, because a collation applies only to text. Any total order can be used. */
   readonly textSql: (column: string) => string;
 }
 
-async function addTable(client: Client, schema: string, table: ShownTable, hash: Hash): Promise<void> {
+async function addTable(client: Client, schema: string, table: DigestTable, hash: Hash): Promise<void> {
   const values = table.columns.map(table.textSql).join(', ');
   const order = table.key.map((column) => `${table.textSql(column)} collate "C"`).join(', ');
   const { rows } = await client.query<{ line: string }>(

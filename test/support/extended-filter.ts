@@ -29,83 +29,88 @@ export async function stageOf(url: string, schema = 'ledger'): Promise<Stage> {
  * For each table, the condition that selects the compared rows, and the columns to omit. The rows are the active
  * contracts and all events after an offset. The omitted columns differ between seeded and followed contracts.
  */
-const compared = (
-  after: number,
+const comparedConditions = (
+  afterOffset: number,
 ): Readonly<Record<string, readonly [condition: string, without: readonly string[]]>> => ({
-  updates: [`t."offset" > ${after}`, ['batch_offset']],
-  exercises: [`t."offset" > ${after}`, []],
-  archives: [`t."offset" > ${after}`, []],
-  topology_events: [`t."offset" > ${after}`, []],
-  reassignments: [`t."offset" > ${after}`, []],
+  updates: [`t."offset" > ${afterOffset}`, ['batch_offset']],
+  exercises: [`t."offset" > ${afterOffset}`, []],
+  archives: [`t."offset" > ${afterOffset}`, []],
+  topology_events: [`t."offset" > ${afterOffset}`, []],
+  reassignments: [`t."offset" > ${afterOffset}`, []],
   live: ['true', []],
-  ended: [`t.ended_offset > ${after}`, []],
+  ended: [`t.ended_offset > ${afterOffset}`, []],
   // These columns depend on whether the contract was seeded, or are only known from its update.
   contracts: [
-    `t."offset" > ${after} or l."offset" is not null`,
+    `t."offset" > ${afterOffset} or l."offset" is not null`,
     ['origin', 'workflow_id', 'acs_delta', 'reassignment_counter'],
   ],
-  interface_views: [`t."offset" > ${after} or l."offset" is not null`, []],
+  interface_views: [`t."offset" > ${afterOffset} or l."offset" is not null`, []],
 });
 
 /** A join instead of a subquery per row, because up to a million rows may be compared. */
-const liveOnes = `left join SCHEMA.live l on l."offset" = t."offset" and l.node_id = t.node_id`;
+const liveJoinSql = `left join SCHEMA.live l on l."offset" = t."offset" and l.node_id = t.node_id`;
 
 /** Rows that only one of two schemas has, with names instead of numbers. Returns at most `most` rows of each. */
 export async function differences(
   url: string,
-  one: string,
-  other: string,
-  after: number,
-  most = 10,
+  leftSchema: string,
+  rightSchema: string,
+  afterOffset: number,
+  maxRows = 10,
 ): Promise<string[]> {
-  const [firstRows, secondRows] = await Promise.all([one, other].map((schema) => rowsOf(url, schema, after)));
-  const found: string[] = [];
-  for (const [here, there, name] of [
-    [firstRows, secondRows, one],
-    [secondRows, firstRows, other],
+  const [firstRows, secondRows] = await Promise.all(
+    [leftSchema, rightSchema].map((schema) => rowsOf(url, schema, afterOffset)),
+  );
+  const differencesFound: string[] = [];
+  for (const [leftRows, rightRows, name] of [
+    [firstRows, secondRows, leftSchema],
+    [secondRows, firstRows, rightSchema],
   ] as const) {
     // The server compares, and returns only different rows, because a million rows would not fit into memory.
-    const limit = Number.isFinite(most) ? `limit ${String(most)}` : '';
-    const lacking = await query(url, `(${String(here)}) except (${String(there)}) ${limit}`);
-    found.push(...lacking.map(({ row }) => `only ${name}: ${String(row)}`));
+    const limit = Number.isFinite(maxRows) ? `limit ${String(maxRows)}` : '';
+    const missingRows = await query(url, `(${String(leftRows)}) except (${String(rightRows)}) ${limit}`);
+    differencesFound.push(...missingRows.map(({ row }) => `only ${name}: ${String(row)}`));
   }
-  return found;
+  return differencesFound;
 }
 
 /**
  * SQL of a row with comparable witnesses. In a list of active contracts, the witnesses are only the stakeholders. In an
  * update, they are all witnesses. Their order is undefined.
  */
-function ofList(schema: string, row: string, after: number): string {
+function listCondition(schema: string, row: string, afterOffset: number): string {
   const parties = `(select jsonb_build_array(p.signatories, p.observers,
                              array(select w from unnest(p.witness_parties) w
                                     where w = any (p.signatories) or w = any (p.observers) order by w))
                       from ${schema}.contract_parties p where p.parties_pk = t.parties_pk)`;
-  return `(${row} || case when t."offset" > ${after} then '{}' else jsonb_build_object('parties_pk', ${parties}) end)`;
+  return `(${row} || case when t."offset" > ${afterOffset} then '{}' else jsonb_build_object('parties_pk', ${parties}) end)`;
 }
 
 /** SQL that selects all compared rows. */
-async function rowsOf(url: string, schema: string, after: number): Promise<string> {
+async function rowsOf(url: string, schema: string, afterOffset: number): Promise<string> {
   const tables = await query(
     url,
     `select table_name as name, array_agg(column_name::text order by column_name) as columns
        from information_schema.columns where table_schema = '${schema}' group by 1`,
   );
-  const rules = compared(after);
-  const parts = tables.flatMap(({ name, columns }) => {
+  const rules = comparedConditions(afterOffset);
+  const tableConditions = tables.flatMap(({ name, columns }) => {
     const rule = rules[String(name)];
     if (rule === undefined) return [];
-    const [condition, without] = rule;
+    const [condition, exclusion] = rule;
     const names = columns as readonly string[];
-    const listed = names.includes('parties_pk') && names.includes('synchronizer_pk');
+    const hasListColumns = names.includes('parties_pk') && names.includes('synchronizer_pk');
     const fullRow = `(${namedRow(schema, String(name), names)})`;
-    const row = [listed ? ofList(schema, fullRow, after) : fullRow, ...without.map((column) => `'${column}'`)];
-    const from = `${schema}.${String(name)} t ${condition.includes(' l.') ? liveOnes.replace('SCHEMA', schema) : ''}`;
+    const row = [
+      hasListColumns ? listCondition(schema, fullRow, afterOffset) : fullRow,
+      ...exclusion.map((column) => `'${column}'`),
+    ];
+    const from = `${schema}.${String(name)} t ${condition.includes(' l.') ? liveJoinSql.replace('SCHEMA', schema) : ''}`;
     return [`select '${String(name)} ' || (${row.join(' - ')})::text as row from ${from} where ${condition}`];
   });
-  parts.push(
+  tableConditions.push(
     `select 'active ' || k.package_id || k.entity_name || ' ' || a.activated - a.deactivated
        from ${schema}.active_counts a join ${schema}.templates k using (template_pk) where a.activated > a.deactivated`,
   );
-  return parts.join(' union all ');
+  return tableConditions.join(' union all ');
 }

@@ -137,13 +137,13 @@ export function assigned(change: JsonRecord = {}): JsonRecord {
 }
 
 /** One half of a reassignment, sequenced by `synchronizerId`. */
-export function reassignment(offset: number, half: JsonRecord, synchronizerId = here): JsonRecord {
+export function reassignment(offset: number, reassignmentEvent: JsonRecord, synchronizerId = here): JsonRecord {
   return update('Reassignment', {
     updateId: `1220${String(offset)}`,
     commandId: '',
     workflowId: '',
     offset,
-    events: [half],
+    events: [reassignmentEvent],
     traceContext: null,
     recordTime,
     synchronizerId,

@@ -44,13 +44,16 @@ function signingKey(): JsonWebKey {
 }
 
 function configuration({ tokenSeconds = 2, clientJwk }: OidcOptions): Configuration {
-  const bySecret = { client_secret: clientSecret };
-  const byKey = { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [{ ...clientJwk }] } } as const;
+  const secretClientMetadata = { client_secret: clientSecret };
+  const keyClientMetadata = {
+    token_endpoint_auth_method: 'private_key_jwt',
+    jwks: { keys: [{ ...clientJwk }] },
+  } as const;
   return {
     clients: [
       {
         client_id: clientId,
-        ...(clientJwk === undefined ? bySecret : byKey),
+        ...(clientJwk === undefined ? secretClientMetadata : keyClientMetadata),
         grant_types: ['client_credentials'],
         redirect_uris: [],
         response_types: [],
@@ -84,7 +87,7 @@ function configuration({ tokenSeconds = 2, clientJwk }: OidcOptions): Configurat
 /** Starts the provider. */
 export async function startOidc(options: OidcOptions = {}): Promise<Oidc> {
   let provide: RequestListener = (_request, response) => response.writeHead(503).end();
-  let answerWith: RequestListener | undefined;
+  let requestListener: RequestListener | undefined;
   const tokenRequests: URLSearchParams[] = [];
   const refuseClient = (response: ServerResponse): void => {
     tokenRequests.push(new URLSearchParams());
@@ -96,7 +99,7 @@ export async function startOidc(options: OidcOptions = {}): Promise<Oidc> {
       provide(request, response);
       return;
     }
-    if (answerWith !== undefined) answerWith(request, response);
+    if (requestListener !== undefined) requestListener(request, response);
     else if (options.onlyForm === true && request.headers.authorization !== undefined) refuseClient(response);
     else provide(request, response);
   };
@@ -131,10 +134,10 @@ export async function startOidc(options: OidcOptions = {}): Promise<Oidc> {
     jwksUrl: `${issuer}/jwks`,
     tokenRequests,
     get answerWith() {
-      return answerWith;
+      return requestListener;
     },
     set answerWith(value) {
-      answerWith = value;
+      requestListener = value;
     },
     stop,
     [Symbol.asyncDispose]: stop,

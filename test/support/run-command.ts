@@ -1,7 +1,7 @@
 /** Runs a command in the test process as the program does, except that it does not search for a running demo. */
 import { Readable } from 'node:stream';
 import type { Call, Command } from '../../src/cli/command-line/command.ts';
-import { parse, unparsed } from '../../src/cli/command-line/parse.ts';
+import { parse, unparsedArgs } from '../../src/cli/command-line/parse.ts';
 import { ExitCode } from '../../src/errors/exit-code.ts';
 
 /** Resolves to the exit code. @param io output, input and stop signal of the command; none by default */
@@ -12,7 +12,7 @@ export async function runCommand(
   io: Partial<Pick<Call, 'print' | 'write' | 'stop' | 'stdin' | 'stdout' | 'stderr'>> = {},
 ): Promise<ExitCode> {
   const code = await command.run({
-    args: command.verbs === true ? unparsed(argv) : parse(command, argv),
+    args: command.verbs === true ? unparsedArgs(argv) : parse(command, argv),
     env,
     stop: new AbortController().signal,
     print: () => undefined,

@@ -26,26 +26,26 @@ export interface Schemas {
 
 /** Schemas in one database per test file. Must be called once, outside of tests. */
 export function schemasOfFile(): Schemas {
-  const opened = new OpenedSchemas();
-  beforeAll(async () => opened.in(await createTestDatabase()));
-  afterAll(() => opened.drop());
-  return opened;
+  const openedSchemas = new OpenedSchemas();
+  beforeAll(async () => openedSchemas.in(await createTestDatabase()));
+  afterAll(() => openedSchemas.drop());
+  return openedSchemas;
 }
 
 /** Schemas in one database per test, in which `ledger` and `fresh` already have their tables. */
 export function schemasOfEachTest(): Schemas {
-  const opened = new OpenedSchemas();
-  beforeEach(async () => opened.in(await createMigratedDatabase()));
-  afterEach(() => opened.drop());
-  return opened;
+  const openedSchemas = new OpenedSchemas();
+  beforeEach(async () => openedSchemas.in(await createMigratedDatabase()));
+  afterEach(() => openedSchemas.drop());
+  return openedSchemas;
 }
 
 class OpenedSchemas implements Schemas {
   #created: TestDatabase | undefined;
   readonly #opened: Database[] = [];
 
-  in(created: TestDatabase): void {
-    this.#created = created;
+  in(testDatabase: TestDatabase): void {
+    this.#created = testDatabase;
   }
 
   async drop(): Promise<void> {

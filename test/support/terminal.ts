@@ -2,9 +2,9 @@
 import { spawn, spawnSync } from 'node:child_process';
 
 const { stdout: version } = spawnSync('script', ['--version'], { encoding: 'utf8' });
-export const noTerminal = /util-linux/.test(version ?? '') ? undefined : 'needs script(1) of util-linux';
+export const terminalSkipReason = /util-linux/.test(version ?? '') ? undefined : 'needs script(1) of util-linux';
 
-export interface OnTerminal {
+export interface TerminalProcess {
   readonly ended: Promise<number | null>;
   /** The output so far, including colors and cursor movements. */
   output(): string;
@@ -13,7 +13,7 @@ export interface OnTerminal {
 }
 
 /** @param command for a shell */
-export function onTerminal(command: string, env: Readonly<Record<string, string>>, cwd: string): OnTerminal {
+export function onTerminal(command: string, env: Readonly<Record<string, string>>, cwd: string): TerminalProcess {
   const child = spawn('script', ['--quiet', '--flush', '--return', '--command', command, '/dev/null'], {
     stdio: ['pipe', 'pipe', 'ignore'],
     env: { PATH: process.env['PATH'], TERM: 'dumb', ...env },
@@ -23,9 +23,9 @@ export function onTerminal(command: string, env: Readonly<Record<string, string>
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));
   // The command may already have ended.
   child.stdin.on('error', () => undefined);
-  const ended = new Promise<number | null>((resolve, reject) => {
+  const whenEnded = new Promise<number | null>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', resolve);
   });
-  return { ended, output: () => output, interrupt: () => void child.stdin.write('\u0003') };
+  return { ended: whenEnded, output: () => output, interrupt: () => void child.stdin.write('\u0003') };
 }

@@ -24,7 +24,7 @@ export async function keyPair(algorithm: 'RS256' | 'ES256' | 'ES512', keyId: str
 }
 
 /** `exp` of a token that expires in this number of milliseconds. Fractions of seconds are allowed. */
-export function endsIn(milliseconds: number): number {
+export function expiresIn(milliseconds: number): number {
   return (Date.now() + milliseconds) / 1000;
 }
 
@@ -33,7 +33,7 @@ export function endsIn(milliseconds: number): number {
  * claim that is undefined is omitted.
  */
 export async function token(signer: Signer, claims: Readonly<Record<string, unknown>> = {}): Promise<string> {
-  const payload: JWTPayload = { sub: 'alice', scope: 'daml_ledger_api', exp: endsIn(60_000), ...claims };
+  const payload: JWTPayload = { sub: 'alice', scope: 'daml_ledger_api', exp: expiresIn(60_000), ...claims };
   const kid = signer.jwk?.kid;
   const header = { alg: signer.algorithm, ...(kid === undefined ? {} : { kid }) };
   return await new SignJWT(payload).setProtectedHeader(header).sign(signer.key);
@@ -66,8 +66,8 @@ export async function serveJwks(...signers: readonly Signer[]): Promise<JwksServ
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/jwks`,
     requests: () => requests,
-    publish: (...others) => {
-      keys = keySet(...others);
+    publish: (...otherKeys) => {
+      keys = keySet(...otherKeys);
     },
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections();

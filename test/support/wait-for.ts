@@ -7,22 +7,22 @@ const LONGEST_POLL_MS = 50;
 
 /**
  * Calls `probe` until it returns a value other than undefined, and returns that value.
- * @param what the awaited condition, for the error message
+ * @param subject the awaited condition, for the error message
  * @param limitMs time limit, 40 seconds by default, because a busy machine needs ten to start a process
  * @throws Error with `what` after the time limit; an error of the probe is thrown at once
  */
 export async function waitFor<T>(
-  what: string,
+  subject: string,
   probe: () => Promise<T | undefined> | T | undefined,
   limitMs = 40_000,
 ): Promise<T> {
-  const begin = performance.now();
+  const startMs = performance.now();
   for (;;) {
-    const found = await probe();
-    if (found !== undefined) return found;
-    const waited = performance.now() - begin;
-    if (waited > limitMs) throw new Error(`waited ${limitMs} ms in vain: ${what}`);
-    await sleep(Math.min(FIRST_POLL_MS + waited / 10, LONGEST_POLL_MS));
+    const probed = await probe();
+    if (probed !== undefined) return probed;
+    const elapsedMs = performance.now() - startMs;
+    if (elapsedMs > limitMs) throw new Error(`waited ${limitMs} ms in vain: ${subject}`);
+    await sleep(Math.min(FIRST_POLL_MS + elapsedMs / 10, LONGEST_POLL_MS));
   }
 }
 

@@ -63,12 +63,12 @@ export async function contentsOf(
 
 /** Rows that occur more often on one side than on the other. */
 export function difference(
-  stored: readonly string[],
+  storedContents: readonly string[],
   expected: readonly string[],
 ): { readonly lost: readonly string[]; readonly added: readonly string[] } {
   const counts = new Map<string, number>();
   for (const line of expected) counts.set(line, (counts.get(line) ?? 0) + 1);
-  for (const line of stored) counts.set(line, (counts.get(line) ?? 0) - 1);
+  for (const line of storedContents) counts.set(line, (counts.get(line) ?? 0) - 1);
   const lines = [...counts];
   return {
     lost: lines.filter(([, count]) => count > 0).map(([line]) => line),

@@ -12,8 +12,8 @@ import { Random } from '../../packages/ledger-sandbox/src/wire/random.ts';
 import { valueOf, type Update } from '../../packages/ledger-sandbox/src/wire/wire.ts';
 
 /** Number of pending updates among which the next published one is chosen. */
-const reordered = 12;
-const betweenMicros = 40_000_000;
+const reorderWindow = 12;
+const updateGapMicros = 40_000_000;
 /** One in this many updates of a market is for a contract that moves between synchronizers. */
 const stepsPerTravel = 4;
 
@@ -40,14 +40,14 @@ export class Network {
   readonly #members: readonly Member[];
   #micros = Date.UTC(2026, 0, 5, 8) * 1000;
 
-  private constructor(members: readonly Member[], seed: number, travels: boolean) {
-    this.#markets = [new Market(seed, 0, travels), new Market(seed + 50, 1, travels)];
+  private constructor(members: readonly Member[], seed: number, isTravelling: boolean) {
+    this.#markets = [new Market(seed, 0, isTravelling), new Market(seed + 50, 1, isTravelling)];
     this.#random = new Random(seed);
     this.#members = members;
   }
 
   static async open(options: NetworkOptions = {}): Promise<Network> {
-    const { seed = 1, participants = 2, updates = 0, travels = false, auth } = options;
+    const { seed = 1, participants = 2, updates = 0, travels: isTravelling = false, auth } = options;
     const members: Member[] = [];
     for (let number = 0; number < participants; number += 1) {
       const participantId = `validator${number}::1220${String(number).repeat(8)}`;
@@ -60,7 +60,7 @@ export class Network {
       sandbox.ledger.skipOffsets(1_000 * number + 7);
       members.push({ sandbox, random: new Random(seed * 100 + number), pending: [] });
     }
-    const network = new Network(members, seed, travels);
+    const network = new Network(members, seed, isTravelling);
     network.happen(updates);
     network.settle();
     return network;
@@ -77,15 +77,15 @@ export class Network {
 
   /** Generates this many updates. Each participant publishes some of them. */
   happen(updates: number): void {
-    for (let done = 0; done < updates; done += 1) {
-      this.#micros += betweenMicros;
+    for (let stepCount = 0; stepCount < updates; stepCount += 1) {
+      this.#micros += updateGapMicros;
       for (const update of this.#markets[this.#random.between(0, 1)]?.step(this.#micros) ?? []) {
         for (const member of this.#members) member.pending.push(update);
       }
     }
     for (const member of this.#members) {
-      const left = member.random.between(0, reordered);
-      while (member.pending.length > left) this.#show(member);
+      const candidateIndex = member.random.between(0, reorderWindow);
+      while (member.pending.length > candidateIndex) this.#show(member);
     }
   }
 
@@ -106,27 +106,32 @@ export class Network {
   #show(member: Member): void {
     const { pending, random, sandbox } = member;
     const candidates = pending
-      .slice(0, reordered)
+      .slice(0, reorderWindow)
       .map((_, index) => index)
-      .filter((index) => mayComeFirst(pending, index));
+      .filter((index) => isReorderable(pending, index));
     // Each participant is faster on one of the synchronizers.
-    const preferred = sandbox.ledger.synchronizers[this.#members.indexOf(member) % 2]?.id;
-    const quick = candidates.filter((index) => valueOf(pending[index] as Update).synchronizerId === preferred);
-    const among = quick.length > 0 && random.chance(0.8) ? quick : candidates;
-    const [chosen] = pending.splice(among[random.between(0, among.length - 1)] ?? 0, 1);
-    if (chosen === undefined) return;
+    const preferredSynchronizer = sandbox.ledger.synchronizers[this.#members.indexOf(member) % 2]?.id;
+    const quickIndexes = candidates.filter(
+      (index) => valueOf(pending[index] as Update).synchronizerId === preferredSynchronizer,
+    );
+    const candidateIndexes = quickIndexes.length > 0 && random.chance(0.8) ? quickIndexes : candidates;
+    const [chosenReassignment] = pending.splice(
+      candidateIndexes[random.between(0, candidateIndexes.length - 1)] ?? 0,
+      1,
+    );
+    if (chosenReassignment === undefined) return;
     if (random.chance(0.4)) sandbox.ledger.skipOffsets(random.between(1, 5));
-    sandbox.ledger.commit(forParticipant(chosen, this.#members.indexOf(member), this.#members.length));
+    sandbox.ledger.commit(forParticipant(chosenReassignment, this.#members.indexOf(member), this.#members.length));
   }
 }
 
 /** A party that sees only the contracts that move between synchronizers. */
-export const traveller = 'Traveller::1220cc';
+export const reassigningParty = 'Traveller::1220cc';
 
 /** A contract that moves to the other synchronizer and back, and is archived. Then another one is created. */
-export class Traveller {
+export class ReassignmentDriver {
   readonly #ledger: Ledger;
-  readonly #parties = ['Bank::1220cc', traveller] as const;
+  readonly #parties = ['Bank::1220cc', reassigningParty] as const;
   #contractId: string | undefined;
   #inFlight: string | undefined;
   #departures = 0;
@@ -170,14 +175,14 @@ class Market {
   readonly #ledger: Ledger;
   readonly #steps: Steps;
   readonly #synchronizer: 0 | 1;
-  readonly #traveller: Traveller | undefined;
+  readonly #traveller: ReassignmentDriver | undefined;
   #made = 0;
 
-  constructor(seed: number, synchronizer: 0 | 1, travels: boolean) {
+  constructor(seed: number, synchronizer: 0 | 1, isTravelling: boolean) {
     this.#ledger = new Ledger(demoWorld(), { seed });
     this.#steps = new Steps(this.#ledger, seed);
     this.#synchronizer = synchronizer;
-    this.#traveller = travels ? new Traveller(this.#ledger) : undefined;
+    this.#traveller = isTravelling ? new ReassignmentDriver(this.#ledger) : undefined;
   }
 
   get updateIds(): readonly string[] {
@@ -185,18 +190,21 @@ class Market {
   }
 
   step(at: number): readonly Update[] {
-    const before = this.#ledger.ledgerEnd();
+    const endBefore = this.#ledger.ledgerEnd();
     this.#made += 1;
     if (this.#traveller !== undefined && this.#made % stepsPerTravel === 0) this.#traveller.step(at);
     else this.#steps.step(at);
-    const [one, other] = this.#ledger.synchronizers.map(({ id }) => id);
+    const [firstSynchronizer, otherSynchronizer] = this.#ledger.synchronizers.map(({ id }) => id);
     // Contracts are created on the market's own synchronizer, and move from there to the other one and back.
-    const swapped = (text: string): string =>
-      text.replaceAll(new RegExp(`${one}|${other}`, 'gu'), (id) => (id === one ? other : one) ?? id);
-    return this.#ledger.range(before, Infinity, Infinity).flatMap(({ update }) => {
+    const swapSynchronizers = (text: string): string =>
+      text.replaceAll(
+        new RegExp(`${firstSynchronizer}|${otherSynchronizer}`, 'gu'),
+        (id) => (id === firstSynchronizer ? otherSynchronizer : firstSynchronizer) ?? id,
+      );
+    return this.#ledger.range(endBefore, Infinity, Infinity).flatMap(({ update }) => {
       if (update === undefined) return [];
       const text = JSON.stringify(update);
-      return [JSON.parse(this.#synchronizer === 0 ? text : swapped(text)) as Update];
+      return [JSON.parse(this.#synchronizer === 0 ? text : swapSynchronizers(text)) as Update];
     });
   }
 }
@@ -205,7 +213,7 @@ class Market {
  * True if a participant may publish this update next. The order within a synchronizer is the same on all participants,
  * and an update follows the updates on which it depends.
  */
-function mayComeFirst(pending: readonly Update[], index: number): boolean {
+function isReorderable(pending: readonly Update[], index: number): boolean {
   const update = pending[index];
   if (update === undefined) return false;
   const { synchronizerId } = valueOf(update);
@@ -213,22 +221,23 @@ function mayComeFirst(pending: readonly Update[], index: number): boolean {
   return pending
     .slice(0, index)
     .every(
-      (one) =>
-        valueOf(one).synchronizerId !== synchronizerId && [...contractsOf(one)].every((id) => !contracts.has(id)),
+      (candidateUpdate) =>
+        valueOf(candidateUpdate).synchronizerId !== synchronizerId &&
+        [...contractsOf(candidateUpdate)].every((id) => !contracts.has(id)),
     );
 }
 
-const named = new WeakMap<Update, ReadonlySet<string>>();
+const idsByUpdate = new WeakMap<Update, ReadonlySet<string>>();
 
 function contractsOf(update: Update): ReadonlySet<string> {
-  const known = named.get(update) ?? new Set(JSON.stringify(update).match(/"00[0-9a-f]{60,}"/g));
-  named.set(update, known);
-  return known;
+  const referencedIds = idsByUpdate.get(update) ?? new Set(JSON.stringify(update).match(/"00[0-9a-f]{60,}"/g));
+  idsByUpdate.set(update, referencedIds);
+  return referencedIds;
 }
 
 /** Sets the data that differs between participants: the submitter, the span in the trace, and the node ids. */
 function forParticipant(update: Update, index: number, members: number): Update {
-  const own = Number.parseInt(valueOf(update).updateId.slice(-4), 16) % members === index;
+  const updateNumber = Number.parseInt(valueOf(update).updateId.slice(-4), 16) % members === index;
   const text = JSON.stringify(update)
     .replaceAll(
       /"(nodeId|lastDescendantNodeId)":(\d+)/g,
@@ -236,6 +245,6 @@ function forParticipant(update: Update, index: number, members: number): Update 
     )
     .replaceAll(/"traceparent":"00-([0-9a-f]+)-[0-9a-f]{15}/g, `"traceparent":"00-$1-${String(index).repeat(15)}`);
   const copy = JSON.parse(text) as Update;
-  if (!own) Object.assign(valueOf(copy), { commandId: '', paidTrafficCost: null });
+  if (!updateNumber) Object.assign(valueOf(copy), { commandId: '', paidTrafficCost: null });
   return copy;
 }

@@ -22,11 +22,11 @@ interface Report {
   readonly results: readonly { readonly kind: string; readonly outcome: string; readonly compared: number }[];
 }
 
-async function verified(world: SwitchWorld, participant: number): Promise<Report> {
-  const printed: string[] = [];
-  const stdout = { isTTY: false, write: (text: string) => printed.push(text) > 0 } as never;
+async function verifyAndReport(world: SwitchWorld, participant: number): Promise<Report> {
+  const outputLines: string[] = [];
+  const stdout = { isTTY: false, write: (text: string) => outputLines.push(text) > 0 } as never;
   await runCommand(verifyCommand, [], world.env(participant), { stdout });
-  return JSON.parse(printed.join('')) as Report;
+  return JSON.parse(outputLines.join('')) as Report;
 }
 
 it('the stream stays complete over repeated participant switches', async () => {
@@ -34,22 +34,22 @@ it('the stream stays complete over repeated participant switches', async () => {
   const { network } = world;
   await world.follow(0);
   expect(await world.switchTo(0)).toContain('nothing to do');
-  let before = await world.checkpoint();
-  let leftOut = 0;
+  let checkpointBefore = await world.checkpoint();
+  let omittedCount = 0;
   for (const participant of [1, 0, 1, 1, 0]) {
     network.happen(40);
-    const printed = await world.switchTo(participant);
-    const after = await world.checkpoint();
-    expect(after).toBe(before);
-    leftOut += printed.includes('are already stored and skipped') ? 1 : 0;
+    const outputLines = await world.switchTo(participant);
+    const checkpointAfter = await world.checkpoint();
+    expect(checkpointAfter).toBe(checkpointBefore);
+    omittedCount += outputLines.includes('are already stored and skipped') ? 1 : 0;
     await world.follow(participant);
-    before = await world.checkpoint();
-    expect(before).toBeGreaterThanOrEqual(after);
+    checkpointBefore = await world.checkpoint();
+    expect(checkpointBefore).toBeGreaterThanOrEqual(checkpointAfter);
   }
   // Otherwise, the switches would not have tested a different order of the two synchronizers.
-  expect(leftOut).toBeGreaterThan(0);
-  const travelled = 'select distinct source_pk, target_pk from ledger.reassignments';
-  expect(await world.rows(travelled)).toHaveLength(2);
+  expect(omittedCount).toBeGreaterThan(0);
+  const reassignedSql = 'select distinct source_pk, target_pk from ledger.reassignments';
+  expect(await world.rows(reassignedSql)).toHaveLength(2);
   network.settle();
   await world.follow(0);
   await expectSame(world, 0);
@@ -64,9 +64,9 @@ it('verify compares the stream with the current participant after each switch', 
     await world.switchTo(participant);
     world.network.happen(10);
     await world.follow(participant);
-    const report = await verified(world, participant);
+    const report = await verifyAndReport(world, participant);
     expect(report).toMatchObject({ outcome: 'equal' });
-    expect(report.results.map(({ kind, compared }) => [kind, compared > 10])).toEqual([
+    expect(report.results.map(({ kind, compared: comparedCount }) => [kind, comparedCount > 10])).toEqual([
       ['invariants', true],
       ['tail', true],
       ['acs', true],
@@ -81,7 +81,7 @@ it('verify compares the stream with the current participant after each switch', 
     select max("offset") from ledger.live where "offset" <= ${from})`);
   await world.rows(`update ledger.live set "offset" = "offset" + 1 where "offset" = (
     select max("offset") from ledger.live where "offset" > ${Number(row?.['at'])})`);
-  const { results } = await verified(world, 1);
+  const { results } = await verifyAndReport(world, 1);
   expect(results.filter(({ outcome }) => outcome === 'different').map(({ kind }) => kind)).toEqual([
     'invariants',
     'tail',
@@ -128,18 +128,19 @@ it('explore.updates contains the source participant and participant offset of ea
 it('a parked indexer resumes automatically after the switch, and offset waits complete', async () => {
   await using world = await SwitchWorld.open({ seed: 9, updates: 80 });
   await world.follow(0);
-  const before = await world.checkpoint();
+  const checkpointBefore = await world.checkpoint();
   await using indexer = await world.run(1);
-  const parked = async () => ((await indexer.status()).state === 'parked' ? true : undefined);
-  await waitFor('the indexer parks', parked, 30_000);
+  const isParked = async () => ((await indexer.status()).state === 'parked' ? true : undefined);
+  await waitFor('the indexer parks', isParked, 30_000);
   expect((await indexer.status()).lastError).toMatchObject({ code: 'PARTICIPANT_CHANGED' });
   expect(indexer.log.join('')).toContain('ledger-indexer switch-participant --yes');
   expect(await world.switchTo(1)).toContain('done');
-  const waitedInSql = world.rows(`select explore.wait_for_offset(${before + 1}, '40 s') as reached`);
-  waitedInSql.catch(() => undefined);
+  const sqlWait = world.rows(`select explore.wait_for_offset(${checkpointBefore + 1}, '40 s') as reached`);
+  sqlWait.catch(() => undefined);
   world.network.happen(10);
   world.network.settle();
-  const wait = (): Promise<Response> => fetch(`${indexer.httpUrl}/wait?offset=${before + 1}&timeout=10`);
-  await waitFor('/wait answers', async () => ((await wait()).status === 200 ? true : undefined), 30_000);
-  expect(Number((await waitedInSql)[0]?.['reached'])).toBeGreaterThan(before);
+  const waitForOffset = (): Promise<Response> =>
+    fetch(`${indexer.httpUrl}/wait?offset=${checkpointBefore + 1}&timeout=10`);
+  await waitFor('/wait answers', async () => ((await waitForOffset()).status === 200 ? true : undefined), 30_000);
+  expect(Number((await sqlWait)[0]?.['reached'])).toBeGreaterThan(checkpointBefore);
 });

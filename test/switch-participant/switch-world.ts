@@ -43,31 +43,31 @@ export class SwitchWorld {
     };
   }
 
-  run(participant: number, more: Variables = {}): Promise<IndexerRun> {
-    return runIndexer({ ...this.env(participant), ...more });
+  run(participant: number, extraEnv: Variables = {}): Promise<IndexerRun> {
+    return runIndexer({ ...this.env(participant), ...extraEnv });
   }
 
   /** Runs `ledger-indexer switch-participant` to a participant. Resolves to its output. */
-  async switchTo(participant: number, argv: readonly string[] = ['--yes'], more: Variables = {}): Promise<string> {
-    return await switchParticipant({ ...this.env(participant), ...more }, argv);
+  async switchTo(participant: number, argv: readonly string[] = ['--yes'], extraEnv: Variables = {}): Promise<string> {
+    return await switchParticipant({ ...this.env(participant), ...extraEnv }, argv);
   }
 
   /** The error of a rejected switch; undefined if it was not rejected. */
-  async refusal(participant: number, more: Variables = {}): Promise<IndexerError | undefined> {
-    return await this.switchTo(participant, ['--yes'], more).then(
+  async refusal(participant: number, extraEnv: Variables = {}): Promise<IndexerError | undefined> {
+    return await this.switchTo(participant, ['--yes'], extraEnv).then(
       () => undefined,
-      (thrown: unknown) => toIndexerError(thrown),
+      (error: unknown) => toIndexerError(error),
     );
   }
 
   /** Runs an indexer until all updates of the participant are stored. */
   async follow(participant: number, schema = 'ledger'): Promise<void> {
     await using indexer = await runIndexer(this.env(participant, schema));
-    const [newest] = this.network.participants[participant]?.ledger.range(0, Infinity, 1, true) ?? [];
-    await waitFor(`update ${newest?.updateId} is stored`, async () => {
+    const [newestUpdate] = this.network.participants[participant]?.ledger.range(0, Infinity, 1, true) ?? [];
+    await waitFor(`update ${newestUpdate?.updateId} is stored`, async () => {
       const rows = await this.rows(
         `select from ${schema}.updates u cross join ${schema}.stream s
-          where ${schema}.id_text(u.update_id) = '${newest?.updateId}' and s.checkpoint >= u."offset"`,
+          where ${schema}.id_text(u.update_id) = '${newestUpdate?.updateId}' and s.checkpoint >= u."offset"`,
       ).catch(() => []);
       return rows.length > 0 ? true : undefined;
     });

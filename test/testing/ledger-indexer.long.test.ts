@@ -30,116 +30,125 @@ const receipt: TestTemplate = {
   signatories: ({ seller, buyer }) => [seller, buyer],
 };
 
-async function invoiceOf(on: LedgerIndexer): Promise<{ seller: string; buyer: string; offset: number }> {
-  const seller = await on.allocateParty('seller');
-  const buyer = await on.allocateParty('buyer');
+async function invoiceOf(ledgerIndexer: LedgerIndexer): Promise<{ seller: string; buyer: string; offset: number }> {
+  const seller = await ledgerIndexer.allocateParty('seller');
+  const buyer = await ledgerIndexer.allocateParty('buyer');
   const createArguments = { seller, buyer, amount: '12.50' };
   const commands = [{ CreateCommand: { templateId: '#billing:Billing:Invoice', createArguments } }];
-  return { seller, buyer, offset: await on.submit({ actAs: [seller], commands }) };
+  return { seller, buyer, offset: await ledgerIndexer.submit({ actAs: [seller], commands }) };
 }
 
 const folders = (): readonly string[] =>
   readdirSync(tmpdir()).filter((name) => name.startsWith('ledger-indexer-testing-'));
 
 async function databases(): Promise<readonly unknown[]> {
-  const own = "select datname from pg_database where datname like 'ledger\\_indexer\\_%'";
-  return (await query(server(), own)).map(({ datname }) => datname);
+  const ownDatabasesSql = "select datname from pg_database where datname like 'ledger\\_indexer\\_%'";
+  return (await query(server(), ownDatabasesSql)).map(({ datname }) => datname);
 }
 
 describe('startLedgerIndexer()', () => {
   it('starts without configuration, and stop() leaves no process and no folder', async () => {
-    const began = performance.now();
-    const on = await startLedgerIndexer({ templates: [invoice, receipt] });
-    const took = performance.now() - began;
-    console.log(`embedded Postgres, sandbox and indexer ready after ${took.toFixed(0)} ms`);
+    const startMs = performance.now();
+    const ledgerIndexer = await startLedgerIndexer({ templates: [invoice, receipt] });
+    const elapsedMs = performance.now() - startMs;
+    console.log(`embedded Postgres, sandbox and indexer ready after ${elapsedMs.toFixed(0)} ms`);
     // Other test suites on this machine may have folders with similar names.
-    const [data] = await on.query<{ at: string }>("select current_setting('data_directory') as at");
-    const own = folders().find((name) => data?.at.includes(name) === true);
-    expect(own).toBeDefined();
-    const pid = (await on.query<{ pid: number }>('select pg_backend_pid() as pid'))[0]?.pid ?? 0;
+    const [data] = await ledgerIndexer.query<{ at: string }>("select current_setting('data_directory') as at");
+    const ownFolder = folders().find((name) => data?.at.includes(name) === true);
+    expect(ownFolder).toBeDefined();
+    const pid = (await ledgerIndexer.query<{ pid: number }>('select pg_backend_pid() as pid'))[0]?.pid ?? 0;
     expect(existsSync(`/proc/${String(pid)}`)).toBe(process.platform === 'linux');
-    await on.stop();
-    await on.stop();
-    expect(folders()).not.toContain(own);
+    await ledgerIndexer.stop();
+    await ledgerIndexer.stop();
+    expect(folders()).not.toContain(ownFolder);
     expect(existsSync(`/proc/${String(pid)}`)).toBe(false);
-    await expect(fetch(`${on.httpUrl}/livez`)).rejects.toThrow();
-    await expect(fetch(`${on.ledgerUrl}/v2/version`)).rejects.toThrow();
+    await expect(fetch(`${ledgerIndexer.httpUrl}/livez`)).rejects.toThrow();
+    await expect(fetch(`${ledgerIndexer.ledgerUrl}/v2/version`)).rejects.toThrow();
   });
 
   it('indexes contracts and exercises of a template that the test defines', async () => {
-    await using on = await startLedgerIndexer({ databaseUrl: server(), templates: [invoice, receipt] });
-    const { seller, buyer, offset } = await invoiceOf(on);
-    await on.waitFor(offset);
-    const active = await on.query<{ contract_id: string; amount: string; signatories: string[] }>(
+    await using ledgerIndexer = await startLedgerIndexer({ databaseUrl: server(), templates: [invoice, receipt] });
+    const { seller, buyer, offset } = await invoiceOf(ledgerIndexer);
+    await ledgerIndexer.waitFor(offset);
+    const activeRows = await ledgerIndexer.query<{ contract_id: string; amount: string; signatories: string[] }>(
       "select contract_id, payload ->> 'amount' as amount, signatories from explore.active($1)",
       ['billing:Billing:Invoice'],
     );
-    expect(active).toEqual([{ contract_id: expect.any(String) as string, amount: '12.50', signatories: [seller] }]);
-    const contractId = active[0]?.contract_id;
+    expect(activeRows).toEqual([{ contract_id: expect.any(String) as string, amount: '12.50', signatories: [seller] }]);
+    const contractId = activeRows[0]?.contract_id;
     const templateId = '#billing:Billing:Invoice';
     const pay = { ExerciseCommand: { templateId, contractId, choice: 'Pay', choiceArgument: { note: 'thanks' } } };
-    await expect(on.submit({ actAs: [seller], commands: [pay] })).rejects.toThrow(/requires authorizers/);
+    await expect(ledgerIndexer.submit({ actAs: [seller], commands: [pay] })).rejects.toThrow(/requires authorizers/);
     // The receipt is signed by both parties: the seller signed the invoice, and the buyer exercises the choice.
-    await on.waitFor(await on.submit({ actAs: [buyer], commands: [pay] }));
-    expect(await on.query("select payload ->> 'note' as note from explore.active('Receipt')")).toEqual([
+    await ledgerIndexer.waitFor(await ledgerIndexer.submit({ actAs: [buyer], commands: [pay] }));
+    expect(await ledgerIndexer.query("select payload ->> 'note' as note from explore.active('Receipt')")).toEqual([
       { note: 'thanks' },
     ]);
-    expect(await on.query('select choice, acting_parties from explore.exercises')).toEqual([
+    expect(await ledgerIndexer.query('select choice, acting_parties from explore.exercises')).toEqual([
       { choice: 'Pay', acting_parties: [buyer] },
     ]);
   });
 
   it('isolates two concurrent stacks, and drops both databases on stop()', async () => {
     const options = { databaseUrl: server(), templates: [invoice] };
-    const [one, two] = await Promise.all([startLedgerIndexer(options), startLedgerIndexer(options)]);
-    const { offset } = await invoiceOf(one);
-    await one.waitFor(offset);
+    const [firstIndexer, secondIndexer] = await Promise.all([startLedgerIndexer(options), startLedgerIndexer(options)]);
+    const { offset } = await invoiceOf(firstIndexer);
+    await firstIndexer.waitFor(offset);
     const count = "select count(*) as invoices from explore.active('billing:Billing:Invoice')";
-    expect(await one.query(count)).toEqual([{ invoices: 1 }]);
-    expect(await two.query('select count(*) as updates from ledger.updates')).toEqual([{ updates: 0 }]);
-    await Promise.all([one.stop(), two.stop()]);
-    const left = await databases();
-    for (const { databaseUrl } of [one, two]) expect(left).not.toContain(new URL(databaseUrl).pathname.slice(1));
+    expect(await firstIndexer.query(count)).toEqual([{ invoices: 1 }]);
+    expect(await secondIndexer.query('select count(*) as updates from ledger.updates')).toEqual([{ updates: 0 }]);
+    await Promise.all([firstIndexer.stop(), secondIndexer.stop()]);
+    const remainingNames = await databases();
+    for (const { databaseUrl } of [firstIndexer, secondIndexer])
+      expect(remainingNames).not.toContain(new URL(databaseUrl).pathname.slice(1));
   });
 
   it('uploads a DAR, passes options to the indexer, and forwards log lines', async () => {
     const lines: string[] = [];
     const env = { POSTGRES_SCHEMA: 'desk', INDEXER_LOG_LEVEL: 'debug' };
-    await using on = await startLedgerIndexer({ databaseUrl: server(), env, log: (line) => lines.push(line) });
+    await using ledgerIndexer = await startLedgerIndexer({
+      databaseUrl: server(),
+      env,
+      log: (line) => lines.push(line),
+    });
     const { id, archive } = compiled({ name: 'harbor-notes', version: '2.0.0', templates: ['Note'] });
-    await on.upload(darOf({ 'harbor-notes-2.0.0.dalf': archive }));
+    await ledgerIndexer.upload(darOf({ 'harbor-notes-2.0.0.dalf': archive }));
     expect(
-      ((await (await fetch(`${on.ledgerUrl}/v2/packages`)).json()) as { packageIds: string[] }).packageIds,
+      ((await (await fetch(`${ledgerIndexer.ledgerUrl}/v2/packages`)).json()) as { packageIds: string[] }).packageIds,
     ).toContain(id);
-    expect(await on.query('select schema_name from information_schema.schemata')).toContainEqual({
+    expect(await ledgerIndexer.query('select schema_name from information_schema.schemata')).toContainEqual({
       schema_name: 'desk_explore',
     });
     expect(lines.some((line) => line.includes('"level":"info"'))).toBe(true);
   });
 
   it('rejects invalid queries, submissions and options, and cleans up after a failed start', async () => {
-    const before = (await databases()).length;
+    const countBefore = (await databases()).length;
     {
-      await using on = await startLedgerIndexer({ databaseUrl: server() });
-      await expect(on.waitFor(1_000_000, 50)).rejects.toThrow(
+      await using ledgerIndexer = await startLedgerIndexer({ databaseUrl: server() });
+      await expect(ledgerIndexer.waitFor(1_000_000, 50)).rejects.toThrow(
         /did not reach 1000000 within 0.05 s; the indexer is live/,
       );
-      await expect(on.query('select nothing')).rejects.toThrow(/nothing/);
+      await expect(ledgerIndexer.query('select nothing')).rejects.toThrow(/nothing/);
       const commands = [{ CreateCommand: { templateId: '#billing:Billing:Invoice', createArguments: {} } }];
-      await expect(on.submit({ actAs: [await on.allocateParty('someone')], commands })).rejects.toMatchObject({
+      await expect(
+        ledgerIndexer.submit({ actAs: [await ledgerIndexer.allocateParty('someone')], commands }),
+      ).rejects.toMatchObject({
         facts: { ledgerCode: 'PACKAGE_NAMES_NOT_FOUND' },
       });
     }
     {
-      await using on = await startLedgerIndexer({ databaseUrl: server(), templates: [invoice] });
+      await using ledgerIndexer = await startLedgerIndexer({ databaseUrl: server(), templates: [invoice] });
       const commands = [{ CreateCommand: { templateId: '#billing:Billing:Invoice', createArguments: {} } }];
-      await expect(on.submit({ actAs: ['a::b'], commands })).rejects.toThrow(/signatories of billing:Billing:Invoice/);
+      await expect(ledgerIndexer.submit({ actAs: ['a::b'], commands })).rejects.toThrow(
+        /signatories of billing:Billing:Invoice/,
+      );
     }
-    const wrong = startLedgerIndexer({ databaseUrl: server(), env: { LEDGER_NONSENSE: '1' } });
-    await expect(wrong).rejects.toMatchObject({ code: 'CONFIGURATION_INVALID' });
-    const parked = startLedgerIndexer({ databaseUrl: server(), env: { LEDGER_TEMPLATES: '#no:No:No' } });
-    await expect(parked).rejects.toThrow(/the indexer is parked: LEDGER_FILTER_UNKNOWN/);
-    expect(await databases()).toHaveLength(before);
+    const failedStart = startLedgerIndexer({ databaseUrl: server(), env: { LEDGER_NONSENSE: '1' } });
+    await expect(failedStart).rejects.toMatchObject({ code: 'CONFIGURATION_INVALID' });
+    const parkedIndexer = startLedgerIndexer({ databaseUrl: server(), env: { LEDGER_TEMPLATES: '#no:No:No' } });
+    await expect(parkedIndexer).rejects.toThrow(/the indexer is parked: LEDGER_FILTER_UNKNOWN/);
+    expect(await databases()).toHaveLength(countBefore);
     await expect(startLedgerIndexer({ databaseUrl: 'postgres://x@127.0.0.1:1/x' })).rejects.toMatchObject({
       code: 'STORE_UNREACHABLE',
     });
@@ -148,7 +157,7 @@ describe('startLedgerIndexer()', () => {
   it.each([
     ['ends', 'process.exit(3)'],
     ['is killed', "process.kill(process.pid, 'SIGKILL')"],
-  ])('leaves no server if the process %s without stop()', async (_how, end) => {
+  ])('leaves no server if the process %s without stop()', async (_endName, end) => {
     assertBuilt();
     const module = new URL('../../dist/testing/ledger-indexer.js', import.meta.url).href;
     const script = `const { startLedgerIndexer } = await import(${JSON.stringify(module)});
@@ -170,9 +179,12 @@ describe('startLedgerIndexer() with testcontainers', () => {
       .withWaitStrategy(Wait.forLogMessage(/database system is ready to accept connections/, 2))
       .start();
     try {
-      await using on = await startLedgerIndexer({ databaseUrl: container.getConnectionUri(), templates: [invoice] });
-      await on.waitFor((await invoiceOf(on)).offset);
-      expect(await on.query('select template_fqn from explore.active_contracts')).toEqual([
+      await using ledgerIndexer = await startLedgerIndexer({
+        databaseUrl: container.getConnectionUri(),
+        templates: [invoice],
+      });
+      await ledgerIndexer.waitFor((await invoiceOf(ledgerIndexer)).offset);
+      expect(await ledgerIndexer.query('select template_fqn from explore.active_contracts')).toEqual([
         { template_fqn: 'billing:Billing:Invoice' },
       ]);
     } finally {

@@ -14,14 +14,14 @@ import { runVerify } from './verify-run.ts';
 
 let sandbox: Sandbox;
 let database: TestDatabase;
-let half = 0;
+let middleOffset = 0;
 
 beforeAll(async () => {
   sandbox = await startSandbox({ release: '3.4', limits: { checkpointIntervalMs: 50 } });
   generateHistory(sandbox.ledger, { seed: 31, updates: 60 });
-  half = sandbox.ledger.ledgerEnd();
+  middleOffset = sandbox.ledger.ledgerEnd();
   database = await createTestDatabase();
-  await index('seeded', half);
+  await index('seeded', middleOffset);
   generateHistory(sandbox.ledger, { seed: 32, updates: 140 });
   await index('seeded', sandbox.ledger.ledgerEnd());
   await index('whole', sandbox.ledger.ledgerEnd(), { INDEXER_START: 'genesis' });
@@ -38,18 +38,22 @@ const env = (schema: string): Record<string, string> => ({
   LEDGER_SHAPE: 'ACS_DELTA',
 });
 
-async function index(schema: string, upTo: number, more: Readonly<Record<string, string>> = {}): Promise<void> {
-  await using indexer = await runIndexer({ ...env(schema), ...more });
-  await indexer.reaches(upTo);
+async function index(
+  schema: string,
+  untilOffset: number,
+  extraEnv: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  await using indexer = await runIndexer({ ...env(schema), ...extraEnv });
+  await indexer.reaches(untilOffset);
 }
 
-const words = ['--invariants', '--tail', '100000', '--acs'];
+const args = ['--invariants', '--tail', '100000', '--acs'];
 
 it.each(['seeded', 'whole'])('verify finds no difference in schema %s', async (schema) => {
-  const run = await runVerify(words, env(schema));
+  const run = await runVerify(args, env(schema));
   expect(run.results.flatMap(({ findings }) => findings)).toEqual([]);
   expect(run).toMatchObject({ code: 0, outcome: 'equal' });
-  expect(run.results.every(({ compared }) => compared > 5)).toBe(true);
+  expect(run.results.every(({ compared: comparedCount }) => comparedCount > 5)).toBe(true);
   const [counts] = await query(
     database.url,
     `select (select count(*)::int from ${schema}.archives) as archives, (select count(*)::int from ${schema}.exercises) as exercises`,
@@ -59,14 +63,14 @@ it.each(['seeded', 'whole'])('verify finds no difference in schema %s', async (s
 });
 
 it('seeded schema has the same later rows as a schema with complete history', async () => {
-  const later = (schema: string): string => `
+  const laterSql = (schema: string): string => `
     select a."offset"::int, a.node_id, a.contract_id, t.package_id, t.entity_name, a.witness_parties, a.implemented_interfaces,
            (select array_agg(l.deactivated_offset::int) from ${schema}.lifetimes l where l.contract_id = a.contract_id) as ended
-      from ${schema}.decoded_archives a join ${schema}.templates t using (template_pk) where a."offset" > ${half} order by 1, 2`;
-  expect(await query(database.url, later('seeded'))).toEqual(await query(database.url, later('whole')));
-  const active = (schema: string): string =>
+      from ${schema}.decoded_archives a join ${schema}.templates t using (template_pk) where a."offset" > ${middleOffset} order by 1, 2`;
+  expect(await query(database.url, laterSql('seeded'))).toEqual(await query(database.url, laterSql('whole')));
+  const activeSql = (schema: string): string =>
     `select contract_id, activated_offset::int from ${schema}.lifetimes where deactivated_offset is null order by 1, 2`;
-  expect(await query(database.url, active('seeded'))).toEqual(await query(database.url, active('whole')));
+  expect(await query(database.url, activeSql('seeded'))).toEqual(await query(database.url, activeSql('whole')));
 });
 
 describe('verify with shape ACS_DELTA', () => {
@@ -95,13 +99,13 @@ describe('verify with shape ACS_DELTA', () => {
       'an archive that was not counted',
       `update activity_hourly set archives = archives - 1 where (hour, template_pk) = (select hour, template_pk from activity_hourly where archives > 0 limit 1)`,
     ],
-  ])('detects %s', async (_what, change) => {
-    const before = await digestOf(database.url, 'whole');
+  ])('detects %s', async (_caseName, change) => {
+    const digestBefore = await digestOf(database.url, 'whole');
     await query(
       database.url,
       `set search_path = whole; create table backup_a as table archives; create table backup_l as table live; create table backup_e as table ended; create table backup_p as table event_parties; create table backup_c as table active_counts; create table backup_h as table activity_hourly; ${change}`,
     );
-    const run = await runVerify(words, env('whole'));
+    const run = await runVerify(args, env('whole'));
     expect(run).toMatchObject({ outcome: 'different' });
     await query(
       database.url,
@@ -114,11 +118,11 @@ describe('verify with shape ACS_DELTA', () => {
         ['activity_hourly', 'h'],
       ]
         .map(
-          ([table, short]) =>
-            `truncate ${table}; insert into ${table} table backup_${short}; drop table backup_${short}`,
+          ([table, shortTable]) =>
+            `truncate ${table}; insert into ${table} table backup_${shortTable}; drop table backup_${shortTable}`,
         )
         .join('; ')}`,
     );
-    expect(await digestOf(database.url, 'whole')).toBe(before);
+    expect(await digestOf(database.url, 'whole')).toBe(digestBefore);
   });
 });

@@ -4,7 +4,7 @@ import { parse } from '../../src/cli/command-line/parse.ts';
 import { exitCodeOf, formatResults, type VerifyResult } from '../../src/cli/verify/result.ts';
 import { verifyArguments, verifyCommand } from '../../src/cli/verify/verify.ts';
 
-const nothing = {
+const emptySelection = {
   invariants: false,
   tokens: false,
   tail: undefined,
@@ -28,7 +28,7 @@ describe('verify arguments', () => {
     [['--range', '3', '9', '--json', 'x'], { range: [3, 9], json: 'x' }],
     [['--invariants', '--database-url', 'postgres://x', '--postgres-schema=s'], { invariants: true }],
   ] as const)('select the comparisons: %j', (argv, expected) => {
-    expect(argumentsOf(argv)).toEqual({ ...nothing, ...expected });
+    expect(argumentsOf(argv)).toEqual({ ...emptySelection, ...expected });
   });
 
   it('can contain configuration options', () => {
@@ -63,7 +63,7 @@ describe('verify results', () => {
   });
 
   it('are formatted as one line per comparison and difference', () => {
-    const different = result({
+    const differentVerdict = result({
       kind: 'range',
       outcome: 'different',
       fromOffset: 3,
@@ -72,7 +72,7 @@ describe('verify results', () => {
       note: 'a note',
       findings: [{ type: 'different', offset: 7, row: 'exercise 1', fields: ['result', 'argument'] }],
     });
-    expect(formatResults([result({}), different])).toEqual([
+    expect(formatResults([result({}), differentVerdict])).toEqual([
       'acs     equal      at offset 12: 5 compared, 0 different, 1.3 s',
       'range   different  offsets 3 to 12: 5 compared, 2 different, the first 1 are listed, 1 explained by quarantine, 1.3 s\n  a note',
       '  different: offset 7; row exercise 1; fields result, argument',
@@ -80,12 +80,13 @@ describe('verify results', () => {
   });
 
   it('determine the exit code: 1 for a difference, 2 for an undecided result, otherwise 0', () => {
-    const [equal, different, undecided] = (['equal', 'different', 'undecided'] as const).map((outcome) =>
-      result({ outcome }),
+    const [equalVerdict, differentVerdict, undecidedVerdict] = (['equal', 'different', 'undecided'] as const).map(
+      (outcome) => result({ outcome }),
     );
-    if (equal === undefined || different === undefined || undecided === undefined) throw new Error('three results');
-    expect(exitCodeOf([equal, equal])).toBe(0);
-    expect(exitCodeOf([equal, undecided])).toBe(2);
-    expect(exitCodeOf([undecided, different, equal])).toBe(1);
+    if (equalVerdict === undefined || differentVerdict === undefined || undecidedVerdict === undefined)
+      throw new Error('three results');
+    expect(exitCodeOf([equalVerdict, equalVerdict])).toBe(0);
+    expect(exitCodeOf([equalVerdict, undecidedVerdict])).toBe(2);
+    expect(exitCodeOf([undecidedVerdict, differentVerdict, equalVerdict])).toBe(1);
   });
 });

@@ -75,7 +75,7 @@ export function rowsOf(name: string): Rows {
 }
 
 /** SQL of a different value, by column type. */
-const others: Readonly<Record<string, (column: string) => string>> = {
+const otherValues: Readonly<Record<string, (column: string) => string>> = {
   int2: (column) => `${column} + 1`,
   int4: (column) => `coalesce(${column}, 0) + 1000003`,
   int8: (column) => `coalesce(${column}, 0) + 1000003`,
@@ -109,7 +109,7 @@ const keyed: readonly string[] = [
 ];
 
 /** SQL of the different value for columns to which the rule of their type does not apply. */
-const particular: Readonly<Record<string, string>> = {
+const columnValues: Readonly<Record<string, string>> = {
   'stream.checkpoint': 'checkpoint - 1',
   'stream.epoch': '0',
   'stream.record_times': `(select jsonb_object_agg(key, '2001-01-01T00:00:00Z') from jsonb_each(record_times))`,
@@ -159,17 +159,18 @@ export const validChanges: Readonly<Record<string, string>> = {
 };
 
 /** The statement that changes one column of one row, preferably of a row where the column is not null. */
-export function planted(name: string, column: string, type: string, value?: string): string {
-  const { table, where = 'true' } = rowsOf(name);
-  const quoted = `"${column}"`;
-  const other = value ?? particular[`${name}.${column}`] ?? otherEntry(table, column) ?? others[type]?.(quoted);
-  if (other === undefined) throw new Error(`no other value of type ${type}`);
-  const row = `select t.ctid from ${table} t where ${where} order by t.${quoted} is null, t.ctid limit 1`;
-  return `update ${table} set ${quoted} = ${other} where ctid = (${row})`;
+export function plantedSql(name: string, column: string, type: string, value?: string): string {
+  const { table, where: condition = 'true' } = rowsOf(name);
+  const quotedColumn = `"${column}"`;
+  const plantedValue =
+    value ?? columnValues[`${name}.${column}`] ?? otherEntry(table, column) ?? otherValues[type]?.(quotedColumn);
+  if (plantedValue === undefined) throw new Error(`no other value of type ${type}`);
+  const row = `select t.ctid from ${table} t where ${condition} order by t.${quotedColumn} is null, t.ctid limit 1`;
+  return `update ${table} set ${quotedColumn} = ${plantedValue} where ctid = (${row})`;
 }
 
 /** The dictionary and the list by which the party set of a row is compared. */
-const comparedList: Readonly<Record<string, readonly [dictionary: string, list: string]>> = {
+const listColumns: Readonly<Record<string, readonly [dictionary: string, list: string]>> = {
   contracts: ['contract_parties', 'signatories'],
   live: ['contract_parties', 'signatories'],
   ended: ['contract_parties', 'signatories'],
@@ -179,7 +180,7 @@ const comparedList: Readonly<Record<string, readonly [dictionary: string, list: 
 };
 
 function otherEntry(table: string, column: string): string | undefined {
-  const [dictionary, list] = (column === 'parties_pk' ? comparedList[table] : undefined) ?? [];
+  const [dictionary, list] = (column === 'parties_pk' ? listColumns[table] : undefined) ?? [];
   if (dictionary !== undefined && list !== undefined) {
     return `(select d.parties_pk from ${dictionary} d join ${dictionary} o on o.parties_pk = ${table}.parties_pk
               where d.${list} <> o.${list} order by 1 limit 1)`;

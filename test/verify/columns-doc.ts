@@ -14,8 +14,8 @@ const text = readFileSync(join(import.meta.dirname, '../../docs/reference/verify
 
 /** The table rows under a heading, as cells. */
 function tableUnder(heading: string): readonly (readonly string[])[] {
-  const [, after = ''] = text.split(`\n### ${heading}\n`);
-  const [section = ''] = after.split(/\n##+ /u);
+  const [, sectionText = ''] = text.split(`\n### ${heading}\n`);
+  const [section = ''] = sectionText.split(/\n##+ /u);
   const lines = section.split('\n').filter((line) => line.startsWith('| '));
   return lines.slice(2).map((line) =>
     line
@@ -26,20 +26,20 @@ function tableUnder(heading: string): readonly (readonly string[])[] {
 }
 
 function groupsUnder(heading: string): readonly ColumnGroup[] {
-  return tableUnder(heading).map(([rows = '', columns = '', by = '']) => ({
+  return tableUnder(heading).map(([rows = '', columns = '', checks = '']) => ({
     rows: rows.replaceAll('`', ''),
-    columns: quoted(columns),
-    by: [...by.matchAll(/--\w+|\bI\d\d\b|refused/gu)].map(([name]) => name),
+    columns: quotedTexts(columns),
+    by: [...checks.matchAll(/--\w+|\bI\d\d\b|refused/gu)].map(([name]) => name),
   }));
 }
 
-function quoted(cell: string): readonly string[] {
+function quotedTexts(cell: string): readonly string[] {
   return [...cell.matchAll(/`(\w+)`/gu)].map(([, name = '']) => name);
 }
 
 /** Columns in which any change is detected. */
-export const noticed = groupsUnder('Detected');
+export const detectedColumns = groupsUnder('Detected');
 /** Columns in which some changes are detected and others are valid. */
-export const inPart = groupsUnder('Detected in part');
+export const partlyDetected = groupsUnder('Detected in part');
 /** Columns in which no change is detected. */
-export const outOfSight = groupsUnder('Not detected');
+export const undetectedColumns = groupsUnder('Not detected');

@@ -39,8 +39,8 @@ export async function columnsWorld(): Promise<ColumnsWorld> {
     await query(database.url, `begin; set local search_path to ledger; ${statements}; commit`);
   };
   await fill(sandbox.ledger, database, env);
-  await setAside(sandbox, database, change);
-  await redactSome(database);
+  await quarantineUpdate(sandbox, database, change);
+  await redactSample(database);
   const close = async (): Promise<void> => {
     await sandbox.close();
     await database.drop();
@@ -50,12 +50,12 @@ export async function columnsWorld(): Promise<ColumnsWorld> {
 
 async function fill(ledger: Ledger, database: TestDatabase, env: Readonly<Record<string, string>>): Promise<void> {
   generateHistory(ledger, { seed: 5, updates: 60 });
-  for (const entry of seeded()) ledger.addAcsEntryRaw({ ...entry, streamContinuationToken: '' });
+  for (const entry of seedUpdates()) ledger.addAcsEntryRaw({ ...entry, streamContinuationToken: '' });
   await using indexer = await runIndexer(env);
   await indexer.reaches(1);
   generateHistory(ledger, { seed: 6, updates: 120 });
   submitTwice(ledger);
-  for (const update of sent) ledger.appendRaw(update(ledger.ledgerEnd() + 1));
+  for (const update of sentUpdates) ledger.appendRaw(update(ledger.ledgerEnd() + 1));
   await indexer.reaches(ledger.ledgerEnd());
   await indexer.completionsReach(ledger.ledgerEnd());
   await waitFor('typed views and omitted fields', async () => {
@@ -76,12 +76,12 @@ function submitTwice(ledger: Ledger): void {
   ledger.submit(submission);
   try {
     ledger.submit(submission);
-  } catch (thrown) {
-    if (!(thrown instanceof LedgerFailure)) throw thrown;
+  } catch (error) {
+    if (!(error instanceof LedgerFailure)) throw error;
   }
 }
 
-const failed: JsonRecord = {
+const failedViewResult: JsonRecord = {
   interfaceId: frames.viewed,
   viewStatus: { code: 9, message: 'NO_VIEW(9,0): none', details: [{ '@type': 'x', reason: 'none' }] },
   viewValue: null,
@@ -97,45 +97,56 @@ const keyed: JsonRecord = {
  * Entries of contracts that are active, in flight, or assigned before their unassign is visible. No other contract of
  * the demo has their node ids.
  */
-function seeded(): readonly JsonRecord[] {
-  const active = frames.created({ offset: 5, nodeId: 93, contractId: '00seed', interfaceViews: [failed], ...keyed });
-  const left = frames.created({ offset: 6, nodeId: 92, contractId: '00left', ...keyed });
-  const came = frames.created({ offset: 8, nodeId: 91, contractId: '00came', ...keyed });
+function seedUpdates(): readonly JsonRecord[] {
+  const activeEvent = frames.created({
+    offset: 5,
+    nodeId: 93,
+    contractId: '00seed',
+    interfaceViews: [failedViewResult],
+    ...keyed,
+  });
+  const departedFrame = frames.created({ offset: 6, nodeId: 92, contractId: '00left', ...keyed });
+  const createdFrame = frames.created({ offset: 8, nodeId: 91, contractId: '00came', ...keyed });
   const unassignedEvent = frames.unassigned({ offset: 7, nodeId: 1, contractId: '00left', reassignmentCounter: 3 });
   return [
-    frames.entry('JsActiveContract', { createdEvent: active, synchronizerId: frames.here, reassignmentCounter: 2 }),
-    frames.entry('JsIncompleteUnassigned', { createdEvent: left, unassignedEvent }),
+    frames.entry('JsActiveContract', {
+      createdEvent: activeEvent,
+      synchronizerId: frames.here,
+      reassignmentCounter: 2,
+    }),
+    frames.entry('JsIncompleteUnassigned', { createdEvent: departedFrame, unassignedEvent }),
     frames.entry('JsIncompleteAssigned', {
-      assignedEvent: frames.assigned({ createdEvent: came, reassignmentId: 'r2', reassignmentCounter: 4 }),
+      assignedEvent: frames.assigned({ createdEvent: createdFrame, reassignmentId: 'r2', reassignmentCounter: 4 }),
     }),
   ];
 }
 
 const contractId = '00moved';
 /** Functions that create an update for an offset. */
-const sent: readonly ((offset: number) => JsonRecord)[] = [
+const sentUpdates: readonly ((offset: number) => JsonRecord)[] = [
   (offset) =>
     frames.transaction(
       offset,
       [
-        { CreatedEvent: frames.created({ offset, interfaceViews: [failed], ...keyed }) },
+        { CreatedEvent: frames.created({ offset, interfaceViews: [failedViewResult], ...keyed }) },
         { ExercisedEvent: frames.exercised({ offset }) },
         { ArchivedEvent: frames.archived({ offset }) },
         { CreatedEvent: frames.created({ offset, nodeId: 3, contractId }) },
       ],
       { transactionHash: 'ee11' },
     ),
-  (offset) => half(offset, { JsUnassignedEvent: { value: frames.unassigned({ offset, contractId }) } }, frames.here),
+  (offset) =>
+    reassignmentFrame(offset, { JsUnassignedEvent: { value: frames.unassigned({ offset, contractId }) } }, frames.here),
   (offset) => {
     const createdEvent = frames.created({ offset, contractId });
-    return half(offset, { JsAssignmentEvent: frames.assigned({ createdEvent }) }, frames.there);
+    return reassignmentFrame(offset, { JsAssignmentEvent: frames.assigned({ createdEvent }) }, frames.there);
   },
   (offset) => frames.update('Surprise', { offset, updateId: `1220${offset}`, recordTime: frames.recordTime, x: 1.5 }),
   (offset) => frames.topology(offset),
   (offset) => topologyOf(offset, [{ event: { PartyRenamed: { value: { partyId: frames.alice, to: 'x' } } } }]),
 ];
 
-function half(offset: number, event: JsonRecord, synchronizerId: string): JsonRecord {
+function reassignmentFrame(offset: number, event: JsonRecord, synchronizerId: string): JsonRecord {
   return frames.reassignment(offset, event, synchronizerId);
 }
 
@@ -151,7 +162,11 @@ function topologyOf(offset: number, events: Json[]): JsonRecord {
 }
 
 /** Quarantines the first topology update, because no counter includes it. */
-async function setAside(sandbox: Sandbox, database: TestDatabase, change: ColumnsWorld['change']): Promise<void> {
+async function quarantineUpdate(
+  sandbox: Sandbox,
+  database: TestDatabase,
+  change: ColumnsWorld['change'],
+): Promise<void> {
   const [row] = await query(database.url, `select min("offset") as "offset" from ledger.topology_events`);
   const offset = String(row?.['offset']);
   const frame = Buffer.from(`{"offset":${offset},"ledgerEnd":${sandbox.ledger.ledgerEnd()}}`).toString('hex');
@@ -161,12 +176,12 @@ async function setAside(sandbox: Sandbox, database: TestDatabase, change: Column
       values (${offset}, 'C', 'f', '\\x${frame}', 1, now())`);
 }
 
-async function redactSome(database: TestDatabase): Promise<void> {
+async function redactSample(database: TestDatabase): Promise<void> {
   const options = { schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test' };
-  const opened = openDatabase({ url: database.url, ...options });
-  const redacted = async (subject: RedactionRequest['subject']): Promise<void> => {
+  const worldDatabase = openDatabase({ url: database.url, ...options });
+  const redactSubject = async (subject: RedactionRequest['subject']): Promise<void> => {
     const request = { subject, reason: 'asked', active: false, exercises: true };
-    await redact(opened, request, new AbortController().signal);
+    await redact(worldDatabase, request, new AbortController().signal);
   };
   try {
     const [contract, exercise] = await query(
@@ -176,9 +191,13 @@ async function redactSome(database: TestDatabase): Promise<void> {
        union all
        (select contract_id, "offset", node_id from ledger.decoded_exercises where not consuming limit 1)`,
     );
-    await redacted({ kind: 'contract', contractId: String(contract?.['contract_id']) });
-    await redacted({ kind: 'exercise', offset: Number(exercise?.['offset']), nodeId: Number(exercise?.['node_id']) });
+    await redactSubject({ kind: 'contract', contractId: String(contract?.['contract_id']) });
+    await redactSubject({
+      kind: 'exercise',
+      offset: Number(exercise?.['offset']),
+      nodeId: Number(exercise?.['node_id']),
+    });
   } finally {
-    await opened.close();
+    await worldDatabase.close();
   }
 }

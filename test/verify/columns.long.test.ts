@@ -5,8 +5,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toIndexerError } from '../../src/errors/indexer-error.ts';
 import { query } from '../support/database.ts';
-import { inPart, noticed, outOfSight, type ColumnGroup } from './columns-doc.ts';
-import { validChanges, planted, rowsOf } from './column-plants.ts';
+import { partlyDetected, detectedColumns, undetectedColumns, type ColumnGroup } from './columns-doc.ts';
+import { validChanges, plantedSql, rowsOf } from './column-plants.ts';
 import { columnsWorld, type ColumnsWorld } from './columns-world.ts';
 import { runVerify } from './verify-run.ts';
 
@@ -36,26 +36,26 @@ async function catalog(): Promise<ReadonlyMap<string, string>> {
   return new Map(rows.map(({ name, type }) => [String(name), String(type)]));
 }
 
-const everything = ['I01', '--acs', '--tail'];
+const allChecks = ['I01', '--acs', '--tail'];
 
 /** Checks that found a difference, by their names in the document; empty if all are equal. */
-async function noticedBy(by: readonly string[]): Promise<readonly string[]> {
-  const names = by.includes('refused') ? everything : by;
-  const words = [
+async function findingKindsFrom(checks: readonly string[]): Promise<readonly string[]> {
+  const names = checks.includes('refused') ? allChecks : checks;
+  const args = [
     ...(names.some((name) => name.startsWith('I')) ? ['--invariants'] : []),
     ...(names.includes('--acs') ? ['--acs'] : []),
     ...(names.includes('--tail') ? ['--tail', '100000'] : []),
   ];
   try {
-    const { results } = await runVerify(words, world.env);
-    const refused = results.some(({ outcome }) => outcome === 'undecided') ? ['refused'] : [];
-    const found = results.flatMap(({ kind, outcome, findings }) => {
+    const { results } = await runVerify(args, world.env);
+    const isRefused = results.some(({ outcome }) => outcome === 'undecided') ? ['refused'] : [];
+    const findingKinds = results.flatMap(({ kind, outcome, findings }) => {
       if (outcome !== 'different') return [];
       return kind === 'invariants' ? findings.map(({ rule = '' }) => rule.slice(0, 3)) : [`--${kind}`];
     });
-    return [...new Set([...refused, ...found])];
-  } catch (thrown) {
-    return [`refused`, toIndexerError(thrown).code];
+    return [...new Set([...isRefused, ...findingKinds])];
+  } catch (error) {
+    return [`refused`, toIndexerError(error).code];
   }
 }
 
@@ -68,52 +68,61 @@ interface Change {
 }
 
 /** Changes the columns, and returns the checks that detect a difference. Restores the rows. */
-async function whileChanged({ rows, columns, value, by = everything }: Change): Promise<readonly string[]> {
-  const { table, setUp } = rowsOf(rows);
-  const touched = [...new Set([table, ...(setUp === undefined ? [] : ['stream', 'coverage'])])];
-  const kept = touched.map((name) => `create table kept.${name} as table ${name}`);
-  await world.change(['create schema kept', ...kept].join(';'));
+async function findingsWhileChanged({
+  rows,
+  columns,
+  value,
+  by: checks = allChecks,
+}: Change): Promise<readonly string[]> {
+  const { table, setUp: setupSql } = rowsOf(rows);
+  const changedTables = [...new Set([table, ...(setupSql === undefined ? [] : ['stream', 'coverage'])])];
+  const keepSql = changedTables.map((name) => `create table kept.${name} as table ${name}`);
+  await world.change(['create schema kept', ...keepSql].join(';'));
   try {
-    if (setUp !== undefined) await world.change(setUp);
-    const changes = columns.map((column) => planted(rows, column, types.get(`${table}.${column}`) ?? '', value));
+    if (setupSql !== undefined) await world.change(setupSql);
+    const changes = columns.map((column) => plantedSql(rows, column, types.get(`${table}.${column}`) ?? '', value));
     try {
       await world.change(changes.join(';'));
-    } catch (thrown) {
+    } catch (error) {
       // The database rejects the change, because it violates a check constraint.
-      if (Reflect.get(thrown as object, 'code') === '23514') return ['refused'];
-      throw thrown;
+      if (Reflect.get(error as object, 'code') === '23514') return ['refused'];
+      throw error;
     }
-    return await noticedBy(by);
+    return await findingKindsFrom(checks);
   } finally {
-    const back = touched.map((name) => `truncate ${name}; insert into ${name} select * from kept.${name}`);
-    await world.change(['set local client_min_messages = error', ...back, 'drop schema kept cascade'].join(';'));
+    const restoreSql = changedTables.map((name) => `truncate ${name}; insert into ${name} select * from kept.${name}`);
+    await world.change(['set local client_min_messages = error', ...restoreSql, 'drop schema kept cascade'].join(';'));
   }
 }
 
-const each = (groups: readonly ColumnGroup[]) =>
-  groups.flatMap(({ rows, columns, by }) => columns.map((column) => [rows, column, by] as const));
+const groupEntries = (groups: readonly ColumnGroup[]) =>
+  groups.flatMap(({ rows, columns, by: checks }) => columns.map((column) => [rows, column, checks] as const));
 
 it('verify reports no difference if no column is changed', async () => {
-  expect(await noticedBy(everything)).toEqual([]);
+  expect(await findingKindsFrom(allChecks)).toEqual([]);
 });
 
 it('docs/reference/verify-columns.md lists each column once per kind of rows', () => {
-  const listed = [...each(noticed), ...each(inPart), ...each(outOfSight)].map(([rows, column]) => `${rows}.${column}`);
-  const kinds = [...new Set(listed.map((name) => name.split('.')[0] ?? ''))];
+  const listedColumns = [
+    ...groupEntries(detectedColumns),
+    ...groupEntries(partlyDetected),
+    ...groupEntries(undetectedColumns),
+  ].map(([rows, column]) => `${rows}.${column}`);
+  const kinds = [...new Set(listedColumns.map((name) => name.split('.')[0] ?? ''))];
   const expected = kinds.flatMap((rows) => {
     const { table } = rowsOf(rows);
     return [...types.keys()].flatMap((name) => (name.startsWith(`${table}.`) ? [`${rows}.${name.split('.')[1]}`] : []));
   });
-  expect([...listed].sort()).toEqual([...expected].sort());
+  expect([...listedColumns].sort()).toEqual([...expected].sort());
   const tables = [...types.keys()].map((name) => name.split('.')[0]);
   expect(new Set(tables)).toEqual(new Set(kinds.map((rows) => rowsOf(rows).table)));
 });
 
 describe('verify after a detectable change', () => {
-  it.each([...each(noticed), ...each(inPart)])(
+  it.each([...groupEntries(detectedColumns), ...groupEntries(partlyDetected)])(
     'reports a difference in rows "%s", column %s',
     async (rows, column, by) => {
-      const found = await whileChanged({ rows, columns: [column], by });
+      const found = await findingsWhileChanged({ rows, columns: [column], by });
       expect(
         found.filter((name) => by.includes(name)),
         `found by: ${found.join(', ')}`,
@@ -127,21 +136,21 @@ describe('verify after an undetectable change', () => {
     const value = `jsonb_set(created_event, '{witnessParties}', (
       select jsonb_agg(p order by place desc) from jsonb_array_elements(created_event -> 'witnessParties') with ordinality l (p, place)))`;
     expect(
-      await whileChanged({ rows: 'reassignments in flight at a seed', columns: ['created_event'], value }),
+      await findingsWhileChanged({ rows: 'reassignments in flight at a seed', columns: ['created_event'], value }),
     ).toEqual([]);
   });
 
   // All columns are changed at once. If no check detects this, no check detects a change of a single column either.
-  it.each(outOfSight)('reports no difference in rows "$rows", columns $columns', async ({ rows, columns }) => {
-    expect(await whileChanged({ rows, columns })).toEqual([]);
+  it.each(undetectedColumns)('reports no difference in rows "$rows", columns $columns', async ({ rows, columns }) => {
+    expect(await findingsWhileChanged({ rows, columns })).toEqual([]);
   });
 
-  it.each(each(inPart))(
+  it.each(groupEntries(partlyDetected))(
     'reports no difference in rows "%s", column %s, if the value is valid',
     async (rows, column) => {
       const value = validChanges[`${rows}.${column}`];
       expect(value).toBeDefined();
-      expect(await whileChanged({ rows, columns: [column], value })).toEqual([]);
+      expect(await findingsWhileChanged({ rows, columns: [column], value })).toEqual([]);
     },
   );
 });

@@ -24,22 +24,22 @@ const { json, hash } = filterFingerprint(filter);
 const identity = { participantId: 'p::1220', filter: json, filterHash: hash, shape: filter.shape };
 const seedOffset = 100;
 
-let created: TestDatabase;
+let testDatabase: TestDatabase;
 let database: Database;
 
 /** Fills a schema with a seed of a few contracts and a random history. Resolves to the checkpoint. */
 async function filled(seed: number, length: number): Promise<number> {
   const session = await openSession(database, identity);
   await session.beginSeed(seedOffset);
-  const seeded = session.newBatch(seedOffset);
+  const seedBatch = session.newBatch(seedOffset);
   for (const [index, contractId] of ['s1', 's2', 's3'].entries()) {
-    seeded.addEntry(decodeActiveContract(frames.text(frames.activeEntry({ contractId, offset: 10 + index }))));
+    seedBatch.addEntry(decodeActiveContract(frames.text(frames.activeEntry({ contractId, offset: 10 + index }))));
   }
-  await session.writeSeed(seeded, 0);
+  await session.writeSeed(seedBatch, 0);
   await session.publishSeed(seedOffset, 'seed');
   let checkpoint = seedOffset;
-  const history = randomHistory(seed, length).map((frame) => shifted(frames.text(frame)));
-  history.push(shifted(frames.text(frames.topology(length + 1))));
+  const history = randomHistory(seed, length).map((frame) => shiftFrame(frames.text(frame)));
+  history.push(shiftFrame(frames.text(frames.topology(length + 1))));
   for (const frame of history) {
     const batch = session.newBatch(checkpoint);
     batch.add(decodeUpdate(frame));
@@ -65,31 +65,31 @@ function completionOf(frame: string): readonly Completion[] {
 }
 
 /** The same frame with offsets after the seed. Its record time is later than all others. */
-function shifted(frame: string): string {
+function shiftFrame(frame: string): string {
   return frame
     .replaceAll(/"offset":(\d+)/g, (_, offset: string) => `"offset":${String(Number(offset) + seedOffset)}`)
     .replaceAll(frames.recordTime, '2026-08-16T11:01:00.100001Z');
 }
 
-async function broken(): Promise<ReadonlyMap<string, number>> {
-  const { broken: found } = await database.withClient((client) => brokenRules(client, () => undefined));
-  return new Map(found.map(({ rule, count }) => [rule, count]));
+async function countViolations(): Promise<ReadonlyMap<string, number>> {
+  const { broken: violatedRules } = await database.withClient((client) => brokenRules(client, () => undefined));
+  return new Map(violatedRules.map(({ rule, count }) => [rule, count]));
 }
 
 beforeAll(async () => {
-  created = await createTestDatabase();
+  testDatabase = await createTestDatabase();
   const options = { schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test' };
-  database = openDatabase({ url: created.url, ...options });
+  database = openDatabase({ url: testDatabase.url, ...options });
   await migrate(database);
   await filled(7, 300);
 });
 afterAll(async () => {
   await database.close();
-  await created.drop();
+  await testDatabase.drop();
 });
 
 /** SQL that violates each rule. `also` contains the rules that the same change necessarily violates. */
-const plants: Readonly<Record<string, { readonly sql: string; readonly also?: readonly string[] }>> = {
+const violations: Readonly<Record<string, { readonly sql: string; readonly also?: readonly string[] }>> = {
   I01: { sql: `update stream set checkpoint = checkpoint - 1`, also: ['I41'] },
   I02: { sql: `update stream set seed_offset = checkpoint + 1, pruned_to_offset = checkpoint + 1`, also: ['I27'] },
   I03: { sql: `update stream set seeded_at = null, checkpoint = null`, also: ['I41'] },
@@ -209,12 +209,12 @@ const plants: Readonly<Record<string, { readonly sql: string; readonly also?: re
 
 describe('verify --invariants', () => {
   it('finds no violation in valid histories', async () => {
-    expect(await broken()).toEqual(new Map());
+    expect(await countViolations()).toEqual(new Map());
     for (const seed of [1, 2, 3]) {
-      await using other = await createTestDatabase();
-      const mine = database;
+      await using otherDatabase = await createTestDatabase();
+      const originalDatabase = database;
       database = openDatabase({
-        url: other.url,
+        url: otherDatabase.url,
         schema: 'ledger',
         statementTimeoutMs: 60_000,
         applicationName: 'test',
@@ -222,19 +222,19 @@ describe('verify --invariants', () => {
       try {
         await migrate(database);
         await filled(seed, 150);
-        expect(await broken()).toEqual(new Map());
+        expect(await countViolations()).toEqual(new Map());
       } finally {
         await database.close();
-        database = mine;
+        database = originalDatabase;
       }
     }
   });
 
   it('has a test for each rule', () => {
-    expect(Object.keys(plants).sort()).toEqual(invariants.map(({ id }) => id));
+    expect(Object.keys(violations).sort()).toEqual(invariants.map(({ id }) => id));
   });
 
-  it.each(Object.entries(plants))('detects a violation of %s', async (id, { sql, also = [] }) => {
+  it.each(Object.entries(violations))('detects a violation of %s', async (id, { sql, also: extraRules = [] }) => {
     const rules = await database.withClient(async (client) => {
       await client.query('begin');
       try {
@@ -244,7 +244,7 @@ describe('verify --invariants', () => {
         await client.query('rollback');
       }
     });
-    expect(rules.map(({ rule }) => rule).sort()).toEqual([id, ...also].sort());
+    expect(rules.map(({ rule }) => rule).sort()).toEqual([id, ...extraRules].sort());
     for (const { rows, count } of rules) {
       expect(rows.length).toBeGreaterThan(0);
       expect(count).toBeGreaterThan(0);

@@ -1,36 +1,36 @@
 /** `verify` converts events of the ledger and of the database to text. Equal events must have equal texts. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BucketSums, digestOf, fieldDigests } from '../../src/cli/verify/bucket-sums.ts';
-import { plainEntry } from '../../src/ledger/frames/plain-active.ts';
-import { plainUpdate } from '../../src/ledger/frames/plain-frame.ts';
+import { activeOrInFlight } from '../../src/ledger/frames/plain-active.ts';
+import { ledgerUpdateOf } from '../../src/ledger/frames/plain-frame.ts';
 import { comparedFields } from '../../src/model/compared-rows.ts';
 import { decodeActiveContract, decodeUpdate } from '../support/wire/decode.ts';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
 import { migrate } from '../../src/store/schema/migrations.ts';
 import { openSession, type StoreSession } from '../../src/store/write/session.ts';
-import { storedEntries, storedSums, type ActiveAt } from '../../src/store/verify/stored-active.ts';
+import { storedEntries, readStoredSums, type ActiveRange } from '../../src/store/verify/stored-active.ts';
 import { storedFields, storedLines } from '../../src/store/verify/stored-updates.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 import * as frames from '../support/frames.ts';
 import type { Json, JsonRecord } from '../support/frames.ts';
 import { identity } from '../support/schemas.ts';
 
-let created: TestDatabase;
+let testDatabase: TestDatabase;
 let database: Database;
 let session: StoreSession;
 let checkpoint = 100;
 
 beforeAll(async () => {
-  created = await createTestDatabase();
+  testDatabase = await createTestDatabase();
   const options = { schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test' };
-  database = openDatabase({ url: created.url, ...options });
+  database = openDatabase({ url: testDatabase.url, ...options });
   await migrate(database);
   session = await openSession(database, identity);
   await session.beginSeed(checkpoint);
 });
 afterAll(async () => {
   await database.close();
-  await created.drop();
+  await testDatabase.drop();
 });
 
 const next = (): number => checkpoint + 1;
@@ -43,16 +43,16 @@ async function write(text: string): Promise<void> {
 }
 
 /** Keys and digests on both sides, after the frame was stored. */
-async function bothSides(text: string) {
+async function parseBoth(text: string) {
   const from = checkpoint;
   await write(text);
-  const stored = await database.withClient((client) => storedLines(client, from, checkpoint));
-  const sent = plainUpdate(text);
-  expect(sent.offset).toBe(checkpoint);
-  const byKey = (lines: readonly (readonly [string, string])[]) => Object.fromEntries(lines);
+  const databaseLines = await database.withClient((client) => storedLines(client, from, checkpoint));
+  const sentLines = ledgerUpdateOf(text);
+  expect(sentLines.offset).toBe(checkpoint);
+  const groupByKey = (lines: readonly (readonly [string, string])[]) => Object.fromEntries(lines);
   return {
-    sent: byKey(sent.rows.map((row) => [row.key, digestOf(row, false)])),
-    stored: byKey(stored.map(({ key, digest }) => [key, digest])),
+    sent: groupByKey(sentLines.rows.map((row) => [row.key, digestOf(row, false)])),
+    stored: groupByKey(databaseLines.map(({ key, digest }) => [key, digest])),
   };
 }
 
@@ -61,7 +61,7 @@ const create = (change: JsonRecord): JsonRecord =>
     { CreatedEvent: frames.created({ offset: next(), contractId: `c${String(next())}`, ...change }) },
   ]);
 
-const odd: readonly (readonly [string, string])[] = [
+const oddFrames: readonly (readonly [string, string])[] = [
   ['NUL', String.raw`{"a":"x\u0000y"}`],
   ['a lone surrogate', String.raw`{"a":"\ud800"}`],
   ['deep nesting', `${'[{"a":'.repeat(600)}1${'}]'.repeat(600)}`],
@@ -144,43 +144,43 @@ describe('verify digest of an update', () => {
         }),
     ],
     ['times of the year 1', () => frames.transaction(next(), [], { effectiveAt: '0001-01-01T00:00:00.000001Z' })],
-  ])('is equal for ledger and database: %s', async (_what, frame) => {
-    const { sent, stored } = await bothSides(frames.text(frame()));
-    expect(stored).toEqual(sent);
-    expect(Object.keys(sent).length).toBeGreaterThan(0);
+  ])('is equal for ledger and database: %s', async (_caseName, frame) => {
+    const { sent: sentLines, stored: databaseLines } = await parseBoth(frames.text(frame()));
+    expect(databaseLines).toEqual(sentLines);
+    expect(Object.keys(sentLines).length).toBeGreaterThan(0);
   });
 
-  it.each(odd)('is equal for ledger and database with a payload of %s', async (_what, payload) => {
+  it.each(oddFrames)('is equal for ledger and database with a payload of %s', async (_caseName, payload) => {
     const text = frames.text(create({ createArgument: 'HERE', contractKey: 'HERE' }));
-    const { sent, stored } = await bothSides(text.replaceAll('"HERE"', () => payload));
-    expect(stored).toEqual(sent);
+    const { sent: sentLines, stored: databaseLines } = await parseBoth(text.replaceAll('"HERE"', () => payload));
+    expect(databaseLines).toEqual(sentLines);
   });
 
   it('is equal for ledger and database with a traffic cost beyond 2^53', async () => {
     const text = frames.text(frames.transaction(next(), [], { paidTrafficCost: 'COST' }));
-    const { sent, stored } = await bothSides(text.replace('"COST"', '9223372036854775807'));
-    expect(stored).toEqual(sent);
+    const { sent: sentLines, stored: databaseLines } = await parseBoth(text.replace('"COST"', '9223372036854775807'));
+    expect(databaseLines).toEqual(sentLines);
   });
 
   it('changes when any field of the frame changes', async () => {
     const text = frames.text(frames.fullTransaction(next()));
     await write(text);
-    const stored = await database.withClient((client) => storedLines(client, checkpoint - 1, checkpoint));
-    const digests = new Map(stored.map(({ key, digest }) => [key, digest]));
-    let leaves = 0;
-    for (const changed of withOneLeafChanged(JSON.parse(text) as Json)) {
-      leaves += 1;
-      const rows = plainUpdate(JSON.stringify(changed)).rows;
-      const same = rows.length === digests.size && rows.every((row) => digests.get(row.key) === digestOf(row, false));
-      expect(same, JSON.stringify(changed)).toBe(false);
+    const databaseLines = await database.withClient((client) => storedLines(client, checkpoint - 1, checkpoint));
+    const digests = new Map(databaseLines.map(({ key, digest }) => [key, digest]));
+    let leafCount = 0;
+    for (const changedEntry of withOneLeafChanged(JSON.parse(text) as Json)) {
+      leafCount += 1;
+      const rows = ledgerUpdateOf(JSON.stringify(changedEntry)).rows;
+      const isSame = rows.length === digests.size && rows.every((row) => digests.get(row.key) === digestOf(row, false));
+      expect(isSame, JSON.stringify(changedEntry)).toBe(false);
     }
-    expect(leaves).toBeGreaterThan(40);
+    expect(leafCount).toBeGreaterThan(40);
   });
 
   it('is computed from fields such as kind, update id and synchronizer', async () => {
     const line = { kind: 'update', key: 'update', offset: checkpoint } as const;
     const fields = await database.withClient((client) => storedFields(client, line));
-    const texts = new Map(comparedFields.update.map((name, at) => [name, fields?.[at]]));
+    const texts = new Map(comparedFields.update.map((name, index) => [name, fields?.[index]]));
     expect(texts.get('kind')).toBe('transaction');
     expect(texts.get('update_id')).toContain('1220');
     expect(texts.get('synchronizer')).toBe(frames.here);
@@ -189,17 +189,17 @@ describe('verify digest of an update', () => {
 
 describe('verify digest of active contracts', () => {
   it('is equal for ledger and database, per field and as bucket sums', async () => {
-    const payloads = [...odd.map(([, payload]) => payload), '{"owner":"a"}'];
-    await using other = await createTestDatabase();
-    const mine = openDatabase({
-      url: other.url,
+    const payloads = [...oddFrames.map(([, payload]) => payload), '{"owner":"a"}'];
+    await using otherDatabase = await createTestDatabase();
+    const readerDatabase = openDatabase({
+      url: otherDatabase.url,
       schema: 'ledger',
       statementTimeoutMs: 60_000,
       applicationName: 'test',
     });
     try {
-      await migrate(mine);
-      const seed = await openSession(mine, identity);
+      await migrate(readerDatabase);
+      const seed = await openSession(readerDatabase, identity);
       await seed.beginSeed(100);
       const batch = seed.newBatch(100);
       const texts = payloads.map((payload, index) =>
@@ -210,46 +210,46 @@ describe('verify digest of active contracts', () => {
       for (const text of texts) batch.addEntry(decodeActiveContract(text));
       await seed.writeSeed(batch, 0);
       await seed.publishSeed(100, 'seed');
-      const range: ActiveAt = { at: 100, after: -1, seeded: { upTo: 100, streamed: [Number.MAX_SAFE_INTEGER, -1] } };
+      const range: ActiveRange = { at: 100, after: -1, seeded: { upTo: 100, streamed: [Number.MAX_SAFE_INTEGER, -1] } };
       const isSeeded = (): boolean => true;
-      const all = Array.from({ length: 4096 }, (_, bucket) => bucket);
-      const stored = await mine.withClient((client) => storedEntries(client, range, all));
-      const digests = new Map(stored.map((entry) => [entry.contractId, entry.digests]));
+      const buckets = Array.from({ length: 4096 }, (_, bucket) => bucket);
+      const databaseEntries = await readerDatabase.withClient((client) => storedEntries(client, range, buckets));
+      const digests = new Map(databaseEntries.map((entry) => [entry.contractId, entry.digests]));
       for (const text of texts) {
-        const active = plainEntry(text, isSeeded);
-        expect(digests.get(active?.contractId ?? '')).toEqual(
-          active === undefined ? [] : fieldDigests(active.row, false),
+        const activeEntry = activeOrInFlight(text, isSeeded);
+        expect(digests.get(activeEntry?.contractId ?? '')).toEqual(
+          activeEntry === undefined ? [] : fieldDigests(activeEntry.row, false),
         );
       }
-      const sums = await mine.withClient((client) => storedSums(client, range));
+      const sums = await readerDatabase.withClient((client) => readStoredSums(client, range));
       expect(sums.reduce((sum, { count }) => sum + count, 0)).toBe(payloads.length);
       const ledger = new BucketSums();
       for (const text of texts) {
-        const active = plainEntry(text, isSeeded);
-        if (active !== undefined) ledger.add(active.contractId, active.row, false);
+        const activeEntry = activeOrInFlight(text, isSeeded);
+        if (activeEntry !== undefined) ledger.add(activeEntry.contractId, activeEntry.row, false);
       }
       expect(ledger.unequal(sums)).toEqual([]);
       expect(new Set(sums.map(({ bucket }) => bucket)).size).toBeGreaterThan(10);
       expect(ledger.unequal(sums.slice(1))).toEqual(sums.slice(0, 1).map(({ bucket }) => bucket));
     } finally {
-      await mine.close();
+      await readerDatabase.close();
     }
   });
 });
 
 /** This field is stored in a dictionary, which keeps the first value. */
-const unstored: ReadonlySet<string> = new Set(['packageName']);
+const unstoredFields: ReadonlySet<string> = new Set(['packageName']);
 
 /** Copies of the frame, each with one string, number or flag changed. */
 function* withOneLeafChanged(value: Json, key = ''): Generator<Json> {
   if (Array.isArray(value)) {
     for (const [index, entry] of value.entries()) {
-      for (const changed of withOneLeafChanged(entry, key)) yield value.with(index, changed);
+      for (const changedEntry of withOneLeafChanged(entry, key)) yield value.with(index, changedEntry);
     }
   } else if (typeof value === 'object' && value !== null) {
     for (const [name, entry] of Object.entries(value)) {
-      if (unstored.has(name) || name === 'offset') continue;
-      for (const changed of withOneLeafChanged(entry, name)) yield { ...value, [name]: changed };
+      if (unstoredFields.has(name) || name === 'offset') continue;
+      for (const changedEntry of withOneLeafChanged(entry, name)) yield { ...value, [name]: changedEntry };
     }
   } else if (typeof value === 'string') yield /\dZ$/.test(value) ? '2001-01-01T00:00:00Z' : `${value}x`;
   else if (typeof value === 'number') yield value + 1;

@@ -62,13 +62,13 @@ const interfaceNames: readonly string[] = [...Object.values(interfaces), ...Obje
 /** A table row by column name. */
 type Row = Readonly<Record<string, unknown>>;
 
-/** @param viewed names of the interfaces whose views the database contains */
-export async function createPqsDatabase(ledger: Ledger, viewed: readonly string[]): Promise<PqsDatabase> {
+/** @param viewedInterfaces names of the interfaces whose views the database contains */
+export async function createPqsDatabase(ledger: Ledger, viewedInterfaces: readonly string[]): Promise<PqsDatabase> {
   const database = await createTestDatabase();
   const client = new Client({ connectionString: database.url });
   await client.connect();
   await client.query(layout);
-  const filling = new Filling(ledger, viewed);
+  const filling = new PqsFiller(ledger, viewedInterfaces);
   for (const [table, rows] of filling.tables()) {
     await client.query(`insert into ${table} select * from jsonb_populate_recordset(null::${table}, $1)`, [
       JSON.stringify(rows),
@@ -93,7 +93,7 @@ export interface PqsDatabase extends AsyncDisposable {
 }
 
 /** The rows of all tables, from the transactions in order. */
-class Filling {
+class PqsFiller {
   readonly #ledger: Ledger;
   readonly #viewed: ReadonlySet<string>;
   readonly #transactions: Row[] = [];
@@ -103,9 +103,9 @@ class Filling {
   readonly #types = new Map<string, Row>();
   readonly #choices = new Map<string, Row>();
 
-  constructor(ledger: Ledger, viewed: readonly string[]) {
+  constructor(ledger: Ledger, viewedInterfaces: readonly string[]) {
     this.#ledger = ledger;
-    this.#viewed = new Set(viewed);
+    this.#viewed = new Set(viewedInterfaces);
     for (const { update } of ledger.range(0, ledger.ledgerEnd(), Infinity)) {
       if (update !== undefined && 'Transaction' in update) this.#add(update.Transaction.value);
     }
@@ -141,29 +141,31 @@ class Filling {
     return pk;
   }
 
-  #create(ix: number, offset: number, created: CreatedEvent): void {
-    const name = nameOf(created.packageName, created.templateId);
-    const create_event_pk = this.#event(ix, offset, created.nodeId, 'create');
-    const open = { create_event_pk, created_at_ix: ix, archive_event_pk: null, archived_at_ix: null };
-    const row = { ...open, contract_id: created.contractId };
-    const payload = withNulls(created.createArgument);
+  #create(ix: number, offset: number, createdEvent: CreatedEvent): void {
+    const name = nameOf(createdEvent.packageName, createdEvent.templateId);
+    const create_event_pk = this.#event(ix, offset, createdEvent.nodeId, 'create');
+    const openContract = { create_event_pk, created_at_ix: ix, archive_event_pk: null, archived_at_ix: null };
+    const row = { ...openContract, contract_id: createdEvent.contractId };
+    const payload = withNulls(createdEvent.createArgument);
     this.#contracts.push({ ...row, tpe_pk: this.#type(name, 'template'), payload });
-    for (const implemented of this.#ledger.model.interfacesOf(name)) {
-      if (!this.#viewed.has(implemented.name)) continue;
-      const view = implemented.view(created.createArgument);
-      this.#contracts.push({ ...row, tpe_pk: this.#type(implemented.name, 'interface'), payload: withNulls(view) });
+    for (const implementation of this.#ledger.model.interfacesOf(name)) {
+      if (!this.#viewed.has(implementation.name)) continue;
+      const view = implementation.view(createdEvent.createArgument);
+      this.#contracts.push({ ...row, tpe_pk: this.#type(implementation.name, 'interface'), payload: withNulls(view) });
     }
   }
 
-  #exercise(ix: number, offset: number, exercised: ExercisedEvent): void {
-    const { contractId, interfaceId, packageName, templateId, choice, consuming } = exercised;
+  #exercise(ix: number, offset: number, exercisedEvent: ExercisedEvent): void {
+    const { contractId, interfaceId, packageName, templateId, choice, consuming } = exercisedEvent;
     const name = interfaceId === null ? nameOf(packageName, templateId) : interfaceOf(interfaceId);
-    const exercise_event_pk = this.#event(ix, offset, exercised.nodeId, consuming ? 'archive' : 'exercise');
+    const exercise_event_pk = this.#event(ix, offset, exercisedEvent.nodeId, consuming ? 'archive' : 'exercise');
     const tpe_pk = this.#choice(name, choice, consuming);
-    const { choiceArgument: argument, exerciseResult: result } = exercised;
+    const { choiceArgument: argument, exerciseResult: result } = exercisedEvent;
     this.#exercises.push({ tpe_pk, exercise_event_pk, exercised_at_ix: ix, contract_id: contractId, argument, result });
     if (!consuming) return;
-    for (const contract of this.#contracts.filter((each) => each['contract_id'] === contractId)) {
+    for (const contract of this.#contracts.filter(
+      (candidateContract) => candidateContract['contract_id'] === contractId,
+    )) {
       contract.archive_event_pk = exercise_event_pk;
       contract.archived_at_ix = ix;
     }
@@ -180,9 +182,9 @@ class Filling {
 }
 
 function numbered(rows: Map<string, Row>, key: string, row: Row): unknown {
-  const known = rows.get(key) ?? { pk: rows.size + 1, ...row };
-  rows.set(key, known);
-  return known['pk'];
+  const dictionaryRow = rows.get(key) ?? { pk: rows.size + 1, ...row };
+  rows.set(key, dictionaryRow);
+  return dictionaryRow['pk'];
 }
 
 /** `package-name:Module:Entity` of a template or interface id. */

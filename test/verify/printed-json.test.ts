@@ -2,7 +2,7 @@
 import { array, bigInt, constantFrom, letrec, oneof, sample, string, tuple, type Arbitrary } from 'fast-check';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { printedText, printedValue } from '../../src/model/printed-json.ts';
+import { printJsonText, printJsonValue } from '../../src/model/printed-json.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database.ts';
 
 let database: TestDatabase;
@@ -17,16 +17,16 @@ afterAll(async () => {
   await database.drop();
 });
 
-async function byPostgres(texts: readonly string[]): Promise<readonly string[]> {
+async function printWithPostgres(texts: readonly string[]): Promise<readonly string[]> {
   const { rows } = await client.query<{ printed: string }>(
     `select value::jsonb::text as printed from unnest($1::text[]) with ordinality u (value, place) order by place`,
     [texts],
   );
-  return rows.map(({ printed }) => printed);
+  return rows.map(({ printed: printedJson }) => printedJson);
 }
 
 /** Strings that jsonb can store, and keys of all kinds. */
-const words = oneof(
+const jsonTexts = oneof(
   string({ unit: 'binary' }),
   string({ unit: 'grapheme' }),
   constantFrom('a', 'bb', 'é', '😀', 'z', '', '\u007f'),
@@ -37,16 +37,17 @@ const numbers = tuple(
   string({ unit: constantFrom('0', '1', '9'), maxLength: 12 }),
   constantFrom('', 'e0', 'e5', 'E+12', 'e-7', 'e-20', 'E3'),
 ).map(
-  ([sign, whole, fraction, exponent]) => `${sign}${String(whole)}${fraction === '' ? '' : `.${fraction}`}${exponent}`,
+  ([sign, integerPart, fraction, exponent]) =>
+    `${sign}${String(integerPart)}${fraction === '' ? '' : `.${fraction}`}${exponent}`,
 );
-const json: Arbitrary<string> = letrec<{ value: string }>((tie) => ({
+const json: Arbitrary<string> = letrec<{ value: string }>((tieRule) => ({
   value: oneof(
     { maxDepth: 5, withCrossShrink: true },
     numbers,
     constantFrom('true', 'false', 'null', '0', '-0', '-0.00', '1e0', '1.50', '0.0e3'),
-    words.map((word) => JSON.stringify(word)),
-    array(tie('value'), { maxLength: 4 }).map((values) => `[ ${values.join(' ,\n')}]`),
-    array(tuple(words, tie('value')), { maxLength: 6 }).map(
+    jsonTexts.map((word) => JSON.stringify(word)),
+    array(tieRule('value'), { maxLength: 4 }).map((values) => `[ ${values.join(' ,\n')}]`),
+    array(tuple(jsonTexts, tieRule('value')), { maxLength: 6 }).map(
       (entries) => `{${entries.map(([key, value]) => `${JSON.stringify(key)} : ${value}`).join(', ')}}`,
     ),
   ),
@@ -55,17 +56,19 @@ const json: Arbitrary<string> = letrec<{ value: string }>((tie) => ({
 describe('printed JSON', () => {
   it('equals the text that Postgres prints for jsonb', async () => {
     const texts = sample(json, { numRuns: 3_000, seed: 11 });
-    expect(texts.map((text) => printedText(text))).toEqual(await byPostgres(texts));
+    expect(texts.map((text) => printJsonText(text))).toEqual(await printWithPostgres(texts));
   });
 
   it('is the same when printed from the parsed value, unless it contains a number', async () => {
     const texts = sample(json, { numRuns: 3_000, seed: 12 });
-    const quick = texts.flatMap((text) => {
-      const printed = printedValue(JSON.parse(text));
-      return printed === undefined ? [] : [[text, printed] as const];
+    const directlyPrinted = texts.flatMap((text) => {
+      const printedJson = printJsonValue(JSON.parse(text));
+      return printedJson === undefined ? [] : [[text, printedJson] as const];
     });
-    expect(quick.length).toBeGreaterThan(1_000);
-    expect(quick.map(([, printed]) => printed)).toEqual(await byPostgres(quick.map(([text]) => text)));
+    expect(directlyPrinted.length).toBeGreaterThan(1_000);
+    expect(directlyPrinted.map(([, printedJson]) => printedJson)).toEqual(
+      await printWithPostgres(directlyPrinted.map(([text]) => text)),
+    );
     for (const text of [
       '1',
       '{"a":[{"b":1e0}]}',
@@ -74,7 +77,7 @@ describe('printed JSON', () => {
       '{"$escaped":"x"}',
       '['.repeat(501) + ']'.repeat(501),
     ]) {
-      expect(printedValue(JSON.parse(text))).toBeUndefined();
+      expect(printJsonValue(JSON.parse(text))).toBeUndefined();
     }
   });
 
@@ -87,7 +90,7 @@ describe('printed JSON', () => {
       '{ "\\u0024escaped" : 1}',
       '['.repeat(501) + ']'.repeat(501),
     ]) {
-      expect(printedText(text)).toBe(`raw:${text}`);
+      expect(printJsonText(text)).toBe(`raw:${text}`);
     }
   });
 });

@@ -29,15 +29,15 @@ afterEach(async () => {
 });
 
 /** Seeds, follows this number of further updates, and stops. */
-async function index(updates: number, more: Readonly<Record<string, string>> = {}): Promise<void> {
-  env = { ...env, ...more };
+async function index(updates: number, extraEnv: Readonly<Record<string, string>> = {}): Promise<void> {
+  env = { ...env, ...extraEnv };
   await using indexer = await runIndexer(env);
   await indexer.reaches(1);
   generateHistory(sandbox.ledger, { seed: 16, updates });
   await indexer.reaches(sandbox.ledger.ledgerEnd());
 }
 
-async function one<T>(select: string): Promise<T> {
+async function queryRow<T>(select: string): Promise<T> {
   const [row] = await query(database.url, select);
   if (row === undefined) throw new Error(`no row: ${select}`);
   return row as T;
@@ -47,16 +47,16 @@ async function change(...statements: readonly string[]): Promise<void> {
   await query(database.url, `begin; set local search_path to ledger; ${statements.join('; ')}; commit`);
 }
 
-async function everything(...more: readonly string[]): Promise<VerifyRun> {
-  return runVerify(['--invariants', '--tail', '100000', '--acs', ...more], env);
+async function verifyAll(...extraArgs: readonly string[]): Promise<VerifyRun> {
+  return runVerify(['--invariants', '--tail', '100000', '--acs', ...extraArgs], env);
 }
 
-const equal = { code: 0, outcome: 'equal' };
+const equalResult = { code: 0, outcome: 'equal' };
 
 describe('verify', () => {
   it('accepts quarantined updates and reports their number', async () => {
     await index(200);
-    const { offset, filter } = await one<{ offset: string; filter: LedgerFilter }>(
+    const { offset, filter } = await queryRow<{ offset: string; filter: LedgerFilter }>(
       `select c."offset", st.filter from ledger.contracts c cross join ledger.stream st
         where origin = 'c' and exists (select from ledger.lifetimes l where l.deactivated_offset = c."offset")
           and exists (select from ledger.lifetimes l where l.activated_offset = c."offset" and l.deactivated_offset is null)
@@ -64,8 +64,8 @@ describe('verify', () => {
     );
     const body = JSON.stringify({ offset: Number(offset), updateFormat: updateFormat(filter) });
     const headers = { 'content-type': 'application/json' };
-    const answer = await fetch(`${sandbox.url}/v2/updates/update-by-offset`, { method: 'POST', headers, body });
-    const frame = Buffer.from(await answer.text()).toString('hex');
+    const response = await fetch(`${sandbox.url}/v2/updates/update-by-offset`, { method: 'POST', headers, body });
+    const frame = Buffer.from(await response.text()).toString('hex');
     const tables = ['updates', 'contracts', 'exercises', 'archives', 'interface_views', 'topology_events'];
     await change(
       ...tables.map((table) => `delete from ${table} where "offset" = ${offset}`),
@@ -77,33 +77,33 @@ describe('verify', () => {
       `insert into quarantine ("offset", code, problem, frame, epoch) values (${offset}, 'C', 'f', '\\x${frame}', 1)`,
     );
     const run = await runVerify(['--tail', '100000', '--acs'], env);
-    expect(run).toMatchObject({ ...equal, results: [{ kind: 'tail', quarantined: 1 }, { kind: 'acs' }] });
+    expect(run).toMatchObject({ ...equalResult, results: [{ kind: 'tail', quarantined: 1 }, { kind: 'acs' }] });
     expect(run.results[1]?.quarantined).toBeGreaterThan(1);
   });
 
   it('accepts redactions, and still compares all other contents', async () => {
     await index(200);
-    const contract = await one<{ contract_id: string }>(
+    const contract = await queryRow<{ contract_id: string }>(
       `select contract_id from ledger.decoded_contracts c join ledger.lifetimes l using (contract_id)
         where c.origin = 'create' and l.deactivated_offset is null order by c."offset", c.node_id limit 1`,
     );
     const id = contract.contract_id;
-    const meant = `id_text(contract_id) = '${id}'`;
+    const contractFilter = `id_text(contract_id) = '${id}'`;
     await change(
       `insert into redactions (redaction_id, subject, reason, requested_by) values ('r', 'contract', 'asked', 'me')`,
       `update contracts set payload = null, contract_key = null, created_event_blob = null, redaction_id = 'r'
-        where ${meant}`,
+        where ${contractFilter}`,
       `update interface_views v set view = null, redaction_id = 'r' from contracts c
-        where c."offset" = v."offset" and c.node_id = v.node_id and ${meant}`,
+        where c."offset" = v."offset" and c.node_id = v.node_id and ${contractFilter}`,
       `insert into redacted_contracts (contract_id, redaction_id) values ('${id}', 'r')`,
       `update exercises set argument = null, result = null, redaction_id = 'r'
         where "offset" = (select max("offset") from exercises)`,
       `insert into redacted_exercises ("offset", node_id, update_id, redaction_id)
          select "offset", node_id, id_text(update_id), 'r' from exercises join updates using ("offset") where redaction_id = 'r'`,
     );
-    expect(await everything()).toMatchObject(equal);
-    await change(otherParties('signatories', `'{planted}'`, meant));
-    const { results } = await everything();
+    expect(await verifyAll()).toMatchObject(equalResult);
+    await change(otherParties('signatories', `'{planted}'`, contractFilter));
+    const { results } = await verifyAll();
     expect(results.flatMap(({ findings }) => findings)).toMatchObject([
       { type: 'different', row: `contract ${id}`, fields: ['signatories'] },
       { type: 'different', contractId: id, fields: ['signatories'] },
@@ -112,60 +112,60 @@ describe('verify', () => {
 
   it('accepts history that was pruned in the index', async () => {
     await index(300);
-    const { kept } = await one<{ kept: string }>(
+    const { kept: keptRow } = await queryRow<{ kept: string }>(
       `select percentile_disc(0.5) within group (order by "offset") as kept from ledger.updates`,
     );
-    const old = `"offset" <= ${kept}`;
-    const ended = `not exists (select from contract_states s where s.activated_offset = c."offset" and s.node_id = c.node_id
-                     and (s.deactivated_offset is null or s.deactivated_offset > ${kept}))`;
+    const old = `"offset" <= ${keptRow}`;
+    const unendedSql = `not exists (select from contract_states s where s.activated_offset = c."offset" and s.node_id = c.node_id
+                     and (s.deactivated_offset is null or s.deactivated_offset > ${keptRow}))`;
     await change(
-      `update stream set pruned_to_offset = ${kept}`,
+      `update stream set pruned_to_offset = ${keptRow}`,
       `delete from updates where ${old} and "offset" <> (select checkpoint_update_offset from stream)`,
       ...['exercises', 'archives', 'topology_events', 'reassignments'].map(
         (table) => `delete from ${table} where ${old}`,
       ),
-      `delete from interface_views c where ${old} and ${ended}`,
-      `delete from contracts c where ${old} and ${ended}`,
-      `delete from ended where ended_offset <= ${kept}`,
+      `delete from interface_views c where ${old} and ${unendedSql}`,
+      `delete from contracts c where ${old} and ${unendedSql}`,
+      `delete from ended where ended_offset <= ${keptRow}`,
       `delete from batches b where not exists (select from updates u where u.batch_offset = b.batch_offset)`,
     );
-    const run = await everything();
+    const run = await verifyAll();
     expect(run.results.flatMap(({ findings }) => findings)).toEqual([]);
-    expect(run).toMatchObject({ ...equal, results: [{}, { fromOffset: Number(kept) }, {}] });
-    expect(await runVerify(['--range', kept, String(Number(kept) + 10)], env)).toMatchObject({ code: 2 });
-    expect(await runVerify(['--acs', '--at', String(Number(kept) - 1)], env)).toMatchObject({ code: 2 });
+    expect(run).toMatchObject({ ...equalResult, results: [{}, { fromOffset: Number(keptRow) }, {}] });
+    expect(await runVerify(['--range', keptRow, String(Number(keptRow) + 10)], env)).toMatchObject({ code: 2 });
+    expect(await runVerify(['--acs', '--at', String(Number(keptRow) - 1)], env)).toMatchObject({ code: 2 });
   });
 
   it('accepts history that the participant pruned', async () => {
     await index(300);
-    const { offset } = await one<{ offset: string }>(
+    const { offset } = await queryRow<{ offset: string }>(
       `select percentile_disc(0.5) within group (order by "offset") as "offset" from ledger.updates`,
     );
     sandbox.ledger.pruneTo(Number(offset));
-    expect(await everything()).toMatchObject({ ...equal, results: [{}, { fromOffset: Number(offset) }, {}] });
+    expect(await verifyAll()).toMatchObject({ ...equalResult, results: [{}, { fromOffset: Number(offset) }, {}] });
     expect(await runVerify(['--range', offset, String(Number(offset) + 10)], env)).toMatchObject({ code: 2 });
   });
 
   it('accepts history that began without a seed', async () => {
     const start = String(Math.floor(sandbox.ledger.ledgerEnd() / 2));
     await index(100, { INDEXER_START: start });
-    const run = await everything();
+    const run = await verifyAll();
     expect(run.results.flatMap(({ findings }) => findings)).toEqual([]);
-    expect(run).toMatchObject({ ...equal, results: [{}, { fromOffset: Number(start) }, {}] });
+    expect(run).toMatchObject({ ...equalResult, results: [{}, { fromOffset: Number(start) }, {}] });
     expect(run.results[2]?.compared).toBeGreaterThan(0);
   });
 
   it('accepts the shape ACS_DELTA and the filter of the stored stream', async () => {
     await index(0);
-    const { party } = await one<{ party: string }>(
+    const { party } = await queryRow<{ party: string }>(
       'select signatories[1] as party from ledger.decoded_contracts group by 1 order by count(*) desc limit 1',
     );
     await index(300, { LEDGER_SHAPE: 'ACS_DELTA', LEDGER_PARTIES: party, POSTGRES_SCHEMA: 'mine' });
     delete env['LEDGER_PARTIES'];
     delete env['LEDGER_SHAPE'];
-    const run = await everything();
+    const run = await verifyAll();
     expect(run.results.flatMap(({ findings }) => findings)).toEqual([]);
-    expect(run).toMatchObject(equal);
-    expect(run.results.every(({ compared }) => compared > 5)).toBe(true);
+    expect(run).toMatchObject(equalResult);
+    expect(run.results.every(({ compared: comparedCount }) => comparedCount > 5)).toBe(true);
   });
 });

@@ -10,19 +10,19 @@ export interface VerifyRun {
   readonly results: readonly VerifyResult[];
 }
 
-class Kept extends Writable {
+class CapturedOutput extends Writable {
   text = '';
 
-  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
+  override _write(chunk: Buffer, _encoding: string, callback: () => void): void {
     this.text += chunk.toString();
-    done();
+    callback();
   }
 }
 
 /** Runs `verify`. Resolves to its exit code and report. */
-export async function runVerify(words: readonly string[], env: Readonly<Record<string, string>>): Promise<VerifyRun> {
-  const stdout = new Kept();
+export async function runVerify(args: readonly string[], env: Readonly<Record<string, string>>): Promise<VerifyRun> {
+  const stdout = new CapturedOutput();
   const stop = new AbortController();
-  const code = await runCommand(verifyCommand, words, env, { stdout, stderr: new Kept(), stop: stop.signal });
+  const code = await runCommand(verifyCommand, args, env, { stdout, stderr: new CapturedOutput(), stop: stop.signal });
   return { code, ...(JSON.parse(stdout.text) as Omit<VerifyRun, 'code'>) };
 }

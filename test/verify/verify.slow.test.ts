@@ -12,7 +12,7 @@ import { runIndexer } from '../e2e/runs/indexer-run.ts';
 import { query, type TestDatabase } from '../support/database.ts';
 import { createMigratedDatabase } from '../support/migrated-database.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { alive, ended, otherParties } from './switched-states.ts';
+import { alive, endedSql, otherParties } from './switched-states.ts';
 import { runVerify, type VerifyRun } from './verify-run.ts';
 
 let sandbox: Sandbox;
@@ -25,9 +25,9 @@ const ledger = (): Record<string, string> => ({
   DATABASE_URL: database.url,
   LEDGER_INTERFACES: demoInterfaces.join(','),
 });
-const verify = (...words: readonly string[]): Promise<VerifyRun> => runVerify(words, ledger());
+const verify = (...args: readonly string[]): Promise<VerifyRun> => runVerify(args, ledger());
 
-async function one<T>(select: string): Promise<T> {
+async function queryRow<T>(select: string): Promise<T> {
   const [row] = await query(database.url, select);
   if (row === undefined) throw new Error(`no row: ${select}`);
   return row as T;
@@ -41,19 +41,19 @@ async function change(statements: string): Promise<void> {
 const states = ['live', 'ended'] as const;
 
 /** Changes the tables, runs `verify`, and restores the tables. Resolves to the findings. */
-async function findingsWhile(changed: string | readonly string[], statements: string, ...words: readonly string[]) {
-  const tables = [changed].flat();
+async function findingsWhile(changeSql: string | readonly string[], statements: string, ...args: readonly string[]) {
+  const tables = [changeSql].flat();
   await change(tables.map((table) => `create table kept_${table} as select * from ${table}`).join(';'));
   try {
     await change(statements);
-    const run = await verify(...words);
+    const run = await verify(...args);
     expect(run.code).toBe(run.results.some(({ outcome }) => outcome === 'different') ? 1 : 0);
     return run.results.flatMap(({ findings }) => findings);
   } finally {
-    const back = tables.map(
+    const restoreSql = tables.map(
       (table) => `delete from ${table}; insert into ${table} select * from kept_${table}; drop table kept_${table}`,
     );
-    await change(back.join(';'));
+    await change(restoreSql.join(';'));
   }
 }
 
@@ -67,7 +67,7 @@ beforeAll(async () => {
   await indexer.reaches(1);
   generateHistory(sandbox.ledger, { seed: 7, updates: 600 });
   await indexer.reaches(sandbox.ledger.ledgerEnd());
-  const stream = await one<{ seed_offset: string; checkpoint: string }>('select * from ledger.stream');
+  const stream = await queryRow<{ seed_offset: string; checkpoint: string }>('select * from ledger.stream');
   seedOffset = Number(stream.seed_offset);
   checkpoint = Number(stream.checkpoint);
 });
@@ -88,19 +88,21 @@ describe('verify after an undisturbed run', () => {
       })),
     );
     expect(run.code).toBe(0);
-    const active = await one<{ count: string }>(
+    const activeCount = await queryRow<{ count: string }>(
       'select count(*) from ledger.lifetimes where deactivated_offset is null',
     );
-    const logged = await one<{ count: string }>('select count(*) from explore.token_events where is_by_admin');
-    expect(run.results.map(({ compared }) => compared)).toEqual([
+    const loggedChoices = await queryRow<{ count: string }>(
+      'select count(*) from explore.token_events where is_by_admin',
+    );
+    expect(run.results.map(({ compared: comparedCount }) => comparedCount)).toEqual([
       invariants.length,
-      Number(logged.count),
+      Number(loggedChoices.count),
       100,
       600,
-      Number(active.count),
+      Number(activeCount.count),
     ]);
-    expect(Number(logged.count)).toBeGreaterThan(20);
-    expect(Number(active.count)).toBeGreaterThan(50);
+    expect(Number(loggedChoices.count)).toBeGreaterThan(20);
+    expect(Number(activeCount.count)).toBeGreaterThan(50);
   });
 
   it('finds no difference if the participant returns parties in another order', async () => {
@@ -120,10 +122,10 @@ describe('verify after an undisturbed run', () => {
     expect(run.results.map(({ kind, outcome, findings }) => ({ kind, outcome, findings }))).toEqual(
       ['range', 'acs'].map((kind) => ({ kind, outcome: 'equal', findings: [] })),
     );
-    const stored = await one<{ count: string }>(
+    const storedCount = await queryRow<{ count: string }>(
       `select count(*) from ledger.interface_views where "offset" > ${String(seedOffset)} and status_code = 0`,
     );
-    expect(run.results[0]?.recomputed).toBe(Number(stored.count));
+    expect(run.results[0]?.recomputed).toBe(Number(storedCount.count));
     expect(run.results[0]?.note).toContain(packageId);
     expect(run.results[1]?.recomputed).toBeUndefined();
   });
@@ -136,7 +138,7 @@ describe('verify after an undisturbed run', () => {
     } finally {
       await rm(file, { force: true });
     }
-    expect(await one(`select outcome, compared::int from ledger.verifications where kind = 'tail'`)).toEqual({
+    expect(await queryRow(`select outcome, compared::int from ledger.verifications where kind = 'tail'`)).toEqual({
       outcome: 'equal',
       compared: 5,
     });
@@ -150,27 +152,27 @@ describe('verify after an undisturbed run', () => {
   });
 
   it('is undecided about offsets outside the stored history', async () => {
-    for (const words of [
+    for (const args of [
       ['--acs', '--at', String(seedOffset - 1)],
       ['--acs', '--at', String(checkpoint + 1)],
       ['--range', String(seedOffset), String(checkpoint)],
       ['--range', '5', '4'],
     ]) {
-      const run = await verify(...words);
+      const run = await verify(...args);
       expect(run.code).toBe(2);
       expect(run.results).toMatchObject([{ outcome: 'undecided', note: /^VERIFY_IMPOSSIBLE: .*what to do/ }]);
     }
   });
 
   it('is undecided if the participant differs or is unreachable', async () => {
-    await using other = await startSandbox();
-    const elsewhere = { ...ledger(), LEDGER_URL: other.url };
-    expect(await runVerify(['--acs'], elsewhere)).toMatchObject({
+    await using otherSandbox = await startSandbox();
+    const otherLedgerEnv = { ...ledger(), LEDGER_URL: otherSandbox.url };
+    expect(await runVerify(['--acs'], otherLedgerEnv)).toMatchObject({
       code: 2,
       results: [{ note: /the ledger ends at offset/ }],
     });
-    other.ledger.participantId = 'other::1220';
-    expect(await runVerify(['--acs'], elsewhere)).toMatchObject({
+    otherSandbox.ledger.participantId = 'other::1220';
+    expect(await runVerify(['--acs'], otherLedgerEnv)).toMatchObject({
       code: 2,
       results: [{ note: /participant other::1220/ }],
     });
@@ -183,12 +185,12 @@ describe('verify after an undisturbed run', () => {
 
 describe('verify --tokens', () => {
   it('reports a token movement with a wrong amount in the log', async () => {
-    const event = await one<{ offset: string; node_id: number; instrument_id: string }>(
+    const event = await queryRow<{ offset: string; node_id: number; instrument_id: string }>(
       `select "offset", node_id, instrument_id from explore.token_events where side = 'sender' order by "offset" limit 1`,
     );
-    const lie = `update exercises set argument = jsonb_set(argument::jsonb, '{transferLegSides,0,amount}', '"0.0000000007"')
+    const falsifySql = `update exercises set argument = jsonb_set(argument::jsonb, '{transferLegSides,0,amount}', '"0.0000000007"')
                   where "offset" = ${event.offset} and node_id = ${String(event.node_id)}`;
-    const findings = await findingsWhile('exercises', lie, '--tokens');
+    const findings = await findingsWhile('exercises', falsifySql, '--tokens');
     expect(findings).toContainEqual({
       type: 'different',
       offset: Number(event.offset),
@@ -199,18 +201,18 @@ describe('verify --tokens', () => {
 });
 
 describe('verify --acs', () => {
-  const live = (n: number): Promise<{ contract_id: string; activated_offset: string }> =>
-    one(`select contract_id, activated_offset from ledger.lifetimes where deactivated_offset is null
+  const findLive = (n: number): Promise<{ contract_id: string; activated_offset: string }> =>
+    queryRow(`select contract_id, activated_offset from ledger.lifetimes where deactivated_offset is null
           order by activated_offset, contract_id offset ${String(n)} limit 1`);
 
   it('reports a contract whose lifetime was ended', async () => {
-    const { contract_id: id } = await live(3);
-    const findings = await findingsWhile(states, ended(`id_text(contract_id) = '${id}'`), '--acs');
+    const { contract_id: id } = await findLive(3);
+    const findings = await findingsWhile(states, endedSql(`id_text(contract_id) = '${id}'`), '--acs');
     expect(findings).toMatchObject([{ type: 'missing', contractId: id }]);
   });
 
   it('reports an archived contract that was made active again', async () => {
-    const { contract_id: id } = await one<{ contract_id: string }>(
+    const { contract_id: id } = await queryRow<{ contract_id: string }>(
       `select contract_id from ledger.lifetimes where deactivated_offset is not null
         and contract_id not in (select contract_id from ledger.decoded_reassignments) limit 1`,
     );
@@ -227,25 +229,29 @@ describe('verify --acs', () => {
          (select package_id from templates t where t.template_pk = contracts.template_pk)`,
     ],
   ])('reports a contract with a changed %s', async (field, set) => {
-    const { contract_id: id } = await live(7);
+    const { contract_id: id } = await findLive(7);
     expect(
       await findingsWhile('contracts', `update contracts set ${set} where id_text(contract_id) = '${id}'`, '--acs'),
     ).toEqual([expect.objectContaining({ type: 'different', contractId: id, fields: [field] })]);
   });
 
   it('reports a contract with changed signatories', async () => {
-    const { contract_id: id } = await live(7);
-    const altered = otherParties('signatories', `signatories || '{planted}'`, `id_text(contract_id) = '${id}'`);
-    expect(await findingsWhile(['contracts', 'contract_parties', ...states], altered, '--acs')).toEqual([
+    const { contract_id: id } = await findLive(7);
+    const alterSignatories = otherParties(
+      'signatories',
+      `signatories || '{planted}'`,
+      `id_text(contract_id) = '${id}'`,
+    );
+    expect(await findingsWhile(['contracts', 'contract_parties', ...states], alterSignatories, '--acs')).toEqual([
       expect.objectContaining({ type: 'different', contractId: id, fields: ['signatories'] }),
     ]);
   });
 
   it('reports several contracts with missing or changed rows', async () => {
-    const [a, b, c] = [await live(1), await live(20), await live(40)].map(({ contract_id: id }) => id);
-    const gone = `delete from live where id_text(contract_id) in ('${a ?? ''}', '${b ?? ''}');
+    const [a, b, c] = [await findLive(1), await findLive(20), await findLive(40)].map(({ contract_id: id }) => id);
+    const deleteLiveSql = `delete from live where id_text(contract_id) in ('${a ?? ''}', '${b ?? ''}');
                   update live set "offset" = "offset" - 1 where id_text(contract_id) = '${c ?? ''}'`;
-    const findings = await findingsWhile('live', gone, '--acs');
+    const findings = await findingsWhile('live', deleteLiveSql, '--acs');
     expect(findings.map(({ type, contractId }) => `${type} ${contractId ?? ''}`).sort()).toEqual(
       [`missing ${a ?? ''}`, `missing ${b ?? ''}`, `different ${c ?? ''}`].sort(),
     );
@@ -253,15 +259,15 @@ describe('verify --acs', () => {
 });
 
 describe('verify --range', () => {
-  const someOffset = async (table: string, condition = 'true'): Promise<number> => {
-    const row = await one<{ offset: string }>(
+  const pickOffset = async (table: string, condition = 'true'): Promise<number> => {
+    const row = await queryRow<{ offset: string }>(
       `select "offset" from ledger.${table} where "offset" > ${String(seedOffset)} and ${condition} order by 1 offset 2 limit 1`,
     );
     return Number(row.offset);
   };
 
   it('reports a missing update', async () => {
-    const offset = await someOffset('updates', `kind = 't'`);
+    const offset = await pickOffset('updates', `kind = 't'`);
     const tables = ['updates', 'contracts', 'exercises', 'archives', 'interface_views'];
     const deletes = tables.map((table) => `delete from ${table} where "offset" = ${String(offset)}`);
     for (const table of tables) await change(`create table kept_${table} as select * from ${table}`);
@@ -279,7 +285,7 @@ describe('verify --range', () => {
   });
 
   it('reports an update that the ledger does not have', async () => {
-    const gap = await one<{ offset: string }>(
+    const gap = await queryRow<{ offset: string }>(
       `select "offset" + 1 as "offset" from ledger.updates u where not exists
          (select from ledger.updates n where n."offset" = u."offset" + 1) and "offset" < ${String(checkpoint)} limit 1`,
     );
@@ -297,33 +303,34 @@ describe('verify --range', () => {
     ['interface_views', 'implementation_package_id', `implementation_package_id = 'planted'`, 'true'],
     ['reassignments', 'reassignment_id', `reassignment_id = 'planted'`, 'not incomplete'],
   ])('reports rows of %s with a changed %s', async (table, field, set, condition) => {
-    const offset = await someOffset(table, condition);
-    const altered = `update ${table} set ${set} where "offset" = ${String(offset)} and ${condition}`;
-    const findings = await findingsWhile(table, altered, ...range());
+    const offset = await pickOffset(table, condition);
+    const alterUpdate = `update ${table} set ${set} where "offset" = ${String(offset)} and ${condition}`;
+    const findings = await findingsWhile(table, alterUpdate, ...range());
     expect(findings.length).toBeGreaterThan(0);
     for (const finding of findings) expect(finding).toMatchObject({ type: 'different', offset, fields: [field] });
   });
 
   it('reports contracts with changed witnesses', async () => {
-    const offset = await someOffset('contracts', `origin = 'c'`);
-    const altered = otherParties('witness_parties', `'{planted}'`, `"offset" = ${String(offset)}`);
-    const findings = await findingsWhile(['contracts', 'contract_parties', ...states], altered, ...range());
+    const offset = await pickOffset('contracts', `origin = 'c'`);
+    const alterWitnesses = otherParties('witness_parties', `'{planted}'`, `"offset" = ${String(offset)}`);
+    const findings = await findingsWhile(['contracts', 'contract_parties', ...states], alterWitnesses, ...range());
     expect(findings.length).toBeGreaterThan(0);
     for (const finding of findings) expect(finding).toMatchObject({ type: 'different', offset });
     expect(findings.every(({ fields = [] }) => fields.includes('witness_parties'))).toBe(true);
   });
 
   it('reports missing and additional rows', async () => {
-    const offset = await someOffset('exercises');
-    const gone = `delete from exercises where "offset" = ${String(offset)}`;
-    const missing = await findingsWhile('exercises', gone, ...range());
-    expect(missing.length).toBeGreaterThan(0);
-    for (const finding of missing) expect(finding).toMatchObject({ type: 'missing', offset, row: /^exercise \d+$/ });
-    const more = `insert into exercises
+    const offset = await pickOffset('exercises');
+    const deleteExercisesSql = `delete from exercises where "offset" = ${String(offset)}`;
+    const missingFindings = await findingsWhile('exercises', deleteExercisesSql, ...range());
+    expect(missingFindings.length).toBeGreaterThan(0);
+    for (const finding of missingFindings)
+      expect(finding).toMatchObject({ type: 'missing', offset, row: /^exercise \d+$/ });
+    const insertSql = `insert into exercises
       select "offset", node_id + 1000, last_descendant_node_id, template_pk, choice_pk, parties_pk, consuming, acs_delta,
              contract_id, argument, result
       from exercises where "offset" = ${String(offset)} limit 1`;
-    expect(await findingsWhile('exercises', more, ...range())).toMatchObject([{ type: 'extra', offset }]);
+    expect(await findingsWhile('exercises', insertSql, ...range())).toMatchObject([{ type: 'extra', offset }]);
   });
 });
 
@@ -333,8 +340,8 @@ describe('verify with a running indexer', () => {
     const traffic = startTraffic(sandbox.ledger, { seed: 9, updatesPerSecond: 50 });
     try {
       for (let round = 0; round < 3; round += 1) {
-        const before = sandbox.ledger.ledgerEnd();
-        await indexer.reaches(before + 20);
+        const endBefore = sandbox.ledger.ledgerEnd();
+        await indexer.reaches(endBefore + 20);
         const run = await verify('--invariants', '--tail', '200', '--acs');
         expect(run.results.map(({ outcome, findings }) => ({ outcome, findings }))).toEqual(
           Array.from({ length: 3 }, () => ({ outcome: 'equal', findings: [] })),

@@ -15,9 +15,9 @@ import { query } from '../support/database.ts';
 import { runCommand } from '../support/run-command.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { exampleWith } from './example.ts';
-import { byContract, inOrder, startReceiver, type Received, type Receiver } from './receiver.ts';
+import { groupByContract, sortPlaces, startReceiver, type Received, type Receiver } from './receiver.ts';
 import { needs } from '../support/skips/needs.ts';
-import { noLimits } from '../support/skips/server-version.ts';
+import { limitsSkipReason } from '../support/skips/server-version.ts';
 
 const env = { INDEXER_START: 'genesis', INDEXER_WEBHOOK_NETWORKS: 'loopback', INDEXER_WEBHOOK_ATTEMPTS: '3' };
 const role = `hooked_${randomBytes(4).toString('hex')}`;
@@ -38,29 +38,29 @@ afterAll(async () => {
   await query(process.env['TEST_POSTGRES_URL'] ?? '', `drop role if exists ${role}, ${role}_limited`);
 });
 
-async function webhook(...words: string[]): Promise<readonly string[]> {
+async function webhook(...args: string[]): Promise<readonly string[]> {
   const lines: string[] = [];
-  await runCommand(webhookCommand, words, world.env(), { print: (line) => lines.push(line) });
+  await runCommand(webhookCommand, args, world.env(), { print: (line) => lines.push(line) });
   return lines;
 }
 
 /** Adds a webhook, and configures the receiver with its secret. */
-async function add(name: string, ...words: string[]): Promise<void> {
-  const reader = words.includes('--role') ? [] : ['--role', role];
+async function add(name: string, ...args: string[]): Promise<void> {
+  const reader = args.includes('--role') ? [] : ['--role', role];
   receiver.heard.length = 0;
   receiver.taken.length = 0;
   receiver.reply = () => ({ status: 204 });
   receiver.delayMs = 0;
   receiver.secret = '';
   receiver.name = name;
-  const lines = await webhook('add', name, '--url', `${receiver.url}/${name}`, ...reader, ...words);
+  const lines = await webhook('add', name, '--url', `${receiver.url}/${name}`, ...reader, ...args);
   receiver.secret = /whsec_\S+/.exec(lines.join('\n'))?.[0] ?? '';
 }
 
 const catchUp = (): Promise<void> => indexer.reaches(world.sandbox.ledger.ledgerEnd());
 
 /** Resolves when the line that lists the only webhook matches. */
-function listed(expected: RegExp): Promise<true> {
+function waitForListed(expected: RegExp): Promise<true> {
   return waitFor(`webhook list has ${String(expected)}`, async () =>
     expected.test((await webhook('list')).join('\n')) ? true : undefined,
   );
@@ -72,28 +72,29 @@ async function cursor(): Promise<number> {
 }
 
 /** Offset of the webhook's retention hold. Later history must not be pruned. */
-async function held(name: string): Promise<number> {
+async function countHeld(name: string): Promise<number> {
   const text = `select "offset" from ledger.retention_holds where name = 'webhook:${name}'`;
   return Number((await query(world.database.url, text))[0]?.['offset']);
 }
 
-async function stored(where = 'true'): Promise<readonly string[]> {
-  const text = `select "offset" || '-' || node_id as place from explore.events where ${where} order by "offset", node_id`;
-  return (await query(world.database.url, text)).map(({ place }) => String(place));
+async function storedEvents(condition = 'true'): Promise<readonly string[]> {
+  const text = `select "offset" || '-' || node_id as place from explore.events where ${condition} order by "offset", node_id`;
+  return (await query(world.database.url, text)).map(({ place: position }) => String(position));
 }
 
-const places = (received: readonly Received[]): readonly string[] =>
-  inOrder([...new Set(received.map(({ place }) => place))]);
+const positionsOf = (receivedEvents: readonly Received[]): readonly string[] =>
+  sortPlaces([...new Set(receivedEvents.map(({ place: position }) => position))]);
 
 /** Resolves when all of these events were accepted. */
-function taken(expected: readonly string[]): Promise<true> {
+function waitForTaken(expected: readonly string[]): Promise<true> {
   return waitFor(`${String(expected.length)} events are taken`, () =>
-    new Set(receiver.taken.map(({ place }) => place)).size >= expected.length ? true : undefined,
+    new Set(receiver.taken.map(({ place: position }) => position)).size >= expected.length ? true : undefined,
   );
 }
 
-function expectOrder(received: readonly Received[]): void {
-  for (const found of byContract(received).values()) expect(found).toEqual(inOrder(found));
+function expectOrder(receivedEvents: readonly Received[]): void {
+  for (const contractEvents of groupByContract(receivedEvents).values())
+    expect(contractEvents).toEqual(sortPlaces(contractEvents));
 }
 
 /** The id of a contract with 2 to 20 events. */
@@ -107,16 +108,16 @@ async function busyContract(): Promise<string> {
 describe('webhook', () => {
   it('sends each event after its offset once, then the events of each commit', async () => {
     await add('all', '--after', '0');
-    const before = await stored();
-    expect(before.length).toBeGreaterThan(100);
-    await taken(before);
+    const storedBefore = await storedEvents();
+    expect(storedBefore.length).toBeGreaterThan(100);
+    await waitForTaken(storedBefore);
     world.grow(20);
     await catchUp();
-    const after = await stored();
-    expect(after.length).toBeGreaterThan(before.length);
-    await taken(after);
-    expect(receiver.taken.map(({ place }) => place).length).toBe(after.length);
-    expect(places(receiver.taken)).toEqual(after);
+    const storedAfter = await storedEvents();
+    expect(storedAfter.length).toBeGreaterThan(storedBefore.length);
+    await waitForTaken(storedAfter);
+    expect(receiver.taken.map(({ place: position }) => position).length).toBe(storedAfter.length);
+    expect(positionsOf(receiver.taken)).toEqual(storedAfter);
     expect(receiver.forged).toEqual([]);
     expectOrder(receiver.heard);
     const example = await exampleWith(receiver.secret);
@@ -129,35 +130,35 @@ describe('webhook', () => {
 
   it('sends only events that match its filter, by default from the current offset', async () => {
     await add('few', '--event-type', 'created', '--event-type', 'archived');
-    const before = (await stored(`event_type in ('created', 'archived')`)).length;
+    const countBefore = (await storedEvents(`event_type in ('created', 'archived')`)).length;
     world.grow(20);
     await catchUp();
-    const added = (await stored(`event_type in ('created', 'archived')`)).slice(before);
-    await taken(added);
-    expect(places(receiver.taken)).toEqual(added);
+    const newEvents = (await storedEvents(`event_type in ('created', 'archived')`)).slice(countBefore);
+    await waitForTaken(newEvents);
+    expect(positionsOf(receiver.taken)).toEqual(newEvents);
     expect(new Set(receiver.taken.map(({ type }) => type))).toEqual(new Set(['created', 'archived']));
     await webhook('remove', 'few');
   });
 
-  it('sends only events visible to its role', needs(noLimits), async () => {
-    const [busiest] = await query(
+  it('sends only events visible to its role', needs(limitsSkipReason), async () => {
+    const [busiestRow] = await query(
       world.database.url,
       `select p as party from explore.events e cross join unnest(e.parties) p group by 1 order by count(*), 1 limit 1 offset 2`,
     );
-    const party = String(busiest?.['party']);
-    const limited = `${role}_limited`;
-    await runCommand(grantReaderCommand, [limited, '--party', party], world.env());
-    await add('limited', '--after', '0', '--role', limited);
+    const party = String(busiestRow?.['party']);
+    const limitedRole = `${role}_limited`;
+    await runCommand(grantReaderCommand, [limitedRole, '--party', party], world.env());
+    await add('limited', '--after', '0', '--role', limitedRole);
     const asReader = new URL(world.database.url);
-    asReader.searchParams.set('options', `-c role=${limited}`);
+    asReader.searchParams.set('options', `-c role=${limitedRole}`);
     const rows = await query(asReader.href, `select "offset" || '-' || node_id as place from explore.events`);
-    const mine = inOrder(rows.map(({ place }) => String(place)));
-    expect(mine.length).toBeGreaterThan(0);
-    expect(mine.length).toBeLessThan((await stored()).length);
-    await taken(mine);
+    const webhookPlaces = sortPlaces(rows.map(({ place: position }) => String(position)));
+    expect(webhookPlaces.length).toBeGreaterThan(0);
+    expect(webhookPlaces.length).toBeLessThan((await storedEvents()).length);
+    await waitForTaken(webhookPlaces);
     // At this point, the webhook has read to the end of history.
     await waitFor('it has caught up', async () => ((await cursor()) === (await world.checkpoint()) ? true : undefined));
-    expect(places(receiver.taken)).toEqual(mine);
+    expect(positionsOf(receiver.taken)).toEqual(webhookPlaces);
     await webhook('remove', 'limited');
   });
 
@@ -167,12 +168,12 @@ describe('webhook', () => {
     expect(line).toContain('secret  active  http://127.0.0.1:');
     expect(line).not.toContain('/hooks');
     expect(`${line}${indexer.log.join('')}`).not.toMatch(/whsec_|\/hooks/);
-    const seen = (table: string, url: string) => query(url, `select count(*)::int as rows from ledger.${table}`);
+    const rowsSeenBy = (table: string, url: string) => query(url, `select count(*)::int as rows from ledger.${table}`);
     const asReader = new URL(world.database.url);
     asReader.searchParams.set('options', `-c role=${role}`);
-    expect(await seen('webhook_secrets', world.database.url)).toEqual([{ rows: 1 }]);
-    expect(await seen('webhooks', asReader.href)).toEqual([{ rows: 1 }]);
-    expect(await seen('webhook_secrets', asReader.href)).toEqual([{ rows: 0 }]);
+    expect(await rowsSeenBy('webhook_secrets', world.database.url)).toEqual([{ rows: 1 }]);
+    expect(await rowsSeenBy('webhooks', asReader.href)).toEqual([{ rows: 1 }]);
+    expect(await rowsSeenBy('webhook_secrets', asReader.href)).toEqual([{ rows: 0 }]);
     await webhook('remove', 'secret');
   });
 });
@@ -181,51 +182,55 @@ describe('rejected webhook event', () => {
   it('becomes a dead letter with later events of its contract, and is replayed in order', async () => {
     await add('again', '--after', '0');
     const contract = await busyContract();
-    receiver.reply = (received) => ({ status: received.contract === contract ? 422 : 204 });
-    const all = await stored();
-    const own = await stored(`contract_id = '${contract}'`);
-    await taken(all.filter((place) => !own.includes(place)));
+    receiver.reply = (receivedEvents) => ({ status: receivedEvents.contract === contract ? 422 : 204 });
+    const allEvents = await storedEvents();
+    const contractEvents = await storedEvents(`contract_id = '${contract}'`);
+    await waitForTaken(allEvents.filter((position) => !contractEvents.includes(position)));
     await waitFor('its events are dead letters', async () =>
-      (await webhook('dead-letters', 'again')).length === own.length ? true : undefined,
+      (await webhook('dead-letters', 'again')).length === contractEvents.length ? true : undefined,
     );
     // The first event was tried three times, and the others were not tried.
-    expect(receiver.heard.filter((received) => received.contract === contract).map(({ place }) => place)).toEqual([
-      own[0],
-      own[0],
-      own[0],
-    ]);
+    expect(
+      receiver.heard
+        .filter((receivedEvents) => receivedEvents.contract === contract)
+        .map(({ place: position }) => position),
+    ).toEqual([contractEvents[0], contractEvents[0], contractEvents[0]]);
     expect((await webhook('dead-letters', 'again'))[0]).toContain('3 attempts');
     await waitFor('they are counted', async () =>
-      (await indexer.metric('indexer_webhook_dead_letters{webhook="again"}')) === own.length ? true : undefined,
+      (await indexer.metric('indexer_webhook_dead_letters{webhook="again"}')) === contractEvents.length
+        ? true
+        : undefined,
     );
     // Contents of dead letters are read again later, so the history must be kept.
-    expect(await held('again')).toBe(Number(own[0]?.split('-')[0]) - 1);
+    expect(await countHeld('again')).toBe(Number(contractEvents[0]?.split('-')[0]) - 1);
     receiver.reply = () => ({ status: 204 });
     await webhook('replay', 'again');
-    await taken(all);
+    await waitForTaken(allEvents);
     await waitFor('no dead letter is left', async () =>
       (await webhook('dead-letters', 'again'))[0]?.includes('no dead letters') === true ? true : undefined,
     );
-    expect(byContract(receiver.taken).get(contract)).toEqual(own);
-    expect(new Set(receiver.heard.filter(({ place }) => place === own[0]).map(({ id }) => id)).size).toBe(1);
+    expect(groupByContract(receiver.taken).get(contract)).toEqual(contractEvents);
+    expect(
+      new Set(receiver.heard.filter(({ place: position }) => position === contractEvents[0]).map(({ id }) => id)).size,
+    ).toBe(1);
     await webhook('remove', 'again');
   });
 
   it('is skipped after discard, and later events of its contract are sent', async () => {
     const contract = await busyContract();
     await add('lossy', '--after', '0');
-    receiver.reply = (received) => ({ status: received.contract === contract ? 500 : 204 });
-    const own = await stored(`contract_id = '${contract}'`);
+    receiver.reply = (receivedEvents) => ({ status: receivedEvents.contract === contract ? 500 : 204 });
+    const contractEvents = await storedEvents(`contract_id = '${contract}'`);
     await waitFor('its events are dead letters', async () =>
-      (await webhook('dead-letters', 'lossy')).length === own.length ? true : undefined,
+      (await webhook('dead-letters', 'lossy')).length === contractEvents.length ? true : undefined,
     );
     receiver.reply = () => ({ status: 204 });
-    const [first = '', ...behind] = own;
+    const [first = '', ...laterOffsets] = contractEvents;
     await webhook('discard', 'lossy', '--at', first);
-    const all = await stored();
-    await taken(all.filter((place) => place !== first));
-    expect(places(receiver.taken)).not.toContain(first);
-    expect(places(receiver.taken)).toEqual(expect.arrayContaining([...behind]));
+    const allEvents = await storedEvents();
+    await waitForTaken(allEvents.filter((position) => position !== first));
+    expect(positionsOf(receiver.taken)).not.toContain(first);
+    expect(positionsOf(receiver.taken)).toEqual(expect.arrayContaining([...laterOffsets]));
     await webhook('remove', 'lossy');
   });
 });
@@ -233,41 +238,41 @@ describe('rejected webhook event', () => {
 describe('webhook delivery', () => {
   it('sends one event at a time while the receiver is unavailable', async () => {
     await add('away', '--after', '0');
-    const atOnce = 16;
-    const refused = atOnce + 3;
-    const unanswered: number[] = [];
+    const concurrentPosts = 16;
+    const refusedCount = concurrentPosts + 3;
+    const unansweredCounts: number[] = [];
     receiver.delayMs = 50;
     receiver.reply = () => {
-      unanswered.push(receiver.heard.length - unanswered.length);
-      if (unanswered.length <= refused) return { status: 503, headers: { 'retry-after': '1' } };
+      unansweredCounts.push(receiver.heard.length - unansweredCounts.length);
+      if (unansweredCounts.length <= refusedCount) return { status: 503, headers: { 'retry-after': '1' } };
       receiver.delayMs = 0;
       return { status: 204 };
     };
-    await taken(await stored());
+    await waitForTaken(await storedEvents());
     // Up to sixteen deliveries were in progress at the first response.
-    expect(unanswered.slice(atOnce, refused)).toEqual([1, 1, 1]);
+    expect(unansweredCounts.slice(concurrentPosts, refusedCount)).toEqual([1, 1, 1]);
     expectOrder(receiver.taken);
     await webhook('remove', 'away');
   });
 
   it('retries an event without limit while the receiver is unavailable', async () => {
     // The receiver gets only one event, the last event of a template.
-    const [only = {}] = await query(
+    const [onlyRow = {}] = await query(
       world.database.url,
       `select template_fqn, "offset" - 1 as before from explore.events e where template_fqn is not null
           and not exists (select from explore.events l where l.template_fqn = e.template_fqn
                              and (l."offset", l.node_id) <> (e."offset", e.node_id) and l."offset" >= e."offset")
         order by "offset" limit 1`,
     );
-    await add('patient', '--template', String(only['template_fqn']), '--after', String(only['before']));
+    await add('patient', '--template', String(onlyRow['template_fqn']), '--after', String(onlyRow['before']));
     // A rejected event would be tried only three times.
-    let isAway = true;
-    receiver.reply = () => ({ status: isAway || receiver.heard.length <= 5 ? 503 : 204 });
-    await listed(/ {2}failing since 20\S+: status 503/);
-    isAway = false;
+    let isUnreachable = true;
+    receiver.reply = () => ({ status: isUnreachable || receiver.heard.length <= 5 ? 503 : 204 });
+    await waitForListed(/ {2}failing since 20\S+: status 503/);
+    isUnreachable = false;
     await waitFor('it is accepted', () => receiver.taken[0]);
-    await listed(/^(?!.*failing)/);
-    expect(new Set(receiver.heard.map(({ place }) => place)).size).toBe(1);
+    await waitForListed(/^(?!.*failing)/);
+    expect(new Set(receiver.heard.map(({ place: position }) => position)).size).toBe(1);
     expect(await webhook('dead-letters', 'patient')).toEqual(['patient has no dead letters']);
     await webhook('remove', 'patient');
   });
@@ -288,12 +293,12 @@ describe('webhook delivery', () => {
     await waitFor('it is disabled', async () =>
       (await webhook('list'))[0]?.includes('leaver  disabled') ? true : undefined,
     );
-    const holds = `select from ledger.retention_holds where name = 'webhook:leaver'`;
-    expect(await query(world.database.url, holds)).toEqual([]);
+    const holdSql = `select from ledger.retention_holds where name = 'webhook:leaver'`;
+    expect(await query(world.database.url, holdSql)).toEqual([]);
     receiver.reply = () => ({ status: 204 });
     await webhook('resume', 'leaver');
-    await taken(await stored());
-    expect(await query(world.database.url, holds)).toHaveLength(1);
+    await waitForTaken(await storedEvents());
+    expect(await query(world.database.url, holdSql)).toHaveLength(1);
     expectOrder(receiver.taken);
     await webhook('remove', 'leaver');
   });
@@ -302,10 +307,10 @@ describe('webhook delivery', () => {
 describe('webhook after a reset', () => {
   it('resends events after the reset offset with the same message ids', async () => {
     await add('back', '--after', '0');
-    await taken(await stored());
+    await waitForTaken(await storedEvents());
     const firstDeliveries = [...receiver.taken];
     await waitFor('it is noted', async () => ((await cursor()) === (await world.checkpoint()) ? true : undefined));
-    expect(await held('back')).toBe(await world.checkpoint());
+    expect(await countHeld('back')).toBe(await world.checkpoint());
     await indexer[Symbol.asyncDispose]();
     const middle = Math.floor(world.sandbox.ledger.ledgerEnd() / 2);
     await runCommand(resetCommand, ['--to', String(middle), '--yes'], world.env());
@@ -314,18 +319,18 @@ describe('webhook after a reset', () => {
     receiver.taken.length = 0;
     indexer = await world.run('ledger', env);
     await catchUp();
-    const again = await stored(`"offset" > ${String(middle)}`);
-    await taken(again);
-    const ids = new Map(firstDeliveries.map(({ place, id }) => [place, id]));
-    expect(places(receiver.taken)).toEqual(again);
-    expect(receiver.taken.map(({ place, id }) => ids.get(place) === id)).not.toContain(false);
+    const redelivered = await storedEvents(`"offset" > ${String(middle)}`);
+    await waitForTaken(redelivered);
+    const ids = new Map(firstDeliveries.map(({ place: position, id }) => [position, id]));
+    expect(positionsOf(receiver.taken)).toEqual(redelivered);
+    expect(receiver.taken.map(({ place: position, id }) => ids.get(position) === id)).not.toContain(false);
     await webhook('remove', 'back');
   });
 });
 
 describe('webhook delivery by a standby', () => {
   it('starts at the cursor when the writer stops, with the same message ids', async () => {
-    const delivered = (run: IndexerRun, name: string) =>
+    const countDelivered = (run: IndexerRun, name: string) =>
       run.metric(`indexer_webhook_deliveries_total{webhook="${name}",result="delivered"}`);
     const standby = await world.run('ledger', env);
     await waitFor('it stands by', async () => ((await standby.status()).state === 'standby' ? true : undefined));
@@ -333,30 +338,30 @@ describe('webhook delivery by a standby', () => {
     // Some deliveries are in progress whenever the writer stops.
     receiver.delayMs = 30;
     await waitFor('half is taken', async () =>
-      receiver.taken.length * 2 > (await stored()).length ? true : undefined,
+      receiver.taken.length * 2 > (await storedEvents()).length ? true : undefined,
     );
-    await expect(delivered(standby, 'both')).rejects.toThrow('there is no metric');
-    const before = receiver.taken.length;
+    await expect(countDelivered(standby, 'both')).rejects.toThrow('there is no metric');
+    const countBefore = receiver.taken.length;
     await indexer[Symbol.asyncDispose]();
     indexer = standby;
     world.grow(20);
     await catchUp();
-    const all = await stored();
-    await taken(all);
-    expect(before).toBeLessThan(all.length);
-    expect(places(receiver.heard)).toEqual(all);
-    expect(new Set(receiver.heard.map(({ id }) => id)).size).toBe(all.length);
+    const allEvents = await storedEvents();
+    await waitForTaken(allEvents);
+    expect(countBefore).toBeLessThan(allEvents.length);
+    expect(positionsOf(receiver.heard)).toEqual(allEvents);
+    expect(new Set(receiver.heard.map(({ id }) => id)).size).toBe(allEvents.length);
     expectOrder(receiver.heard);
-    expect(await delivered(indexer, 'both')).toBeGreaterThan(0);
+    expect(await countDelivered(indexer, 'both')).toBeGreaterThan(0);
     await webhook('remove', 'both');
   });
 });
 
 describe('webhook with pruned history', () => {
-  const prune = async (before: number): Promise<string> => {
+  const prune = async (beforeOffset: number): Promise<string> => {
     const lines: string[] = [];
-    const words = ['--before', String(before), '--yes'];
-    await runCommand(pruneCommand, words, world.env(), { print: (line) => lines.push(line) });
+    const args = ['--before', String(beforeOffset), '--yes'];
+    await runCommand(pruneCommand, args, world.env(), { print: (line) => lines.push(line) });
     return lines.join('\n');
   };
 
@@ -364,16 +369,16 @@ describe('webhook with pruned history', () => {
     await add('behind', '--after', '0');
     receiver.reply = () => ({ status: 503 });
     await waitFor('it was tried', () => (receiver.heard.length > 0 ? true : undefined));
-    const kept = await stored();
+    const eventsBefore = await storedEvents();
     expect(await prune(20)).toContain('webhook:behind');
-    expect(await stored()).toEqual(kept);
+    expect(await storedEvents()).toEqual(eventsBefore);
     await runCommand(holdCommand, ['release', 'webhook:behind'], world.env());
     await indexer[Symbol.asyncDispose]();
     await prune(20);
     receiver.reply = () => ({ status: 204 });
     indexer = await world.run('ledger', env);
-    await taken(await stored());
-    expect(places(receiver.taken)).toEqual(await stored());
+    await waitForTaken(await storedEvents());
+    expect(positionsOf(receiver.taken)).toEqual(await storedEvents());
     expect((await webhook('list'))[0]).toContain('history from offset 0 to 20 is incomplete here');
     await webhook('remove', 'behind');
   });
@@ -390,9 +395,9 @@ describe('webhook with pruned history', () => {
     expect((await webhook('list'))[0]).toContain('late  disabled');
     await expect(webhook('resume', 'late', '--after', '10')).rejects.toThrow('late has already received later changes');
     await webhook('resume', 'late', '--after', '40');
-    const rest = await stored('"offset" > 40');
-    await taken(rest);
-    expect(places(receiver.taken)).toEqual(rest);
+    const laterEvents = await storedEvents('"offset" > 40');
+    await waitForTaken(laterEvents);
+    expect(positionsOf(receiver.taken)).toEqual(laterEvents);
     expect((await webhook('list'))[0]).toContain('left out on resuming: history from offset 20 to 40');
     await webhook('remove', 'late');
   });

@@ -8,15 +8,17 @@ import { exampleWith } from './example.ts';
 
 it('the documented receiver rejects a signature with another body, id, key or time', async () => {
   const secret = newSecret();
-  const { received } = await exampleWith(secret);
+  const { received: receiveExample } = await exampleWith(secret);
   const id = messageId('hook', 1043, 2, '1220ab');
   const body = '{"type":"created","data":{"offset":1043,"contract_id":"00ab","payload":{"name":"Zoë"}}}';
   const headers = signedHeaders(secret, id, body, Date.now());
-  expect(received(body, headers)).toEqual({ id, type: 'created', offset: 1043, contract: '00ab' });
-  expect(() => received(body.replace('1043', '1044'), headers)).toThrow(/signature/);
-  expect(() => received(body, { ...headers, 'webhook-id': messageId('hook', 1043, 3, '1220ab') })).toThrow(/signature/);
-  expect(() => received(body, signedHeaders(newSecret(), id, body, Date.now()))).toThrow(/signature/);
-  expect(() => received(body, signedHeaders(secret, id, body, Date.now() - 600_000))).toThrow(/old/);
+  expect(receiveExample(body, headers)).toEqual({ id, type: 'created', offset: 1043, contract: '00ab' });
+  expect(() => receiveExample(body.replace('1043', '1044'), headers)).toThrow(/signature/);
+  expect(() => receiveExample(body, { ...headers, 'webhook-id': messageId('hook', 1043, 3, '1220ab') })).toThrow(
+    /signature/,
+  );
+  expect(() => receiveExample(body, signedHeaders(newSecret(), id, body, Date.now()))).toThrow(/signature/);
+  expect(() => receiveExample(body, signedHeaders(secret, id, body, Date.now() - 600_000))).toThrow(/old/);
 });
 
 it('messageId() is stable and differs by webhook, position and history', () => {

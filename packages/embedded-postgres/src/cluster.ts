@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { access, chmod, lstat, mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { giveTo, isClosed, isOwnedByCurrentUser, isReachable } from './account.ts';
+import { changeOwner, isClosed, isOwnedByCurrentUser, isReachable } from './account.ts';
 import type { ProgramPaths } from './run-program.ts';
 import { runProgram } from './run-program.ts';
 import { failedProgram, unusableData } from './unavailable.ts';
@@ -38,7 +38,7 @@ export async function openCluster(installation: ProgramPaths, dataDir: string): 
   await requireOwn(dataDir, await isPresent(join(folder, 'PG_VERSION')));
   await chmod(dataDir, 0o700);
   if (!(await isPresent(join(folder, 'PG_VERSION')))) await makeCluster(installation, dataDir, folder);
-  await giveTo(installation.account, dataDir);
+  await changeOwner(installation.account, dataDir);
   await requireVersion(installation.binaries.version, folder);
   return { folder, name: await nameFor(installation, dataDir, folder), password: await readPassword(dataDir) };
 }
@@ -77,9 +77,9 @@ async function makeCluster(installation: ProgramPaths, dataDir: string, folder: 
   const unfinished = join(dataDir, `unfinished-${process.pid}`);
   await mkdir(unfinished, { mode: 0o700 });
   // Each folder is changed separately, because only the outer folder may already belong to the account.
-  await giveTo(installation.account, unfinished);
-  await giveTo(installation.account, join(dataDir, 'password'));
-  await giveTo(installation.account, dataDir);
+  await changeOwner(installation.account, unfinished);
+  await changeOwner(installation.account, join(dataDir, 'password'));
+  await changeOwner(installation.account, dataDir);
   const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
   const access = [`--username=${ROLE}`, '--auth=scram-sha-256', '--pwfile=../password'];
   const name = await nameFor(installation, dataDir, unfinished);
@@ -110,11 +110,11 @@ async function nameFor(installation: ProgramPaths, dataDir: string, folder: stri
  * owner of the data determines what code the server runs, and the folder is given to the server's account and closed.
  */
 async function requireOwn(dataDir: string, hasCluster: boolean): Promise<void> {
-  const found = await lstat(dataDir);
-  if (found.isSymbolicLink()) throw unusableData(`${dataDir} is a link`, 'set INDEXER_DATA_DIR to the target folder');
-  if (!isOwnedByCurrentUser(found))
+  const stats = await lstat(dataDir);
+  if (stats.isSymbolicLink()) throw unusableData(`${dataDir} is a link`, 'set INDEXER_DATA_DIR to the target folder');
+  if (!isOwnedByCurrentUser(stats))
     throw unusableData(`${dataDir} belongs to another user`, 'set INDEXER_DATA_DIR to a folder that you own');
-  if (hasCluster && !isClosed(found)) {
+  if (hasCluster && !isClosed(stats)) {
     throw unusableData(
       `${dataDir} is open to other users, who may have changed what the server runs`,
       `if you trust its contents, run: chmod 700 ${dataDir}; otherwise remove it`,
@@ -123,10 +123,10 @@ async function requireOwn(dataDir: string, hasCluster: boolean): Promise<void> {
 }
 
 async function requireVersion(server: string, folder: string): Promise<void> {
-  const made = (await readFile(join(folder, 'PG_VERSION'), 'utf8')).trim();
-  if (made === server.split('.')[0]) return;
+  const clusterVersion = (await readFile(join(folder, 'PG_VERSION'), 'utf8')).trim();
+  if (clusterVersion === server.split('.')[0]) return;
   throw unusableData(
-    `${folder} was made by Postgres ${made}, but this is ${server}`,
+    `${folder} was made by Postgres ${clusterVersion}, but this is ${server}`,
     'move that folder away and seed again, or use the release that created it',
   );
 }
@@ -149,7 +149,7 @@ export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;
-  } catch (thrown) {
-    return thrown instanceof Error && 'code' in thrown && thrown.code === 'EPERM';
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
   }
 }

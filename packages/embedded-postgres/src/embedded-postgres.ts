@@ -69,14 +69,14 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const account = options.account ?? chooseAccount();
   const installation: ProgramPaths = { account, binaries: await findBinaries(account, join(dataDir, 'links')) };
   const cluster = await openCluster(installation, dataDir);
-  const running = await takeOver(cluster, dataDir, database, options.port);
-  if (running === undefined) await ensureDatabase(installation, dataDir, cluster, database);
-  const server = running ?? (await startPatiently(installation, cluster, options));
-  const mine = running === undefined || !(await hasOtherOwner(dataDir));
-  if (mine) await writeFile(ownerFile(dataDir), String(process.pid), { mode: 0o600 });
+  const runningServer = await joinRunningServer(cluster, dataDir, database, options.port);
+  if (runningServer === undefined) await ensureDatabase(installation, dataDir, cluster, database);
+  const server = runningServer ?? (await startWithRetries(installation, cluster, options));
+  const isOwnServer = runningServer === undefined || !(await hasOtherOwner(dataDir));
+  if (isOwnServer) await writeFile(ownerFile(dataDir), String(process.pid), { mode: 0o600 });
   let stopped: Promise<void> | undefined;
   const stop = async (): Promise<void> => {
-    stopped ??= mine ? stopPostmaster(cluster, server) : Promise.resolve();
+    stopped ??= isOwnServer ? stopPostmaster(cluster, server) : Promise.resolve();
     await stopped;
   };
   return {
@@ -84,38 +84,38 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
     port: server.port,
     pid: server.pid,
     version: installation.binaries.version,
-    reused: running !== undefined,
-    shared: !mine,
+    reused: runningServer !== undefined,
+    shared: !isOwnServer,
     stop,
     [Symbol.asyncDispose]: stop,
   };
 }
 
 /** Returns the running server. If it does not match the options, it is stopped, unless another process uses it. */
-async function takeOver(
+async function joinRunningServer(
   cluster: Cluster,
   dataDir: string,
   database: string,
   requestedPort: EmbeddedPostgresOptions['port'],
 ): Promise<Postmaster | undefined> {
-  const running = await findPostmaster(cluster);
-  if (running === undefined) return undefined;
-  const port = typeof requestedPort === 'number' ? requestedPort : running.port;
-  if (port === running.port && (await hasDatabase(dataDir, database))) return running;
+  const runningServer = await findPostmaster(cluster);
+  if (runningServer === undefined) return undefined;
+  const port = typeof requestedPort === 'number' ? requestedPort : runningServer.port;
+  if (port === runningServer.port && (await hasDatabase(dataDir, database))) return runningServer;
   if (await hasOtherOwner(dataDir)) {
     throw unusableData(
-      `another process runs the server in ${dataDir} on port ${running.port}, without the requested settings`,
+      `another process runs the server in ${dataDir} on port ${runningServer.port}, without the requested settings`,
       'stop that process, or use another folder',
     );
   }
-  await stopPostmaster(cluster, running);
+  await stopPostmaster(cluster, runningServer);
   return undefined;
 }
 
 /**
  * Retries after two temporary failures: another program has taken the port, or processes of a killed server remain.
  */
-async function startPatiently(
+async function startWithRetries(
   installation: ProgramPaths,
   cluster: Cluster,
   options: EmbeddedPostgresOptions,
@@ -130,10 +130,10 @@ async function startPatiently(
         log: options.log ?? (() => undefined),
         limitMs: options.startLimitMs ?? START_LIMIT_MS,
       });
-    } catch (thrown) {
-      const reason = thrown instanceof ServerError ? thrown.message : '';
-      const passing = /could not bind|could not create any TCP|shared memory block .*still in use/.test(reason);
-      if (!passing || attempt === ATTEMPTS) throw thrown;
+    } catch (error) {
+      const reason = error instanceof ServerError ? error.message : '';
+      const transientError = /could not bind|could not create any TCP|shared memory block .*still in use/.test(reason);
+      if (!transientError || attempt === ATTEMPTS) throw error;
       await sleep(ATTEMPT_DELAY_MS);
     }
   }

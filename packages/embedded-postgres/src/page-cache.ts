@@ -12,8 +12,8 @@ const MOST_MIB = 4096;
  * @param available bytes of memory; default: that of the machine, or of the container if that is less
  */
 export function sharedBuffers(available: number = availableMemory()): string {
-  const eighth = Math.floor(available / 8 / MIB);
-  return `${Math.min(MOST_MIB, Math.max(LEAST_MIB, eighth))}MB`;
+  const memoryEighth = Math.floor(available / 8 / MIB);
+  return `${Math.min(MOST_MIB, Math.max(LEAST_MIB, memoryEighth))}MB`;
 }
 
 function availableMemory(): number {

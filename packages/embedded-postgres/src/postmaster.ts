@@ -13,7 +13,7 @@ import { sharedBuffers } from './page-cache.ts';
 import type { ProgramPaths } from './run-program.ts';
 import { startProgram } from './run-program.ts';
 import { failedProgram } from './unavailable.ts';
-import { maxWalSize, walRoom } from './wal-size.ts';
+import { maxWalSize, walFreeBytes } from './wal-size.ts';
 
 /** Time limit of a stop. Writing a full page cache of 3 GB took 18 s in a measurement. */
 const FAST_STOP_LIMIT_MS = 60_000;
@@ -42,8 +42,8 @@ type ClusterFolder = Pick<Cluster, 'folder'>;
 
 /** The server that runs on this cluster; undefined if there is none. Changes nothing. */
 export async function runningPostmaster(cluster: ClusterFolder): Promise<Postmaster | undefined> {
-  const held = await readLock(cluster);
-  return held !== undefined && (await isPostmaster(held.pid, cluster)) ? held : undefined;
+  const lockRecord = await readLock(cluster);
+  return lockRecord !== undefined && (await isPostmaster(lockRecord.pid, cluster)) ? lockRecord : undefined;
 }
 
 /**
@@ -51,9 +51,9 @@ export async function runningPostmaster(cluster: ClusterFolder): Promise<Postmas
  * ended.
  */
 export async function findPostmaster(cluster: Cluster): Promise<Postmaster | undefined> {
-  const held = await readLock(cluster);
-  if (held === undefined) return undefined;
-  if (await isPostmaster(held.pid, cluster)) return held;
+  const lockRecord = await readLock(cluster);
+  if (lockRecord === undefined) return undefined;
+  if (await isPostmaster(lockRecord.pid, cluster)) return lockRecord;
   await rm(join(cluster.folder, 'postmaster.pid'), { force: true });
   return undefined;
 }
@@ -69,8 +69,8 @@ export async function startPostmaster(
   start: PostmasterStart,
 ): Promise<Postmaster> {
   const { port, log } = start;
-  const all = { ...ownSettings(port, await walRoom(cluster.folder)), ...start.settings };
-  const args = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const allSettings = { ...ownSettings(port, await walFreeBytes(cluster.folder)), ...start.settings };
+  const args = Object.entries(allSettings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   const child = startProgram(
     installation,
     installation.binaries.postgres,
@@ -79,7 +79,7 @@ export async function startPostmaster(
   );
   child.stdin?.end();
   child.stdout?.resume();
-  await untilReady(child, log, start.limitMs);
+  await waitUntilReady(child, log, start.limitMs);
   child.unref();
   for (const stream of [child.stdout, child.stderr]) if (stream !== null && 'unref' in stream) unref(stream);
   if (child.pid === undefined) throw failedProgram('postgres', 'it has no process id');
@@ -97,7 +97,7 @@ export async function stopPostmaster(cluster: Cluster, server: Postmaster): Prom
   throw failedProgram('postgres', `process ${server.pid} does not stop`);
 }
 
-function ownSettings(port: number, room: number): Readonly<Record<string, string>> {
+function ownSettings(port: number, freeBytes: number): Readonly<Record<string, string>> {
   return {
     port: String(port),
     listen_addresses: '127.0.0.1',
@@ -107,7 +107,7 @@ function ownSettings(port: number, room: number): Readonly<Record<string, string
     // Superusers and members of pg_use_reserved_connections can connect when all other connections are taken.
     reserved_connections: '25',
     // The first change of a page after a checkpoint writes the full page to the log, so fewer checkpoints write less.
-    max_wal_size: maxWalSize(room),
+    max_wal_size: maxWalSize(freeBytes),
     checkpoint_timeout: '15min',
     // Pages are in memory or on an SSD. With the default of 4, for spinning disks, complete tables are read instead of
     // an index.
@@ -120,7 +120,7 @@ function ownSettings(port: number, room: number): Readonly<Record<string, string
   };
 }
 
-async function untilReady(child: ChildProcess, log: (line: string) => void, limitMs: number): Promise<void> {
+async function waitUntilReady(child: ChildProcess, log: (line: string) => void, limitMs: number): Promise<void> {
   if (child.stderr === null) throw failedProgram('postgres', 'it has no stderr');
   const last: string[] = [];
   let limit: NodeJS.Timeout | undefined;
@@ -156,9 +156,9 @@ async function readLock(cluster: ClusterFolder): Promise<Postmaster | undefined>
   let text: string;
   try {
     text = await readFile(join(cluster.folder, 'postmaster.pid'), 'utf8');
-  } catch (thrown) {
-    if (thrown instanceof Error && 'code' in thrown && thrown.code === 'ENOENT') return undefined;
-    throw thrown;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    throw error;
   }
   // Line 1 is the process id, line 4 the port.
   const lines = text.split('\n');

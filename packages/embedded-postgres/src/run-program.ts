@@ -25,10 +25,10 @@ export function startProgram(
   args: readonly string[],
   cwd: string,
 ): ChildProcess {
-  const { file, args: all, ...ids } = commandAs(installation.account, program, args);
-  const own = Object.entries(process.env).filter(([name]) => !/^(PG|LC_|LANG)/.test(name));
-  const env = { ...Object.fromEntries(own), ...installation.binaries.environment, LC_ALL: 'C', TZ: 'UTC' };
-  return spawn(file, all, { ...ids, cwd, env, detached: true });
+  const { file, args: commandArgs, ...ids } = commandAs(installation.account, program, args);
+  const inheritedEnv = Object.entries(process.env).filter(([name]) => !/^(PG|LC_|LANG)/.test(name));
+  const env = { ...Object.fromEntries(inheritedEnv), ...installation.binaries.environment, LC_ALL: 'C', TZ: 'UTC' };
+  return spawn(file, commandArgs, { ...ids, cwd, env, detached: true });
 }
 
 /**
@@ -52,8 +52,8 @@ export async function runProgram(
   let code: unknown;
   try {
     [code] = await once(child, 'close');
-  } catch (thrown) {
-    throw unavailable(`${program} cannot be run`, thrown);
+  } catch (error) {
+    throw unavailable(`${program} cannot be run`, error);
   }
   if (code === 127) throw unavailable(`${program} cannot be run: ${output.trim()}`);
   if (code !== 0) throw failedProgram(program, output);

@@ -13,8 +13,8 @@ import { runningPostmaster } from './postmaster.ts';
 export async function runningServerUrl(dataDir: string): Promise<string | undefined> {
   const folder = resolve(dataDir);
   try {
-    const found = await lstat(folder);
-    if (!found.isDirectory() || !isOwnedByCurrentUser(found) || !isClosed(found)) return undefined;
+    const stats = await lstat(folder);
+    if (!stats.isDirectory() || !isOwnedByCurrentUser(stats) || !isClosed(stats)) return undefined;
     const password = (await readFile(join(folder, 'password'), 'utf8')).trim();
     const server = await runningPostmaster({ folder: join(folder, 'cluster') });
     return server === undefined ? undefined : clusterUrl(password, server.port, DATABASE);

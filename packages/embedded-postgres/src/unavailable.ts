@@ -4,22 +4,22 @@
  */
 import { ServerError } from './server-error.ts';
 
-const OWN_SERVER = 'set DATABASE_URL to a Postgres server of your own';
+const OWN_SERVER_REMEDY = 'set DATABASE_URL to a Postgres server of your own';
 
 /** The binaries cannot be found or cannot be run on this machine (`EMBEDDED_POSTGRES_UNAVAILABLE`). */
-export function unavailable(found: string, cause?: unknown): ServerError {
-  return new ServerError(`the embedded Postgres is not available: ${found}`, {
+export function unavailable(problem: string, cause?: unknown): ServerError {
+  return new ServerError(`the embedded Postgres is not available: ${problem}`, {
     code: 'EMBEDDED_POSTGRES_UNAVAILABLE',
-    remedy: OWN_SERVER,
+    remedy: OWN_SERVER_REMEDY,
     cause,
   });
 }
 
 /** The server cannot use its folder (`EMBEDDED_POSTGRES_DATA`). */
-export function unusableData(found: string, remedy: string): ServerError {
-  return new ServerError(`the embedded Postgres cannot use its data: ${found}`, {
+export function unusableData(problem: string, remedy: string): ServerError {
+  return new ServerError(`the embedded Postgres cannot use its data: ${problem}`, {
     code: 'EMBEDDED_POSTGRES_DATA',
-    remedy: `${remedy}, or ${OWN_SERVER}`,
+    remedy: `${remedy}, or ${OWN_SERVER_REMEDY}`,
   });
 }
 
@@ -30,7 +30,7 @@ export function failedProgram(program: string, output: string, cause?: unknown):
     `the embedded Postgres failed: ${program} printed: ${lastLines === '' ? 'nothing' : lastLines}`,
     {
       code: 'EMBEDDED_POSTGRES_FAILED',
-      remedy: `read the message above, or ${OWN_SERVER}`,
+      remedy: `read the message above, or ${OWN_SERVER_REMEDY}`,
       cause,
     },
   );

@@ -12,19 +12,19 @@ const MOST_MIB = 8192;
  * quarters are left for the data, and for a log that temporarily exceeds its limit: Postgres starts a checkpoint in
  * time, but does not wait for it. The argument is in bytes: the free space of the disk plus the size of the log.
  */
-export function maxWalSize(room: number): string {
-  const quarter = Math.floor(room / 4 / MIB);
-  return `${Math.min(MOST_MIB, Math.max(LEAST_MIB, quarter))}MB`;
+export function maxWalSize(freeBytes: number): string {
+  const quarterMiB = Math.floor(freeBytes / 4 / MIB);
+  return `${Math.min(MOST_MIB, Math.max(LEAST_MIB, quarterMiB))}MB`;
 }
 
 /**
  * Bytes available to the log of the cluster in `folder`: the free disk space for its users, and the existing log.
  * Without the existing log, each start would allow less than the previous one.
  */
-export async function walRoom(folder: string): Promise<number> {
+export async function walFreeBytes(folder: string): Promise<number> {
   const log = join(folder, 'pg_wal');
   const { bavail, bsize } = await statfs(log);
-  let held = 0;
-  for (const entry of await readdir(log)) held += (await stat(join(log, entry))).size;
-  return bavail * bsize + held;
+  let segmentBytes = 0;
+  for (const entry of await readdir(log)) segmentBytes += (await stat(join(log, entry))).size;
+  return bavail * bsize + segmentBytes;
 }

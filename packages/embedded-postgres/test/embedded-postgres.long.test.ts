@@ -16,10 +16,10 @@ import { platformPackage } from '../src/binaries.ts';
 import { startEmbeddedPostgres } from '../src/embedded-postgres.ts';
 import { sharedBuffers } from '../src/page-cache.ts';
 import { runningServerUrl } from '../src/running-server.ts';
-import { maxWalSize, walRoom } from '../src/wal-size.ts';
+import { maxWalSize, walFreeBytes } from '../src/wal-size.ts';
 import { query } from '../../../test/support/database.ts';
 import { pause, waitFor } from '../../../test/support/wait-for.ts';
-import { needs, noRoot } from '../../../test/support/skips/needs.ts';
+import { needs, rootSkipReason } from '../../../test/support/skips/needs.ts';
 
 /** The other process runs the built program, because Node does not run TypeScript. */
 const MODULE = new URL('../dist/embedded-postgres.js', import.meta.url).href;
@@ -34,7 +34,7 @@ interface Child {
 }
 
 /** Starts the server from another Node process, which runs until it is killed. */
-async function startElsewhere(dataDir: string, module = MODULE): Promise<Child> {
+async function startInChild(dataDir: string, module = MODULE): Promise<Child> {
   const script = `const { startEmbeddedPostgres } = await import(${JSON.stringify(module)});
     const { pid, port } = await startEmbeddedPostgres({ dataDir: ${JSON.stringify(dataDir)} });
     console.log(JSON.stringify({ pid, port }));
@@ -50,9 +50,9 @@ async function startElsewhere(dataDir: string, module = MODULE): Promise<Child> 
     }),
   ])) as [string];
   const kill = async (): Promise<void> => {
-    const gone = once(node, 'exit');
+    const whenExited = once(node, 'exit');
     node.kill('SIGKILL');
-    await gone;
+    await whenExited;
   };
   return { ...(JSON.parse(line) as { pid: number; port: number }), kill };
 }
@@ -69,17 +69,17 @@ describe('the embedded Postgres', () => {
   let folder: string;
   let dataDir: string;
   /** The data folder of a server that was started once and stopped. */
-  let used: string;
+  let usedFolder: string;
   beforeAll(async () => {
-    used = await mkdtemp(join(tmpdir(), 'embedded-used-'));
-    await (await startEmbeddedPostgres({ dataDir: used })).stop();
+    usedFolder = await mkdtemp(join(tmpdir(), 'embedded-used-'));
+    await (await startEmbeddedPostgres({ dataDir: usedFolder })).stop();
   });
-  afterAll(() => rm(used, { recursive: true, force: true }));
+  afterAll(() => rm(usedFolder, { recursive: true, force: true }));
   /**
    * Copies that folder to `dataDir`. This takes a tenth of the CPU time of creating a cluster. A copy with Node would
    * take as long as creating one.
    */
-  const startedBefore = async (): Promise<void> => void (await run('cp', ['-Rp', used, dataDir]));
+  const startedBefore = async (): Promise<void> => void (await run('cp', ['-Rp', usedFolder, dataDir]));
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'embedded-'));
     // Other users cannot enter this folder, as they cannot enter a home folder.
@@ -152,7 +152,7 @@ describe('the embedded Postgres', () => {
     const names = ['shared_buffers', 'max_wal_size', 'checkpoint_timeout', 'random_page_cost', 'wal_compression'];
     const readSettings = async (url: string): Promise<unknown> =>
       (await query(url, `select ${names.map((name) => `current_setting('${name}') as ${name}`).join(', ')}`))[0];
-    const inBytes = (name: string): string => `pg_size_bytes(current_setting('${name}'))::float8 as ${name}`;
+    const settingBytes = (name: string): string => `pg_size_bytes(current_setting('${name}'))::float8 as ${name}`;
     await startedBefore();
     const server = await startEmbeddedPostgres({ dataDir });
     expect(await readSettings(server.url)).toMatchObject({
@@ -160,12 +160,15 @@ describe('the embedded Postgres', () => {
       random_page_cost: '1.1',
       wal_compression: 'off',
     });
-    const [sizes] = await query(server.url, `select ${inBytes('shared_buffers')}, ${inBytes('max_wal_size')}`);
+    const [sizes] = await query(
+      server.url,
+      `select ${settingBytes('shared_buffers')}, ${settingBytes('max_wal_size')}`,
+    );
     await server.stop();
-    const free = maxWalSize(await walRoom(join(dataDir, 'cluster')));
+    const freeWalSize = maxWalSize(await walFreeBytes(join(dataDir, 'cluster')));
     expect(sizes?.['shared_buffers']).toBe(Number.parseInt(sharedBuffers(), 10) * MIB);
     // Free space changes while other tests run.
-    expect(Number(sizes?.['max_wal_size']) / (Number.parseInt(free, 10) * MIB)).toBeCloseTo(1, 1);
+    expect(Number(sizes?.['max_wal_size']) / (Number.parseInt(freeWalSize, 10) * MIB)).toBeCloseTo(1, 1);
 
     const settings = {
       shared_buffers: '64MB',
@@ -179,9 +182,9 @@ describe('the embedded Postgres', () => {
 
   it('waits while a killed server recovers from its log', { timeout: 240_000 }, async () => {
     // With these settings, the server quickly writes a large log, and writes no table pages before it is killed.
-    const hurried = { fsync: 'off', full_page_writes: 'off', checkpoint_timeout: '1h' };
+    const fastSettings = { fsync: 'off', full_page_writes: 'off', checkpoint_timeout: '1h' };
     await startedBefore();
-    const first = await startEmbeddedPostgres({ dataDir, settings: hurried });
+    const first = await startEmbeddedPostgres({ dataDir, settings: fastSettings });
     await query(first.url, 'CREATE TABLE t (a text); CREATE INDEX ON t (a); CHECKPOINT');
     await query(first.url, 'INSERT INTO t SELECT md5(i::text) FROM generate_series(1, 450000) i');
     process.kill(first.pid, 'SIGKILL');
@@ -190,9 +193,9 @@ describe('the embedded Postgres', () => {
     // With few pages in memory, recovery is slow.
     const settings = { fsync: 'off', shared_buffers: '1MB', log_startup_progress_interval: '100ms' };
     const startLimitMs = 1_500;
-    const began = performance.now();
+    const startMs = performance.now();
     await using second = await startEmbeddedPostgres({ dataDir, settings, startLimitMs });
-    expect(performance.now() - began).toBeGreaterThan(startLimitMs);
+    expect(performance.now() - startMs).toBeGreaterThan(startLimitMs);
     expect(await query(second.url, 'SELECT count(*)::int AS rows FROM t')).toEqual([{ rows: 450_000 }]);
   });
 
@@ -209,7 +212,7 @@ describe('the embedded Postgres', () => {
 
   it('uses the server of a process that was killed, and stops it at the end', async () => {
     await startedBefore();
-    const child = await startElsewhere(dataDir);
+    const child = await startInChild(dataDir);
     await child.kill();
     const server = await startEmbeddedPostgres({ dataDir });
     expect(server).toMatchObject({ pid: child.pid, port: child.port, reused: true });
@@ -220,11 +223,11 @@ describe('the embedded Postgres', () => {
 
   it('uses the server of a running process, and does not stop it at the end', async () => {
     await startedBefore();
-    const child = await startElsewhere(dataDir);
-    const shared = await startEmbeddedPostgres({ dataDir });
-    expect(shared.reused).toBe(true);
-    await shared.stop();
-    expect(await query(shared.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+    const child = await startInChild(dataDir);
+    const sharedServer = await startEmbeddedPostgres({ dataDir });
+    expect(sharedServer.reused).toBe(true);
+    await sharedServer.stop();
+    expect(await query(sharedServer.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
     await child.kill();
     // The process that started the server has ended, so this process stops the server.
     await (await startEmbeddedPostgres({ dataDir })).stop();
@@ -263,7 +266,7 @@ describe('the embedded Postgres', () => {
     });
     await writeFile(join(folder, 'closed', 'package.json'), '{ "type": "module" }');
 
-    const child = await startElsewhere(dataDir, join(folder, 'closed/dist/embedded-postgres.js'));
+    const child = await startInChild(dataDir, join(folder, 'closed/dist/embedded-postgres.js'));
     await child.kill();
     const server = await startEmbeddedPostgres({ dataDir });
     expect(server.reused).toBe(true);
@@ -281,7 +284,7 @@ describe('the embedded Postgres', () => {
     });
   });
 
-  it('runs as `nobody` if root has no user namespaces', needs(noRoot), async () => {
+  it('runs as `nobody` if root has no user namespaces', needs(rootSkipReason), async () => {
     await using server = await startEmbeddedPostgres({ dataDir, account: 'nobody' });
     expect(await query(server.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
   });

@@ -1,6 +1,6 @@
 /** Entry points for ledger-indexer: `export`, and the lookups of `prune` and `redact` in a lake. */
 import type { Reads } from 'ledger-indexer/read';
-import { onDisk } from './errors/on-disk.ts';
+import { withDiskErrors } from './errors/on-disk.ts';
 import { type Exported, exportedTo } from './lookup/exported.ts';
 import { findInLake, type FoundInLake, type Subject } from './lookup/in-lake.ts';
 import { type Env, openLake } from './storage/open-lake.ts';
@@ -13,8 +13,8 @@ export { exportLake } from './export/export-lake.ts';
  * @param to a folder, or `s3://BUCKET/PREFIX`
  * @throws LakeError USAGE, EXPORT_REFUSED, EXPORT_UNWRITABLE; errors of the reads
  */
-export async function offsetInLake(reads: Reads, to: string, env: Env): Promise<Exported> {
-  return await onDisk('read', async () => exportedTo(reads, await openLake(to, env)));
+export async function offsetInLake(databaseReads: Reads, to: string, env: Env): Promise<Exported> {
+  return await withDiskErrors('read', async () => exportedTo(databaseReads, await openLake(to, env)));
 }
 
 /**
@@ -22,6 +22,6 @@ export async function offsetInLake(reads: Reads, to: string, env: Env): Promise<
  * @param to a folder, or `s3://BUCKET/PREFIX`
  * @throws LakeError USAGE, EXPORT_REFUSED, EXPORT_UNWRITABLE; errors of the reads
  */
-export async function foundInLake(reads: Reads, to: string, subject: Subject, env: Env): Promise<FoundInLake> {
-  return await onDisk('read', async () => findInLake(reads, await openLake(to, env), subject));
+export async function foundInLake(databaseReads: Reads, to: string, subject: Subject, env: Env): Promise<FoundInLake> {
+  return await withDiskErrors('read', async () => findInLake(databaseReads, await openLake(to, env), subject));
 }

@@ -41,7 +41,7 @@ async function commits(logs: DeltaLogs, from: number, to: number): Promise<void>
 }
 
 /** A manifest with these files, each in a separate range. */
-function naming(files: readonly LakeFile[]): Manifest {
+function manifestOfFiles(files: readonly LakeFile[]): Manifest {
   const head = { participant: null, filterHash: '', shape: '', until: null, coverage: [], tables };
   const manifest = new Manifest(head, [], true);
   for (const file of files) manifest.append({ from: file.from, to: file.to, epoch: null }, [file]);
@@ -50,15 +50,15 @@ function naming(files: readonly LakeFile[]): Manifest {
 
 /** A folder that records the names of files that are read completely. */
 async function watched(): Promise<{ readonly folder: LakeFolder; readonly reads: string[] }> {
-  const reads: string[] = [];
+  const readNames: string[] = [];
   const folder = new (class extends LakeFolder {
     override read(name: string): Promise<string | undefined> {
-      reads.push(name.replace('updates/_delta_log/', ''));
+      readNames.push(name.replace('updates/_delta_log/', ''));
       return super.read(name);
     }
   })(path);
   await folder.prepare();
-  return { folder, reads };
+  return { folder, reads: readNames };
 }
 
 const logFolder = (): string => join(path, 'updates/_delta_log');
@@ -71,14 +71,14 @@ const range = (from: number, to: number): readonly number[] => Array.from({ leng
 
 describe('a checkpoint', () => {
   it('is written after each hundredth commit and read instead of earlier commits', async () => {
-    const { folder, reads } = await watched();
+    const { folder, reads: readNames } = await watched();
     await commits(new DeltaLogs(folder), 0, 351);
     expect(checkpoints()).toEqual(['100', '200', '300']);
-    reads.length = 0;
-    await new DeltaLogs(folder).compare(naming(range(0, 351).map((at) => fileOf(at))));
+    readNames.length = 0;
+    await new DeltaLogs(folder).compare(manifestOfFiles(range(0, 351).map((at) => fileOf(at))));
     expect(readdirSync(logFolder()).filter((name) => name.endsWith('.json')).length).toBe(351);
-    expect(reads[0]).toBe('_last_checkpoint');
-    expect(reads.slice(1).map((name) => Number(name.slice(0, 20)))).toEqual(range(301, 352));
+    expect(readNames[0]).toBe('_last_checkpoint');
+    expect(readNames.slice(1).map((name) => Number(name.slice(0, 20)))).toEqual(range(301, 352));
   });
 
   it('contains the files added and removed before it, and later commits follow it', async () => {
@@ -88,10 +88,10 @@ describe('a checkpoint', () => {
     await logs.follow(tables, { added: [fileOf(7, '.r2')], gone: [fileOf(7)] });
     await commits(logs, 99, 105);
     expect(checkpoints()).toEqual(['100']);
-    const left = [...range(0, 105).filter((at) => at !== 7 && at !== 9), 7].map((at) =>
+    const remainingFiles = [...range(0, 105).filter((at) => at !== 7 && at !== 9), 7].map((at) =>
       fileOf(at, at === 7 ? '.r2' : ''),
     );
-    await new DeltaLogs(folder).compare(naming(left.toSorted((a, b) => a.from - b.from)));
+    await new DeltaLogs(folder).compare(manifestOfFiles(remainingFiles.toSorted((a, b) => a.from - b.from)));
     const last = readFileSync(join(logFolder(), `${'106'.padStart(20, '0')}.json`), 'utf8');
     expect(
       last
@@ -104,13 +104,13 @@ describe('a checkpoint', () => {
   it('is written by the next run if the process was killed before it wrote one', async () => {
     const { folder } = await watched();
     await commits(new DeltaLogs(folder), 0, 150);
-    for (const name of readdirSync(logFolder()).filter((each) => /checkpoint/.test(each)))
+    for (const name of readdirSync(logFolder()).filter((file) => /checkpoint/.test(file)))
       rmSync(join(logFolder(), name));
-    await new DeltaLogs(folder).compare(naming(range(0, 150).map((at) => fileOf(at))));
+    await new DeltaLogs(folder).compare(manifestOfFiles(range(0, 150).map((at) => fileOf(at))));
     expect(checkpoints()).toEqual(['149']);
     // An unreadable checkpoint counts as missing.
     writeFileSync(join(logFolder(), '_last_checkpoint'), '{"version":149,"sizeInBytes":7}');
-    await new DeltaLogs(folder).compare(naming(range(0, 150).map((at) => fileOf(at))));
+    await new DeltaLogs(folder).compare(manifestOfFiles(range(0, 150).map((at) => fileOf(at))));
     expect(JSON.parse(readFileSync(join(logFolder(), '_last_checkpoint'), 'utf8'))).toMatchObject({
       version: 149,
       numOfAddFiles: 150,
@@ -130,10 +130,10 @@ describe('a checkpoint', () => {
     ).getRowObjectsJson();
     connection.closeSync();
     const actions = rows.map(({ row }) => JSON.parse(row as string) as Record<string, Record<string, unknown> | null>);
-    const of = (name: string) =>
+    const actionsFor = (name: string) =>
       actions.flatMap((action): readonly Record<string, unknown>[] => (action[name] ? [action[name]] : []));
-    expect(of('protocol')).toEqual([{ minReaderVersion: 1, minWriterVersion: 2 }]);
-    expect(of('metaData')).toEqual([
+    expect(actionsFor('protocol')).toEqual([{ minReaderVersion: 1, minWriterVersion: 2 }]);
+    expect(actionsFor('metaData')).toEqual([
       expect.objectContaining({
         name: 'updates',
         format: { provider: 'parquet', options: {} },
@@ -143,8 +143,8 @@ describe('a checkpoint', () => {
       }),
     ]);
     const names = range(0, 100).map((at) => nameOf(at, at === 7 ? '.r2' : ''));
-    expect(new Set(of('add').map((add) => add['path']))).toEqual(new Set(names));
-    expect(of('add')).toContainEqual({
+    expect(new Set(actionsFor('add').map((add) => add['path']))).toEqual(new Set(names));
+    expect(actionsFor('add')).toContainEqual({
       path: nameOf(42),
       partitionValues: {},
       size: 52,
@@ -153,7 +153,7 @@ describe('a checkpoint', () => {
       stats: '{"numRecords":42}',
       tags: null,
     });
-    expect(of('remove')).toEqual([
+    expect(actionsFor('remove')).toEqual([
       { path: nameOf(7), deletionTimestamp: expect.any(Number) as number, dataChange: false },
     ]);
     expect(actions.length).toBe(103);

@@ -30,8 +30,8 @@ it('the Delta log rejects a commit as an operator error if another program has w
     await log.compare(manifest);
     mkdirSync(join(path, 'updates/_delta_log'), { recursive: true });
     writeFileSync(join(path, 'updates/_delta_log/00000000000000000001.json'), '{"commitInfo":{}}\n');
-    const wider = { updates: { columns: [offset, { name: 'kind', type: 'text' } as const] } };
-    await expect(log.follow(wider, { added: [], gone: [] })).rejects.toMatchObject({
+    const widerSchema = { updates: { columns: [offset, { name: 'kind', type: 'text' } as const] } };
+    await expect(log.follow(widerSchema, { added: [], gone: [] })).rejects.toMatchObject({
       code: 'EXPORT_BUSY',
       message: 'another program wrote version 1 of the Delta log of updates',
     });

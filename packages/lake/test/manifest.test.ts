@@ -34,16 +34,16 @@ const fileOf = (table: string, from: number, revision = ''): LakeFile => ({
 });
 
 /** Publishes a range of ten offsets, as an export does. Resolves to the segments to which no head refers any more. */
-async function grow(manifest: Manifest): Promise<readonly string[]> {
+async function addRange(manifest: Manifest): Promise<readonly string[]> {
   const from = (manifest.head.until ?? -1) + 1;
   manifest.setHead({ until: from + 9, tables });
   manifest.append({ from, to: from + 9, epoch: 1 }, [fileOf('updates', from), fileOf('contracts', from)]);
   return await manifest.save(folder);
 }
 
-async function grown(ranges: number): Promise<Manifest> {
+async function manifestOfRanges(ranges: number): Promise<Manifest> {
   const manifest = await readManifest(folder, identity);
-  for (let at = 0; at < ranges; at += 1) await folder.remove(await grow(manifest));
+  for (let index = 0; index < ranges; index += 1) await folder.remove(await addRange(manifest));
   return manifest;
 }
 
@@ -53,19 +53,19 @@ const head = () =>
     segments: { path: string; ranges: number }[];
     previousSegments: string[];
   };
-const read = () => readManifest(folder, identity);
+const reloadManifest = () => readManifest(folder, identity);
 
 describe('a manifest in segments', () => {
   it('is read as it was written, and new ranges are appended to its last segment', async () => {
-    const manifest = await grown(250);
-    const again = await read();
-    expect(again.head).toEqual(manifest.head);
-    expect(again.ranges()).toEqual(manifest.ranges());
-    expect([...again.files()].length).toBe(500);
-    expect(again.file('contracts', 2490)).toEqual(fileOf('contracts', 2490));
+    const manifest = await manifestOfRanges(250);
+    const reloadedManifest = await reloadManifest();
+    expect(reloadedManifest.head).toEqual(manifest.head);
+    expect(reloadedManifest.ranges()).toEqual(manifest.ranges());
+    expect([...reloadedManifest.files()].length).toBe(500);
+    expect(reloadedManifest.file('contracts', 2490)).toEqual(fileOf('contracts', 2490));
     expect(head().segments.map(({ ranges }) => ranges)).toEqual([100, 100, 50]);
     const [first, second] = segments();
-    await folder.remove(await grow(again));
+    await folder.remove(await addRange(reloadedManifest));
     expect(segments()).toEqual(expect.arrayContaining([first, second]));
     expect(head().segments.map(({ ranges }) => ranges)).toEqual([100, 100, 51]);
     // The previous segment is also kept, because a reader may have read the previous head.
@@ -73,24 +73,24 @@ describe('a manifest in segments', () => {
   });
 
   it('writes only the last segment and the head for a new range', async () => {
-    const manifest = await grown(250);
+    const manifest = await manifestOfRanges(250);
     operations.length = 0;
-    await grow(manifest);
-    const named = operations.filter((operation) => operation.startsWith('rename to '));
-    expect(named).toEqual([expect.stringMatching(/segments\/from=2000-to=2509-/), 'rename to manifest.json']);
+    await addRange(manifest);
+    const namedOperations = operations.filter((operation) => operation.startsWith('rename to '));
+    expect(namedOperations).toEqual([expect.stringMatching(/segments\/from=2000-to=2509-/), 'rename to manifest.json']);
   });
 
   it('is unchanged for readers until the new head is written', async () => {
-    const manifest = await grown(3);
-    const before = readFileSync(join(path, 'manifest.json'), 'utf8');
-    await grow(manifest);
+    const manifest = await manifestOfRanges(3);
+    const manifestText = readFileSync(join(path, 'manifest.json'), 'utf8');
+    await addRange(manifest);
     // State after a process was killed before it renamed the head: segments of both heads exist.
-    writeFileSync(join(path, 'manifest.json'), before);
-    expect((await read()).head.until).toBe(29);
+    writeFileSync(join(path, 'manifest.json'), manifestText);
+    expect((await reloadManifest()).head.until).toBe(29);
   });
 
   it('writes the segment of a replaced file under a new name, and returns the previous one for removal', async () => {
-    const manifest = await grown(250);
+    const manifest = await manifestOfRanges(250);
     const [first, second] = segments();
     const change = manifest.put([fileOf('contracts', 1200, '.r2')]);
     expect(change).toMatchObject({
@@ -100,7 +100,7 @@ describe('a manifest in segments', () => {
     await manifest.save(folder);
     expect(head().previousSegments).toEqual([`segments/${second ?? ''}`]);
     expect(segments()).toContain(first);
-    expect((await read()).file('contracts', 1200)?.path).toBe('contracts/from=1200-to=1209.r2.parquet');
+    expect((await reloadManifest()).file('contracts', 1200)?.path).toBe('contracts/from=1200-to=1209.r2.parquet');
     // If the segment has its original content again, it has its original name again.
     manifest.put([fileOf('contracts', 1200)]);
     await manifest.save(folder);
@@ -108,96 +108,96 @@ describe('a manifest in segments', () => {
   });
 
   it('drops truncated ranges with their files', async () => {
-    const manifest = await grown(250);
-    const { gone } = manifest.truncate(120);
-    expect(gone.length).toBe(260);
+    const manifest = await manifestOfRanges(250);
+    const { gone: removedFiles } = manifest.truncate(120);
+    expect(removedFiles.length).toBe(260);
     await manifest.save(folder);
-    expect((await read()).rangeCount).toBe(120);
-    expect((await read()).file('updates', 1200)).toBeUndefined();
-    await grow(manifest);
+    expect((await reloadManifest()).rangeCount).toBe(120);
+    expect((await reloadManifest()).file('updates', 1200)).toBeUndefined();
+    await addRange(manifest);
     expect(head().segments.map(({ ranges }) => ranges)).toEqual([100, 21]);
   });
 });
 
 describe('a reader during an export', () => {
   it('finds every segment of the previous head', async () => {
-    const manifest = await grown(3);
-    const before = head();
-    await folder.remove(await grow(manifest));
-    for (const { path: name } of before.segments) expect(segments()).toContain(name.slice('segments/'.length));
-    await folder.remove(await grow(manifest));
-    expect(segments()).not.toContain(before.segments[0]?.path.slice('segments/'.length));
+    const manifest = await manifestOfRanges(3);
+    const headBefore = head();
+    await folder.remove(await addRange(manifest));
+    for (const { path: name } of headBefore.segments) expect(segments()).toContain(name.slice('segments/'.length));
+    await folder.remove(await addRange(manifest));
+    expect(segments()).not.toContain(headBefore.segments[0]?.path.slice('segments/'.length));
   });
 
   it('restarts with the current head if segments of an older one are gone', async () => {
-    const manifest = await grown(3);
-    const slow = Object.create(folder) as typeof folder;
+    const manifest = await manifestOfRanges(3);
+    const slowFolder = Object.create(folder) as typeof folder;
     let heads = 0;
-    slow.read = async (name) => {
+    slowFolder.read = async (name) => {
       const text = await folder.read(name);
       if (name === 'manifest.json' && (heads += 1) === 1) {
-        for (let more = 0; more < 3; more += 1) await folder.remove(await grow(manifest));
+        for (let index = 0; index < 3; index += 1) await folder.remove(await addRange(manifest));
       }
       return text;
     };
-    expect((await readManifest(slow, identity)).rangeCount).toBe(6);
+    expect((await readManifest(slowFolder, identity)).rangeCount).toBe(6);
   });
 
   it('refuses a head in which the previous segment has an invalid name', async () => {
-    await grown(2);
+    await manifestOfRanges(2);
     const text = readFileSync(join(path, 'manifest.json'), 'utf8');
     writeFileSync(
       join(path, 'manifest.json'),
       text.replace(/"previousSegments": .*/, '"previousSegments": ["contracts/x.parquet"]'),
     );
-    await expect(read()).rejects.toMatchObject({ code: 'EXPORT_REFUSED' });
+    await expect(reloadManifest()).rejects.toMatchObject({ code: 'EXPORT_REFUSED' });
   });
 });
 
 describe('a segment that does not match the head', () => {
   it('is refused if it is missing or changed, or has an invalid name', async () => {
-    await grown(2);
+    await manifestOfRanges(2);
     const file = join(path, head().segments[0]?.path ?? '');
     const text = readFileSync(file, 'utf8');
     writeFileSync(file, text.replace('"rows":1', '"rows":2'));
-    await expect(read()).rejects.toMatchObject({
+    await expect(reloadManifest()).rejects.toMatchObject({
       code: 'EXPORT_REFUSED',
       message: expect.stringContaining('SHA-256') as string,
     });
     rmSync(file);
-    await expect(read()).rejects.toMatchObject({
+    await expect(reloadManifest()).rejects.toMatchObject({
       code: 'EXPORT_REFUSED',
       message: expect.stringContaining('is missing') as string,
     });
-    for (const other of ['../secret.json', 'segments/../../secret.json', 'manifest.json']) {
-      const changed = readFileSync(join(path, 'manifest.json'), 'utf8').replace(
+    for (const otherPath of ['../secret.json', 'segments/../../secret.json', 'manifest.json']) {
+      const changedManifest = readFileSync(join(path, 'manifest.json'), 'utf8').replace(
         JSON.stringify(head().segments[0]?.path),
-        JSON.stringify(other),
+        JSON.stringify(otherPath),
       );
-      const before = readFileSync(join(path, 'manifest.json'), 'utf8');
-      writeFileSync(join(path, 'manifest.json'), changed);
-      await expect(read()).rejects.toMatchObject({
+      const manifestText = readFileSync(join(path, 'manifest.json'), 'utf8');
+      writeFileSync(join(path, 'manifest.json'), changedManifest);
+      await expect(reloadManifest()).rejects.toMatchObject({
         code: 'EXPORT_REFUSED',
-        message: expect.stringContaining(other) as string,
+        message: expect.stringContaining(otherPath) as string,
       });
-      writeFileSync(join(path, 'manifest.json'), before);
+      writeFileSync(join(path, 'manifest.json'), manifestText);
     }
   });
 });
 
 describe('a lake whose manifest was one file', () => {
   it('is read, and is stored in segments with the next range', async () => {
-    const manifest = await grown(150);
+    const manifest = await manifestOfRanges(150);
     const { files, ranges } = { files: [...manifest.files()], ranges: manifest.ranges() };
     rmSync(join(path, 'segments'), { recursive: true });
     const old = { format: 'ledger-indexer lake', version: 1, ...manifest.head, ranges, files };
     writeFileSync(join(path, 'manifest.json'), JSON.stringify(old));
-    const again = await read();
-    expect(again.isStored).toBe(false);
-    expect(again.ranges()).toEqual(ranges);
-    expect([...again.files()]).toEqual(files);
-    await grow(again);
+    const reloadedManifest = await reloadManifest();
+    expect(reloadedManifest.isStored).toBe(false);
+    expect(reloadedManifest.ranges()).toEqual(ranges);
+    expect([...reloadedManifest.files()]).toEqual(files);
+    await addRange(reloadedManifest);
     expect(head().segments.map(({ ranges: count }) => count)).toEqual([100, 51]);
-    expect((await read()).isStored).toBe(true);
+    expect((await reloadManifest()).isStored).toBe(true);
   });
 });

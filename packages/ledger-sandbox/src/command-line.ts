@@ -16,25 +16,25 @@ interface Option<Value> {
   readonly fallback: Value;
 }
 
-function within(least: number, most: number): (text: string) => number {
+function integerWithin(minimum: number, maximum: number): (text: string) => number {
   return (text) => {
-    const found = Number(text);
-    const fits = text.trim() !== '' && found >= least && found <= most && Number.isInteger(found);
-    if (!fits) throw new Error(`expected an integer from ${String(least)} to ${String(most)}`);
-    return found;
+    const value = Number(text);
+    const isInRange = text.trim() !== '' && value >= minimum && value <= maximum && Number.isInteger(value);
+    if (!isInRange) throw new Error(`expected an integer from ${String(minimum)} to ${String(maximum)}`);
+    return value;
   };
 }
 
-const isOn = (text: string): boolean => text === '1' || text === 'true';
+const parseSwitch = (text: string): boolean => text === '1' || text === 'true';
 const asText = (text: string): string | undefined => text;
-const most = 4_294_967_295;
+const maxUint32 = 4_294_967_295;
 
 const options = {
   port: {
     env: 'SANDBOX_PORT',
     value: 'PORT',
     doc: 'port to listen on, 0 for any free one; default 7575',
-    read: within(0, 65_535),
+    read: integerWithin(0, 65_535),
     fallback: 7575,
   },
   host: {
@@ -51,39 +51,44 @@ const options = {
     read: asText,
     fallback: undefined,
   },
-  admin: { env: 'SANDBOX_ADMIN', doc: 'allow programs on this machine to script faults', read: isOn, fallback: false },
+  admin: {
+    env: 'SANDBOX_ADMIN',
+    doc: 'allow programs on this machine to script faults',
+    read: parseSwitch,
+    fallback: false,
+  },
   seed: {
     env: 'INDEXER_DEMO_SEED',
     value: 'N',
     doc: 'random seed of the history; default 1',
-    read: within(0, most),
+    read: integerWithin(0, maxUint32),
     fallback: 1,
   },
   'updates-per-second': {
     env: 'INDEXER_DEMO_UPDATES_PER_SECOND',
     value: 'N',
     doc: 'rate of live traffic, 0 for none; default 5',
-    read: within(0, 100_000),
+    read: integerWithin(0, 100_000),
     fallback: 5,
   },
   speed: {
     env: 'INDEXER_DEMO_SPEED',
     value: 'N',
     doc: 'factor of the rate of live traffic; default 1',
-    read: within(1, 10_000),
+    read: integerWithin(1, 10_000),
     fallback: 1,
   },
   'max-updates': {
     env: 'INDEXER_DEMO_MAX_UPDATES',
     value: 'N',
     doc: 'maximum number of updates; default none',
-    read: within(1, 1_000_000_000),
+    read: integerWithin(1, 1_000_000_000),
     fallback: undefined,
   },
   chaos: {
     env: 'INDEXER_DEMO_CHAOS',
     doc: 'drop sockets, stall and prune at intervals',
-    read: isOn,
+    read: parseSwitch,
     fallback: false,
   },
 } satisfies Readonly<Record<string, Option<unknown>>>;
@@ -107,8 +112,8 @@ export function settingsOf(argv: readonly string[], env: Readonly<Record<string,
     if (text === undefined || text === '') return [name, fallback];
     try {
       return [name, read(text)];
-    } catch (thrown) {
-      problems.push(`${flag === undefined ? variable : `--${name}`}: ${(thrown as Error).message}`);
+    } catch (error) {
+      problems.push(`${flag === undefined ? variable : `--${name}`}: ${(error as Error).message}`);
       return [name, fallback];
     }
   });
@@ -117,13 +122,13 @@ export function settingsOf(argv: readonly string[], env: Readonly<Record<string,
 }
 
 function flagsOf(argv: readonly string[]): Readonly<Record<string, string | boolean | undefined>> {
-  const known = Object.entries<Option<unknown>>(options).map(
+  const optionNames = Object.entries<Option<unknown>>(options).map(
     ([name, { value }]) => [name, { type: value === undefined ? 'boolean' : 'string' }] as const,
   );
   try {
-    return parseArgs({ args: [...argv], options: Object.fromEntries(known), strict: true }).values;
-  } catch (thrown) {
-    throw new UsageError((thrown as Error).message);
+    return parseArgs({ args: [...argv], options: Object.fromEntries(optionNames), strict: true }).values;
+  } catch (error) {
+    throw new UsageError((error as Error).message);
   }
 }
 

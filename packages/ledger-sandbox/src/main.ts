@@ -10,17 +10,17 @@ import { SandboxError } from './wire/sandbox-error.ts';
 const argv = process.argv.slice(2);
 
 async function serve(): Promise<void> {
-  const { port, host, journal, admin, seed, speed, chaos, ...more } = settingsOf(argv, process.env);
-  const maxUpdates = more['max-updates'];
+  const { port, host, journal, admin, seed, speed, chaos, ...otherSettings } = settingsOf(argv, process.env);
+  const maxUpdates = otherSettings['max-updates'];
   const ledger = await startDemoLedger({
     seed,
-    updatesPerSecond: more['updates-per-second'] * speed,
+    updatesPerSecond: otherSettings['updates-per-second'] * speed,
     port,
     admin,
     ...(host === undefined ? {} : { host }),
     ...(journal === undefined ? {} : { journal }),
     ...(maxUpdates === undefined ? {} : { maxUpdates }),
-    ...(chaos ? { chaos: { report: (trouble) => process.stdout.write(`chaos: ${trouble}\n`) } } : {}),
+    ...(chaos ? { chaos: { report: (fault) => process.stdout.write(`chaos: ${fault}\n`) } } : {}),
   });
   process.stdout.write(`sandbox ledger at ${ledger.url}\n`);
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void ledger.close());
@@ -31,10 +31,10 @@ if (argv.includes('--help')) {
 } else {
   try {
     await serve();
-  } catch (thrown) {
-    if (!(thrown instanceof UsageError) && !(thrown instanceof SandboxError)) throw thrown;
-    const remedy = thrown instanceof SandboxError ? `\n  what to do: ${thrown.remedy}` : '\n\n' + help();
-    process.stderr.write(`ledger-sandbox: ${thrown.message}${remedy}\n`);
-    process.exitCode = thrown instanceof UsageError ? 2 : 1;
+  } catch (error) {
+    if (!(error instanceof UsageError) && !(error instanceof SandboxError)) throw error;
+    const remedy = error instanceof SandboxError ? `\n  what to do: ${error.remedy}` : '\n\n' + help();
+    process.stderr.write(`ledger-sandbox: ${error.message}${remedy}\n`);
+    process.exitCode = error instanceof UsageError ? 2 : 1;
   }
 }

@@ -1,11 +1,11 @@
 /** A dashboard as a page: its grid, its rows, and its panels with their results. Pure. */
-import { viewOf, type DashboardAnswers, type PanelAnswer } from '../check.ts';
+import { viewOf, type DashboardResults, type PanelResult } from '../check.ts';
 import type { Panel } from '../dashboard.ts';
 import type { View } from '../interpolation.ts';
 import { barChart, barGauge } from './bars.ts';
 import { heatMap } from './heat-map.ts';
 import { stat } from './stat.ts';
-import { colours, escaped } from './svg.ts';
+import { colours, escapeXml } from './svg.ts';
 import { table } from './table.ts';
 import { timeSeries, type Size } from './time-series.ts';
 
@@ -18,7 +18,7 @@ const titleHeight = 30;
 const headHeight = 56;
 
 /** HTML of the page. */
-export function page({ dashboard, panels, view }: DashboardAnswers): string {
+export function page({ dashboard, panels, view }: DashboardResults): string {
   const bottom = Math.max(...dashboard.panels.map(({ gridPos }) => (gridPos?.y ?? 0) + (gridPos?.h ?? 0)));
   return `<!doctype html><meta charset="utf-8"><style>
 body{margin:0;background:${colours.page};color:${colours.text};font-family:Inter,"Liberation Sans","DejaVu Sans Condensed",Arial,sans-serif;font-size:12px}
@@ -30,20 +30,20 @@ body{margin:0;background:${colours.page};color:${colours.text};font-family:Inter
 .panel{position:absolute;background:${colours.panel};border:1px solid ${colours.border};border-radius:3px;box-sizing:border-box;overflow:hidden}
 .panel h2{margin:0;padding:7px 9px;height:16px;font-size:12.5px;font-weight:500;white-space:nowrap}
 svg{display:block;font-family:inherit}
-</style><div class="page"><div class="head"><b>${escaped(dashboard.title ?? '')}</b>${chips(dashboard.templating.list)}<span class="chip">${escaped(span(view))}</span></div>
+</style><div class="page"><div class="head"><b>${escapeXml(dashboard.title ?? '')}</b>${renderVariables(dashboard.templating.list)}<span class="chip">${escapeXml(span(view))}</span></div>
 ${dashboard.panels
   .filter(({ type }) => type === 'row')
   .map(row)
   .join('\n')}
-${panels.map((answer) => box(answer, view)).join('\n')}</div>`;
+${panels.map((panelAnswer) => renderPanelBox(panelAnswer, view)).join('\n')}</div>`;
 }
 
-function chips(variables: DashboardAnswers['dashboard']['templating']['list']): string {
+function renderVariables(variables: DashboardResults['dashboard']['templating']['list']): string {
   return variables
     .filter(({ type }) => type !== 'datasource')
     .map(
       ({ name, includeAll }) =>
-        `<span class="chip"><i>${escaped(name)}</i>${includeAll === true ? 'All' : 'explore'}</span>`,
+        `<span class="chip"><i>${escapeXml(name)}</i>${includeAll === true ? 'All' : 'explore'}</span>`,
     )
     .join('');
 }
@@ -54,23 +54,23 @@ function span({ fromMs, toMs }: View): string {
 }
 
 function row({ title = '', gridPos }: Panel): string {
-  return `<div class="row" style="top:${headHeight + (gridPos?.y ?? 0) * cell + 6}px">⌄ ${escaped(title)}</div>`;
+  return `<div class="row" style="top:${headHeight + (gridPos?.y ?? 0) * cell + 6}px">⌄ ${escapeXml(title)}</div>`;
 }
 
-function box(answer: PanelAnswer, view: View): string {
-  const { panel } = answer;
+function renderPanelBox(panelAnswer: PanelResult, view: View): string {
+  const { panel } = panelAnswer;
   const { x = 0, y = 0, w = 1, h = 1 } = panel.gridPos ?? {};
   const column = (pageWidth - 2 * margin + gap) / 24;
   const [width, height] = [Math.round(w * column - gap), h * cell - gap];
   const size = { w: width - 2, h: height - titleHeight - 2 };
   const style = `left:${Math.round(margin + x * column)}px;top:${headHeight + y * cell}px;width:${width}px;height:${height}px`;
-  const note = panel.timeFrom === undefined ? '' : ` <span class="chip">last ${panel.timeFrom}</span>`;
-  const drawing = `<svg width="${size.w}" height="${size.h}">${drawn(answer, view, size)}</svg>`;
-  return `<div class="panel" style="${style}"><h2>${escaped(panel.title ?? '')}${note}</h2>${drawing}</div>`;
+  const panelNote = panel.timeFrom === undefined ? '' : ` <span class="chip">last ${panel.timeFrom}</span>`;
+  const panelSvg = `<svg width="${size.w}" height="${size.h}">${renderPanel(panelAnswer, view, size)}</svg>`;
+  return `<div class="panel" style="${style}"><h2>${escapeXml(panel.title ?? '')}${panelNote}</h2>${panelSvg}</div>`;
 }
 
-function drawn({ panel, answers }: PanelAnswer, view: View, size: Size): string {
-  const frames = answers.flatMap((answer) => answer.frames);
+function renderPanel({ panel, answers: targetAnswers }: PanelResult, view: View, size: Size): string {
+  const frames = targetAnswers.flatMap((panelAnswer) => panelAnswer.frames);
   switch (panel.type) {
     case 'timeseries':
       return timeSeries(panel, frames, viewOf(panel, view), size);

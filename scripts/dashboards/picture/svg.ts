@@ -15,7 +15,7 @@ const palette = [
   '#447ebc', '#c15c17', '#890f02', '#0a437c', '#6d1f62',
 ]; // prettier-ignore
 
-const named: Readonly<Record<string, string>> = {
+const colorNames: Readonly<Record<string, string>> = {
   green: '#73bf69',
   orange: '#ff9830',
   red: '#f2495c',
@@ -25,51 +25,51 @@ const named: Readonly<Record<string, string>> = {
 };
 
 /** Color of the nth series. */
-export function seriesColour(at: number): string {
-  return palette[at % palette.length] ?? colours.text;
+export function seriesColour(index: number): string {
+  return palette[index % palette.length] ?? colours.text;
 }
 
 /** Color for a name that thresholds use. */
 export function colourNamed(name: string): string {
-  return named[name] ?? name;
+  return colorNames[name] ?? name;
 }
 
-export function escaped(text: string): string {
+export function escapeXml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 }
 
-export interface TextLook {
+export interface TextStyle {
   readonly size?: number;
   readonly fill?: string;
   readonly anchor?: 'start' | 'middle' | 'end';
   readonly weight?: number;
 }
 
-export function text(x: number, y: number, words: string, look: TextLook = {}): string {
-  const { size = 11, fill = colours.faint, anchor = 'start', weight = 400 } = look;
-  return `<text x="${at(x)}" y="${at(y)}" font-size="${size}" fill="${fill}" text-anchor="${anchor}" font-weight="${weight}">${escaped(words)}</text>`;
+export function text(x: number, y: number, label: string, textStyle: TextStyle = {}): string {
+  const { size = 11, fill = colours.faint, anchor = 'start', weight = 400 } = textStyle;
+  return `<text x="${coordinate(x)}" y="${coordinate(y)}" font-size="${size}" fill="${fill}" text-anchor="${anchor}" font-weight="${weight}">${escapeXml(label)}</text>`;
 }
 
-export function line(x1: number, y1: number, x2: number, y2: number, stroke: string = colours.grid): string {
-  return `<line x1="${at(x1)}" y1="${at(y1)}" x2="${at(x2)}" y2="${at(y2)}" stroke="${stroke}"/>`;
+export function line(x1: number, y1: number, x2: number, y2: number, strokeColor: string = colours.grid): string {
+  return `<line x1="${coordinate(x1)}" y1="${coordinate(y1)}" x2="${coordinate(x2)}" y2="${coordinate(y2)}" stroke="${strokeColor}"/>`;
 }
 
-export function rect(x: number, y: number, w: number, h: number, fill: string, more = ''): string {
-  return `<rect x="${at(x)}" y="${at(y)}" width="${at(Math.max(w, 0))}" height="${at(Math.max(h, 0))}" fill="${fill}" ${more}/>`;
+export function rect(x: number, y: number, w: number, h: number, fill: string, attributes = ''): string {
+  return `<rect x="${coordinate(x)}" y="${coordinate(y)}" width="${coordinate(Math.max(w, 0))}" height="${coordinate(Math.max(h, 0))}" fill="${fill}" ${attributes}/>`;
 }
 
-export function at(value: number): string {
+export function coordinate(value: number): string {
   return String(Math.round(value * 10) / 10);
 }
 
 /** Approximate width of a text of this size, in pixels. */
-export function widthOf(words: string, size = 11): number {
-  return words.length * size * 0.56;
+export function widthOf(label: string, size = 11): number {
+  return label.length * size * 0.56;
 }
 
-export function shortened(words: string, pixels: number, size = 11): string {
-  const most = Math.max(2, Math.floor(pixels / (size * 0.56)));
-  return words.length <= most ? words : `${words.slice(0, most - 1)}…`;
+export function shortenText(label: string, pixels: number, size = 11): string {
+  const maxCharacters = Math.max(2, Math.floor(pixels / (size * 0.56)));
+  return label.length <= maxCharacters ? label : `${label.slice(0, maxCharacters - 1)}…`;
 }
 
 /** Round numbers that span at least `from` to `to`, in multiples of 1000 or 1024. */
@@ -80,9 +80,9 @@ export function ticks(from: number, to: number, targetCount: number, thousand: 1
 
 function roundTicks(from: number, to: number, targetCount: number): readonly number[] {
   const span = to - from || 1;
-  const rough = span / targetCount;
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const step = power * ([1, 2, 5, 10].find((factor) => factor * power >= rough) ?? 10);
+  const roughStep = span / targetCount;
+  const power = 10 ** Math.floor(Math.log10(roughStep));
+  const step = power * ([1, 2, 5, 10].find((factor) => factor * power >= roughStep) ?? 10);
   const first = Math.floor(from / step + 1e-9) * step;
   const count = Math.ceil((to - first) / step - 1e-9);
   return Array.from({ length: count + 1 }, (_, n) => first + n * step);
@@ -97,8 +97,11 @@ export function timeTicks(fromMs: number, toMs: number, targetCount: number): re
   const first = Math.ceil(fromMs / step) * step;
   const count = Math.max(0, Math.floor((toMs - first) / step) + 1);
   return Array.from({ length: count }, (_, n) => {
-    const moment = first + n * step;
-    const iso = new Date(moment).toISOString();
-    return { at: moment, label: step >= 86_400_000 ? iso.slice(5, 10) : iso.slice(11, step < 60_000 ? 19 : 16) };
+    const tickTime = first + n * step;
+    const isoTime = new Date(tickTime).toISOString();
+    return {
+      at: tickTime,
+      label: step >= 86_400_000 ? isoTime.slice(5, 10) : isoTime.slice(11, step < 60_000 ? 19 : 16),
+    };
   });
 }

@@ -2,7 +2,19 @@
 import type { Panel } from '../dashboard.ts';
 import type { Frame } from '../frame.ts';
 import type { View } from '../interpolation.ts';
-import { at, colours, escaped, line, rect, seriesColour, shortened, text, ticks, timeTicks, widthOf } from './svg.ts';
+import {
+  coordinate,
+  colours,
+  escapeXml,
+  line,
+  rect,
+  seriesColour,
+  shortenText,
+  text,
+  ticks,
+  timeTicks,
+  widthOf,
+} from './svg.ts';
 import { formatted } from './units.ts';
 
 export interface Size {
@@ -10,7 +22,7 @@ export interface Size {
   readonly h: number;
 }
 
-interface Point {
+interface TimePoint {
   readonly time: number;
   readonly from: number;
   readonly to: number;
@@ -19,7 +31,7 @@ interface Point {
 interface Curve {
   readonly name: string;
   readonly colour: string;
-  readonly points: readonly Point[];
+  readonly points: readonly TimePoint[];
 }
 
 interface Plot {
@@ -39,17 +51,19 @@ export function timeSeries(panel: Panel, frames: readonly Frame[], view: View, s
   const width = bars ? barWidth(frames) : 0;
   const range = rangeOf(frames, view, width);
   const curves = toCurves(frames, custom.stacking?.mode === 'normal' || bars);
-  const values = curves.flatMap(({ points }) => points.flatMap(({ from, to }) => [from, to]));
+  const values = curves.flatMap(({ points: curvePoints }) => curvePoints.flatMap(({ from, to }) => [from, to]));
   const low = defaults.min ?? Math.min(...values, bars ? 0 : Infinity);
   const top = defaults.max ?? Math.max(...values, low);
   const [from, to] = Number.isFinite(low) ? [low, top > low ? top : low + 1] : [0, 1];
   const steps = ticks(from, to, Math.max(2, Math.floor(size.h / 50)), defaults.unit === 'bytes' ? 1024 : 1000);
-  const plot = layout(steps, range, defaults.unit ?? 'none', size);
+  const plotArea = layout(steps, range, defaults.unit ?? 'none', size);
   return [
-    axes(plot, steps, range, defaults.unit ?? 'none'),
-    ...curves.map((curve) => (bars ? drawnBars(curve, plot, width) : drawn(curve, plot, custom.fillOpacity ?? 0))),
+    renderAxes(plotArea, steps, range, defaults.unit ?? 'none'),
+    ...curves.map((curve) =>
+      bars ? drawnBars(curve, plotArea, width) : renderCurve(curve, plotArea, custom.fillOpacity ?? 0),
+    ),
     legend(
-      curves.filter(({ points }) => points.length > 0),
+      curves.filter(({ points: curvePoints }) => curvePoints.length > 0),
       size,
     ),
   ].join('');
@@ -82,7 +96,7 @@ function barWidth(frames: readonly Frame[]): number {
   const times = [...new Set(frames.flatMap(({ fields }) => fields[0]?.values ?? []))]
     .filter((t) => typeof t === 'number')
     .sort((a, b) => a - b);
-  const gaps = times.slice(1).map((time, before) => time - (times[before] ?? 0));
+  const gaps = times.slice(1).map((time, previousIndex) => time - (times[previousIndex] ?? 0));
   return gaps.length === 0 ? 3_600_000 : Math.min(...gaps);
 }
 
@@ -100,41 +114,50 @@ function layout(steps: readonly number[], [from, to]: readonly [number, number],
   };
 }
 
-function axes(plot: Plot, steps: readonly number[], [from, to]: readonly [number, number], unit: string): string {
-  const across = steps.map(
+function renderAxes(
+  plotArea: Plot,
+  steps: readonly number[],
+  [from, to]: readonly [number, number],
+  unit: string,
+): string {
+  const gridLines = steps.map(
     (step) =>
-      line(plot.left, plot.y(step), plot.right, plot.y(step)) +
-      text(plot.left - 6, plot.y(step) + 4, formatted(step, unit), { anchor: 'end' }),
+      line(plotArea.left, plotArea.y(step), plotArea.right, plotArea.y(step)) +
+      text(plotArea.left - 6, plotArea.y(step) + 4, formatted(step, unit), { anchor: 'end' }),
   );
-  const times = timeTicks(from, to, Math.max(2, Math.floor((plot.right - plot.left) / 75)));
-  const down = times.map(
-    ({ at: time, label }) =>
-      line(plot.x(time), plot.top, plot.x(time), plot.bottom) +
-      text(Math.min(plot.x(time), plot.right - widthOf(label) / 2), plot.bottom + 15, label, { anchor: 'middle' }),
+  const times = timeTicks(from, to, Math.max(2, Math.floor((plotArea.right - plotArea.left) / 75)));
+  const verticalLines = times.map(
+    ({ at: time, label: tickLabel }) =>
+      line(plotArea.x(time), plotArea.top, plotArea.x(time), plotArea.bottom) +
+      text(Math.min(plotArea.x(time), plotArea.right - widthOf(tickLabel) / 2), plotArea.bottom + 15, tickLabel, {
+        anchor: 'middle',
+      }),
   );
-  return across.join('') + down.join('');
+  return gridLines.join('') + verticalLines.join('');
 }
 
-function drawn({ points, colour }: Curve, plot: Plot, opacity: number): string {
-  if (points.length === 0) return '';
-  const upper = points.map(({ time, to }) => `${at(plot.x(time))},${at(plot.y(to))}`);
-  const lower = points.toReversed().map(({ time, from }) => `${at(plot.x(time))},${at(plot.y(from))}`);
+function renderCurve({ points: curvePoints, colour }: Curve, plotArea: Plot, opacity: number): string {
+  if (curvePoints.length === 0) return '';
+  const upperEdge = curvePoints.map(({ time, to }) => `${coordinate(plotArea.x(time))},${coordinate(plotArea.y(to))}`);
+  const lowerEdge = curvePoints
+    .toReversed()
+    .map(({ time, from }) => `${coordinate(plotArea.x(time))},${coordinate(plotArea.y(from))}`);
   const dot =
-    points.length === 1
-      ? `<circle cx="${upper[0]?.split(',')[0]}" cy="${upper[0]?.split(',')[1]}" r="3" fill="${colour}"/>`
+    curvePoints.length === 1
+      ? `<circle cx="${upperEdge[0]?.split(',')[0]}" cy="${upperEdge[0]?.split(',')[1]}" r="3" fill="${colour}"/>`
       : '';
   return (
-    `<polygon points="${[...upper, ...lower].join(' ')}" fill="${colour}" fill-opacity="${opacity / 100}"/>` +
-    `<polyline points="${upper.join(' ')}" fill="none" stroke="${colour}" stroke-width="1.4" stroke-linejoin="round"/>${dot}`
+    `<polygon points="${[...upperEdge, ...lowerEdge].join(' ')}" fill="${colour}" fill-opacity="${opacity / 100}"/>` +
+    `<polyline points="${upperEdge.join(' ')}" fill="none" stroke="${colour}" stroke-width="1.4" stroke-linejoin="round"/>${dot}`
   );
 }
 
-function drawnBars({ points, colour }: Curve, plot: Plot, widthMs: number): string {
-  const pixels = Math.max(1, (plot.x(widthMs) - plot.x(0)) * 0.86);
-  return points
+function drawnBars({ points: curvePoints, colour }: Curve, plotArea: Plot, widthMs: number): string {
+  const pixels = Math.max(1, (plotArea.x(widthMs) - plotArea.x(0)) * 0.86);
+  return curvePoints
     .map(({ time, from, to }) => {
-      const x = plot.x(time) + (plot.x(widthMs) - plot.x(0)) * 0.07;
-      return rect(x, plot.y(to), pixels, plot.y(from) - plot.y(to), colour, 'fill-opacity="0.75"');
+      const x = plotArea.x(time) + (plotArea.x(widthMs) - plotArea.x(0)) * 0.07;
+      return rect(x, plotArea.y(to), pixels, plotArea.y(from) - plotArea.y(to), colour, 'fill-opacity="0.75"');
     })
     .join('');
 }
@@ -144,12 +167,12 @@ function legend(curves: readonly Curve[], size: Size): string {
   const y = size.h - 10;
   return curves
     .map(({ name, colour }) => {
-      const label = shortened(/:.*:/.test(name) ? (name.split(':').at(-1) ?? name) : name, 190);
-      const width = 26 + widthOf(label);
+      const shortLabel = shortenText(/:.*:/.test(name) ? (name.split(':').at(-1) ?? name) : name, 190);
+      const width = 26 + widthOf(shortLabel);
       if (x + width > size.w) return '';
-      const item = rect(x, y - 5, 14, 4, colour, 'rx="2"') + text(x + 19, y, label, { fill: colours.text });
+      const item = rect(x, y - 5, 14, 4, colour, 'rx="2"') + text(x + 19, y, shortLabel, { fill: colours.text });
       x += width + 6;
-      return `<g><title>${escaped(name)}</title>${item}</g>`;
+      return `<g><title>${escapeXml(name)}</title>${item}</g>`;
     })
     .join('');
 }

@@ -21,13 +21,13 @@ export function formatted(value: number | null, unit: string, decimals?: number)
     case 'percent':
       return `${digits(value, decimals)}%`;
     case 'bytes':
-      return scaled(value, 1024, ['B', 'KiB', 'MiB', 'GiB'], decimals);
+      return scaleValue(value, 1024, ['B', 'KiB', 'MiB', 'GiB'], decimals);
     case 'Bps':
-      return scaled(value, 1000, ['B/s', 'kB/s', 'MB/s', 'GB/s'], decimals);
+      return scaleValue(value, 1000, ['B/s', 'kB/s', 'MB/s', 'GB/s'], decimals);
     case 'locale':
       return value.toLocaleString('en-US', { maximumFractionDigits: decimals ?? 2 });
     case 'short':
-      return scaled(value, 1000, ['', 'K', 'Mil', 'Bil'], decimals).trim();
+      return scaleValue(value, 1000, ['', 'K', 'Mil', 'Bil'], decimals).trim();
     case 'dateTimeAsIso':
       return new Date(value).toISOString().slice(0, 19).replace('T', ' ');
     default:
@@ -37,20 +37,20 @@ export function formatted(value: number | null, unit: string, decimals?: number)
 
 function inSeconds(value: number, decimals: number | undefined): string {
   if (value === 0) return '0 s';
-  const [size, name] = seconds.find(([at]) => Math.abs(value) >= at) ?? ([1e-6, 'µs'] as const);
+  const [size, name] = seconds.find(([unitSize]) => Math.abs(value) >= unitSize) ?? ([1e-6, 'µs'] as const);
   const text = digits(value / size, decimals);
   return `${text} ${['day', 'hour'].includes(name) && text !== '1' ? `${name}s` : name}`;
 }
 
-function scaled(value: number, base: number, names: readonly string[], decimals: number | undefined): string {
+function scaleValue(value: number, base: number, names: readonly string[], decimals: number | undefined): string {
   const power = value === 0 ? 0 : Math.floor(Math.log(Math.abs(value)) / Math.log(base));
-  const at = Math.min(Math.max(power, 0), names.length - 1);
-  return `${digits(value / base ** at, decimals)} ${names[at] ?? ''}`;
+  const unitIndex = Math.min(Math.max(power, 0), names.length - 1);
+  return `${digits(value / base ** unitIndex, decimals)} ${names[unitIndex] ?? ''}`;
 }
 
 function digits(value: number, decimals: number | undefined): string {
   const size = Math.abs(value);
-  const places = decimals ?? (Number.isInteger(value) || size >= 100 ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : 3);
-  const text = value.toFixed(places);
+  const decimalPlaces = decimals ?? (Number.isInteger(value) || size >= 100 ? 0 : size >= 10 ? 1 : size >= 1 ? 2 : 3);
+  const text = value.toFixed(decimalPlaces);
   return decimals === undefined && text.includes('.') ? text.replace(/\.?0+$/, '') : text;
 }

@@ -71,7 +71,9 @@ interface Section {
  * use their arguments.
  */
 export function searchSettings(base: string) {
-  const ofPage = new Map(Object.entries(keywords).map(([path, words]) => [base + addressOf(path), words]));
+  const keywordsByPage = new Map(
+    Object.entries(keywords).map(([path, pageKeywords]) => [base + addressOf(path), pageKeywords]),
+  );
   return {
     options: {
       fields: ['title', 'titles', 'text', 'keywords'],
@@ -80,7 +82,7 @@ export function searchSettings(base: string) {
           ? section[field as keyof Section]
           : section.titles.length > 0
             ? ''
-            : (ofPage.get(section.id.split('#')[0] ?? '') ?? ''),
+            : (keywordsByPage.get(section.id.split('#')[0] ?? '') ?? ''),
     },
     searchOptions: {
       // For a short word, too many other words differ by one letter, such as `and` for `RDS`.

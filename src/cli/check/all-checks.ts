@@ -3,13 +3,13 @@ import { type Config, loadConfig } from '../../config/config.ts';
 import type { OptionFlags } from '../../config/option-sources.ts';
 import { toIndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../../store/connection/database.ts';
-import { refuseNamedDatabase, refuseOtherName } from '../database/named-database.ts';
-import { databaseChecks, openForChecks } from './database-checks.ts';
+import { assertDatabaseUnnamed, assertNoOtherName } from '../database/named-database.ts';
+import { databaseChecks, openCheckDatabase } from './database-checks.ts';
 import { ledgerChecks, type LedgerView, openLedger } from './ledger-checks.ts';
-import { judgedSeed } from './release-checks.ts';
-import { type Check, fail, type Finding, type Outcome, pass, runChecks, skip, warn } from './outcome.ts';
+import { checkSeedRelease } from './release-checks.ts';
+import { type Check, fail, type Finding, type CheckOutcome, pass, runChecks, skip, warn } from './outcome.ts';
 import { readStream, type StreamFacts } from '../../store/history/maintenance.ts';
-import { filterChanged, isUnused, whatDiffers } from '../../store/write/filter-changed.ts';
+import { filterChanged, isUnused, describeFilterChange } from '../../store/write/filter-changed.ts';
 import { hasTables } from '../../store/connection/inspection.ts';
 import { filterFingerprint } from '../../ledger/api/request-format.ts';
 import { pageUrl } from '../../version.ts';
@@ -23,7 +23,7 @@ export async function allOutcomes(
   flags: OptionFlags,
   env: NodeJS.ProcessEnv,
   limitMs: number,
-): Promise<readonly Outcome[]> {
+): Promise<readonly CheckOutcome[]> {
   let config: Config;
   try {
     config = loadConfig(env, flags);
@@ -31,11 +31,16 @@ export async function allOutcomes(
     return [failed('configuration', thrown)];
   }
   const stop = new AbortController();
-  const first = one('configuration', pass('every option is known and valid'));
-  const sides = await openSides(config, env, { limitMs, signal: stop.signal });
-  const { ledger, database } = sides;
+  const first = staticCheck('configuration', pass('every option is known and valid'));
+  const connections = await openSides(config, env, { limitMs, signal: stop.signal });
+  const { ledger, database } = connections;
   try {
-    const checks = [first, ...sides.ledgerChecks, ...sides.databaseChecks, ...streamChecks(ledger, database)];
+    const checks = [
+      first,
+      ...connections.ledgerChecks,
+      ...connections.databaseChecks,
+      ...streamChecks(ledger, database),
+    ];
     return await runChecks(checks, limitMs);
   } finally {
     stop.abort();
@@ -43,7 +48,7 @@ export async function allOutcomes(
   }
 }
 
-interface Sides {
+interface CheckConnections {
   readonly ledger: LedgerView | undefined;
   readonly ledgerChecks: readonly Check[];
   readonly database: Database | undefined;
@@ -58,48 +63,50 @@ async function openSides(
   config: Config,
   env: NodeJS.ProcessEnv,
   { limitMs, signal }: { readonly limitMs: number; readonly signal: AbortSignal },
-): Promise<Sides> {
+): Promise<CheckConnections> {
   const { url: ledgerUrl } = config.ledger;
   const { url: databaseUrl } = config.database;
-  const inside = (name: string, what: string, refuse: () => void): Check[] => {
+  const guardCheck = (name: string, subject: string, assertPossible: () => void): Check[] => {
     try {
-      refuse();
+      assertPossible();
     } catch (thrown) {
-      return [one(name, failed(name, thrown))];
+      return [staticCheck(name, failed(name, thrown))];
     }
-    return [one(name, skip(`${what}: it runs embedded in the same process, so there is nothing to check`))];
+    return [staticCheck(name, skip(`${subject}: it runs embedded in the same process, so there is nothing to check`))];
   };
-  const opened = async <T>(
+  const openCheck = async <T>(
     name: string,
-    open: () => Promise<T> | T,
+    openSide: () => Promise<T> | T,
   ): Promise<{ side?: T; broken: readonly Check[] }> => {
     try {
-      return { side: await open(), broken: [] };
+      return { side: await openSide(), broken: [] };
     } catch (thrown) {
-      return { broken: [one(name, failed(name, thrown))] };
+      return { broken: [staticCheck(name, failed(name, thrown))] };
     }
   };
   const ledger =
-    ledgerUrl === undefined ? undefined : await opened('ledger', () => openLedger(config, ledgerUrl, limitMs, signal));
+    ledgerUrl === undefined
+      ? undefined
+      : await openCheck('ledger', () => openLedger(config, ledgerUrl, limitMs, signal));
   const database =
-    databaseUrl === undefined ? undefined : await opened('postgres', () => openForChecks(config, limitMs));
+    databaseUrl === undefined ? undefined : await openCheck('postgres', () => openCheckDatabase(config, limitMs));
   return {
     ledger: ledger?.side,
     ledgerChecks: ledger?.side
       ? ledgerChecks(ledger.side)
-      : (ledger?.broken ?? inside('ledger', 'LEDGER_URL is not set', () => refuseNamedDatabase(config))),
+      : (ledger?.broken ?? guardCheck('ledger', 'LEDGER_URL is not set', () => assertDatabaseUnnamed(config))),
     database: database?.side,
     databaseChecks: database?.side
       ? databaseChecks(database.side, config)
-      : (database?.broken ?? inside('postgres', 'DATABASE_URL is not set', () => refuseOtherName(config, env))),
+      : (database?.broken ?? guardCheck('postgres', 'DATABASE_URL is not set', () => assertNoOtherName(config, env))),
   };
 }
 
-function one(name: string, finding: Finding): Check {
+function staticCheck(name: string, finding: Finding): Check {
   return { name, run: () => Promise.resolve(finding) };
 }
 
-function failed(name: string, thrown: unknown): Outcome {
+function failed(name: string, thrown: unknown): CheckOutcome {
   const { message, remedy, code } = toIndexerError(thrown);
   return { name, state: 'fail', found: message, fix: remedy, code };
 }
@@ -108,33 +115,41 @@ function failed(name: string, thrown: unknown): Outcome {
 
 /** @param ledger undefined if it is embedded or cannot be opened */
 function streamChecks(ledger: LedgerView | undefined, database: Database | undefined): readonly Check[] {
-  const missing = ledger === undefined ? 'LEDGER_URL' : 'DATABASE_URL';
+  const missingOption = ledger === undefined ? 'LEDGER_URL' : 'DATABASE_URL';
   if (ledger === undefined || database === undefined) {
     return ['stored stream', 'stored history', 'stored seed', 'parties that leave'].map((name) => ({
       name,
-      run: () => Promise.resolve(skip(`needs ledger and database: ${missing} is not set or unusable`)),
+      run: () => Promise.resolve(skip(`needs ledger and database: ${missingOption} is not set or unusable`)),
     }));
   }
   return [
-    { name: 'stored stream', after: ['ledger', 'ledger end', 'postgres'], run: () => sameStream(ledger, database) },
-    { name: 'stored history', after: ['ledger', 'ledger end', 'postgres'], run: () => sameHistory(ledger, database) },
-    { name: 'stored seed', after: ['ledger', 'postgres'], run: () => soundSeed(ledger, database) },
-    { name: 'parties that leave', after: ['ledger', 'ledger end'], run: () => noticedLeaving(ledger) },
+    {
+      name: 'stored stream',
+      after: ['ledger', 'ledger end', 'postgres'],
+      run: () => checkSameStream(ledger, database),
+    },
+    {
+      name: 'stored history',
+      after: ['ledger', 'ledger end', 'postgres'],
+      run: () => checkSameHistory(ledger, database),
+    },
+    { name: 'stored seed', after: ['ledger', 'postgres'], run: () => checkStoredSeed(ledger, database) },
+    { name: 'parties that leave', after: ['ledger', 'ledger end'], run: () => checkPartyOffboarding(ledger) },
   ];
 }
 
-async function stored(database: Database): Promise<StreamFacts | undefined> {
+async function readStoredStream(database: Database): Promise<StreamFacts | undefined> {
   return (await hasTables(database)) ? await readStream(database) : undefined;
 }
 
-const nothing = 'nothing is stored yet';
+const nothingStored = 'nothing is stored yet';
 
-async function sameStream({ config, participantId }: LedgerView, database: Database): Promise<Finding> {
-  const stream = await stored(database);
-  if (stream === undefined) return skip(nothing);
-  const configured = filterFingerprint(config.ledger).hash;
-  if (configured !== stream.filterHash) {
-    if (stream.extendedFrom.includes(configured)) {
+async function checkSameStream({ config, participantId }: LedgerView, database: Database): Promise<Finding> {
+  const stream = await readStoredStream(database);
+  if (stream === undefined) return skip(nothingStored);
+  const configuredHash = filterFingerprint(config.ledger).hash;
+  if (configuredHash !== stream.filterHash) {
+    if (stream.extendedFrom.includes(configuredHash)) {
       return warn(
         'the filter was extended: the indexer continues with the filter in force, the LEDGER_* options name a previous one',
         `set the LEDGER_* filter options to the filter in force: ${stream.filter.slice(0, 400)}`,
@@ -142,21 +157,23 @@ async function sameStream({ config, participantId }: LedgerView, database: Datab
     }
     const { json } = filterFingerprint(config.ledger);
     if (isUnused(stream)) {
-      const differs = whatDiffers(stream.filter, json);
+      const difference = describeFilterChange(stream.filter, json);
       return pass(
-        `nothing is stored under the filter of a previous start: the next start uses the configured one (${differs})`,
+        `nothing is stored under the filter of a previous start: the next start uses the configured one (${difference})`,
       );
     }
     throw await database.withClient((client) => filterChanged(client, stream, json));
   }
-  const answering = await participantId().catch((thrown: unknown) => {
+  const currentParticipantId = await participantId().catch((thrown: unknown) => {
     if (toIndexerError(thrown).code === 'LEDGER_PERMISSION_DENIED') return undefined;
     throw thrown;
   });
-  if (answering === undefined || stream.participantId === null) return pass('the filter matches the stored one');
-  if (answering === stream.participantId) return pass(`participant ${answering} and the filter match the stored ones`);
+  if (currentParticipantId === undefined || stream.participantId === null)
+    return pass('the filter matches the stored one');
+  if (currentParticipantId === stream.participantId)
+    return pass(`participant ${currentParticipantId} and the filter match the stored ones`);
   return fail(
-    `schema "${database.schema}" holds participant ${stream.participantId}, the ledger is participant ${answering}`,
+    `schema "${database.schema}" holds participant ${stream.participantId}, the ledger is participant ${currentParticipantId}`,
     'set LEDGER_URL to the previous participant, or index this one into another POSTGRES_SCHEMA',
   );
 }
@@ -166,10 +183,10 @@ async function sameStream({ config, participantId }: LedgerView, database: Datab
  * offset is read before the checkpoint, and the ledger end after it. The ledger end that other checks have read may be
  * older than the checkpoint.
  */
-async function sameHistory({ client, pruned }: LedgerView, database: Database): Promise<Finding> {
+async function checkSameHistory({ client, pruned }: LedgerView, database: Database): Promise<Finding> {
   const prunedTo = await pruned();
-  const stream = await stored(database);
-  if (stream === undefined || stream.checkpoint === null) return skip(nothing);
+  const stream = await readStoredStream(database);
+  if (stream === undefined || stream.checkpoint === null) return skip(nothingStored);
   const { checkpoint } = stream;
   const ledgerEnd = await client.state.ledgerEnd();
   if (prunedTo > checkpoint) {
@@ -190,20 +207,20 @@ async function sameHistory({ client, pruned }: LedgerView, database: Database): 
   );
 }
 
-async function soundSeed(view: LedgerView, database: Database): Promise<Finding> {
-  const stream = await stored(database);
-  if (stream === undefined || !stream.seeded || stream.seedOffset === null) return skip(nothing);
-  return judgedSeed(view, stream);
+async function checkStoredSeed(view: LedgerView, database: Database): Promise<Finding> {
+  const stream = await readStoredStream(database);
+  if (stream === undefined || !stream.seeded || stream.seedOffset === null) return skip(nothingStored);
+  return checkSeedRelease(view, stream);
 }
 
 /**
  * Checks whether the indexer can detect that a party has left the participant. No event ends the contracts of a party
  * that left the participant; only topology events report that it left.
  */
-async function noticedLeaving({ config, participantId }: LedgerView): Promise<Finding> {
-  const unnoticed = 'contracts of parties that leave the participant stay active in the index forever';
+async function checkPartyOffboarding({ config, participantId }: LedgerView): Promise<Finding> {
+  const offboardingWarning = 'contracts of parties that leave the participant stay active in the index forever';
   if (!config.ledger.topology) {
-    return skip(`LEDGER_TOPOLOGY is false: ${unnoticed}; set it to true to mark them as unhosted`);
+    return skip(`LEDGER_TOPOLOGY is false: ${offboardingWarning}; set it to true to mark them as unhosted`);
   }
   try {
     return pass(
@@ -211,6 +228,6 @@ async function noticedLeaving({ config, participantId }: LedgerView): Promise<Fi
     );
   } catch (thrown) {
     if (toIndexerError(thrown).code !== 'LEDGER_PERMISSION_DENIED') throw thrown;
-    return skip(`this user may not read the participant id: ${unnoticed} unless the user gets the right`);
+    return skip(`this user may not read the participant id: ${offboardingWarning} unless the user gets the right`);
   }
 }

@@ -5,8 +5,8 @@ import { version } from '../../version.ts';
 import { lineUp } from '../command-line/aligned.ts';
 import { json, type Command } from '../command-line/command.ts';
 import type { Args } from '../command-line/parse.ts';
-import { misuse } from '../command-line/refusals.ts';
-import type { Outcome } from './outcome.ts';
+import { usageError } from '../command-line/refusals.ts';
+import type { CheckOutcome } from './outcome.ts';
 
 export const checkCommand: Command = {
   name: 'check',
@@ -26,12 +26,13 @@ export const checkCommand: Command = {
   /** Prints one line per check, or JSON with `--json`. Resolves to 1 if a check failed. @throws IndexerError USAGE */
   run: async ({ args, env, print }) => {
     const limitMs = limitOf(args);
-    const { allOutcomes } = await import('./all-checks.ts');
-    const outcomes = await allOutcomes(args.options, env, limitMs);
-    const ok = outcomes.every(({ state }) => state !== 'fail');
-    if (args.has('json')) print(scrub(JSON.stringify({ ok, version, node: process.version, checks: outcomes })));
+    const { allOutcomes: runAllChecks } = await import('./all-checks.ts');
+    const outcomes = await runAllChecks(args.options, env, limitMs);
+    const isPassed = outcomes.every(({ state }) => state !== 'fail');
+    if (args.has('json'))
+      print(scrub(JSON.stringify({ ok: isPassed, version, node: process.version, checks: outcomes })));
     else for (const line of lines(outcomes)) print(scrub(line));
-    return ok ? ExitCode.stopped : ExitCode.different;
+    return isPassed ? ExitCode.stopped : ExitCode.different;
   },
 };
 
@@ -39,26 +40,27 @@ export const checkCommand: Command = {
 function limitOf(args: Args): number {
   const seconds = args.text('timeout') ?? '5';
   const limit = /^\d{1,2}$/.test(seconds) ? Number(seconds) : 0;
-  if (limit < 1 || limit > 60) throw misuse('--timeout takes seconds, 1 to 60', 'ledger-indexer check --timeout 10');
+  if (limit < 1 || limit > 60)
+    throw usageError('--timeout takes seconds, 1 to 60', 'ledger-indexer check --timeout 10');
   return limit * 1000;
 }
 
-const marks = { pass: '✓', warn: '!', fail: '✗', skip: '-' } as const;
+const stateMarks = { pass: '✓', warn: '!', fail: '✗', skip: '-' } as const;
 
-function lines(outcomes: readonly Outcome[]): readonly string[] {
-  const line = lineUp(outcomes.map(({ name, state }) => [`${marks[state]} ${name}`]));
+function lines(outcomes: readonly CheckOutcome[]): readonly string[] {
+  const line = lineUp(outcomes.map(({ name, state }) => [`${stateMarks[state]} ${name}`]));
   const indent = line(['', '']);
-  const all = outcomes.flatMap(({ name, state, found, fix, code }) => [
+  const printedLines = outcomes.flatMap(({ name, state, found: message, fix, code }) => [
     line([
-      `${marks[state]} ${name}`,
-      `${code === undefined ? '' : `${code}: `}${found.replaceAll('\n', `\n${indent}`)}`,
+      `${stateMarks[state]} ${name}`,
+      `${code === undefined ? '' : `${code}: `}${message.replaceAll('\n', `\n${indent}`)}`,
     ]),
     ...(fix !== undefined ? [`${indent}fix: ${fix}`] : []),
   ]);
-  const count = (stateToCount: Outcome['state']): number =>
+  const count = (stateToCount: CheckOutcome['state']): number =>
     outcomes.filter(({ state }) => state === stateToCount).length;
   const failures = count('fail');
   const warnings = count('warn');
   const failed = failures === 0 ? 'nothing failed' : `${String(failures)} failed`;
-  return [...all, '', warnings === 0 ? failed : `${failed}, ${String(warnings)} warnings`];
+  return [...printedLines, '', warnings === 0 ? failed : `${failed}, ${String(warnings)} warnings`];
 }

@@ -1,49 +1,49 @@
 /** Checks whether Postgres allows as many connections as an indexer may need. */
 import type { Config } from '../../config/config.ts';
-import { mostConnections } from '../../indexer/connections.ts';
+import { connectionNeeds } from '../../indexer/connections.ts';
 import type { Database } from '../../store/connection/database.ts';
 import { connectionLimits, type ConnectionLimits } from '../../store/connection/inspection.ts';
 import { fail, pass, warn, type Finding } from './outcome.ts';
 
-export async function judgedConnections(database: Database, config: Config): Promise<Finding> {
-  return judge(mostConnections(config), await connectionLimits(database));
+export async function checkConnectionLimits(database: Database, config: Config): Promise<Finding> {
+  return compareConnections(connectionNeeds(config), await connectionLimits(database));
 }
 
 /**
  * @param need maximum connections of the indexer
  * @param limits connection limits of Postgres
  */
-export function judge(need: ReturnType<typeof mostConnections>, limits: ConnectionLimits): Finding {
-  const { always, withJobs } = need;
-  const needed = `an indexer has up to ${String(always)} connections, ${String(withJobs)} with all background jobs`;
-  const [most, whose, remedy] = narrowest(limits);
-  const free = limits.server - limits.others;
-  if (most < withJobs) {
-    const found = `${needed}; the limit of ${whose} is ${String(most)}`;
-    return most < always ? fail(found, remedy(withJobs)) : warn(found, remedy(withJobs));
+export function compareConnections(need: ReturnType<typeof connectionNeeds>, limits: ConnectionLimits): Finding {
+  const { always: indexerConnections, withJobs } = need;
+  const requirement = `an indexer has up to ${String(indexerConnections)} connections, ${String(withJobs)} with all background jobs`;
+  const [limit, limitOwner, remedy] = smallestLimit(limits);
+  const freeConnections = limits.server - limits.others;
+  if (limit < withJobs) {
+    const message = `${requirement}; the limit of ${limitOwner} is ${String(limit)}`;
+    return limit < indexerConnections ? fail(message, remedy(withJobs)) : warn(message, remedy(withJobs));
   }
-  if (free < withJobs) {
+  if (freeConnections < withJobs) {
     return warn(
-      `${needed}; other programs have ${String(limits.others)} of ${String(limits.server)} open now`,
-      `limit these (\`alter role … connection limit N\`), or raise max_connections by ${String(withJobs - free)}`,
+      `${requirement}; other programs have ${String(limits.others)} of ${String(limits.server)} open now`,
+      `limit these (\`alter role … connection limit N\`), or raise max_connections by ${String(withJobs - freeConnections)}`,
     );
   }
-  return pass(`${needed}; the limit of ${whose} is ${String(most)}`);
+  return pass(`${requirement}; the limit of ${limitOwner} is ${String(limit)}`);
 }
 
-type Narrowest = readonly [most: number, whose: string, remedy: (connections: number) => string];
+type ConnectionLimit = readonly [most: number, whose: string, remedy: (connections: number) => string];
 
-function narrowest({ role, database, server }: ConnectionLimits): Narrowest {
-  const raised = (what: string) => (connections: number) =>
-    `\`alter ${what} connection limit ${String(connections)}\`, or -1 for no limit`;
-  const all: readonly Narrowest[] = [
+function smallestLimit({ role, database, server }: ConnectionLimits): ConnectionLimit {
+  const raiseRemedy = (limitTarget: string) => (connections: number) =>
+    `\`alter ${limitTarget} connection limit ${String(connections)}\`, or -1 for no limit`;
+  const limits: readonly ConnectionLimit[] = [
     [
       server,
       'all sessions of the server',
       (connections) => `set max_connections higher than ${String(connections)} and restart Postgres`,
     ],
-    ...(role === null ? [] : [[role, 'this role', raised('role …')] as const]),
-    ...(database === null ? [] : [[database, 'all sessions of this database', raised('database …')] as const]),
+    ...(role === null ? [] : [[role, 'this role', raiseRemedy('role …')] as const]),
+    ...(database === null ? [] : [[database, 'all sessions of this database', raiseRemedy('database …')] as const]),
   ];
-  return all.reduce((least, each) => (each[0] < least[0] ? each : least));
+  return limits.reduce((smallest, candidate) => (candidate[0] < smallest[0] ? candidate : smallest));
 }

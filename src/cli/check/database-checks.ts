@@ -15,19 +15,19 @@ import { assertMigrated } from '../../store/schema/migrations.ts';
 import { assertWritable, checkServer } from '../../store/connection/server-check.ts';
 import { WriterCandidate } from '../../store/lock/writer-lock.ts';
 import { refuseOtherStreams } from '../../store/roles/schema-owners.ts';
-import { tryPruning, tryRights, type TriedRights } from '../../store/roles/writer-trial.ts';
-import { bytesInWords } from '../command-line/amounts.ts';
+import { checkPruningRights, checkWriterRights, type WriterRightsResult } from '../../store/roles/writer-trial.ts';
+import { formatBytes } from '../command-line/amounts.ts';
 import { openFor } from '../database/with-database.ts';
-import { judgedConnections } from './connection-check.ts';
-import { judgeClock } from './ledger-checks.ts';
+import { checkConnectionLimits } from './connection-check.ts';
+import { checkClock } from './ledger-checks.ts';
 import { operationChecks } from './operation-checks.ts';
 import { fail, pass, skip, type Check, type Finding, warn } from './outcome.ts';
 import { readerChecks } from './reader-checks.ts';
-import { judgedPostgres } from './release-checks.ts';
+import { checkPostgresVersion } from './release-checks.ts';
 import { settingsChecks } from './settings-checks.ts';
 
 /** A pool for the checks, which run concurrently. */
-export function openForChecks(config: Config, limitMs: number): Promise<Database> {
+export function openCheckDatabase(config: Config, limitMs: number): Promise<Database> {
   return openFor(config, { command: 'check', statementTimeoutMs: limitMs, connections: 8 });
 }
 
@@ -45,7 +45,7 @@ export function databaseChecks(database: Database, config: Config): readonly Che
     {
       name: 'postgres release',
       after,
-      run: async () => judgedPostgres((await inspectServer(database)).version, Date.now()),
+      run: async () => checkPostgresVersion((await inspectServer(database)).version, Date.now()),
     },
     {
       name: 'postgres rights',
@@ -55,22 +55,22 @@ export function databaseChecks(database: Database, config: Config): readonly Che
         return pass('version, encoding and rights of the role are sufficient');
       },
     },
-    { name: 'pooler', after, run: () => pooler(database, config) },
-    { name: 'connections', after, run: () => judgedConnections(database, config) },
+    { name: 'pooler', after, run: () => checkPooler(database, config) },
+    { name: 'connections', after, run: () => checkConnectionLimits(database, config) },
     { name: 'disk', after, run: () => disk(database) },
     { name: 'notices', after, run: () => notices(database, config) },
     { name: 'schema', after, run: () => schema(database, config) },
-    { name: 'rights to write', after, run: () => rightsToWrite(database) },
+    { name: 'rights to write', after, run: () => reportWriterRights(database) },
     ...(config.indexer.retentionMs === undefined
       ? []
-      : [{ name: 'rights to prune', after, run: () => rightsToPrune(database) }]),
+      : [{ name: 'rights to prune', after, run: () => reportPruningRights(database) }]),
     { name: 'writer', after, run: () => writer(database) },
     {
       name: 'postgres clock',
       after,
       run: async () => {
         const requestedAt = Date.now();
-        return judgeClock('Postgres', (await inspectServer(database)).clockMs, requestedAt, Date.now());
+        return checkClock('Postgres', (await inspectServer(database)).clockMs, requestedAt, Date.now());
       },
     },
     ...operationChecks(database),
@@ -79,7 +79,7 @@ export function databaseChecks(database: Database, config: Config): readonly Che
   ];
 }
 
-async function pooler(database: Database, { indexer }: Config): Promise<Finding> {
+async function checkPooler(database: Database, { indexer }: Config): Promise<Finding> {
   await new WriterCandidate(database, indexer.leaseMs).checkAddress();
   return pass('sessions are not shared: no pooler gives them to other clients');
 }
@@ -87,7 +87,7 @@ async function pooler(database: Database, { indexer }: Config): Promise<Finding>
 async function disk(database: Database): Promise<Finding> {
   const { databaseBytes, schemaBytes } = await inspectServer(database);
   return pass(
-    `the database takes ${bytesInWords(databaseBytes)}, schema "${database.schema}" ${bytesInWords(schemaBytes)} of it; ` +
+    `the database takes ${formatBytes(databaseBytes)}, schema "${database.schema}" ${formatBytes(schemaBytes)} of it; ` +
       'Postgres does not report free space: monitor the volume',
   );
 }
@@ -99,23 +99,24 @@ async function disk(database: Database): Promise<Finding> {
 async function notices(database: Database, { indexer }: Config): Promise<Finding> {
   if (!indexer.notify) return skip('INDEXER_NOTIFY is false');
   const usage = await noticeQueueUsage(database);
-  const found = `the notification queue of the server is ${(100 * usage).toFixed(0)} % full`;
-  if (usage < muchOfQueue) return pass(found);
+  const message = `the notification queue of the server is ${(100 * usage).toFixed(0)} % full`;
+  if (usage < queueUsageLimit) return pass(message);
   return warn(
-    `${found}: at 100 % listeners receive nothing; ingestion is not affected`,
+    `${message}: at 100 % listeners receive nothing; ingestion is not affected`,
     'end the session that listens in an open transaction, which the Postgres log names from 50 %: run as an administrator ' +
       "`select pid, usename, application_name, xact_start from pg_stat_activity where state like 'idle in transaction%' order by " +
       'xact_start`, then `select pg_terminate_backend(PID)`',
   );
 }
 
-const muchOfQueue = 0.5;
+const queueUsageLimit = 0.5;
 
 async function schema(database: Database, config: Config): Promise<Finding> {
   const auto = config.database.migrate === 'auto';
-  const isThere = await hasTables(database);
-  if (!isThere) await database.withClient((client) => refuseOtherStreams(client, database.schema));
-  if (!isThere && auto) return pass(`"${database.schema}" does not exist yet: the indexer creates it at the start`);
+  const hasStoredTables = await hasTables(database);
+  if (!hasStoredTables) await database.withClient((client) => refuseOtherStreams(client, database.schema));
+  if (!hasStoredTables && auto)
+    return pass(`"${database.schema}" does not exist yet: the indexer creates it at the start`);
   try {
     await assertMigrated(database);
     await assertExerciseJson(database, config.indexer.exerciseJson);
@@ -127,48 +128,52 @@ async function schema(database: Database, config: Config): Promise<Finding> {
   return pass(`"${database.schema}" matches this version`);
 }
 
-async function rightsToWrite(database: Database): Promise<Finding> {
+async function reportWriterRights(database: Database): Promise<Finding> {
   if (!(await hasTables(database))) {
     await assertWritable(database);
     return skip('nothing is stored yet: the role may take locks and write');
   }
-  const { missing, other } = await tryRights(database);
-  if (missing.length === 0) {
+  const { missing: missingRights, other } = await checkWriterRights(database);
+  if (missingRights.length === 0) {
     await assertWritable(database);
     return pass('every right that writing needs was tested, without changing a row');
   }
   const { role } = await inspectServer(database);
   if (other !== undefined) {
     return fail(
-      `role "${role}" ${has[other]} (tested without changing a row), but lacks these rights of the writer: ${named(missing)}`,
+      `role "${role}" ${excessRights[other]} (tested without changing a row), but lacks these rights of the writer: ${listRights(missingRights)}`,
       'run the indexer and `check` as the writer role of `ledger-indexer grant-roles`',
     );
   }
   return fail(
-    `role "${role}" lacks ${named(missing)}`,
+    `role "${role}" lacks ${listRights(missingRights)}`,
     'run `ledger-indexer grant-roles` as the owner of the tables, and connect as its writer role; or run ' +
-      `\`set search_path to "${database.schema}"; grant ${missing[0] ?? ''} to "${role}"\`for each missing right`,
+      `\`set search_path to "${database.schema}"; grant ${missingRights[0] ?? ''} to "${role}"\`for each missing right`,
   );
 }
 
-const has: Readonly<Record<NonNullable<TriedRights['other']>, string>> = {
+const excessRights: Readonly<Record<NonNullable<WriterRightsResult['other']>, string>> = {
   redactor: 'has the rights of the redactor',
   reader: 'has the rights of a reader of everything',
 };
 
-async function rightsToPrune(database: Database): Promise<Finding> {
+async function reportPruningRights(database: Database): Promise<Finding> {
   if (!(await hasTables(database))) return skip('nothing is stored yet');
-  const { missing, remedy } = await tryPruning(database);
-  if (missing.length === 0) return pass('every right that INDEXER_RETENTION needs was tested, without changing a row');
+  const { missing: missingRights, remedy } = await checkPruningRights(database);
+  if (missingRights.length === 0)
+    return pass('every right that INDEXER_RETENTION needs was tested, without changing a row');
   const { role } = await inspectServer(database);
-  return fail(`INDEXER_RETENTION is set, but role "${role}" may not prune: it lacks ${named(missing)}`, remedy);
+  return fail(
+    `INDEXER_RETENTION is set, but role "${role}" may not prune: it lacks ${listRights(missingRights)}`,
+    remedy,
+  );
 }
 
-const mostNamed = 5;
+const maxListedRights = 5;
 
-function named(rights: readonly string[]): string {
-  const more = rights.length - mostNamed;
-  return `${rights.slice(0, mostNamed).join('; ')}${more > 0 ? ` and ${String(more)} more` : ''}`;
+function listRights(rights: readonly string[]): string {
+  const hiddenCount = rights.length - maxListedRights;
+  return `${rights.slice(0, maxListedRights).join('; ')}${hiddenCount > 0 ? ` and ${String(hiddenCount)} more` : ''}`;
 }
 
 async function writer(database: Database): Promise<Finding> {

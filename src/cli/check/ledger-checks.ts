@@ -5,15 +5,15 @@ import { IndexerError } from '../../errors/indexer-error.ts';
 import { createLedgerClient, type LedgerClient } from '../../ledger/api/client.ts';
 import type { Right } from '../../ledger/api/users.ts';
 import { type Check, fail, type Finding, pass, skip, warn } from './outcome.ts';
-import { filterKnown } from './filter-check.ts';
+import { checkFilterNames } from './filter-check.ts';
 import { span, tokenClaims, type TokenClaims } from '../../ledger/access/token-claims.ts';
 import { openFrameStream, type StreamPath } from '../../ledger/transport/frame-stream.ts';
-import { knownInterfaces } from '../../ledger/api/known-interfaces.ts';
-import { inWords, maxPartyLookups, unknownParties } from '../../ledger/api/unknown-parties.ts';
+import { findKnownInterfaces } from '../../ledger/api/known-interfaces.ts';
+import { unknownPartySentence, maxPartyLookups, unknownParties } from '../../ledger/api/unknown-parties.ts';
 import { updatesRequest } from '../../ledger/api/request-format.ts';
 import { releaseCheck } from './release-checks.ts';
 import { interfacesNamed } from '../../config/interface-presets.ts';
-import { assertTokenMayTravel } from '../../ledger/access/token.ts';
+import { assertTokenConfidential } from '../../ledger/access/token.ts';
 
 /** The participant as seen by the checks. Each value is requested only once. */
 export interface LedgerView {
@@ -37,8 +37,8 @@ export async function openLedger(
   const { ledger } = config;
   const access = await openAccess(ledger, signal);
   const { tls, tokenSource } = access;
-  const { insecure, maxFrameBytes: maxAnswerBytes } = ledger;
-  const limits = { maxAnswerBytes, requestTimeoutMs: limitMs };
+  const { insecure, maxFrameBytes: maxResponseBytes } = ledger;
+  const limits = { maxAnswerBytes: maxResponseBytes, requestTimeoutMs: limitMs };
   const client = createLedgerClient({ url, tokenSource, tls, insecure, ...limits, signal });
   return {
     config,
@@ -46,15 +46,15 @@ export async function openLedger(
     client,
     access,
     signal,
-    end: once(() => client.state.ledgerEnd()),
-    pruned: once(() => client.state.latestPrunedOffsets()),
-    participantId: once(() => client.parties.participantId()),
+    end: cached(() => client.state.ledgerEnd()),
+    pruned: cached(() => client.state.latestPrunedOffsets()),
+    participantId: cached(() => client.parties.participantId()),
   };
 }
 
-function once<T>(ask: () => Promise<T>): () => Promise<T> {
-  let answer: Promise<T> | undefined;
-  return () => (answer ??= ask());
+function cached<T>(load: () => Promise<T>): () => Promise<T> {
+  let pending: Promise<T> | undefined;
+  return () => (pending ??= load());
 }
 
 /** The checks in the order of the output. */
@@ -87,7 +87,7 @@ export function ledgerChecks(view: LedgerView): readonly Check[] {
       name: 'parties',
       after,
       excused: { LEDGER_PERMISSION_DENIED: 'this user may not list parties (ParticipantAdmin): see "user rights"' },
-      run: () => partiesKnown(view),
+      run: () => checkParties(view),
     },
     websocketCheck(view),
     completionsCheck(view),
@@ -95,7 +95,7 @@ export function ledgerChecks(view: LedgerView): readonly Check[] {
       name: 'filter',
       after,
       excused: { LEDGER_NOT_A_LEDGER: 'releases before 3.5 do not list vetted packages: see "websocket"' },
-      run: () => filterKnown(view),
+      run: () => checkFilterNames(view),
     },
     { name: 'ledger clock', after, run: () => clock(client) },
   ];
@@ -110,7 +110,7 @@ async function rights({ client, access, config }: LedgerView): Promise<Finding> 
   if (user === undefined) return skip('the participant has no authorization: it ignores tokens, so there is no user');
   if (user.isDeactivated === true)
     return fail(`user ${user.id} is deactivated`, 'activate the user on the participant');
-  return judgedRights(user.id, await client.users.rights(user.id), config.ledger);
+  return checkRights(user.id, await client.users.rights(user.id), config.ledger);
 }
 
 /** A participant without authorization reads no user from a token that it is sent. */
@@ -118,8 +118,8 @@ function isWithoutUser(thrown: unknown): boolean {
   return thrown instanceof IndexerError && thrown.facts['ledgerCode'] === 'INVALID_TOKEN';
 }
 
-function judgedRights(user: string, granted: readonly Right[], { parties }: LedgerConfig): Finding {
-  const kinds = granted.flatMap(({ kind }) => kind ?? []);
+function checkRights(user: string, grantedRights: readonly Right[], { parties }: LedgerConfig): Finding {
+  const kinds = grantedRights.flatMap(({ kind }) => kind ?? []);
   const anyParty = kinds.some((kind) => kind.CanReadAsAnyParty ?? kind.CanActAsAnyParty);
   if (anyParty) return pass(`user ${user} may read as any party`);
   if (parties.length === 0) {
@@ -128,35 +128,36 @@ function judgedRights(user: string, granted: readonly Right[], { parties }: Ledg
       grant(user, [], kinds.length),
     );
   }
-  const readable = new Set(kinds.flatMap((kind) => (kind.CanReadAs ?? kind.CanActAs)?.value.party ?? []));
-  const missing = parties.filter((party) => !readable.has(party));
-  if (missing.length === 0) return pass(`user ${user} may read as each of ${String(parties.length)} parties`);
-  return fail(`user ${user} may not read as ${missing.join(', ')}`, grant(user, missing, kinds.length));
+  const readableParties = new Set(kinds.flatMap((kind) => (kind.CanReadAs ?? kind.CanActAs)?.value.party ?? []));
+  const missingParties = parties.filter((party) => !readableParties.has(party));
+  if (missingParties.length === 0) return pass(`user ${user} may read as each of ${String(parties.length)} parties`);
+  return fail(`user ${user} may not read as ${missingParties.join(', ')}`, grant(user, missingParties, kinds.length));
 }
 
 /** Text of the request with which an administrator of the participant grants the rights. */
-function grant(user: string, parties: readonly string[], held: number): string {
+function grant(user: string, parties: readonly string[], grantedCount: number): string {
   const kinds =
     parties.length === 0
       ? [{ kind: { CanReadAsAnyParty: { value: {} } } }]
       : parties.map((party) => ({ kind: { CanReadAs: { value: { party } } } }));
   const body = JSON.stringify({ userId: user, identityProviderId: '', rights: kinds });
   const path = `/v2/users/${encodeURIComponent(user)}/rights`;
-  return `let an administrator send POST ${path} with ${body} (the user has ${String(held)} rights now)`;
+  return `let an administrator send POST ${path} with ${body} (the user has ${String(grantedCount)} rights now)`;
 }
 
 /**
  * Checks whether the participant knows the parties. The participant may learn of a party later, but until then it
  * returns no data for that party.
  */
-async function partiesKnown({ client, config }: LedgerView): Promise<Finding> {
+async function checkParties({ client, config }: LedgerView): Promise<Finding> {
   const { parties } = config.ledger;
   if (parties.length === 0) return pass('all parties that the token may read: LEDGER_PARTIES is empty');
-  const unknown = await unknownParties(client, parties);
+  const unknownPartyList = await unknownParties(client, parties);
   const subset = parties.length > maxPartyLookups ? `the first ${String(maxPartyLookups)} of ` : '';
-  if (unknown.length === 0) return pass(`the participant knows each of ${subset}${String(parties.length)} parties`);
+  if (unknownPartyList.length === 0)
+    return pass(`the participant knows each of ${subset}${String(parties.length)} parties`);
   return warn(
-    unknown.map(inWords).join('; '),
+    unknownPartyList.map(unknownPartySentence).join('; '),
     'correct LEDGER_PARTIES; nothing if the parties will be allocated later',
   );
 }
@@ -168,23 +169,23 @@ async function clock(client: LedgerClient): Promise<Finding> {
   const { headers } = await client.transport.requestBytes('GET', '/v2/version');
   const date = Date.parse(headers.date ?? '');
   if (Number.isNaN(date)) return skip('the responses of the ledger or of a proxy have no Date header');
-  return judgeClock('the ledger', date, requestedAt, Date.now());
+  return checkClock('the ledger', date, requestedAt, Date.now());
 }
 
 /**
  * Compares two clocks with a precision of one second. The other clock was read between `fromMs` and `toMs` of our
  * clock.
  */
-export function judgeClock(whose: string, otherClockMs: number, fromMs: number, toMs: number): Finding {
+export function checkClock(clockOwner: string, otherClockMs: number, fromMs: number, toMs: number): Finding {
   // The Date header has no fractions of a second.
   const skewMs =
     otherClockMs > toMs ? otherClockMs - toMs : otherClockMs + 1_000 < fromMs ? otherClockMs + 1_000 - fromMs : 0;
   const seconds = (Math.abs(skewMs) / 1000).toFixed(1);
-  const found = `the clock of ${whose} is ${seconds} s ${skewMs < 0 ? 'behind' : 'ahead of'} the clock of this machine`;
+  const message = `the clock of ${clockOwner} is ${seconds} s ${skewMs < 0 ? 'behind' : 'ahead of'} the clock of this machine`;
   if (Math.abs(skewMs) <= tolerableSkewMs)
-    return pass(skewMs === 0 ? `the clock of ${whose} agrees with the clock of this machine` : found);
+    return pass(skewMs === 0 ? `the clock of ${clockOwner} agrees with the clock of this machine` : message);
   return fail(
-    found,
+    message,
     'synchronize both clocks with NTP: otherwise tokens are rejected and delays are wrong by this amount',
   );
 }
@@ -198,7 +199,7 @@ function tokenCheck({ access, config }: LedgerView): Check {
     run: async () => {
       const token = await access.tokenSource.read();
       if (token === undefined) return skip('no token is configured: only a ledger without authorization accepts this');
-      return judgedToken(tokenClaims(token), sourceOf(config.ledger), Date.now() / 1000);
+      return checkTokenClaims(tokenClaims(token), sourceOf(config.ledger), Date.now() / 1000);
     },
   };
 }
@@ -208,7 +209,7 @@ function sourceOf({ oauth, tokenFile }: LedgerConfig): string {
   return tokenFile === undefined ? 'LEDGER_TOKEN' : 'LEDGER_TOKEN_FILE';
 }
 
-function judgedToken(claims: TokenClaims | undefined, source: string, now: number): Finding {
+function checkTokenClaims(claims: TokenClaims | undefined, source: string, now: number): Finding {
   if (claims === undefined) return pass(`from ${source}; not a JWT, so its claims are unknown`);
   const { subject, issuer, audience, scope, notBefore, issuedAt, expiresAt } = claims;
   const summary = [
@@ -221,20 +222,22 @@ function judgedToken(claims: TokenClaims | undefined, source: string, now: numbe
   if (expiresAt !== undefined && expiresAt <= now) {
     return fail(`${summary}; expired ${time(expiresAt)}, ${span(now - expiresAt)} ago`, renewal(source));
   }
-  const early = Math.max(notBefore ?? 0, issuedAt ?? 0);
+  const validFrom = Math.max(notBefore ?? 0, issuedAt ?? 0);
   // Issuers and participants commonly tolerate this difference between clocks.
-  if (early > now + 60)
+  if (validFrom > now + 60)
     return fail(
-      `${summary}; not good before ${time(early)}`,
+      `${summary}; not good before ${time(validFrom)}`,
       'synchronize the clocks of this machine and the issuer with NTP',
     );
   if (subject === undefined) return fail(summary, 'use a token whose "sub" names a user of the participant');
-  const ahead =
-    early > now + 1 ? `; the clock of its issuer is ${span(early - now)} ahead of the clock of this machine` : '';
-  const found = `${summary}${ahead}; ${expiresAt === undefined ? 'never expires' : `expires in ${span(expiresAt - now)}`}`;
-  if (audience.length > 0) return pass(found);
+  const clockWarning =
+    validFrom > now + 1
+      ? `; the clock of its issuer is ${span(validFrom - now)} ahead of the clock of this machine`
+      : '';
+  const message = `${summary}${clockWarning}; ${expiresAt === undefined ? 'never expires' : `expires in ${span(expiresAt - now)}`}`;
+  if (audience.length > 0) return pass(message);
   return warn(
-    `${found}; participants from release 3.7 reject a token without an audience`,
+    `${message}; participants from release 3.7 reject a token without an audience`,
     'let the provider put https://daml.com/jwt/aud/participant/PARTICIPANT_ID, or the target-audience of the participant, ' +
       'into "aud": with LEDGER_OAUTH_*, request it with LEDGER_OAUTH_AUDIENCE',
   );
@@ -269,10 +272,14 @@ function websocketCheck(view: LedgerView): Check {
 
 async function listen(view: LedgerView): Promise<Finding> {
   const { ledger } = view.config;
-  const at = await view.end();
-  const interfaces = await knownInterfaces(view.client, ledger, interfacesNamed(ledger.wantedInterfaces), at);
-  const request = updatesRequest(at, { ...ledger, interfaces });
-  return opened(view, { path: '/v2/updates', request, found: 'opened at the ledger end with the configured filter' });
+  const offset = await view.end();
+  const interfaces = await findKnownInterfaces(view.client, ledger, interfacesNamed(ledger.wantedInterfaces), offset);
+  const request = updatesRequest(offset, { ...ledger, interfaces });
+  return checkStream(view, {
+    path: '/v2/updates',
+    request,
+    found: 'opened at the ledger end with the configured filter',
+  });
 }
 
 /** Opens the completion stream. A failure is only a warning, because only completions need this stream. */
@@ -288,28 +295,28 @@ function completionsCheck(view: LedgerView): Check {
     run: async () => {
       if (view.config.indexer.completions === 'off') return skip('INDEXER_COMPLETIONS=off');
       const request = { parties: view.config.ledger.parties, beginExclusive: await view.end() };
-      const found = 'opened at the ledger end: completions of commands are indexed';
-      return opened(view, { path: '/v2/commands/command-completions', request, found });
+      const message = 'opened at the ledger end: completions of commands are indexed';
+      return checkStream(view, { path: '/v2/commands/command-completions', request, found: message });
     },
   };
 }
 
-interface Opening {
+interface StreamCheck {
   readonly path: StreamPath;
   readonly request: object;
   /** The finding that is reported if the stream opens. */
   readonly found: string;
 }
 
-async function opened(view: LedgerView, { path, request, found }: Opening): Promise<Finding> {
+async function checkStream(view: LedgerView, { path, request, found: message }: StreamCheck): Promise<Finding> {
   const { config, url, access, signal } = view;
   const { ledger, indexer } = config;
   const token = await access.tokenSource.read();
-  assertTokenMayTravel(url, token, ledger.insecure);
+  assertTokenConfidential(url, token, ledger.insecure);
   return new Promise((resolve, reject) => {
     let isOpen = false;
-    const accepted = (): void => {
-      resolve(pass(`${path} ${found}`));
+    const onAccepted = (): void => {
+      resolve(pass(`${path} ${message}`));
       stream.close();
     };
     const stream = openFrameStream({
@@ -324,9 +331,9 @@ async function opened(view: LedgerView, { path, request, found }: Opening): Prom
       signal,
       onOpen: () => {
         isOpen = true;
-        setTimeout(accepted, quietMs);
+        setTimeout(onAccepted, quietMs);
       },
-      onFrame: accepted,
+      onFrame: onAccepted,
       onEnd: (error) => {
         if (error !== undefined) reject(error);
         else if (isOpen)

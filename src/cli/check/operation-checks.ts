@@ -15,23 +15,23 @@ export function operationChecks(database: Database): readonly Check[] {
   return [
     { name: 'blocked writer', after, run: () => blockedWriter(database) },
     { name: 'rights of roles', after, run: () => rightsOfRoles(database) },
-    { name: 'transaction ids', after, run: () => idsLeft(database) },
+    { name: 'transaction ids', after, run: () => checkTransactionIds(database) },
   ];
 }
 
 async function blockedWriter(database: Database): Promise<Finding> {
-  const found = await database.withClient((client) => writerBlockers(client, database.schema));
-  const [first] = found;
+  const blockers = await database.withClient((client) => writerBlockers(client, database.schema));
+  const [first] = blockers;
   if (first === undefined) return pass('no writing session waits for another session');
   return warn(
-    `ingestion waits for ${found.map(blockerText).join('; ')}`,
+    `ingestion waits for ${blockers.map(blockerText).join('; ')}`,
     `wait until it finishes, or run as a superuser or a member of role ${first.role}: \`select pg_terminate_backend(${String(first.pid)})\``,
   );
 }
 
 function blockerText({ pid, role, application, waitedSeconds, openSeconds }: Blocker): string {
-  const open = openSeconds === null ? '' : `, in a transaction of ${seconds(openSeconds)}`;
-  return `process ${String(pid)} (role ${role}, application ${application}${open}), for ${seconds(waitedSeconds)} so far`;
+  const transactionAge = openSeconds === null ? '' : `, in a transaction of ${seconds(openSeconds)}`;
+  return `process ${String(pid)} (role ${role}, application ${application}${transactionAge}), for ${seconds(waitedSeconds)} so far`;
 }
 
 function seconds(count: number): string {
@@ -40,23 +40,23 @@ function seconds(count: number): string {
 
 async function rightsOfRoles(database: Database): Promise<Finding> {
   if (!(await hasTables(database))) return skip('nothing is stored yet');
-  const differing = await database.withClient((client) => differingRoles(client, database.schema));
-  const [first] = differing;
+  const roles = await database.withClient((client) => differingRoles(client, database.schema));
+  const [first] = roles;
   if (first === undefined) return pass('every role of `grant-roles` has exactly the rights of this version');
-  return warn(differing.map(differingText).join('; '), grantAgain(first));
+  return warn(roles.map(differingText).join('; '), grantAgain(first));
 }
 
-const mostNamed = 5;
+const maxListedRights = 5;
 
 /** Text about a role: its missing rights, and rights that this version does not grant. */
 export function differingText({ role, missing, superfluous }: DifferingRole): string {
-  const named = (rights: readonly string[]): string => {
-    const more = rights.length - mostNamed;
-    return `${rights.slice(0, mostNamed).join(', ')}${more > 0 ? ` and ${String(more)} more` : ''}`;
+  const listRights = (rights: readonly string[]): string => {
+    const hiddenCount = rights.length - maxListedRights;
+    return `${rights.slice(0, maxListedRights).join(', ')}${hiddenCount > 0 ? ` and ${String(hiddenCount)} more` : ''}`;
   };
   const parts = [
-    ...(missing.length > 0 ? [`lacks ${named(missing)}`] : []),
-    ...(superfluous.length > 0 ? [`no longer needs ${named(superfluous)}`] : []),
+    ...(missing.length > 0 ? [`lacks ${listRights(missing)}`] : []),
+    ...(superfluous.length > 0 ? [`no longer needs ${listRights(superfluous)}`] : []),
   ];
   return `role "${role}" ${parts.join(', and ')}`;
 }
@@ -67,23 +67,23 @@ export function grantAgain({ prefix }: DifferingRole): string {
 }
 
 /** Half of the transaction ids that Postgres has. */
-const halfOfIds = 2 ** 30;
+const halfOfIdSpace = 2 ** 30;
 
-async function idsLeft(database: Database): Promise<Finding> {
-  return judgedIds(await database.withClient((client) => transactionIds(client)));
+async function checkTransactionIds(database: Database): Promise<Finding> {
+  return assessTransactionIds(await database.withClient((client) => transactionIds(client)));
 }
 
 /** @param ids age of the oldest database of the server */
-export function judgedIds({ database: oldest, age, freezeAge }: TransactionIds): Finding {
-  const found = `database "${oldest}" is ${age.toLocaleString('en-US')} transactions old`;
+export function assessTransactionIds({ database: oldest, age, freezeAge }: TransactionIds): Finding {
+  const message = `database "${oldest}" is ${age.toLocaleString('en-US')} transactions old`;
   const fix = `end old transactions, prepared transactions and replication slots, then \`vacuumdb --all --freeze\`: ${pageUrl('docs/runbook/database.md#transaction-ids')}`;
-  if (age >= writesStopAt) return fail(`${found}: Postgres rejects all writes`, fix);
-  if (age <= Math.min(2 * freezeAge, halfOfIds)) return pass(`${found}, limit two billion`);
-  return warn(`${found}: at two billion Postgres stops all writes, and autovacuum does not keep up`, fix);
+  if (age >= writeStopAge) return fail(`${message}: Postgres rejects all writes`, fix);
+  if (age <= Math.min(2 * freezeAge, halfOfIdSpace)) return pass(`${message}, limit two billion`);
+  return warn(`${message}: at two billion Postgres stops all writes, and autovacuum does not keep up`, fix);
 }
 
 /**
  * Postgres stops writes three million ids before 2^31, which is the largest distance that 32-bit ids can distinguish.
  * Source: SetTransactionIdLimit in varsup.c of Postgres.
  */
-const writesStopAt = 2 ** 31 - 1 - 3_000_000;
+const writeStopAge = 2 ** 31 - 1 - 3_000_000;

@@ -4,7 +4,7 @@
  */
 import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
 
-export interface Outcome {
+export interface CheckOutcome {
   readonly name: string;
   /** `warn` means that nothing fails now but something will fail later unless the operator acts. */
   readonly state: 'pass' | 'warn' | 'fail' | 'skip';
@@ -17,7 +17,7 @@ export interface Outcome {
 }
 
 /** The result of a check. A failure may also be thrown. */
-export type Finding = Omit<Outcome, 'name'>;
+export type Finding = Omit<CheckOutcome, 'name'>;
 
 export interface Check {
   readonly name: string;
@@ -30,27 +30,27 @@ export interface Check {
   readonly run: () => Promise<Finding>;
 }
 
-export function pass(found: string): Finding {
-  return { state: 'pass', found };
+export function pass(message: string): Finding {
+  return { state: 'pass', found: message };
 }
 
-export function warn(found: string, fix: string): Finding {
-  return { state: 'warn', found, fix };
+export function warn(message: string, fix: string): Finding {
+  return { state: 'warn', found: message, fix };
 }
 
-export function fail(found: string, fix: string): Finding {
-  return { state: 'fail', found, fix };
+export function fail(message: string, fix: string): Finding {
+  return { state: 'fail', found: message, fix };
 }
 
-export function skip(found: string): Finding {
-  return { state: 'skip', found };
+export function skip(message: string): Finding {
+  return { state: 'skip', found: message };
 }
 
 /** Runs all checks concurrently, each within `limitMs`. The outcomes have the order of the checks. */
-export async function runChecks(checks: readonly Check[], limitMs: number): Promise<readonly Outcome[]> {
+export async function runChecks(checks: readonly Check[], limitMs: number): Promise<readonly CheckOutcome[]> {
   const outcomes = await Promise.all(checks.map((check) => outcomeOf(check, limitMs)));
-  return outcomes.map((outcome, at) => {
-    const { after = [] } = checks[at] ?? {};
+  return outcomes.map((outcome, index) => {
+    const { after = [] } = checks[index] ?? {};
     if (outcome.state !== 'fail' || outcome.code === undefined) return outcome;
     const cause = outcomes.find(
       ({ name, state, code }) => after.includes(name) && state === 'fail' && code === outcome.code,
@@ -61,9 +61,9 @@ export async function runChecks(checks: readonly Check[], limitMs: number): Prom
   });
 }
 
-async function outcomeOf({ name, excused, run }: Check, limitMs: number): Promise<Outcome> {
+async function outcomeOf({ name, excused, run }: Check, limitMs: number): Promise<CheckOutcome> {
   try {
-    return { name, ...(await within(run(), limitMs)) };
+    return { name, ...(await withTimeout(run(), limitMs)) };
   } catch (thrown) {
     const error = toIndexerError(thrown);
     const excuse = excused?.[error.code];
@@ -72,10 +72,10 @@ async function outcomeOf({ name, excused, run }: Check, limitMs: number): Promis
   }
 }
 
-async function within<T>(work: Promise<T>, limitMs: number): Promise<T> {
+async function withTimeout<T>(work: Promise<T>, limitMs: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(tooSlow(limitMs)), limitMs);
+    timer = setTimeout(() => reject(timeoutError(limitMs)), limitMs);
   });
   try {
     return await Promise.race([work, limit]);
@@ -84,7 +84,7 @@ async function within<T>(work: Promise<T>, limitMs: number): Promise<T> {
   }
 }
 
-function tooSlow(limitMs: number): IndexerError {
+function timeoutError(limitMs: number): IndexerError {
   return new IndexerError(`no response within ${String(limitMs / 1000)} s`, {
     code: 'CHECK_TIMEOUT',
     remedy:

@@ -1,7 +1,7 @@
 /** Checks of reader roles: whether they can do or read more than they were granted. */
 import type { Database } from '../../store/connection/database.ts';
 import { hasTables } from '../../store/connection/inspection.ts';
-import { readersThatLock } from '../../store/roles/advisory-locks.ts';
+import { readersWithLockRights } from '../../store/roles/advisory-locks.ts';
 import { contentStatistics } from '../../store/roles/content-statistics.ts';
 import { defaultConnections, readerUse, type ReaderUse } from '../../store/roles/reader-limits.ts';
 import { readerLogins } from '../../store/roles/reader-logins.ts';
@@ -12,8 +12,8 @@ import { pass, skip, warn, type Check, type Finding } from './outcome.ts';
 /** The checks in the order of the output. */
 export function readerChecks(database: Database): readonly Check[] {
   const after = ['postgres'];
-  let answer: Promise<ReaderUse | undefined> | undefined;
-  const use = (): Promise<ReaderUse | undefined> => (answer ??= storedUse(database));
+  let pendingUse: Promise<ReaderUse | undefined> | undefined;
+  const use = (): Promise<ReaderUse | undefined> => (pendingUse ??= readReaderUse(database));
   return [
     { name: 'limited readers', after, run: () => limitedReaders(database) },
     { name: 'large objects', after, run: () => largeObjects(database) },
@@ -23,23 +23,25 @@ export function readerChecks(database: Database): readonly Check[] {
   ];
 }
 
-const asSuperuser = 'run `ledger-indexer grant-reader`, `reader-token create` or `grant-roles` again as a superuser';
+const superuserRemedy =
+  'run `ledger-indexer grant-reader`, `reader-token create` or `grant-roles` again as a superuser';
 
 /** Checks roles that are limited to parties. Postgres reveals query plans and execution times to every login. */
 async function limitedReaders(database: Database): Promise<Finding> {
   if (!(await hasTables(database))) return skip('nothing is stored yet');
-  const [{ limited, logins }, indexed] = await database.withClient(async (client) => [
+  const [{ limited: limitedLogins, logins }, indexed] = await database.withClient(async (client) => [
     await readerLogins(client, database.schema),
     await contentStatistics(client, database.schema),
   ]);
-  if (limited.length === 0) return pass('no role is limited to parties');
+  if (limitedLogins.length === 0) return pass('no role is limited to parties');
   if (indexed.length > 0) {
     return warn(
-      `EXPLAIN reveals payload values of other parties to ${limited.join(', ')}, through statistics of ${indexed.join(', ')}`,
+      `EXPLAIN reveals payload values of other parties to ${limitedLogins.join(', ')}, through statistics of ${indexed.join(', ')}`,
       'run `ledger-indexer grant-reader` for one of the roles again, with its parties: it removes the statistics',
     );
   }
-  if (logins.length === 0) return pass(`${limited.join(', ')}: no such role can log in, so none can read query plans`);
+  if (logins.length === 0)
+    return pass(`${limitedLogins.join(', ')}: no such role can log in, so none can read query plans`);
   return warn(
     `${logins.join(', ')} can log in, and can infer scalar values of rows hidden by row security from EXPLAIN and execution times`,
     `if that matters, give each role its own database (LEDGER_PARTIES), or /changes, webhooks or GraphQL without a login: ${pageUrl('docs/how-to/secure/reader-roles.md#what-a-limited-role-can-infer')}`,
@@ -53,23 +55,23 @@ async function largeObjects(database: Database): Promise<Finding> {
   if (logins.length === 0) return pass('no reader login may create them');
   return warn(
     `${logins.join(', ')} may create large objects and messages in the write-ahead log, without a limit`,
-    `${asSuperuser}; with --shared-database these commands do not revoke the right`,
+    `${superuserRemedy}; with --shared-database these commands do not revoke the right`,
   );
 }
 
 /** Checks advisory locks. If a session of a reader holds the writer lock, the indexer stays on standby. */
 async function advisoryLocks(database: Database): Promise<Finding> {
   if (!(await hasTables(database))) return skip('nothing is stored yet');
-  const logins = await database.withClient((client) => readersThatLock(client, database.schema));
+  const logins = await database.withClient((client) => readersWithLockRights(client, database.schema));
   if (logins.length === 0) return pass('no reader login may take them');
   return warn(
     `${logins.join(', ')} may take advisory locks, including the writer lock, which stops the indexer`,
-    `${asSuperuser}, or let readers query a standby or another database`,
+    `${superuserRemedy}, or let readers query a standby or another database`,
   );
 }
 
 /** Connections and temporary files of readers; undefined if nothing is stored yet. */
-async function storedUse(database: Database): Promise<ReaderUse | undefined> {
+async function readReaderUse(database: Database): Promise<ReaderUse | undefined> {
   if (!(await hasTables(database))) return undefined;
   return await database.withClient((client) => readerUse(client, database.schema));
 }
@@ -85,11 +87,11 @@ function readerConnections(use: ReaderUse | undefined): Finding {
     );
   }
   if (use.connections === 0) return pass('there are no reader logins');
-  const found = `all reader logins together: at most ${String(use.connections)} connections`;
-  if (use.reserved) return pass(`${found}; the server reserves some for the indexer`);
-  if (use.connections <= use.available) return pass(found);
+  const message = `all reader logins together: at most ${String(use.connections)} connections`;
+  if (use.reserved) return pass(`${message}; the server reserves some for the indexer`);
+  if (use.connections <= use.available) return pass(message);
   return warn(
-    `${found}, ${String(Math.max(0, use.available))} are left in addition to those of the indexer: the readers together can take all of them`,
+    `${message}, ${String(Math.max(0, use.available))} are left in addition to those of the indexer: the readers together can take all of them`,
     'lower the limits (`alter role … connection limit N`), or raise max_connections; from Postgres 16, set reserved_connections = 25 ' +
       'and run `ledger-indexer grant-roles` as a superuser',
   );
@@ -98,11 +100,11 @@ function readerConnections(use: ReaderUse | undefined): Finding {
 /** Checks temporary files. A sort that exceeds the memory of a session writes to disk, without any limit by default. */
 function temporaryFiles(use: ReaderUse | undefined): Finding {
   if (use === undefined) return skip('nothing is stored yet');
-  const { anyTemporaryFiles } = use;
-  const [first] = anyTemporaryFiles;
+  const { anyTemporaryFiles: hasTemporaryFiles } = use;
+  const [first] = hasTemporaryFiles;
   if (first === undefined) return pass('every reader login has a limit for temporary files');
   return warn(
-    `${anyTemporaryFiles.join(', ')} may fill the disk of the server with temporary files`,
+    `${hasTemporaryFiles.join(', ')} may fill the disk of the server with temporary files`,
     `run as a superuser for each: \`alter role ${first} set temp_file_limit = '2GB'\`, or set temp_file_limit for the entire server`,
   );
 }

@@ -15,24 +15,26 @@ import { type Check, type Finding, pass, skip, warn } from './outcome.ts';
 const gibibyte = 2 ** 30;
 const minute = 60_000;
 
-type Judge = (setting: ServerSetting, all: ServerSettings) => Finding;
+type SettingCheck = (setting: ServerSetting, allSettings: ServerSettings) => Finding;
 
 /** The checks in the order of the output. */
 export function settingsChecks(database: Database): readonly Check[] {
-  let answer: Promise<ServerSettings> | undefined;
-  const settings = (): Promise<ServerSettings> => (answer ??= serverSettings(database));
-  return judges.map(([name, judge]) => ({
+  let pendingSettings: Promise<ServerSettings> | undefined;
+  const settings = (): Promise<ServerSettings> => (pendingSettings ??= serverSettings(database));
+  return settingChecks.map(([name, checkSetting]) => ({
     name,
     after: ['postgres'],
     run: async () => {
-      const all = await settings();
-      const setting = all.get(name);
-      return setting === undefined ? skip('this server does not have this setting') : judge(setting, all);
+      const allSettings = await settings();
+      const setting = allSettings.get(name);
+      return setting === undefined
+        ? skip('this server does not have this setting')
+        : checkSetting(setting, allSettings);
     },
   }));
 }
 
-const judges: readonly (readonly [ServerSettingName, Judge])[] = [
+const settingChecks: readonly (readonly [ServerSettingName, SettingCheck])[] = [
   ['shared_buffers', sharedBuffers],
   ['max_wal_size', maxWalSize],
   ['checkpoint_timeout', checkpointTimeout],
@@ -42,52 +44,55 @@ const judges: readonly (readonly [ServerSettingName, Judge])[] = [
 ];
 
 function sharedBuffers(setting: ServerSetting): Finding {
-  const { formatted, amount } = setting;
-  if (amount >= gibibyte) return pass(formatted);
+  const { formatted: displayValue, amount } = setting;
+  if (amount >= gibibyte) return pass(displayValue);
   return warn(
-    `${formatted}, expected 1GB or more: the indexes of a long history are read from disk repeatedly, and every event costs more CPU`,
+    `${displayValue}, expected 1GB or more: the indexes of a long history are read from disk repeatedly, and every event costs more CPU`,
     `${serverWide(setting, 'shared_buffers=1GB')}, then restart Postgres; the best value is a quarter of the memory of the server`,
   );
 }
 
 function maxWalSize(setting: ServerSetting): Finding {
-  const { formatted, amount } = setting;
-  if (amount >= 4 * gibibyte) return pass(formatted);
+  const { formatted: displayValue, amount } = setting;
+  if (amount >= 4 * gibibyte) return pass(displayValue);
   return warn(
-    `${formatted}, expected 8GB: under load, checkpoints follow each other, and after each one Postgres logs full pages again`,
+    `${displayValue}, expected 8GB: under load, checkpoints follow each other, and after each one Postgres logs full pages again`,
     `if the disk is large enough: ${serverWide(setting, 'max_wal_size=8GB')}; recovery from a crash takes longer then`,
   );
 }
 
 function checkpointTimeout(setting: ServerSetting): Finding {
-  const { formatted, amount } = setting;
-  if (amount >= 15 * minute) return pass(formatted);
+  const { formatted: displayValue, amount } = setting;
+  if (amount >= 15 * minute) return pass(displayValue);
   return warn(
-    `${formatted}, expected 15min or more: after each checkpoint Postgres logs full pages again, which is most of the log`,
+    `${displayValue}, expected 15min or more: after each checkpoint Postgres logs full pages again, which is most of the log`,
     `${serverWide(setting, 'checkpoint_timeout=15min')}; recovery from a crash takes longer then`,
   );
 }
 
-function walCompression({ formatted, words }: ServerSetting, { database }: ServerSettings): Finding {
+function walCompression(
+  { formatted: displayValue, words: allowedValues }: ServerSetting,
+  { database }: ServerSettings,
+): Finding {
   // Before Postgres 15 this setting is either on or off, because there is only one method.
-  if (formatted !== 'on' && formatted !== 'pglz') return pass(formatted);
-  const better = words.includes('lz4') ? 'lz4' : 'off';
+  if (displayValue !== 'on' && displayValue !== 'pglz') return pass(displayValue);
+  const recommendedValue = allowedValues.includes('lz4') ? 'lz4' : 'off';
   return warn(
-    `${formatted === 'on' ? 'on, which is pglz' : formatted}, expected lz4 or off: with a long history, pglz makes an event cost up to four times the CPU`,
-    `run as a superuser: ${databaseWide(database, 'wal_compression', better)}; on a managed service, set the parameter of this name`,
+    `${displayValue === 'on' ? 'on, which is pglz' : displayValue}, expected lz4 or off: with a long history, pglz makes an event cost up to four times the CPU`,
+    `run as a superuser: ${databaseWide(database, 'wal_compression', recommendedValue)}; on a managed service, set the parameter of this name`,
   );
 }
 
-function randomPageCost({ formatted, amount }: ServerSetting, { database }: ServerSettings): Finding {
-  if (amount <= 2) return pass(formatted);
+function randomPageCost({ formatted: displayValue, amount }: ServerSetting, { database }: ServerSettings): Finding {
+  if (amount <= 2) return pass(displayValue);
   return warn(
-    `${formatted}, a value for rotating disks, expected 1.1: queries of readers may scan entire tables instead of using an index`,
+    `${displayValue}, a value for rotating disks, expected 1.1: queries of readers may scan entire tables instead of using an index`,
     `run as the owner of the database: ${databaseWide(database, 'random_page_cost', '1.1')}; the indexer itself does not need it`,
   );
 }
 
-function jit({ formatted }: ServerSetting, { database, canCompile }: ServerSettings): Finding {
-  if (formatted !== 'on') return pass(formatted);
+function jit({ formatted: displayValue }: ServerSetting, { database, canCompile }: ServerSettings): Finding {
+  if (displayValue !== 'on') return pass(displayValue);
   if (!canCompile) return pass('on, without effect: this server was built without LLVM');
   return warn(
     'on, expected off: sessions of the indexer disable it, but queries of readers over many views spend a fifth of a second on compilation',

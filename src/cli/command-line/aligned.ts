@@ -21,13 +21,13 @@ export interface Layout {
 type Cells = readonly string[];
 
 /** A column of fixed width. */
-export function fixed(width: number): Column {
+export function fixedWidthColumn(width: number): Column {
   return { least: width, most: width };
 }
 
 /** A right-aligned column of fixed width. */
 export function numbers(width: number): Column {
-  return { ...fixed(width), right: true };
+  return { ...fixedWidthColumn(width), right: true };
 }
 
 /** Formats rows as lines. The last cell of a line is not padded unless it is right-aligned. */
@@ -41,18 +41,22 @@ export function aligned(rows: readonly Cells[], layout?: Layout): readonly strin
  */
 export function lineUp(first: readonly Cells[], layout: Layout = {}): (cells: Cells) => string {
   const { columns = [], gap = 2, indent = 0 } = layout;
-  const count = first.reduce((most, cells) => Math.max(most, cells.length), columns.length);
-  const widths = Array.from({ length: count }, (_, at) => widthOf(columns[at] ?? {}, first, at));
+  const count = first.reduce((maxCount, cells) => Math.max(maxCount, cells.length), columns.length);
+  const widths = Array.from({ length: count }, (_, index) => widthOf(columns[index] ?? {}, first, index));
   return (cells) => {
-    const filled = cells.map((cell, at) => {
-      if (columns[at]?.right === true) return cell.padStart(widths[at] ?? 0);
-      return at === cells.length - 1 ? cell : cell.padEnd(widths[at] ?? 0);
+    const paddedCells = cells.map((cell, index) => {
+      if (columns[index]?.right === true) return cell.padStart(widths[index] ?? 0);
+      return index === cells.length - 1 ? cell : cell.padEnd(widths[index] ?? 0);
     });
-    return ' '.repeat(indent) + filled.join(' '.repeat(gap));
+    return ' '.repeat(indent) + paddedCells.join(' '.repeat(gap));
   };
 }
 
-function widthOf({ least = 0, most = Number.POSITIVE_INFINITY }: Column, rows: readonly Cells[], at: number): number {
-  const widest = rows.reduce((width, cells) => Math.max(width, cells[at]?.length ?? 0), 0);
-  return Math.max(least, Math.min(most, widest));
+function widthOf(
+  { least: minWidth = 0, most: maxWidth = Number.POSITIVE_INFINITY }: Column,
+  rows: readonly Cells[],
+  at: number,
+): number {
+  const widestCell = rows.reduce((width, cells) => Math.max(width, cells[at]?.length ?? 0), 0);
+  return Math.max(minWidth, Math.min(maxWidth, widestCell));
 }

@@ -35,18 +35,18 @@ export type VerbText = Pick<Command, 'name' | 'summary' | 'flags'> & {
 };
 
 /** The page for commands that are missing in the list of pages. A test fails if there are any. */
-const pageOfOthers: CommandPage = 'change';
+const defaultPage: CommandPage = 'change';
 
 function pageOf({ name }: Pick<Command, 'name'>): CommandPage {
   const pages = Object.keys(commandPages) as CommandPage[];
-  return pages.find((page) => (commandPages[page] as readonly string[]).includes(name)) ?? pageOfOthers;
+  return pages.find((page) => (commandPages[page] as readonly string[]).includes(name)) ?? defaultPage;
 }
 
 /** All commands with links to their sections. */
 export function commandIndex(commands: readonly Command[]): string {
   const rows = (Object.keys(commandPages) as CommandPage[]).flatMap((page) =>
     onPage(commands, page).map(
-      ({ name, summary }) => `| [\`${name}\`](commands/${page}.md#${name}) | ${cell(prose(summary))} |`,
+      ({ name, summary }) => `| [\`${name}\`](commands/${page}.md#${name}) | ${cell(escapeProse(summary))} |`,
     ),
   );
   return ['| Command | What it does |', '| --- | --- |', ...rows].join('\n');
@@ -67,28 +67,28 @@ function onPage(commands: readonly Command[], page: CommandPage): readonly Comma
 }
 
 function commandSection(command: Command): string {
-  const { name, summary, does, flags, examples, exits = [], page } = command;
-  return joined([
+  const { name, summary, does: description, flags, examples, exits: exitCodes = [], page } = command;
+  return joinParagraphs([
     `## \`${name}\``,
-    sentence(summary),
+    toSentence(summary),
     fence('text', [`ledger-indexer ${name} ${usageOf(command)}`.trim()]),
-    prose(does.join('\n')),
+    escapeProse(description.join('\n')),
     flagTable(flags),
     fence(
       'bash',
       examples.map((example) => `ledger-indexer ${example}`),
     ),
-    exits.length === 0
+    exitCodes.length === 0
       ? ''
-      : `Exit codes: ${exits.map(([code, meaning]) => `${String(code)} (${meaning})`).join(', ')}.`,
-    page === undefined ? '' : `[More](${fromPages(page)})`,
+      : `Exit codes: ${exitCodes.map(([code, meaning]) => `${String(code)} (${meaning})`).join(', ')}.`,
+    page === undefined ? '' : `[More](${relativeToPages(page)})`,
   ]);
 }
 
 function verbSection({ name, operands, summary, flags, example }: VerbText): string {
-  return joined([
+  return joinParagraphs([
     `## \`ledger ${name}\``,
-    sentence(summary),
+    toSentence(summary),
     fence('text', [
       `ledger-indexer ledger ${[name, ...operands].join(' ')}${flags.length === 0 ? '' : ' [--option value …]'}`,
     ]),
@@ -99,7 +99,7 @@ function verbSection({ name, operands, summary, flags, example }: VerbText): str
 
 function flagTable(flags: Command['flags']): string {
   if (flags.length === 0) return '';
-  const rows = flags.map((flag) => `| \`${cell(flagCall(flag))}\` | ${cell(prose(flag.doc))} |`);
+  const rows = flags.map((flag) => `| \`${cell(flagCall(flag))}\` | ${cell(escapeProse(flag.doc))} |`);
   return ['| Flag | Meaning |', '| --- | --- |', ...rows].join('\n');
 }
 
@@ -108,16 +108,16 @@ function fence(language: string, lines: readonly string[]): string {
 }
 
 /** @param page path relative to the root of the project */
-function fromPages(page: string): string {
+function relativeToPages(page: string): string {
   return page.replace(/^docs\//, '../../');
 }
 
-function sentence(text: string): string {
-  return `${prose(text.charAt(0).toUpperCase() + text.slice(1))}.`;
+function toSentence(text: string): string {
+  return `${escapeProse(text.charAt(0).toUpperCase() + text.slice(1))}.`;
 }
 
 /** Escapes angle brackets, so that they are not read as HTML tags. */
-function prose(text: string): string {
+function escapeProse(text: string): string {
   return text.replaceAll('<', String.raw`\<`);
 }
 
@@ -125,6 +125,6 @@ function cell(text: string): string {
   return text.replaceAll('|', String.raw`\|`);
 }
 
-function joined(parts: readonly string[]): string {
-  return parts.filter((part) => part !== '').join('\n\n');
+function joinParagraphs(parts: readonly string[]): string {
+  return parts.filter((paragraph) => paragraph !== '').join('\n\n');
 }

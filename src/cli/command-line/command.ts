@@ -43,7 +43,7 @@ export interface Call {
   /** Writes text to standard output unchanged. */
   readonly write: (text: string) => void;
   /** Writes one line to standard output. */
-  readonly print: Print;
+  readonly print: PrintLine;
   readonly stdin: AsyncIterable<Uint8Array | string>;
   /** Used by commands that wait until a write is accepted, or that need the width of the terminal. */
   readonly stdout: Terminal;
@@ -52,17 +52,20 @@ export interface Call {
   readonly commands: readonly Command[];
 }
 
-export type Print = (line: string) => void;
+export type PrintLine = (line: string) => void;
 
 /** An output stream that may be a terminal. */
 export type Terminal = Writable & { readonly isTTY?: boolean; readonly columns?: number };
 
-export const yes: CommandFlag = { name: 'yes', doc: 'make the change; without it, the command only prints a preview' };
+export const yesFlag: CommandFlag = {
+  name: 'yes',
+  doc: 'make the change; without it, the command only prints a preview',
+};
 export const json: CommandFlag = { name: 'json', doc: 'print JSON instead of text' };
 export const dryRun: CommandFlag = { name: 'dry-run', doc: 'print the SQL instead of running it' };
 
 /** Exit codes of commands that write to the database. */
-export const writing: readonly (readonly [number, string])[] = [
+export const writeExitCodes: readonly (readonly [number, string])[] = [
   [69, 'the database cannot be reached'],
   [75, 'an indexer writes to the schema, or a temporary failure'],
   [77, 'the role lacks a right'],
@@ -75,11 +78,14 @@ export function flagCall({ name, value }: CommandFlag): string {
 
 /** The usage line of a command, after its name. */
 export function usageOf({ usage, operands, flags }: Pick<Command, 'usage' | 'operands' | 'flags'>): string {
-  const words = [...operands.map(operandCall), ...flags.map((flag) => `[${flagCall(flag)}]${flag.list ? '…' : ''}`)];
-  return usage ?? words.join(' ');
+  const usageWords = [
+    ...operands.map(operandCall),
+    ...flags.map((flag) => `[${flagCall(flag)}]${flag.list ? '…' : ''}`),
+  ];
+  return usage ?? usageWords.join(' ');
 }
 
-function operandCall({ name, words, optional, repeated }: Operand): string {
-  const placeholder = `${words?.join('|') ?? name}${repeated ? '…' : ''}`;
+function operandCall({ name, words: choices, optional, repeated }: Operand): string {
+  const placeholder = `${choices?.join('|') ?? name}${repeated ? '…' : ''}`;
   return optional ? `[${placeholder}]` : placeholder;
 }

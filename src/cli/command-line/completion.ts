@@ -18,12 +18,12 @@ export const completionCommand: Command = {
   run: async ({ args, print, commands }) => print(completionScript(args.operands[0] ?? '', commands)),
 };
 
-interface Word {
+interface CompletionWord {
   readonly word: string;
   readonly doc: string;
 }
 
-const optionFlags: readonly Word[] = optionList
+const optionFlags: readonly CompletionWord[] = optionList
   .filter(({ secret }) => secret !== 'value')
   .map(({ name, doc }) => ({ word: `--${name}`, doc: doc.replaceAll('`', '') }));
 
@@ -35,27 +35,27 @@ const choices: ReadonlyMap<string, string> = new Map(
 );
 
 /** The flags of a command, with its own flags first. */
-function flagsOf({ flags, options }: Command): readonly Word[] {
-  const own = flags.map(({ name, doc }) => ({ word: `--${name}`, doc }));
-  return [...own, { word: '--help', doc: 'print help' }, ...(options === false ? [] : optionFlags)];
+function flagsOf({ flags, options }: Command): readonly CompletionWord[] {
+  const ownFlags = flags.map(({ name, doc }) => ({ word: `--${name}`, doc }));
+  return [...ownFlags, { word: '--help', doc: 'print help' }, ...(options === false ? [] : optionFlags)];
 }
 
 /** Words for the first operand of a command. */
 function wordsOf({ name, operands }: Command, commands: readonly Command[]): readonly string[] {
-  return name === 'help' ? commands.map((each) => each.name) : (operands[0]?.words ?? []);
+  return name === 'help' ? commands.map((command) => command.name) : (operands[0]?.words ?? []);
 }
 
-function texts(words: readonly Word[]): string {
+function texts(words: readonly CompletionWord[]): string {
   return words.map(({ word }) => word).join(' ');
 }
 
 function bash(commands: readonly Command[]): string {
-  const cases = commands.map(
+  const caseLines = commands.map(
     (command) =>
       `    ${command.name}) words="${wordsOf(command, commands).join(' ')}"; flags="${texts(flagsOf(command))}" ;;`,
   );
   const values = [...choices].map(
-    ([flag, words]) => `    ${flag}) COMPREPLY=($(compgen -W "${words}" -- "$current")); return ;;`,
+    ([flag, candidates]) => `    ${flag}) COMPREPLY=($(compgen -W "${candidates}" -- "$current")); return ;;`,
   );
   const files = optionFlags.filter(({ word }) => /-(?:file|dir)$/.test(word)).map(({ word }) => word);
   return `# ledger-indexer completion for bash: source <(ledger-indexer completion bash)
@@ -72,7 +72,7 @@ ${values.join('\n')}
     return
   fi
   case "\${COMP_WORDS[1]}" in
-${cases.join('\n')}
+${caseLines.join('\n')}
     *) flags="--help --version ${texts(optionFlags)}" ;;
   esac
   if [ "\${current:0:1}" = "-" ]; then COMPREPLY=($(compgen -W "$flags" -- "$current"))
@@ -83,25 +83,25 @@ complete -o default -F _ledger_indexer ledger-indexer`;
 }
 
 /** Quotes a description, which may contain any character, for zsh and fish. */
-function quoted(text: string): string {
+function shellQuote(text: string): string {
   return `'${text.replaceAll('\\', '\\\\').replaceAll("'", `'\\''`)}'`;
 }
 
 function zsh(commands: readonly Command[]): string {
-  const described = ({ word, doc }: Word): string => quoted(`${word}:${doc.replaceAll(':', ' ')}`);
-  const cases = commands.map((command) => {
-    const words = wordsOf(command, commands).map((word) => quoted(word));
-    return `    ${command.name}) flags=(${flagsOf(command).map(described).join(' ')}); words_=(${words.join(' ')}) ;;`;
+  const describeWord = ({ word, doc }: CompletionWord): string => shellQuote(`${word}:${doc.replaceAll(':', ' ')}`);
+  const caseLines = commands.map((command) => {
+    const quotedWords = wordsOf(command, commands).map((word) => shellQuote(word));
+    return `    ${command.name}) flags=(${flagsOf(command).map(describeWord).join(' ')}); words_=(${quotedWords.join(' ')}) ;;`;
   });
   return `#compdef ledger-indexer
 # ledger-indexer completion for zsh: save as _ledger-indexer in a folder of $fpath
 _ledger_indexer() {
   local -a commands flags words_
-  commands=(${commands.map(({ name, summary }) => described({ word: name, doc: summary })).join(' ')})
+  commands=(${commands.map(({ name, summary }) => describeWord({ word: name, doc: summary })).join(' ')})
   if (( CURRENT == 2 )) && [[ "$PREFIX" != -* ]]; then _describe command commands; return; fi
   case "\${words[2]}" in
-${cases.join('\n')}
-    *) flags=(${optionFlags.map(described).join(' ')}) ;;
+${caseLines.join('\n')}
+    *) flags=(${optionFlags.map(describeWord).join(' ')}) ;;
   esac
   if [[ "$PREFIX" == -* ]]; then _describe option flags
   elif (( CURRENT == 3 )) && (( \${#words_} )); then _describe word words_
@@ -110,24 +110,25 @@ ${cases.join('\n')}
 if [ "$funcstack[1]" = "_ledger_indexer" ]; then _ledger_indexer "$@"; else compdef _ledger_indexer ledger-indexer; fi`;
 }
 
-function fish(commands: readonly Command[]): string {
+function fishScript(commands: readonly Command[]): string {
   const line = (condition: string, rest: string): string => `complete -c ledger-indexer -n '${condition}' ${rest}`;
   const lines = commands.flatMap((command) => {
-    const seen = `__fish_seen_subcommand_from ${command.name}`;
+    const seenCondition = `__fish_seen_subcommand_from ${command.name}`;
     return [
-      line('__fish_use_subcommand', `-f -a ${command.name} -d ${quoted(command.summary)}`),
-      ...wordsOf(command, commands).map((word) => line(seen, `-f -a ${word}`)),
+      line('__fish_use_subcommand', `-f -a ${command.name} -d ${shellQuote(command.summary)}`),
+      ...wordsOf(command, commands).map((word) => line(seenCondition, `-f -a ${word}`)),
       ...command.flags.map(({ name, value, doc }) =>
-        line(seen, `-l ${name}${value === undefined ? '' : ' -r'} -d ${quoted(doc)}`),
+        line(seenCondition, `-l ${name}${value === undefined ? '' : ' -r'} -d ${shellQuote(doc)}`),
       ),
     ];
   });
   const options = optionList
     .filter(({ secret }) => secret !== 'value')
     .map(({ name, doc, type }) => {
-      const words = choices.get(`--${name}`);
-      const value = words === undefined ? (type === 'boolean' ? '' : ' -r') : ` -x -a ${quoted(words)}`;
-      return `complete -c ledger-indexer -l ${name}${value} -d ${quoted(doc.replaceAll('`', ''))}`;
+      const valueChoices = choices.get(`--${name}`);
+      const value =
+        valueChoices === undefined ? (type === 'boolean' ? '' : ' -r') : ` -x -a ${shellQuote(valueChoices)}`;
+      return `complete -c ledger-indexer -l ${name}${value} -d ${shellQuote(doc.replaceAll('`', ''))}`;
     });
   return ['# ledger-indexer completion for fish', ...lines, ...options].join('\n');
 }
@@ -135,7 +136,7 @@ function fish(commands: readonly Command[]): string {
 const shells: ReadonlyMap<string, (commands: readonly Command[]) => string> = new Map([
   ['bash', bash],
   ['zsh', zsh],
-  ['fish', fish],
+  ['fish', fishScript],
 ]);
 
 /** The script for the given shell; empty for an unknown shell. */

@@ -3,9 +3,9 @@
  * `--NAME-file`.
  */
 import { maskUrl } from '../../config/url-secrets.ts';
-import { readSmallFileSync, whyUnreadable } from '../../config/small-file.ts';
+import { readSmallFileSync, unreadableReason } from '../../config/small-file.ts';
 import type { Args } from './parse.ts';
-import { misuse } from './refusals.ts';
+import { usageError } from './refusals.ts';
 
 export interface DatabaseAddress {
   readonly url: string;
@@ -17,12 +17,12 @@ export interface DatabaseAddress {
 export function addressFromFlags(args: Args, name: string, usage: string): DatabaseAddress | undefined {
   const [url, file] = [args.text(name), args.text(`${name}-file`)];
   if (url !== undefined && file !== undefined) {
-    throw misuse(`--${name} and --${name}-file cannot be combined`, usage);
+    throw usageError(`--${name} and --${name}-file cannot be combined`, usage);
   }
   if (file !== undefined) return { url: contents(file, name, usage), urlFile: file };
   if (url === undefined) return undefined;
   if (maskUrl(url) !== url) {
-    throw misuse(
+    throw usageError(
       `--${name} contains a password, and every user of the machine can read arguments`,
       `use --${name}-file`,
     );
@@ -34,6 +34,6 @@ function contents(file: string, name: string, usage: string): string {
   try {
     return readSmallFileSync(file).trim();
   } catch (thrown) {
-    throw misuse(`--${name}-file: "${file}" cannot be read: ${whyUnreadable(thrown)}`, usage);
+    throw usageError(`--${name}-file: "${file}" cannot be read: ${unreadableReason(thrown)}`, usage);
   }
 }

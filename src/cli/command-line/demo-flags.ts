@@ -15,8 +15,8 @@ export const maxUpdatesFlag: CommandFlag = { name: 'max-updates', value: 'N', do
 /** Configuration options, with short names replaced by long ones. */
 export function optionsOf(args: Args): OptionFlags {
   const { values, problems } = args.options;
-  const long = [...demoFlags, maxUpdatesFlag]
+  const demoArgs = [...demoFlags, maxUpdatesFlag]
     .filter(({ name }) => args.has(name))
     .map(({ name }) => [`demo-${name}`, args.text(name) ?? 'true'] as const);
-  return { problems, values: new Map([...values, ...long]) };
+  return { problems, values: new Map([...values, ...demoArgs]) };
 }

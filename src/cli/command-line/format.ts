@@ -1,8 +1,8 @@
 /** Output formats for rows. Flags select the format; the default is a table on a terminal and JSON in a pipe. */
 import type { Terminal } from './command.ts';
-import { noFormula } from '../../model/push/csv.ts';
+import { escapeFormula } from '../../model/push/csv.ts';
 import type { CommandFlag, Args } from './parse.ts';
-import { misuse } from './refusals.ts';
+import { usageError } from './refusals.ts';
 
 const formats = ['table', 'json', 'csv'] as const;
 export type Format = (typeof formats)[number];
@@ -31,6 +31,6 @@ export const spreadsheetFlag: CommandFlag = {
 /** Escapes text for CSV. @throws IndexerError USAGE for `--spreadsheet` without `--csv` */
 export function csvText(args: Args, format: Format | undefined): (value: string | null) => string | null {
   if (!args.has(spreadsheetFlag.name)) return (value) => value;
-  if (format === 'csv') return noFormula;
-  throw misuse('--spreadsheet needs --csv', 'add --csv, or remove --spreadsheet');
+  if (format === 'csv') return escapeFormula;
+  throw usageError('--spreadsheet needs --csv', 'add --csv, or remove --spreadsheet');
 }

@@ -17,7 +17,7 @@ export const helpCommand: Command = {
     const [name] = args.operands;
     if (args.has('markdown')) return print(commandIndex(commands));
     if (name === undefined) return print(help(commands));
-    const command = commands.find((each) => each.name === name);
+    const command = commands.find((candidate) => candidate.name === name);
     if (command === undefined) {
       throw unknownCommand(name, commands);
     }
@@ -26,14 +26,14 @@ export const helpCommand: Command = {
 };
 
 /** Exit codes of every command. */
-const usualExits: readonly (readonly [number, string])[] = [
+const commonExits: readonly (readonly [number, string])[] = [
   [0, 'done'],
   [2, 'unknown command, or wrong arguments'],
   [70, 'a bug: please report it'],
   [78, 'unusable configuration, schema or server'],
 ];
 
-function listed(rows: readonly (readonly string[])[]): string {
+function formatList(rows: readonly (readonly string[])[]): string {
   return aligned(rows, { indent: 2 }).join('\n');
 }
 
@@ -43,7 +43,7 @@ export function help(commands: readonly Command[]): string {
 
 usage: ledger-indexer [command] [--option value …]
 
-${listed(commands.map(({ name, summary }) => [name, summary]))}
+${formatList(commands.map(({ name, summary }) => [name, summary]))}
 
 "ledger-indexer COMMAND --help" prints the description, flags, examples and exit codes.
 Every option is an environment variable and a flag: "ledger-indexer config" lists them.
@@ -58,16 +58,25 @@ examples
 
 /** The help of one command. */
 export function commandHelp(command: Command): string {
-  const { name, summary, does, flags, examples, exits = [], options, alone } = command;
-  const own = new Set(exits.map(([code]) => code));
-  const codes = [...usualExits.filter(([code]) => !own.has(code)), ...exits].sort(([a], [b]) => a - b);
+  const {
+    name,
+    summary,
+    does: description,
+    flags,
+    examples,
+    exits: exitCodes = [],
+    options,
+    alone: isStandalone,
+  } = command;
+  const ownCodes = new Set(exitCodes.map(([code]) => code));
+  const codes = [...commonExits.filter(([code]) => !ownCodes.has(code)), ...exitCodes].sort(([a], [b]) => a - b);
   const parts = [
     `ledger-indexer ${name}: ${summary}`,
     `usage: ledger-indexer ${name} ${usageOf(command)}`,
-    does.join('\n'),
-    flags.length === 0 ? '' : listed(flags.map((flag) => [flagCall(flag), flag.doc])),
+    description.join('\n'),
+    flags.length === 0 ? '' : formatList(flags.map((flag) => [flagCall(flag), flag.doc])),
     options === false ? '' : `All options of "ledger-indexer config" are accepted, such as --database-url.`,
-    alone === undefined
+    isStandalone === undefined
       ? 'Without DATABASE_URL, the command uses the demo that runs with the data in INDEXER_DATA_DIR.'
       : '',
     `examples\n${examples.map((example) => `  ledger-indexer ${example}`).join('\n')}`,
@@ -76,5 +85,5 @@ export function commandHelp(command: Command): string {
       { indent: 2, columns: [{ right: true }] },
     ).join('\n')}`,
   ];
-  return parts.filter((part) => part !== '').join('\n\n');
+  return parts.filter((section) => section !== '').join('\n\n');
 }

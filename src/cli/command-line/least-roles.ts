@@ -213,9 +213,9 @@ export function commandsOf(role: DatabaseRole): readonly string[] {
 
 /** The table as markdown. */
 export function leastRolesMarkdown(): string {
-  const rows = leastRoles.map(({ features, role, touches }) => {
+  const rows = leastRoles.map(({ features, role, touches: tables }) => {
     const names = features.map((feature) => (command.test(feature) ? `\`${feature}\`` : feature));
-    return `| ${names.join(', ')} | ${role} | ${touches} |`;
+    return `| ${names.join(', ')} | ${role} | ${tables} |`;
   });
   return ['| Command or surface | Least role | What it touches |', '| --- | --- | --- |', ...rows].join('\n');
 }

@@ -41,7 +41,7 @@ export interface Output {
  * Maximum width of a column in cells. Wider cells overflow into the next column. The widths are determined from the
  * first batch.
  */
-const widestColumn = 60;
+const maxColumnWidth = 60;
 
 /**
  * @param table true for people, false for programs
@@ -53,7 +53,7 @@ export function createOutput(stdout: Writable, table: boolean, width?: number): 
   stdout.on('error', () => undefined);
   // Tables are escaped cell by cell, because they contain color codes that we add. Output for programs is not escaped.
   const isTerminal = 'isTTY' in stdout && stdout.isTTY === true;
-  const write = (text: string): Promise<void> => written(stdout, isTerminal ? escapeFormat(text) : text);
+  const write = (text: string): Promise<void> => writeText(stdout, isTerminal ? escapeFormat(text) : text);
   return {
     rows: async (batches, format) => {
       if (table) await writeTable(write, batches, format, width);
@@ -70,9 +70,9 @@ export function createOutput(stdout: Writable, table: boolean, width?: number): 
   };
 }
 
-type Write = (text: string) => Promise<void>;
+type WriteText = (text: string) => Promise<void>;
 
-function written(stdout: Writable, text: string): Promise<void> {
+function writeText(stdout: Writable, text: string): Promise<void> {
   return new Promise((resolve, reject) => {
     stdout.write(text, (cause) => {
       if (cause === undefined || cause === null) resolve();
@@ -81,46 +81,50 @@ function written(stdout: Writable, text: string): Promise<void> {
   });
 }
 
-const goneCodes = new Set(['EPIPE', 'ERR_STREAM_DESTROYED', 'ECONNRESET']);
+const closedPipeCodes = new Set(['EPIPE', 'ERR_STREAM_DESTROYED', 'ECONNRESET']);
 
 /** OUTPUT_CLOSED means that the reader closed the pipe (`| head`), which is not a failure. */
 function outputError(cause: Error): IndexerError {
   const errno = 'code' in cause ? String(cause.code) : 'unknown reason';
-  const gone = goneCodes.has(errno);
+  const isPipeClosed = closedPipeCodes.has(errno);
   return new IndexerError(`cannot write the output: ${errno}`, {
-    code: gone ? 'OUTPUT_CLOSED' : 'OUTPUT_NOT_WRITTEN',
+    code: isPipeClosed ? 'OUTPUT_CLOSED' : 'OUTPUT_NOT_WRITTEN',
     retry: 'fatal',
-    exitCode: gone ? ExitCode.stopped : ExitCode.temporary,
+    exitCode: isPipeClosed ? ExitCode.stopped : ExitCode.temporary,
     remedy: 'check the target of the output, for example whether its disk is full',
     cause,
   });
 }
 
-async function writeLines<T>(write: Write, batches: AsyncIterable<readonly T[]>, format: RowFormat<T>): Promise<void> {
+async function writeLines<T>(
+  write: WriteText,
+  batches: AsyncIterable<readonly T[]>,
+  format: RowFormat<T>,
+): Promise<void> {
   // A line break between JSON tokens is only formatting, but it would split a row into two lines.
   const lineOf = (row: T): string => `${format.json(row).replaceAll(/[\r\n]+/g, ' ')}\n`;
   for await (const batch of batches) {
-    for (const piece of joined(batch, lineOf)) await write(piece);
+    for (const chunk of joinRows(batch, lineOf)) await write(chunk);
   }
 }
 
 /** Approximate number of characters that are written at once. */
-const pieceLength = 1_000_000;
+const chunkLength = 1_000_000;
 
 /** Joins the lines of these rows into pieces of limited length, because the length of a string is limited. */
-export function* joined<T>(rows: readonly T[], lineOf: (row: T) => string): Generator<string> {
-  let piece = '';
+export function* joinRows<T>(rows: readonly T[], lineOf: (row: T) => string): Generator<string> {
+  let chunk = '';
   for (const row of rows) {
-    piece += lineOf(row);
-    if (piece.length < pieceLength) continue;
-    yield piece;
-    piece = '';
+    chunk += lineOf(row);
+    if (chunk.length < chunkLength) continue;
+    yield chunk;
+    chunk = '';
   }
-  if (piece !== '') yield piece;
+  if (chunk !== '') yield chunk;
 }
 
 async function writeTable<T>(
-  write: Write,
+  write: WriteText,
   batches: AsyncIterable<readonly T[]>,
   format: RowFormat<T>,
   width: number | undefined,
@@ -142,12 +146,12 @@ async function writeTable<T>(
  */
 function overflowRows(columns: readonly Column[], first: readonly (readonly string[])[]): ShowRows {
   const titles = columns.map(({ title }) => title);
-  const places = columns.map((column) => ({ ...column, most: widestColumn }));
-  const lineOf = lineUp([titles, ...first], { columns: places });
-  let begun = false;
+  const boundedColumns = columns.map((column) => ({ ...column, most: maxColumnWidth }));
+  const lineOf = lineUp([titles, ...first], { columns: boundedColumns });
+  let hasStarted = false;
   return (lines) => {
-    const allLines = begun ? lines : [titles, ...lines];
-    begun = true;
+    const allLines = hasStarted ? lines : [titles, ...lines];
+    hasStarted = true;
     return allLines.map((line) => `${lineOf(line).trimEnd()}\n`).join('');
   };
 }
@@ -164,26 +168,27 @@ export function visible(text: string): string {
 
 /** Shortens an id for a table. The name in front of `::` stays complete. */
 export function shortId(id: string): string {
-  const at = id.lastIndexOf('::');
-  if (at >= 0) return `${id.slice(0, at)}::${id.length > at + 12 ? `${id.slice(at + 2, at + 10)}…` : id.slice(at + 2)}`;
+  const separatorIndex = id.lastIndexOf('::');
+  if (separatorIndex >= 0)
+    return `${id.slice(0, separatorIndex)}::${id.length > separatorIndex + 12 ? `${id.slice(separatorIndex + 2, separatorIndex + 10)}…` : id.slice(separatorIndex + 2)}`;
   return id.length <= 24 ? id : `${id.slice(0, 12)}…${id.slice(-6)}`;
 }
 
 /** Rows that already exist, as a single batch. */
-export async function* oneBatch<T>(rows: readonly T[] | Promise<readonly T[]>): AsyncGenerator<readonly T[]> {
+export async function* singleBatch<T>(rows: readonly T[] | Promise<readonly T[]>): AsyncGenerator<readonly T[]> {
   yield await rows;
 }
 
 /** Ends after this many rows; undefined means no limit. */
-export async function* limited<T>(
+export async function* limitBatches<T>(
   batches: AsyncIterable<readonly T[]>,
   limit: number | undefined,
 ): AsyncGenerator<readonly T[]> {
-  let left = limit ?? Number.POSITIVE_INFINITY;
+  let remaining = limit ?? Number.POSITIVE_INFINITY;
   for await (const batch of batches) {
-    yield batch.length > left ? batch.slice(0, left) : batch;
-    left -= batch.length;
-    if (left <= 0) return;
+    yield batch.length > remaining ? batch.slice(0, remaining) : batch;
+    remaining -= batch.length;
+    if (remaining <= 0) return;
   }
 }
 
@@ -194,21 +199,21 @@ export async function* limited<T>(
 /** Lines to print, each with its line break. */
 export type ShowRows = (rows: readonly (readonly string[])[]) => string;
 
-const gap = 2;
+const gapWidth = 2;
 /**
  * Minimum width of a value that is not a number. If this width does not fit, every column is printed on its own line.
  */
-const leastCells = 12;
+const minCellWidth = 12;
 
 /**
  * @param rows the first rows, without control characters
  * @param width width of the terminal in cells
  */
 export function fitRows(columns: readonly Column[], rows: readonly (readonly string[])[], width: number): ShowRows {
-  const natural = columns.map(({ title }, at) =>
-    Math.max(...[title, ...rows.map((row) => row[at] ?? '')].map(cellsOf)),
+  const naturalWidths = columns.map(({ title }, index) =>
+    Math.max(...[title, ...rows.map((row) => row[index] ?? '')].map(cellsOf)),
   );
-  const widths = fittedWidths(columns, natural, width);
+  const widths = fittedWidths(columns, naturalWidths, width);
   return widths === undefined ? recordsOf(columns, width) : tableOf(columns, widths);
 }
 
@@ -218,17 +223,17 @@ export function fitRows(columns: readonly Column[], rows: readonly (readonly str
  */
 function fittedWidths(
   columns: readonly Column[],
-  natural: readonly number[],
+  naturalWidths: readonly number[],
   width: number,
 ): readonly number[] | undefined {
-  const room = width - gap * (columns.length - 1);
-  const capped = (most: number): readonly number[] =>
-    natural.map((cells, at) => (columns[at]?.right === true ? cells : Math.min(cells, most)));
-  const least = columns.length === 1 ? 1 : leastCells;
-  for (let most = Math.max(least, room); most >= least; most -= 1) {
-    const widths = capped(most);
-    const left = room - widths.reduce((sum, cells) => sum + cells, 0);
-    if (left >= 0) return widths.map((cells, at) => (isOpen(columns, at) ? cells + left : cells));
+  const availableWidth = width - gapWidth * (columns.length - 1);
+  const capWidths = (maxWidth: number): readonly number[] =>
+    naturalWidths.map((cells, index) => (columns[index]?.right === true ? cells : Math.min(cells, maxWidth)));
+  const minWidth = columns.length === 1 ? 1 : minCellWidth;
+  for (let maxWidth = Math.max(minWidth, availableWidth); maxWidth >= minWidth; maxWidth -= 1) {
+    const widths = capWidths(maxWidth);
+    const spareWidth = availableWidth - widths.reduce((sum, cells) => sum + cells, 0);
+    if (spareWidth >= 0) return widths.map((cells, index) => (isOpen(columns, index) ? cells + spareWidth : cells));
   }
   return undefined;
 }
@@ -240,36 +245,36 @@ function isOpen(columns: readonly Column[], at: number): boolean {
 
 function tableOf(columns: readonly Column[], widths: readonly number[]): ShowRows {
   const line = (cells: readonly string[]): string => {
-    const paddedCells = columns.map(({ right }, at) => {
-      const width = widths[at] ?? 0;
-      const text = cut(cells[at] ?? '', width);
+    const paddedCells = columns.map(({ right }, index) => {
+      const width = widths[index] ?? 0;
+      const text = truncate(cells[index] ?? '', width);
       const space = ' '.repeat(width - cellsOf(text));
       return right === true ? space + text : text + space;
     });
-    return `${paddedCells.join(' '.repeat(gap)).trimEnd()}\n`;
+    return `${paddedCells.join(' '.repeat(gapWidth)).trimEnd()}\n`;
   };
-  let begun = false;
+  let hasStarted = false;
   return (rows) => {
-    const titles = begun ? [] : [columns.map(({ title }) => title)];
-    begun = true;
+    const titles = hasStarted ? [] : [columns.map(({ title }) => title)];
+    hasStarted = true;
     return [...titles, ...rows].map(line).join('');
   };
 }
 
 /** Formats rows like `\x` of psql: a line with the number of the row, and then one line per column. */
 function recordsOf(columns: readonly Column[], width: number): ShowRows {
-  const widest = Math.max(...columns.map(({ title }) => cellsOf(title)));
-  const titles = Math.max(1, Math.min(widest, Math.floor(width / 2)));
+  const titleWidth = Math.max(...columns.map(({ title }) => cellsOf(title)));
+  const titles = Math.max(1, Math.min(titleWidth, Math.floor(width / 2)));
   let number = 0;
   return (rows) =>
     rows
       .map((row) => {
         number += 1;
-        const head = cut(`-[ ${String(number)} ]${'-'.repeat(width)}`, width, '');
-        const lines = columns.map(({ title }, at) => {
-          const name = cut(title, titles);
-          const value = cut(row[at] ?? '', Math.max(1, width - titles - gap));
-          return `${name}${' '.repeat(titles - cellsOf(name) + gap)}${value}`.trimEnd();
+        const head = truncate(`-[ ${String(number)} ]${'-'.repeat(width)}`, width, '');
+        const lines = columns.map(({ title }, index) => {
+          const name = truncate(title, titles);
+          const value = truncate(row[index] ?? '', Math.max(1, width - titles - gapWidth));
+          return `${name}${' '.repeat(titles - cellsOf(name) + gapWidth)}${value}`.trimEnd();
         });
         return `${[head, ...lines].join('\n')}\n`;
       })
@@ -277,33 +282,33 @@ function recordsOf(columns: readonly Column[], width: number): ShowRows {
 }
 
 /** The beginning of a text that fits, followed by `…` in place of the rest. */
-export function cut(text: string, width: number, mark = '…'): string {
-  if (text.length <= width && plain.test(text)) return text;
+export function truncate(text: string, width: number, ellipsis = '…'): string {
+  if (text.length <= width && printableAscii.test(text)) return text;
   let prefix = '';
   let cells = 0;
-  let kept = '';
+  let truncated = '';
   for (const character of text) {
     cells += cellOf(character);
-    if (cells > width) return kept + mark;
+    if (cells > width) return truncated + ellipsis;
     prefix += character;
-    if (cells <= width - mark.length) kept = prefix;
+    if (cells <= width - ellipsis.length) truncated = prefix;
   }
   return text;
 }
 
-const plain = /^[\x20-\x7e]*$/;
-const without = /^[\p{Mn}\p{Me}\p{Cf}]$/u;
+const printableAscii = /^[\x20-\x7e]*$/;
+const zeroWidth = /^[\p{Mn}\p{Me}\p{Cf}]$/u;
 /** Characters that are two cells wide. This approximates East Asian Width of Unicode. */
-const twice =
+const doubleWidth =
   /^[\p{Emoji_Presentation}\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]$/u;
 
 function cellOf(character: string): number {
-  return without.test(character) ? 0 : twice.test(character) ? 2 : 1;
+  return zeroWidth.test(character) ? 0 : doubleWidth.test(character) ? 2 : 1;
 }
 
 /** The number of terminal cells of a text. */
 function cellsOf(text: string): number {
-  if (plain.test(text)) return text.length;
+  if (printableAscii.test(text)) return text.length;
   let cells = 0;
   for (const character of text) cells += cellOf(character);
   return cells;

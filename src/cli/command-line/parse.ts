@@ -5,13 +5,13 @@
  * depends on what a command does.
  */
 import { parseArgs } from 'node:util';
-import { noFlags, type OptionFlags } from '../../config/option-sources.ts';
+import { emptyFlags, type OptionFlags } from '../../config/option-sources.ts';
 import { optionList } from '../../config/option-table.ts';
 import type { Option, OptionType } from '../../config/option.ts';
 import { maskUrl } from '../../config/url-secrets.ts';
 import type { IndexerError } from '../../errors/indexer-error.ts';
-import { didYouMean } from '../../errors/nearest-names.ts';
-import { misuse } from './refusals.ts';
+import { suggestionText } from '../../errors/nearest-names.ts';
+import { usageError } from './refusals.ts';
 
 export interface CommandFlag {
   /** The name without dashes. */
@@ -61,21 +61,22 @@ export interface Args {
 
 /** @throws IndexerError USAGE (exit 2) with one line per problem */
 export function parse(syntax: Syntax, argv: readonly string[]): Args {
-  const reading = new Reading(syntax);
+  const parser = new ArgumentParser(syntax);
   const tokens = tokensOf(syntax, argv);
-  for (let at = 0; at < tokens.length; at += 1) at += reading.take(tokens[at] as Token, tokens.slice(at + 1));
-  return reading.end();
+  for (let index = 0; index < tokens.length; index += 1)
+    index += parser.take(tokens[index] as Token, tokens.slice(index + 1));
+  return parser.end();
 }
 
 /** Makes all words operands. Used for a command that parses them itself. */
-export function unparsed(argv: readonly string[]): Args {
-  return { operands: argv, has: () => false, text: () => undefined, texts: () => [], options: noFlags };
+export function unparsedArgs(argv: readonly string[]): Args {
+  return { operands: argv, has: () => false, text: () => undefined, texts: () => [], options: emptyFlags };
 }
 
 type Token = NonNullable<ReturnType<typeof parseArgs>['tokens']>[number];
 type OptionToken = Extract<Token, { readonly kind: 'option' }>;
 
-const configured = new Map(optionList.map((option) => [option.name, option]));
+const optionsByName = new Map(optionList.map((option) => [option.name, option]));
 
 /**
  * Prefix for a word that begins like a flag but is not a flag, as in `query "-- the newest"`. No argument can contain
@@ -84,14 +85,14 @@ const configured = new Map(optionList.map((option) => [option.name, option]));
 const mask = '\0';
 
 function tokensOf({ flags, options }: Syntax, argv: readonly string[]): readonly Token[] {
-  const own = flags.map(({ name, value }) => [name, hasValue(value) ? 'string' : 'boolean'] as const);
-  const others =
+  const ownFlags = flags.map(({ name, value }) => [name, hasValue(value) ? 'string' : 'boolean'] as const);
+  const configOptions =
     options === false
       ? []
       : optionList.map(({ name, type }) => [name, type === 'boolean' ? 'boolean' : 'string'] as const);
-  const known = Object.fromEntries([...others, ...own].map(([name, type]) => [name, { type }]));
+  const parseOptions = Object.fromEntries([...configOptions, ...ownFlags].map(([name, type]) => [name, { type }]));
   const args = argv.map((argument) => (/^--?\s/.test(argument) ? `${mask}${argument}` : argument));
-  return parseArgs({ args, options: known, strict: false, allowPositionals: true, tokens: true }).tokens;
+  return parseArgs({ args, options: parseOptions, strict: false, allowPositionals: true, tokens: true }).tokens;
 }
 
 /**
@@ -102,7 +103,7 @@ function hasValue(value: string | undefined): boolean {
   return value !== undefined && !value.startsWith('[');
 }
 
-class Reading {
+class ArgumentParser {
   readonly #syntax: Syntax;
   readonly #flags: ReadonlyMap<string, CommandFlag>;
   readonly #operands: string[] = [];
@@ -117,7 +118,7 @@ class Reading {
   }
 
   /** Assigns a token. Returns how many of the following tokens were its values. */
-  take(token: Token, behind: readonly Token[]): number {
+  take(token: Token, nextTokens: readonly Token[]): number {
     if (token.kind === 'positional') this.#operands.push(token.value.replace(mask, ''));
     if (token.kind !== 'option') return 0;
     if (!token.rawName.startsWith('--')) {
@@ -125,25 +126,25 @@ class Reading {
       return 0;
     }
     const flag = this.#flags.get(token.name);
-    if (flag === undefined) return this.#option(token, behind[0]);
-    const earlier = this.#given.get(flag.name);
-    if (earlier !== undefined && flag.list !== true) this.#problems.push(`--${flag.name}: given twice`);
-    const values = valuesOf(flag, token, behind);
+    if (flag === undefined) return this.#option(token, nextTokens[0]);
+    const previousValue = this.#given.get(flag.name);
+    if (previousValue !== undefined && flag.list !== true) this.#problems.push(`--${flag.name}: given twice`);
+    const values = valuesOf(flag, token, nextTokens);
     if ('problem' in values) this.#problems.push(values.problem);
-    else this.#problems.push(...values.texts.flatMap((text) => wrongValue(flag, text)));
-    this.#given.set(flag.name, [...(earlier ?? []), ...('texts' in values ? values.texts : [])]);
+    else this.#problems.push(...values.texts.flatMap((text) => valueProblems(flag, text)));
+    this.#given.set(flag.name, [...(previousValue ?? []), ...('texts' in values ? values.texts : [])]);
     return values.used;
   }
 
   /** Stores a configuration option. */
   #option({ name, rawName, value, inlineValue }: OptionToken, next: Token | undefined): number {
-    const negated = name.startsWith('no-') ? configured.get(name.slice(3)) : undefined;
-    const option = negated?.type === 'boolean' ? negated : configured.get(name);
+    const negated = name.startsWith('no-') ? optionsByName.get(name.slice(3)) : undefined;
+    const option = negated?.type === 'boolean' ? negated : optionsByName.get(name);
     if (option === undefined || this.#syntax.options === false) {
-      const known = [...this.#flags.keys(), ...(this.#syntax.options === false ? [] : configured.keys())];
-      const suggestion = didYouMean(
+      const flagNames = [...this.#flags.keys(), ...(this.#syntax.options === false ? [] : optionsByName.keys())];
+      const suggestion = suggestionText(
         rawName,
-        known.map((each) => `--${each}`),
+        flagNames.map((flagName) => `--${flagName}`),
       );
       this.#problems.push(`${rawName}: no such flag${suggestion}`);
       // The value of an unknown flag is not reported as a second error. It is not printed, because it may be a secret.
@@ -152,20 +153,20 @@ class Reading {
     const isMissing =
       option.type !== 'boolean' && (value === undefined || value === '' || (!inlineValue && value.startsWith('--')));
     if (isMissing) this.#problems.push(`${rawName}: expected a value`);
-    const earlier = this.#options.get(option.name);
-    if (earlier !== undefined && option.type !== 'list') this.#problems.push(`${rawName}: given twice`);
+    const previousValue = this.#options.get(option.name);
+    if (previousValue !== undefined && option.type !== 'list') this.#problems.push(`${rawName}: given twice`);
     const text = value ?? String(negated === undefined);
     const problem =
-      option === negated && value !== undefined ? `${rawName}: expected no value` : misplaced(option, text);
+      option === negated && value !== undefined ? `${rawName}: expected no value` : secretProblem(option, text);
     if (problem !== undefined) this.#misplaced.push(problem);
-    else this.#options.set(option.name, earlier === undefined ? text : `${earlier},${text}`);
+    else this.#options.set(option.name, previousValue === undefined ? text : `${previousValue},${text}`);
     return 0;
   }
 
   end(): Args {
     const { operands } = this.#syntax;
     this.#refuseOperands(operands);
-    if (this.#problems.length > 0) throw refused(this.#syntax, this.#problems);
+    if (this.#problems.length > 0) throw usageProblem(this.#syntax, this.#problems);
     return {
       operands: this.#operands,
       has: (flag) => this.#given.has(flag),
@@ -175,57 +176,58 @@ class Reading {
     };
   }
 
-  #refuseOperands(expected: readonly Operand[]): void {
-    for (const [at, operand] of expected.entries()) {
-      const value = this.#operands[at];
+  #refuseOperands(expectedOperands: readonly Operand[]): void {
+    for (const [index, operand] of expectedOperands.entries()) {
+      const value = this.#operands[index];
       if (value === undefined && operand.optional !== true)
         this.#problems.push(`expected ${operand.name}, found nothing`);
       if (value === undefined || operand.words === undefined || operand.words.includes(value)) continue;
-      const suggestion = didYouMean(value, operand.words);
+      const suggestion = suggestionText(value, operand.words);
       this.#problems.push(`"${value.slice(0, 80)}": expected one of ${operand.words.join(', ')}${suggestion}`);
     }
-    if (expected.at(-1)?.repeated === true) return;
-    for (const extra of this.#operands.slice(expected.length)) {
-      this.#problems.push(`"${extra.slice(0, 80)}": expected no such argument`);
+    if (expectedOperands.at(-1)?.repeated === true) return;
+    for (const extraOperand of this.#operands.slice(expectedOperands.length)) {
+      this.#problems.push(`"${extraOperand.slice(0, 80)}": expected no such argument`);
     }
   }
 }
 
 /** Why the option is not allowed on the command line; undefined if it is allowed. */
-function misplaced({ name, env, secret }: Option<unknown>, text: string): string | undefined {
-  const elsewhere = `--${name}: expected in ${env} or ${env}_FILE, because every user of the machine can read arguments`;
-  if (secret === 'value') return elsewhere;
+function secretProblem({ name, env, secret }: Option<unknown>, text: string): string | undefined {
+  const problem = `--${name}: expected in ${env} or ${env}_FILE, because every user of the machine can read arguments`;
+  if (secret === 'value') return problem;
   const hasPassword = secret === 'url' && maskUrl(text) !== text;
-  return hasPassword ? `${elsewhere}; a flag takes an address without a password` : undefined;
+  return hasPassword ? `${problem}; a flag takes an address without a password` : undefined;
 }
 
 type Values =
   { readonly texts: readonly string[]; readonly used: number } | { readonly problem: string; readonly used: number };
 
-function valuesOf({ name, value }: CommandFlag, token: OptionToken, behind: readonly Token[]): Values {
+function valuesOf({ name, value }: CommandFlag, token: OptionToken, nextTokens: readonly Token[]): Values {
   if (value === undefined) {
     return token.value === undefined ? { texts: [], used: 0 } : { problem: `--${name}: expected no value`, used: 0 };
   }
   if (!hasValue(value)) {
-    const next = token.value === undefined ? positional(behind[0]) : token.value;
+    const next = token.value === undefined ? positionalText(nextTokens[0]) : token.value;
     return { texts: next === undefined ? [] : [next], used: next === undefined || token.value !== undefined ? 0 : 1 };
   }
   const placeholders = value.split(' ');
   const isFlag = !token.inlineValue && token.value?.startsWith('--') === true;
-  if (token.value === undefined || token.value === '' || isFlag) return missing(name, placeholders[0], token.value);
-  const further = placeholders.slice(1).map((_, at) => positional(behind[at]));
-  const lacking = further.indexOf(undefined);
-  if (lacking >= 0) return missing(name, placeholders[lacking + 1], rawNameOf(behind[lacking]));
-  return { texts: [token.value, ...further.filter((text) => text !== undefined)], used: further.length };
+  if (token.value === undefined || token.value === '' || isFlag)
+    return missingValue(name, placeholders[0], token.value);
+  const moreValues = placeholders.slice(1).map((_, index) => positionalText(nextTokens[index]));
+  const missingIndex = moreValues.indexOf(undefined);
+  if (missingIndex >= 0) return missingValue(name, placeholders[missingIndex + 1], rawNameOf(nextTokens[missingIndex]));
+  return { texts: [token.value, ...moreValues.filter((text) => text !== undefined)], used: moreValues.length };
 }
 
-function wrongValue({ name, type }: CommandFlag, text: string): readonly string[] {
+function valueProblems({ name, type }: CommandFlag, text: string): readonly string[] {
   const parsed = type?.parse(text);
   if (parsed === undefined || !('expected' in parsed)) return [];
   return [`--${name}: expected ${parsed.expected}, found "${text.slice(0, 200)}"`];
 }
 
-function positional(token: Token | undefined): string | undefined {
+function positionalText(token: Token | undefined): string | undefined {
   return token?.kind === 'positional' ? token.value : undefined;
 }
 
@@ -233,14 +235,16 @@ function rawNameOf(token: Token | undefined): string | undefined {
   return token?.kind === 'option' ? token.rawName : undefined;
 }
 
-function missing(name: string, expected = '', found = ''): Values {
-  const instead = found === '' ? 'nothing' : `"${found.slice(0, 80)}"`;
-  return { problem: `--${name}: expected ${expected} after it, found ${instead}`, used: 0 };
+function missingValue(name: string, expected = '', actualValue = ''): Values {
+  const actualText = actualValue === '' ? 'nothing' : `"${actualValue.slice(0, 80)}"`;
+  return { problem: `--${name}: expected ${expected} after it, found ${actualText}`, used: 0 };
 }
 
-function refused({ name }: Syntax, problems: readonly string[]): IndexerError {
-  const [only = ''] = problems;
+function usageProblem({ name }: Syntax, problems: readonly string[]): IndexerError {
+  const [firstProblem = ''] = problems;
   const text =
-    problems.length === 1 ? `${name}: ${only}` : [`${name}:`, ...problems.map((problem) => `  ${problem}`)].join('\n');
-  return misuse(text, `run \`ledger-indexer ${name} --help\` to see its arguments`);
+    problems.length === 1
+      ? `${name}: ${firstProblem}`
+      : [`${name}:`, ...problems.map((problem) => `  ${problem}`)].join('\n');
+  return usageError(text, `run \`ledger-indexer ${name} --help\` to see its arguments`);
 }

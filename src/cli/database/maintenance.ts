@@ -8,7 +8,7 @@ import type { Config } from '../../config/config.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { holderText } from '../../model/stream.ts';
 import type { Database } from '../../store/connection/database.ts';
-import { aligned, fixed, numbers } from '../command-line/aligned.ts';
+import { aligned, fixedWidthColumn, numbers } from '../command-line/aligned.ts';
 import type { Feature } from '../command-line/least-roles.ts';
 import { openFor, withDatabase } from './with-database.ts';
 
@@ -51,12 +51,12 @@ export function openStream(config: Config, command: string, schema: string): Pro
  * minute.
  * @throws IndexerError WRITER_ACTIVE if an indexer keeps the lock
  */
-export async function asWriter<T>(database: Database, command: string, work: () => Promise<T>): Promise<T> {
+export async function withWriterLock<T>(database: Database, command: string, work: () => Promise<T>): Promise<T> {
   const { WriterCandidate } = await import('../../store/lock/writer-lock.ts');
   const candidate = new WriterCandidate(database, commandLeaseMs);
   try {
     let lock = await candidate.tryLock();
-    for (let tries = 0; lock === undefined && tries < lockTries; tries += 1) {
+    for (let attempt = 0; lock === undefined && attempt < lockTries; attempt += 1) {
       await sleep(lockPollMs);
       lock = await candidate.tryLock();
     }
@@ -70,8 +70,8 @@ export async function asWriter<T>(database: Database, command: string, work: () 
 async function writerActive(database: Database, command: string): Promise<IndexerError> {
   const { writerLockHolder } = await import('../../store/connection/inspection.ts');
   const holder = await writerLockHolder(database);
-  const held = holder === undefined ? '' : `: the writer lock is held by ${holderText(holder)}`;
-  return new IndexerError(`an indexer writes to schema "${database.schema}"${held}`, {
+  const holderNote = holder === undefined ? '' : `: the writer lock is held by ${holderText(holder)}`;
+  return new IndexerError(`an indexer writes to schema "${database.schema}"${holderNote}`, {
     code: 'WRITER_ACTIVE',
     remedy: `stop all indexers of this schema that are not parked, including standbys, then run: ledger-indexer ${command}`,
   });
@@ -81,5 +81,5 @@ async function writerActive(database: Database, command: string): Promise<Indexe
 export function countLines(counts: ReadonlyMap<string, number>): readonly string[] {
   const cells = [...counts].filter(([, rows]) => rows > 0).map(([name, rows]) => [name, String(rows)]);
   if (cells.length === 0) return ['  nothing'];
-  return aligned(cells, { indent: 2, gap: 1, columns: [fixed(20), numbers(12)] });
+  return aligned(cells, { indent: 2, gap: 1, columns: [fixedWidthColumn(20), numbers(12)] });
 }

@@ -9,7 +9,7 @@ import { IndexerError } from '../../errors/indexer-error.ts';
  * Refuses a configured database without a ledger, because a demo writes only to its own database.
  * @throws IndexerError LEDGER_URL_MISSING (exit 78)
  */
-export function refuseNamedDatabase({ ledger, database }: Config): void {
+export function assertDatabaseUnnamed({ ledger, database }: Config): void {
   if (ledger.url !== undefined || database.url === undefined) return;
   throw new IndexerError('DATABASE_URL is set and LEDGER_URL is not: demo traffic is not written to your database', {
     code: 'LEDGER_URL_MISSING',
@@ -34,9 +34,9 @@ const otherNames = [
  * Postgres by mistake.
  * @throws IndexerError CONFIGURATION_INVALID (exit 78)
  */
-export function refuseOtherName({ ledger, database }: Config, env: NodeJS.ProcessEnv): void {
+export function assertNoOtherName({ ledger, database }: Config, env: NodeJS.ProcessEnv): void {
   if (ledger.url === undefined || database.url !== undefined) return;
-  const name = otherNames.find((one) => (env[one] ?? '').trim() !== '');
+  const name = otherNames.find((alias) => (env[alias] ?? '').trim() !== '');
   if (name === undefined) return;
   throw new IndexerError(`${name} is set and DATABASE_URL is not: the rows would be written to an embedded Postgres`, {
     code: 'CONFIGURATION_INVALID',

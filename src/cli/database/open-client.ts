@@ -17,8 +17,15 @@ export async function openClient(
   options: ClientOptions,
 ): Promise<{ readonly access: LedgerAccess; readonly client: LedgerClient }> {
   const { ledger, url, requestTimeoutMs, stop } = options;
-  const { insecure, maxFrameBytes: maxAnswerBytes } = ledger;
+  const { insecure, maxFrameBytes: maxResponseBytes } = ledger;
   const access = await openAccess(ledger, stop);
-  const client = createLedgerClient({ ...access, url, insecure, maxAnswerBytes, requestTimeoutMs, signal: stop });
+  const client = createLedgerClient({
+    ...access,
+    url,
+    insecure,
+    maxAnswerBytes: maxResponseBytes,
+    requestTimeoutMs,
+    signal: stop,
+  });
   return { access, client };
 }

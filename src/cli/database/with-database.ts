@@ -4,9 +4,9 @@ import { catalogue } from '../../errors/catalogue.ts';
 import { IndexerError, withContext } from '../../errors/indexer-error.ts';
 import type { Database } from '../../store/connection/database.ts';
 import { connectAs, leastRoleOf, type Feature } from '../command-line/least-roles.ts';
-import { noDatabase } from '../command-line/refusals.ts';
+import { noDatabaseError } from '../command-line/refusals.ts';
 
-export interface Opening {
+export interface OpenOptions {
   /** Name of the connections on the server. */
   readonly command: string;
   /** The feature that the command provides. Errors about missing rights name the least role for this feature. */
@@ -26,10 +26,10 @@ export interface Opening {
 /** Opens the database; the caller closes it. @throws IndexerError CONFIGURATION_INVALID if no database is set */
 export async function openFor(
   { database }: Config,
-  { command, feature, remedy = nameOne(feature), connections = 1, ...other }: Opening,
+  { command, feature, remedy = databaseUrlRemedy(feature), connections = 1, ...other }: OpenOptions,
 ): Promise<Database> {
   const { url, urlFile, schema, statementTimeoutMs } = database;
-  if (url === undefined) throw noDatabase(remedy);
+  if (url === undefined) throw noDatabaseError(remedy);
   const { openDatabase } = await import('../../store/connection/database.ts');
   const applicationName = `ledger-indexer ${command}`;
   const maxConnections = connections;
@@ -42,10 +42,10 @@ export async function openFor(
  */
 export function withDatabase<T>(
   config: Config,
-  opening: Opening,
+  options: OpenOptions,
   work: (database: Database) => Promise<T>,
 ): Promise<T> {
-  return withAnyDatabase(config, opening, async (database) => {
+  return withAnyDatabase(config, options, async (database) => {
     const { assertMigrated } = await import('../../store/schema/migrations.ts');
     await assertMigrated(database);
     return work(database);
@@ -58,20 +58,20 @@ export function withDatabase<T>(
  */
 export async function withAnyDatabase<T>(
   config: Config,
-  opening: Opening,
+  options: OpenOptions,
   work: (database: Database) => Promise<T>,
 ): Promise<T> {
-  const database = await openFor(config, opening);
+  const database = await openFor(config, options);
   try {
     return await work(database);
   } catch (thrown) {
-    throw opening.feature === undefined ? thrown : withLeastRole(thrown, opening.feature);
+    throw options.feature === undefined ? thrown : withLeastRole(thrown, options.feature);
   } finally {
     await database.close();
   }
 }
 
-function nameOne(feature: Feature | undefined): string {
+function databaseUrlRemedy(feature: Feature | undefined): string {
   return feature === undefined ? 'set DATABASE_URL' : `set DATABASE_URL, as ${connectAs(feature)}`;
 }
 

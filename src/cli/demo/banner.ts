@@ -9,21 +9,21 @@ import type { PageGuide } from '../../observe/page/messages.ts';
 import { connectCommand } from '../../store/connection/connect-command.ts';
 import { databaseLabel } from '../../store/connection/hosts.ts';
 import { readSchemas } from '../../store/connection/read-schemas.ts';
-import { inQuotes, shellWord } from '../command-line/shell-word.ts';
+import { shellQuote, shellWord } from '../command-line/shell-word.ts';
 import type { EmbeddedParts } from './embedded-parts.ts';
 
-type Sides = Pick<EmbeddedParts, 'ledgerUrl' | 'databaseUrl' | 'embeddedLedger' | 'embeddedDatabase'>;
+type BannerParts = Pick<EmbeddedParts, 'ledgerUrl' | 'databaseUrl' | 'embeddedLedger' | 'embeddedDatabase'>;
 
 /**
  * The banner as text. The connection string is included only for the embedded server. The banner is printed only on a
  * terminal or by `demo-info`, because on this machine the password in it gives all rights of the user who started the
  * demo.
  */
-export function formatBanner(embeddedParts: Sides, httpUrl: string, schema: string): string {
-  const where = embeddedParts.embeddedDatabase
+export function formatBanner(embeddedParts: BannerParts, httpUrl: string, schema: string): string {
+  const psqlHint = embeddedParts.embeddedDatabase
     ? `  psql '${embeddedParts.databaseUrl}'`
     : '  psql with your DATABASE_URL';
-  const own = ownCommand();
+  const commandName = ownCommand();
   return [
     '',
     `  page      ${httpUrl}/`,
@@ -32,9 +32,9 @@ export function formatBanner(embeddedParts: Sides, httpUrl: string, schema: stri
     `  metrics   ${httpUrl}/metrics`,
     `  ledger    ${embeddedParts.ledgerUrl}${embeddedParts.embeddedLedger ? '  (embedded sandbox)' : ''}`,
     '',
-    where,
-    `  or, without psql:      ${own} query "select …"`,
-    `  print this again:      ${own} demo-info`,
+    psqlHint,
+    `  or, without psql:      ${commandName} query "select …"`,
+    `  print this again:      ${commandName} demo-info`,
     '',
     ...queries(schema, embeddedParts.embeddedLedger).map((query) => `    ${query.replaceAll('\n', '\n    ')}\n`),
     '',
@@ -42,8 +42,8 @@ export function formatBanner(embeddedParts: Sides, httpUrl: string, schema: stri
 }
 
 /** The banner as fields of a log entry, without the password. */
-export function greetingFacts(
-  { databaseUrl, ledgerUrl, embeddedLedger, embeddedDatabase }: Sides,
+export function bannerFacts(
+  { databaseUrl, ledgerUrl, embeddedLedger, embeddedDatabase }: BannerParts,
   httpUrl: string,
   { database: { schema }, indexer: { dataDir } }: Config,
 ): Readonly<Record<string, string>> {
@@ -77,7 +77,7 @@ function passwordFile(dataDir: string): string {
  * can read the page. The command for the embedded server reads the password from a file that only the user who started
  * the demo can read.
  */
-export function pageGuide(embeddedParts: Sides, config: Config): PageGuide {
+export function pageGuide(embeddedParts: BannerParts, config: Config): PageGuide {
   const { databaseUrl, embeddedDatabase, embeddedLedger } = embeddedParts;
   const { schema } = config.database;
   if (!embeddedDatabase) {
@@ -86,15 +86,15 @@ export function pageGuide(embeddedParts: Sides, config: Config): PageGuide {
   }
   const file = passwordFile(config.indexer.dataDir);
   return {
-    connect: `PGPASSWORD="$(cat ${inQuotes(file)})" ${connectCommand(databaseUrl)}`,
+    connect: `PGPASSWORD="$(cat ${shellQuote(file)})" ${connectCommand(databaseUrl)}`,
     password: 'Run it in the folder where the indexer was started: only its user can read the password file.',
     queries: queries(schema, embeddedLedger),
   };
 }
 
 export function queries(schema: string, demo: boolean): readonly string[] {
-  const { explore, typed } = readSchemas(schema);
-  if (demo) return demoQueries(explore, typed);
+  const { explore, typed: typedSchema } = readSchemas(schema);
+  if (demo) return demoQueries(explore, typedSchema);
   return [
     `select owner, instrument_id, total, locked\n  from ${explore}.token_balances\n order by instrument_id, total desc;`,
     `select template_fqn, sum(active) as active\n  from ${explore}.templates where kind = 'template'\n group by 1 order by 2 desc;`,
@@ -108,25 +108,29 @@ export function queries(schema: string, demo: boolean): readonly string[] {
 export function readyQueries(schema: string, demo: boolean): readonly ReadyQuery[] {
   const { explore } = readSchemas(schema);
   const titles = demo ? demoTitles : ledgerTitles;
-  const own = queries(schema, demo).map((query, nth) => ({ title: titles[nth] ?? '', statement: query }));
+  const namedQueries = queries(schema, demo).map((query, nth) => ({ title: titles[nth] ?? '', statement: query }));
   const hours = `select hour, sum(transactions) as transactions, sum(creates) as creates from ${explore}.activity_updates group by 1 order by 1;`;
   const newest = `select "offset", kind, record_time, update_id, event_count from ${explore}.updates order by "offset" desc limit 100;`;
-  return [...own, { title: 'Updates per hour', statement: hours }, { title: 'Newest updates', statement: newest }];
+  return [
+    ...namedQueries,
+    { title: 'Updates per hour', statement: hours },
+    { title: 'Newest updates', statement: newest },
+  ];
 }
 
 const demoTitles = ['Holdings by instrument', 'Settlements of a day', 'How fresh it is'];
 const ledgerTitles = ['Token balances', 'Active contracts', 'Choices exercised'];
 
 /** Sample queries about the traffic of the sandbox: holdings, settlements and latency. */
-function demoQueries(explore: string, typed: string): readonly string[] {
+function demoQueries(explore: string, typedSchema: string): readonly string[] {
   const balances = [
     'select instrument_id_id as instrument, count(distinct owner) as owners,',
     '       count(*) as holdings, sum(amount) as total,',
     '       coalesce(sum(amount) filter (where lock_holders is not null), 0) as locked',
-    `  from ${typed}.token_holding_v1__holding`,
+    `  from ${typedSchema}.token_holding_v1__holding`,
     ' group by 1 order by total desc;',
   ];
-  const settled = [
+  const settlementQuery = [
     "select split_part(leg ->> 'sender', '::', 1) as sender,",
     "       split_part(leg ->> 'receiver', '::', 1) as receiver,",
     "       leg #>> '{instrumentId,id}' as instrument,",
@@ -141,7 +145,7 @@ function demoQueries(explore: string, typed: string): readonly string[] {
     '       percentile_disc(0.95) within group (order by indexed_at - record_time) as p95',
     `  from ${explore}.updates where record_time > now() - interval '1 minute';`,
   ];
-  return [balances, settled, latency].map((lines) => lines.join('\n'));
+  return [balances, settlementQuery, latency].map((lines) => lines.join('\n'));
 }
 
 // Builds the command with which a user runs this program again, in the folder where it was started.
@@ -151,9 +155,9 @@ function demoQueries(explore: string, typed: string): readonly string[] {
  * look up in a registry, because npm would find a different package there.
  */
 export function ownCommand(program = process.argv[1] ?? '', folder = process.cwd()): string {
-  const inPackage = basename(dirname(program)) === '.bin';
-  if (basename(program) === 'ledger-indexer' && !inPackage) return 'ledger-indexer';
+  const isInPackageBin = basename(dirname(program)) === '.bin';
+  if (basename(program) === 'ledger-indexer' && !isInPackageBin) return 'ledger-indexer';
   const path = relative(folder, program);
-  const short = path.startsWith(join('..', '..')) ? program : path;
-  return `node ${shellWord(short)}`;
+  const shortPath = path.startsWith(join('..', '..')) ? program : path;
+  return `node ${shellWord(shortPath)}`;
 }

@@ -23,31 +23,31 @@ import { shellWord } from '../command-line/shell-word.ts';
  */
 export function prepareDataDir(dataDir: string): void {
   const folder = resolve(dataDir);
-  let refusal: Refusal | undefined;
+  let dataDirRefusal: Refusal | undefined;
   try {
-    make(folder);
-    refusal = refusalOf(folder);
-    if (refusal === undefined) accessSync(folder, constants.W_OK);
+    makeFolder(folder);
+    dataDirRefusal = refusalOf(folder);
+    if (dataDirRefusal === undefined) accessSync(folder, constants.W_OK);
   } catch (thrown) {
     const code = (thrown as NodeJS.ErrnoException).code ?? 'unknown';
-    throw unusable(folder, `cannot be used for data: ${code}`, anotherFolder, thrown);
+    throw unusableFolder(folder, `cannot be used for data: ${code}`, otherFolderRemedy, thrown);
   }
-  if (refusal !== undefined) throw unusable(folder, refusal.why, refusal.remedy);
+  if (dataDirRefusal !== undefined) throw unusableFolder(folder, dataDirRefusal.why, dataDirRefusal.remedy);
 }
 
-const anotherFolder =
+const otherFolderRemedy =
   'set INDEXER_DATA_DIR to a folder that this user can write to, or set DATABASE_URL and LEDGER_URL';
 
-function unusable(folder: string, why: string, remedy: string, cause?: unknown): IndexerError {
-  return new IndexerError(`the folder ${folder} ${why}`, { code: 'DATA_DIR_UNUSABLE', remedy, cause });
+function unusableFolder(folder: string, problem: string, remedy: string, cause?: unknown): IndexerError {
+  return new IndexerError(`the folder ${folder} ${problem}`, { code: 'DATA_DIR_UNUSABLE', remedy, cause });
 }
 
-function make(folder: string): void {
+function makeFolder(folder: string): void {
   if (existsSync(folder)) {
     if (!statSync(folder).isDirectory()) throw Object.assign(new Error('a file'), { code: 'ENOTDIR' });
     return;
   }
-  make(dirname(folder));
+  makeFolder(dirname(folder));
   // The mode must not depend on the umask. The next start would reject a folder that every user can write to.
   mkdirSync(folder, { mode: 0o755 });
 }
@@ -57,8 +57,8 @@ interface Refusal {
   readonly remedy: string;
 }
 
-const writableByAll = 0o002;
-const sticky = 0o1000;
+const otherWriteBit = 0o002;
+const stickyBit = 0o1000;
 
 /**
  * Why the folder is not safe to use; undefined if it is. Users who can write to the folder control what the embedded
@@ -77,13 +77,13 @@ function refusalOf(folder: string): Refusal | undefined {
   const { uid, mode, dev } = statSync(folder);
   if (dev !== statSync(dirname(realpathSync(folder))).dev) return undefined;
   if (!isTrusted(uid)) {
-    const us = String(process.getuid?.() ?? '');
+    const currentUserId = String(process.getuid?.() ?? '');
     return {
-      why: `belongs to user ${String(uid)}, and this is user ${us}`,
-      remedy: `set INDEXER_DATA_DIR to another folder; or, if you trust its contents, run as root: chown ${us} ${shellWord(folder)}`,
+      why: `belongs to user ${String(uid)}, and this is user ${currentUserId}`,
+      remedy: `set INDEXER_DATA_DIR to another folder; or, if you trust its contents, run as root: chown ${currentUserId} ${shellWord(folder)}`,
     };
   }
-  if ((mode & writableByAll) === 0 || (mode & sticky) !== 0) return undefined;
+  if ((mode & otherWriteBit) === 0 || (mode & stickyBit) !== 0) return undefined;
   return {
     why: 'can be written by every user, who may have changed its contents',
     remedy: `if you trust its contents, run: chmod o-w ${shellWord(folder)}; otherwise set INDEXER_DATA_DIR to another folder`,
@@ -111,34 +111,34 @@ const participantFile = 'participant';
  * @returns the previous address of the folder's participant if it has changed
  * @throws IndexerError DATA_DIR_TAKEN (exit 78), before anything is written
  */
-export function takeDataDir(
+export function claimDataDir(
   dataDir: string,
   run: { readonly seed: number } | { readonly ledgerUrl: string },
 ): string | undefined {
   if ('seed' in run) {
     refuseParticipant(dataDir);
-    refuseOtherDemo(dataDir, run.seed);
+    assertSameDemo(dataDir, run.seed);
     return undefined;
   }
-  refuseOtherDemo(dataDir, undefined);
-  const previousParticipant = participantOf(dataDir);
-  if (previousParticipant === undefined) noteParticipant(dataDir, run.ledgerUrl);
+  assertSameDemo(dataDir, undefined);
+  const previousParticipant = readParticipantFile(dataDir);
+  if (previousParticipant === undefined) writeParticipantFile(dataDir, run.ledgerUrl);
   return previousParticipant === new URL(run.ledgerUrl).host ? undefined : previousParticipant;
 }
 
 /** Records the participant whose history is in the folder. */
-export function noteParticipant(dataDir: string, ledgerUrl: string): void {
+export function writeParticipantFile(dataDir: string, ledgerUrl: string): void {
   // Only the host is stored, because the path of a URL may be a secret, and the credentials of a URL are secret.
   writeFileSync(join(dataDir, participantFile), `${new URL(ledgerUrl).host}\n`);
 }
 
-function participantOf(dataDir: string): string | undefined {
+function readParticipantFile(dataDir: string): string | undefined {
   const file = join(dataDir, participantFile);
   return existsSync(file) ? readSmallFileSync(file).trim() : undefined;
 }
 
 function refuseParticipant(dataDir: string): void {
-  const participant = participantOf(dataDir);
+  const participant = readParticipantFile(dataDir);
   if (participant === undefined) return;
   throw new IndexerError(
     `the folder ${resolve(dataDir)} holds the history of the participant at ${participant}, but this run is a demo`,
@@ -151,19 +151,22 @@ function refuseParticipant(dataDir: string): void {
 }
 
 /** @param seed random seed of the demo that starts; undefined if a participant is indexed */
-function refuseOtherDemo(dataDir: string, seed: number | undefined): void {
-  const seeds = seedsIn(dataDir);
-  const [found] = seeds;
-  if (found === undefined || (seed !== undefined && seeds.includes(seed))) return;
-  const conflict = seed === undefined ? 'LEDGER_URL names a participant' : `this demo has seed ${String(seed)}`;
-  const same = seed === undefined ? '' : `, or run the demo with --demo-seed ${String(found)}`;
-  throw new IndexerError(`the folder ${resolve(dataDir)} holds a demo with seed ${String(found)}, but ${conflict}`, {
-    code: 'DATA_DIR_TAKEN',
-    remedy: `set ${seed === undefined ? 'DATABASE_URL, or ' : ''}INDEXER_DATA_DIR to another folder${same}, or delete the folder if that demo is no longer needed`,
-  });
+function assertSameDemo(dataDir: string, seed: number | undefined): void {
+  const seeds = storedSeeds(dataDir);
+  const [storedSeed] = seeds;
+  if (storedSeed === undefined || (seed !== undefined && seeds.includes(seed))) return;
+  const conflictText = seed === undefined ? 'LEDGER_URL names a participant' : `this demo has seed ${String(seed)}`;
+  const sameSeedHint = seed === undefined ? '' : `, or run the demo with --demo-seed ${String(storedSeed)}`;
+  throw new IndexerError(
+    `the folder ${resolve(dataDir)} holds a demo with seed ${String(storedSeed)}, but ${conflictText}`,
+    {
+      code: 'DATA_DIR_TAKEN',
+      remedy: `set ${seed === undefined ? 'DATABASE_URL, or ' : ''}INDEXER_DATA_DIR to another folder${sameSeedHint}, or delete the folder if that demo is no longer needed`,
+    },
+  );
 }
 
-function seedsIn(dataDir: string): readonly number[] {
+function storedSeeds(dataDir: string): readonly number[] {
   if (!existsSync(dataDir)) return [];
   return readdirSync(dataDir).flatMap((name) => {
     const seed = /^sandbox-(\d+)\.journal$/u.exec(name)?.[1];

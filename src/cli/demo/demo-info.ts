@@ -31,22 +31,22 @@ export const demoInfoCommand: Command = {
   run: async ({ args, env, print }) => {
     const { dataDir } = loadConfig(env, args.options).indexer;
     const note = await runningDemo(dataDir);
-    if (note === undefined) throw notFound(dataDir);
-    if (!note.live) throw notLive(note);
+    if (note === undefined) throw demoNotFoundError(dataDir);
+    if (!note.live) throw notLiveError(note);
     const { httpUrl, ledgerUrl, schema, embeddedLedger, embeddedDatabase } = note;
-    const found = embeddedDatabase ? await runningServerUrl(join(dataDir, 'postgres'), true) : undefined;
-    if (embeddedDatabase && found === undefined) throw notFound(dataDir);
-    const sides = { ledgerUrl, embeddedLedger, embeddedDatabase, databaseUrl: found ?? note.database };
+    const runningUrl = embeddedDatabase ? await runningServerUrl(join(dataDir, 'postgres'), true) : undefined;
+    if (embeddedDatabase && runningUrl === undefined) throw demoNotFoundError(dataDir);
+    const demoAddresses = { ledgerUrl, embeddedLedger, embeddedDatabase, databaseUrl: runningUrl ?? note.database };
     const { formatBanner, queries } = await import('./banner.ts');
     if (args.has('json')) {
-      const [page, database] = [`${httpUrl}/`, sides.databaseUrl];
+      const [page, database] = [`${httpUrl}/`, demoAddresses.databaseUrl];
       return print(JSON.stringify({ page, ledger: ledgerUrl, database, queries: queries(schema, embeddedLedger) }));
     }
-    return print(formatBanner(sides, httpUrl, schema).trimEnd());
+    return print(formatBanner(demoAddresses, httpUrl, schema).trimEnd());
   },
 };
 
-function notFound(dataDir: string): IndexerError {
+function demoNotFoundError(dataDir: string): IndexerError {
   return new IndexerError(`no demo runs with the data in ${resolve(dataDir)}`, {
     code: 'DEMO_NOT_FOUND',
     remedy:
@@ -54,7 +54,7 @@ function notFound(dataDir: string): IndexerError {
   });
 }
 
-function notLive({ httpUrl, pid }: DemoNote): IndexerError {
+function notLiveError({ httpUrl, pid }: DemoNote): IndexerError {
   return new IndexerError(`the demo of this folder (process ${String(pid)}) has not caught up with its ledger yet`, {
     code: 'DEMO_NOT_READY',
     remedy: `run demo-info again in a moment; ${httpUrl}/ displays the progress`,

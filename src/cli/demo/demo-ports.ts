@@ -15,7 +15,7 @@ export type DemoPart = 'postgres' | 'ledger' | 'http';
 /** First ports for a new demo. They are below the ports that systems use for outgoing connections. */
 export const firstPorts = { postgres: 15_432, ledger: 17_575 } as const;
 
-const lookAgainMs = 100;
+const portRetryMs = 100;
 
 /**
  * The port that this part used in the previous run, or `first`. If that port is in use, the next free port is returned,
@@ -23,36 +23,36 @@ const lookAgainMs = 100;
  */
 export async function demoPort(
   { dataDir, logger }: { readonly dataDir: string; readonly logger: Logger },
-  part: DemoPart,
+  demoPart: DemoPart,
   first: number,
   host = '127.0.0.1',
 ): Promise<number> {
-  const preferredPort = readPorts(dataDir)[part] ?? first;
+  const preferredPort = readPorts(dataDir)[demoPart] ?? first;
   if (await isFree(preferredPort, host)) return preferredPort;
   // Another demo that starts at the same time may use the port after this check.
-  await sleep(lookAgainMs);
+  await sleep(portRetryMs);
   if (await isFree(preferredPort, host)) return preferredPort;
   const port = await freePortFrom(preferredPort + 1, host);
   logger.warn(
-    { part, requestedPort: preferredPort, usedBy: portHolder(preferredPort), port },
+    { part: demoPart, requestedPort: preferredPort, usedBy: portHolder(preferredPort), port },
     'demo port is taken, using another one',
   );
   return port;
 }
 
 /** Stores the port of this part for the next start. */
-export function keepPort(dataDir: string, part: DemoPart, port: number): void {
-  const kept = readPorts(dataDir);
-  if (kept[part] === port) return;
-  const file = fileIn(dataDir);
-  writeFileSync(`${file}.new`, `${JSON.stringify({ ...kept, [part]: port })}\n`);
+export function keepPort(dataDir: string, demoPart: DemoPart, port: number): void {
+  const storedPorts = readPorts(dataDir);
+  if (storedPorts[demoPart] === port) return;
+  const file = portsFile(dataDir);
+  writeFileSync(`${file}.new`, `${JSON.stringify({ ...storedPorts, [demoPart]: port })}\n`);
   renameSync(`${file}.new`, file);
 }
 
 function readPorts(dataDir: string): Readonly<Partial<Record<DemoPart, number>>> {
   try {
-    const kept = JSON.parse(readSmallFileSync(fileIn(dataDir))) as Partial<Record<DemoPart, unknown>>;
-    const usable = Object.entries(kept).filter(
+    const storedPorts = JSON.parse(readSmallFileSync(portsFile(dataDir))) as Partial<Record<DemoPart, unknown>>;
+    const usable = Object.entries(storedPorts).filter(
       ([, port]) => Number.isInteger(port) && Number(port) > 0 && Number(port) < 65_536,
     );
     return Object.fromEntries(usable);
@@ -62,6 +62,6 @@ function readPorts(dataDir: string): Readonly<Partial<Record<DemoPart, number>>>
   }
 }
 
-function fileIn(dataDir: string): string {
+function portsFile(dataDir: string): string {
   return join(dataDir, 'ports.json');
 }

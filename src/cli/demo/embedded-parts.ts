@@ -10,13 +10,13 @@ import { readStream } from '../../store/history/maintenance.ts';
 import { emptyHistory } from '../../store/history/reset.ts';
 import { openDatabase } from '../../store/connection/database.ts';
 import { migrate } from '../../store/schema/migrations.ts';
-import { journalOf, prepareDataDir, takeDataDir } from './data-dir.ts';
+import { journalOf, prepareDataDir, claimDataDir } from './data-dir.ts';
 import { demoPort, firstPorts, keepPort } from './demo-ports.ts';
-import { asWriter, openStream, writerName } from '../database/maintenance.ts';
-import { anyParticipant } from '../maintain/reset.ts';
+import { withWriterLock, openStream, writerName } from '../database/maintenance.ts';
+import { identityOfAnyParticipant } from '../maintain/reset.ts';
 import { demoRunning } from './running-demo.ts';
 
-const portAttempts = 5;
+const maxPortAttempts = 5;
 
 export interface EmbeddedParts {
   readonly ledgerUrl: string;
@@ -35,30 +35,30 @@ export interface EmbeddedParts {
  * process uses the data of the demo; errors of the embedded server
  */
 export async function startEmbeddedParts(config: Config, logger: Logger): Promise<EmbeddedParts> {
-  const stops: (() => Promise<void>)[] = [];
+  const stopFunctions: (() => Promise<void>)[] = [];
   const stop = async (): Promise<void> => {
-    for (const one of stops.toReversed()) await one();
+    for (const stopPart of stopFunctions.toReversed()) await stopPart();
   };
   try {
-    return { ...(await start(config, logger, stops)), stop };
+    return { ...(await start(config, logger, stopFunctions)), stop };
   } catch (thrown) {
     await stop();
     throw thrown;
   }
 }
 
-/** @param stops receives the stop function of each started server, beginning with the database */
+/** @param stopFunctions receives the stop function of each started server, beginning with the database */
 async function start(
   config: Config,
   logger: Logger,
-  stops: (() => Promise<void>)[],
+  stopFunctions: (() => Promise<void>)[],
 ): Promise<Omit<EmbeddedParts, 'stop'>> {
   const { dataDir } = config.indexer;
   if (config.database.url === undefined || config.ledger.url === undefined) prepareDataDir(dataDir);
   let databaseUrl = config.database.url;
   if (databaseUrl === undefined) {
     const ledgerUrl = config.ledger.url;
-    const previousParticipant = takeDataDir(
+    const previousParticipant = claimDataDir(
       dataDir,
       ledgerUrl === undefined ? { seed: config.indexer.demoSeed } : { ledgerUrl },
     );
@@ -66,7 +66,7 @@ async function start(
     const port = (): Promise<number> => demoPort({ dataDir, logger }, 'postgres', firstPorts.postgres);
     const { startEmbeddedPostgres } = await embeddedPostgres();
     const postgres = await startEmbeddedPostgres({ dataDir: join(dataDir, 'postgres'), port });
-    stops.push(() => postgres.stop());
+    stopFunctions.push(() => postgres.stop());
     // Two ledgers would write to the same journal, and neither history could be replayed.
     if (postgres.shared && config.ledger.url === undefined) throw demoRunning(dataDir);
     databaseUrl = postgres.url;
@@ -78,7 +78,7 @@ async function start(
   let hasCompleteHistory = false;
   if (ledgerUrl === undefined) {
     const ledger = await startDemo(config, databaseUrl, logger);
-    stops.push(() => ledger.close());
+    stopFunctions.push(() => ledger.close());
     ledgerUrl = ledger.url;
     keepPort(dataDir, 'ledger', Number(new URL(ledgerUrl).port));
     hasCompleteHistory = ledger.prunedTo() === 0;
@@ -113,16 +113,16 @@ async function startDemo(config: Config, databaseUrl: string, logger: Logger): P
   const { dataDir, demoSeed: seed, demoUpdatesPerSecond, demoSpeed, demoMaxUpdates, demoChaos } = config.indexer;
   const { schema } = config.database;
   // This module is loaded only for a demo, because building its packages takes time.
-  const { demoParticipantId, isOver, startDemoLedger } = await demoLedger();
+  const { demoParticipantId, startsOver, startDemoLedger } = await demoLedger();
   const journal = journalOf(dataDir, seed);
   // Only the database of the demo itself is emptied.
-  if (config.database.url === undefined && isOver(journal)) {
-    const emptied = await resetDemo(config, databaseUrl, { journal, participantId: demoParticipantId });
-    if (emptied) logger.info('demo restarts with an empty database: its data is from another version');
+  if (config.database.url === undefined && startsOver(journal)) {
+    const wasEmptied = await resetDemo(config, databaseUrl, { journal, participantId: demoParticipantId });
+    if (wasEmptied) logger.info('demo restarts with an empty database: its data is from another version');
     else logger.warn({ schema }, 'demo restarts; the schema is kept because it does not belong to the demo');
   }
   const slowDatabase = (ms: number): Promise<void> => holdUp(databaseUrl, schema, ms);
-  const report = (trouble: string): void => logger.warn({ fault: trouble }, 'chaos: injected fault');
+  const report = (fault: string): void => logger.warn({ fault: fault }, 'chaos: injected fault');
   const options = {
     seed,
     updatesPerSecond: demoUpdatesPerSecond * demoSpeed,
@@ -142,7 +142,7 @@ async function onFreePort<T>(port: () => Promise<number>, listen: (port: number)
     try {
       return await listen(await port());
     } catch (thrown) {
-      if (toIndexerError(thrown).code !== 'SANDBOX_LISTEN' || attempt === portAttempts) throw thrown;
+      if (toIndexerError(thrown).code !== 'SANDBOX_LISTEN' || attempt === maxPortAttempts) throw thrown;
     }
   }
 }
@@ -157,14 +157,14 @@ async function resetDemo(
   databaseUrl: string,
   { journal, participantId }: { readonly journal: string; readonly participantId: string },
 ): Promise<boolean> {
-  const embedded = { ...config, database: { ...config.database, url: databaseUrl } };
-  const database = await openStream(embedded, 'demo', config.database.schema);
+  const embeddedConfig = { ...config, database: { ...config.database, url: databaseUrl } };
+  const database = await openStream(embeddedConfig, 'demo', config.database.schema);
   try {
     await migrate(database, { exerciseJson: config.indexer.exerciseJson });
-    const isOwnSchema = await asWriter(database, 'demo', async () => {
+    const isOwnSchema = await withWriterLock(database, 'demo', async () => {
       const stream = await readStream(database);
       if (stream?.participantId !== participantId) return stream === undefined || stream.checkpoint === null;
-      await emptyHistory(database, anyParticipant(config), writerName);
+      await emptyHistory(database, identityOfAnyParticipant(config), writerName);
       return true;
     });
     await rm(journal);

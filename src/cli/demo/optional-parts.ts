@@ -16,19 +16,19 @@ const bin = 'ledger-indexer';
  * @throws IndexerError DEMO_PART_MISSING if the package is not installed, as the other functions do
  */
 export const demoLedger = (): Promise<typeof DemoLedgerModule> =>
-  part('ledger-indexer-sandbox', import('ledger-indexer-sandbox/demo/demo-ledger'));
+  importPart('ledger-indexer-sandbox', import('ledger-indexer-sandbox/demo/demo-ledger'));
 
 /** A sandbox participant with the data of the demo. */
 export const demoSandbox = (): Promise<typeof SandboxModule> =>
-  part('ledger-indexer-sandbox', import('ledger-indexer-sandbox/demo/sandbox'));
+  importPart('ledger-indexer-sandbox', import('ledger-indexer-sandbox/demo/sandbox'));
 
 /** Errors of the sandbox. */
 export const sandboxFailures = (): Promise<typeof FailureModule> =>
-  part('ledger-indexer-sandbox', import('ledger-indexer-sandbox/wire/failure'));
+  importPart('ledger-indexer-sandbox', import('ledger-indexer-sandbox/wire/failure'));
 
 /** The embedded Postgres. */
 export const embeddedPostgres = (): Promise<typeof PostgresModule> =>
-  part('ledger-indexer-postgres', import('ledger-indexer-postgres/embedded-postgres'));
+  importPart('ledger-indexer-postgres', import('ledger-indexer-postgres/embedded-postgres'));
 
 /**
  * Connection URL of the embedded server that runs in a folder; undefined if none runs.
@@ -38,8 +38,8 @@ export const embeddedPostgres = (): Promise<typeof PostgresModule> =>
  */
 export async function runningServerUrl(dataDir: string, isExpected = false): Promise<string | undefined> {
   try {
-    const running = await part('ledger-indexer-postgres', import('ledger-indexer-postgres/running-server'));
-    return await running.runningServerUrl(dataDir);
+    const runningServer = await importPart('ledger-indexer-postgres', import('ledger-indexer-postgres/running-server'));
+    return await runningServer.runningServerUrl(dataDir);
   } catch (thrown) {
     if (!isExpected && thrown instanceof IndexerError && thrown.code === 'DEMO_PART_MISSING') return undefined;
     throw thrown;
@@ -48,13 +48,13 @@ export async function runningServerUrl(dataDir: string, isExpected = false): Pro
 
 const folders = { 'ledger-indexer-sandbox': 'ledger-sandbox', 'ledger-indexer-postgres': 'embedded-postgres' };
 
-async function part<Module>(name: keyof typeof folders, loading: Promise<Module>): Promise<Module> {
+async function importPart<Module>(name: keyof typeof folders, moduleImport: Promise<Module>): Promise<Module> {
   try {
-    return await loading;
+    return await moduleImport;
   } catch (thrown) {
-    const missing = thrown instanceof Error && 'code' in thrown && thrown.code === 'ERR_MODULE_NOT_FOUND';
+    const isMissingModule = thrown instanceof Error && 'code' in thrown && thrown.code === 'ERR_MODULE_NOT_FOUND';
     // If an installed package lacks one of its own dependencies, the original error is thrown.
-    if (!missing || !thrown.message.includes(`'${name}'`)) throw thrown;
+    if (!isMissingModule || !thrown.message.includes(`'${name}'`)) throw thrown;
     throw new IndexerError(`package ${name} is not installed next to this ${bin}; a clone has it`, {
       code: 'DEMO_PART_MISSING',
       remedy:

@@ -6,10 +6,10 @@ import type { Logging } from '../../observe/log/logger.ts';
 import { openDatabase } from '../../store/connection/database.ts';
 import { databaseLabel } from '../../store/connection/hosts.ts';
 import type { EmbeddedParts } from './embedded-parts.ts';
-import { firstQuery, formatBanner, greetingFacts, ownCommand } from './banner.ts';
-import { noteDemo } from './running-demo.ts';
+import { firstQuery, formatBanner, bannerFacts, ownCommand } from './banner.ts';
+import { saveDemoNote } from './running-demo.ts';
 
-const tryEveryMs = 200;
+const tryIntervalMs = 200;
 /**
  * Time limit for the first query, milliseconds. Views are created in the background, within seconds after the stream
  * has caught up.
@@ -29,29 +29,32 @@ export interface BannerContext {
  * Writes the note for other commands, and prints the banner when the demo is ready. Never rejects, because the indexer
  * does not depend on it.
  */
-export async function greetWhenLive(run: BannerContext): Promise<void> {
+export async function printBannerWhenLive(run: BannerContext): Promise<void> {
   const { indexer, embeddedParts, config, logging, over } = run;
-  leaveNote(run, false);
+  writeDemoNote(run, false);
   await indexer.live;
   if (over.aborted) return;
   const { schema } = config.database;
-  const isQueryReady = !embeddedParts.embeddedLedger || (await untilItAnswers(run));
+  const isQueryReady = !embeddedParts.embeddedLedger || (await waitForResponse(run));
   if (over.aborted) return;
-  leaveNote(run, true);
+  writeDemoNote(run, true);
   const { httpUrl } = indexer;
   if (!isQueryReady) logging.logger.warn({ afterMs: timeLimitMs }, 'first query of the banner returns no rows yet');
   if (logging.progress !== undefined) {
     process.stdout.write(formatBanner(embeddedParts, httpUrl, schema));
     return;
   }
-  const again = embeddedParts.embeddedDatabase ? { again: `${ownCommand()} demo-info` } : {};
-  logging.logger.info({ ...greetingFacts(embeddedParts, httpUrl, config), ...again }, 'caught up with the ledger');
+  const repeatCommand = embeddedParts.embeddedDatabase ? { again: `${ownCommand()} demo-info` } : {};
+  logging.logger.info(
+    { ...bannerFacts(embeddedParts, httpUrl, config), ...repeatCommand },
+    'caught up with the ledger',
+  );
 }
 
-function leaveNote({ config, embeddedParts, indexer }: BannerContext, live: boolean): void {
+function writeDemoNote({ config, embeddedParts, indexer }: BannerContext, isLive: boolean): void {
   const { embeddedLedger, embeddedDatabase, ledgerUrl, databaseUrl } = embeddedParts;
   if (!embeddedLedger && !embeddedDatabase) return;
-  noteDemo(config.indexer.dataDir, {
+  saveDemoNote(config.indexer.dataDir, {
     pid: process.pid,
     httpUrl: indexer.httpUrl,
     ledgerUrl,
@@ -59,7 +62,7 @@ function leaveNote({ config, embeddedParts, indexer }: BannerContext, live: bool
     schema: config.database.schema,
     embeddedLedger,
     embeddedDatabase,
-    live,
+    live: isLive,
   });
 }
 
@@ -67,7 +70,7 @@ function leaveNote({ config, embeddedParts, indexer }: BannerContext, live: bool
  * Waits until the first query returns rows, so that the banner contains only working queries. Resolves to false if the
  * query returns no rows in time.
  */
-async function untilItAnswers({ config, embeddedParts, over }: BannerContext): Promise<boolean> {
+async function waitForResponse({ config, embeddedParts, over }: BannerContext): Promise<boolean> {
   const { databaseUrl: url } = embeddedParts;
   const { schema, statementTimeoutMs } = config.database;
   const applicationName = 'ledger-indexer greeting';
@@ -82,7 +85,7 @@ async function untilItAnswers({ config, embeddedParts, over }: BannerContext): P
           () => 0,
         );
       if (rows > 0) return true;
-      await pause(tryEveryMs, over);
+      await pause(tryIntervalMs, over);
     }
     return false;
   } finally {

@@ -28,8 +28,8 @@ export interface DemoNote {
 }
 
 /** Writes or replaces the note of this process. */
-export function noteDemo(dataDir: string, note: DemoNote): void {
-  const file = fileIn(dataDir);
+export function saveDemoNote(dataDir: string, note: DemoNote): void {
+  const file = demoNoteFile(dataDir);
   rmSync(`${file}.new`, { force: true });
   writeFileSync(`${file}.new`, `${JSON.stringify(note)}\n`, { flag: 'wx', mode: 0o600 });
   renameSync(`${file}.new`, file);
@@ -37,24 +37,24 @@ export function noteDemo(dataDir: string, note: DemoNote): void {
 
 /** Removes the note of this process. */
 export function forgetDemo(dataDir: string): void {
-  if (readNote(dataDir)?.pid === process.pid) rmSync(fileIn(dataDir), { force: true });
+  if (readNote(dataDir)?.pid === process.pid) rmSync(demoNoteFile(dataDir), { force: true });
 }
 
 /**
  * The note of another process that is still running. A killed process leaves its note behind, and its id may then
  * belong to a different process.
  */
-export function notedDemo(dataDir: string): DemoNote | undefined {
+export function readRunningDemoNote(dataDir: string): DemoNote | undefined {
   const note = readNote(dataDir);
   return note === undefined || note.pid === process.pid || !isAlive(note.pid) ? undefined : note;
 }
 
-/** Like {@link notedDemo}, but only if the process also responds with its own identity. */
+/** Like {@link readRunningDemoNote}, but only if the process also responds with its own identity. */
 export async function runningDemo(dataDir: string): Promise<DemoNote | undefined> {
-  const note = notedDemo(dataDir);
+  const note = readRunningDemoNote(dataDir);
   if (note === undefined) return undefined;
-  const answer = await askIndexer(note.httpUrl);
-  return answer?.database === note.database ? note : undefined;
+  const response = await fetchIndexerStatus(note.httpUrl);
+  return response?.database === note.database ? note : undefined;
 }
 
 /**
@@ -62,9 +62,9 @@ export async function runningDemo(dataDir: string): Promise<DemoNote | undefined
  * first run.
  */
 export function demoRunning(dataDir: string, note?: DemoNote): IndexerError {
-  const who = note === undefined ? 'another process' : `process ${String(note.pid)}`;
-  const where = note === undefined ? '' : `; its page is ${note.httpUrl}/`;
-  return new IndexerError(`${who} runs the demo with the data in ${resolve(dataDir)}${where}`, {
+  const processLabel = note === undefined ? 'another process' : `process ${String(note.pid)}`;
+  const pageHint = note === undefined ? '' : `; its page is ${note.httpUrl}/`;
+  return new IndexerError(`${processLabel} runs the demo with the data in ${resolve(dataDir)}${pageHint}`, {
     code: 'DEMO_RUNNING',
     remedy: 'use the running demo (run `ledger-indexer demo-info`), stop it, or set INDEXER_DATA_DIR to another folder',
   });
@@ -72,24 +72,24 @@ export function demoRunning(dataDir: string, note?: DemoNote): IndexerError {
 
 function readNote(dataDir: string): DemoNote | undefined {
   try {
-    const note: unknown = JSON.parse(readOwn(dataDir));
-    return isNote(note) ? note : undefined;
+    const parsedNote: unknown = JSON.parse(readOwnFile(dataDir));
+    return isNote(parsedNote) ? parsedNote : undefined;
   } catch {
     return undefined;
   }
 }
 
 const longestNote = 64 * 1024;
-const byAnyoneElse = 0o077;
+const groupOrOtherBits = 0o077;
 
 /** The text of the note. Throws if the note does not belong exclusively to this user. */
-function readOwn(dataDir: string): string {
+function readOwnFile(dataDir: string): string {
   // The file is opened without following a symbolic link and without waiting for a pipe.
-  const file = openSync(fileIn(dataDir), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  const file = openSync(demoNoteFile(dataDir), constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
-    const found = fstatSync(file);
-    const isPrivate = found.uid === process.getuid?.() && (found.mode & byAnyoneElse) === 0;
-    if (!isPrivate || !found.isFile() || found.size > longestNote) throw new Error('the note is not ours');
+    const fileStats = fstatSync(file);
+    const isPrivate = fileStats.uid === process.getuid?.() && (fileStats.mode & groupOrOtherBits) === 0;
+    if (!isPrivate || !fileStats.isFile() || fileStats.size > longestNote) throw new Error('the note is not ours');
     return readFileSync(file, 'utf8');
   } finally {
     closeSync(file);
@@ -99,11 +99,11 @@ function readOwn(dataDir: string): string {
 function isNote(value: unknown): value is DemoNote {
   const note = value as Partial<Record<keyof DemoNote, unknown>> | null;
   if (typeof note !== 'object' || note === null) return false;
-  const { pid, httpUrl, ledgerUrl, database, schema, embeddedLedger, embeddedDatabase, live } = note;
+  const { pid, httpUrl, ledgerUrl, database, schema, embeddedLedger, embeddedDatabase, live: isLive } = note;
   if (!Number.isSafeInteger(pid) || Number(pid) <= 0) return false;
-  const areFlags = [embeddedLedger, embeddedDatabase, live].every((flag) => typeof flag === 'boolean');
-  const areTexts = [httpUrl, ledgerUrl, database, schema].every((text) => typeof text === 'string');
-  if (!areFlags || !areTexts || !isAddress(String(httpUrl))) return false;
+  const hasValidFlags = [embeddedLedger, embeddedDatabase, isLive].every((flag) => typeof flag === 'boolean');
+  const hasValidTexts = [httpUrl, ledgerUrl, database, schema].every((text) => typeof text === 'string');
+  if (!hasValidFlags || !hasValidTexts || !isAddress(String(httpUrl))) return false;
   return embeddedLedger === false || (isAddress(String(ledgerUrl)) && isLoopback(new URL(String(ledgerUrl)).hostname));
 }
 
@@ -112,7 +112,7 @@ function isAddress(text: string): boolean {
   return URL.canParse(text) && /^http:\/\/(\[[\da-f:]+\]|[\w.-]+)(:\d+)?$/.test(text);
 }
 
-function fileIn(dataDir: string): string {
+function demoNoteFile(dataDir: string): string {
   return join(dataDir, 'running.json');
 }
 
@@ -131,11 +131,11 @@ function isAlive(pid: number): boolean {
 const limitMs = 2_000;
 
 /** Resolves to undefined if no server responds, or if the server is not an indexer. @param url base URL */
-export async function askIndexer(url: string): Promise<StatusDocument | undefined> {
+export async function fetchIndexerStatus(url: string): Promise<StatusDocument | undefined> {
   try {
-    const answer = await fetch(`${url}/status`, { signal: AbortSignal.timeout(limitMs) });
-    const status = (await answer.json()) as Partial<StatusDocument>;
-    return answer.ok && typeof status.state === 'string' ? (status as StatusDocument) : undefined;
+    const response = await fetch(`${url}/status`, { signal: AbortSignal.timeout(limitMs) });
+    const status = (await response.json()) as Partial<StatusDocument>;
+    return response.ok && typeof status.state === 'string' ? (status as StatusDocument) : undefined;
   } catch {
     return undefined;
   }

@@ -46,10 +46,10 @@ export const sandboxCommand: Command = {
       ...(demoMaxUpdates === undefined ? {} : { maxUpdates: demoMaxUpdates }),
       // Without a database, only a part of the chaos is possible, because there is no database that could be slowed
       // down.
-      ...(demoChaos ? { chaos: { report: (trouble: string) => print(`chaos: ${trouble}`) } } : {}),
+      ...(demoChaos ? { chaos: { report: (fault: string) => print(`chaos: ${fault}`) } } : {}),
     });
-    const kept = journal === undefined ? 'state in memory, lost at the stop' : `its history is in ${journal}`;
-    print(`sandbox ledger at ${ledger.url} (${kept})`);
+    const journalNote = journal === undefined ? 'state in memory, lost at the stop' : `its history is in ${journal}`;
+    print(`sandbox ledger at ${ledger.url} (${journalNote})`);
     if (admin) print(`faults: curl ${ledger.url}/sandbox/faults -d '{"stall":{"afterFrames":0}}'`);
     if (!stop.aborted) {
       await new Promise<void>((resolve) => {

@@ -5,7 +5,7 @@ import { options } from '../../config/option-table.ts';
 import type { Option } from '../../config/option.ts';
 import { runningServerUrl } from './optional-parts.ts';
 import { databaseLabel } from '../../store/connection/hosts.ts';
-import { notedDemo } from './running-demo.ts';
+import { readRunningDemoNote } from './running-demo.ts';
 
 /**
  * Adds DATABASE_URL of the embedded server that runs in the data folder to the environment, unless a database is set.
@@ -19,20 +19,20 @@ export async function withDemoEnv(env: NodeJS.ProcessEnv, { values: flags }: Opt
     settingOf(option) !== undefined || (option.fileVariant && textOf(env, `${option.env}_FILE`) !== undefined);
   if (isNamed(options.database.url) && isNamed(options.ledger.url)) return env;
   const dataDir = settingOf(options.indexer.dataDir) ?? options.indexer.dataDir.fallback;
-  const isExpected = notedDemo(dataDir)?.embeddedDatabase === true;
-  const found = isNamed(options.database.url)
+  const isExpected = readRunningDemoNote(dataDir)?.embeddedDatabase === true;
+  const runningUrl = isNamed(options.database.url)
     ? undefined
     : await runningServerUrl(join(dataDir, 'postgres'), isExpected);
-  const withDatabase = found === undefined ? env : { ...env, [options.database.url.env]: found };
-  const note = isNamed(options.ledger.url) ? undefined : notedDemo(dataDir);
-  const databaseUrl = found ?? settingOf(options.database.url);
+  const withDatabase = runningUrl === undefined ? env : { ...env, [options.database.url.env]: runningUrl };
+  const note = isNamed(options.ledger.url) ? undefined : readRunningDemoNote(dataDir);
+  const databaseUrl = runningUrl ?? settingOf(options.database.url);
   // The database in the environment belongs to a different ledger.
   if (note?.embeddedLedger !== true || databaseUrl === undefined || databaseLabel(databaseUrl) !== note.database) {
     return withDatabase;
   }
   if (access.some((option) => flags.has(option.name))) return withDatabase;
   const interfaces = isNamed(options.ledger.wantedInterfaces) ? {} : { LEDGER_INTERFACES: 'tokens' };
-  return { ...withoutAccess(withDatabase), LEDGER_URL: note.ledgerUrl, ...interfaces };
+  return { ...withoutAccessOptions(withDatabase), LEDGER_URL: note.ledgerUrl, ...interfaces };
 }
 
 /** Variables with credentials for a ledger or for its token provider. */
@@ -44,7 +44,7 @@ const access: readonly Option<unknown>[] = [
   ...Object.values(options.oauth),
 ];
 
-function withoutAccess(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+function withoutAccessOptions(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const names = new Set(access.flatMap((option) => [option.env, `${option.env}_FILE`]));
   return Object.fromEntries(Object.entries(env).filter(([name]) => !names.has(name)));
 }

@@ -4,7 +4,7 @@ import { IndexerError } from '../../errors/indexer-error.ts';
 import type { FirstRange } from '../../store/history/coverage-ranges.ts';
 import type { Command } from '../command-line/command.ts';
 import type { Args } from '../command-line/parse.ts';
-import { misuse } from '../command-line/refusals.ts';
+import { usageError } from '../command-line/refusals.ts';
 import { withAnyDatabase } from '../database/with-database.ts';
 
 export const backfillCommand: Command = {
@@ -42,11 +42,11 @@ export const backfillCommand: Command = {
     const flags = { problems, values: new Map([...values, ['start', from], ['stop-at', to]]) };
     const config = loadConfig(env, flags);
     const { start } = config.indexer;
-    if (start === 'seed') throw fromMisused(from);
+    if (start === 'seed') throw invalidFromError(from);
     if (config.database.url !== undefined) {
       const { readFirstRange } = await import('../../store/history/coverage-ranges.ts');
       const first = await withAnyDatabase(config, { command: 'backfill', feature: 'backfill' }, readFirstRange);
-      if (first !== undefined) refuseOtherBeginning(start, first, config.database.schema);
+      if (first !== undefined) assertSameBeginning(start, first, config.database.schema);
     }
     const { runIndexer } = await import('./run-indexer.ts');
     await runIndexer(flags, env, stop);
@@ -59,29 +59,29 @@ function rangeOf(args: Args): { readonly from: string; readonly to: string } {
   const [from, to] = [args.text('from') ?? 'oldest', args.text('to') ?? 'end'];
   // This is checked here, because the errors of the configuration would name --start and --stop-at instead of --from
   // and --to.
-  if (!/^(?:oldest|genesis|\d+)$/.test(from)) throw fromMisused(from);
-  if (!/^(?:end|\d+)$/.test(to)) throw misuse(`--to takes end or an offset, found ${JSON.stringify(to)}`, usage);
+  if (!/^(?:oldest|genesis|\d+)$/.test(from)) throw invalidFromError(from);
+  if (!/^(?:end|\d+)$/.test(to)) throw usageError(`--to takes end or an offset, found ${JSON.stringify(to)}`, usage);
   return { from, to };
 }
 
-function fromMisused(from: string): IndexerError {
-  return misuse(`--from takes oldest, genesis or an offset, found ${JSON.stringify(from)}`, usage);
+function invalidFromError(from: string): IndexerError {
+  return usageError(`--from takes oldest, genesis or an offset, found ${JSON.stringify(from)}`, usage);
 }
 
 /**
  * Refuses a stored range that begins elsewhere. A stream is one range without gaps, so the command can only resume from
  * the requested start.
  */
-function refuseOtherBeginning(start: 'genesis' | 'oldest' | number, first: FirstRange, schema: string): void {
+function assertSameBeginning(start: 'genesis' | 'oldest' | number, first: FirstRange, schema: string): void {
   if (typeof start === 'number' ? first.from === start && first.origin !== 'seed' : first.origin === start) return;
   const requestedStart =
     typeof start === 'number' ? `offset ${String(start)}` : `the ${start === 'oldest' ? 'oldest offset' : 'genesis'}`;
-  const why =
+  const explanation =
     typeof start === 'number' && start > first.from
       ? 'this would leave a gap, or nothing to do'
       : 'history cannot be added before the stored history: contracts and rollups are built in order';
   throw new IndexerError(
-    `schema "${schema}" begins at offset ${String(first.from)} (${first.origin}), requested ${requestedStart}: ${why}`,
+    `schema "${schema}" begins at offset ${String(first.from)} (${first.origin}), requested ${requestedStart}: ${explanation}`,
     {
       code: 'BACKFILL_REFUSED',
       remedy:

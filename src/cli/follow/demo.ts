@@ -1,10 +1,10 @@
 /** `demo`: runs only embedded servers, and ignores configured URLs. */
 import type { Command } from '../command-line/command.ts';
 import { demoFlags, optionsOf } from '../command-line/demo-flags.ts';
-import { runExits } from './run.ts';
+import { runExitCodes } from './run.ts';
 
 /** Variables with addresses and credentials of external servers. */
-const outside =
+const externalOptions =
   /^(?:LEDGER_URL|LEDGER_TOKEN(?:_FILE)?|LEDGER_OAUTH_\w+|LEDGER_(?:CA|CERT|KEY)_FILE|DATABASE_URL(?:_FILE)?)$/;
 
 export const demoCommand: Command = {
@@ -20,11 +20,11 @@ export const demoCommand: Command = {
   operands: [],
   flags: demoFlags,
   examples: ['demo', 'demo --stop-at 1000 --seed 7'],
-  exits: runExits,
+  exits: runExitCodes,
   alone: true,
   run: async ({ args, env, stop }) => {
     const { runIndexer } = await import('./run-indexer.ts');
-    const bare = Object.fromEntries(Object.entries(env).filter(([name]) => !outside.test(name)));
-    await runIndexer(optionsOf(args), bare, stop);
+    const demoEnv = Object.fromEntries(Object.entries(env).filter(([name]) => !externalOptions.test(name)));
+    await runIndexer(optionsOf(args), demoEnv, stop);
   },
 };

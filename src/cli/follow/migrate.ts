@@ -5,16 +5,16 @@
 import { loadConfig } from '../../config/config.ts';
 import type { Command } from '../command-line/command.ts';
 import type { Args } from '../command-line/parse.ts';
-import { misuse } from '../command-line/refusals.ts';
+import { usageError } from '../command-line/refusals.ts';
 import type { Database } from '../../store/connection/database.ts';
 import type { Distribution } from '../../store/schema/distribution.ts';
 import { withAnyDatabase } from '../database/with-database.ts';
 
 /** Each shard needs a connection, a plan and files on a worker. */
-const mostShards = 1024;
+const maxShards = 1024;
 const usage = 'ledger-indexer migrate --citus [--shards N]';
 
-const opening = {
+const openOptions = {
   command: 'migrate',
   feature: 'migrate',
   remedy: 'set DATABASE_URL, or use --print to print the SQL',
@@ -49,15 +49,15 @@ export const migrateCommand: Command = {
     const distribution = distributionOf(args);
     const { migrate, printMigrations } = await import('../../store/schema/migrations.ts');
     if (args.has('print')) return write(await printMigrations(schema, { exerciseJson }));
-    return withAnyDatabase(config, opening, async (database) => {
-      const { assertWritable, checkServer } = await import('../../store/connection/server-check.ts');
+    return withAnyDatabase(config, openOptions, async (database) => {
+      const { assertWritable: assertIsWritable, checkServer } = await import('../../store/connection/server-check.ts');
       const { assertExerciseJson } = await import('../../store/schema/exercise-json.ts');
       await checkServer(database);
-      await assertWritable(database);
-      const applied = await migrate(database, { exerciseJson, distribution });
+      await assertIsWritable(database);
+      const migrationResult = await migrate(database, { exerciseJson, distribution });
       await assertExerciseJson(database, exerciseJson);
-      for (const id of applied) write(`applied ${id}\n`);
-      if (applied.length === 0) write(`schema "${schema}" is up to date\n`);
+      for (const id of migrationResult) write(`applied ${id}\n`);
+      if (migrationResult.length === 0) write(`schema "${schema}" is up to date\n`);
       await reportDifferingRoles(database, write);
     });
   },
@@ -69,22 +69,22 @@ export const migrateCommand: Command = {
  */
 async function reportDifferingRoles(database: Database, write: (text: string) => void): Promise<void> {
   const { differingRoles } = await import('../../store/roles/differing-rights.ts');
-  const differing = await database.withClient((client) => differingRoles(client, database.schema));
-  const { differingText, grantAgain } = await import('../check/operation-checks.ts');
-  for (const role of differing) write(`${differingText(role)}\n`);
-  const [first] = differing;
-  if (first !== undefined) write(`grant the rights of this version, ${grantAgain(first)}\n`);
+  const roles = await database.withClient((client) => differingRoles(client, database.schema));
+  const { differingText, grantAgain: grantCommand } = await import('../check/operation-checks.ts');
+  for (const role of roles) write(`${differingText(role)}\n`);
+  const [first] = roles;
+  if (first !== undefined) write(`grant the rights of this version, ${grantCommand(first)}\n`);
 }
 
 /** @throws IndexerError USAGE */
 function distributionOf(args: Args): Distribution | undefined {
   const shards = args.text('shards');
-  if (shards !== undefined && !args.has('citus')) throw misuse('--shards needs --citus', usage);
+  if (shards !== undefined && !args.has('citus')) throw usageError('--shards needs --citus', usage);
   if (!args.has('citus')) return undefined;
-  if (args.has('print')) throw misuse('--citus reads the workers, but --print uses no database', usage);
+  if (args.has('print')) throw usageError('--citus reads the workers, but --print uses no database', usage);
   if (shards === undefined) return {};
-  if (!/^[1-9]\d{0,3}$/.test(shards) || Number(shards) > mostShards) {
-    throw misuse(`--shards takes 1 to ${mostShards}, found ${JSON.stringify(shards)}`, usage);
+  if (!/^[1-9]\d{0,3}$/.test(shards) || Number(shards) > maxShards) {
+    throw usageError(`--shards takes 1 to ${maxShards}, found ${JSON.stringify(shards)}`, usage);
   }
   return { shards: Number(shards) };
 }

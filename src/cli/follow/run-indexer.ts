@@ -9,11 +9,11 @@ import type { ConsoleParts } from '../../indexer/console.ts';
 import { createLogger, type Logging } from '../../observe/log/logger.ts';
 import { assertPortFree } from '../../observe/http/http-server.ts';
 import { version } from '../../version.ts';
-import { refuseNamedDatabase, refuseOtherName } from '../database/named-database.ts';
-import { noteParticipant, prepareDataDir } from '../demo/data-dir.ts';
+import { assertDatabaseUnnamed, assertNoOtherName } from '../database/named-database.ts';
+import { writeParticipantFile, prepareDataDir } from '../demo/data-dir.ts';
 import { demoPort, keepPort } from '../demo/demo-ports.ts';
 import { startEmbeddedParts, type EmbeddedParts } from '../demo/embedded-parts.ts';
-import { greetWhenLive } from '../demo/print-banner.ts';
+import { printBannerWhenLive } from '../demo/print-banner.ts';
 import { pageGuide, readyQueries } from '../demo/banner.ts';
 import { explainedLines } from '../inspect/explained-lines.ts';
 import { demoRunning, forgetDemo, runningDemo } from '../demo/running-demo.ts';
@@ -24,24 +24,24 @@ import { demoRunning, forgetDemo, runningDemo } from '../demo/running-demo.ts';
  * @throws IndexerError with its exit code
  */
 export async function runIndexer(flags: OptionFlags, env: NodeJS.ProcessEnv, stop: AbortSignal): Promise<void> {
-  const loaded = forDemo(loadConfig(env, flags));
-  refuseNamedDatabase(loaded);
-  refuseOtherName(loaded, env);
-  const access = await openAccess(loaded.ledger, stop);
-  const { logLevel: level, logFormat: format } = loaded.indexer;
-  const logging = createLogger({ level, format, stream: process.stdout });
+  const loadedConfig = withDemoDefaults(loadConfig(env, flags));
+  assertDatabaseUnnamed(loadedConfig);
+  assertNoOtherName(loadedConfig, env);
+  const access = await openAccess(loadedConfig.ledger, stop);
+  const { logLevel, logFormat: format } = loadedConfig.indexer;
+  const logging = createLogger({ level: logLevel, format, stream: process.stdout });
   const { logger } = logging;
-  logger.info({ version, node: process.version, schema: loaded.database.schema }, 'ledger-indexer starts');
-  const mayMove = isEmbedded(loaded) && !isConfigured('http-port', flags, env);
-  const config = await withFreePort(loaded, mayMove, logging);
+  logger.info({ version, node: process.version, schema: loadedConfig.database.schema }, 'ledger-indexer starts');
+  const canMovePort = isEmbedded(loadedConfig) && !isConfigured('http-port', flags, env);
+  const config = await withFreePort(loadedConfig, canMovePort, logging);
   const embeddedParts = await startEmbeddedParts(config, logger);
   try {
     const { ledgerUrl, databaseUrl } = embeddedParts;
-    const guide = pageGuide(embeddedParts, config);
+    const statusPageGuide = pageGuide(embeddedParts, config);
     const console = consoleParts(embeddedParts, config);
-    const options = { access, ledgerUrl, databaseUrl, version, logging, guide, console };
-    const indexer = await startOnFreePort({ ...options, config: withHistory(config, embeddedParts) }, mayMove);
-    await untilDone({ config, embeddedParts, indexer, logging, stop });
+    const options = { access, ledgerUrl, databaseUrl, version, logging, guide: statusPageGuide, console };
+    const indexer = await startOnFreePort({ ...options, config: withHistory(config, embeddedParts) }, canMovePort);
+    await waitForEnd({ config, embeddedParts, indexer, logging, stop });
   } finally {
     await embeddedParts.stop();
   }
@@ -58,12 +58,13 @@ export function consoleParts({ embeddedLedger, embeddedDatabase }: Embedded, con
   const { traceUrlTemplate } = config.indexer;
   return {
     queries: readyQueries(config.database.schema, embeddedLedger),
-    explainedLines: (found) => explainedLines(found, { width: explainedWidth, coloured: false, traceUrlTemplate }),
+    explainedLines: (explained) =>
+      explainedLines(explained, { width: explainedWidth, coloured: false, traceUrlTemplate }),
     ownDatabase: embeddedDatabase,
   };
 }
 
-interface Running {
+interface RunContext {
   readonly config: Config;
   readonly embeddedParts: EmbeddedParts;
   readonly indexer: Indexer;
@@ -71,9 +72,9 @@ interface Running {
   readonly stop: AbortSignal;
 }
 
-async function untilDone({ stop, ...run }: Running): Promise<void> {
+async function waitForEnd({ stop, ...run }: RunContext): Promise<void> {
   const { indexer, config, logging } = run;
-  const over = new AbortController();
+  const endController = new AbortController();
   logging.logger.info(
     { http: indexer.httpUrl },
     'listening: / (status page) /query /status /readyz /livez /metrics /wait',
@@ -81,20 +82,20 @@ async function untilDone({ stop, ...run }: Running): Promise<void> {
   const { dataDir } = config.indexer;
   const { url } = config.ledger;
   const warn = (message: string) => (err: unknown) => {
-    if (!over.signal.aborted) logging.logger.warn({ err }, message);
+    if (!endController.signal.aborted) logging.logger.warn({ err }, message);
   };
   // The participant is recorded only after the start. If it is the wrong participant, the indexer parks and the folder
   // is not changed.
   if (run.embeddedParts.embeddedDatabase && url !== undefined)
     indexer.live
-      .then(() => noteParticipant(dataDir, url))
+      .then(() => writeParticipantFile(dataDir, url))
       .catch(warn('storing the participant address in the data folder failed'));
   // If printing the banner or writing the note fails, the indexer continues.
-  greetWhenLive({ ...run, over: over.signal }).catch(warn('printing the banner failed'));
+  printBannerWhenLive({ ...run, over: endController.signal }).catch(warn('printing the banner failed'));
   try {
-    await Promise.race([indexer.done, aborted(stop)]);
+    await Promise.race([indexer.done, waitForAbort(stop)]);
   } finally {
-    over.abort();
+    endController.abort();
     forgetDemo(dataDir);
     await indexer.stop();
   }
@@ -104,7 +105,7 @@ async function untilDone({ stop, ...run }: Running): Promise<void> {
  * The configuration of a demo. Unless other interfaces are configured, it stores the interface views of the holdings
  * and transfers of the sandbox.
  */
-function forDemo(config: Config): Config {
+function withDemoDefaults(config: Config): Config {
   if (config.ledger.url !== undefined || config.ledger.wantedInterfaces.length > 0) return config;
   return { ...config, ledger: { ...config.ledger, wantedInterfaces: ['tokens'] } };
 }
@@ -127,14 +128,14 @@ function isConfigured(name: string, flags: OptionFlags, env: NodeJS.ProcessEnv):
  * Detects a port in use before anything starts. A demo uses its previous port or the next free port. If the port was
  * configured explicitly and is in use, this is an error.
  */
-async function withFreePort(config: Config, mayMove: boolean, { logger }: Logging): Promise<Config> {
+async function withFreePort(config: Config, canMovePort: boolean, { logger }: Logging): Promise<Config> {
   const { dataDir, httpHost, httpPort } = config.indexer;
   if (isEmbedded(config)) {
     prepareDataDir(dataDir);
-    const running = await runningDemo(dataDir);
-    if (running !== undefined) throw demoRunning(dataDir, running);
+    const demoNote = await runningDemo(dataDir);
+    if (demoNote !== undefined) throw demoRunning(dataDir, demoNote);
   }
-  if (mayMove) return withPort(config, await demoPort({ dataDir, logger }, 'http', httpPort, httpHost));
+  if (canMovePort) return withPort(config, await demoPort({ dataDir, logger }, 'http', httpPort, httpHost));
   await assertPortFree(httpHost, httpPort);
   return config;
 }
@@ -144,23 +145,23 @@ function withPort(config: Config, httpPort: number): Config {
 }
 
 /** Another demo that starts at the same time may take a port that was free when it was checked. */
-async function startOnFreePort(options: IndexerOptions, mayMove: boolean): Promise<Indexer> {
+async function startOnFreePort(options: IndexerOptions, canMovePort: boolean): Promise<Indexer> {
   const { dataDir, httpHost } = options.config.indexer;
   let { httpPort } = options.config.indexer;
   for (;;) {
     try {
       const indexer = await startIndexer({ ...options, config: withPort(options.config, httpPort) });
-      if (mayMove) keepPort(dataDir, 'http', Number(new URL(indexer.httpUrl).port));
+      if (canMovePort) keepPort(dataDir, 'http', Number(new URL(indexer.httpUrl).port));
       return indexer;
     } catch (thrown) {
-      const taken = thrown instanceof IndexerError && thrown.code === 'HTTP_PORT_TAKEN';
-      if (!taken || !mayMove) throw thrown;
+      const isPortTaken = thrown instanceof IndexerError && thrown.code === 'HTTP_PORT_TAKEN';
+      if (!isPortTaken || !canMovePort) throw thrown;
       httpPort = await freePortFrom(httpPort + 1, httpHost);
     }
   }
 }
 
-function aborted(signal: AbortSignal): Promise<void> {
+function waitForAbort(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => {
     signal.addEventListener('abort', () => {

@@ -2,7 +2,7 @@
 import type { Command } from '../command-line/command.ts';
 
 /** Exit codes of a run, in addition to those of every command. */
-export const runExits = [
+export const runExitCodes = [
   [0, 'stopped by a signal, or everything up to INDEXER_STOP_AT is stored'],
   [77, 'not permitted: the message names the missing right'],
 ] as const;
@@ -24,7 +24,7 @@ export const runCommand: Command = {
     'run --ledger-url http://localhost:7575 --database-url postgres://me@localhost/ledger',
     'run --start oldest --stop-at end',
   ],
-  exits: runExits,
+  exits: runExitCodes,
   alone: true,
   run: async ({ args, env, stop }) => {
     const { runIndexer } = await import('./run-indexer.ts');

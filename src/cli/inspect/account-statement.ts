@@ -3,15 +3,15 @@
  * others can reproduce.
  */
 import { loadConfig } from '../../config/config.ts';
-import type { AccountStatement, AccountStatementOf, AccountStatementRow } from '../../store/reads/account-statement.ts';
+import type { AccountStatement, StatementRequest, AccountStatementRow } from '../../store/reads/account-statement.ts';
 import { aligned } from '../command-line/aligned.ts';
 import type { Command, Terminal } from '../command-line/command.ts';
-import { csvLine, noFormula } from '../../model/push/csv.ts';
+import { csvLine, escapeFormula } from '../../model/push/csv.ts';
 import { formatFlags, formatOf, type Format } from '../command-line/format.ts';
 import { historyBound, type HistoryBound } from '../command-line/history-bound.ts';
-import { createOutput, joined, type Output, type RowFormat } from '../command-line/output.ts';
+import { createOutput, joinRows, type Output, type RowFormat } from '../command-line/output.ts';
 import type { Args } from '../command-line/parse.ts';
-import { misuse } from '../command-line/refusals.ts';
+import { usageError } from '../command-line/refusals.ts';
 import { withDatabase } from '../database/with-database.ts';
 
 const usage =
@@ -50,39 +50,39 @@ export const accountStatementCommand: Command = {
   run: async ({ args, env, stdout, stderr }) => {
     const request = requestOf(args);
     const format = formatOf(args, stdout);
-    if (format === undefined) throw wrong('account-statement takes only one output format');
+    if (format === undefined) throw commandUsageError('account-statement takes only one output format');
     const { readAccountStatement } = await import('../../store/reads/account-statement.ts');
-    await withDatabase(loadConfig(env, args.options), opening, (database) =>
+    await withDatabase(loadConfig(env, args.options), openOptions, (database) =>
       readAccountStatement(database, request, (statement) => printStatement(statement, format, stdout, stderr)),
     );
   },
 };
 
 /** A party may have years of history, and the reader may pause (`| less`). */
-const opening = {
+const openOptions = {
   command: 'account-statement',
   feature: 'account-statement',
   statementTimeoutMs: 60 * 60_000,
   idleInTransactionMs: 60 * 60_000,
 } as const;
 
-function requestOf(args: Args): AccountStatementOf {
+function requestOf(args: Args): StatementRequest {
   const party = args.text('party');
-  if (party === undefined) throw wrong('account-statement needs --party');
-  const bound = (flag: string): HistoryBound | null => {
+  if (party === undefined) throw commandUsageError('account-statement needs --party');
+  const parseBound = (flag: string): HistoryBound | null => {
     const text = args.text(flag);
     if (text === undefined) return null;
-    const found = historyBound(text);
-    if (found === undefined)
-      throw wrong(`--${flag} "${text.slice(0, 80)}" is neither an offset nor a time with its zone`);
-    return found;
+    const parsedBound = historyBound(text);
+    if (parsedBound === undefined)
+      throw commandUsageError(`--${flag} "${text.slice(0, 80)}" is neither an offset nor a time with its zone`);
+    return parsedBound;
   };
   const [instrument, admin] = [args.text('instrument') ?? null, args.text('admin') ?? null];
-  return { party, instrument, admin, from: bound('from'), to: bound('to') };
+  return { party, instrument, admin, from: parseBound('from'), to: parseBound('to') };
 }
 
-function wrong(found: string) {
-  return misuse(found, `ledger-indexer account-statement ${usage}`);
+function commandUsageError(message: string) {
+  return usageError(message, `ledger-indexer account-statement ${usage}`);
 }
 
 async function printStatement(
@@ -96,10 +96,10 @@ async function printStatement(
   const hash = (): string => aligned([['SHA-256', statement.sha256()]]).join('\n');
   if (format === 'csv') {
     await csv(statement, output);
-    stderr.write(`${[...stampOf(statement), hash()].join('\n')}\n`);
+    stderr.write(`${[...headerLines(statement), hash()].join('\n')}\n`);
     return;
   }
-  await output.text([...stampOf(statement), '', ''].join('\n'));
+  await output.text([...headerLines(statement), '', ''].join('\n'));
   await output.rows(tablePages(statement), tableFormat);
   return output.text(`\n${hash()}\n`);
 }
@@ -107,14 +107,14 @@ async function printStatement(
 /** Prints one object, with each row on its own line. */
 async function json({ pages, sha256, ...head }: AccountStatement, output: Output): Promise<void> {
   await output.text(`${JSON.stringify(head).slice(0, -1)},"rows":[`);
-  let between = '';
+  let separator = '';
   const lineOf = (row: AccountStatementRow): string => {
-    const line = `${between}${JSON.stringify(row)}`;
-    between = ',\n';
+    const line = `${separator}${JSON.stringify(row)}`;
+    separator = ',\n';
     return line;
   };
   for await (const rows of pages) {
-    for (const piece of joined(rows, lineOf)) await output.text(piece);
+    for (const chunk of joinRows(rows, lineOf)) await output.text(chunk);
   }
   await output.text(`],"sha256":"${sha256()}"}`);
 }
@@ -122,28 +122,28 @@ async function json({ pages, sha256, ...head }: AccountStatement, output: Output
 /** Prints CSV for spreadsheets. Amounts are numbers, and no text is a formula. */
 async function csv({ columns, pages }: AccountStatement, output: Output): Promise<void> {
   const lineOf = (row: AccountStatementRow): string =>
-    csvLine(row.map((value, at) => (isNumber.has(columns[at] ?? '') ? value : noFormula(value))));
+    csvLine(row.map((value, index) => (isNumber.has(columns[index] ?? '') ? value : escapeFormula(value))));
   await output.text(csvLine(columns));
   for await (const rows of pages) {
-    for (const piece of joined(rows, lineOf)) await output.text(piece);
+    for (const chunk of joinRows(rows, lineOf)) await output.text(chunk);
   }
 }
 
 /** Selects from each row the columns that the table has. */
 async function* tablePages({ columns, pages }: AccountStatement): AsyncGenerator<readonly AccountStatementRow[]> {
-  const places = tableColumns.map((name) => columns.indexOf(name));
-  for await (const rows of pages) yield rows.map((row) => places.map((index) => row[index] ?? null));
+  const columnIndexes = tableColumns.map((name) => columns.indexOf(name));
+  for await (const rows of pages) yield rows.map((row) => columnIndexes.map((index) => row[index] ?? null));
 }
 
-function stampOf({ participant, party, instrument, admin, from, to, notes }: AccountStatement): readonly string[] {
-  const at = ({ offset, recordTime }: AccountStatement['from']): string =>
+function headerLines({ participant, party, instrument, admin, from, to, notes }: AccountStatement): readonly string[] {
+  const formatBound = ({ offset, recordTime }: AccountStatement['from']): string =>
     recordTime === null ? String(offset) : `${String(offset)}, recorded ${recordTime}`;
   return aligned([
     ['party', party],
     ['instrument', instrument ?? 'all'],
     ...(admin === null ? [] : [['admin', admin]]),
-    ['after offset', at(from)],
-    ['to offset', at(to)],
+    ['after offset', formatBound(from)],
+    ['to offset', formatBound(to)],
     ['participant', participant ?? 'unknown'],
     ...notes.map((note) => ['note', note]),
   ]);

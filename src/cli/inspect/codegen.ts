@@ -7,7 +7,7 @@ import type { PackageModel } from '../../daml/package-model.ts';
 import type { TypesInput } from '../../codegen/typescript.ts';
 import type { Call, Command } from '../command-line/command.ts';
 import type { Args } from '../command-line/parse.ts';
-import { misuse } from '../command-line/refusals.ts';
+import { usageError } from '../command-line/refusals.ts';
 import { withDatabase } from '../database/with-database.ts';
 import { bytesOf, saveBytes } from '../ledger/files.ts';
 
@@ -51,12 +51,12 @@ export const codegenCommand: Command = {
    * @throws IndexerError USAGE, CONFIGURATION_INVALID, FILE_UNUSABLE, DAR_UNREADABLE, PACKAGE_UNREADABLE, STORE_ errors
    */
   run: async (call) => {
-    const { out, check, dars } = requestOf(call.args);
+    const { out: outputFile, check, dars } = requestOf(call.args);
     const { typescriptOf } = await import('../../codegen/typescript.ts');
     const text = typescriptOf(await inputOf(call, dars));
-    if (check) return await compare(out ?? '', text, call);
-    if (out === undefined) call.write(text);
-    else await saveBytes(out, Buffer.from(text));
+    if (check) return await compare(outputFile ?? '', text, call);
+    if (outputFile === undefined) call.write(text);
+    else await saveBytes(outputFile, Buffer.from(text));
     return ExitCode.stopped;
   },
 };
@@ -68,35 +68,37 @@ interface CodegenRequest {
 }
 
 function requestOf(args: Args): CodegenRequest {
-  const wrong = (found: string): IndexerError => misuse(found, `ledger-indexer codegen ${usage}`);
+  const commandUsageError = (message: string): IndexerError => usageError(message, `ledger-indexer codegen ${usage}`);
   const lang = args.text('lang');
-  if (lang !== 'ts') throw wrong(lang === undefined ? 'codegen needs --lang ts' : '--lang takes ts');
-  const out = args.text('output');
+  if (lang !== 'ts') throw commandUsageError(lang === undefined ? 'codegen needs --lang ts' : '--lang takes ts');
+  const outputFile = args.text('output');
   const check = args.has('check');
-  if (check && out === undefined) throw wrong('--check needs --output FILE, the file to compare');
-  return { out, check, dars: args.texts('dar') };
+  if (check && outputFile === undefined) throw commandUsageError('--check needs --output FILE, the file to compare');
+  return { out: outputFile, check, dars: args.texts('dar') };
 }
 
 async function inputOf({ args, env }: Call, dars: readonly string[]): Promise<TypesInput> {
   const config = loadConfig(env, args.options);
-  const added = dars.length === 0 ? [] : await packagesOf(dars);
-  const addedNames = added.filter(({ templates, interfaces }) => templates.length + interfaces.length > 0).map(nameOf);
+  const darPackages = dars.length === 0 ? [] : await packagesOf(dars);
+  const addedNames = darPackages
+    .filter(({ templates, interfaces }) => templates.length + interfaces.length > 0)
+    .map(nameOf);
   if (config.database.url === undefined && dars.length > 0) {
-    return { packages: added, names: new Set(addedNames), views: undefined };
+    return { packages: darPackages, names: new Set(addedNames), views: undefined };
   }
-  const opening = {
+  const openOptions = {
     command: 'codegen',
     feature: 'codegen',
     remedy: 'set DATABASE_URL to the database of the views, or pass a DAR with --dar',
   } as const;
-  return await withDatabase(config, opening, async (database) => {
+  return await withDatabase(config, openOptions, async (database) => {
     const { readPackages, readPackageState } = await import('../../store/typed/package-store.ts');
     const { readRelations } = await import('../../store/typed/relations.ts');
     const views = await readRelations(database);
-    const { named } = await readPackageState(database);
+    const { named: namedEntities } = await readPackageState(database);
     const viewPackageNames = views.relations.flatMap(({ subject }) => subject?.packageName ?? []);
-    const packages = [...(await readPackages(database)), ...added];
-    return { packages, names: new Set([...named, ...viewPackageNames, ...addedNames]), views };
+    const packages = [...(await readPackages(database)), ...darPackages];
+    return { packages, names: new Set([...namedEntities, ...viewPackageNames, ...addedNames]), views };
   });
 }
 
@@ -110,29 +112,33 @@ function nameOf({ name }: PackageModel): string {
 }
 
 /** Prints lines that are missing or unexpected in the file. */
-async function compare(file: string, expected: string, { print }: Call): Promise<ExitCode> {
-  const found = await readFile(file, 'utf8').catch((cause: unknown) => {
+async function compare(file: string, expectedText: string, { print }: Call): Promise<ExitCode> {
+  const currentText = await readFile(file, 'utf8').catch((cause: unknown) => {
     if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return undefined;
     throw new IndexerError(`cannot read ${file}`, { code: 'FILE_UNUSABLE', cause });
   });
-  if (found === expected) return ExitCode.stopped;
-  if (found === undefined) print(`${file} does not exist`);
-  else for (const line of differences(file, found.split('\n'), expected.split('\n'))) print(line);
+  if (currentText === expectedText) return ExitCode.stopped;
+  if (currentText === undefined) print(`${file} does not exist`);
+  else for (const line of differences(file, currentText.split('\n'), expectedText.split('\n'))) print(line);
   return ExitCode.different;
 }
 
-const mostLines = 20;
+const maxDiffLines = 20;
 
-function differences(file: string, found: readonly string[], expected: readonly string[]): readonly string[] {
+function differences(
+  file: string,
+  currentLines: readonly string[],
+  expectedLines: readonly string[],
+): readonly string[] {
   let start = 0;
-  while (start < found.length && found[start] === expected[start]) start += 1;
+  while (start < currentLines.length && currentLines[start] === expectedLines[start]) start += 1;
   let end = 0;
-  const shorter = Math.min(found.length, expected.length) - start;
-  while (end < shorter && found.at(-1 - end) === expected.at(-1 - end)) end += 1;
+  const sharedLength = Math.min(currentLines.length, expectedLines.length) - start;
+  while (end < sharedLength && currentLines.at(-1 - end) === expectedLines.at(-1 - end)) end += 1;
   const lines = [
-    ...found.slice(start, found.length - end).map((line) => `- ${line}`),
-    ...expected.slice(start, expected.length - end).map((line) => `+ ${line}`),
+    ...currentLines.slice(start, currentLines.length - end).map((line) => `- ${line}`),
+    ...expectedLines.slice(start, expectedLines.length - end).map((line) => `+ ${line}`),
   ];
-  const more = lines.length > mostLines ? [`… and ${String(lines.length - mostLines)} more lines`] : [];
-  return [`${file} differs from line ${String(start + 1)}:`, ...lines.slice(0, mostLines), ...more];
+  const omittedNote = lines.length > maxDiffLines ? [`… and ${String(lines.length - maxDiffLines)} more lines`] : [];
+  return [`${file} differs from line ${String(start + 1)}:`, ...lines.slice(0, maxDiffLines), ...omittedNote];
 }

@@ -5,9 +5,9 @@ import type { Command, Terminal } from '../command-line/command.ts';
 import { csvLine } from '../../model/push/csv.ts';
 import { csvText, formatFlags, formatOf, spreadsheetFlag, type Format } from '../command-line/format.ts';
 import { historyBound, type HistoryBound } from '../command-line/history-bound.ts';
-import { createOutput, joined, type RowFormat } from '../command-line/output.ts';
+import { createOutput, joinRows, type RowFormat } from '../command-line/output.ts';
 import type { Args } from '../command-line/parse.ts';
-import { misuse } from '../command-line/refusals.ts';
+import { usageError } from '../command-line/refusals.ts';
 import { withDatabase } from '../database/with-database.ts';
 
 const usage = 'OFFSET|TIME OFFSET|TIME [--template T] [--party P] [--json | --csv [--spreadsheet] | --table]';
@@ -39,16 +39,16 @@ export const diffCommand: Command = {
   run: async ({ args, env, stdout }) => {
     const request = requestOf(args);
     const format = formatOf(args, stdout);
-    if (format === undefined) throw wrong('diff takes only one output format');
+    if (format === undefined) throw commandUsageError('diff takes only one output format');
     const text = csvText(args, format);
     const { readDiff } = await import('../../store/reads/diff.ts');
-    const opening = {
+    const openOptions = {
       command: 'diff',
       feature: 'diff',
       statementTimeoutMs,
       idleInTransactionMs: statementTimeoutMs,
     } as const;
-    await withDatabase(loadConfig(env, args.options), opening, (database) =>
+    await withDatabase(loadConfig(env, args.options), openOptions, (database) =>
       readDiff(database, request, (diff) => printDiff(diff, { format, text }, stdout)),
     );
   },
@@ -60,52 +60,53 @@ const statementTimeoutMs = 60 * 60_000;
 function requestOf(args: Args): DiffRequest {
   const [from = '', to = ''] = args.operands;
   return {
-    from: boundOf(from),
-    to: boundOf(to),
+    from: parseBound(from),
+    to: parseBound(to),
     template: args.text('template') ?? null,
     party: args.text('party') ?? null,
   };
 }
 
-function boundOf(text: string): HistoryBound {
-  const found = historyBound(text);
-  if (found === undefined) throw wrong(`"${text.slice(0, 80)}" is neither an offset nor a time with its zone`);
-  return found;
+function parseBound(text: string): HistoryBound {
+  const parsedBound = historyBound(text);
+  if (parsedBound === undefined)
+    throw commandUsageError(`"${text.slice(0, 80)}" is neither an offset nor a time with its zone`);
+  return parsedBound;
 }
 
-function wrong(found: string) {
-  return misuse(found, `ledger-indexer diff ${usage}`);
+function commandUsageError(message: string) {
+  return usageError(message, `ledger-indexer diff ${usage}`);
 }
 
 const isText: ReadonlySet<string> = new Set(['template_fqn', 'contract_id', 'change']);
 
-interface Printing {
+interface PrintOptions {
   readonly format: Format;
   /** Escapes text for CSV. */
   readonly text: (value: string | null) => string | null;
 }
 
-async function printDiff({ columns, pages }: Diff, { format, text }: Printing, stdout: Terminal): Promise<void> {
+async function printDiff({ columns, pages }: Diff, { format, text }: PrintOptions, stdout: Terminal): Promise<void> {
   const { isTTY = false, columns: cells = 0 } = stdout;
   const output = createOutput(stdout, format === 'table', isTTY ? (cells > 0 ? cells : 80) : undefined);
   if (format !== 'csv') return output.rows(pages, formatFor(columns));
   await output.text(csvLine(columns));
   const line = (row: DiffRow): string =>
-    csvLine(row.map((value, at) => (isText.has(columns[at] ?? '') ? text(value) : value)));
+    csvLine(row.map((value, index) => (isText.has(columns[index] ?? '') ? text(value) : value)));
   for await (const rows of pages) {
-    for (const piece of joined(rows, line)) await output.piece(piece);
+    for (const chunk of joinRows(rows, line)) await output.piece(chunk);
   }
 }
 
 function formatFor(columns: readonly string[]): RowFormat<DiffRow> {
   const isNumber = columns.map((name) => !isText.has(name));
   return {
-    columns: columns.map((title, at) => (isNumber[at] === true ? { title, right: true } : { title })),
+    columns: columns.map((title, index) => (isNumber[index] === true ? { title, right: true } : { title })),
     lines: (row) => [row.map((value) => value ?? '')],
     json: (row) => {
-      const fields = columns.map((name, at) => {
-        const value = row[at] ?? null;
-        return `${JSON.stringify(name)}:${value !== null && isNumber[at] === true ? value : JSON.stringify(value)}`;
+      const fields = columns.map((name, index) => {
+        const value = row[index] ?? null;
+        return `${JSON.stringify(name)}:${value !== null && isNumber[index] === true ? value : JSON.stringify(value)}`;
       });
       return `{${fields.join(',')}}`;
     },

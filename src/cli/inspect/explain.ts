@@ -1,14 +1,14 @@
 /** `explain`: explains an update, a contract or a command, as a tree for people or as JSON for programs. */
 import { loadConfig, type Config } from '../../config/config.ts';
-import type { Explainable, Explained, ExplainedUpdate, ExplainRequest, Rows } from '../../store/reads/explain.ts';
+import type { ExplainableKind, Explained, ExplainedUpdate, ExplainRequest, Rows } from '../../store/reads/explain.ts';
 import { json, type Command, type Terminal } from '../command-line/command.ts';
 import { createOutput, type Output } from '../command-line/output.ts';
 import type { Args } from '../command-line/parse.ts';
-import { misuse } from '../command-line/refusals.ts';
+import { usageError } from '../command-line/refusals.ts';
 import { withDatabase } from '../database/with-database.ts';
 import { explainedLines } from './explained-lines.ts';
 
-const kinds: readonly Explainable[] = ['update', 'contract', 'command'];
+const kinds: readonly ExplainableKind[] = ['update', 'contract', 'command'];
 
 const usage = 'ID|OFFSET [--as update|contract|command] [--max-events N] [--json]';
 
@@ -38,31 +38,31 @@ export const explainCommand: Command = {
   run: async ({ args, env, stdout }) => {
     const request = requestOf(args);
     const config = loadConfig(env, args.options);
-    const { readExplained } = await import('../../store/reads/explain.ts');
+    const { readExplained: explainId } = await import('../../store/reads/explain.ts');
     const explained = await withDatabase(config, { command: 'explain', feature: 'explain' }, (database) =>
-      readExplained(database, request),
+      explainId(database, request),
     );
     const output = createOutput(stdout, true);
     if (args.has('json')) return printJson(explained, output);
-    for (const piece of explainedLines(explained, displayOptions(stdout, env, config))) await output.piece(piece);
+    for (const chunk of explainedLines(explained, displayOptions(stdout, env, config))) await output.piece(chunk);
   },
 };
 
 function requestOf(args: Args): ExplainRequest {
-  const as = args.text('as');
-  const kind = kinds.find((one) => one === as);
-  if (as !== undefined && kind === undefined)
-    throw wrong(`--as "${as.slice(0, 80)}" is not update, contract or command`);
+  const requestedKind = args.text('as');
+  const kind = kinds.find((candidate) => candidate === requestedKind);
+  if (requestedKind !== undefined && kind === undefined)
+    throw commandUsageError(`--as "${requestedKind.slice(0, 80)}" is not update, contract or command`);
   const events = args.text('max-events') ?? '1000';
   if (!/^[1-9]\d{0,6}$/.test(events))
-    throw wrong(`--max-events "${events.slice(0, 80)}" is not a number from 1 to 9999999`);
+    throw commandUsageError(`--max-events "${events.slice(0, 80)}" is not a number from 1 to 9999999`);
   const [id = ''] = args.operands;
-  if (id.includes('\0')) throw wrong('an id cannot contain NUL');
+  if (id.includes('\0')) throw commandUsageError('an id cannot contain NUL');
   return { id, as: kind ?? null, most: Number(events) };
 }
 
-function wrong(found: string) {
-  return misuse(found, `ledger-indexer explain ${usage}`);
+function commandUsageError(message: string) {
+  return usageError(message, `ledger-indexer explain ${usage}`);
 }
 
 function displayOptions(
@@ -82,16 +82,16 @@ function displayOptions(
  * lost.
  */
 async function printJson(explained: Explained, output: Output): Promise<void> {
-  for (const piece of objectOf(explained)) await output.piece(piece);
+  for (const chunk of objectOf(explained)) await output.piece(chunk);
   await output.text('');
 }
 
 function* objectOf(explained: Explained): Generator<string> {
   yield `{"kind":"${explained.kind}",`;
   if (explained.kind === 'update') yield* updateOf(explained);
-  else if (explained.kind === 'contract') yield* listOf('history', explained.history);
+  else if (explained.kind === 'contract') yield* jsonList('history', explained.history);
   else {
-    yield* listOf('outcomes', explained.outcomes);
+    yield* jsonList('outcomes', explained.outcomes);
     yield ',"update":';
     if (explained.update === null) yield 'null';
     else {
@@ -105,15 +105,15 @@ function* objectOf(explained: Explained): Generator<string> {
 
 function* updateOf({ summary, events, transfers, changes }: ExplainedUpdate): Generator<string> {
   yield `"summary":${summary},`;
-  yield* listOf('events', events);
+  yield* jsonList('events', events);
   yield ',';
-  yield* listOf('token_transfers', transfers);
+  yield* jsonList('token_transfers', transfers);
   yield ',';
-  yield* listOf('token_changes', changes);
+  yield* jsonList('token_changes', changes);
 }
 
-function* listOf(name: string, { rows, omitted }: Rows): Generator<string> {
+function* jsonList(name: string, { rows, omitted }: Rows): Generator<string> {
   yield `"${name}":[`;
-  for (const [at, row] of rows.entries()) yield at === 0 ? row : `,${row}`;
+  for (const [index, row] of rows.entries()) yield index === 0 ? row : `,${row}`;
   yield `],"${name}_omitted":${String(omitted)}`;
 }

@@ -1,7 +1,7 @@
 /** Formats the result of `explain` for people. No line is wider than the terminal, and ids are shortened. Pure. */
 import type { Explained, ExplainedCommand, ExplainedUpdate, Rows } from '../../store/reads/explain.ts';
 import { aligned } from '../command-line/aligned.ts';
-import { cut, shortId, visible } from '../command-line/output.ts';
+import { truncate, shortId, visible } from '../command-line/output.ts';
 
 export interface LineFormat {
   /** Width of the terminal, in cells. */
@@ -12,21 +12,21 @@ export interface LineFormat {
 }
 
 /** The lines in pieces. Each piece ends with a line break. */
-export function* explainedLines(explained: Explained, display: LineFormat): Generator<string> {
-  const paper = new Paper(display);
-  if (explained.kind === 'update') yield* updateLines(explained, paper, display);
-  else if (explained.kind === 'contract') yield* lifeLines(explained.history, paper);
-  else yield* commandLines(explained, paper, display);
+export function* explainedLines(explained: Explained, format: LineFormat): Generator<string> {
+  const formatter = new LineFormatter(format);
+  if (explained.kind === 'update') yield* updateLines(explained, formatter, format);
+  else if (explained.kind === 'contract') yield* lifeLines(explained.history, formatter);
+  else yield* commandLines(explained, formatter, format);
 }
 
 type Tone = 'head' | 'made' | 'gone' | 'soft';
 const codes: Readonly<Record<Tone, string>> = { head: '1', made: '32', gone: '31', soft: '90' };
 
 /** Maximum number of lines of a list. */
-const mostLines = 4;
+const maxDetailLines = 4;
 
 /** Formats lines. Each line is first truncated to the width and then colored, because color codes occupy no cells. */
-class Paper {
+class LineFormatter {
   readonly width: number;
   readonly #coloured: boolean;
 
@@ -36,8 +36,8 @@ class Paper {
   }
 
   line(text: string, tone?: Tone): string {
-    const fitted = cut(visible(text), this.width).trimEnd();
-    return this.#coloured && tone !== undefined ? `\u001B[${codes[tone]}m${fitted}\u001B[0m\n` : `${fitted}\n`;
+    const fittedText = truncate(visible(text), this.width).trimEnd();
+    return this.#coloured && tone !== undefined ? `\u001B[${codes[tone]}m${fittedText}\u001B[0m\n` : `${fittedText}\n`;
   }
 
   /** Formats a list in at most `mostLines` lines. An empty list has no lines. */
@@ -45,12 +45,12 @@ class Paper {
     const lines: string[] = [];
     for (const word of visible(text).split(' ')) {
       const last = lines.at(-1);
-      const joined = last === undefined ? `${indent}${word}` : `${last} ${word}`;
-      if (last !== undefined && joined.length > this.width) lines.push(`${indent}  ${word}`);
-      else lines.splice(-1, 1, joined);
+      const joinedLine = last === undefined ? `${indent}${word}` : `${last} ${word}`;
+      if (last !== undefined && joinedLine.length > this.width) lines.push(`${indent}  ${word}`);
+      else lines.splice(-1, 1, joinedLine);
     }
-    const visibleLines = lines.slice(0, mostLines);
-    const rest = lines.length > mostLines ? [`${indent}  …`] : [];
+    const visibleLines = lines.slice(0, maxDetailLines);
+    const rest = lines.length > maxDetailLines ? [`${indent}  …`] : [];
     return text === '' ? '' : [...visibleLines, ...rest].map((line) => this.line(line, 'soft')).join('');
   }
 
@@ -85,7 +85,7 @@ interface Summary {
   readonly trace_id: string | null;
 }
 
-interface Changed {
+interface ChangedField {
   readonly field: readonly string[];
   readonly before: unknown;
   readonly after: unknown;
@@ -103,7 +103,7 @@ interface TreeRow {
   readonly reason: string | null;
   readonly before: unknown;
   readonly after: unknown;
-  readonly changed: readonly Changed[] | null;
+  readonly changed: readonly ChangedField[] | null;
   readonly other_contract_id: string | null;
   readonly redaction_id: string | null;
 }
@@ -126,7 +126,7 @@ interface Change {
   readonly amount_out: string;
 }
 
-interface LifeRow {
+interface ContractLifeRow {
   readonly offset: number;
   readonly event_type: string;
   readonly effective_at: string | null;
@@ -144,7 +144,7 @@ interface LifeRow {
   readonly redaction_id: string | null;
 }
 
-interface Outcome {
+interface CommandOutcome {
   readonly offset: number;
   readonly succeeded: boolean;
   readonly update_id: string | null;
@@ -168,11 +168,15 @@ interface Outcome {
   readonly redaction_id: string | null;
 }
 
-function* updateLines(update: ExplainedUpdate, paper: Paper, { traceUrlTemplate }: LineFormat): Generator<string> {
+function* updateLines(
+  update: ExplainedUpdate,
+  formatter: LineFormatter,
+  { traceUrlTemplate }: LineFormat,
+): Generator<string> {
   const summary = JSON.parse(update.summary) as Summary;
-  yield paper.line(`${summary.kind} ${summary.update_id ?? ''}`, 'head');
-  yield paper.pairs([
-    ['offset', `${String(summary.offset)}${between(summary)}`],
+  yield formatter.line(`${summary.kind} ${summary.update_id ?? ''}`, 'head');
+  yield formatter.pairs([
+    ['offset', `${String(summary.offset)}${neighborOffsets(summary)}`],
     ['effective', time(summary.effective_at)],
     ['recorded', time(summary.record_time)],
     ['indexed', time(summary.indexed_at)],
@@ -186,12 +190,12 @@ function* updateLines(update: ExplainedUpdate, paper: Paper, { traceUrlTemplate 
     ['trace', traceOf(summary.trace_id, traceUrlTemplate)],
     ['events', String(summary.event_count)],
   ]);
-  for (const row of update.events.rows) yield eventLines(JSON.parse(row) as TreeRow, paper);
-  yield leftOut(update.events, 'events', paper);
-  yield* tokenLines(update, paper);
+  for (const row of update.events.rows) yield eventLines(JSON.parse(row) as TreeRow, formatter);
+  yield omittedLine(update.events, 'events', formatter);
+  yield* tokenLines(update, formatter);
 }
 
-function between({ previous_offset, next_offset }: Summary): string {
+function neighborOffsets({ previous_offset, next_offset }: Summary): string {
   const parts = [
     ...(previous_offset === null ? [] : [`after ${String(previous_offset)}`]),
     ...(next_offset === null ? ['the newest'] : [`before ${String(next_offset)}`]),
@@ -205,12 +209,12 @@ function traceOf(id: string | null, url: string | undefined): string | null {
 }
 
 /** Minimum width for the text of a line. It applies even if the node is deep in the tree. */
-const leastText = 40;
+const minTextWidth = 40;
 
 /** Indents by two cells per level of the tree while there is space, and prints the number of the remaining levels. */
 function indentOf(depth: number, width: number): string {
-  const drawn = Math.min(depth, Math.max(0, Math.floor((width - leastText) / 2)));
-  return `${'  '.repeat(drawn)}${depth > drawn ? `+${String(depth - drawn)} ` : ''}`;
+  const drawnDepth = Math.min(depth, Math.max(0, Math.floor((width - minTextWidth) / 2)));
+  return `${'  '.repeat(drawnDepth)}${depth > drawnDepth ? `+${String(depth - drawnDepth)} ` : ''}`;
 }
 
 const signs: Readonly<Record<string, readonly [sign: string, tone: Tone | undefined]>> = {
@@ -220,19 +224,20 @@ const signs: Readonly<Record<string, readonly [sign: string, tone: Tone | undefi
   unassigned: ['-', 'gone'],
 };
 
-function eventLines(row: TreeRow, paper: Paper): string {
-  const indent = `  ${indentOf(row.depth, paper.width)}`;
+function eventLines(row: TreeRow, formatter: LineFormatter): string {
+  const indent = `  ${indentOf(row.depth, formatter.width)}`;
   const [sign, tone] = signs[row.event_type] ?? ['>', undefined];
-  const where = row.template_fqn === null ? '' : ` ${entityOf(row.template_fqn)}${version(row.package_version)}`;
+  const entityText = row.template_fqn === null ? '' : ` ${entityOf(row.template_fqn)}${version(row.package_version)}`;
   const contract = row.contract_id === null ? '' : ` ${shortId(row.contract_id)}`;
   const other = row.other_contract_id === null ? '' : shortId(row.other_contract_id);
-  const became = other === '' ? '' : row.event_type === 'created' ? ` in place of ${other}` : ` became ${other}`;
+  const otherContractText =
+    other === '' ? '' : row.event_type === 'created' ? ` in place of ${other}` : ` became ${other}`;
   const choice = row.choice === null ? row.event_type : `${row.choice} on`;
-  const head = paper.line(`${indent}${sign} ${choice}${where}${contract}${became}`, tone);
-  return head + detailsOf(row, paper, `${indent}    `);
+  const head = formatter.line(`${indent}${sign} ${choice}${entityText}${contract}${otherContractText}`, tone);
+  return head + detailsOf(row, formatter, `${indent}    `);
 }
 
-function detailsOf(row: TreeRow, paper: Paper, indent: string): string {
+function detailsOf(row: TreeRow, formatter: LineFormatter, indent: string): string {
   const lines = [
     ...(row.acting_parties === null || row.acting_parties.length === 0 ? [] : [`by ${parties(row.acting_parties)}`]),
     ...(row.reason === null ? [] : [`reason: ${row.reason}`]),
@@ -241,30 +246,32 @@ function detailsOf(row: TreeRow, paper: Paper, indent: string): string {
     ...(row.event_type === 'archived' && row.changed === null && row.other_contract_id !== null && row.before !== null
       ? ['as it was']
       : []),
-    ...(row.event_type === 'created' && row.other_contract_id === null ? [contentsOf(row.after)] : []),
-    ...(row.event_type === 'archived' && row.other_contract_id === null ? [contentsOf(row.before)] : []),
+    ...(row.event_type === 'created' && row.other_contract_id === null ? [formatContents(row.after)] : []),
+    ...(row.event_type === 'archived' && row.other_contract_id === null ? [formatContents(row.before)] : []),
   ];
-  return lines.map((text) => paper.paragraph(text, indent)).join('');
+  return lines.map((text) => formatter.paragraph(text, indent)).join('');
 }
 
-function changedLines(changed: readonly Changed[] | null): readonly string[] {
-  return (changed ?? []).map(
+function changedLines(changedFields: readonly ChangedField[] | null): readonly string[] {
+  return (changedFields ?? []).map(
     ({ field, before, after }) =>
-      `${field.join('.')}: ${contentsOf(before, 'none')} became ${contentsOf(after, 'none')}`,
+      `${field.join('.')}: ${formatContents(before, 'none')} became ${formatContents(after, 'none')}`,
   );
 }
 
 /** A value on one line, with shortened party ids. */
-function contentsOf(value: unknown, nothing = ''): string {
-  if (value === null || value === undefined) return nothing;
-  if (typeof value === 'string') return partyOr(value);
-  if (Array.isArray(value)) return `[${value.map((one) => contentsOf(one, 'none')).join(', ')}]`;
+function formatContents(value: unknown, emptyText = ''): string {
+  if (value === null || value === undefined) return emptyText;
+  if (typeof value === 'string') return shortenParty(value);
+  if (Array.isArray(value)) return `[${value.map((element) => formatContents(element, 'none')).join(', ')}]`;
   if (typeof value !== 'object') return JSON.stringify(value);
-  const fields = Object.entries(value).flatMap(([name, one]) => (one === null ? [] : [`${name}: ${contentsOf(one)}`]));
+  const fields = Object.entries(value).flatMap(([name, fieldValue]) =>
+    fieldValue === null ? [] : [`${name}: ${formatContents(fieldValue)}`],
+  );
   return `{${fields.join(', ')}}`;
 }
 
-function partyOr(text: string): string {
+function shortenParty(text: string): string {
   return /^[^\s:]+::\S+$/.test(text) ? shortId(text) : text;
 }
 
@@ -280,42 +287,45 @@ function version(text: string | null): string {
   return text === null ? '' : ` ${text}`;
 }
 
-function leftOut({ omitted: count }: Rows, what: string, paper: Paper): string {
-  return count === 0 ? '' : paper.line(`  ${String(count)} more ${what} omitted: raise --max-events`, 'head');
+function omittedLine({ omitted: count }: Rows, itemName: string, formatter: LineFormatter): string {
+  return count === 0 ? '' : formatter.line(`  ${String(count)} more ${itemName} omitted: raise --max-events`, 'head');
 }
 
-function* tokenLines({ transfers, changes }: ExplainedUpdate, paper: Paper): Generator<string> {
+function* tokenLines({ transfers, changes }: ExplainedUpdate, formatter: LineFormatter): Generator<string> {
   if (transfers.rows.length + changes.rows.length === 0) return;
-  yield paper.line('tokens', 'head');
+  yield formatter.line('tokens', 'head');
   for (const { kind, sender, receiver, amount, instrument_id: instrument, reason } of transfers.rows.map(
     (row) => JSON.parse(row) as Transfer,
   )) {
-    const way = [sender, receiver].map((party) => (party === null ? '-' : shortId(party))).join(' to ');
-    yield paper.line(`  ${kind} of ${amount} ${instrument}: ${way}${reason === null ? '' : ` (${reason})`}`);
+    const partyPath = [sender, receiver].map((party) => (party === null ? '-' : shortId(party))).join(' to ');
+    yield formatter.line(`  ${kind} of ${amount} ${instrument}: ${partyPath}${reason === null ? '' : ` (${reason})`}`);
   }
-  yield leftOut(transfers, 'transfers', paper);
+  yield omittedLine(transfers, 'transfers', formatter);
   for (const { owner, kind, net, instrument_id: instrument } of changes.rows.map((row) => JSON.parse(row) as Change)) {
-    const sign = net.startsWith('-') ? net : `+${net}`;
-    yield paper.line(`  ${owner === null ? '-' : shortId(owner)}  ${sign} ${instrument}  ${kind}`, 'soft');
+    const signedNet = net.startsWith('-') ? net : `+${net}`;
+    yield formatter.line(`  ${owner === null ? '-' : shortId(owner)}  ${signedNet} ${instrument}  ${kind}`, 'soft');
   }
-  yield leftOut(changes, 'accounts', paper);
+  yield omittedLine(changes, 'accounts', formatter);
 }
 
-function* lifeLines(life: Rows, paper: Paper): Generator<string> {
-  const rows = life.rows.map((row) => JSON.parse(row) as LifeRow);
+function* lifeLines(lifeRows: Rows, formatter: LineFormatter): Generator<string> {
+  const rows = lifeRows.rows.map((row) => JSON.parse(row) as ContractLifeRow);
   const [first] = rows;
-  yield paper.line(`contract of ${first?.template_fqn ?? 'an unknown template'}`, 'head');
+  yield formatter.line(`contract of ${first?.template_fqn ?? 'an unknown template'}`, 'head');
   for (const row of rows) {
     const [, tone] = signs[row.event_type] ?? ['', undefined];
-    const at = time(row.effective_at ?? row.record_time) ?? '';
-    const what = row.choice ?? (row.interface_fqn === null ? '' : entityOf(row.interface_fqn));
-    yield paper.line(`  ${String(row.offset)}  ${at}  ${row.event_type} ${what}${version(row.package_version)}`, tone);
-    yield lifeDetails(row, paper);
+    const timeText = time(row.effective_at ?? row.record_time) ?? '';
+    const subject = row.choice ?? (row.interface_fqn === null ? '' : entityOf(row.interface_fqn));
+    yield formatter.line(
+      `  ${String(row.offset)}  ${timeText}  ${row.event_type} ${subject}${version(row.package_version)}`,
+      tone,
+    );
+    yield lifeDetails(row, formatter);
   }
-  yield leftOut(life, 'rows', paper);
+  yield omittedLine(lifeRows, 'rows', formatter);
 }
 
-function lifeDetails(row: LifeRow, paper: Paper): string {
+function lifeDetails(row: ContractLifeRow, formatter: LineFormatter): string {
   const other = row.other_contract_id === null ? '' : shortId(row.other_contract_id);
   const lines = [
     ...(row.acting_parties === null ? [] : [`by ${parties(row.acting_parties)}`]),
@@ -326,58 +336,70 @@ function lifeDetails(row: LifeRow, paper: Paper): string {
     ...(row.event_type === 'ended' ? ['by an update that is not stored, see explore.coverage'] : []),
     ...(row.redaction_id === null ? [] : [`contents removed by redaction ${row.redaction_id}`]),
     ...(other === '' ? [] : [row.event_type === 'created' ? `in place of ${other}` : `became ${other}`]),
-    contentsOf(row.contents),
+    formatContents(row.contents),
   ];
-  return lines.map((text) => paper.paragraph(text, '        ')).join('');
+  return lines.map((text) => formatter.paragraph(text, '        ')).join('');
 }
 
-function* commandLines({ outcomes, update }: ExplainedCommand, paper: Paper, display: LineFormat): Generator<string> {
-  yield paper.line('command', 'head');
-  for (const row of outcomes.rows) yield outcomeLines(JSON.parse(row) as Outcome, paper, display);
-  yield leftOut(outcomes, 'outcomes', paper);
-  if (update !== null) yield* updateLines(update, paper, display);
+function* commandLines(
+  { outcomes, update }: ExplainedCommand,
+  formatter: LineFormatter,
+  format: LineFormat,
+): Generator<string> {
+  yield formatter.line('command', 'head');
+  for (const row of outcomes.rows) yield outcomeLines(JSON.parse(row) as CommandOutcome, formatter, format);
+  yield omittedLine(outcomes, 'outcomes', formatter);
+  if (update !== null) yield* updateLines(update, formatter, format);
 }
 
-function outcomeLines(outcome: Outcome, paper: Paper, { traceUrlTemplate }: LineFormat): string {
-  const { succeeded, offset, record_time: at, update_id: id } = outcome;
-  const what = succeeded
+function outcomeLines(outcome: CommandOutcome, formatter: LineFormatter, { traceUrlTemplate }: LineFormat): string {
+  const { succeeded: isAccepted, offset, record_time: recordTime, update_id: id } = outcome;
+  const outcomeText = isAccepted
     ? `accepted ${id === null ? '' : `as update ${shortId(id)}`}`
     : `rejected ${outcome.error_code ?? ''}`;
-  const head = paper.line(`  ${String(offset)}  ${time(at) ?? ''}  ${what}`, succeeded ? 'made' : 'gone');
+  const head = formatter.line(
+    `  ${String(offset)}  ${time(recordTime) ?? ''}  ${outcomeText}`,
+    isAccepted ? 'made' : 'gone',
+  );
   const { choice, template_fqn: template, contract_id: contract } = outcome;
-  const about = [choice, template === null ? null : entityOf(template), contract === null ? null : shortId(contract)];
+  const subjects = [
+    choice,
+    template === null ? null : entityOf(template),
+    contract === null ? null : shortId(contract),
+  ];
   const lines = [
     outcome.reason === null ? '' : `reason: ${outcome.reason}`,
-    succeeded ? '' : statusText(outcome),
+    isAccepted ? '' : statusText(outcome),
     outcome.redaction_id === null ? '' : `contents removed by redaction ${outcome.redaction_id}`,
-    about.every((part) => part === null) ? '' : `about: ${about.filter((part) => part !== null).join(' ')}`,
+    subjects.every((part) => part === null) ? '' : `about: ${subjects.filter((part) => part !== null).join(' ')}`,
     `${outcome.user_id === null ? '' : `by user ${outcome.user_id} `}${outcome.act_as === null ? '' : `as ${parties(outcome.act_as)}`}`.trim(),
     outcome.submission_id === null ? '' : `submission ${outcome.submission_id}`,
     deduplicationOf(outcome),
     outcome.paid_traffic_cost === null ? '' : `cost ${String(outcome.paid_traffic_cost)} of traffic`,
     outcome.trace_id === null ? '' : `trace ${traceOf(outcome.trace_id, traceUrlTemplate) ?? ''}`,
-    succeeded ? '' : adviceOf(outcome),
+    isAccepted ? '' : retryAdvice(outcome),
   ];
-  return head + lines.map((text) => paper.paragraph(text, '        ')).join('');
+  return head + lines.map((text) => formatter.paragraph(text, '        ')).join('');
 }
 
-function statusText({ error_category: category, status_code: status }: Outcome): string {
+function statusText({ error_category: category, status_code: status }: CommandOutcome): string {
   return category === null
     ? `gRPC code ${String(status)}`
     : `category ${String(category)}, gRPC code ${String(status)}`;
 }
 
 /** Formats a time. Postgres prints UTC as an offset. */
-function time(at: string | null): string | null {
-  return at?.replace(/\+00:00$/, 'Z') ?? null;
+function time(timestamp: string | null): string | null {
+  return timestamp?.replace(/\+00:00$/, 'Z') ?? null;
 }
 
-function deduplicationOf({ deduplication_offset: offset, deduplication_period: period }: Outcome): string {
+function deduplicationOf({ deduplication_offset: offset, deduplication_period: period }: CommandOutcome): string {
   if (offset === null && period === null) return '';
   return `searched for the same change ${offset === null ? `for ${period ?? ''} back` : `after offset ${String(offset)}`}`;
 }
 
-function adviceOf({ accepted_offset: accepted, is_retryable: again }: Outcome): string {
-  if (accepted !== null) return `nevertheless accepted at offset ${String(accepted)}: explain ${String(accepted)}`;
-  return again === true ? 'may be sent again as it is' : 'will be rejected again as it is';
+function retryAdvice({ accepted_offset: acceptedOffset, is_retryable: isRetryable }: CommandOutcome): string {
+  if (acceptedOffset !== null)
+    return `nevertheless accepted at offset ${String(acceptedOffset)}: explain ${String(acceptedOffset)}`;
+  return isRetryable === true ? 'may be sent again as it is' : 'will be rejected again as it is';
 }

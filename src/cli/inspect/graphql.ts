@@ -4,7 +4,7 @@ import { loadConfig } from '../../config/config.ts';
 import type { Graph } from '../../store/graphql/graph.ts';
 import type { Command } from '../command-line/command.ts';
 import type { Args } from '../command-line/parse.ts';
-import { misuse } from '../command-line/refusals.ts';
+import { usageError } from '../command-line/refusals.ts';
 import { withDatabase } from '../database/with-database.ts';
 
 const usage = '--postgraphile | --hasura [--output FILE]';
@@ -34,24 +34,28 @@ export const graphqlCommand: Command = {
   page: 'docs/how-to/integrate/graphql.md',
   /** @throws IndexerError USAGE, SCHEMA_OUTDATED and STORE_ errors */
   run: async ({ args, env, print, write }) => {
-    const make = await makerOf(args);
-    const out = args.text('output');
+    const makeMetadata = await metadataMaker(args);
+    const outputFile = args.text('output');
     await withDatabase(loadConfig(env, args.options), { command: 'graphql', feature: 'graphql' }, async (database) => {
       const { readReadSide } = await import('../../store/graphql/read-side.ts');
       const { graphOf } = await import('../../store/graphql/graph.ts');
       const graph = graphOf(await readReadSide(database));
-      const text = `${JSON.stringify(make(graph), null, 2)}\n`;
-      if (out === undefined) return write(text);
+      const text = `${JSON.stringify(makeMetadata(graph), null, 2)}\n`;
+      if (outputFile === undefined) return write(text);
       const relations = graph.nodes.reduce((sum, { edges }) => sum + edges.length, 0);
-      const what = `${String(graph.nodes.length)} views and ${String(relations)} relations`;
-      print((await replaced(out, text)) ? `${what} written to ${out}` : `${out} is up to date: ${what}`);
+      const summary = `${String(graph.nodes.length)} views and ${String(relations)} relations`;
+      print(
+        (await replaceFile(outputFile, text))
+          ? `${summary} written to ${outputFile}`
+          : `${outputFile} is up to date: ${summary}`,
+      );
     });
   },
 };
 
-async function makerOf(args: Args): Promise<(graph: Graph) => unknown> {
+async function metadataMaker(args: Args): Promise<(graph: Graph) => unknown> {
   if (args.has('postgraphile') === args.has('hasura')) {
-    throw misuse('graphql needs either --postgraphile or --hasura', `ledger-indexer graphql ${usage}`);
+    throw usageError('graphql needs either --postgraphile or --hasura', `ledger-indexer graphql ${usage}`);
   }
   if (args.has('postgraphile')) return (await import('../../store/graphql/smart-tags.ts')).smartTags;
   const { hasuraMetadata } = await import('../../store/graphql/hasura.ts');
@@ -59,7 +63,7 @@ async function makerOf(args: Args): Promise<(graph: Graph) => unknown> {
 }
 
 /** Replaces the file atomically, and only if it changes, for servers that watch it. */
-async function replaced(path: string, text: string): Promise<boolean> {
+async function replaceFile(path: string, text: string): Promise<boolean> {
   try {
     if ((await readFile(path, 'utf8')) === text) return false;
   } catch {
@@ -70,7 +74,7 @@ async function replaced(path: string, text: string): Promise<boolean> {
     await rename(`${path}.new`, path);
   } catch (cause) {
     const reason = (cause as NodeJS.ErrnoException).code ?? 'unknown';
-    throw misuse(`${path} cannot be written: ${reason}`, 'pass a file in a writable folder');
+    throw usageError(`${path} cannot be written: ${reason}`, 'pass a file in a writable folder');
   }
   return true;
 }

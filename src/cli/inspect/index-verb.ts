@@ -3,8 +3,8 @@ import { nearestNames } from '../../errors/nearest-names.ts';
 import { loadConfig } from '../../config/config.ts';
 import type { PayloadIndexMethod } from '../../store/reads/index-advice.ts';
 import type { Database } from '../../store/connection/database.ts';
-import { writing, type Command, type Print } from '../command-line/command.ts';
-import { misuse } from '../command-line/refusals.ts';
+import { writeExitCodes, type Command, type PrintLine } from '../command-line/command.ts';
+import { usageError } from '../command-line/refusals.ts';
 import { withDatabase } from '../database/with-database.ts';
 
 const usage = `ledger-indexer index suggest
@@ -24,29 +24,29 @@ export const indexCommand: Command = {
   ],
   flags: [{ name: 'using', value: 'spgist|hash', doc: 'kind of index; default spgist' }],
   examples: ['index suggest', 'index create payload.owner'],
-  exits: writing,
+  exits: writeExitCodes,
   /** @throws IndexerError USAGE, CONFIGURATION_INVALID, errors of Postgres */
   run: async ({ args, env, print }) => {
     const config = loadConfig(env, args.options);
     const [action, field = ''] = args.operands;
     if (action === 'suggest') {
-      if (field !== '' || args.has('using')) throw misuse('index suggest takes no arguments', usage);
+      if (field !== '' || args.has('using')) throw usageError('index suggest takes no arguments', usage);
       return withDatabase(config, { command: 'index', feature: 'index suggest' }, (database) =>
         suggest(database, print),
       );
     }
     const { payloadExpression } = await import('../../store/reads/index-advice.ts');
     const expression = payloadExpression(field);
-    if (expression === undefined) throw misuse(`"${field.slice(0, 80)}" is not a payload field`, usage);
+    if (expression === undefined) throw usageError(`"${field.slice(0, 80)}" is not a payload field`, usage);
     const method = args.text('using') ?? 'spgist';
-    if (method !== 'spgist' && method !== 'hash') throw misuse('--using takes spgist or hash', usage);
-    const opening = { command: 'index', feature: 'index create' } as const;
-    return withDatabase(config, opening, (database) => create(database, { expression, method }, print));
+    if (method !== 'spgist' && method !== 'hash') throw usageError('--using takes spgist or hash', usage);
+    const openOptions = { command: 'index', feature: 'index create' } as const;
+    return withDatabase(config, openOptions, (database) => create(database, { expression, method }, print));
   },
 };
 
-async function suggest(database: Database, print: Print): Promise<void> {
-  const { adviseIndexes, payloadIndex, printedIndex } = await import('../../store/reads/index-advice.ts');
+async function suggest(database: Database, print: PrintLine): Promise<void> {
+  const { adviseIndexes, payloadIndex, printedIndex: indexScript } = await import('../../store/reads/index-advice.ts');
   const advice = await adviseIndexes(database);
   if (advice === undefined) {
     print('pg_stat_statements is not active. Without it, slow statements are unknown. To activate it:');
@@ -71,7 +71,7 @@ async function suggest(database: Database, print: Print): Promise<void> {
       print('-- (not a field of contracts: consider creating an index on exercises)');
       continue;
     }
-    for (const line of printedIndex(database.schema, payloadIndex(expression, 'spgist'))) print(line);
+    for (const line of indexScript(database.schema, payloadIndex(expression, 'spgist'))) print(line);
   }
 }
 
@@ -80,33 +80,33 @@ interface IndexRequest {
   readonly method: PayloadIndexMethod;
 }
 
-async function create(database: Database, request: IndexRequest, print: Print): Promise<void> {
+async function create(database: Database, request: IndexRequest, print: PrintLine): Promise<void> {
   const { payloadIndex } = await import('../../store/reads/index-advice.ts');
   const { buildIndex, keepStatistics } = await import('../../store/reads/index-build.ts');
   const index = payloadIndex(request.expression, request.method);
-  const built = await buildIndex(database, index.name, index.definition);
+  const buildResult = await buildIndex(database, index.name, index.definition);
   const { limitedRoles } = await import('../../store/roles/secure-views.ts');
-  const limited = await database.withClient((client) => limitedRoles(client, database.schema));
-  if (limited.length === 0) await keepStatistics(database, `${index.name}_values`, index.statistics);
+  const limitedRoleNames = await database.withClient((client) => limitedRoles(client, database.schema));
+  if (limitedRoleNames.length === 0) await keepStatistics(database, `${index.name}_values`, index.statistics);
   else {
     const { dropContentStatistics } = await import('../../store/roles/content-statistics.ts');
     await dropContentStatistics(database);
     print(
-      `statistics of the field are disabled: EXPLAIN would reveal its values to ${limited.join(', ')}, limited to parties; ` +
+      `statistics of the field are disabled: EXPLAIN would reveal its values to ${limitedRoleNames.join(', ')}, limited to parties; ` +
         'plans of queries on the field may be worse',
     );
   }
-  print(`${built ? 'built' : 'already exists'}: ${index.name} ${index.definition}`);
+  print(`${buildResult ? 'built' : 'already exists'}: ${index.name} ${index.definition}`);
   await printUnseenField(database, request.expression, print);
 }
 
-async function printUnseenField(database: Database, expression: string, print: Print): Promise<void> {
-  const { unseenField } = await import('../../store/reads/index-build.ts');
-  const keys = await unseenField(database, expression);
+async function printUnseenField(database: Database, expression: string, print: PrintLine): Promise<void> {
+  const { unseenField: findUnseenField } = await import('../../store/reads/index-build.ts');
+  const keys = await findUnseenField(database, expression);
   if (keys === undefined) return;
   const field = /'\{?([^',}]*)/.exec(expression)?.[1] ?? '';
-  const nearest = nearestNames(field, keys);
+  const suggestions = nearestNames(field, keys);
   print(
-    `no stored contract has this field yet, so the index is empty. Nearest fields: ${nearest.length === 0 ? 'none' : nearest.join(', ')}`,
+    `no stored contract has this field yet, so the index is empty. Nearest fields: ${suggestions.length === 0 ? 'none' : suggestions.join(', ')}`,
   );
 }

@@ -7,7 +7,7 @@ import { sizeGroups, type TableEntry } from '../../store/tables/entry.ts';
 import { storedTables } from '../../store/tables/tables.ts';
 
 /** Facts about the disk that are known. */
-export type Room =
+export type DiskRoom =
   | { readonly source: 'free' | 'embedded'; readonly freeBytes: number }
   | { readonly source: 'disk'; readonly diskBytes: number }
   | { readonly source: null };
@@ -19,7 +19,7 @@ interface Group extends Bytes {
   readonly bytesPerEvent: number | null;
 }
 
-interface Growth {
+interface GrowthReport {
   readonly from: Date;
   readonly to: Date;
   readonly hours: number;
@@ -47,9 +47,9 @@ export interface SizeReport {
   readonly indexes: readonly IndexSize[];
   readonly events: number | null;
   readonly bytesPerEvent: number | null;
-  readonly growth: Growth | null;
+  readonly growth: GrowthReport | null;
   readonly disk: {
-    readonly source: Room['source'];
+    readonly source: DiskRoom['source'];
     readonly free: number | null;
     readonly daysLeft: number | null;
     readonly fullAt: Date | null;
@@ -62,61 +62,64 @@ export interface SizeReport {
 const eventTables: ReadonlySet<string> = new Set(['contracts', 'exercises', 'archives']);
 
 /** @param now time at which the sizes were read */
-export function sizeReport(stored: StoredSizes, room: Room, now: Date): SizeReport {
-  const { version, standby, distributed, databaseBytes } = stored.server;
-  const all = sum(stored.tables);
-  const events = rowsOf(stored.tables.filter(({ table }) => eventTables.has(table)));
-  const bytesPerEvent = perEvent(all.total, events);
-  const growth = growthOf(stored, bytesPerEvent);
-  const disk = diskOf(stored, room, growth, now);
-  const elsewhere = Math.max(0, databaseBytes - all.total);
+export function sizeReport(sizes: StoredSizes, diskRoom: DiskRoom, now: Date): SizeReport {
+  const { version, standby, distributed, databaseBytes } = sizes.server;
+  const totals = sum(sizes.tables);
+  const events = rowsOf(sizes.tables.filter(({ table }) => eventTables.has(table)));
+  const bytesPerEvent = bytesPerEventOf(totals.total, events);
+  const growth = growthReport(sizes, bytesPerEvent);
+  const disk = diskOf(sizes, diskRoom, growth, now);
+  const otherBytes = Math.max(0, databaseBytes - totals.total);
   const report = {
     takenAt: now,
     server: { version, standby, distributed },
-    bytes: { ...all, elsewhere, database: databaseBytes },
-    groups: grouped(stored.tables, events),
-    tables: stored.tables.map((table) => ({ ...table, group: groupOf(table.table) })),
-    indexes: stored.indexes,
+    bytes: { ...totals, elsewhere: otherBytes, database: databaseBytes },
+    groups: groupTables(sizes.tables, events),
+    tables: sizes.tables.map((table) => ({ ...table, group: groupOf(table.table) })),
+    indexes: sizes.indexes,
     events,
     bytesPerEvent,
     growth,
     disk,
   };
-  return { ...report, notes: notesOn(report, stored, room) };
+  return { ...report, notes: sizeNotes(report, sizes, diskRoom) };
 }
 
 function groupOf(table: string): string {
-  const stored: Readonly<Record<string, TableEntry | undefined>> = storedTables;
-  return stored[table]?.sizes ?? 'other';
+  const entries: Readonly<Record<string, TableEntry | undefined>> = storedTables;
+  return entries[table]?.sizes ?? 'other';
 }
 
-function grouped(tables: readonly TableSize[], events: number | null): readonly Group[] {
+function groupTables(tables: readonly TableSize[], events: number | null): readonly Group[] {
   return [...sizeGroups, 'other'].flatMap((group) => {
-    const own = tables.filter(({ table }) => groupOf(table) === group);
-    const bytes = sum(own);
-    return own.length === 0
+    const members = tables.filter(({ table }) => groupOf(table) === group);
+    const bytes = sum(members);
+    return members.length === 0
       ? []
-      : [{ group, rows: rowsOf(own), ...bytes, bytesPerEvent: perEvent(bytes.total, events) }];
+      : [{ group, rows: rowsOf(members), ...bytes, bytesPerEvent: bytesPerEventOf(bytes.total, events) }];
   });
 }
 
 function sum(tables: readonly Bytes[]): Bytes {
-  const of = (part: keyof Bytes): number => tables.reduce((bytes, table) => bytes + table[part], 0);
-  return { heap: of('heap'), toast: of('toast'), indexes: of('indexes'), total: of('total') };
+  const sumOf = (byteKind: keyof Bytes): number => tables.reduce((bytes, table) => bytes + table[byteKind], 0);
+  return { heap: sumOf('heap'), toast: sumOf('toast'), indexes: sumOf('indexes'), total: sumOf('total') };
 }
 
 function rowsOf(tables: readonly TableSize[]): number | null {
-  return tables.reduce<number | null>((all, { rows }) => (all === null || rows === null ? null : all + rows), 0);
+  return tables.reduce<number | null>(
+    (rowTotal, { rows }) => (rowTotal === null || rows === null ? null : rowTotal + rows),
+    0,
+  );
 }
 
-function perEvent(bytes: number, events: number | null): number | null {
+function bytesPerEventOf(bytes: number, events: number | null): number | null {
   return events === null || events === 0 ? null : Math.round((10 * bytes) / events) / 10;
 }
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
-function growthOf({ growth }: StoredSizes, bytesPerEvent: number | null): Growth | null {
+function growthReport({ growth }: StoredSizes, bytesPerEvent: number | null): GrowthReport | null {
   if (growth === undefined) return null;
   const { from, to, events, days } = growth;
   const hours = Math.round((to.getTime() - from.getTime()) / hourMs);
@@ -129,40 +132,45 @@ function growthOf({ growth }: StoredSizes, bytesPerEvent: number | null): Growth
 /** Maximum number of days: a prediction beyond that has no meaning. */
 const daysAtMost = 36_500;
 
-function diskOf({ server }: StoredSizes, room: Room, growth: Growth | null, now: Date): SizeReport['disk'] {
-  const free = freeOf(server, room);
-  const perDay = growth?.bytesPerDay ?? 0;
-  const daysLeft = free === null || perDay === 0 ? null : Math.round((10 * free) / perDay) / 10;
-  const fullAt = daysLeft === null || daysLeft > daysAtMost ? null : new Date(now.getTime() + daysLeft * dayMs);
-  return { source: room.source, free, daysLeft, fullAt };
+function diskOf(
+  { server }: StoredSizes,
+  diskRoom: DiskRoom,
+  growth: GrowthReport | null,
+  now: Date,
+): SizeReport['disk'] {
+  const freeBytes = freeOf(server, diskRoom);
+  const bytesPerDay = growth?.bytesPerDay ?? 0;
+  const daysLeft = freeBytes === null || bytesPerDay === 0 ? null : Math.round((10 * freeBytes) / bytesPerDay) / 10;
+  const fullDate = daysLeft === null || daysLeft > daysAtMost ? null : new Date(now.getTime() + daysLeft * dayMs);
+  return { source: diskRoom.source, free: freeBytes, daysLeft, fullAt: fullDate };
 }
 
 /**
  * Free bytes of the disk. Other databases use a part of the disk, and a checkpoint cycle needs space for its
  * write-ahead log.
  */
-function freeOf({ databasesBytes, walBytes }: StoredSizes['server'], room: Room): number | null {
-  if (room.source === null) return null;
-  return room.source === 'disk' ? Math.max(0, room.diskBytes - databasesBytes - walBytes) : room.freeBytes;
+function freeOf({ databasesBytes, walBytes }: StoredSizes['server'], diskRoom: DiskRoom): number | null {
+  if (diskRoom.source === null) return null;
+  return diskRoom.source === 'disk' ? Math.max(0, diskRoom.diskBytes - databasesBytes - walBytes) : diskRoom.freeBytes;
 }
 
 /** Minimum number of events: with fewer, the pages of almost empty tables distort the result. */
-const enoughEvents = 100_000;
+const minEventCount = 100_000;
 
-function notesOn(
+function sizeNotes(
   { server, events, growth, disk }: Omit<SizeReport, 'notes'>,
   { tables, indexes, prunedToOffset, server: { databasesUnseen } }: StoredSizes,
-  room: Room,
+  diskRoom: DiskRoom,
 ): readonly string[] {
-  const uncounted = tables.filter(({ rows }) => rows === null).map(({ table }) => table);
-  const invalid = indexes.filter(({ valid }) => !valid).map(({ index }) => index);
+  const uncountedTables = tables.filter(({ rows }) => rows === null).map(({ table }) => table);
+  const invalidIndexes = indexes.filter(({ valid }) => !valid).map(({ index }) => index);
   const notes: readonly (readonly [boolean, string])[] = [
     [tables.length === 0, 'the role sees no tables in this schema; check POSTGRES_SCHEMA'],
     [
-      uncounted.length > 0,
-      `rows of ${uncounted.join(', ')} are not counted yet: wait for autovacuum, or run \`analyze\`${server.standby ? ' on the primary' : ''}`,
+      uncountedTables.length > 0,
+      `rows of ${uncountedTables.join(', ')} are not counted yet: wait for autovacuum, or run \`analyze\`${server.standby ? ' on the primary' : ''}`,
     ],
-    [events !== null && events < enoughEvents, 'few events: bytes per event include the size of empty tables'],
+    [events !== null && events < minEventCount, 'few events: bytes per event include the size of empty tables'],
     [growth === null, 'growth is unknown: no complete hour of record time is stored, or the role may not read it'],
     [
       prunedToOffset !== undefined,
@@ -173,14 +181,14 @@ function notesOn(
       'tables may be distributed by Citus: sizes and rows are those of this node, without the workers',
     ],
     [server.standby, 'a standby: its disk may differ from the disk of the primary'],
-    [invalid.length > 0, `invalid indexes of failed builds: drop ${invalid.join(', ')}`],
-    [room.source === null, 'free space is unknown, because Postgres does not report it; pass --free or --disk'],
+    [invalidIndexes.length > 0, `invalid indexes of failed builds: drop ${invalidIndexes.join(', ')}`],
+    [diskRoom.source === null, 'free space is unknown, because Postgres does not report it; pass --free or --disk'],
     [
-      room.source === 'disk',
+      diskRoom.source === 'disk',
       'free space is --disk minus all databases and max_wal_size; it does not include slots, archives and other programs',
     ],
     [
-      room.source === 'disk' && databasesUnseen > 0,
+      diskRoom.source === 'disk' && databasesUnseen > 0,
       `${String(databasesUnseen)} databases whose size the role may not read are not subtracted from --disk`,
     ],
     [disk.free !== null && disk.daysLeft === null && growth !== null, 'nothing grew, so the disk does not fill up'],

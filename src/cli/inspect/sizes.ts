@@ -4,14 +4,14 @@ import { join } from 'node:path';
 import type { Config } from '../../config/config.ts';
 import { volume } from '../../config/option.ts';
 import { runningServerUrl } from '../demo/optional-parts.ts';
-import { databaseLabel, samePlace } from '../../store/connection/hosts.ts';
+import { databaseLabel, isSameDatabase } from '../../store/connection/hosts.ts';
 import { aligned } from '../command-line/aligned.ts';
-import { bytesInWords, formatInteger } from '../command-line/amounts.ts';
+import { formatBytes, formatInteger } from '../command-line/amounts.ts';
 import type { Call } from '../command-line/command.ts';
 import type { CommandFlag, Args } from '../command-line/parse.ts';
-import { misuse } from '../command-line/refusals.ts';
+import { usageError } from '../command-line/refusals.ts';
 import { withAnyDatabase } from '../database/with-database.ts';
-import { sizeReport, type Room, type SizeReport } from './size-report.ts';
+import { sizeReport, type DiskRoom, type SizeReport } from './size-report.ts';
 
 export const sizeFlags: readonly CommandFlag[] = [
   { name: 'sizes', doc: 'print disk usage and growth, and the day when the disk is full' },
@@ -20,12 +20,13 @@ export const sizeFlags: readonly CommandFlag[] = [
 ];
 
 /** @throws IndexerError USAGE for flags that exclude each other */
-export function refuseOddSizes(args: Args): void {
-  const [sizes, disk, free] = ['sizes', 'disk', 'free'].map((flag) => args.has(flag));
+export function assertSizeFlags(args: Args): void {
+  const [sizes, disk, freeFlag] = ['sizes', 'disk', 'free'].map((flag) => args.has(flag));
   const remedy = 'ledger-indexer status --sizes [--disk SIZE | --free SIZE] [--json]';
-  if (sizes !== true && (disk === true || free === true)) throw misuse('--disk and --free need --sizes', remedy);
-  if (disk === true && free === true) throw misuse('--disk and --free cannot be combined', remedy);
-  if (sizes === true && args.has('watch')) throw misuse('--sizes cannot be combined with --watch', remedy);
+  if (sizes !== true && (disk === true || freeFlag === true))
+    throw usageError('--disk and --free need --sizes', remedy);
+  if (disk === true && freeFlag === true) throw usageError('--disk and --free cannot be combined', remedy);
+  if (sizes === true && args.has('watch')) throw usageError('--sizes cannot be combined with --watch', remedy);
 }
 
 /**
@@ -33,9 +34,9 @@ export function refuseOddSizes(args: Args): void {
  * @throws IndexerError CONFIGURATION_INVALID without a database; STORE_ errors
  */
 export async function printSizes(config: Config, { args, print }: Call): Promise<void> {
-  const { readSizes } = await import('../../store/reads/sizes.ts');
-  const stored = await withAnyDatabase(config, { command: 'status', feature: 'status --sizes' }, readSizes);
-  const report = sizeReport(stored, await roomOf(config, args), new Date());
+  const { readSizes: readStoredSizes } = await import('../../store/reads/sizes.ts');
+  const sizes = await withAnyDatabase(config, { command: 'status', feature: 'status --sizes' }, readStoredSizes);
+  const report = sizeReport(sizes, await readDiskRoom(config, args), new Date());
   const { schema, url = '' } = config.database;
   const source = `database ${databaseLabel(url)}, schema "${schema}"`;
   if (args.has('json')) return print(JSON.stringify({ source, schema, ...report }));
@@ -43,7 +44,7 @@ export async function printSizes(config: Config, { args, print }: Call): Promise
 }
 
 /** Facts about the disk from the flags. For the embedded server of this folder, they are read from its disk. */
-async function roomOf({ database, indexer }: Config, args: Args): Promise<Room> {
+async function readDiskRoom({ database, indexer }: Config, args: Args): Promise<DiskRoom> {
   const bytesOf = (flag: string): number | undefined => {
     const parsed = volume.parse(args.text(flag) ?? '');
     return 'value' in parsed ? parsed.value : undefined;
@@ -51,14 +52,14 @@ async function roomOf({ database, indexer }: Config, args: Args): Promise<Room> 
   const [diskBytes, freeBytes] = [bytesOf('disk'), bytesOf('free')];
   if (diskBytes !== undefined) return { source: 'disk', diskBytes };
   if (freeBytes !== undefined) return { source: 'free', freeBytes };
-  const embedded = await runningServerUrl(join(indexer.dataDir, 'postgres'));
-  if (embedded === undefined || !samePlace(databaseLabel(embedded), databaseLabel(database.url ?? '')))
+  const embeddedUrl = await runningServerUrl(join(indexer.dataDir, 'postgres'));
+  if (embeddedUrl === undefined || !isSameDatabase(databaseLabel(embeddedUrl), databaseLabel(database.url ?? '')))
     return { source: null };
-  const { bavail, bsize } = await statfs(indexer.dataDir);
-  return { source: 'embedded', freeBytes: bavail * bsize };
+  const { bavail: availableBlocks, bsize: blockSize } = await statfs(indexer.dataDir);
+  return { source: 'embedded', freeBytes: availableBlocks * blockSize };
 }
 
-const unknown = '-';
+const unknownMark = '-';
 
 /** The report for a terminal. */
 export function sizeLines(source: string, report: SizeReport): readonly string[] {
@@ -70,7 +71,7 @@ export function sizeLines(source: string, report: SizeReport): readonly string[]
     ...groupLines(report),
     '',
     ...aligned([
-      ['elsewhere in the database', bytesInWords(bytes.elsewhere)],
+      ['elsewhere in the database', formatBytes(bytes.elsewhere)],
       ...eventCells(report),
       ...growthCells(report),
       ...diskCells(report),
@@ -82,13 +83,13 @@ export function sizeLines(source: string, report: SizeReport): readonly string[]
 const titles = ['tables', 'rows, about', 'heap', 'TOAST', 'indexes', 'all', 'share', 'of an event'];
 
 function groupLines({ groups, bytes, bytesPerEvent }: SizeReport): readonly string[] {
-  const all = { group: 'all', rows: null, ...bytes, bytesPerEvent };
-  const cells = [...groups, all].map((row) => [
+  const totalRow = { group: 'all', rows: null, ...bytes, bytesPerEvent };
+  const cells = [...groups, totalRow].map((row) => [
     row.group,
-    row.rows === null ? unknown : formatInteger(row.rows),
-    ...[row.heap, row.toast, row.indexes, row.total].map(bytesInWords),
+    row.rows === null ? unknownMark : formatInteger(row.rows),
+    ...[row.heap, row.toast, row.indexes, row.total].map(formatBytes),
     `${((100 * row.total) / Math.max(1, bytes.total)).toFixed(1)} %`,
-    row.bytesPerEvent === null ? unknown : `${formatInteger(row.bytesPerEvent)} B`,
+    row.bytesPerEvent === null ? unknownMark : `${formatInteger(row.bytesPerEvent)} B`,
   ]);
   return aligned([titles, ...cells], { columns: [{}, ...titles.slice(1).map(() => ({ right: true }) as const)] });
 }
@@ -97,20 +98,20 @@ type Cells = readonly (readonly string[])[];
 
 function eventCells({ events, bytesPerEvent }: SizeReport): Cells {
   return [
-    ['events, about', events === null ? unknown : formatInteger(events)],
-    ['bytes of an event', bytesPerEvent === null ? unknown : formatInteger(bytesPerEvent)],
+    ['events, about', events === null ? unknownMark : formatInteger(events)],
+    ['bytes of an event', bytesPerEvent === null ? unknownMark : formatInteger(bytesPerEvent)],
   ];
 }
 
 const minute = (time: Date): string => `${time.toISOString().slice(0, 16)}Z`;
 
 function amount(events: number, bytes: number | null): string {
-  const ofEvents = `${formatInteger(events)} events`;
-  return bytes === null ? ofEvents : `${bytesInWords(bytes)}, ${ofEvents}`;
+  const eventCountText = `${formatInteger(events)} events`;
+  return bytes === null ? eventCountText : `${formatBytes(bytes)}, ${eventCountText}`;
 }
 
 function growthCells({ growth }: SizeReport): Cells {
-  if (growth === null) return [['growth of a day', unknown]];
+  if (growth === null) return [['growth of a day', unknownMark]];
   const { eventsPerDay, bytesPerDay, hours, to, days } = growth;
   return [
     ['growth of a day', `${amount(eventsPerDay, bytesPerDay)}, by ${String(hours)} hours up to ${minute(to)}`],
@@ -120,16 +121,16 @@ function growthCells({ growth }: SizeReport): Cells {
 
 const sources = { free: 'as given by --free', embedded: 'on the disk of the data folder', disk: 'of --disk' };
 
-function diskCells({ disk: { source, free, daysLeft, fullAt } }: SizeReport): Cells {
-  if (source === null || free === null) return [['free', unknown]];
-  const full =
+function diskCells({ disk: { source, free: freeBytes, daysLeft, fullAt: fullDate } }: SizeReport): Cells {
+  if (source === null || freeBytes === null) return [['free', unknownMark]];
+  const fullText =
     daysLeft === null
-      ? unknown
-      : fullAt === null
+      ? unknownMark
+      : fullDate === null
         ? 'in more than a hundred years'
-        : `in ${daysLeft < 10 ? daysLeft.toFixed(1) : formatInteger(daysLeft)} days, about ${fullAt.toISOString().slice(0, 10)}`;
+        : `in ${daysLeft < 10 ? daysLeft.toFixed(1) : formatInteger(daysLeft)} days, about ${fullDate.toISOString().slice(0, 10)}`;
   return [
-    ['free', `${bytesInWords(free)}, ${sources[source]}`],
-    ['full', full],
+    ['free', `${formatBytes(freeBytes)}, ${sources[source]}`],
+    ['full', fullText],
   ];
 }

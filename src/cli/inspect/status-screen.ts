@@ -1,13 +1,13 @@
 /** Formats the status document as one screen of text for `status --watch`. Missing values are omitted. Pure. */
-import { aligned, fixed } from '../command-line/aligned.ts';
+import { aligned, fixedWidthColumn } from '../command-line/aligned.ts';
 
 type Document = Readonly<Record<string, unknown>>;
 
 /** Assumed width of a terminal of unknown width. */
-const usualColumns = 80;
-const oldAfterSeconds = 10;
+const defaultColumns = 80;
+const staleAfterSeconds = 10;
 /** States in which values about the ledger are current. */
-const following: readonly unknown[] = ['live', 'idle', 'catching_up', 'seeding'];
+const healthyStates: readonly unknown[] = ['live', 'idle', 'catching_up', 'seeding'];
 
 /**
  * The lines of the screen, each truncated to `columns`.
@@ -15,17 +15,17 @@ const following: readonly unknown[] = ['live', 'idle', 'catching_up', 'seeding']
  * @param columns width of the terminal, as reported
  */
 export function statusScreen(status: object, columns?: number): readonly string[] {
-  const width = columns === undefined || columns <= 0 ? usualColumns : columns;
+  const width = columns === undefined || columns <= 0 ? defaultColumns : columns;
   const document = status as Document;
   const rows: (readonly [string, string | undefined])[] = [
     ['source', text(document['source'])],
     ['state', text(document['state'])],
     ['reason', text(document['reason'])],
     ['what to do', text(document['remedy'])],
-    ['why', text(part(document['delay'], 'message'))],
+    ['why', text(fieldOf(document['delay'], 'message'))],
     ['checkpoint', number(document['checkpoint'])],
     ['ledger end', number(document['ledgerEnd'])],
-    ['behind', behind(document)],
+    ['behind', lagText(document)],
     ['seed', seed(document)],
     ['catching up', catchUp(document['catchUp'])],
     ['rates', rates(document)],
@@ -36,16 +36,16 @@ export function statusScreen(status: object, columns?: number): readonly string[
     ['schema', text(document['schema'])],
   ];
   const cells = rows.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));
-  const lines = aligned(cells, { gap: 1, columns: [fixed(12)] });
-  return ['ledger-indexer status', '', ...lines, '', 'press Ctrl-C to exit'].map((line) => cut(line, width));
+  const lines = aligned(cells, { gap: 1, columns: [fixedWidthColumn(12)] });
+  return ['ledger-indexer status', '', ...lines, '', 'press Ctrl-C to exit'].map((line) => truncateLine(line, width));
 }
 
-function cut(line: string, columns: number): string {
-  const flat = line.replaceAll(/\s*\n\s*/g, ' ');
-  return flat.length > columns ? `${flat.slice(0, Math.max(1, columns - 1))}…` : flat;
+function truncateLine(line: string, columns: number): string {
+  const singleLine = line.replaceAll(/\s*\n\s*/g, ' ');
+  return singleLine.length > columns ? `${singleLine.slice(0, Math.max(1, columns - 1))}…` : singleLine;
 }
 
-function part(value: unknown, name: string): unknown {
+function fieldOf(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? (value as Document)[name] : undefined;
 }
 
@@ -57,28 +57,28 @@ function number(value: unknown): string | undefined {
   return typeof value === 'number' ? value.toLocaleString('en-US') : undefined;
 }
 
-function behind(document: Document): string | undefined {
-  const distance = number(document['offsetsBehind']);
+function lagText(document: Document): string | undefined {
+  const offsetLag = number(document['offsetsBehind']);
   const lag = number(document['lagSeconds']);
-  if (distance === undefined) return undefined;
+  if (offsetLag === undefined) return undefined;
   const age = document['ledgerEndAgeSeconds'];
-  if (typeof age === 'number' && age > oldAfterSeconds && !following.includes(document['state']))
-    return `${distance} offsets ${age.toFixed(0)} s ago, unknown since then`;
-  return `${distance} offsets${lag === undefined ? '' : `, newest record time ${lag} s old`}`;
+  if (typeof age === 'number' && age > staleAfterSeconds && !healthyStates.includes(document['state']))
+    return `${offsetLag} offsets ${age.toFixed(0)} s ago, unknown since then`;
+  return `${offsetLag} offsets${lag === undefined ? '' : `, newest record time ${lag} s old`}`;
 }
 
 function seed(document: Document): string | undefined {
-  const contracts = number(part(document['seed'], 'contracts'));
+  const contracts = number(fieldOf(document['seed'], 'contracts'));
   if (contracts === undefined) return undefined;
-  const at = number(part(document['seed'], 'offset')) ?? '?';
-  if (part(document['seed'], 'done') === true) return `${contracts} contracts at offset ${at}, done`;
-  return `${contracts} contracts at offset ${at}, ${number(document['seedContractsPerSecond']) ?? '0'}/s`;
+  const seedOffset = number(fieldOf(document['seed'], 'offset')) ?? '?';
+  if (fieldOf(document['seed'], 'done') === true) return `${contracts} contracts at offset ${seedOffset}, done`;
+  return `${contracts} contracts at offset ${seedOffset}, ${number(document['seedContractsPerSecond']) ?? '0'}/s`;
 }
 
 function catchUp(value: unknown): string | undefined {
-  const percent = part(value, 'percent');
+  const percent = fieldOf(value, 'percent');
   if (typeof percent !== 'number') return undefined;
-  const eta = part(value, 'etaSeconds');
+  const eta = fieldOf(value, 'etaSeconds');
   return `${percent.toFixed(1)} %, ${typeof eta === 'number' ? `${duration(eta)} left` : 'time left unknown'}`;
 }
 
@@ -99,36 +99,36 @@ function rates(document: Document): string | undefined {
 /** How many of the requested interfaces are not followed yet; undefined if all of them are. */
 function interfaces(document: Document): string | undefined {
   const count = (name: string): number => (Array.isArray(document[name]) ? document[name].length : 0);
-  const gathering = count('interfacesBackfilling');
-  const waiting = count('interfacesWaiting');
+  const backfillingText = count('interfacesBackfilling');
+  const waitingText = count('interfacesWaiting');
   const parts = [
-    ...(gathering > 0 ? [`backfilling views of ${String(gathering)}`] : []),
-    ...(waiting > 0 ? [`${String(waiting)} unknown to the participant`] : []),
+    ...(backfillingText > 0 ? [`backfilling views of ${String(backfillingText)}`] : []),
+    ...(waitingText > 0 ? [`${String(waitingText)} unknown to the participant`] : []),
   ];
   return parts.length === 0 ? undefined : parts.join(', ');
 }
 
 /** One row for each unfinished job. */
 function jobs(value: unknown): (readonly [string, string | undefined])[] {
-  const all: readonly unknown[] = Array.isArray(value) ? value : [];
-  return all
-    .filter((job) => text(part(job, 'state')) !== 'done')
+  const entries: readonly unknown[] = Array.isArray(value) ? value : [];
+  return entries
+    .filter((job) => text(fieldOf(job, 'state')) !== 'done')
     .map((job) => {
-      const percent = part(job, 'percent');
-      const left = part(job, 'etaSeconds');
-      const words = [
-        [text(part(job, 'state')), text(part(job, 'step'))].filter((entry) => entry !== undefined).join(': '),
+      const percent = fieldOf(job, 'percent');
+      const secondsLeft = fieldOf(job, 'etaSeconds');
+      const stateWords = [
+        [text(fieldOf(job, 'state')), text(fieldOf(job, 'step'))].filter((entry) => entry !== undefined).join(': '),
         typeof percent === 'number' ? `${percent.toFixed(1)} %` : undefined,
-        typeof left === 'number' ? `${duration(left)} left` : undefined,
-        text(part(job, 'problem')),
+        typeof secondsLeft === 'number' ? `${duration(secondsLeft)} left` : undefined,
+        text(fieldOf(job, 'problem')),
       ];
-      return [text(part(job, 'name')) ?? 'job', words.filter((entry) => entry !== undefined).join(', ')];
+      return [text(fieldOf(job, 'name')) ?? 'job', stateWords.filter((entry) => entry !== undefined).join(', ')];
     });
 }
 
 function lastError(value: unknown): string | undefined {
-  const code = text(part(value, 'code'));
+  const code = text(fieldOf(value, 'code'));
   return code === undefined
     ? undefined
-    : `${text(part(value, 'at')) ?? ''} ${code}: ${text(part(value, 'message')) ?? ''}`;
+    : `${text(fieldOf(value, 'at')) ?? ''} ${code}: ${text(fieldOf(value, 'message')) ?? ''}`;
 }

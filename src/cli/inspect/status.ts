@@ -7,12 +7,12 @@ import { describeConfig, loadConfig, type Config } from '../../config/config.ts'
 import type { OptionFlags } from '../../config/option-sources.ts';
 import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
 import { databaseLabel } from '../../store/connection/hosts.ts';
-import { aligned, fixed } from '../command-line/aligned.ts';
+import { aligned, fixedWidthColumn } from '../command-line/aligned.ts';
 import { json, type Call, type Command } from '../command-line/command.ts';
 import { openFor, withAnyDatabase } from '../database/with-database.ts';
-import { printSizes, refuseOddSizes, sizeFlags } from './sizes.ts';
+import { printSizes, assertSizeFlags, sizeFlags } from './sizes.ts';
 import { statusScreen } from './status-screen.ts';
-import { findIndexer, type Question } from './status-source.ts';
+import { findIndexer, type StatusRequest } from './status-source.ts';
 
 export const statusCommand: Command = {
   name: 'status',
@@ -32,20 +32,20 @@ export const statusCommand: Command = {
   /** Prints aligned lines, or JSON with `--json`. @throws IndexerError STATUS_UNAVAILABLE if no source is available */
   run: async (call) => {
     const { args, env, print, stdout } = call;
-    refuseOddSizes(args);
+    assertSizeFlags(args);
     if (args.has('sizes')) return printSizes(loadConfig(env, args.options), call);
-    const question = questionOf(args.options, env);
-    if (args.has('watch')) return watch(question, stdout.isTTY === true && !args.has('json'), call);
-    const status = await ask(question);
+    const statusRequest = questionOf(args.options, env);
+    if (args.has('watch')) return watch(statusRequest, stdout.isTTY === true && !args.has('json'), call);
+    const status = await ask(statusRequest);
     if (args.has('json')) return print(JSON.stringify(status));
     const cells = Object.entries(status).map(([name, value]) => [name, formatValue(value)]);
-    for (const line of aligned(cells, { gap: 1, columns: [fixed(20)] })) print(line);
+    for (const line of aligned(cells, { gap: 1, columns: [fixedWidthColumn(20)] })) print(line);
   },
 };
 
-const opening = { command: 'status', feature: 'status', connections: 4 } as const;
+const openOptions = { command: 'status', feature: 'status', connections: 4 } as const;
 
-function questionOf(flags: OptionFlags, env: NodeJS.ProcessEnv): Question {
+function questionOf(flags: OptionFlags, env: NodeJS.ProcessEnv): StatusRequest {
   const config = loadConfig(env, flags);
   const origins = describeConfig(env, flags).flatMap(({ name, origin }) =>
     name === 'http-host' || name === 'http-port' ? [origin] : [],
@@ -54,10 +54,10 @@ function questionOf(flags: OptionFlags, env: NodeJS.ProcessEnv): Question {
   return { config, address: origins.every((origin) => origin === 'default') ? 'default' : 'configured' };
 }
 
-async function ask(question: Question): Promise<object> {
-  const source = await findIndexer(question);
+async function ask(statusRequest: StatusRequest): Promise<object> {
+  const source = await findIndexer(statusRequest);
   if ('status' in source) return { source: source.at, ...source.status };
-  return fromDatabase(question.config, source.reason);
+  return fromDatabase(statusRequest.config, source.reason);
 }
 
 const intervalMs = 1_000;
@@ -65,28 +65,32 @@ const intervalMs = 1_000;
 const clear = '\u001B[H\u001B[J';
 
 /** Prints until Ctrl-C. Failures are printed instead of thrown, because the source may respond later. */
-async function watch(question: Question, screen: boolean, { print, write, stop, stdout }: Call): Promise<void> {
-  const { config } = question;
+async function watch(
+  statusRequest: StatusRequest,
+  screen: boolean,
+  { print, write, stop, stdout }: Call,
+): Promise<void> {
+  const { config } = statusRequest;
   for (let first = true; !stop.aborted; first = false) {
-    const beganAt = performance.now();
-    const source = await findIndexer(question);
-    const found = 'status' in source;
-    if (!found && first && config.database.url === undefined) throw unavailable(config, source.reason);
-    const now = found ? { source: source.at, ...source.status } : await storedPlace(config, source.reason);
+    const startedAtMs = performance.now();
+    const source = await findIndexer(statusRequest);
+    const isFound = 'status' in source;
+    if (!isFound && first && config.database.url === undefined) throw unavailableError(config, source.reason);
+    const now = isFound ? { source: source.at, ...source.status } : await readStatusFromDatabase(config, source.reason);
     if (screen) write(`${first ? '\u001B[2J' : ''}${clear}${statusScreen(now, stdout.columns).join('\n')}\n`);
     else print(JSON.stringify(now));
-    const restMs = Math.max(50, intervalMs - (performance.now() - beganAt));
-    await pause(restMs, stop);
+    const pauseMs = Math.max(50, intervalMs - (performance.now() - startedAtMs));
+    await pause(pauseMs, stop);
   }
 }
 
 /** The position of the stream from the database, without counting rows, or the reason why it cannot be read. */
-async function storedPlace(config: Config, reason: string): Promise<object> {
+async function readStatusFromDatabase(config: Config, reason: string): Promise<object> {
   const { url } = config.database;
   if (url === undefined) return { state: 'not_running', reason };
-  const source = inWords(config.database, url);
+  const source = databaseText(config.database, url);
   const { readStream } = await import('../../store/history/maintenance.ts');
-  const database = await openFor(config, opening);
+  const database = await openFor(config, openOptions);
   try {
     const stream = await readStream(database);
     if (stream === undefined) {
@@ -104,9 +108,9 @@ async function storedPlace(config: Config, reason: string): Promise<object> {
 
 async function fromDatabase(config: Config, reason: string): Promise<object> {
   const { url } = config.database;
-  if (url === undefined) throw unavailable(config, reason);
+  if (url === undefined) throw unavailableError(config, reason);
   const { readStoredStatus } = await import('../../store/reads/ledger-facts.ts');
-  const status = await withAnyDatabase(config, opening, async (database) => {
+  const status = await withAnyDatabase(config, openOptions, async (database) => {
     try {
       return await readStoredStatus(database);
     } catch (thrown) {
@@ -116,11 +120,11 @@ async function fromDatabase(config: Config, reason: string): Promise<object> {
       throw thrown;
     }
   });
-  if (status === undefined) throw unavailable(config, `${reason}, and nothing is indexed in this schema`);
-  return { source: inWords(config.database, url), state: 'not_running', reason, ...status };
+  if (status === undefined) throw unavailableError(config, `${reason}, and nothing is indexed in this schema`);
+  return { source: databaseText(config.database, url), state: 'not_running', reason, ...status };
 }
 
-function inWords({ schema }: Config['database'], url: string): string {
+function databaseText({ schema }: Config['database'], url: string): string {
   return `database ${databaseLabel(url)}, schema "${schema}"`;
 }
 
@@ -129,10 +133,10 @@ function formatValue(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : `${value as string | number | boolean}`;
 }
 
-function unavailable({ database, indexer }: Config, reason: string): IndexerError {
-  const nothing =
+function unavailableError({ database, indexer }: Config, reason: string): IndexerError {
+  const hint =
     database.url === undefined ? `; DATABASE_URL is not set, and no demo runs with the data in ${indexer.dataDir}` : '';
-  return new IndexerError(`${reason}${nothing}`, {
+  return new IndexerError(`${reason}${hint}`, {
     code: 'STATUS_UNAVAILABLE',
     remedy: 'start the indexer, or select another one: set DATABASE_URL to its database, or pass --http-port',
   });

@@ -4,10 +4,14 @@ import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../../store/connection/database.ts';
 import type { ListedView } from '../../store/typed/views.ts';
 import { aligned } from '../command-line/aligned.ts';
-import { json, type Command, type Print } from '../command-line/command.ts';
+import { json, type Command, type PrintLine } from '../command-line/command.ts';
 import { withDatabase } from '../database/with-database.ts';
 
-const opening = { command: 'views', remedy: 'set DATABASE_URL to the database of the views', connections: 4 } as const;
+const openOptions = {
+  command: 'views',
+  remedy: 'set DATABASE_URL to the database of the views',
+  connections: 4,
+} as const;
 
 export const viewsCommand: Command = {
   name: 'views',
@@ -24,7 +28,7 @@ export const viewsCommand: Command = {
   run: async ({ args, env, print }) => {
     const [action] = args.operands;
     const feature = action === 'rebuild' ? 'views rebuild' : 'views list';
-    await withDatabase(loadConfig(env, args.options), { ...opening, feature }, async (database) => {
+    await withDatabase(loadConfig(env, args.options), { ...openOptions, feature }, async (database) => {
       if (action === 'rebuild') return rebuild(database, print);
       const { listTypedViews } = await import('../../store/typed/views.ts');
       return printViews(await listTypedViews(database), args.has('json'), print);
@@ -32,7 +36,7 @@ export const viewsCommand: Command = {
   },
 };
 
-async function rebuild(database: Database, print: Print): Promise<void> {
+async function rebuild(database: Database, print: PrintLine): Promise<void> {
   const { readPackages } = await import('../../store/typed/package-store.ts');
   const { syncTypedViews } = await import('../../store/typed/views.ts');
   const { made, failed } = await syncTypedViews(database, await readPackages(database), true);
@@ -49,7 +53,7 @@ async function rebuild(database: Database, print: Print): Promise<void> {
 
 const titles = ['VIEW', 'KIND', 'PACKAGE', 'VERSIONS', 'COLUMNS'] as const;
 
-function printViews(views: readonly ListedView[], json: boolean, print: Print): void {
+function printViews(views: readonly ListedView[], json: boolean, print: PrintLine): void {
   if (json) {
     for (const view of views) print(JSON.stringify(view));
     return;

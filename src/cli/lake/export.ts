@@ -5,7 +5,7 @@ import { ExitCode } from '../../errors/exit-code.ts';
 import type { Database } from '../../store/connection/database.ts';
 import { json, type Call, type Command } from '../command-line/command.ts';
 import type { Args } from '../command-line/parse.ts';
-import { misuse } from '../command-line/refusals.ts';
+import { usageError } from '../command-line/refusals.ts';
 import { withDatabase } from '../database/with-database.ts';
 import { loadLake, withLake } from './lake-package.ts';
 
@@ -57,15 +57,15 @@ export const exportCommand: Command = {
   run: async ({ args, env, stop, print, stderr }) => {
     const request = requestOf(args);
     await loadLake();
-    keepMemoryFlat();
+    limitHeapGrowth();
     const feature = request.hold === undefined ? 'export' : 'export --hold';
-    const opening = {
+    const openOptions = {
       command: 'export',
       feature,
       statementTimeoutMs,
       idleInTransactionMs: statementTimeoutMs,
     } as const;
-    await withDatabase(loadConfig(env, args.options), opening, (database) =>
+    await withDatabase(loadConfig(env, args.options), openOptions, (database) =>
       exportInto(database, request, { env, stop, print, stderr }, args.has('json')),
     );
     return ExitCode.stopped;
@@ -77,7 +77,7 @@ export const exportCommand: Command = {
  * three times 16 MB, filled with rows that are already written. With this setting it stays small: a third less memory
  * with the same CPU time.
  */
-function keepMemoryFlat(): void {
+function limitHeapGrowth(): void {
   setFlagsFromString('--semi-space-growth-factor=1');
 }
 
@@ -95,18 +95,20 @@ interface ExportRequest {
 
 function requestOf(args: Args): ExportRequest {
   const to = args.text('to');
-  if (to === undefined || to === '') throw wrong('export needs --to DIR');
-  const until = args.text('until') ?? 'now';
-  if (until !== 'now' && !isOffset(until)) throw wrong(`--until takes an offset or now, found "${until.slice(0, 80)}"`);
+  if (to === undefined || to === '') throw commandUsageError('export needs --to DIR');
+  const untilText = args.text('until') ?? 'now';
+  if (untilText !== 'now' && !isOffset(untilText))
+    throw commandUsageError(`--until takes an offset or now, found "${untilText.slice(0, 80)}"`);
   const follow = args.has('follow');
-  if (follow && until !== 'now') throw wrong('--follow has no end: remove --until');
-  const every = args.text('interval') ?? '60';
-  if (!/^[1-9]\d{0,5}$/.test(every)) throw wrong(`--interval takes seconds, found "${every.slice(0, 80)}"`);
+  if (follow && untilText !== 'now') throw commandUsageError('--follow has no end: remove --until');
+  const intervalText = args.text('interval') ?? '60';
+  if (!/^[1-9]\d{0,5}$/.test(intervalText))
+    throw commandUsageError(`--interval takes seconds, found "${intervalText.slice(0, 80)}"`);
   return {
     to,
-    until: until === 'now' ? undefined : Number(until),
-    isWanted: matcherOf(args.texts('views')),
-    everyMs: follow ? Number(every) * 1000 : undefined,
+    until: untilText === 'now' ? undefined : Number(untilText),
+    isWanted: globMatcher(args.texts('views')),
+    everyMs: follow ? Number(intervalText) * 1000 : undefined,
     hold: args.text('hold'),
   };
 }
@@ -115,10 +117,10 @@ function isOffset(text: string): boolean {
   return /^\d+$/.test(text) && Number.isSafeInteger(Number(text));
 }
 
-function matcherOf(globs: readonly string[]): (name: string) => boolean {
+function globMatcher(globs: readonly string[]): (name: string) => boolean {
   for (const glob of globs) {
     if (!/^typed\.[\w$*?]+$/.test(glob))
-      throw wrong(`--views takes typed.NAME with * and ?, found "${glob.slice(0, 80)}"`);
+      throw commandUsageError(`--views takes typed.NAME with * and ?, found "${glob.slice(0, 80)}"`);
   }
   const patterns = globs.map((glob) => {
     const pattern = glob
@@ -130,8 +132,8 @@ function matcherOf(globs: readonly string[]): (name: string) => boolean {
   return (name) => patterns.some((pattern) => pattern.test(name));
 }
 
-function wrong(found: string) {
-  return misuse(found, `ledger-indexer export ${usage}`);
+function commandUsageError(message: string) {
+  return usageError(message, `ledger-indexer export ${usage}`);
 }
 
 async function exportInto(

@@ -8,12 +8,12 @@ import { ledgerError } from '../../ledger/errors/make-ledger-error.ts';
 import { activeContractsRequest, updatesRequest, type LedgerFilter } from '../../ledger/api/request-format.ts';
 import { readRelease } from '../../ledger/api/release.ts';
 import { isRangeEmpty } from '../../pipeline/intake/bound.ts';
-import { judgedRefusal } from '../../pipeline/proof/in-flight.ts';
-import { ListTally, unproven } from '../../pipeline/proof/list-proof.ts';
+import { correctRefusal } from '../../pipeline/proof/in-flight.ts';
+import { ListTally, findListError } from '../../pipeline/proof/list-proof.ts';
 import { frames, type StreamCall } from './streams.ts';
 
 /** Parameters of a read that has an end. */
-export type ReadCall = StreamCall & { readonly client: LedgerClient };
+export type ListCall = StreamCall & { readonly client: LedgerClient };
 
 const listPath = '/v2/state/active-contracts';
 
@@ -23,31 +23,33 @@ const listPath = '/v2/state/active-contracts';
  * stream
  */
 export async function* readAllActiveContracts(
-  call: ReadCall,
+  call: ListCall,
   offset: number,
   filter: LedgerFilter,
 ): AsyncGenerator<readonly string[]> {
   const release = await readRelease(call.client);
-  const read = new ListTally();
-  const questions = { ledger: call.client, streamed: (request: object) => frames(call, listPath, request) };
+  const tally = new ListTally();
+  const listReads = { ledger: call.client, streamed: (request: object) => frames(call, listPath, request) };
   for (;;) {
-    const before = read.count;
-    const request = activeContractsRequest(offset, filter, release, read.token ?? undefined);
+    const before = tally.count;
+    const request = activeContractsRequest(offset, filter, release, tally.token ?? undefined);
     try {
       for await (const texts of frames(call, listPath, request)) {
-        for (const text of texts) read.addText(text);
+        for (const text of texts) tally.addText(text);
         yield texts;
       }
     } catch (thrown) {
-      throw await judgedRefusal(toIndexerError(thrown), offset, call.client);
+      throw await correctRefusal(toIndexerError(thrown), offset, call.client);
     }
     if (call.stop.aborted) return;
-    const cut = await unproven({ offset, filter, release, read }, questions).catch(async (thrown: unknown) => {
-      throw await judgedRefusal(toIndexerError(thrown), offset, call.client);
-    });
-    if (cut === undefined) return;
+    const unverifiedReason = await findListError({ offset, filter, release, read: tally }, listReads).catch(
+      async (thrown: unknown) => {
+        throw await correctRefusal(toIndexerError(thrown), offset, call.client);
+      },
+    );
+    if (unverifiedReason === undefined) return;
     // Resumes after a continuation token as long as there is progress.
-    if (read.token === null || read.count === before) throw cut;
+    if (tally.token === null || tally.count === before) throw unverifiedReason;
   }
 }
 
@@ -66,25 +68,25 @@ export interface Range<T> {
  * stream
  */
 export async function* readAllUpdates<T extends { readonly offset: number }>(
-  call: ReadCall,
-  { from, to, filter, read }: Range<T>,
+  call: ListCall,
+  { from, to, filter, read: parse }: Range<T>,
 ): AsyncGenerator<readonly T[]> {
-  let reached = from;
+  let reachedOffset = from;
   for (;;) {
-    const before = reached;
-    for await (const texts of frames(call, '/v2/updates', updatesRequest(reached, filter, to))) {
-      const rows = texts.map(read);
-      reached = rows.at(-1)?.offset ?? reached;
+    const before = reachedOffset;
+    for await (const texts of frames(call, '/v2/updates', updatesRequest(reachedOffset, filter, to))) {
+      const rows = texts.map(parse);
+      reachedOffset = rows.at(-1)?.offset ?? reachedOffset;
       yield rows;
     }
-    if (call.stop.aborted || (await isRangeEmpty({ ledger: call.client, filter }, reached, to))) return;
-    if (reached === before) throw cutShort(reached, to);
+    if (call.stop.aborted || (await isRangeEmpty({ ledger: call.client, filter }, reachedOffset, to))) return;
+    if (reachedOffset === before) throw truncatedError(reachedOffset, to);
   }
 }
 
-function cutShort(reached: number, to: number): Error {
-  const found =
-    `the updates after ${String(reached)} up to ${String(to)} cannot be verified as complete: the stream was closed with code ` +
+function truncatedError(reachedOffset: number, to: number): Error {
+  const message =
+    `the updates after ${String(reachedOffset)} up to ${String(to)} cannot be verified as complete: the stream was closed with code ` +
     '1000 before any of them, and the ledger has some';
-  return ledgerError('LEDGER_STREAM_TRUNCATED', found, { facts: { offset: reached, end: to } });
+  return ledgerError('LEDGER_STREAM_TRUNCATED', message, { facts: { offset: reachedOffset, end: to } });
 }

@@ -1,8 +1,8 @@
 /** Verb `completions`: the outcomes of submitted commands. */
 import { completionIn, type CompletionResponse } from '../../ledger/api/completions.ts';
-import { followed, frames, limitFlag, offsetType, partyFlag, readRemedies, type Positioned } from './streams.ts';
-import { limited, shortId, type RowFormat } from '../command-line/output.ts';
-import { misuse } from '../command-line/refusals.ts';
+import { followRows, frames, limitFlag, offsetType, partyFlag, readRemedies, type OffsetRow } from './streams.ts';
+import { limitBatches, shortId, type RowFormat } from '../command-line/output.ts';
+import { usageError } from '../command-line/refusals.ts';
 import type { Verb, VerbCall } from './verb.ts';
 
 /** Paths for completions of one user (all releases) or of all users (release 3.5.7 and later). */
@@ -19,7 +19,7 @@ interface CompletionsRequest {
  */
 const silenceMs = 3_000;
 
-interface CompletionRow extends Positioned {
+interface CompletionRow extends OffsetRow {
   readonly response: CompletionResponse;
 }
 
@@ -74,21 +74,21 @@ async function* history(
   }
 }
 
-async function* live(
+async function* followCompletions(
   call: VerbCall,
   { path, who }: CompletionsRequest,
   after: number,
 ): AsyncGenerator<readonly CompletionRow[]> {
   const request = (beginExclusive: number): object => ({ ...who, beginExclusive });
-  const read = (text: string): CompletionRow => rowOf(text, completionIn(text, path));
-  for await (const rows of followed(call, path, { after, request, read })) yield rows.filter(isCompletion);
+  const parseRow = (text: string): CompletionRow => rowOf(text, completionIn(text, path));
+  for await (const rows of followRows(call, path, { after, request, read: parseRow })) yield rows.filter(isCompletion);
 }
 
 function queryOf({ args, config }: VerbCall): CompletionsRequest {
   const userId = args.text('user');
   const parties = args.list('party') ?? config.ledger.parties;
   if (userId === undefined) return { path: '/v2/commands/command-completions', who: { parties } };
-  if (parties.length === 0) throw misuse('--user needs --party', 'pass the submitting parties with --party');
+  if (parties.length === 0) throw usageError('--user needs --party', 'pass the submitting parties with --party');
   return { path: '/v2/commands/completions', who: { parties, userId } };
 }
 
@@ -97,8 +97,8 @@ async function completions(call: VerbCall): Promise<void> {
   const query = queryOf(call);
   const follow = args.has('follow');
   const from = args.number('from') ?? (await (follow ? client.state.ledgerEnd() : client.state.latestPrunedOffsets()));
-  const rows = follow ? live(call, query, from) : history(call, query, from);
-  await output.rows(limited(rows, args.number('limit')), rowFormat);
+  const rows = follow ? followCompletions(call, query, from) : history(call, query, from);
+  await output.rows(limitBatches(rows, args.number('limit')), rowFormat);
 }
 
 export const completionVerbs: readonly Verb[] = [

@@ -1,7 +1,7 @@
 /** Verb `acs`: the active contracts, streamed over the WebSocket with bounded memory. */
 import { isObject, type JsonObject } from '../../ledger/frames/field.ts';
 import { filterFlags, filterOf, limitFlag, offsetType, readRemedies } from './streams.ts';
-import { limited, oneBatch, shortId, type RowFormat } from '../command-line/output.ts';
+import { limitBatches, singleBatch, shortId, type RowFormat } from '../command-line/output.ts';
 import { objectIn, templateName, textIn, textsIn } from './json-cells.ts';
 import type { Verb, VerbCall } from './verb.ts';
 import { readAllActiveContracts } from './complete-reads.ts';
@@ -16,13 +16,16 @@ const states: Readonly<Record<string, string>> = {
 /**
  * The created event of an entry, and its synchronizer. In an incomplete assignment, both are nested one level deeper.
  */
-function createdIn(kind: string, body: JsonObject): { readonly event: JsonObject; readonly synchronizerId: string } {
+function createdEventFields(
+  kind: string,
+  body: JsonObject,
+): { readonly event: JsonObject; readonly synchronizerId: string } {
   if (kind === 'JsIncompleteAssigned') {
-    const assigned = objectIn(body, 'assignedEvent');
-    return { event: objectIn(assigned, 'createdEvent'), synchronizerId: textIn(assigned, 'target') };
+    const assignedEvent = objectIn(body, 'assignedEvent');
+    return { event: objectIn(assignedEvent, 'createdEvent'), synchronizerId: textIn(assignedEvent, 'target') };
   }
-  const unassigned = objectIn(body, 'unassignedEvent');
-  const synchronizerId = textIn(body, 'synchronizerId') || textIn(unassigned, 'source');
+  const unassignedEvent = objectIn(body, 'unassignedEvent');
+  const synchronizerId = textIn(body, 'synchronizerId') || textIn(unassignedEvent, 'source');
   return { event: objectIn(body, 'createdEvent'), synchronizerId };
 }
 
@@ -30,7 +33,7 @@ function linesOf(text: string): readonly (readonly string[])[] {
   const entry: unknown = JSON.parse(text);
   const kinds = Object.entries(objectIn(entry, 'contractEntry'));
   return kinds.map(([kind, body]) => {
-    const { event, synchronizerId } = createdIn(kind, isObject(body) ? body : {});
+    const { event, synchronizerId } = createdEventFields(kind, isObject(body) ? body : {});
     return [
       shortId(textIn(event, 'contractId')),
       states[kind] ?? kind,
@@ -58,9 +61,9 @@ const contractFormat: RowFormat<string> = {
 
 async function activeContracts(call: VerbCall): Promise<void> {
   const { args, client, output } = call;
-  const at = args.number('at') ?? (await client.state.ledgerEnd());
-  const contracts = at === 0 ? oneBatch([]) : readAllActiveContracts(call, at, await filterOf(call));
-  await output.rows(limited(contracts, args.number('limit')), contractFormat);
+  const offset = args.number('at') ?? (await client.state.ledgerEnd());
+  const contracts = offset === 0 ? singleBatch([]) : readAllActiveContracts(call, offset, await filterOf(call));
+  await output.rows(limitBatches(contracts, args.number('limit')), contractFormat);
 }
 
 export const contractVerbs: readonly Verb[] = [

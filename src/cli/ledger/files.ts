@@ -2,9 +2,9 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { IndexerError } from '../../errors/indexer-error.ts';
 
-function fileError(what: string, path: string, cause: unknown): IndexerError {
-  const why = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown reason';
-  return new IndexerError(`cannot ${what} ${path}: ${why}`, {
+function fileError(description: string, path: string, cause: unknown): IndexerError {
+  const reason = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown reason';
+  return new IndexerError(`cannot ${description} ${path}: ${reason}`, {
     code: 'FILE_UNUSABLE',
     cause,
   });

@@ -3,7 +3,7 @@ import { commonFlags, type Verb } from './verb.ts';
 import { aligned } from '../command-line/aligned.ts';
 import { flagCall } from '../command-line/command.ts';
 
-function listed(rows: readonly (readonly string[])[]): string {
+function formatList(rows: readonly (readonly string[])[]): string {
   return aligned(rows, { indent: 2 }).join('\n');
 }
 
@@ -17,7 +17,7 @@ export function ledgerHelp(verbs: readonly Verb[]): string {
 
 usage: ledger-indexer ledger <verb> [--option value …]
 
-${listed(verbs.map((verb) => [call(verb), verb.summary]))}
+${formatList(verbs.map((verb) => [call(verb), verb.summary]))}
 
 On a terminal the output is a table, otherwise JSON: one object, or one line per row. --json and --table choose the format.
 Address, token and certificates come from the configuration of the indexer: "ledger-indexer config" lists them.
@@ -31,7 +31,7 @@ export function verbHelp(verb: Verb): string {
   const flags = [...verb.flags, ...commonFlags];
   return `ledger-indexer ledger ${call(verb)}: ${verb.summary}
 
-${listed(flags.map((flag) => [flagCall(flag), flag.doc]))}
+${formatList(flags.map((flag) => [flagCall(flag), flag.doc]))}
 
 and all options of "ledger-indexer config", such as --ledger-url
 

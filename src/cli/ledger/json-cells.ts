@@ -2,23 +2,23 @@
 import { isObject, type JsonObject } from '../../ledger/frames/field.ts';
 
 export function objectIn(value: unknown, key: string): JsonObject {
-  const found = isObject(value) ? value[key] : undefined;
-  return isObject(found) ? found : {};
+  const child = isObject(value) ? value[key] : undefined;
+  return isObject(child) ? child : {};
 }
 
 /** A text, or a number as text; empty for any other value. */
 export function textIn(value: unknown, key: string): string {
-  const found = isObject(value) ? value[key] : undefined;
-  return typeof found === 'string' || typeof found === 'number' ? String(found) : '';
+  const child = isObject(value) ? value[key] : undefined;
+  return typeof child === 'string' || typeof child === 'number' ? String(child) : '';
 }
 
-export function listIn(value: unknown, key: string): readonly unknown[] {
-  const found = isObject(value) ? value[key] : undefined;
-  return Array.isArray(found) ? (found as readonly unknown[]) : [];
+export function arrayIn(value: unknown, key: string): readonly unknown[] {
+  const child = isObject(value) ? value[key] : undefined;
+  return Array.isArray(child) ? (child as readonly unknown[]) : [];
 }
 
 export function textsIn(value: unknown, key: string): readonly string[] {
-  return listIn(value, key).filter((entry) => typeof entry === 'string');
+  return arrayIn(value, key).filter((entry) => typeof entry === 'string');
 }
 
 /** The template of an event as `#package-name:Module:Entity`, so that users can copy it to `--template`. */

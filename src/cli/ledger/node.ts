@@ -3,11 +3,11 @@ import { IndexerError } from '../../errors/indexer-error.ts';
 import type { LedgerClient } from '../../ledger/api/client.ts';
 import type { Verb, VerbCall } from './verb.ts';
 
-async function showVersion({ client, output }: VerbCall): Promise<void> {
-  const answer = await client.node.version();
-  const features = Object.entries(answer.features ?? {}).filter(([, value]) => value !== null && value !== undefined);
-  await output.object(answer, [
-    ['version', answer.version],
+async function printVersion({ client, output }: VerbCall): Promise<void> {
+  const version = await client.node.version();
+  const features = Object.entries(version.features ?? {}).filter(([, value]) => value !== null && value !== undefined);
+  await output.object(version, [
+    ['version', version.version],
     ...features.map(([name, value]): [string, string] => [name, JSON.stringify(value)]),
   ]);
 }
@@ -22,7 +22,7 @@ async function readableParticipantId({ parties }: LedgerClient): Promise<string 
   }
 }
 
-async function showEnd({ client, output }: VerbCall): Promise<void> {
+async function printLedgerEnd({ client, output }: VerbCall): Promise<void> {
   const [offset, participantPrunedUpToInclusive, participantId, connectedSynchronizers] = await Promise.all([
     client.state.ledgerEnd(),
     client.state.latestPrunedOffsets(),
@@ -48,7 +48,7 @@ export const nodeVerbs: readonly Verb[] = [
     operands: [],
     flags: [],
     example: 'ledger version',
-    run: showVersion,
+    run: printVersion,
   },
   {
     name: 'end',
@@ -56,7 +56,7 @@ export const nodeVerbs: readonly Verb[] = [
     operands: [],
     flags: [],
     example: 'ledger end --json',
-    run: showEnd,
+    run: printLedgerEnd,
   },
   {
     name: 'openapi',

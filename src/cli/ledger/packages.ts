@@ -3,8 +3,8 @@ import { IndexerError } from '../../errors/indexer-error.ts';
 import type { VettedPackage } from '../../ledger/api/packages.ts';
 import type { LedgerClient } from '../../ledger/api/client.ts';
 import { bytesOf, saveBytes } from './files.ts';
-import { oneBatch, type RowFormat } from '../command-line/output.ts';
-import { misuse } from '../command-line/refusals.ts';
+import { singleBatch, type RowFormat } from '../command-line/output.ts';
+import { usageError } from '../command-line/refusals.ts';
 import type { Verb, VerbCall } from './verb.ts';
 
 interface PackageRow {
@@ -30,7 +30,7 @@ const packageFormat: RowFormat<PackageRow> = {
 };
 
 /** Number of concurrent status requests; each package needs its own request. */
-const atOnce = 16;
+const maxConcurrency = 16;
 
 /** Names and versions of vetted packages by package id; empty for releases without the endpoint. */
 async function namesOf(client: LedgerClient): Promise<ReadonlyMap<string, VettedPackage>> {
@@ -39,19 +39,20 @@ async function namesOf(client: LedgerClient): Promise<ReadonlyMap<string, Vetted
   try {
     do {
       const page = await client.packages.vetted(pageToken === undefined ? {} : { pageToken });
-      for (const { packages } of page.vettedPackages) for (const one of packages ?? []) names.set(one.packageId, one);
+      for (const { packages } of page.vettedPackages)
+        for (const vettedPackage of packages ?? []) names.set(vettedPackage.packageId, vettedPackage);
       pageToken = page.nextPageToken;
     } while (pageToken !== undefined);
   } catch (thrown) {
-    const absent = thrown instanceof IndexerError && thrown.facts['httpStatus'] === 404;
-    if (!absent) throw thrown;
+    const isAbsent = thrown instanceof IndexerError && thrown.facts['httpStatus'] === 404;
+    if (!isAbsent) throw thrown;
   }
   return names;
 }
 
-type Names = ReadonlyMap<string, VettedPackage>;
+type VettedPackageMap = ReadonlyMap<string, VettedPackage>;
 
-async function rowOf(client: LedgerClient, names: Names, packageId: string): Promise<PackageRow> {
+async function rowOf(client: LedgerClient, names: VettedPackageMap, packageId: string): Promise<PackageRow> {
   const { packageName, packageVersion } = names.get(packageId) ?? {};
   const packageStatus = await client.packages.status(packageId);
   return { packageId, packageStatus, packageName: packageName ?? null, packageVersion: packageVersion ?? null };
@@ -59,8 +60,8 @@ async function rowOf(client: LedgerClient, names: Names, packageId: string): Pro
 
 async function* rowsOf(client: LedgerClient, ids: readonly string[]): AsyncGenerator<readonly PackageRow[]> {
   const names = await namesOf(client);
-  for (let at = 0; at < ids.length; at += atOnce) {
-    yield await Promise.all(ids.slice(at, at + atOnce).map((id) => rowOf(client, names, id)));
+  for (let start = 0; start < ids.length; start += maxConcurrency) {
+    yield await Promise.all(ids.slice(start, start + maxConcurrency).map((id) => rowOf(client, names, id)));
   }
 }
 
@@ -68,7 +69,7 @@ async function packages({ args, client, output }: VerbCall): Promise<void> {
   const [packageId] = args.operands;
   const file = args.text('output');
   if (packageId === undefined) {
-    if (file !== undefined) throw misuse('--output needs a package id', 'pass the package id before --output');
+    if (file !== undefined) throw usageError('--output needs a package id', 'pass the package id before --output');
     await output.rows(rowsOf(client, await client.packages.list()), packageFormat);
     return;
   }
@@ -94,8 +95,8 @@ async function uploadDar({ args, client, output }: VerbCall): Promise<void> {
     ...(args.has('no-vet') ? { vetAllPackages: false } : {}),
     ...(synchronizerId === undefined ? {} : { synchronizerId }),
   });
-  const added = (await client.packages.list()).filter((id) => !before.has(id));
-  await output.rows(oneBatch(added), {
+  const newIds = (await client.packages.list()).filter((id) => !before.has(id));
+  await output.rows(singleBatch(newIds), {
     columns: [{ title: 'NEW PACKAGE' }],
     lines: (id) => [[id]],
     json: (packageId) => JSON.stringify({ packageId }),

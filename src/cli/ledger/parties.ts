@@ -3,7 +3,7 @@ import type { PartyDetails } from '../../ledger/api/parties.ts';
 import type { Right } from '../../ledger/api/users.ts';
 import type { LedgerClient } from '../../ledger/api/client.ts';
 import { isObject } from '../../ledger/frames/field.ts';
-import { oneBatch, shortId, type RowFormat } from '../command-line/output.ts';
+import { singleBatch, shortId, type RowFormat } from '../command-line/output.ts';
 import type { Verb, VerbCall } from './verb.ts';
 
 const partyFormat: RowFormat<PartyDetails> = {
@@ -40,7 +40,7 @@ const rightFormat: RowFormat<Right> = {
 
 async function rights({ args, client, output }: VerbCall): Promise<void> {
   const userId = args.operands[0] ?? (await client.users.authenticated()).id;
-  await output.rows(oneBatch(client.users.rights(userId)), rightFormat);
+  await output.rows(singleBatch(client.users.rights(userId)), rightFormat);
 }
 
 const adminRemedy = 'use a token of a user with the right ParticipantAdmin';

@@ -6,17 +6,17 @@ import { IndexerError } from '../../errors/indexer-error.ts';
 import { openFrameStream, type FrameStream, type StreamPath } from '../../ledger/transport/frame-stream.ts';
 import { ledgerError } from '../../ledger/errors/make-ledger-error.ts';
 import type { LedgerFilter } from '../../ledger/api/request-format.ts';
-import { assertTokenMayTravel } from '../../ledger/access/token.ts';
-import { integer, listOf, type OptionType } from '../../config/option.ts';
+import { assertTokenConfidential } from '../../ledger/access/token.ts';
+import { integer, listType, type OptionType } from '../../config/option.ts';
 import { options } from '../../config/option-table.ts';
 import { Inbox } from '../../pipeline/intake/inbox.ts';
-import { knownInterfaces } from '../../ledger/api/known-interfaces.ts';
+import { findKnownInterfaces } from '../../ledger/api/known-interfaces.ts';
 import { interfacesNamed } from '../../config/interface-presets.ts';
 import type { CommandFlag } from '../command-line/parse.ts';
 import type { VerbCall } from './verb.ts';
 
 /** Maximum buffer while the output is slow. When it is full, the ledger has to wait. */
-const held = { frames: 1000, bytes: 8 * 1024 * 1024 };
+const feedLimits = { frames: 1000, bytes: 8 * 1024 * 1024 };
 const batch = { frames: 200, bytes: 1024 * 1024 };
 
 /** Parameters of a stream. */
@@ -36,15 +36,15 @@ export async function* frames(
   const { config, access, stop } = call;
   const { insecure } = config.ledger;
   const token = (await access.tokenSource.lease())?.token;
-  assertTokenMayTravel(call.url, token, insecure);
-  const { inbox, stream, opened } = openFeed(call, path, request, token);
+  assertTokenConfidential(call.url, token, insecure);
+  const { inbox, stream, opened: openPromise } = openFeed(call, path, request, token);
   const end = (): void => {
     inbox.stop();
   };
   stop.addEventListener('abort', end);
   if (stop.aborted) end();
   try {
-    await opened;
+    await openPromise;
     for (;;) {
       const silence = silenceMs === undefined ? undefined : setTimeout(end, silenceMs);
       const texts = await inbox.take(batch.frames, batch.bytes).finally(() => {
@@ -69,13 +69,13 @@ interface Feed {
 function openFeed(call: StreamCall, path: StreamPath, request: object, token: string | undefined): Feed {
   const { url, config, access, stop } = call;
   let stream: FrameStream | undefined;
-  const inbox = new Inbox<string>(held, {
+  const inbox = new Inbox<string>(feedLimits, {
     pause: () => stream?.pause(),
     resume: () => stream?.resume(),
     paused: () => undefined,
   });
   let onOpen = (): void => undefined;
-  const opened = new Promise<void>((resolve) => {
+  const openPromise = new Promise<void>((resolve) => {
     onOpen = resolve;
   });
   stream = openFrameStream({
@@ -96,23 +96,23 @@ function openFeed(call: StreamCall, path: StreamPath, request: object, token: st
       onOpen();
     },
   });
-  return { inbox, stream, opened };
+  return { inbox, stream, opened: openPromise };
 }
 
 /** A frame with an offset. */
-export interface Positioned {
+export interface OffsetRow {
   readonly text: string;
   readonly offset: number;
 }
 
 /** A stream that stayed open for this long is opened again even if it sent no frame; milliseconds. */
-const worthReopeningMs = 10_000;
+const minOpenMs = 10_000;
 
 /**
  * A stream without an end. If its token or rights expire, it continues after the last offset.
  * @param read returns the update in a frame, with its offset
  */
-export async function* followed<T extends Positioned>(
+export async function* followRows<T extends OffsetRow>(
   call: VerbCall,
   path: StreamPath,
   start: { readonly after: number; request(after: number): object; read(text: string): T },
@@ -130,25 +130,25 @@ export async function* followed<T extends Positioned>(
       if (call.stop.aborted) return;
       throw ledgerError('LEDGER_STREAM_CLOSED', `the ledger ended the stream after offset ${after}`);
     } catch (thrown) {
-      const alive = after > before || performance.now() - openedAt > worthReopeningMs;
-      if (!alive || !isRunOut(thrown)) throw thrown;
+      const isHealthy = after > before || performance.now() - openedAt > minOpenMs;
+      if (!isHealthy || !isStreamExpired(thrown)) throw thrown;
       call.access.tokenSource.invalidate();
     }
   }
 }
 
-function isRunOut(thrown: unknown): boolean {
+function isStreamExpired(thrown: unknown): boolean {
   if (!(thrown instanceof IndexerError)) return false;
   return thrown.code === 'LEDGER_TOKEN_EXPIRED' || thrown.code === 'LEDGER_STALE_AUTHORIZATION';
 }
 
 export const offsetType = integer(0, Number.MAX_SAFE_INTEGER);
 
-const listed = listOf({ label: 'text', parse: (input) => ({ value: input }) }).label;
+const listLabel = listType({ label: 'text', parse: (input) => ({ value: input }) }).label;
 
 /** Gives a flag the checks of the configuration option that it replaces. */
 function likeOption(check: OptionType<unknown>['parse']): OptionType<unknown> {
-  return { label: listed, parse: (input) => check(input) };
+  return { label: listLabel, parse: (input) => check(input) };
 }
 
 export const limitFlag: CommandFlag = {
@@ -190,7 +190,10 @@ export async function filterOf({ args, config, client }: VerbCall): Promise<Ledg
   // hosting is omitted too, because its changes have no template.
   const interfaceIds = args.has('template') ? [] : interfacesNamed(wantedInterfaces);
   if (interfaceIds.length === 0) return { ...filter, interfaces: [] };
-  return { ...filter, interfaces: await knownInterfaces(client, filter, interfaceIds, await client.state.ledgerEnd()) };
+  return {
+    ...filter,
+    interfaces: await findKnownInterfaces(client, filter, interfaceIds, await client.state.ledgerEnd()),
+  };
 }
 
 /** Remedies for interactive use, instead of those for the indexer. */

@@ -4,14 +4,14 @@ import type { UpdateResponse } from '../../ledger/api/update-types.ts';
 import { isObject, type JsonObject } from '../../ledger/frames/field.ts';
 import { ledgerError } from '../../ledger/errors/make-ledger-error.ts';
 import { updateFormat, updatesRequest } from '../../ledger/api/request-format.ts';
-import { listIn, objectIn, templateName, textIn } from './json-cells.ts';
-import { filterFlags, filterOf, followed, limitFlag, offsetType, readRemedies, type Positioned } from './streams.ts';
-import { limited, oneBatch, shortId, type RowFormat } from '../command-line/output.ts';
-import { misuse } from '../command-line/refusals.ts';
+import { arrayIn, objectIn, templateName, textIn } from './json-cells.ts';
+import { filterFlags, filterOf, followRows, limitFlag, offsetType, readRemedies, type OffsetRow } from './streams.ts';
+import { limitBatches, singleBatch, shortId, type RowFormat } from '../command-line/output.ts';
+import { usageError } from '../command-line/refusals.ts';
 import type { Verb, VerbCall } from './verb.ts';
 import { readAllUpdates } from './complete-reads.ts';
 
-interface UpdateRow extends Positioned {
+interface UpdateRow extends OffsetRow {
   readonly kind: string;
   readonly value: JsonObject;
 }
@@ -55,7 +55,7 @@ function eventCells(name: string, event: JsonObject): readonly string[] {
 
 /** One line per event. Each line has the offset, so that lines can be filtered. */
 function linesOf({ kind, value, offset }: UpdateRow): readonly (readonly string[])[] {
-  const events = listIn(value, 'events').flatMap((entry) => {
+  const events = arrayIn(value, 'events').flatMap((entry) => {
     // Topology events are nested one level deeper.
     const body = kind === 'TopologyTransaction' ? objectIn(entry, 'event') : entry;
     return Object.entries(isObject(body) ? body : {});
@@ -91,7 +91,7 @@ async function* follow(call: VerbCall): AsyncGenerator<readonly UpdateRow[]> {
   const filter = await filterOf(call);
   const after = call.args.number('from') ?? (await call.client.state.ledgerEnd());
   const start = { after, request: (offset: number) => updatesRequest(offset, filter), read: rowOf };
-  for await (const rows of followed(call, '/v2/updates', start)) {
+  for await (const rows of followRows(call, '/v2/updates', start)) {
     yield rows.filter(({ kind }) => kind !== 'OffsetCheckpoint');
   }
 }
@@ -99,10 +99,10 @@ async function* follow(call: VerbCall): AsyncGenerator<readonly UpdateRow[]> {
 async function updates(call: VerbCall): Promise<void> {
   const { args, output } = call;
   if (args.has('follow') && args.has('to')) {
-    throw misuse('--to cannot be combined with --follow, which has no end', 'remove one of them');
+    throw usageError('--to cannot be combined with --follow, which has no end', 'remove one of them');
   }
   const rows = args.has('follow') ? follow(call) : range(call);
-  await output.rows(limited(rows, args.number('limit')), rowFormat);
+  await output.rows(limitBatches(rows, args.number('limit')), rowFormat);
 }
 
 /** A number of at most 16 digits is an offset. Update ids are longer. */
@@ -110,20 +110,20 @@ const offsetShape = /^\d{1,16}$/;
 
 async function update(call: VerbCall): Promise<void> {
   const { args, client, output } = call;
-  const [which = ''] = args.operands;
+  const [updateRef = ''] = args.operands;
   const format = updateFormat(await filterOf(call));
-  const answer = await (offsetShape.test(which)
-    ? client.updates.byOffset(Number(which), format)
-    : client.updates.byId(which, format));
-  if (answer?.update === undefined || answer.update === null) {
-    throw new IndexerError(`there is no update ${which} under this filter`, {
+  const requestedUpdate = await (offsetShape.test(updateRef)
+    ? client.updates.byOffset(Number(updateRef), format)
+    : client.updates.byId(updateRef, format));
+  if (requestedUpdate?.update === undefined || requestedUpdate.update === null) {
+    throw new IndexerError(`there is no update ${updateRef} under this filter`, {
       code: 'UPDATE_NOT_FOUND',
     });
   }
-  await output.rows(oneBatch([answer]), {
+  await output.rows(singleBatch([requestedUpdate]), {
     columns: rowFormat.columns,
-    lines: (found: UpdateResponse) => linesOf(rowOf(JSON.stringify(found))),
-    json: (found) => JSON.stringify(found),
+    lines: (foundUpdate: UpdateResponse) => linesOf(rowOf(JSON.stringify(foundUpdate))),
+    json: (foundUpdate) => JSON.stringify(foundUpdate),
   });
 }
 

@@ -8,7 +8,7 @@ import type { OptionFlags } from '../../config/option-sources.ts';
 import type { LedgerClient } from '../../ledger/api/client.ts';
 import type { Output } from '../command-line/output.ts';
 import { type CommandFlag, type Operand, parse } from '../command-line/parse.ts';
-import { misuse } from '../command-line/refusals.ts';
+import { usageError } from '../command-line/refusals.ts';
 
 export interface VerbArguments {
   readonly operands: readonly string[];
@@ -60,12 +60,12 @@ export const commonFlags: readonly CommandFlag[] = [
 export function verbArguments(verb: Verb, argv: readonly string[]): VerbArguments {
   const flags = new Map([...verb.flags, ...commonFlags].map((flag) => [flag.name, flag]));
   const args = parse(
-    { name: `ledger ${verb.name}`, operands: verb.operands.map(operandOf), flags: listed(flags) },
+    { name: `ledger ${verb.name}`, operands: verb.operands.map(operandOf), flags: withListFlags(flags) },
     argv,
   );
   if (args.has('json') && args.has('table')) {
     const remedy = `run \`ledger-indexer ledger ${verb.name} --help\` to see its arguments`;
-    throw misuse(`ledger ${verb.name}: --table cannot be combined with --json`, remedy);
+    throw usageError(`ledger ${verb.name}: --table cannot be combined with --json`, remedy);
   }
   const textOf = (name: string): string | undefined => (args.has(name) ? args.texts(name).join(',') : undefined);
   const valueOf = (name: string): unknown => {
@@ -88,6 +88,6 @@ function operandOf(name: string): Operand {
   return name.startsWith('[') ? { name, optional: true } : { name };
 }
 
-function listed(flags: ReadonlyMap<string, CommandFlag>): readonly CommandFlag[] {
+function withListFlags(flags: ReadonlyMap<string, CommandFlag>): readonly CommandFlag[] {
   return [...flags.values()].map((flag) => (flag.type?.label === 'list' ? { ...flag, list: true } : flag));
 }

@@ -1,8 +1,8 @@
 /** The verbs of `ledger`, and their dispatcher. */
 import { loadConfig, type Config } from '../../config/config.ts';
 import { IndexerError, withContext } from '../../errors/indexer-error.ts';
-import { didYouMean } from '../../errors/nearest-names.ts';
-import { misuse } from '../command-line/refusals.ts';
+import { suggestionText } from '../../errors/nearest-names.ts';
+import { usageError } from '../command-line/refusals.ts';
 import { type Verb, verbArguments, type VerbArguments } from './verb.ts';
 import { completionVerbs } from './completions.ts';
 import { contractVerbs } from './contracts.ts';
@@ -38,18 +38,18 @@ const requestTimeoutMs = 60_000;
  */
 export async function runVerb(call: Call): Promise<void> {
   const { args: commandArgs, env, stdout } = call;
-  const [name = '', ...words] = commandArgs.operands;
+  const [name = '', ...verbArgs] = commandArgs.operands;
   if (name === '--help' || name === '-h' || name === 'help') {
     await createOutput(stdout, true).text(ledgerHelp(verbs));
     return;
   }
-  const verb = verbs.find((known) => known.name === name);
+  const verb = verbs.find((candidate) => candidate.name === name);
   if (verb === undefined) throw unknownVerb(name);
-  if (words.includes('--help') || words.includes('-h')) {
+  if (verbArgs.includes('--help') || verbArgs.includes('-h')) {
     await createOutput(stdout, true).text(verbHelp(verb));
     return;
   }
-  const args = verbArguments(verb, words);
+  const args = verbArguments(verb, verbArgs);
   const table = args.has('table') || (stdout.isTTY === true && !args.has('json'));
   const output = createOutput(stdout, table);
   const { withDemoEnv } = await import('../demo/use-running-demo.ts');
@@ -62,33 +62,33 @@ function unknownVerb(name: string): IndexerError {
   const message =
     name === '' || name.startsWith('-')
       ? 'expected a verb after "ledger"'
-      : `there is no "ledger ${name}"${didYouMean(name, names)}`;
-  return misuse(message, `choose one of ${names.join(', ')}; run \`ledger-indexer ledger --help\` to see them`);
+      : `there is no "ledger ${name}"${suggestionText(name, names)}`;
+  return usageError(message, `choose one of ${names.join(', ')}; run \`ledger-indexer ledger --help\` to see them`);
 }
 
 async function run(verb: Verb, args: VerbArguments, config: Config, output: Output, io: Call): Promise<void> {
   const { ledger } = config;
-  if (ledger.url === undefined) throw noLedger();
+  if (ledger.url === undefined) throw noLedgerError();
   const { url } = ledger;
   const { stdin, stop } = io;
   const { access, client } = await openClient({ ledger, url, requestTimeoutMs, stop });
   try {
     await verb.run({ args, config, url, access, client, output, stdin, stop });
   } catch (thrown) {
-    throw stop.aborted ? interrupted(verb, thrown) : advised(verb, thrown);
+    throw stop.aborted ? interruptedError(verb, thrown) : advised(verb, thrown);
   }
   // A stop is the normal end of an endless read. The result of any other read is incomplete.
-  if (stop.aborted && !args.has('follow')) throw interrupted(verb);
+  if (stop.aborted && !args.has('follow')) throw interruptedError(verb);
 }
 
-function noLedger(): IndexerError {
+function noLedgerError(): IndexerError {
   return new IndexerError('LEDGER_URL is not set', {
     code: 'CONFIGURATION_INVALID',
     remedy: 'set LEDGER_URL (or --ledger-url) to the JSON API of the participant, e.g. http://127.0.0.1:7575',
   });
 }
 
-function interrupted(verb: Verb, cause?: unknown): IndexerError {
+function interruptedError(verb: Verb, cause?: unknown): IndexerError {
   return new IndexerError(`"ledger ${verb.name}" was interrupted`, {
     code: 'INTERRUPTED',
     remedy: verb.remedies?.['INTERRUPTED'] ?? 'run the command again to get the complete result',

@@ -5,17 +5,17 @@
 import type { Config } from '../../config/config.ts';
 import { filterFingerprint, type RequestedFilter } from '../../ledger/api/request-format.ts';
 import { differenceOf, type FilterDifference } from '../../store/write/filter-difference.ts';
-import { keptFilter } from '../../model/stream.ts';
+import { parseFilter } from '../../model/stream.ts';
 import type { Database } from '../../store/connection/database.ts';
-import type { Print } from '../command-line/command.ts';
-import { asWriter, writerName } from '../database/maintenance.ts';
+import type { PrintLine } from '../command-line/command.ts';
+import { withWriterLock, writerName } from '../database/maintenance.ts';
 
 /** @throws IndexerError FILTER_ACCEPT_REFUSED, WRITER_ACTIVE */
 export async function acceptConfiguredFilter(
   database: Database,
   config: Config,
-  yes: boolean,
-  print: Print,
+  isConfirmed: boolean,
+  print: PrintLine,
 ): Promise<void> {
   const { json: filter, hash: filterHash } = filterFingerprint(config.ledger);
   const { readStream } = await import('../../store/history/maintenance.ts');
@@ -25,15 +25,15 @@ export async function acceptConfiguredFilter(
     return;
   }
   const { isUnused } = await import('../../store/write/filter-changed.ts');
-  if (!yes && stream !== undefined && isUnused(stream)) {
+  if (!isConfirmed && stream !== undefined && isUnused(stream)) {
     print('nothing is stored under the filter of a previous start: start the indexer, it uses the configured one');
     return;
   }
   const difference = filterDifference(stream?.filter ?? '{}', config.ledger);
   print(`the filter of schema "${database.schema}" and the configured one differ:`);
   for (const line of difference.lines) print(`  ${line}`);
-  for (const line of consequences(difference)) print(line);
-  if (!yes) {
+  for (const line of changeWarnings(difference)) print(line);
+  if (!isConfirmed) {
     print('nothing was changed; with the indexer stopped or parked, run: ledger-indexer filter accept --yes');
     return;
   }
@@ -41,19 +41,19 @@ export async function acceptConfiguredFilter(
   const reason = `the operator accepted another filter: ${difference.lines.join('; ')}`;
   const { acceptFilter } = await import('../../store/history/filter-change.ts');
   const change = { identity, reason, allVisible: !difference.removes, writer: writerName };
-  const checkpoint = await asWriter(database, 'filter accept --yes', () => acceptFilter(database, change));
+  const checkpoint = await withWriterLock(database, 'filter accept --yes', () => acceptFilter(database, change));
   print(`in force after offset ${String(checkpoint)}, recorded in table coverage; start the indexer with this filter`);
 }
 
-function consequences({ adds, removes }: FilterDifference): readonly string[] {
+function changeWarnings({ adds: hasAdditions, removes: hasRemovals }: FilterDifference): readonly string[] {
   const lines: string[] = [];
-  if (adds) {
+  if (hasAdditions) {
     lines.push(
       'data that only the configured filter selects is missing up to the checkpoint, including active contracts;',
       'to add its active contracts as well, run instead: ledger-indexer filter extend (while the indexer runs), or reseed',
     );
   }
-  if (removes) {
+  if (hasRemovals) {
     lines.push(
       'data that only the previous filter selects stays stored but is no longer followed: its contracts stay as they are at the checkpoint',
     );
@@ -61,7 +61,7 @@ function consequences({ adds, removes }: FilterDifference): readonly string[] {
   return lines;
 }
 
-/** @param stored the filter of the stream row, as JSON */
-export function filterDifference(stored: string, configuredFilter: RequestedFilter): FilterDifference {
-  return differenceOf(JSON.parse(stored) as object, keptFilter(filterFingerprint(configuredFilter).json));
+/** @param storedJson the filter of the stream row, as JSON */
+export function filterDifference(storedJson: string, configuredFilter: RequestedFilter): FilterDifference {
+  return differenceOf(JSON.parse(storedJson) as object, parseFilter(filterFingerprint(configuredFilter).json));
 }

@@ -4,15 +4,15 @@
  */
 import { type Config, loadConfig } from '../../config/config.ts';
 import { filterFingerprint } from '../../ledger/api/request-format.ts';
-import { addedParts, keptFilter, type FilterPart, type KeptFilter } from '../../model/stream.ts';
+import { addedParts, parseFilter, type FilterEntry, type StoredFilterSpec } from '../../model/stream.ts';
 import type { Database } from '../../store/connection/database.ts';
 import { aligned } from '../command-line/aligned.ts';
-import { type Command, json, type Print, writing, yes } from '../command-line/command.ts';
+import { type Command, json, type PrintLine, writeExitCodes, yesFlag } from '../command-line/command.ts';
 import type { Args } from '../command-line/parse.ts';
-import { misuse } from '../command-line/refusals.ts';
+import { usageError } from '../command-line/refusals.ts';
 import { withStream } from '../database/maintenance.ts';
 import { acceptConfiguredFilter } from './accept-filter.ts';
-import { extendFilter, partText } from './extend-filter.ts';
+import { extendFilter, formatPart } from './extend-filter.ts';
 
 const usage = `ledger-indexer filter [--json]
   ledger-indexer filter extend [--with-history [--rate N]] [--wait] [--yes]
@@ -37,7 +37,7 @@ export const filterCommand: Command = {
   ],
   operands: [{ name: 'ACTION', words: [...actions], optional: true }],
   flags: [
-    yes,
+    yesFlag,
     { name: 'wait', doc: 'extend: print the progress and exit when it is complete' },
     { name: 'with-history', doc: 'extend: also add earlier updates and contracts, as job history' },
     { name: 'rate', value: 'N', doc: `with --with-history: at most N updates per second (${String(defaultRate)})` },
@@ -49,15 +49,15 @@ export const filterCommand: Command = {
     'filter extend --yes --with-history --rate 200',
     'filter accept --yes',
   ],
-  exits: writing,
+  exits: writeExitCodes,
   page: 'docs/how-to/change/extend-filter.md',
   /**
    * @throws IndexerError USAGE, FILTER_EXTEND_REFUSED, FILTER_ACCEPT_REFUSED, JOB_REFUSED, WRITER_ACTIVE and errors of
    * the ledger
    */
   run: async ({ args, env, stop, print }) => {
-    const action = actions.find((known) => known === args.operands[0]);
-    refuseStrayFlags(args, action);
+    const action = actions.find((candidate) => candidate === args.operands[0]);
+    assertOwnFlags(args, action);
     const history = historyRate(args);
     const config = loadConfig(env, args.options);
     const isDone = args.has('yes');
@@ -76,14 +76,14 @@ export const filterCommand: Command = {
 const flagsOf = { none: ['json'], extend: ['yes', 'wait', 'with-history', 'rate'], accept: ['yes'] } as const;
 
 /** @throws IndexerError USAGE */
-function refuseStrayFlags(args: Args, action: (typeof actions)[number] | undefined): void {
-  const own: readonly string[] = flagsOf[action ?? 'none'];
-  const stray = Object.values(flagsOf)
+function assertOwnFlags(args: Args, action: (typeof actions)[number] | undefined): void {
+  const ownFlags: readonly string[] = flagsOf[action ?? 'none'];
+  const strayFlag = Object.values(flagsOf)
     .flat()
-    .find((flag) => args.has(flag) && !own.includes(flag));
-  if (stray === undefined) return;
-  throw misuse(
-    `--${stray} is not a flag of filter${action === undefined ? ' without an action' : ` ${action}`}`,
+    .find((flag) => args.has(flag) && !ownFlags.includes(flag));
+  if (strayFlag === undefined) return;
+  throw usageError(
+    `--${strayFlag} is not a flag of filter${action === undefined ? ' without an action' : ` ${action}`}`,
     usage,
   );
 }
@@ -92,73 +92,95 @@ function refuseStrayFlags(args: Args, action: (typeof actions)[number] | undefin
 function historyRate(args: Args): number | undefined {
   const text = args.text('rate');
   if (text !== undefined && !args.has('with-history')) {
-    throw misuse('--rate needs --with-history', 'add --with-history');
+    throw usageError('--rate needs --with-history', 'add --with-history');
   }
   if (!args.has('with-history')) return undefined;
   const rate = Number(text ?? defaultRate);
   if (Number.isSafeInteger(rate) && rate > 0) return rate;
-  throw misuse('--rate takes a number of updates per second, at least 1', usage);
+  throw usageError('--rate takes a number of updates per second, at least 1', usage);
 }
 
 /** The output of `filter --json`. */
-interface Listing {
+interface FilterListing {
   readonly schema: string;
   /** Null if nothing is indexed yet. */
-  readonly inForce: KeptFilter | null;
-  readonly configured: KeptFilter;
+  readonly inForce: StoredFilterSpec | null;
+  readonly configured: StoredFilterSpec;
   /** Added parts. The name `*` means all parties or templates. Blobs and topology have no name. */
-  readonly adds: readonly FilterPart[];
-  readonly leavesOut: readonly FilterPart[];
+  readonly adds: readonly FilterEntry[];
+  readonly leavesOut: readonly FilterEntry[];
 }
 
-async function printFilter(database: Database, { ledger }: Config, asJson: boolean, print: Print): Promise<void> {
+async function printFilter(database: Database, { ledger }: Config, asJson: boolean, print: PrintLine): Promise<void> {
   const { readStream } = await import('../../store/history/maintenance.ts');
   const stream = await readStream(database);
-  const configured = inOrder(keptFilter(filterFingerprint(ledger).json));
-  const inForce = stream === undefined ? null : inOrder(keptFilter(stream.filter));
-  const adds = addedParts(inForce ?? configured, configured);
-  const leavesOut = inForce === null ? [] : addedParts(configured, inForce);
-  const listing: Listing = { schema: database.schema, inForce, configured, adds, leavesOut };
-  if (asJson) return print(JSON.stringify(listing));
-  for (const line of linesOf(listing)) print(line);
+  const configuredFilter = orderFilter(parseFilter(filterFingerprint(ledger).json));
+  const filterInForce = stream === undefined ? null : orderFilter(parseFilter(stream.filter));
+  const addedByConfig = addedParts(filterInForce ?? configuredFilter, configuredFilter);
+  const droppedByConfig = filterInForce === null ? [] : addedParts(configuredFilter, filterInForce);
+  const filterListing: FilterListing = {
+    schema: database.schema,
+    inForce: filterInForce,
+    configured: configuredFilter,
+    adds: addedByConfig,
+    leavesOut: droppedByConfig,
+  };
+  if (asJson) return print(JSON.stringify(filterListing));
+  for (const line of linesOf(filterListing)) print(line);
 }
 
 /** Gives the keys a fixed order, because jsonb does not keep it. */
-function inOrder({ parties, templates, interfaces, createdEventBlobs, topology, shape }: KeptFilter): KeptFilter {
+function orderFilter({
+  parties,
+  templates,
+  interfaces,
+  createdEventBlobs,
+  topology,
+  shape,
+}: StoredFilterSpec): StoredFilterSpec {
   return { parties, templates, interfaces, createdEventBlobs, topology, shape };
 }
 
-function linesOf({ schema, inForce, configured, adds, leavesOut }: Listing): readonly string[] {
-  if (inForce === null) {
+function linesOf({
+  schema,
+  inForce: filterInForce,
+  configured: configuredFilter,
+  adds: addedByConfig,
+  leavesOut: droppedByConfig,
+}: FilterListing): readonly string[] {
+  if (filterInForce === null) {
     return [
       `nothing is indexed in schema "${schema}" yet; the indexer starts with the configured filter:`,
-      ...filterLines(configured),
+      ...filterLines(configuredFilter),
     ];
   }
-  const currentLines = [`filter in force in schema "${schema}":`, ...filterLines(inForce)];
-  const sameShape = inForce.shape === configured.shape;
-  if (sameShape && adds.length + leavesOut.length === 0)
+  const currentLines = [`filter in force in schema "${schema}":`, ...filterLines(filterInForce)];
+  const isSameShape = filterInForce.shape === configuredFilter.shape;
+  if (isSameShape && addedByConfig.length + droppedByConfig.length === 0)
     return [...currentLines, 'the configured filter is the one in force'];
   return [
     ...currentLines,
-    ...listed('the configured filter adds:', adds.map(partText)),
-    ...listed('the configured filter leaves out:', leavesOut.map(leftOutText)),
-    ...(sameShape ? [] : [`the configured shape is ${configured.shape}`]),
-    ...(sameShape && leavesOut.length === 0 ? ['to add it while the indexer runs: ledger-indexer filter extend'] : []),
+    ...titledList('the configured filter adds:', addedByConfig.map(formatPart)),
+    ...titledList('the configured filter leaves out:', droppedByConfig.map(formatOmittedPart)),
+    ...(isSameShape ? [] : [`the configured shape is ${configuredFilter.shape}`]),
+    ...(isSameShape && droppedByConfig.length === 0
+      ? ['to add it while the indexer runs: ledger-indexer filter extend']
+      : []),
     'to replace the filter from the checkpoint on, with the indexer stopped or parked: ledger-indexer filter accept',
   ];
 }
 
-function listed(title: string, lines: readonly string[]): readonly string[] {
+function titledList(title: string, lines: readonly string[]): readonly string[] {
   return lines.length === 0 ? [] : [title, ...lines.map((line) => `  ${line}`)];
 }
 
-function leftOutText(part: FilterPart): string {
-  return part.name === '*' ? `every other ${part.kind}` : partText(part);
+function formatOmittedPart(part: FilterEntry): string {
+  return part.name === '*' ? `every other ${part.kind}` : formatPart(part);
 }
 
-function filterLines(filter: KeptFilter): readonly string[] {
-  const names = (list: readonly string[], none: string): string => (list.length === 0 ? none : list.join(', '));
+function filterLines(filter: StoredFilterSpec): readonly string[] {
+  const names = (list: readonly string[], emptyText: string): string =>
+    list.length === 0 ? emptyText : list.join(', ');
   return aligned(
     [
       ['parties', names(filter.parties, 'all')],

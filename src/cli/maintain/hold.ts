@@ -2,9 +2,9 @@
 import { loadConfig } from '../../config/config.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../../store/connection/database.ts';
-import { type Call, json, writing, type Command, type Print } from '../command-line/command.ts';
+import { type Call, json, writeExitCodes, type Command, type PrintLine } from '../command-line/command.ts';
 import type { Feature } from '../command-line/least-roles.ts';
-import { misuse } from '../command-line/refusals.ts';
+import { usageError } from '../command-line/refusals.ts';
 import { withDatabase } from '../database/with-database.ts';
 
 const usage = `ledger-indexer hold list [--json]
@@ -28,13 +28,13 @@ export const holdCommand: Command = {
     json,
   ],
   examples: ['hold place replica-2 --reason "copy under way"', 'hold list', 'hold release replica-2'],
-  exits: writing,
+  exits: writeExitCodes,
   page: 'docs/how-to/change/prune.md#hold-history',
   /** @throws IndexerError USAGE, HOLD_REFUSED, HOLD_NOT_FOUND, STORE_NOT_PERMITTED */
   run: async ({ args, env, print }) => {
     const action = actionOf(args);
-    const opening = { command: 'hold', feature: featureOf(args.operands[0]) };
-    await withDatabase(loadConfig(env, args.options), opening, (database) => action(database, print));
+    const openOptions = { command: 'hold', feature: featureOf(args.operands[0]) };
+    await withDatabase(loadConfig(env, args.options), openOptions, (database) => action(database, print));
   },
 };
 
@@ -43,22 +43,22 @@ function featureOf(action: string | undefined): Feature {
   return action === 'place' ? 'hold place' : 'hold release';
 }
 
-type Action = (database: Database, print: Print) => Promise<void>;
+type Action = (database: Database, print: PrintLine) => Promise<void>;
 
 function actionOf(args: Call['args']): Action {
-  const [action, name, ...more] = args.operands;
+  const [action, name, ...extraArguments] = args.operands;
   const [after, reason] = [args.text('after'), args.text('reason')];
-  if (more.length > 0) throw misuse('hold takes one name', usage);
-  if (after !== undefined && !/^\d{1,16}$/.test(after)) throw misuse('--after takes an offset', usage);
+  if (extraArguments.length > 0) throw usageError('hold takes one name', usage);
+  if (after !== undefined && !/^\d{1,16}$/.test(after)) throw usageError('--after takes an offset', usage);
   if (action !== 'place' && (after !== undefined || reason !== undefined)) {
-    throw misuse('--after and --reason are flags of hold place', usage);
+    throw usageError('--after and --reason are flags of hold place', usage);
   }
   if (action === 'list') {
-    if (name !== undefined) throw misuse('hold list takes no name', usage);
+    if (name !== undefined) throw usageError('hold list takes no name', usage);
     return (database, print) => list(database, args.has('json'), print);
   }
   if (name === undefined || !/^[\w.:-]{1,100}$/.test(name)) {
-    throw misuse('hold needs a name of letters, digits and . _ : -, at most 100 characters', usage);
+    throw usageError('hold needs a name of letters, digits and . _ : -, at most 100 characters', usage);
   }
   if (action === 'release') return (database, print) => release(database, name, print);
   const hold = { name, offset: after === undefined ? undefined : Number(after), reason: reason ?? null };
@@ -68,7 +68,7 @@ function actionOf(args: Call['args']): Action {
   };
 }
 
-async function list(database: Database, asJson: boolean, print: Print): Promise<void> {
+async function list(database: Database, asJson: boolean, print: PrintLine): Promise<void> {
   const { listHolds } = await import('../../store/retention/holds.ts');
   const holds = await listHolds(database);
   if (!asJson && holds.length === 0) print('there are no holds');
@@ -81,7 +81,7 @@ async function list(database: Database, asJson: boolean, print: Print): Promise<
   }
 }
 
-async function release(database: Database, name: string, print: Print): Promise<void> {
+async function release(database: Database, name: string, print: PrintLine): Promise<void> {
   const { releaseHold } = await import('../../store/retention/holds.ts');
   if (!(await releaseHold(database, name))) {
     throw new IndexerError(`there is no hold ${name}`, { code: 'HOLD_NOT_FOUND' });

@@ -3,8 +3,8 @@ import { loadConfig } from '../../config/config.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../../store/connection/database.ts';
 import { jobNames, type Job, type JobName } from '../../model/stream.ts';
-import { type Call, json, writing, type Command, type Print } from '../command-line/command.ts';
-import { misuse } from '../command-line/refusals.ts';
+import { type Call, json, writeExitCodes, type Command, type PrintLine } from '../command-line/command.ts';
+import { usageError } from '../command-line/refusals.ts';
 import { withDatabase } from '../database/with-database.ts';
 
 const usage = `ledger-indexer jobs [list] [--json]
@@ -25,37 +25,37 @@ export const jobsCommand: Command = {
   ],
   flags: [json],
   examples: ['jobs', 'jobs pause history', 'jobs resume history'],
-  exits: writing,
+  exits: writeExitCodes,
   page: 'docs/how-to/change/pause-jobs.md',
   /** @throws IndexerError USAGE, JOB_REFUSED */
   run: async ({ args, env, print }) => {
     const action = actionOf(args);
     const [verb] = args.operands;
-    const opening = {
+    const openOptions = {
       command: 'jobs',
-      feature: `jobs ${actions.find((known) => known === verb) ?? 'list'}`,
+      feature: `jobs ${actions.find((candidate) => candidate === verb) ?? 'list'}`,
     } as const;
-    await withDatabase(loadConfig(env, args.options), opening, (database) => action(database, print));
+    await withDatabase(loadConfig(env, args.options), openOptions, (database) => action(database, print));
   },
 };
 
-type Action = (database: Database, print: Print) => Promise<void>;
+type Action = (database: Database, print: PrintLine) => Promise<void>;
 
 function actionOf(args: Call['args']): Action {
-  const [verb = 'list', name, ...more] = args.operands;
-  const action = actions.find((known) => known === verb);
-  if (action === undefined) throw misuse(`jobs has no action "${verb}"`, usage);
+  const [verb = 'list', name, ...extraArguments] = args.operands;
+  const action = actions.find((candidate) => candidate === verb);
+  if (action === undefined) throw usageError(`jobs has no action "${verb}"`, usage);
   if (action === 'list') {
-    if (name !== undefined) throw misuse('jobs list takes no job name', usage);
+    if (name !== undefined) throw usageError('jobs list takes no job name', usage);
     return (database, print) => list(database, args.has('json'), print);
   }
-  const job = jobNames.find((known) => known === name);
-  if (job === undefined || more.length > 0)
-    throw misuse(`jobs ${action} needs the name of one job: ${jobNames.join(', ')}`, usage);
+  const job = jobNames.find((candidate) => candidate === name);
+  if (job === undefined || extraArguments.length > 0)
+    throw usageError(`jobs ${action} needs the name of one job: ${jobNames.join(', ')}`, usage);
   return (database, print) => change(database, job, action, print);
 }
 
-async function list(database: Database, asJson: boolean, print: Print): Promise<void> {
+async function list(database: Database, asJson: boolean, print: PrintLine): Promise<void> {
   const { listJobs } = await import('../../store/history/jobs.ts');
   const jobs = await database.withClient(listJobs);
   if (asJson) for (const job of jobs) print(JSON.stringify(job));
@@ -65,18 +65,18 @@ async function list(database: Database, asJson: boolean, print: Print): Promise<
 
 function lineOf(job: Job): string {
   const { name, state, step, unit, done, total, perSecond, problem, updatedAt } = job;
-  const counted = unit === null ? '' : `, ${String(done)}${total === null ? '' : ` of ${String(total)}`} ${unit}`;
-  const speed = perSecond === null ? '' : `, ${perSecond.toFixed(perSecond < 10 ? 1 : 0)} per second`;
-  const doing = step === null ? '' : `: ${step}${counted}${speed}`;
-  const why = problem === null ? '' : `; ${problem}`;
-  return `${name}  ${state}${doing}${why}  (${updatedAt.toISOString()})`;
+  const countText = unit === null ? '' : `, ${String(done)}${total === null ? '' : ` of ${String(total)}`} ${unit}`;
+  const rateText = perSecond === null ? '' : `, ${perSecond.toFixed(perSecond < 10 ? 1 : 0)} per second`;
+  const activityText = step === null ? '' : `: ${step}${countText}${rateText}`;
+  const problemText = problem === null ? '' : `; ${problem}`;
+  return `${name}  ${state}${activityText}${problemText}  (${updatedAt.toISOString()})`;
 }
 
 async function change(
   database: Database,
   name: JobName,
   action: 'pause' | 'resume' | 'cancel',
-  print: Print,
+  print: PrintLine,
 ): Promise<void> {
   const jobs = await import('../../store/history/jobs.ts');
   if (action !== 'cancel') {

@@ -29,18 +29,19 @@ export async function lackLines(
   const stream = await readStream(database);
   const { ledger } = config;
   if (stream === undefined || stream.checkpoint === null || ledger.url === undefined) return [];
-  const here = Math.max((await readFirstRange(database))?.from ?? 0, stream.prunedToOffset);
-  const from = Math.max(keptTo ?? 0, here);
+  const storedFrom = Math.max((await readFirstRange(database))?.from ?? 0, stream.prunedToOffset);
+  const from = Math.max(keptTo ?? 0, storedFrom);
   try {
     const { client } = await openClient({ ledger, url: ledger.url, requestTimeoutMs, stop });
     const pruned = await client.state.latestPrunedOffsets();
-    const moved = await readParticipant(database);
-    const upTo = moved === undefined ? pruned : new ParticipantOffsets(moved).toStreamOffset(pruned);
+    const switchedParticipant = await readParticipant(database);
+    const upTo =
+      switchedParticipant === undefined ? pruned : new ParticipantOffsets(switchedParticipant).toStreamOffset(pruned);
     const last = Math.min(upTo, stream.checkpoint);
     if (last <= from) return [];
-    const lost = `the participant is pruned up to ${String(upTo)}: stored history of offsets ${String(from + 1)} to ${String(last)} cannot be read again`;
-    if (keptTo === undefined) return [lost];
-    return [lost, afterwards(keptTo, upTo, stream.checkpoint)];
+    const lossText = `the participant is pruned up to ${String(upTo)}: stored history of offsets ${String(from + 1)} to ${String(last)} cannot be read again`;
+    if (keptTo === undefined) return [lossText];
+    return [lossText, continuationNote(keptTo, upTo, stream.checkpoint)];
   } catch (thrown) {
     const { code } = toIndexerError(thrown);
     return [
@@ -50,7 +51,7 @@ export async function lackLines(
 }
 
 /** A line about continuing: the indexer can only continue from an offset that the participant still has. */
-function afterwards(keptTo: number, prunedTo: number, checkpoint: number): string {
-  const parks = `from ${String(keptTo)} the indexer cannot continue (LEDGER_PRUNED)`;
-  return prunedTo > checkpoint ? parks : `${parks}: choose ${String(prunedTo)} or a later offset`;
+function continuationNote(resetOffset: number, prunedTo: number, checkpoint: number): string {
+  const parkNote = `from ${String(resetOffset)} the indexer cannot continue (LEDGER_PRUNED)`;
+  return prunedTo > checkpoint ? parkNote : `${parkNote}: choose ${String(prunedTo)} or a later offset`;
 }

@@ -1,9 +1,9 @@
 /** `quarantine`: lists updates that could not be stored, and retries them. */
 import { loadConfig } from '../../config/config.ts';
 import type { Database } from '../../store/connection/database.ts';
-import { json, type Command, type Print } from '../command-line/command.ts';
-import { misuse } from '../command-line/refusals.ts';
-import { asWriter, withStream } from '../database/maintenance.ts';
+import { json, type Command, type PrintLine } from '../command-line/command.ts';
+import { usageError } from '../command-line/refusals.ts';
+import { withWriterLock, withStream } from '../database/maintenance.ts';
 
 export const quarantineCommand: Command = {
   name: 'quarantine',
@@ -22,22 +22,22 @@ export const quarantineCommand: Command = {
    */
   run: async ({ args, env, print }) => {
     const config = loadConfig(env, args.options);
-    const [action, ...words] = args.operands;
-    const wrong = words.find((argument) => !/^\d{1,16}$/.test(argument));
-    if (wrong !== undefined) throw misuse(`"${wrong.slice(0, 80)}" is not an offset`, usage);
-    if (action === 'list' && words.length > 0) throw misuse('quarantine list takes no offsets', usage);
+    const [action, ...offsetArgs] = args.operands;
+    const invalidOffset = offsetArgs.find((argument) => !/^\d{1,16}$/.test(argument));
+    if (invalidOffset !== undefined) throw usageError(`"${invalidOffset.slice(0, 80)}" is not an offset`, usage);
+    if (action === 'list' && offsetArgs.length > 0) throw usageError('quarantine list takes no offsets', usage);
     await withStream(config, action === 'list' ? 'quarantine list' : 'quarantine retry', async (database) => {
       if (action === 'list') return list(database, args.has('json'), print);
       const { retryAll } = await import('./retry-quarantined.ts');
-      const request = { offsets: words.map(Number), policy: config.indexer.unknownUpdates, print };
-      return asWriter(database, 'quarantine retry', () => retryAll(database, request));
+      const request = { offsets: offsetArgs.map(Number), policy: config.indexer.unknownUpdates, print };
+      return withWriterLock(database, 'quarantine retry', () => retryAll(database, request));
     });
   },
 };
 
 const usage = 'ledger-indexer quarantine list [--json], or ledger-indexer quarantine retry [OFFSET…]';
 
-async function list(database: Database, json: boolean, print: Print): Promise<void> {
+async function list(database: Database, json: boolean, print: PrintLine): Promise<void> {
   const { listQuarantine } = await import('../../store/write/quarantine.ts');
   const rows = await listQuarantine(database);
   if (!json && rows.length === 0) print('the quarantine is empty');

@@ -3,11 +3,11 @@ import { loadConfig } from '../../config/config.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { pageUrl } from '../../version.ts';
 import type { Database } from '../../store/connection/database.ts';
-import type { FoundInLake, RedactionPlan, RedactionRequest } from '../../store/retention/redact.ts';
-import { aligned, fixed, numbers } from '../command-line/aligned.ts';
-import { json, writing, yes, type Call, type Command, type Print } from '../command-line/command.ts';
+import type { LakeContracts, RedactionPlan, RedactionRequest } from '../../store/retention/redact.ts';
+import { aligned, fixedWidthColumn, numbers } from '../command-line/aligned.ts';
+import { json, writeExitCodes, yesFlag, type Call, type Command, type PrintLine } from '../command-line/command.ts';
 import type { Args } from '../command-line/parse.ts';
-import { misuse } from '../command-line/refusals.ts';
+import { usageError } from '../command-line/refusals.ts';
 import { loadLake, withLake } from '../lake/lake-package.ts';
 import { withDatabase } from '../database/with-database.ts';
 
@@ -30,11 +30,11 @@ export const redactCommand: Command = {
       value: 'DIR',
       doc: 'also contents only in this export: folder or s3://BUCKET/PREFIX',
     },
-    yes,
+    yesFlag,
     json,
   ],
   examples: ['redact contract 00ab12 --reason "request 17"', 'redact party alice::1220ab --reason left --yes'],
-  exits: writing,
+  exits: writeExitCodes,
   page: 'docs/how-to/change/redact.md',
   /**
    * On a signal, ends after the current step; the same command then removes the rest.
@@ -45,11 +45,14 @@ export const redactCommand: Command = {
     const request = requestOf(args);
     const lake = args.text('exported');
     if (lake !== undefined) await loadLake();
-    const opening = { command: 'redact', feature: 'redact', statementTimeoutMs } as const;
-    await withDatabase(loadConfig(env, args.options), opening, async (database) => {
-      const inLake = lake === undefined ? undefined : await foundInLake(database, lake, request, env);
-      const redaction = { request: { ...request, ...(inLake !== undefined && { inLake }) }, json: args.has('json') };
-      await (args.has('yes') ? carryOut(database, redaction, stop, print) : preview(database, redaction, print));
+    const openOptions = { command: 'redact', feature: 'redact', statementTimeoutMs } as const;
+    await withDatabase(loadConfig(env, args.options), openOptions, async (database) => {
+      const lakeMatches = lake === undefined ? undefined : await foundInLake(database, lake, request, env);
+      const redaction = {
+        request: { ...request, ...(lakeMatches !== undefined && { inLake: lakeMatches }) },
+        json: args.has('json'),
+      };
+      await (args.has('yes') ? runRedaction(database, redaction, stop, print) : preview(database, redaction, print));
     });
   },
 };
@@ -73,12 +76,12 @@ async function foundInLake(
   lake: string,
   { subject }: RedactionRequest,
   env: Call['env'],
-): Promise<FoundInLake> {
+): Promise<LakeContracts> {
   const { readsOf } = await import('../../store/exported/snapshot.ts');
-  return await withLake((found) => found.foundInLake(readsOf(database), lake, subject, env));
+  return await withLake((lakeModule) => lakeModule.foundInLake(readsOf(database), lake, subject, env));
 }
 
-async function preview(database: Database, { request, json }: RedactRequest, print: Print): Promise<void> {
+async function preview(database: Database, { request, json }: RedactRequest, print: PrintLine): Promise<void> {
   const { planRedaction } = await import('../../store/retention/redact.ts');
   const plan = await planRedaction(database, request);
   if (json) return print(JSON.stringify({ dryRun: true, ...plan }));
@@ -87,11 +90,11 @@ async function preview(database: Database, { request, json }: RedactRequest, pri
   print('nothing was changed; to remove the contents, add --yes. This cannot be undone');
 }
 
-async function carryOut(
+async function runRedaction(
   database: Database,
   { request, json }: RedactRequest,
   stop: AbortSignal,
-  print: Print,
+  print: PrintLine,
 ): Promise<void> {
   const { redact } = await import('../../store/retention/redact.ts');
   const result = await redact(database, request, stop);
@@ -113,7 +116,7 @@ function lines({ skippedActive, onlyInLake, quarantined, ...counts }: RedactionP
   const { contracts, interfaceViews, exercises, reassignments } = counts;
   const rows = { contracts, interface_views: interfaceViews, exercises, reassignments };
   const cells = Object.entries(rows).map(([table, count]) => [table, String(count), 'rows']);
-  const columns = [fixed(16), numbers(12)];
+  const columns = [fixedWidthColumn(16), numbers(12)];
   const output = [...aligned(cells, { indent: 2, gap: 1, columns })];
   if (skippedActive > 0) output.push(`  skipped because active: ${skippedActive} contracts (see --include-active)`);
   if (onlyInLake > 0)
@@ -130,7 +133,8 @@ function requestOf(args: Args): RedactionRequest {
   const [kind = '', id = ''] = args.operands;
   const subject = subjectOf(kind, id);
   const reason = args.text('reason') ?? '';
-  if (reason.trim() === '') throw wrong('redact needs --reason, which explains to readers why contents are missing');
+  if (reason.trim() === '')
+    throw commandUsageError('redact needs --reason, which explains to readers why contents are missing');
   return { subject, reason, active: args.has('include-active'), exercises: args.has('with-exercises') };
 }
 
@@ -138,10 +142,10 @@ function subjectOf(kind: string, id: string): RedactionRequest['subject'] {
   if (kind === 'contract') return { kind, contractId: id };
   if (kind === 'party') return { kind, party: id };
   const event = /^(\d{1,15}):(\d{1,9})$/.exec(id);
-  if (event === null) throw wrong('an exercise is written as OFFSET:NODE, e.g. 120000:3');
+  if (event === null) throw commandUsageError('an exercise is written as OFFSET:NODE, e.g. 120000:3');
   return { kind: 'exercise', offset: Number(event[1]), nodeId: Number(event[2]) };
 }
 
-function wrong(found: string): IndexerError {
-  return misuse(found, usage);
+function commandUsageError(message: string): IndexerError {
+  return usageError(message, usage);
 }

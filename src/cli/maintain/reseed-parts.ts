@@ -11,7 +11,7 @@ import type { PipelineParts } from '../../pipeline/ports/parts.ts';
 import type { Database } from '../../store/connection/database.ts';
 import { WriterCandidate } from '../../store/lock/writer-lock.ts';
 import { version } from '../../version.ts';
-import { wrong } from '../command-line/refusals.ts';
+import { configurationError } from '../command-line/refusals.ts';
 import { commandLeaseMs } from '../database/maintenance.ts';
 
 /** The parts that an indexer uses for its seed. @throws IndexerError CONFIGURATION_INVALID without a ledger */
@@ -23,12 +23,15 @@ export async function reseedParts(
   const { url: ledgerUrl } = config.ledger;
   const { url: databaseUrl, schema } = config.database;
   if (ledgerUrl === undefined || databaseUrl === undefined) {
-    throw wrong('LEDGER_URL is not set', 'set LEDGER_URL to the participant whose active contracts to read');
+    throw configurationError(
+      'LEDGER_URL is not set',
+      'set LEDGER_URL to the participant whose active contracts to read',
+    );
   }
   const access = await openAccess(config.ledger, stop);
   const { logLevel, logFormat: format, stalledAfterMs } = config.indexer;
-  const level = logLevel === 'info' ? 'warn' : logLevel;
-  const logging = createLogger({ level, format, stream: process.stderr });
+  const raisedLogLevel = logLevel === 'info' ? 'warn' : logLevel;
+  const logging = createLogger({ level: raisedLogLevel, format, stream: process.stderr });
   const health = new HealthTracker({ version, schema, stalledAfterMs });
   const metrics = createMetrics({ version });
   const observers = createObservers({ logger: logging.logger, metrics, health });

@@ -5,9 +5,9 @@
 import { loadConfig, type Config } from '../../config/config.ts';
 import type { PipelineParts } from '../../pipeline/ports/parts.ts';
 import type { Database } from '../../store/connection/database.ts';
-import type { Reseeded, ReseedPlan } from '../../pipeline/reseed.ts';
-import { writing, yes, type Command, type Print } from '../command-line/command.ts';
-import { asWriter, openStream, withStream, writerName } from '../database/maintenance.ts';
+import type { ReseedResult, ReseedPlan } from '../../pipeline/reseed.ts';
+import { writeExitCodes, yesFlag, type Command, type PrintLine } from '../command-line/command.ts';
+import { withWriterLock, openStream, withStream, writerName } from '../database/maintenance.ts';
 
 export const reseedCommand: Command = {
   name: 'reseed',
@@ -18,9 +18,9 @@ export const reseedCommand: Command = {
     'with the indexer stopped or parked. To delete the stored history instead: reset --all.',
   ],
   operands: [],
-  flags: [yes],
+  flags: [yesFlag],
   examples: ['reseed', 'reseed --yes'],
-  exits: writing,
+  exits: writeExitCodes,
   page: 'docs/how-to/change/recover-history.md',
   /**
    * @throws IndexerError RESEED_REFUSED, HISTORY_CHANGED, WRITER_ACTIVE, CONFIGURATION_INVALID and errors of the ledger
@@ -31,7 +31,7 @@ export const reseedCommand: Command = {
     await withStream(request.config, request.yes ? 'reseed --yes' : 'reseed', async (database) => {
       const { parts, close } = await reseedParts(request.config, database, stop);
       try {
-        await seedAgain(await readAsSwitched(parts, database), database, request, print);
+        await reseedStream(await withSwitchedOffsets(parts, database), database, request, print);
       } finally {
         close();
       }
@@ -40,7 +40,7 @@ export const reseedCommand: Command = {
 };
 
 /** If the stream was switched to this participant, converts the participant's offsets to those of the stream. */
-async function readAsSwitched(parts: PipelineParts, database: Database): Promise<PipelineParts> {
+async function withSwitchedOffsets(parts: PipelineParts, database: Database): Promise<PipelineParts> {
   const { withParticipantOffsets } = await import('../../pipeline/participant/with-participant-offsets.ts');
   const { readParticipant } = await import('../../store/write/participants.ts');
   return withParticipantOffsets(parts, await readParticipant(database));
@@ -53,32 +53,32 @@ interface ReseedRequest {
   readonly stop: AbortSignal;
 }
 
-async function seedAgain(
+async function reseedStream(
   parts: PipelineParts,
   database: Database,
-  { config, yes }: ReseedRequest,
-  print: Print,
+  { config, yes: isConfirmed }: ReseedRequest,
+  print: PrintLine,
 ): Promise<void> {
   const { planReseed, reseed } = await import('../../pipeline/reseed.ts');
-  const { readStanding } = await import('../../store/history/participants.ts');
+  const { readStanding: readExistingStream } = await import('../../store/history/participants.ts');
   const { postgresStaging } = await import('../../store/postgres-sink.ts');
   const command = 'reseed --yes';
-  if (!yes) {
-    for (const line of planned(await planReseed(parts, await readStanding(database)))) print(line);
+  if (!isConfirmed) {
+    for (const line of planned(await planReseed(parts, await readExistingStream(database)))) print(line);
     print(`nothing was changed; with the indexer stopped or parked, run: ledger-indexer ${command}`);
     return;
   }
   const { stagingSchema } = await import('../../store/history/staging.ts');
   const staging = await openStream(config, 'reseed', stagingSchema(database.schema, 'reseed'));
   try {
-    const done = await asWriter(database, command, async () => {
-      const plan = await planReseed(parts, await readStanding(database));
+    const reseedResult = await withWriterLock(database, command, async () => {
+      const plan = await planReseed(parts, await readExistingStream(database));
       for (const line of planned(plan)) print(line);
       const { notify } = config.indexer;
       const stagingStore = postgresStaging(database, staging, { writer: writerName, notify });
       return { ...(await reseed(parts, stagingStore, plan)), checkpoint: plan.checkpoint };
     });
-    for (const line of summaryLines(done)) print(line);
+    for (const line of summaryLines(reseedResult)) print(line);
   } finally {
     await staging.close();
   }
@@ -103,13 +103,13 @@ function planned({ checkpoint, ledgerEnd, pruned, reason }: ReseedPlan): readonl
   ];
 }
 
-function summaryLines(done: Reseeded & { readonly checkpoint: number }): readonly string[] {
-  const { kept, ended, added, offset, checkpoint } = done;
-  const gap = offset > checkpoint;
-  const where = gap ? `ended in the gap, which is ${String(checkpoint + 1)} to ${String(offset)}` : 'ended';
+function summaryLines(result: ReseedResult & { readonly checkpoint: number }): readonly string[] {
+  const { kept, ended, added, offset, checkpoint } = result;
+  const hasGap = offset > checkpoint;
+  const endedText = hasGap ? `ended in the gap, which is ${String(checkpoint + 1)} to ${String(offset)}` : 'ended';
   return [
-    `done: ${String(kept)} contracts are active as before, ${String(ended)} ${where}, ${String(added)} are new`,
-    `${gap ? 'the gap' : 'the range that begins here'} is recorded in table coverage; a parked indexer follows from ` +
+    `done: ${String(kept)} contracts are active as before, ${String(ended)} ${endedText}, ${String(added)} are new`,
+    `${hasGap ? 'the gap' : 'the range that begins here'} is recorded in table coverage; a parked indexer follows from ` +
       `${String(offset)} within seconds, a stopped one when it is started`,
   ];
 }

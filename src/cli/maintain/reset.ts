@@ -6,9 +6,9 @@ import { loadConfig, type Config } from '../../config/config.ts';
 import { filterFingerprint } from '../../ledger/api/request-format.ts';
 import type { Database } from '../../store/connection/database.ts';
 import type { StreamIdentity } from '../../model/stream.ts';
-import { writing, yes, type Command, type Print } from '../command-line/command.ts';
-import { misuse } from '../command-line/refusals.ts';
-import { asWriter, countLines, withStream, writerName } from '../database/maintenance.ts';
+import { writeExitCodes, yesFlag, type Command, type PrintLine } from '../command-line/command.ts';
+import { usageError } from '../command-line/refusals.ts';
+import { withWriterLock, countLines, withStream, writerName } from '../database/maintenance.ts';
 
 export const resetCommand: Command = {
   name: 'reset',
@@ -22,20 +22,20 @@ export const resetCommand: Command = {
   flags: [
     { name: 'to', value: 'OFFSET', doc: 'last offset to keep' },
     { name: 'all', doc: 'delete all but packages, names of typed views and redactions' },
-    yes,
+    yesFlag,
   ],
   examples: ['reset --to 120000', 'reset --all --yes'],
-  exits: writing,
+  exits: writeExitCodes,
   page: 'docs/how-to/change/rewind.md',
   /** @throws IndexerError RESET_REFUSED, WRITER_ACTIVE, USAGE, CONFIGURATION_INVALID */
   run: async ({ args, env, stop, print }) => {
     const config = loadConfig(env, args.options);
     const to = args.text('to');
-    if ((to === undefined) === !args.has('all')) throw misuse('reset needs either --to or --all', usage);
+    if ((to === undefined) === !args.has('all')) throw usageError('reset needs either --to or --all', usage);
     const request = { config, yes: args.has('yes'), stop };
     await withStream(config, request.yes ? 'reset --yes' : 'reset', async (database) => {
-      if (to === undefined) await all(database, request, print);
-      else await back(database, offsetOf(to), request, print);
+      if (to === undefined) await resetAll(database, request, print);
+      else await resetToEarlier(database, offsetOf(to), request, print);
     });
   },
 };
@@ -45,7 +45,7 @@ const usage = 'usage: ledger-indexer reset (--to OFFSET | --all) [--yes]';
 function offsetOf(text: string): number {
   const offset = Number(text);
   if (/^\d+$/.test(text) && Number.isSafeInteger(offset)) return offset;
-  throw misuse(`"${text.slice(0, 40)}" is not an offset`, usage);
+  throw usageError(`"${text.slice(0, 40)}" is not an offset`, usage);
 }
 
 interface ResetRequest {
@@ -55,41 +55,52 @@ interface ResetRequest {
   readonly stop: AbortSignal;
 }
 
-async function back(database: Database, to: number, { yes, ...context }: ResetRequest, print: Print): Promise<void> {
-  const { planReset, resetTo } = await import('../../store/history/reset.ts');
+async function resetToEarlier(
+  database: Database,
+  to: number,
+  { yes: isConfirmed, ...context }: ResetRequest,
+  print: PrintLine,
+): Promise<void> {
+  const { planReset, resetTo: resetToOffset } = await import('../../store/history/reset.ts');
   const command = `reset --to ${String(to)} --yes`;
-  if (!yes) {
+  if (!isConfirmed) {
     const counts = await planReset(database, to);
     print(`rewinding to offset ${String(to)} would delete from schema "${database.schema}":`);
     for (const line of countLines(counts)) print(line);
-    const { lackLines } = await import('./participant-lacks.ts');
-    for (const line of await lackLines(database, { ...context, keptTo: to })) print(line);
+    const { lackLines: historyLossLines } = await import('./participant-lacks.ts');
+    for (const line of await historyLossLines(database, { ...context, keptTo: to })) print(line);
     print(`nothing was changed; with the indexer stopped or parked, run: ledger-indexer ${command}`);
     return;
   }
-  const removed = await asWriter(database, command, () => resetTo(database, to, writerName));
+  const deletedCounts = await withWriterLock(database, command, () => resetToOffset(database, to, writerName));
   print(`the checkpoint of schema "${database.schema}" is ${String(to)} again; deleted:`);
-  for (const line of countLines(removed)) print(line);
+  for (const line of countLines(deletedCounts)) print(line);
   print('a parked indexer follows from there within seconds, a stopped one when it is started');
 }
 
-async function all(database: Database, { yes, ...context }: ResetRequest, print: Print): Promise<void> {
+async function resetAll(
+  database: Database,
+  { yes: isConfirmed, ...context }: ResetRequest,
+  print: PrintLine,
+): Promise<void> {
   const { emptyHistory, planEmpty } = await import('../../store/history/reset.ts');
   const command = 'reset --all --yes';
-  if (!yes) {
+  if (!isConfirmed) {
     print(`this would delete from schema "${database.schema}":`);
     for (const line of countLines(await planEmpty(database))) print(line);
-    const { lackLines } = await import('./participant-lacks.ts');
-    for (const line of await lackLines(database, context)) print(line);
+    const { lackLines: historyLossLines } = await import('./participant-lacks.ts');
+    for (const line of await historyLossLines(database, context)) print(line);
     print(`nothing was changed; with the indexer stopped or parked, run: ledger-indexer ${command}`);
     return;
   }
-  await asWriter(database, command, () => emptyHistory(database, anyParticipant(context.config), writerName));
+  await withWriterLock(database, command, () =>
+    emptyHistory(database, identityOfAnyParticipant(context.config), writerName),
+  );
   print(`schema "${database.schema}" is empty; start the indexer: it seeds from the participant at LEDGER_URL`);
 }
 
 /** The identity of a stream with this configuration before its participant is known. */
-export function anyParticipant({ ledger }: Config): StreamIdentity {
+export function identityOfAnyParticipant({ ledger }: Config): StreamIdentity {
   const { json, hash } = filterFingerprint(ledger);
   return { participantId: undefined, filter: json, filterHash: hash, shape: ledger.shape };
 }

@@ -6,10 +6,10 @@ import type { UnknownPolicy } from '../../model/unknown.ts';
 import { refuseUnknownKind } from '../../pipeline/follow/unknown-kinds.ts';
 import type { Database } from '../../store/connection/database.ts';
 import { storeLate } from '../../store/write/late-update.ts';
-import { listQuarantine, noteAttempt, quarantinedFrame } from '../../store/write/quarantine.ts';
-import type { Print } from '../command-line/command.ts';
+import { listQuarantine, recordAttempt, quarantinedFrame } from '../../store/write/quarantine.ts';
+import type { PrintLine } from '../command-line/command.ts';
 
-const ofTheUpdate: ReadonlySet<string> = new Set([
+const updateErrorCodes: ReadonlySet<string> = new Set([
   'UPDATE_UNDECODABLE',
   'UPDATE_KIND_UNKNOWN',
   'STORE_DATA_REFUSED',
@@ -21,26 +21,27 @@ interface Retry {
   /** Offsets of the updates to retry; empty for all updates. */
   readonly offsets: readonly number[];
   readonly policy: UnknownPolicy;
-  readonly print: Print;
+  readonly print: PrintLine;
 }
 
 /** Retries the requested updates. @throws IndexerError QUARANTINE_RETRY_FAILED if an update could not be stored */
 export async function retryAll(database: Database, request: Retry): Promise<void> {
-  const named = request.offsets;
-  const offsets = named.length > 0 ? named : (await listQuarantine(database)).map(({ offset }) => offset);
+  const requestedOffsets = request.offsets;
+  const offsets =
+    requestedOffsets.length > 0 ? requestedOffsets : (await listQuarantine(database)).map(({ offset }) => offset);
   if (offsets.length === 0) request.print('the quarantine is empty');
   let failed = 0;
   for (const offset of offsets) if (!(await retry(database, offset, request))) failed += 1;
-  if (failed > 0) throw stillThere(failed);
+  if (failed > 0) throw retryFailedError(failed);
 }
 
 async function retry(database: Database, offset: number, { policy, print }: Retry): Promise<boolean> {
   const frame = await quarantinedFrame(database, offset);
   try {
-    const sent = decodeUpdate(frame.toString('utf8'));
+    const ledgerUpdate = decodeUpdate(frame.toString('utf8'));
     // The participant that sent the update may have had other offsets than the stream.
-    const sender = new ParticipantOffsets({ from: -Infinity, shift: offset - sent.offset, overlaps: {} });
-    const update = sender.update(sent);
+    const sender = new ParticipantOffsets({ from: -Infinity, shift: offset - ledgerUpdate.offset, overlaps: {} });
+    const update = sender.update(ledgerUpdate);
     refuseUnknownKind(update, policy);
     await storeLate(database, update);
     print(`${String(offset)} stored`);
@@ -48,14 +49,14 @@ async function retry(database: Database, offset: number, { policy, print }: Retr
   } catch (thrown) {
     const error = toIndexerError(thrown);
     // A failure that the update did not cause ends the command.
-    if (!ofTheUpdate.has(error.code)) throw error;
-    await noteAttempt(database, offset);
+    if (!updateErrorCodes.has(error.code)) throw error;
+    await recordAttempt(database, offset);
     print(`${String(offset)} still fails: ${error.code}: ${error.message}`);
     return false;
   }
 }
 
-function stillThere(failed: number): IndexerError {
+function retryFailedError(failed: number): IndexerError {
   return new IndexerError(`${String(failed)} update(s) still cannot be stored`, {
     code: 'QUARANTINE_RETRY_FAILED',
   });

@@ -6,8 +6,8 @@ import { type Config, loadConfig } from '../../config/config.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../../store/connection/database.ts';
 import type { SwitchPlan } from '../../pipeline/participant/plan-switch.ts';
-import { type Command, type Print, writing, yes } from '../command-line/command.ts';
-import { asWriter, withStream, writerName } from '../database/maintenance.ts';
+import { type Command, type PrintLine, writeExitCodes, yesFlag } from '../command-line/command.ts';
+import { withWriterLock, withStream, writerName } from '../database/maintenance.ts';
 
 export const switchParticipantCommand: Command = {
   name: 'switch-participant',
@@ -23,33 +23,33 @@ export const switchParticipantCommand: Command = {
       value: 'ID',
       doc: 'its id, if the user may not read it and the previous id is known',
     },
-    yes,
+    yesFlag,
   ],
   examples: ['switch-participant', 'switch-participant --yes'],
-  exits: writing,
+  exits: writeExitCodes,
   page: 'docs/how-to/change/switch-participant.md',
   /** @throws IndexerError SWITCH_ errors, WRITER_ACTIVE, CONFIGURATION_INVALID and errors of the ledger */
   run: async ({ args, env, stop, print }) => {
     const config = loadConfig(env, args.options);
-    const named = args.text('participant');
+    const requestedParticipant = args.text('participant');
     await withStream(config, args.has('yes') ? 'switch-participant --yes' : 'switch-participant', async (database) => {
-      const proof = { config, database, stop, named };
+      const verification = { config, database, stop, named: requestedParticipant };
       if (!args.has('yes')) {
-        const proven = await prove(proof);
-        for (const line of switchLines(proven)) print(line);
-        if (proven !== undefined) {
+        const verifiedPlan = await verifySwitch(verification);
+        for (const line of switchLines(verifiedPlan)) print(line);
+        if (verifiedPlan !== undefined) {
           print(
             'nothing was changed; with the indexer stopped or parked, run: ledger-indexer switch-participant --yes',
           );
         }
         return;
       }
-      await asWriter(database, 'switch-participant --yes', () => switchParticipant(proof, print));
+      await withWriterLock(database, 'switch-participant --yes', () => switchParticipant(verification, print));
     });
   },
 };
 
-interface Proof {
+interface SwitchVerification {
   readonly config: Config;
   readonly database: Database;
   readonly stop: AbortSignal;
@@ -57,48 +57,53 @@ interface Proof {
   readonly named: string | undefined;
 }
 
-interface Proven extends SwitchPlan {
+interface VerifiedSwitch extends SwitchPlan {
   readonly participantId: string | undefined;
   readonly previousParticipantId: string | null;
   readonly checkpoint: number;
   readonly epoch: number;
 }
 
-async function switchParticipant(proof: Proof, print: Print): Promise<void> {
-  const proven = await prove(proof);
-  for (const line of switchLines(proven)) print(line);
-  if (proven === undefined) return;
+async function switchParticipant(verification: SwitchVerification, print: PrintLine): Promise<void> {
+  const verifiedPlan = await verifySwitch(verification);
+  for (const line of switchLines(verifiedPlan)) print(line);
+  if (verifiedPlan === undefined) return;
   const { switchTo } = await import('../../store/history/participants.ts');
-  const { compared, from, participantId } = proven;
+  const { compared, from, participantId } = verifiedPlan;
   const reason = `${String(compared)} updates up to its offset ${String(from)} were compared by their ids`;
-  await switchTo(proof.database, { ...proven, reason, writer: writerName });
+  await switchTo(verification.database, { ...verifiedPlan, reason, writer: writerName });
   const name = participantId ?? 'it';
   print(`done: a parked indexer continues from ${name} within seconds, a stopped one when it is started`);
 }
 
 /** The verified change; undefined if the ledger is already the indexed participant. */
-async function prove({ config, database, stop, named }: Proof): Promise<Proven | undefined> {
+async function verifySwitch({
+  config,
+  database,
+  stop,
+  named: requestedParticipant,
+}: SwitchVerification): Promise<VerifiedSwitch | undefined> {
   const { readStream } = await import('../../store/history/maintenance.ts');
   const { readParticipant } = await import('../../store/write/participants.ts');
   const stream = await readStream(database);
   if (stream?.checkpoint === undefined || stream.checkpoint === null || !stream.seeded) {
-    throw refused(
+    throw refusalError(
       'nothing is published in this schema yet',
       'start the indexer, which seeds the schema: ledger-indexer run',
     );
   }
   const { participantId: previousParticipantId, checkpoint, epoch } = stream;
   const { openSwitch } = await import('./switch-parts.ts');
-  const { asked, parts, identity } = await openSwitch(config, database, stop);
+  const { asked: request, parts, identity } = await openSwitch(config, database, stop);
   if (identity.filterHash !== stream.filterHash) {
-    throw refused(
+    throw refusalError(
       'the filter or shape differs from the one this schema was filled with',
       'set the LEDGER_* filter options and LEDGER_SHAPE to the stored ones for the switch; change them afterwards, or before it',
     );
   }
-  const participantId = asked ?? named;
+  const participantId = request ?? requestedParticipant;
   if (participantId === undefined && previousParticipantId !== null) {
-    throw refused(
+    throw refusalError(
       `the user may not read the id of this participant; the previous participant is ${previousParticipantId}`,
       'pass it with --participant ID (an administrator reads it with: ledger-indexer ledger end)',
     );
@@ -112,14 +117,14 @@ async function prove({ config, database, stop, named }: Proof): Promise<Proven |
   return { ...plan, participantId, previousParticipantId, checkpoint, epoch };
 }
 
-function refused(found: string, remedy: string): IndexerError {
-  return new IndexerError(found, { code: 'SWITCH_REFUSED', remedy });
+function refusalError(message: string, remedy: string): IndexerError {
+  return new IndexerError(message, { code: 'SWITCH_REFUSED', remedy });
 }
 
-function switchLines(proven: Proven | undefined): readonly string[] {
-  if (proven === undefined) return ['the ledger is the indexed participant: nothing to do'];
-  const { participantId, previousParticipantId, checkpoint, from, shift, compared, overlaps, common } = proven;
-  const ahead = Object.entries(overlaps).map(
+function switchLines(verifiedPlan: VerifiedSwitch | undefined): readonly string[] {
+  if (verifiedPlan === undefined) return ['the ledger is the indexed participant: nothing to do'];
+  const { participantId, previousParticipantId, checkpoint, from, shift, compared, overlaps, common } = verifiedPlan;
+  const aheadLines = Object.entries(overlaps).map(
     ([id, offset]) => `  updates of ${id} up to its offset ${String(offset - shift)} are already stored and skipped`,
   );
   return [
@@ -127,6 +132,6 @@ function switchLines(proven: Proven | undefined): readonly string[] {
     `  ${String(compared)} of its updates, up to update ${common.updateId}, are all stored`,
     `  checkpoint ${String(checkpoint)} is its offset ${String(from)}: new updates get its offset ` +
       `${shift < 0 ? 'minus' : 'plus'} ${String(Math.abs(shift))}`,
-    ...ahead,
+    ...aheadLines,
   ];
 }

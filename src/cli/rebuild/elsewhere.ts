@@ -7,31 +7,31 @@ import type { Config } from '../../config/config.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { ExerciseJson } from '../../model/tables.ts';
 import type { Database } from '../../store/connection/database.ts';
-import { databaseLabel, samePlace } from '../../store/connection/hosts.ts';
+import { databaseLabel, isSameDatabase } from '../../store/connection/hosts.ts';
 import { requestJob, getJob, updateJob } from '../../store/history/jobs.ts';
-import { carryFirst } from '../../store/handover/hand-over.ts';
+import { copyInitialRows } from '../../store/handover/hand-over.ts';
 import {
   fillAgain,
-  giveUpTarget,
+  discardTarget,
   isCreatedByRebuild,
   prepareTarget,
-  readTurn,
-  type Turn,
+  readHandoverState,
+  type HandoverState,
 } from '../../store/handover/target.ts';
 import { storedExerciseJson } from '../../store/schema/exercise-json.ts';
-import { rebuildRefused } from '../../store/swap/stream-schemas.ts';
-import type { Print } from '../command-line/command.ts';
+import { rebuildRefusedError } from '../../store/swap/stream-schemas.ts';
+import type { PrintLine } from '../command-line/command.ts';
 import { historyLines } from './history-lost.ts';
-import { changes, liveStream, refuseSwitched } from './plan.ts';
-import type { Outcome } from './rebuilding.ts';
-import { requestIdentity, type Into, type RebuildRequest } from './rebuild-request.ts';
+import { changes, liveStream, assertNotSwitched } from './plan.ts';
+import type { RebuildOutcome } from './rebuilding.ts';
+import { requestIdentity, type TargetAddress, type RebuildRequest } from './rebuild-request.ts';
 
 /** A request for a rebuild into another database. */
-export type Elsewhere = RebuildRequest & { readonly into: Into };
+export type HandoverRequest = RebuildRequest & { readonly into: TargetAddress };
 
 /** The configuration of the process that fills the other database. */
-export function configThere({ config, into }: Elsewhere): Config {
-  return { ...config, database: { ...config.database, url: into.url, urlFile: into.urlFile } };
+export function configThere({ config, into: targetConfig }: HandoverRequest): Config {
+  return { ...config, database: { ...config.database, url: targetConfig.url, urlFile: targetConfig.urlFile } };
 }
 
 /** Label of the database that hands over, see `databaseLabel`. */
@@ -48,75 +48,78 @@ export function sourceOf({ config }: RebuildRequest): string {
  */
 type Stage = 'ready' | 'again' | 'closed' | 'opened';
 
-async function stageOf(live: Database, target: Database, request: Elsewhere): Promise<Stage> {
-  const { into } = request;
+async function stageOf(liveDatabase: Database, target: Database, request: HandoverRequest): Promise<Stage> {
+  const { into: targetAddress } = request;
   const source = sourceOf(request);
-  if (samePlace(source, into.label)) {
-    throw rebuildRefused('--into names the database of DATABASE_URL', 'pass another database, or remove --into');
+  if (isSameDatabase(source, targetAddress.label)) {
+    throw rebuildRefusedError('--into names the database of DATABASE_URL', 'pass another database, or remove --into');
   }
-  const here = await readTurn(live);
-  const there = await readTurn(target);
-  if (here?.handover === 'handed over') return stageAfterClose(here, there, into.label);
-  if (here?.handover === 'filling') {
-    throw rebuildRefused(
+  const sourceTurn = await readHandoverState(liveDatabase);
+  const targetTurn = await readHandoverState(target);
+  if (sourceTurn?.handover === 'handed over') return stageAfterClose(sourceTurn, targetTurn, targetAddress.label);
+  if (sourceTurn?.handover === 'filling') {
+    throw rebuildRefusedError(
       'the source schema is itself being filled',
       'wait until it is filled, or set DATABASE_URL to the database from which it is filled',
     );
   }
-  await refuseSwitched(live);
-  if (there === undefined) return 'ready';
-  const fromHere = there.peer !== null && samePlace(there.peer, source);
-  if (there.handover === 'filling' && fromHere) return 'ready';
-  if (there.handover === 'handed over' && fromHere) return 'again';
-  throw rebuildRefused(
-    there.peer === null
-      ? `schema "${target.schema}" in ${into.label} already contains a stream`
-      : `schema "${target.schema}" in ${into.label} belongs to a handover with database ${there.peer}, not with ${source}`,
+  await assertNotSwitched(liveDatabase);
+  if (targetTurn === undefined) return 'ready';
+  const isFromSource = targetTurn.peer !== null && isSameDatabase(targetTurn.peer, source);
+  if (targetTurn.handover === 'filling' && isFromSource) return 'ready';
+  if (targetTurn.handover === 'handed over' && isFromSource) return 'again';
+  throw rebuildRefusedError(
+    targetTurn.peer === null
+      ? `schema "${target.schema}" in ${targetAddress.label} already contains a stream`
+      : `schema "${target.schema}" in ${targetAddress.label} belongs to a handover with database ${targetTurn.peer}, not with ${source}`,
     'pass a database without such a schema, or drop the schema there if it is not needed',
   );
 }
 
-function stageAfterClose(here: Turn, there: Turn | undefined, label: string): Stage {
-  if (there !== undefined && here.peer !== null && samePlace(here.peer, label)) {
-    if (there.handover === 'filling') return 'closed';
-    if (there.handover === null) return 'opened';
+function stageAfterClose(sourceTurn: HandoverState, targetTurn: HandoverState | undefined, label: string): Stage {
+  if (targetTurn !== undefined && sourceTurn.peer !== null && isSameDatabase(sourceTurn.peer, label)) {
+    if (targetTurn.handover === 'filling') return 'closed';
+    if (targetTurn.handover === null) return 'opened';
   }
-  throw handedOver(here);
+  throw handedOverError(sourceTurn);
 }
 
 /** @throws IndexerError REBUILD_REFUSED if the stream was handed over */
-export async function refuseHandedOver(live: Database): Promise<void> {
-  const here = await readTurn(live);
-  if (here?.handover === 'handed over') throw handedOver(here);
+export async function refuseHandedOver(liveDatabase: Database): Promise<void> {
+  const sourceTurn = await readHandoverState(liveDatabase);
+  if (sourceTurn?.handover === 'handed over') throw handedOverError(sourceTurn);
 }
 
-function handedOver({ peer }: Turn): IndexerError {
-  return rebuildRefused(
+function handedOverError({ peer }: HandoverState): IndexerError {
+  return rebuildRefusedError(
     `the stream was handed over and continues in database ${String(peer)}`,
     'set DATABASE_URL to that database; to return, run rebuild there with --into this database; if the handover was interrupted, run the same command again',
   );
 }
 
 /** The lines of the preview. @throws IndexerError REBUILD_REFUSED, STORE_UNREACHABLE */
-export async function plannedElsewhere(
-  live: Database,
+export async function handoverPlanLines(
+  liveDatabase: Database,
   target: Database,
-  request: Elsewhere,
+  request: HandoverRequest,
   stop: AbortSignal,
 ): Promise<readonly string[]> {
-  const stage = await stageOf(live, target, request);
+  const stage = await stageOf(liveDatabase, target, request);
   const { label } = request.into;
   if (stage === 'closed' || stage === 'opened') {
     return [`the handover to ${label} was interrupted; it will be finished`];
   }
-  const stream = await liveStream(live);
-  const lines = await changes(live, stream, request);
+  const stream = await liveStream(liveDatabase);
+  const lines = await changes(liveDatabase, stream, request);
   return [
     stage === 'again'
-      ? `schema "${live.schema}" in ${label}, from where it was handed over, is filled until it has caught up, then takes over again`
-      : `schema "${live.schema}" in ${label} is filled from the ledger until it has caught up, then takes over`,
+      ? `schema "${liveDatabase.schema}" in ${label}, from where it was handed over, is filled until it has caught up, then takes over again`
+      : `schema "${liveDatabase.schema}" in ${label} is filled from the ledger until it has caught up, then takes over`,
     ...lines,
-    ...(await historyLines(live, stream, request, { replacement: stage === 'again' ? 'previous' : 'next', stop })),
+    ...(await historyLines(liveDatabase, stream, request, {
+      replacement: stage === 'again' ? 'previous' : 'next',
+      stop,
+    })),
     'from then on no indexer writes here: set DATABASE_URL of indexers and readers to that database',
   ];
 }
@@ -125,45 +128,45 @@ export async function plannedElsewhere(
  * Requests the job, and creates the tables in the target. Resolves to the remaining step: filling, finishing an
  * interrupted handover, or none.
  */
-export async function makeReadyElsewhere(
-  live: Database,
+export async function prepareTargetDatabase(
+  liveDatabase: Database,
   target: Database,
-  request: Elsewhere,
+  request: HandoverRequest,
 ): Promise<'fill' | 'finish' | 'nothing'> {
-  const stage = await stageOf(live, target, request);
+  const stage = await stageOf(liveDatabase, target, request);
   const source = sourceOf(request);
-  const stream = await liveStream(live);
-  const stored = (await live.withClient(storedExerciseJson)) ?? 'jsonb';
-  const there = stage === 'again' ? await target.withClient(storedExerciseJson) : undefined;
-  const exerciseJson: ExerciseJson = there ?? request.config.indexer.exerciseJson ?? stored;
+  const stream = await liveStream(liveDatabase);
+  const storedFormat = (await liveDatabase.withClient(storedExerciseJson)) ?? 'jsonb';
+  const targetExerciseJson = stage === 'again' ? await target.withClient(storedExerciseJson) : undefined;
+  const exerciseJson: ExerciseJson = targetExerciseJson ?? request.config.indexer.exerciseJson ?? storedFormat;
   if (stage === 'opened') {
-    const done = { state: 'done', step: 'handed over', perSecond: null, problem: null } as const;
-    await live.withClient((client) => updateJob(client, 'rebuild', done));
+    const doneState = { state: 'done', step: 'handed over', perSecond: null, problem: null } as const;
+    await liveDatabase.withClient((client) => updateJob(client, 'rebuild', doneState));
     return 'nothing';
   }
   const identity = requestIdentity(request, stream, exerciseJson);
-  const goesOn = await live.transaction(async (client) => {
+  const isResumed = await liveDatabase.transaction(async (client) => {
     const job = await getJob(client, 'rebuild');
     await requestJob(client, 'rebuild', identity);
     return job !== undefined && job.state !== 'done' && isDeepStrictEqual(job.request, identity);
   });
   if (stage === 'closed') return 'finish';
   // Such a target was filled by another process, or by a rebuild that was cancelled.
-  if (!goesOn && (await target.withClient((client) => isCreatedByRebuild(client, target.schema, source)))) {
-    await giveUpTarget(target, source);
+  if (!isResumed && (await target.withClient((client) => isCreatedByRebuild(client, target.schema, source)))) {
+    await discardTarget(target, source);
   }
   await prepareTarget(target, source, exerciseJson);
   if (stage === 'again') await fillAgain(target);
-  await carryFirst(live, target);
+  await copyInitialRows(liveDatabase, target);
   return 'fill';
 }
 
 /** Prints the outcome, and deletes the target of a cancelled rebuild. @throws IndexerError INTERRUPTED */
-export async function reportOutcomeElsewhere(
+export async function reportHandoverOutcome(
   target: Database,
-  request: Elsewhere,
-  outcome: Outcome | 'nothing',
-  print: Print,
+  request: HandoverRequest,
+  outcome: RebuildOutcome | 'nothing',
+  print: PrintLine,
 ): Promise<void> {
   const { label } = request.into;
   if (outcome === 'interrupted') {
@@ -178,7 +181,7 @@ export async function reportOutcomeElsewhere(
     );
   }
   if (outcome === 'cancelled') {
-    await giveUpTarget(target, sourceOf(request));
+    await discardTarget(target, sourceOf(request));
     return print(
       `the rebuild was cancelled; no indexer writes to schema "${target.schema}" in ${label}, and its schemas there are deleted`,
     );

@@ -4,7 +4,7 @@
 import { openAccess } from '../../ledger/open-access.ts';
 import type { Config } from '../../config/config.ts';
 import { pipelineParts } from '../../indexer/parts.ts';
-import { WorkClock } from '../../observe/figures/work-clock.ts';
+import { WorkTimer } from '../../observe/figures/work-clock.ts';
 import { HealthTracker } from '../../observe/health/health-tracker.ts';
 import { createObservers } from '../../observe/indexer-observer.ts';
 import type { Logging } from '../../observe/log/logger.ts';
@@ -19,7 +19,7 @@ import { WriterCandidate, writerSessionName } from '../../store/lock/writer-lock
 import type { StreamIdentity } from '../../model/stream.ts';
 import { openSession } from '../../store/write/session.ts';
 import { version } from '../../version.ts';
-import { wrong } from '../command-line/refusals.ts';
+import { configurationError } from '../command-line/refusals.ts';
 
 /** Number of connections in addition to those for writing: polls, packages, and requests of the rebuild itself. */
 const extraConnections = 4;
@@ -51,13 +51,13 @@ export class Follower {
   #running: Promise<void> | undefined;
   #failure: unknown;
 
-  private constructor(options: FollowerOptions, built: Built) {
+  private constructor(options: FollowerOptions, follower: FollowerParts) {
     this.#options = options;
-    this.database = built.database;
-    this.#partsFor = built.partsFor;
-    this.#candidate = built.candidate;
-    this.#health = built.health;
-    this.#close = built.close;
+    this.database = follower.database;
+    this.#partsFor = follower.partsFor;
+    this.#candidate = follower.candidate;
+    this.#health = follower.health;
+    this.#close = follower.close;
   }
 
   /** @throws IndexerError CONFIGURATION_INVALID without a ledger */
@@ -101,11 +101,11 @@ export class Follower {
    */
   async followTo(offset: number, limitMs: number): Promise<boolean> {
     if ((await this.checkpoint()) < offset) {
-      const over = new AbortController();
-      const timer = setTimeout(() => over.abort(), limitMs);
-      const parts = this.#partsFor(AbortSignal.any([over.signal, this.#options.stop]));
-      await runPipeline({ ...parts, ...patient(parts), stopAt: offset, completions: 'off' }).finally(() =>
-        clearTimeout(timer),
+      const deadline = new AbortController();
+      const timer = setTimeout(() => deadline.abort(), limitMs);
+      const parts = this.#partsFor(AbortSignal.any([deadline.signal, this.#options.stop]));
+      await runPipeline({ ...parts, ...withoutProgressTimeout(parts), stopAt: offset, completions: 'off' }).finally(
+        () => clearTimeout(timer),
       );
     }
     return (await this.checkpoint()) >= offset;
@@ -125,7 +125,7 @@ export class Follower {
   }
 }
 
-interface Built {
+interface FollowerParts {
   readonly database: Database;
   readonly candidate: WriterCandidate;
   readonly health: HealthTracker;
@@ -133,11 +133,19 @@ interface Built {
   readonly close: () => void;
 }
 
-async function build({ config, live, schema, filledFrom, start, logging, stop }: FollowerOptions): Promise<Built> {
+async function build({
+  config,
+  live: liveDatabase,
+  schema,
+  filledFrom,
+  start,
+  logging,
+  stop,
+}: FollowerOptions): Promise<FollowerParts> {
   const { url: ledgerUrl } = config.ledger;
   const { url: databaseUrl } = config.database;
   if (ledgerUrl === undefined || databaseUrl === undefined) {
-    throw wrong('LEDGER_URL is not set', 'set LEDGER_URL to the participant whose history to index again');
+    throw configurationError('LEDGER_URL is not set', 'set LEDGER_URL to the participant whose history to index again');
   }
   const { leaseMs, writeConcurrency, stalledAfterMs } = config.indexer;
   const database = openDatabase({
@@ -150,7 +158,7 @@ async function build({ config, live, schema, filledFrom, start, logging, stop }:
     maxConnections: writeConcurrency + extraConnections,
   });
   const access = await openAccess(config.ledger, stop);
-  const work = new WorkClock();
+  const work = new WorkTimer();
   const health = new HealthTracker({ version, schema, stalledAfterMs, work });
   const { logger, progress } = logging;
   const observers = createObservers({ logger, metrics: createMetrics({ version }), health, work, progress });
@@ -160,11 +168,11 @@ async function build({ config, live, schema, filledFrom, start, logging, stop }:
   const options = { config: fillConfig(config, schema), access, ledgerUrl, databaseUrl, version, logging };
   const fill = { notify: false, assertHeld: () => candidate.assertHeld(), filledFrom };
   const openFill = (identity: StreamIdentity) => openSession(database, identity, fill);
-  const partsFor = (stopped: AbortSignal): PipelineParts => {
-    const parts = pipelineParts(options, { database, observers, commits, candidate, stop: stopped });
-    return { ...parts, start, ...fillParts(parts, live, openFill) };
+  const createParts = (stopSignal: AbortSignal): PipelineParts => {
+    const parts = pipelineParts(options, { database, observers, commits, candidate, stop: stopSignal });
+    return { ...parts, start, ...fillParts(parts, liveDatabase, openFill) };
   };
-  return { database, candidate, health, partsFor, close: () => observers.close() };
+  return { database, candidate, health, partsFor: createParts, close: () => observers.close() };
 }
 
 /** The configuration for filling: no listeners, no pruning, and no end before the schema has caught up. */
@@ -183,7 +191,7 @@ function fillConfig(config: Config, schema: string): Config {
  */
 function fillParts(
   parts: PipelineParts,
-  live: Database,
+  liveDatabase: Database,
   openFill: PipelineParts['sink']['openSession'],
 ): Pick<PipelineParts, 'sink' | 'quarantine' | 'mayQuarantine'> {
   const { sink, quarantine } = parts;
@@ -196,11 +204,11 @@ function fillParts(
       packages: { ...sink.packages, syncViews: () => Promise.resolve({ made: [], failed: [] }) },
     },
     quarantine: true,
-    mayQuarantine: async (offset) => quarantine || (await isQuarantined(live, offset)),
+    mayQuarantine: async (offset) => quarantine || (await isQuarantined(liveDatabase, offset)),
   };
 }
 
 /** Without a limit on progress, because the waiting caller decides how long a step may take. */
-function patient({ limits }: PipelineParts): Pick<PipelineParts, 'limits'> {
+function withoutProgressTimeout({ limits }: PipelineParts): Pick<PipelineParts, 'limits'> {
   return { limits: { ...limits, progressTimeoutMs: Number.POSITIVE_INFINITY } };
 }

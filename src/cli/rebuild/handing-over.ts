@@ -6,54 +6,54 @@ import { closeSource, prepareHandover, openTarget } from '../../store/handover/h
 import { updateJob } from '../../store/history/jobs.ts';
 import type { StoppedWriter } from '../../store/swap/swap.ts';
 import type { Follower } from './follower.ts';
-import { passing, type Ending } from './handover.ts';
+import { transientCodes, type SwapSteps } from './handover.ts';
 
-export interface HandingOver {
+export interface HandoverOptions {
   readonly live: Database;
   readonly follower: Follower;
   /** Label of the other database, see `databaseLabel`. */
   readonly into: string;
   readonly logger: Logger;
   /** Called with descriptions of objects that cannot be copied. */
-  readonly onLeft: (left: readonly string[]) => void;
+  readonly onLeft: (notCopied: readonly string[]) => void;
 }
 
-export function handingOver(options: HandingOver): Ending {
+export function handingOver(options: HandoverOptions): SwapSteps {
   return {
     prepare: async () => {
       options.onLeft(await prepareHandover(options.live, options.follower.database));
-      return (writerStopped) => handOver(options, writerStopped);
+      return (writerStopped) => completeHandover(options, writerStopped);
     },
   };
 }
 
-async function handOver(
-  { live, follower, into, logger }: HandingOver,
+async function completeHandover(
+  { live: liveDatabase, follower, into: targetLabel, logger }: HandoverOptions,
   writerStopped: StoppedWriter,
 ): Promise<number | string> {
   logger.info({ step: 'closing the source' }, 'swap');
   try {
-    if (!(await closeSource(live, follower.database, writerStopped, into)))
+    if (!(await closeSource(liveDatabase, follower.database, writerStopped, targetLabel)))
       return 'the rebuild was paused or cancelled';
   } catch (thrown) {
     const error = toIndexerError(thrown);
-    if (!passing.has(error.code)) throw error;
+    if (!transientCodes.has(error.code)) throw error;
     return `a session held tables: ${error.message}`;
   }
   logger.info({ step: 'opening the target' }, 'swap');
   const checkpoint = await openTarget(follower.database, writerStopped).catch((thrown: unknown) => {
-    throw halfway(into, toIndexerError(thrown));
+    throw interruptedHandoverError(targetLabel, toIndexerError(thrown));
   });
   logger.info({ step: 'committing' }, 'swap');
-  await live.withClient((client) =>
+  await liveDatabase.withClient((client) =>
     updateJob(client, 'rebuild', { state: 'done', step: 'handed over', perSecond: null, problem: null }),
   );
   return checkpoint;
 }
 
 /** The error between the two commits, when neither schema may be written to. */
-function halfway(into: string, error: IndexerError): IndexerError {
-  return new IndexerError(`the stream was closed here and is not open in ${into} yet: ${error.message}`, {
+function interruptedHandoverError(targetLabel: string, error: IndexerError): IndexerError {
+  return new IndexerError(`the stream was closed here and is not open in ${targetLabel} yet: ${error.message}`, {
     code: 'REBUILD_SWAP_BLOCKED',
     remedy: 'run the same command again: it finishes the handover, without a ledger',
     cause: error,

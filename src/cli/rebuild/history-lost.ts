@@ -15,25 +15,25 @@ const requestTimeoutMs = 5_000;
  * requested from the participant; if it does not respond, the lines report this.
  */
 export async function historyLines(
-  live: Database,
+  liveDatabase: Database,
   { prunedToOffset }: StreamFacts,
   { config: { ledger }, start }: RebuildRequest,
   { replacement, stop }: { readonly replacement: OtherSchema; readonly stop: AbortSignal },
 ): Promise<readonly string[]> {
-  const first = await readFirstRange(live);
-  const here = Math.max(first?.from ?? 0, prunedToOffset);
-  const begins = `  stored history begins at offset ${String(here)}; ${beginning(replacement, start)}`;
-  if (replacement === 'previous' || ledger.url === undefined) return [begins];
+  const first = await readFirstRange(liveDatabase);
+  const storedFrom = Math.max(first?.from ?? 0, prunedToOffset);
+  const beginText = `  stored history begins at offset ${String(storedFrom)}; ${beginningNote(replacement, start)}`;
+  if (replacement === 'previous' || ledger.url === undefined) return [beginText];
   try {
     const { client } = await openClient({ ledger, url: ledger.url, requestTimeoutMs, stop });
-    const there = await firstOffset(client.state, start);
-    if (there <= here) return [begins];
-    const lost = `stored history of offsets ${String(here + 1)} to ${String(there)} will be missing`;
-    return [begins, `  the new one begins at offset ${String(there)}: ${lost}`];
+    const targetFrom = await firstOffset(client.state, start);
+    if (targetFrom <= storedFrom) return [beginText];
+    const lossText = `stored history of offsets ${String(storedFrom + 1)} to ${String(targetFrom)} will be missing`;
+    return [beginText, `  the new one begins at offset ${String(targetFrom)}: ${lossText}`];
   } catch (thrown) {
     const { code } = toIndexerError(thrown);
     return [
-      begins,
+      beginText,
       `  the pruned offset of the participant is unknown (${code}): history that it has pruned will be missing`,
     ];
   }
@@ -49,7 +49,7 @@ async function firstOffset(state: HistoryRequest, start: RebuildRequest['start']
   return Math.max(typeof start === 'number' ? start : 0, await state.latestPrunedOffsets());
 }
 
-function beginning(replacement: OtherSchema, start: RebuildRequest['start']): string {
+function beginningNote(replacement: OtherSchema, start: RebuildRequest['start']): string {
   if (replacement === 'previous') return 'the previous schema keeps its history';
   if (start === 'whole') return 'the new one begins at the pruned offset of the participant, or with the first update';
   if (start === 'seed') return 'the new one begins with the active contracts';

@@ -13,11 +13,11 @@ export interface RebuildRequest {
   readonly start: PipelineParts['start'];
   readonly noSwap: boolean;
   /** The database to hand over to; undefined if the rebuild stays in the same database. */
-  readonly into?: Into | undefined;
+  readonly into?: TargetAddress | undefined;
 }
 
 /** The database that a rebuild hands over to. */
-export interface Into {
+export interface TargetAddress {
   /** URL with a password. */
   readonly url: string;
   readonly urlFile: string | undefined;
@@ -27,7 +27,7 @@ export interface Into {
 
 /** The identity of a rebuild, by which the same request resumes it. */
 export function requestIdentity(
-  { config, replacement, start, into }: RebuildRequest,
+  { config, replacement, start, into: targetAddress }: RebuildRequest,
   stream: StreamFacts,
   exerciseJson: string,
 ): ParsedRequest {
@@ -41,7 +41,7 @@ export function requestIdentity(
         exerciseJson,
         start,
         participant: stream.participantId,
-        ...(into === undefined ? {} : { into: into.label }),
+        ...(targetAddress === undefined ? {} : { into: targetAddress.label }),
       };
 }
 

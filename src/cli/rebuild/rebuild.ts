@@ -9,20 +9,21 @@ import type { PipelineParts } from '../../pipeline/ports/parts.ts';
 import type { Database } from '../../store/connection/database.ts';
 import { databaseLabel } from '../../store/connection/hosts.ts';
 import { addressFromFlags } from '../command-line/database-address.ts';
-import { writing, yes, type Call, type Command } from '../command-line/command.ts';
-import { misuse } from '../command-line/refusals.ts';
+import { writeExitCodes, yesFlag, type Call, type Command } from '../command-line/command.ts';
+import { usageError } from '../command-line/refusals.ts';
 import { withStream } from '../database/maintenance.ts';
-import type { Elsewhere } from './elsewhere.ts';
+import type { HandoverRequest } from './elsewhere.ts';
 import type { Follower } from './follower.ts';
-import type { Outcome } from './rebuilding.ts';
-import type { Into, RebuildRequest } from './rebuild-request.ts';
+import type { RebuildOutcome } from './rebuilding.ts';
+import type { TargetAddress, RebuildRequest } from './rebuild-request.ts';
 
-const words = '[--no-swap | --rollback | --drop-previous] [--into URL | --into-file FILE] [--yes] [--option value …]';
-const usage = `ledger-indexer rebuild ${words}`;
+const usageWords =
+  '[--no-swap | --rollback | --drop-previous] [--into URL | --into-file FILE] [--yes] [--option value …]';
+const usage = `ledger-indexer rebuild ${usageWords}`;
 
 export const rebuildCommand: Command = {
   name: 'rebuild',
-  usage: words,
+  usage: usageWords,
   summary: 're-index into a new schema while the indexer runs, then swap schemas',
   does: [
     'For another filter with its history, another shape or INDEXER_EXERCISE_JSON. Configure it as the indexer will be',
@@ -38,7 +39,7 @@ export const rebuildCommand: Command = {
     { name: 'drop-previous', doc: 'delete the previous schema; without --yes, count what it holds' },
     { name: 'into', value: 'URL', doc: 'fill this database instead, and hand the stream over to it' },
     { name: 'into-file', value: 'FILE', doc: 'the same with the URL in a file, because it contains a password' },
-    yes,
+    yesFlag,
   ],
   examples: [
     'rebuild',
@@ -48,7 +49,7 @@ export const rebuildCommand: Command = {
     'rebuild --drop-previous --yes',
     'rebuild --into-file /run/secrets/new-database-url --yes',
   ],
-  exits: writing,
+  exits: writeExitCodes,
   page: 'docs/how-to/change/rebuild-schema.md',
   /**
    * @throws IndexerError REBUILD_REFUSED, REBUILD_SWAP_BLOCKED, JOB_REFUSED, CONFIGURATION_INVALID, INTERRUPTED and
@@ -57,46 +58,46 @@ export const rebuildCommand: Command = {
   run: async (call) => {
     const { args, env } = call;
     const config = loadConfig(env, args.options);
-    const into = intoOf(args);
+    const targetAddress = parseTarget(args);
     const modeFlags = ['no-swap', 'rollback', 'drop-previous'].filter((flag) => args.has(flag));
-    if (modeFlags.length > 1) throw misuse(`--${modeFlags.join(' and --')} cannot be combined`, usage);
+    if (modeFlags.length > 1) throw usageError(`--${modeFlags.join(' and --')} cannot be combined`, usage);
     const request: RebuildRequest = {
       config,
       replacement: args.has('rollback') ? 'previous' : 'next',
       start: startOf(config, describeConfig(env, args.options)),
       noSwap: args.has('no-swap'),
-      into,
+      into: targetAddress,
     };
-    if (into !== undefined && (args.has('rollback') || args.has('drop-previous'))) {
-      throw misuse('--into cannot be combined with --rollback or --drop-previous', usage);
+    if (targetAddress !== undefined && (args.has('rollback') || args.has('drop-previous'))) {
+      throw usageError('--into cannot be combined with --rollback or --drop-previous', usage);
     }
-    await withStream(config, 'rebuild', async (live) => {
+    await withStream(config, 'rebuild', async (liveDatabase) => {
       if (args.has('drop-previous')) {
         const { dropPrevious } = await import('./drop-previous.ts');
-        return call.print(await dropPrevious(live, args.has('yes')));
+        return call.print(await dropPrevious(liveDatabase, args.has('yes')));
       }
-      if (into !== undefined) return handOverInto(live, { ...request, into }, call);
-      const { planned } = await import('./plan.ts');
-      const { refuseHandedOver } = await import('./elsewhere.ts');
-      await refuseHandedOver(live);
-      const plan = await planned(live, request, call.stop);
+      if (targetAddress !== undefined) return rebuildInto(liveDatabase, { ...request, into: targetAddress }, call);
+      const { planned: planLines } = await import('./plan.ts');
+      const { refuseHandedOver: assertNotHandedOver } = await import('./elsewhere.ts');
+      await assertNotHandedOver(liveDatabase);
+      const plan = await planLines(liveDatabase, request, call.stop);
       for (const line of plan) call.print(line);
       const flags = request.replacement === 'previous' ? ' --rollback' : noSwapFlag(request);
-      if (!args.has('yes')) return call.print(nothingDone(flags));
-      await carryOut(live, request, call);
+      if (!args.has('yes')) return call.print(previewFooter(flags));
+      await runRebuild(liveDatabase, request, call);
     });
   },
 };
 
 /** @throws IndexerError USAGE */
-function intoOf(args: Call['args']): Into | undefined {
-  const found = addressFromFlags(args, 'into', usage);
-  return found && { ...found, label: databaseLabel(found.url) };
+function parseTarget(args: Call['args']): TargetAddress | undefined {
+  const address = addressFromFlags(args, 'into', usage);
+  return address && { ...address, label: databaseLabel(address.url) };
 }
 
 const noSwapFlag = ({ noSwap }: RebuildRequest): string => (noSwap ? ' --no-swap' : '');
 
-function nothingDone(flags: string): string {
+function previewFooter(flags: string): string {
   return `nothing was changed; to do it, run: ledger-indexer rebuild${flags} --yes`;
 }
 
@@ -104,8 +105,8 @@ function nothingDone(flags: string): string {
  * The start of the new schema. Unless INDEXER_START is set, it has the complete history of the participant, because a
  * seed at the ledger end would lose it.
  */
-function startOf({ indexer }: Config, described: ReturnType<typeof describeConfig>): PipelineParts['start'] {
-  const isStartConfigured = described.some(({ env, origin }) => env === 'INDEXER_START' && origin !== 'default');
+function startOf({ indexer }: Config, describedOptions: ReturnType<typeof describeConfig>): PipelineParts['start'] {
+  const isStartConfigured = describedOptions.some(({ env, origin }) => env === 'INDEXER_START' && origin !== 'default');
   return isStartConfigured ? indexer.start : 'whole';
 }
 
@@ -114,70 +115,97 @@ async function loggingOf({ indexer }: Config, { stdout }: Call): Promise<Logging
   return createLogger({ level: indexer.logLevel, format: indexer.logFormat, stream: stdout });
 }
 
-async function carryOut(live: Database, request: RebuildRequest, call: Call): Promise<void> {
+async function runRebuild(liveDatabase: Database, request: RebuildRequest, call: Call): Promise<void> {
   const { Follower } = await import('./follower.ts');
   const { rebuild } = await import('./rebuilding.ts');
-  const { swapping } = await import('./swapping.ts');
-  const { makeReady, reportOutcome } = await import('./plan.ts');
+  const { swapping: createSwapSteps } = await import('./swapping.ts');
+  const { makeReady: prepareTargetSchema, reportOutcome } = await import('./plan.ts');
   const { otherSchemaName } = await import('../../store/swap/stream-schemas.ts');
   const { config, replacement, start, noSwap } = request;
   const { stop, print } = call;
   const { notify, leaseMs } = config.indexer;
   const logging = await loggingOf(config, call);
   const { logger } = logging;
-  const schema = otherSchemaName(live.schema, replacement);
-  const follower = await Follower.open({ config, live, schema, start, logging, stop });
+  const schema = otherSchemaName(liveDatabase.schema, replacement);
+  const follower = await Follower.open({ config, live: liveDatabase, schema, start, logging, stop });
   try {
-    await makeReady(live, follower.database, request);
-    const ending = swapping({ live, follower, replacement, notify, logger });
-    const outcome = await rebuild({ live, follower, ending, noSwap, leaseMs, logger, stop });
-    await reportOutcome(live, request, outcome, print);
+    await prepareTargetSchema(liveDatabase, follower.database, request);
+    const swapSteps = createSwapSteps({ live: liveDatabase, follower, replacement, notify, logger });
+    const outcome = await rebuild({ live: liveDatabase, follower, ending: swapSteps, noSwap, leaseMs, logger, stop });
+    await reportOutcome(liveDatabase, request, outcome, print);
   } finally {
     await follower.close();
   }
 }
 
-async function handOverInto(live: Database, request: Elsewhere, call: Call): Promise<void> {
-  const there = await import('./elsewhere.ts');
+async function rebuildInto(liveDatabase: Database, request: HandoverRequest, call: Call): Promise<void> {
+  const handoverModule = await import('./elsewhere.ts');
   const { Follower } = await import('./follower.ts');
   const { config, start } = request;
   const { stop, print } = call;
-  const filledFrom = there.sourceOf(request);
+  const sourceLabel = handoverModule.sourceOf(request);
   const logging = await loggingOf(config, call);
-  const options = { config: there.configThere(request), live, schema: live.schema, filledFrom, start, logging, stop };
+  const options = {
+    config: handoverModule.configThere(request),
+    live: liveDatabase,
+    schema: liveDatabase.schema,
+    filledFrom: sourceLabel,
+    start,
+    logging,
+    stop,
+  };
   const follower = await Follower.open(options);
   try {
-    for (const line of await there.plannedElsewhere(live, follower.database, request, stop)) print(line);
-    if (!call.args.has('yes')) return print(nothingDone(` --into …${noSwapFlag(request)}`));
-    const left = await there.makeReadyElsewhere(live, follower.database, request);
-    const outcome = left === 'nothing' ? left : await handOver(live, follower, { request, logging, left }, call);
-    await there.reportOutcomeElsewhere(follower.database, request, outcome, print);
+    for (const line of await handoverModule.handoverPlanLines(liveDatabase, follower.database, request, stop))
+      print(line);
+    if (!call.args.has('yes')) return print(previewFooter(` --into …${noSwapFlag(request)}`));
+    const nextStage = await handoverModule.prepareTargetDatabase(liveDatabase, follower.database, request);
+    const outcome =
+      nextStage === 'nothing'
+        ? nextStage
+        : await runHandover(liveDatabase, follower, { request, logging, left: nextStage }, call);
+    await handoverModule.reportHandoverOutcome(follower.database, request, outcome, print);
   } finally {
     await follower.close();
   }
 }
 
-interface Handing {
-  readonly request: Elsewhere;
+interface HandoverRun {
+  readonly request: HandoverRequest;
   readonly logging: Logging;
   readonly left: 'fill' | 'finish';
 }
 
-async function handOver(
-  live: Database,
+async function runHandover(
+  liveDatabase: Database,
   follower: Follower,
-  { request, logging: { logger }, left }: Handing,
+  { request, logging: { logger }, left: nextStage }: HandoverRun,
   { stop, print }: Call,
-): Promise<Outcome> {
+): Promise<RebuildOutcome> {
   const { rebuild } = await import('./rebuilding.ts');
-  const { handingOver } = await import('./handing-over.ts');
-  const notCarried = new Set<string>();
-  const onLeft = (found: readonly string[]): void => found.forEach((one) => notCarried.add(one));
-  const ending = handingOver({ live, follower, into: request.into.label, logger, onLeft });
+  const { handingOver: createHandoverSteps } = await import('./handing-over.ts');
+  const notCopied = new Set<string>();
+  const onNotCopied = (names: readonly string[]): void => names.forEach((name) => notCopied.add(name));
+  const handoverSteps = createHandoverSteps({
+    live: liveDatabase,
+    follower,
+    into: request.into.label,
+    logger,
+    onLeft: onNotCopied,
+  });
   const { noSwap, config } = request;
   const { leaseMs } = config.indexer;
-  const isSourceClosed = left === 'finish';
-  const outcome = await rebuild({ live, follower, ending, noSwap, leaseMs, logger, stop, isSourceClosed });
-  for (const one of notCarried) print(`not copied: ${one}`);
+  const isSourceClosed = nextStage === 'finish';
+  const outcome = await rebuild({
+    live: liveDatabase,
+    follower,
+    ending: handoverSteps,
+    noSwap,
+    leaseMs,
+    logger,
+    stop,
+    isSourceClosed,
+  });
+  for (const name of notCopied) print(`not copied: ${name}`);
   return outcome;
 }

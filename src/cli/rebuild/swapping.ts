@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { toIndexerError } from '../../errors/indexer-error.ts';
 import type { Logger } from '../../observe/log/logger.ts';
 import type { Database } from '../../store/connection/database.ts';
-import { blockersOf, olderSnapshots } from '../../store/swap/locks.ts';
+import { blockersOf, findOlderSnapshots } from '../../store/swap/locks.ts';
 import type { OtherSchema } from '../../store/swap/stream-schemas.ts';
 import {
   complete,
@@ -11,13 +11,13 @@ import {
   swap,
   type StoppedWriter,
   type LastCommit,
-  type Prepared,
+  type PreparedSwap,
 } from '../../store/swap/swap.ts';
 import { writerName } from '../database/maintenance.ts';
 import type { Follower } from './follower.ts';
-import { passing, type Ending } from './handover.ts';
+import { transientCodes, type SwapSteps } from './handover.ts';
 
-export interface Swap {
+export interface SwapOptions {
   readonly live: Database;
   readonly follower: Follower;
   readonly replacement: OtherSchema;
@@ -26,8 +26,8 @@ export interface Swap {
 }
 
 /** Number of attempts while this process holds the writer lock. */
-const triesInRow = 2;
-const betweenTriesMs = 50;
+const triesPerAttempt = 2;
+const retryPauseMs = 50;
 /** Maximum wait for older snapshots to end, milliseconds, before sessions are blocked. */
 const snapshotsMs = 300;
 const pollMs = 10;
@@ -35,65 +35,72 @@ const pollMs = 10;
 const watchMs = 100;
 
 /** The last steps as a swap of schemas. They throw REBUILD_REFUSED if something cannot be copied. */
-export function swapping(options: Swap): Ending {
+export function swapping(options: SwapOptions): SwapSteps {
   return {
     prepare: async () => {
-      const prepared = await prepareSwap(options.live, options.follower.database);
-      return (writerStopped) => swapSchemas(options, prepared, writerStopped);
+      const preparedSwap = await prepareSwap(options.live, options.follower.database);
+      return (writerStopped) => swapSchemas(options, preparedSwap, writerStopped);
     },
   };
 }
 
-async function swapSchemas(options: Swap, prepared: Prepared, writerStopped: StoppedWriter): Promise<number | string> {
-  const { live, follower } = options;
-  const last = await complete(live, follower.database);
-  await outlive(live, last);
-  const ahead = (await follower.checkpoint()) > writerStopped.checkpoint;
-  const parts = { prepared, writerStopped, last, ahead };
-  for (let tried = 1; ; tried += 1) {
-    const hindered = await trySwap(options, parts);
-    if (typeof hindered === 'number' || tried === triesInRow) return hindered;
-    await sleep(betweenTriesMs);
+async function swapSchemas(
+  options: SwapOptions,
+  preparedSwap: PreparedSwap,
+  writerStopped: StoppedWriter,
+): Promise<number | string> {
+  const { live: liveDatabase, follower } = options;
+  const last = await complete(liveDatabase, follower.database);
+  await waitForSnapshots(liveDatabase, last);
+  const isAhead = (await follower.checkpoint()) > writerStopped.checkpoint;
+  const parts = { prepared: preparedSwap, writerStopped, last, ahead: isAhead };
+  for (let attempt = 1; ; attempt += 1) {
+    const blockers = await attemptSwap(options, parts);
+    if (typeof blockers === 'number' || attempt === triesPerAttempt) return blockers;
+    await sleep(retryPauseMs);
   }
 }
 
 /** Waits for the end of snapshots that are older than the complete schema. Most end soon, and no session is blocked. */
-async function outlive(live: Database, last: LastCommit): Promise<void> {
+async function waitForSnapshots(liveDatabase: Database, last: LastCommit): Promise<void> {
   const end = performance.now() + snapshotsMs;
-  const older = () => live.withClient((client) => olderSnapshots(client, last));
+  const older = () => liveDatabase.withClient((client) => findOlderSnapshots(client, last));
   while ((await older()).length > 0 && performance.now() < end) await sleep(pollMs);
 }
 
 interface Parts {
-  readonly prepared: Prepared;
+  readonly prepared: PreparedSwap;
   readonly writerStopped: StoppedWriter;
   readonly last: LastCommit;
   readonly ahead: boolean;
 }
 
 /** Resolves to the checkpoint, or to a description of the sessions that blocked the swap. */
-async function trySwap({ live, replacement, notify, logger }: Swap, parts: Parts): Promise<number | string> {
+async function attemptSwap(
+  { live: liveDatabase, replacement, notify, logger }: SwapOptions,
+  parts: Parts,
+): Promise<number | string> {
   const blockers = new Set<string>();
   let session = 0;
   const watch = setInterval(() => {
-    live
+    liveDatabase
       .withClient((client) => blockersOf(client, session))
       .then(
-        (found) => found.forEach((name) => blockers.add(name)),
+        (names) => names.forEach((name) => blockers.add(name)),
         () => undefined,
       );
   }, watchMs);
   try {
     const onSession = (pid: number): void => void (session = pid);
     const onStep = (step: string): void => logger.info({ step }, 'swap');
-    return await swap(live, { ...parts, target: replacement, notify, writer: writerName, onSession, onStep });
+    return await swap(liveDatabase, { ...parts, target: replacement, notify, writer: writerName, onSession, onStep });
   } catch (thrown) {
     const error = toIndexerError(thrown);
-    if (!passing.has(error.code)) throw error;
-    const held = `views or tables were locked by ${blockers.size === 0 ? 'a session' : [...blockers].join(', ')}`;
-    const by = error.code === 'REBUILD_SWAP_BLOCKED' ? error.message : held;
-    logger.warn({ err: error, blockedBy: by }, 'swap failed');
-    return by;
+    if (!transientCodes.has(error.code)) throw error;
+    const lockMessage = `views or tables were locked by ${blockers.size === 0 ? 'a session' : [...blockers].join(', ')}`;
+    const reason = error.code === 'REBUILD_SWAP_BLOCKED' ? error.message : lockMessage;
+    logger.warn({ err: error, blockedBy: reason }, 'swap failed');
+    return reason;
   } finally {
     clearInterval(watch);
   }

@@ -4,15 +4,15 @@
 import { loadConfig } from '../../config/config.ts';
 import { partyId, partyIdExpected } from '../../config/party-id.ts';
 import { scramVerifier } from '../../store/roles/scram.ts';
-import { readSmallFile, whyUnreadable } from '../../config/small-file.ts';
-import { dryRun, writing, type Command, type Print } from '../command-line/command.ts';
+import { readSmallFile, unreadableReason } from '../../config/small-file.ts';
+import { dryRun, writeExitCodes, type Command, type PrintLine } from '../command-line/command.ts';
 import type { Args } from '../command-line/parse.ts';
-import { misuse } from '../command-line/refusals.ts';
+import { usageError } from '../command-line/refusals.ts';
 import { printUnseenParties } from '../command-line/unseen-names.ts';
 import { withDatabase } from '../database/with-database.ts';
 import { connections, connectionsOf, sharedDatabase } from './role-flags.ts';
 
-const opening = {
+const openOptions = {
   command: 'grant-reader',
   feature: 'grant-reader',
   statementTimeoutMs: 60_000,
@@ -35,16 +35,16 @@ export const grantReaderCommand: Command = {
     dryRun,
   ],
   examples: ['grant-reader analyst', 'grant-reader alice_reader --party alice::1220ab --dry-run'],
-  exits: writing,
+  exits: writeExitCodes,
   page: 'docs/how-to/secure/reader-roles.md',
   /**
    * Prints the grants, or the SQL with `--dry-run`.
    * @throws IndexerError GRANT_READER_REFUSED, STORE_NOT_PERMITTED, USAGE
    */
   run: async ({ args, env, print }) => {
-    const { role, parties, passwordFile, dryRun, ...limits } = checked(args);
+    const { role, parties, passwordFile, dryRun, ...limits } = parseArgs(args);
     const password = passwordFile === undefined ? undefined : await passwordOf(passwordFile, dryRun);
-    await withDatabase(loadConfig(env, args.options), opening, async (database) => {
+    await withDatabase(loadConfig(env, args.options), openOptions, async (database) => {
       const { grantReader, planReader } = await import('../../store/roles/reader-role.ts');
       const reader = { role, parties, password, ...limits };
       if (dryRun) {
@@ -52,8 +52,8 @@ export const grantReaderCommand: Command = {
         return printUnseenParties(database, parties, (line) => print(`-- ${line}`));
       }
       await grantReader(database, reader);
-      const what = parties.length === 0 ? 'everything' : `what ${parties.join(', ')} may see`;
-      print(`role ${role} reads ${what} in schema ${database.schema} and its view schemas`);
+      const readableText = parties.length === 0 ? 'everything' : `what ${parties.join(', ')} may see`;
+      print(`role ${role} reads ${readableText} in schema ${database.schema} and its view schemas`);
       await printUnseenParties(database, parties, print);
     });
   },
@@ -75,7 +75,7 @@ function printPlan(
   plan: readonly (readonly string[])[],
   schema: string,
   parties: readonly string[],
-  print: Print,
+  print: PrintLine,
 ): void {
   for (const statements of plan) {
     for (const line of ['begin', `set local search_path = "${schema}"`, ...statements, 'commit']) print(`${line};`);
@@ -85,17 +85,17 @@ function printPlan(
   print('-- and no statistics of indexed payload fields: set statistics 0; an index with statistics is rebuilt');
 }
 
-function checked(args: Args): Arguments {
+function parseArgs(args: Args): Arguments {
   const [role = ''] = args.operands;
   const parties = args.texts('party');
   // Logins of cloud providers may look like mail addresses.
   if (!/^[A-Za-z_][A-Za-z0-9_@.-]{0,62}$/.test(role) || role.startsWith('pg_') || role === 'public') {
-    throw misuse(
+    throw usageError(
       `"${role.slice(0, 80)}" is not a valid role name`,
       'use at most 63 letters, digits and _ @ . -, starting with a letter',
     );
   }
-  if (parties.some((party) => !partyId.test(party))) throw misuse(`--party needs ${partyIdExpected}`, usage);
+  if (parties.some((party) => !partyId.test(party))) throw usageError(`--party needs ${partyIdExpected}`, usage);
   return {
     role,
     parties,
@@ -106,13 +106,13 @@ function checked(args: Args): Arguments {
   };
 }
 
-async function passwordOf(file: string, hidden: boolean): Promise<string> {
+async function passwordOf(file: string, isHidden: boolean): Promise<string> {
   let password: string;
   try {
     password = (await readSmallFile(file)).replace(/\r?\n$/, '');
   } catch (cause) {
-    throw misuse(`the password file ${file} cannot be read: ${whyUnreadable(cause)}`, usage);
+    throw usageError(`the password file ${file} cannot be read: ${unreadableReason(cause)}`, usage);
   }
-  if (password === '') throw misuse('the password file is empty', usage);
-  return hidden ? '…' : scramVerifier(password);
+  if (password === '') throw usageError('the password file is empty', usage);
+  return isHidden ? '…' : scramVerifier(password);
 }

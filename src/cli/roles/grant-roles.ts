@@ -3,15 +3,15 @@ import { join } from 'node:path';
 import { loadConfig } from '../../config/config.ts';
 import type { LoginRole, RolePlan } from '../../store/roles/grant-roles.ts';
 import { scramVerifier } from '../../store/roles/scram.ts';
-import { readSmallFile, whyUnreadable } from '../../config/small-file.ts';
-import { dryRun, writing, type Command, type Print } from '../command-line/command.ts';
+import { readSmallFile, unreadableReason } from '../../config/small-file.ts';
+import { dryRun, writeExitCodes, type Command, type PrintLine } from '../command-line/command.ts';
 import { commandsOf } from '../command-line/least-roles.ts';
-import { misuse } from '../command-line/refusals.ts';
-import { inQuotes } from '../command-line/shell-word.ts';
+import { usageError } from '../command-line/refusals.ts';
+import { shellQuote } from '../command-line/shell-word.ts';
 import { withDatabase } from '../database/with-database.ts';
 import { connections, connectionsOf, sharedDatabase } from './role-flags.ts';
 
-const opening = {
+const openOptions = {
   command: 'grant-roles',
   feature: 'grant-roles',
   remedy: 'set DATABASE_URL, as the administrator of the database',
@@ -35,7 +35,7 @@ export const grantRolesCommand: Command = {
     dryRun,
   ],
   examples: ['grant-roles --dry-run', 'grant-roles --prefix ledger --password-dir ./passwords'],
-  exits: writing,
+  exits: writeExitCodes,
   page: 'docs/how-to/secure/roles.md',
   /**
    * Prints the roles, or the SQL with `--dry-run`.
@@ -46,22 +46,22 @@ export const grantRolesCommand: Command = {
     const { schema } = config.database;
     const prefix = args.text('prefix') ?? schema;
     if (!/^[a-z_][a-z0-9_]{0,53}$/.test(prefix) || prefix.startsWith('pg_')) {
-      throw misuse(
+      throw usageError(
         `"${prefix.slice(0, 80)}" is not a valid prefix of role names`,
         'use at most 54 characters a-z, 0-9 and _',
       );
     }
-    const isDry = args.has('dry-run');
+    const isDryRun = args.has('dry-run');
     const { grantRoles, loginRoles, planRoles } = await import('../../store/roles/grant-roles.ts');
-    const passwords = await passwordsOf(loginRoles, args.text('password-dir'), isDry);
+    const passwords = await passwordsOf(loginRoles, args.text('password-dir'), isDryRun);
     const request = {
       prefix,
       passwords,
       sharedDatabase: args.has('shared-database'),
       connections: connectionsOf(args),
     };
-    await withDatabase(config, opening, async (database) => {
-      if (isDry) printPlan(await planRoles(database, request), schema, print);
+    await withDatabase(config, openOptions, async (database) => {
+      if (isDryRun) printPlan(await planRoles(database, request), schema, print);
       else printRoles(await grantRoles(database, request), print);
     });
   },
@@ -71,35 +71,36 @@ const usage =
   'usage: ledger-indexer grant-roles [--prefix NAME] [--password-dir FOLDER] [--connections N] [--shared-database] [--dry-run]; ' +
   'the folder has files migrator, writer, redactor, reader';
 
-function printPlan({ roles, statements }: RolePlan, schema: string, print: Print): void {
+function printPlan({ roles, statements }: RolePlan, schema: string, print: PrintLine): void {
   for (const line of ['begin', `set local search_path = "${schema}"`, ...statements, 'commit']) print(`${line};`);
   print(`-- then: ledger-indexer grant-reader ${roles.reader}`);
 }
 
-function printRoles({ roles, bypass }: RolePlan, print: Print): void {
+function printRoles({ roles, bypass: bypassRoles }: RolePlan, print: PrintLine): void {
   print(`${roles.owner} owns the schemas and cannot log in`);
   print(`${roles.migrator}: ledger-indexer ${commandsOf('migrator').join(', ')}`);
   print(`${roles.writer}: ledger-indexer run, with POSTGRES_MIGRATE=never`);
   print(`${roles.redactor}: ledger-indexer ${commandsOf('redactor').join(', ')}`);
   print(`${roles.reader}: queries and dashboards`);
-  if (!bypass) print('this role may not grant BYPASSRLS: readers limited to parties are impossible with this writer');
+  if (!bypassRoles)
+    print('this role may not grant BYPASSRLS: readers limited to parties are impossible with this writer');
 }
 
 async function passwordsOf(
   loginRoles: readonly LoginRole[],
   folder: string | undefined,
-  hidden: boolean,
+  isHidden: boolean,
 ): Promise<Readonly<Partial<Record<LoginRole, string>>>> {
   const passwords: Partial<Record<LoginRole, string>> = {};
   if (folder === undefined) return passwords;
   for (const role of loginRoles) {
     const password = await passwordIn(join(folder, role));
-    if (password !== undefined) passwords[role] = hidden ? '…' : scramVerifier(password);
+    if (password !== undefined) passwords[role] = isHidden ? '…' : scramVerifier(password);
   }
   if (Object.keys(passwords).length === 0) {
-    throw misuse(
+    throw usageError(
       `${folder.slice(0, 200)} has none of the files ${loginRoles.join(', ')}, each with a password`,
-      `create them first: (umask 077; mkdir -p ${inQuotes(folder)}; for role in ${loginRoles.join(' ')}; do openssl rand -hex 24 > ${inQuotes(folder)}/$role; done)`,
+      `create them first: (umask 077; mkdir -p ${shellQuote(folder)}; for role in ${loginRoles.join(' ')}; do openssl rand -hex 24 > ${shellQuote(folder)}/$role; done)`,
     );
   }
   return passwords;
@@ -111,11 +112,11 @@ async function passwordIn(file: string): Promise<string | undefined> {
   try {
     text = await readSmallFile(file);
   } catch (cause) {
-    const why = whyUnreadable(cause);
-    if (why === 'ENOENT') return undefined;
-    throw misuse(`the password file ${file} cannot be read: ${why}`, usage);
+    const reason = unreadableReason(cause);
+    if (reason === 'ENOENT') return undefined;
+    throw usageError(`the password file ${file} cannot be read: ${reason}`, usage);
   }
   const password = text.replace(/\r?\n$/, '');
-  if (password === '') throw misuse(`the password file ${file} is empty`, usage);
+  if (password === '') throw usageError(`the password file ${file} is empty`, usage);
   return password;
 }

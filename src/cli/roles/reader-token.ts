@@ -5,10 +5,10 @@ import { age } from '../../config/option.ts';
 import { loadConfig } from '../../config/config.ts';
 import type { Database } from '../../store/connection/database.ts';
 import type { ListedToken } from '../../store/roles/reader-tokens.ts';
-import { type Call, json, writing, type Command } from '../command-line/command.ts';
+import { type Call, json, writeExitCodes, type Command } from '../command-line/command.ts';
 import type { Feature } from '../command-line/least-roles.ts';
 import type { Args } from '../command-line/parse.ts';
-import { misuse } from '../command-line/refusals.ts';
+import { usageError } from '../command-line/refusals.ts';
 import { withDatabase } from '../database/with-database.ts';
 import { sharedDatabase } from './role-flags.ts';
 
@@ -37,13 +37,13 @@ export const readerTokenCommand: Command = {
     json,
   ],
   examples: ['reader-token create --role alice_reader --name dashboard --expires 90d', 'reader-token revoke 5f0c2a1b'],
-  exits: writing,
+  exits: writeExitCodes,
   page: 'docs/how-to/secure/reader-tokens.md',
   /** @throws IndexerError USAGE, READER_TOKEN_REFUSED, READER_TOKEN_NOT_FOUND, STORE_NOT_PERMITTED */
   run: async ({ args, env, print, stderr }) => {
     const action = actionOf(args);
-    const opening = { command: 'reader-token', feature: featureOf(args.operands[0]) };
-    await withDatabase(loadConfig(env, args.options), opening, async (database) => {
+    const openOptions = { command: 'reader-token', feature: featureOf(args.operands[0]) };
+    await withDatabase(loadConfig(env, args.options), openOptions, async (database) => {
       const { endExpiredLogins } = await import('../../store/roles/token-logins.ts');
       // The indexer often may not alter roles, but the user of this command may. For logins that stay, `valid until`
       // rejects new sessions.
@@ -58,41 +58,41 @@ function featureOf(action: string | undefined): Feature {
   return action === 'revoke' ? 'reader-token revoke' : 'reader-token create';
 }
 
-type Out = Pick<Call, 'print' | 'stderr'>;
-type Action = (database: Database, out: Out) => Promise<void>;
+type Output = Pick<Call, 'print' | 'stderr'>;
+type Action = (database: Database, output: Output) => Promise<void>;
 
 function actionOf(args: Args): Action {
-  const [action, id, ...more] = args.operands;
-  if (more.length > 0) throw misuse('reader-token takes one id', usage);
-  const ofCreate = ['role', 'name', 'expires'].find((flag) => args.text(flag) !== undefined);
-  if (action !== 'create' && ofCreate !== undefined)
-    throw misuse(`--${ofCreate} is a flag of reader-token create`, usage);
+  const [action, id, ...extraArguments] = args.operands;
+  if (extraArguments.length > 0) throw usageError('reader-token takes one id', usage);
+  const createFlag = ['role', 'name', 'expires'].find((flag) => args.text(flag) !== undefined);
+  if (action !== 'create' && createFlag !== undefined)
+    throw usageError(`--${createFlag} is a flag of reader-token create`, usage);
   if (action !== 'create' && args.has('shared-database')) {
-    throw misuse('--shared-database is a flag of reader-token create', usage);
+    throw usageError('--shared-database is a flag of reader-token create', usage);
   }
-  if (action !== 'list' && args.has('json')) throw misuse('--json is a flag of reader-token list', usage);
+  if (action !== 'list' && args.has('json')) throw usageError('--json is a flag of reader-token list', usage);
   if (action === 'revoke') {
-    if (id === undefined) throw misuse('reader-token revoke needs an id', usage);
-    return (database, out) => revoke(database, id, out);
+    if (id === undefined) throw usageError('reader-token revoke needs an id', usage);
+    return (database, output) => revoke(database, id, output);
   }
-  if (id !== undefined) throw misuse(`reader-token ${action ?? ''} takes no id`, usage);
+  if (id !== undefined) throw usageError(`reader-token ${action ?? ''} takes no id`, usage);
   if (action === 'list') return (database, { print }) => list(database, args.has('json'), print);
   return creating(args);
 }
 
 function creating(args: Args): Action {
   const role = args.text('role');
-  if (role === undefined) throw misuse('reader-token create needs --role', usage);
+  if (role === undefined) throw usageError('reader-token create needs --role', usage);
   const name = args.text('name') ?? null;
-  if (name !== null && !/^[^\p{Cc}]{1,100}$/u.test(name)) throw misuse('--name takes 1 to 100 characters', usage);
+  if (name !== null && !/^[^\p{Cc}]{1,100}$/u.test(name)) throw usageError('--name takes 1 to 100 characters', usage);
   const expiresAt = expiryOf(args.text('expires'));
-  const shared = args.has('shared-database');
+  const isShared = args.has('shared-database');
   return async (database, { print, stderr }) => {
     const { createToken } = await import('../../store/roles/reader-tokens.ts');
-    const { id, token } = await createToken(database, { role, name, expiresAt, sharedDatabase: shared });
-    const until = expiresAt === null ? 'until it is revoked' : `until ${expiresAt.toISOString()}`;
+    const { id, token } = await createToken(database, { role, name, expiresAt, sharedDatabase: isShared });
+    const endText = expiresAt === null ? 'until it is revoked' : `until ${expiresAt.toISOString()}`;
     // Printed to standard error, because standard output with the token may be redirected to a file.
-    stderr.write(`token ${id} reads as ${role} ${until}; it is printed only once\n`);
+    stderr.write(`token ${id} reads as ${role} ${endText}; it is printed only once\n`);
     print(token);
   };
 }
@@ -104,9 +104,9 @@ function expiryOf(text: string | undefined): Date | null {
   if ('value' in parsed) return new Date(Date.now() + parsed.value);
   const date = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d)?(?:Z|[+-]\d\d:\d\d))?$/.test(text) ? new Date(text) : undefined;
   if (date === undefined || Number.isNaN(date.getTime())) {
-    throw misuse('--expires takes an age such as 90d, or a date such as 2027-01-31 or 2027-01-31T12:00:00Z', usage);
+    throw usageError('--expires takes an age such as 90d, or a date such as 2027-01-31 or 2027-01-31T12:00:00Z', usage);
   }
-  if (date.getTime() <= Date.now()) throw misuse('--expires is in the past', usage);
+  if (date.getTime() <= Date.now()) throw usageError('--expires is in the past', usage);
   return date;
 }
 
@@ -118,11 +118,11 @@ async function list(database: Database, asJson: boolean, print: Call['print']): 
 }
 
 function lineOf({ id, role, name, createdAt, expiresAt, state }: ListedToken): string {
-  const until = expiresAt === null ? 'no end' : `until ${expiresAt.toISOString()}`;
-  return `${id}  ${state}  reads as ${role}  since ${createdAt.toISOString()}  ${until}${name === null ? '' : `  ${name}`}`;
+  const endText = expiresAt === null ? 'no end' : `until ${expiresAt.toISOString()}`;
+  return `${id}  ${state}  reads as ${role}  since ${createdAt.toISOString()}  ${endText}${name === null ? '' : `  ${name}`}`;
 }
 
-async function revoke(database: Database, id: string, { print }: Out): Promise<void> {
+async function revoke(database: Database, id: string, { print }: Output): Promise<void> {
   const { revokeToken } = await import('../../store/roles/reader-tokens.ts');
   await revokeToken(database, id);
   print(`token ${id} is revoked; its open streams end within five seconds`);

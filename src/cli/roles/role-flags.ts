@@ -1,6 +1,6 @@
 /** Flags that several commands about roles have. */
 import type { CommandFlag, Args } from '../command-line/parse.ts';
-import { misuse } from '../command-line/refusals.ts';
+import { usageError } from '../command-line/refusals.ts';
 
 export const sharedDatabase: CommandFlag = {
   name: 'shared-database',
@@ -18,5 +18,5 @@ export function connectionsOf(args: Args): number | undefined {
   const text = args.text('connections');
   if (text === undefined) return undefined;
   if (/^[1-9]\d{0,4}$/.test(text)) return Number(text);
-  throw misuse(`--connections takes a number from 1 to 99999, found "${text.slice(0, 20)}"`, '--connections 20');
+  throw usageError(`--connections takes a number from 1 to 99999, found "${text.slice(0, 20)}"`, '--connections 20');
 }

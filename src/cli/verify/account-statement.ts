@@ -3,21 +3,21 @@ import { readFile } from 'node:fs/promises';
 import type { Config } from '../../config/config.ts';
 import { ExitCode } from '../../errors/exit-code.ts';
 import {
-  type Bound,
+  type StatementBound,
   readAccountStatement,
   type AccountStatement,
   AccountStatementHash,
   type AccountStatementHead,
   type AccountStatementRow,
 } from '../../store/reads/account-statement.ts';
-import type { Print } from '../command-line/command.ts';
-import { misuse } from '../command-line/refusals.ts';
+import type { PrintLine } from '../command-line/command.ts';
+import { usageError } from '../command-line/refusals.ts';
 import { withDatabase } from '../database/with-database.ts';
 
 const statementTimeoutMs = 60 * 60_000;
 
 /** A file with the output of `account-statement --json`. */
-interface Written extends AccountStatementHead {
+interface WrittenStatement extends AccountStatementHead {
   readonly rows: readonly AccountStatementRow[];
   readonly sha256: string;
 }
@@ -29,89 +29,101 @@ interface Written extends AccountStatementHead {
 export async function verifyAccountStatement(
   file: string,
   config: Config,
-  print: Print,
+  print: PrintLine,
 ): Promise<ExitCode | undefined> {
-  const statement = await readFrom(file);
+  const statement = await readStatementFile(file);
   if (hashOf(statement) !== statement.sha256) {
     print('different: the statement was changed after it was created: its rows do not match its SHA-256');
     return ExitCode.different;
   }
   const { party, instrument, admin, from, to } = statement;
-  const opening = { command: 'verify', feature: 'verify', statementTimeoutMs } as const;
-  const found = await withDatabase(config, opening, (database) =>
-    readAccountStatement(database, { party, instrument, admin, from, to }, (made) => difference(statement, made)),
+  const openOptions = { command: 'verify', feature: 'verify', statementTimeoutMs } as const;
+  const differences = await withDatabase(config, openOptions, (database) =>
+    readAccountStatement(database, { party, instrument, admin, from, to }, (recreated) =>
+      difference(statement, recreated),
+    ),
   );
-  if (found === undefined) {
+  if (differences === undefined) {
     print(`equal: ${String(statement.rows.length)} rows, SHA-256 ${statement.sha256}`);
     return undefined;
   }
-  for (const line of found) print(line);
+  for (const line of differences) print(line);
   return ExitCode.different;
 }
 
-function hashOf(written: Written): string {
-  const hash = new AccountStatementHash(written);
-  for (const row of written.rows) hash.add(row);
+function hashOf(statement: WrittenStatement): string {
+  const hash = new AccountStatementHash(statement);
+  for (const row of statement.rows) hash.add(row);
   return hash.digest();
 }
 
 /** Lines that describe the first difference; undefined if the tables match. */
-async function difference(statement: Written, made: AccountStatement): Promise<readonly string[] | undefined> {
-  if (statement.participant !== made.participant) {
+async function difference(
+  statement: WrittenStatement,
+  recreated: AccountStatement,
+): Promise<readonly string[] | undefined> {
+  if (statement.participant !== recreated.participant) {
     return [
-      `different: the statement is of participant ${statement.participant ?? 'unknown'}, the tables of ${made.participant ?? 'unknown'}`,
+      `different: the statement is of participant ${statement.participant ?? 'unknown'}, the tables of ${recreated.participant ?? 'unknown'}`,
     ];
   }
   for (const bound of ['from', 'to'] as const) {
-    if (sameTime(statement[bound], made[bound])) continue;
-    const [statementTime, stored] = [statement[bound].recordTime, made[bound].recordTime];
+    if (isSameTime(statement[bound], recreated[bound])) continue;
+    const [statementTime, storedTime] = [statement[bound].recordTime, recreated[bound].recordTime];
     return [
-      `different: offset ${String(statement[bound].offset)} was recorded at ${stored ?? ''}, not at ${statementTime ?? ''}`,
+      `different: offset ${String(statement[bound].offset)} was recorded at ${storedTime ?? ''}, not at ${statementTime ?? ''}`,
     ];
   }
   let index = 0;
-  for await (const rows of made.pages) {
+  for await (const rows of recreated.pages) {
     for (const row of rows) {
-      if (JSON.stringify(row) !== JSON.stringify(statement.rows[index])) return differentAt(index, statement, row);
+      if (JSON.stringify(row) !== JSON.stringify(statement.rows[index])) return differenceAt(index, statement, row);
       index += 1;
     }
   }
-  return index === statement.rows.length ? undefined : differentAt(index, statement, undefined);
+  return index === statement.rows.length ? undefined : differenceAt(index, statement, undefined);
 }
 
 /** Whether two times are equal; true if one of them is unknown. */
-function sameTime(claim: Bound, stored: Bound): boolean {
-  return claim.recordTime === null || stored.recordTime === null || claim.recordTime === stored.recordTime;
+function isSameTime(claim: StatementBound, storedBound: StatementBound): boolean {
+  return claim.recordTime === null || storedBound.recordTime === null || claim.recordTime === storedBound.recordTime;
 }
 
-function differentAt(index: number, { rows }: Written, made: AccountStatementRow | undefined): readonly string[] {
+function differenceAt(
+  index: number,
+  { rows }: WrittenStatement,
+  recreatedRow: AccountStatementRow | undefined,
+): readonly string[] {
   const text = (row: AccountStatementRow | undefined): string =>
     row === undefined ? 'no such row' : JSON.stringify(row);
   return [
     `different from row ${String(index + 1)}`,
     `  the statement: ${text(rows[index])}`,
-    `  the tables:    ${text(made)}`,
+    `  the tables:    ${text(recreatedRow)}`,
   ];
 }
 
-async function readFrom(file: string): Promise<Written> {
+async function readStatementFile(file: string): Promise<WrittenStatement> {
   const text = await readFile(file, 'utf8').catch((thrown: unknown) => {
-    throw wrong(file, thrown instanceof Error && 'code' in thrown ? String(thrown.code) : 'it cannot be read');
+    throw statementFileError(
+      file,
+      thrown instanceof Error && 'code' in thrown ? String(thrown.code) : 'it cannot be read',
+    );
   });
   try {
-    const statement = JSON.parse(text) as Written;
+    const statement = JSON.parse(text) as WrittenStatement;
     hashOf(statement);
     if (typeof statement.party !== 'string' || typeof statement.sha256 !== 'string')
-      throw wrong(file, 'it has another format');
+      throw statementFileError(file, 'it has another format');
     return statement;
   } catch {
-    throw wrong(file, 'it has another format');
+    throw statementFileError(file, 'it has another format');
   }
 }
 
-function wrong(file: string, why: string) {
-  return misuse(
-    `${file} is not the output of account-statement --json: ${why}`,
+function statementFileError(file: string, reason: string) {
+  return usageError(
+    `${file} is not the output of account-statement --json: ${reason}`,
     'pass the output of `ledger-indexer account-statement --json`',
   );
 }

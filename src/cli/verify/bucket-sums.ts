@@ -3,7 +3,7 @@
  * as four 64-bit numbers. Equal sums mean equal sets, unless collisions were constructed on purpose.
  */
 import { createHash, hash } from 'node:crypto';
-import { lineOf, visibleFields, type ComparedRow } from '../../model/compared-rows.ts';
+import { lineOf, visibleFields, type ComparableRow } from '../../model/compared-rows.ts';
 import type { BucketSum } from '../../store/verify/stored-active.ts';
 
 const bucketCount = 4096;
@@ -14,12 +14,12 @@ export function bucketOf(contractId: string): number {
 }
 
 /** SHA-256 of the line of a row, in hexadecimal. */
-export function digestOf(row: ComparedRow, redacted: boolean): string {
+export function digestOf(row: ComparableRow, redacted: boolean): string {
   return hash('sha256', lineOf(row, redacted), 'hex');
 }
 
 /** Digests of the fields of a row, with 16 hexadecimal digits each; empty for absent fields. */
-export function fieldDigests(row: ComparedRow, redacted: boolean): readonly string[] {
+export function fieldDigests(row: ComparableRow, redacted: boolean): readonly string[] {
   return visibleFields(row, redacted).map((text) => (text === null ? '' : hash('sha256', text, 'hex').slice(0, 16)));
 }
 
@@ -28,14 +28,14 @@ export class BucketSums {
   readonly #sums = new BigUint64Array(bucketCount * 4);
 
   /** Adds an entry to the bucket of its contract. */
-  add(contractId: string, row: ComparedRow, redacted: boolean): void {
+  add(contractId: string, row: ComparableRow, redacted: boolean): void {
     const bucket = bucketOf(contractId);
     const digest = createHash('sha256').update(lineOf(row, redacted)).digest();
     this.#counts[bucket] = this.count(bucket) + 1;
     for (let index = 0; index < 4; index += 1) {
-      const at = bucket * 4 + index;
+      const position = bucket * 4 + index;
       // The typed array keeps only the lower 64 bits of the sum.
-      this.#sums[at] = (this.#sums[at] ?? 0n) + digest.readBigUInt64BE(index * 8);
+      this.#sums[position] = (this.#sums[position] ?? 0n) + digest.readBigUInt64BE(index * 8);
     }
   }
 
@@ -44,10 +44,10 @@ export class BucketSums {
   }
 
   /** Numbers of the buckets that differ from the stored ones, in ascending order. */
-  unequal(stored: readonly BucketSum[]): readonly number[] {
-    const others = new Map(stored.map((sum) => [sum.bucket, sum]));
+  unequal(storedSums: readonly BucketSum[]): readonly number[] {
+    const sumsByBucket = new Map(storedSums.map((sum) => [sum.bucket, sum]));
     return Array.from({ length: bucketCount }, (_, bucket) => bucket).filter((bucket) => {
-      const other = others.get(bucket);
+      const other = sumsByBucket.get(bucket);
       if (this.count(bucket) !== (other?.count ?? 0)) return true;
       return [0, 1, 2, 3].some((index) => this.#sums[bucket * 4 + index] !== (other?.sums[index] ?? 0n));
     });

@@ -3,20 +3,20 @@ import type { LedgerFilter } from '../../ledger/api/request-format.ts';
 import type { ParticipantOffsets } from '../../ledger/frames/participant-offsets.ts';
 import type { Snapshot } from '../../store/verify/snapshot.ts';
 import { storedPackageNames } from '../../store/verify/stored-updates.ts';
-import type { ReadCall } from '../ledger/complete-reads.ts';
+import type { ListCall } from '../ledger/complete-reads.ts';
 import { ExitCode } from '../../errors/exit-code.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { PackageName } from '../../ledger/frames/plain-frame.ts';
 import type { Finding } from './result.ts';
 
-export interface VerifyCall extends ReadCall {
+export interface VerifyCall extends ListCall {
   readonly snapshot: Snapshot;
   /** The filter under which the data is stored. */
   readonly filter: LedgerFilter;
   /** Set if the stream was switched to this participant. Requests to it use the participant's own offsets. */
   readonly participantOffsets: ParticipantOffsets | undefined;
   /** Called with the number of entries read. */
-  progress(what: string, read: number): void;
+  progress(label: string, readCount: number): void;
 }
 
 /**
@@ -27,13 +27,13 @@ export interface VerifyCall extends ReadCall {
 export async function* readToEnd<T>(
   call: VerifyCall,
   path: '/v2/updates' | '/v2/state/active-contracts',
-  reading: AsyncIterable<readonly T[]>,
+  batches: AsyncIterable<readonly T[]>,
 ): AsyncGenerator<readonly T[]> {
-  let read = 0;
-  for await (const some of reading) {
-    yield some;
-    read += some.length;
-    call.progress(path, read);
+  let readCount = 0;
+  for await (const batch of batches) {
+    yield batch;
+    readCount += batch.length;
+    call.progress(path, readCount);
   }
   if (!call.stop.aborted) return;
   throw new IndexerError('the comparison was interrupted', {
@@ -59,9 +59,9 @@ export class PackageNames {
    * Templates that have another package name here. Templates that are not stored are reported with their missing rows.
    */
   async differences({ client }: Snapshot): Promise<readonly Finding[]> {
-    const stored = await storedPackageNames(client);
+    const packageNames = await storedPackageNames(client);
     return [...this.#byTemplate].flatMap(([template, names]): readonly Finding[] => {
-      const name = stored.get(template);
+      const name = packageNames.get(template);
       if (name === undefined || (name !== null && names.has(name))) return [];
       return [{ type: 'different', row: `template ${template}`, fields: ['package_name'] }];
     });

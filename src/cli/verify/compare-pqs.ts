@@ -9,19 +9,19 @@ import type { IndexerError } from '../../errors/indexer-error.ts';
 import { json, type Call, type Command } from '../command-line/command.ts';
 import { addressFromFlags, type DatabaseAddress } from '../command-line/database-address.ts';
 import type { Args } from '../command-line/parse.ts';
-import { misuse } from '../command-line/refusals.ts';
+import { usageError } from '../command-line/refusals.ts';
 import { openFor, withDatabase } from '../database/with-database.ts';
-import type { ComparedPqs, ComparisonRequest } from './pqs-comparison.ts';
+import type { PqsComparison, ComparisonRequest } from './pqs-comparison.ts';
 
-const words = '--pqs URL | --pqs-file FILE [--pqs-schema S] [--at OFFSET] [--ranges N] [--contents] [--json]';
-const usage = `ledger-indexer compare-pqs ${words}`;
+const usageWords = '--pqs URL | --pqs-file FILE [--pqs-schema S] [--at OFFSET] [--ranges N] [--contents] [--json]';
+const usage = `ledger-indexer compare-pqs ${usageWords}`;
 
 /** Number of ranges that one statement counts on each side. */
 const parts = integer(1, 1_000);
 
 export const comparePqsCommand: Command = {
   name: 'compare-pqs',
-  usage: words,
+  usage: usageWords,
   summary: 'compare a PQS database of the same participant with this database',
   does: [
     'Calls the same functions of both databases at the newest common offset: active contracts, creates, archives and',
@@ -64,64 +64,64 @@ export const comparePqsCommand: Command = {
    */
   run: async (call) => {
     const { args, env, print } = call;
-    const there = pqsLocation(args);
-    const compared = await compareAt(loadConfig(env, args.options), there, call);
+    const pqsAddress = pqsLocation(args);
+    const comparison = await compareAt(loadConfig(env, args.options), pqsAddress, call);
     const { pqsReport } = await import('./pqs-report.ts');
-    if (args.has('json')) print(JSON.stringify(compared, undefined, 2));
-    else for (const line of pqsReport(compared)) print(line);
-    const { differences, onlyPqs } = compared;
-    return differences.length + onlyPqs.length === 0 ? ExitCode.stopped : ExitCode.different;
+    if (args.has('json')) print(JSON.stringify(comparison, undefined, 2));
+    else for (const line of pqsReport(comparison)) print(line);
+    const { differences, onlyPqs: missingFromIndexer } = comparison;
+    return differences.length + missingFromIndexer.length === 0 ? ExitCode.stopped : ExitCode.different;
   },
 };
 
 /** Milliseconds. The complete history is read once or twice. */
 const statementTimeoutMs = 4 * 60 * 60_000;
-const opening = {
+const openOptions = {
   command: 'compare-pqs',
   feature: 'compare-pqs',
   statementTimeoutMs,
   idleInTransactionMs: statementTimeoutMs,
 } as const;
 
-interface There extends DatabaseAddress {
+interface PqsLocation extends DatabaseAddress {
   readonly schema: string;
 }
 
 /** @throws IndexerError USAGE */
-function pqsLocation(args: Args): There {
-  const found = addressFromFlags(args, 'pqs', usage);
-  if (found === undefined) throw wrong('compare-pqs needs --pqs or --pqs-file');
-  return { ...found, schema: args.text('pqs-schema') ?? 'public' };
+function pqsLocation(args: Args): PqsLocation {
+  const address = addressFromFlags(args, 'pqs', usage);
+  if (address === undefined) throw commandUsageError('compare-pqs needs --pqs or --pqs-file');
+  return { ...address, schema: args.text('pqs-schema') ?? 'public' };
 }
 
-function wrong(found: string): IndexerError {
-  return misuse(found, usage);
+function commandUsageError(message: string): IndexerError {
+  return usageError(message, usage);
 }
 
-async function compareAt(config: Config, there: There, { args, stop }: Call): Promise<ComparedPqs> {
-  const { inSnapshot } = await import('../../store/reads/snapshot-read.ts');
+async function compareAt(config: Config, location: PqsLocation, { args, stop }: Call): Promise<PqsComparison> {
+  const { inSnapshot: withReadSnapshot } = await import('../../store/reads/snapshot-read.ts');
   const { readSchemas } = await import('../../store/connection/read-schemas.ts');
   const { PqsSide } = await import('../../store/verify/pqs-side.ts');
-  const { comparePqs } = await import('./pqs-comparison.ts');
-  const at = args.text('at');
+  const { comparePqs: compareWithPqs } = await import('./pqs-comparison.ts');
+  const offsetText = args.text('at');
   const request: ComparisonRequest = {
-    at: at === undefined ? undefined : Number(at),
+    at: offsetText === undefined ? undefined : Number(offsetText),
     parts: Number(args.text('ranges') ?? 10),
     stop,
   };
   const contents = args.has('contents');
-  const configThere = { ...config, database: { ...config.database, ...there } };
-  return withDatabase(config, opening, async (database) => {
-    const pqs = await openFor(configThere, opening);
+  const pqsConfig = { ...config, database: { ...config.database, ...location } };
+  return withDatabase(config, openOptions, async (database) => {
+    const pqs = await openFor(pqsConfig, openOptions);
     try {
       // Each side is read in one snapshot. Offsets that both have no longer change, but the pruned offset may.
-      return await inSnapshot(database, (indexer) =>
-        inSnapshot(pqs, (pqsSnapshot) => {
-          const sides = {
-            pqs: new PqsSide(pqsSnapshot, there.schema, contents),
+      return await withReadSnapshot(database, (indexer) =>
+        withReadSnapshot(pqs, (pqsSnapshot) => {
+          const databases = {
+            pqs: new PqsSide(pqsSnapshot, location.schema, contents),
             indexer: new PqsSide(indexer, readSchemas(database.schema).pqs, contents),
           };
-          return comparePqs(sides, request);
+          return compareWithPqs(databases, request);
         }),
       );
     } finally {

@@ -10,7 +10,7 @@ import { ParticipantOffsets } from '../../ledger/frames/participant-offsets.ts';
 import type { LedgerFilter } from '../../ledger/api/request-format.ts';
 import type { Database } from '../../store/connection/database.ts';
 import { inSnapshot, type Snapshot } from '../../store/verify/snapshot.ts';
-import { noteVerifications } from '../../store/verify/verifications.ts';
+import { recordVerifications } from '../../store/verify/verifications.ts';
 import { verifyActive } from './active-contracts.ts';
 import type { Call, Terminal } from '../command-line/command.ts';
 import { withDatabase } from '../database/with-database.ts';
@@ -18,7 +18,7 @@ import { openClient } from '../database/open-client.ts';
 import type { VerifyCall } from './call.ts';
 import {
   exitCodeOf,
-  measured,
+  timeComparison,
   formatResults,
   type Compared,
   type VerifyKind,
@@ -59,17 +59,17 @@ export interface VerifyArguments {
  * @throws IndexerError CONFIGURATION_INVALID, or the reason why there is nothing to compare
  */
 export async function compare(args: VerifyArguments, config: Config, io: Call): Promise<ExitCode> {
-  if (config.database.url === undefined) throw missing('DATABASE_URL');
-  const opening = { command: 'verify', feature: 'verify', statementTimeoutMs, connections: 2 } as const;
+  if (config.database.url === undefined) throw missingOptionError('DATABASE_URL');
+  const openOptions = { command: 'verify', feature: 'verify', statementTimeoutMs, connections: 2 } as const;
   try {
-    return await withDatabase(config, opening, async (database) => {
+    return await withDatabase(config, openOptions, async (database) => {
       const results = await compareAll(args, config, database, io);
       await report(results, args, io);
-      await noteVerifications(database, results);
+      await recordVerifications(database, results);
       return exitCodeOf(results);
     });
   } catch (thrown) {
-    throw undecidable(thrown);
+    throw undecidableError(thrown);
   }
 }
 
@@ -85,16 +85,17 @@ async function compareAll(
       const { checkpoint } = snapshot.stream;
       const results: VerifyResult[] = [];
       const add = async (kind: VerifyKind, at: number, compare: () => Promise<Compared>): Promise<void> => {
-        results.push(await measured(kind, at, compare));
+        results.push(await timeComparison(kind, at, compare));
       };
-      const { invariants, tokens, tail, acs, at, range } = args;
+      const { invariants, tokens, tail, acs, at: offset, range } = args;
       if (invariants) await add('invariants', checkpoint, () => verifyRules(snapshot, progress.display));
       if (tokens) await add('tokens', checkpoint, () => verifyTokens(snapshot, database.schema));
       if (!acs && tail === undefined && range === undefined) return results;
       const call = await ledgerCall(config, snapshot, io.stop, progress.display);
-      if (tail !== undefined) await add('tail', checkpoint, () => sameLedger(call, () => verifyTail(call, tail)));
-      if (range !== undefined) await add('range', range[1], () => sameLedger(call, () => verifyRange(call, ...range)));
-      if (acs) await add('acs', at ?? checkpoint, () => sameLedger(call, () => verifyActive(call, at)));
+      if (tail !== undefined) await add('tail', checkpoint, () => withSameLedger(call, () => verifyTail(call, tail)));
+      if (range !== undefined)
+        await add('range', range[1], () => withSameLedger(call, () => verifyRange(call, ...range)));
+      if (acs) await add('acs', offset ?? checkpoint, () => withSameLedger(call, () => verifyActive(call, offset)));
       return results;
     });
   } finally {
@@ -109,7 +110,7 @@ async function ledgerCall(
   progress: VerifyCall['progress'],
 ): Promise<VerifyCall> {
   const { url } = config.ledger;
-  if (url === undefined) throw missing('LEDGER_URL');
+  if (url === undefined) throw missingOptionError('LEDGER_URL');
   const { access, client } = await openClient({ ledger: config.ledger, url, requestTimeoutMs, stop });
   // The comparisons use the stored filter and participant instead of the configured ones.
   const filter = snapshot.stream.filter as LedgerFilter;
@@ -119,22 +120,26 @@ async function ledgerCall(
 }
 
 /** Refuses another participant: it has other offsets, so every row would differ without being wrong. */
-async function sameLedger(call: VerifyCall, compare: () => Promise<Compared>): Promise<Compared> {
-  const { participantId: stored, checkpoint } = call.snapshot.stream;
+async function withSameLedger(call: VerifyCall, compare: () => Promise<Compared>): Promise<Compared> {
+  const { participantId: storedParticipantId, checkpoint } = call.snapshot.stream;
   const ledgerParticipantId = await call.client.parties.participantId().catch((thrown: unknown) => {
     if (thrown instanceof IndexerError && thrown.code === 'LEDGER_PERMISSION_DENIED') return undefined;
     throw thrown;
   });
-  if (stored !== null && ledgerParticipantId !== undefined && stored !== ledgerParticipantId) {
-    throw impossible(
-      `the tables hold participant ${stored}, the ledger is participant ${ledgerParticipantId}`,
+  if (
+    storedParticipantId !== null &&
+    ledgerParticipantId !== undefined &&
+    storedParticipantId !== ledgerParticipantId
+  ) {
+    throw cannotVerifyError(
+      `the tables hold participant ${storedParticipantId}, the ledger is participant ${ledgerParticipantId}`,
       'set LEDGER_URL to the participant that was indexed',
     );
   }
   const participantEnd = await call.client.state.ledgerEnd();
   const end = call.participantOffsets?.toStreamOffset(participantEnd) ?? participantEnd;
   if (end >= checkpoint) return compare();
-  throw impossible(
+  throw cannotVerifyError(
     `the ledger ends at offset ${String(end)}, before the stored checkpoint ${String(checkpoint)}`,
     'run `ledger-indexer status`: the participant lags or was reset',
   );
@@ -154,17 +159,17 @@ function outcomeOf(results: readonly VerifyResult[]): string {
 }
 
 /** Reports any failure of a comparison as undecided, except for wrong arguments. */
-function undecidable(thrown: unknown): IndexerError {
+function undecidableError(thrown: unknown): IndexerError {
   const error = toIndexerError(thrown);
   if (error.code === 'UNEXPECTED' || error.exitCode === ExitCode.configuration) return error;
   return withContext(error, { exitCode: ExitCode.undecided });
 }
 
-function impossible(found: string, remedy: string): IndexerError {
-  return new IndexerError(found, { code: 'VERIFY_IMPOSSIBLE', remedy });
+function cannotVerifyError(message: string, remedy: string): IndexerError {
+  return new IndexerError(message, { code: 'VERIFY_IMPOSSIBLE', remedy });
 }
 
-function missing(name: string): IndexerError {
+function missingOptionError(name: string): IndexerError {
   return new IndexerError(`${name} is not set`, {
     code: 'CONFIGURATION_INVALID',
     remedy: `set ${name} as for the indexer, or run \`ledger-indexer verify --invariants\`, which needs only the database`,
@@ -176,17 +181,17 @@ function missing(name: string): IndexerError {
 /** @param progress called with the current rule and the number of completed rules */
 async function verifyRules(
   { client, stream }: Snapshot,
-  progress: (what: string, done: number) => void,
+  progress: (label: string, doneCount: number) => void,
 ): Promise<Compared> {
-  const { rules, broken } = await brokenRules(client, progress);
+  const { rules, broken: brokenRows } = await brokenRules(client, progress);
   return {
     atOffset: stream.checkpoint,
     compared: rules,
-    different: broken.reduce((sum, { count }) => sum + count, 0),
+    different: brokenRows.reduce((sum, { count }) => sum + count, 0),
     quarantined: 0,
-    findings: broken
-      .flatMap(({ rule, says, rows }) =>
-        rows.map((row) => ({ type: 'broken' as const, rule: `${rule} (${says})`, ...row })),
+    findings: brokenRows
+      .flatMap(({ rule, says: description, rows }) =>
+        rows.map((row) => ({ type: 'broken' as const, rule: `${rule} (${description})`, ...row })),
       )
       .slice(0, listedFindings),
   };
@@ -197,13 +202,13 @@ async function verifyRules(
 
 async function verifyTokens({ client, stream }: Snapshot, schema: string): Promise<Compared> {
   const { explore } = readSchemas(schema);
-  const { events, listed } = await tokenDiscrepancies(client, explore, listedFindings);
+  const { events, listed: discrepancies } = await tokenDiscrepancies(client, explore, listedFindings);
   return {
     atOffset: stream.checkpoint,
     compared: events,
-    different: listed[0]?.count ?? 0,
+    different: discrepancies[0]?.count ?? 0,
     quarantined: 0,
-    findings: listed.map(({ offset, instrument }) => {
+    findings: discrepancies.map(({ offset, instrument }) => {
       return { type: 'different' as const, offset, row: `change of ${instrument}`, fields: ['logged', 'moved'] };
     }),
   };
@@ -213,7 +218,7 @@ async function verifyTokens({ client, stream }: Snapshot, schema: string): Promi
 
 interface ProgressLine {
   /** Displays the number of entries read; at most five updates per second are printed. */
-  readonly display: (what: string, read: number) => void;
+  readonly display: (label: string, readCount: number) => void;
   /** Removes the progress line. */
   readonly end: () => void;
 }
@@ -225,10 +230,10 @@ const clearLine = '\r\u001b[K';
 function progressLine(terminal: Terminal): ProgressLine {
   let displayedAtMs = Number.NEGATIVE_INFINITY;
   return {
-    display: (what, read) => {
+    display: (label, readCount) => {
       if (terminal.isTTY !== true || performance.now() - displayedAtMs < progressIntervalMs) return;
       displayedAtMs = performance.now();
-      terminal.write(`${clearLine}${what} ${String(read)}`);
+      terminal.write(`${clearLine}${label} ${String(readCount)}`);
     },
     end: () => {
       if (terminal.isTTY === true && Number.isFinite(displayedAtMs)) terminal.write(clearLine);

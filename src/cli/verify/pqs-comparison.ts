@@ -5,14 +5,14 @@ import { IndexerError } from '../../errors/indexer-error.ts';
 import {
   pqsKinds,
   type Count,
-  type Counted,
+  type CountSubject,
   type Keys,
   type PqsSide,
-  type Reach,
+  type OffsetReach,
   type Span,
 } from '../../store/verify/pqs-side.ts';
 
-export interface ComparedPqs {
+export interface PqsComparison {
   /** Offset at which active contracts were compared. */
   readonly at: number;
   /**
@@ -30,8 +30,8 @@ export interface ComparedPqs {
   readonly onlyIndexer: readonly string[];
 }
 
-export interface PqsDifference extends Omit<Counted, 'part' | 'kind'> {
-  readonly kind: Counted['kind'] | 'updates';
+export interface PqsDifference extends Omit<CountSubject, 'part' | 'kind'> {
+  readonly kind: CountSubject['kind'] | 'updates';
   /** First offset of the range; `to` is its last offset. Both are inclusive. */
   readonly from: number;
   readonly to: number;
@@ -46,11 +46,11 @@ export interface PqsDifference extends Omit<Counted, 'part' | 'kind'> {
 }
 
 /** Maximum number of rows that are listed per difference. */
-const named = 10;
+const maxListed = 10;
 /** Number of newest updates that are looked up, to check that both databases belong to the same ledger. */
-const recognizedBy = 100;
+const maxIdentifyingUpdates = 100;
 
-export interface Sides {
+export interface ComparedDatabases {
   readonly pqs: PqsSide;
   readonly indexer: PqsSide;
 }
@@ -64,23 +64,23 @@ export interface ComparisonRequest {
 }
 
 /** @throws IndexerError COMPARE_IMPOSSIBLE, INTERRUPTED; STORE_ errors */
-export async function comparePqs(sides: Sides, request: ComparisonRequest): Promise<ComparedPqs> {
-  const span = await spanOf(sides, request);
-  const [updates, otherUpdates] = await sameLedger(sides, span);
+export async function comparePqs(databases: ComparedDatabases, request: ComparisonRequest): Promise<PqsComparison> {
+  const span = await spanOf(databases, request);
+  const [updates, otherUpdates] = await checkSameLedger(databases, span);
   const counts: Pair[] = [];
   for (const kind of pqsKinds) {
     if (kind !== 'active' && span.from > span.to) continue;
-    stopped(request.stop);
-    const [pqs, indexer] = await Promise.all([sides.pqs.counts(kind, span), sides.indexer.counts(kind, span)]);
-    counts.push(...paired(pqs, indexer));
+    assertNotStopped(request.stop);
+    const [pqs, indexer] = await Promise.all([databases.pqs.counts(kind, span), databases.indexer.counts(kind, span)]);
+    counts.push(...pairCounts(pqs, indexer));
   }
-  const [there, ownSubjects] = [subjectsOf(counts, 'pqs'), subjectsOf(counts, 'indexer')];
+  const [pqsSubjects, indexerSubjects] = [subjectsOfSide(counts, 'pqs'), subjectsOfSide(counts, 'indexer')];
   const differences = otherUpdates === undefined ? [] : [otherUpdates];
   for (const pair of counts.filter(isUnequal)) {
     const subject = subjectOf(pair.of);
-    if (!there.has(subject) || !ownSubjects.has(subject)) continue;
-    stopped(request.stop);
-    differences.push(await lookedInto(sides, span, pair));
+    if (!pqsSubjects.has(subject) || !indexerSubjects.has(subject)) continue;
+    assertNotStopped(request.stop);
+    differences.push(await examinePair(databases, span, pair));
   }
   return {
     at: span.to,
@@ -88,37 +88,37 @@ export async function comparePqs(sides: Sides, request: ComparisonRequest): Prom
     rows: { pqs: total(counts, 'pqs'), indexer: total(counts, 'indexer') },
     updates,
     differences,
-    onlyPqs: [...there].filter((subject) => !ownSubjects.has(subject)).sort(),
-    onlyIndexer: [...ownSubjects].filter((subject) => !there.has(subject)).sort(),
+    onlyPqs: [...pqsSubjects].filter((subject) => !indexerSubjects.has(subject)).sort(),
+    onlyIndexer: [...indexerSubjects].filter((subject) => !pqsSubjects.has(subject)).sort(),
   };
 }
 
 /** The range of offsets that can be read in both databases. */
-async function spanOf({ pqs, indexer }: Sides, { at, parts }: ComparisonRequest): Promise<Span> {
-  const missing = await pqs.missing();
-  if (missing.length > 0) {
-    throw impossible(
-      `the schema of the PQS has no functions ${missing.join(', ')}`,
+async function spanOf({ pqs, indexer }: ComparedDatabases, { at: offset, parts }: ComparisonRequest): Promise<Span> {
+  const missingObjects = await pqs.missing();
+  if (missingObjects.length > 0) {
+    throw cannotCompareError(
+      `the schema of the PQS has no functions ${missingObjects.join(', ')}`,
       'pass the schema that has them with --pqs-schema; a PQS before Daml 3 cannot be compared, because its offsets are text',
     );
   }
-  const [there, ownReach] = await Promise.all([pqs.reach(), indexer.reach()]);
-  if (there === undefined || ownReach === undefined) {
-    throw impossible(
-      `${there === undefined ? 'the PQS' : 'this database'} has no history yet`,
+  const [pqsReach, indexerReach] = await Promise.all([pqs.reach(), indexer.reach()]);
+  if (pqsReach === undefined || indexerReach === undefined) {
+    throw cannotCompareError(
+      `${pqsReach === undefined ? 'the PQS' : 'this database'} has no history yet`,
       'wait until it has stored history',
     );
   }
-  const to = at ?? Math.min(there.latest, ownReach.latest);
-  refuseOutside(to, 'the PQS', there);
-  refuseOutside(to, 'this database', ownReach);
-  return { from: Math.max(there.oldest, ownReach.oldest) + 1, to, parts };
+  const to = offset ?? Math.min(pqsReach.latest, indexerReach.latest);
+  assertReachable(to, 'the PQS', pqsReach);
+  assertReachable(to, 'this database', indexerReach);
+  return { from: Math.max(pqsReach.oldest, indexerReach.oldest) + 1, to, parts };
 }
 
-function refuseOutside(at: number, who: string, { oldest, latest }: Reach): void {
-  if (at >= oldest && at <= latest) return;
-  throw impossible(
-    `offset ${String(at)} is not stored in both: ${who} has ${String(oldest)} to ${String(latest)}`,
+function assertReachable(at: number, databaseName: string, { oldest, latest: latestOffset }: OffsetReach): void {
+  if (at >= oldest && at <= latestOffset) return;
+  throw cannotCompareError(
+    `offset ${String(at)} is not stored in both: ${databaseName} has ${String(oldest)} to ${String(latestOffset)}`,
     'wait until the other database has caught up, or pass an offset that both have with --at; offsets of two participants cannot be compared',
   );
 }
@@ -127,87 +127,95 @@ function refuseOutside(at: number, who: string, { oldest, latest }: Reach): void
  * The number of updates looked up, and their differences.
  * @throws IndexerError COMPARE_IMPOSSIBLE if no update is the same
  */
-async function sameLedger({ pqs, indexer }: Sides, span: Span): Promise<readonly [number, PqsDifference | undefined]> {
-  const pqsUpdates = await pqs.updates(span, recognizedBy);
-  const ownUpdates = new Map(await indexer.updatesAt(pqsUpdates.map(([at]) => at)));
-  const others = pqsUpdates.filter(([at, id]) => ownUpdates.get(at) !== id);
-  if (pqsUpdates.length > 0 && others.length === pqsUpdates.length) {
-    throw impossible(
+async function checkSameLedger(
+  { pqs, indexer }: ComparedDatabases,
+  span: Span,
+): Promise<readonly [number, PqsDifference | undefined]> {
+  const pqsUpdates = await pqs.updates(span, maxIdentifyingUpdates);
+  const ownUpdates = new Map(await indexer.updatesAt(pqsUpdates.map(([offset]) => offset)));
+  const differentUpdates = pqsUpdates.filter(([offset, id]) => ownUpdates.get(offset) !== id);
+  if (pqsUpdates.length > 0 && differentUpdates.length === pqsUpdates.length) {
+    throw cannotCompareError(
       `none of the newest ${String(pqsUpdates.length)} updates of the PQS is stored here at its offset`,
       'use databases of the same participant: offsets of another participant differ',
     );
   }
-  if (others.length === 0) return [pqsUpdates.length, undefined];
-  const first = others.slice(0, named).map(([at, id]) => `${String(at)} ${id}`);
-  const counted = { kind: 'updates', name: 'updates', type: 'template', choice: '' } as const;
+  if (differentUpdates.length === 0) return [pqsUpdates.length, undefined];
+  const first = differentUpdates.slice(0, maxListed).map(([offset, id]) => `${String(offset)} ${id}`);
+  const updatesSubject = { kind: 'updates', name: 'updates', type: 'template', choice: '' } as const;
   const counts = {
     pqs: pqsUpdates.length,
-    indexer: pqsUpdates.length - others.length,
-    missing: others.length,
+    indexer: pqsUpdates.length - differentUpdates.length,
+    missing: differentUpdates.length,
     extra: 0,
   };
   const [from, to] = [pqsUpdates.at(-1)?.[0] ?? span.from, pqsUpdates[0]?.[0] ?? span.to];
-  return [pqsUpdates.length, { ...counted, from, to, ...counts, firstMissing: first, firstExtra: [] }];
+  return [pqsUpdates.length, { ...updatesSubject, from, to, ...counts, firstMissing: first, firstExtra: [] }];
 }
 
 interface Pair {
-  readonly of: Counted;
+  readonly of: CountSubject;
   readonly pqs: Count | undefined;
   readonly indexer: Count | undefined;
 }
 
-function paired(pqs: readonly Count[], indexer: readonly Count[]): readonly Pair[] {
-  const keyOf = ({ name, type, choice, part }: Counted): string => [name, type, choice, part].join('\0');
-  const ownCounts = new Map(indexer.map((count) => [keyOf(count), count]));
-  const both = pqs.map((count): Pair => ({ of: count, pqs: count, indexer: ownCounts.get(keyOf(count)) }));
-  const known = new Set(pqs.map(keyOf));
-  const rest = indexer.filter((count) => !known.has(keyOf(count)));
-  return [...both, ...rest.map((count): Pair => ({ of: count, pqs: undefined, indexer: count }))];
+function pairCounts(pqs: readonly Count[], indexer: readonly Count[]): readonly Pair[] {
+  const keyOf = ({ name, type, choice, part }: CountSubject): string => [name, type, choice, part].join('\0');
+  const indexerCounts = new Map(indexer.map((count) => [keyOf(count), count]));
+  const pqsPairs = pqs.map((count): Pair => ({ of: count, pqs: count, indexer: indexerCounts.get(keyOf(count)) }));
+  const pqsKeys = new Set(pqs.map(keyOf));
+  const rest = indexer.filter((count) => !pqsKeys.has(keyOf(count)));
+  return [...pqsPairs, ...rest.map((count): Pair => ({ of: count, pqs: undefined, indexer: count }))];
 }
 
 function isUnequal({ pqs, indexer }: Pair): boolean {
   return pqs?.count !== indexer?.count || pqs?.sum !== indexer?.sum;
 }
 
-function subjectsOf(pairs: readonly Pair[], side: 'pqs' | 'indexer'): ReadonlySet<string> {
-  return new Set(pairs.filter((pair) => pair[side] !== undefined).map(({ of }) => subjectOf(of)));
+function subjectsOfSide(pairs: readonly Pair[], side: 'pqs' | 'indexer'): ReadonlySet<string> {
+  return new Set(pairs.filter((pair) => pair[side] !== undefined).map(({ of: subject }) => subjectOf(subject)));
 }
 
 /** The part of a name that filters select or omit completely. */
-function subjectOf({ kind, name, type, choice }: Counted): string {
+function subjectOf({ kind, name, type, choice }: CountSubject): string {
   return kind === 'exercises' ? `choice ${choice} of ${name}` : `${type} ${name}`;
 }
 
 /** Compares both sides of a count row by row. */
-async function lookedInto(sides: Sides, span: Span, { of, pqs, indexer }: Pair): Promise<PqsDifference> {
-  const part = of.kind === 'active' ? { ...span, from: span.to } : partOf(span, of.part);
-  const read = (side: PqsSide, count: Count | undefined): Keys => (count === undefined ? none() : side.keys(of, part));
-  const differing = { missing: 0, extra: 0, firstMissing: [] as string[], firstExtra: [] as string[] };
-  for await (const [which, key] of unmatched(read(sides.pqs, pqs), read(sides.indexer, indexer))) {
-    differing[which] += 1;
-    const first = which === 'missing' ? differing.firstMissing : differing.firstExtra;
-    if (first.length < named) first.push(stripPadding(key));
+async function examinePair(
+  databases: ComparedDatabases,
+  span: Span,
+  { of: subject, pqs, indexer }: Pair,
+): Promise<PqsDifference> {
+  const subspan = subject.kind === 'active' ? { ...span, from: span.to } : subspanOf(span, subject.part);
+  const readKeys = (side: PqsSide, count: Count | undefined): Keys =>
+    count === undefined ? noKeys() : side.keys(subject, subspan);
+  const differences = { missing: 0, extra: 0, firstMissing: [] as string[], firstExtra: [] as string[] };
+  for await (const [side, key] of unmatchedKeys(readKeys(databases.pqs, pqs), readKeys(databases.indexer, indexer))) {
+    differences[side] += 1;
+    const first = side === 'missing' ? differences.firstMissing : differences.firstExtra;
+    if (first.length < maxListed) first.push(stripPadding(key));
   }
-  const { kind, name, type, choice } = of;
+  const { kind, name, type, choice } = subject;
   return {
     kind,
     name,
     type,
     choice,
-    from: part.from,
-    to: part.to,
+    from: subspan.from,
+    to: subspan.to,
     pqs: pqs?.count ?? 0,
     indexer: indexer?.count ?? 0,
-    ...differing,
+    ...differences,
   };
 }
 
 /** The offsets of one part of a span, divided in the same way as for counting. */
-function partOf({ from, to, parts }: Span, part: number): Span {
+function subspanOf({ from, to, parts }: Span, partIndex: number): Span {
   const length = to - from + 1;
   return {
-    from: from + Math.ceil((part * length) / parts),
-    to: from + Math.ceil(((part + 1) * length) / parts) - 1,
+    from: from + Math.ceil((partIndex * length) / parts),
+    to: from + Math.ceil(((partIndex + 1) * length) / parts) - 1,
     parts: 1,
   };
 }
@@ -217,25 +225,25 @@ function stripPadding(key: string): string {
   return key.replace(/^0+(?=\d+ )/, '');
 }
 
-async function* none(): Keys {
+async function* noKeys(): Keys {
   // There is nothing to read.
 }
 
 /** Rows that only one of two sorted sequences has. */
-async function* unmatched(pqs: Keys, indexer: Keys): AsyncGenerator<readonly ['missing' | 'extra', string]> {
-  const [left, right] = [oneByOne(pqs), oneByOne(indexer)];
-  let [a, b] = [await left.next(), await right.next()];
+async function* unmatchedKeys(pqs: Keys, indexer: Keys): AsyncGenerator<readonly ['missing' | 'extra', string]> {
+  const [pqsKeys, indexerKeys] = [flattenPages(pqs), flattenPages(indexer)];
+  let [a, b] = [await pqsKeys.next(), await indexerKeys.next()];
   while (a.done !== true || b.done !== true) {
     const order =
       a.done === true ? 1 : b.done === true ? -1 : Buffer.compare(Buffer.from(a.value), Buffer.from(b.value));
     if (order < 0) yield ['missing', a.value as string];
     if (order > 0) yield ['extra', b.value as string];
-    if (order <= 0) a = await left.next();
-    if (order >= 0) b = await right.next();
+    if (order <= 0) a = await pqsKeys.next();
+    if (order >= 0) b = await indexerKeys.next();
   }
 }
 
-async function* oneByOne(pages: Keys): AsyncGenerator<string, undefined> {
+async function* flattenPages(pages: Keys): AsyncGenerator<string, undefined> {
   for await (const page of pages) yield* page;
   return undefined;
 }
@@ -244,7 +252,7 @@ function total(pairs: readonly Pair[], side: 'pqs' | 'indexer'): number {
   return pairs.reduce((sum, pair) => sum + (pair[side]?.count ?? 0), 0);
 }
 
-function stopped(stop: AbortSignal): void {
+function assertNotStopped(stop: AbortSignal): void {
   if (!stop.aborted) return;
   throw new IndexerError('the comparison was interrupted', {
     code: 'INTERRUPTED',
@@ -252,6 +260,6 @@ function stopped(stop: AbortSignal): void {
   });
 }
 
-function impossible(found: string, remedy: string): IndexerError {
-  return new IndexerError(found, { code: 'COMPARE_IMPOSSIBLE', remedy });
+function cannotCompareError(message: string, remedy: string): IndexerError {
+  return new IndexerError(message, { code: 'COMPARE_IMPOSSIBLE', remedy });
 }

@@ -1,7 +1,7 @@
 /** The results of `verify`, and how they are formatted. */
 import { ExitCode } from '../../errors/exit-code.ts';
 import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
-import { fixed, lineUp } from '../command-line/aligned.ts';
+import { fixedWidthColumn, lineUp } from '../command-line/aligned.ts';
 
 /**
  * Kinds of comparisons: invariants of the tables, active contracts, the newest updates, a range of updates, or the log
@@ -64,15 +64,21 @@ export type Compared = Omit<VerifyResult, 'kind' | 'startedAt' | 'seconds' | 'ou
 };
 
 /** Runs one comparison and measures its duration. Errors of the ledger or the database make it undecided. */
-export async function measured(kind: VerifyKind, at: number, compare: () => Promise<Compared>): Promise<VerifyResult> {
+export async function timeComparison(
+  kind: VerifyKind,
+  at: number,
+  compare: () => Promise<Compared>,
+): Promise<VerifyResult> {
   const startedAt = new Date().toISOString();
   const started = performance.now();
-  const { decided = true, ...compared } = await compare().catch((thrown: unknown) => undecided(at, thrown));
-  const outcome = compared.different > 0 ? 'different' : decided ? 'equal' : 'undecided';
-  return { kind, outcome, startedAt, seconds: Math.round(performance.now() - started) / 1000, ...compared };
+  const { decided: isDecided = true, ...comparison } = await compare().catch((thrown: unknown) =>
+    undecidedComparison(at, thrown),
+  );
+  const outcome = comparison.different > 0 ? 'different' : isDecided ? 'equal' : 'undecided';
+  return { kind, outcome, startedAt, seconds: Math.round(performance.now() - started) / 1000, ...comparison };
 }
 
-function undecided(atOffset: number, thrown: unknown): Compared {
+function undecidedComparison(atOffset: number, thrown: unknown): Compared {
   const error = toIndexerError(thrown);
   if (error.code === 'UNEXPECTED') throw error;
   const remedy = `; what to do: ${error.remedy}`;
@@ -87,8 +93,8 @@ export function exitCodeOf(results: readonly VerifyResult[]): ExitCode {
 }
 
 /** The error for a comparison that is not possible for these tables or this ledger. */
-export function cannotCompare(found: string, remedy: string): IndexerError {
-  return new IndexerError(found, {
+export function cannotVerifyError(message: string, remedy: string): IndexerError {
+  return new IndexerError(message, {
     code: 'VERIFY_IMPOSSIBLE',
     remedy,
   });
@@ -99,29 +105,40 @@ export function formatResults(results: readonly VerifyResult[]): readonly string
   return results.flatMap((result) => [summaryOf(result), ...result.findings.map((finding) => `  ${lineOf(finding)}`)]);
 }
 
-const placed = lineUp([], { gap: 1, columns: [fixed(7), fixed(10)] });
+const layOut = lineUp([], { gap: 1, columns: [fixedWidthColumn(7), fixedWidthColumn(10)] });
 
 function summaryOf(result: VerifyResult): string {
-  const { kind, outcome, compared, different, quarantined, seconds, atOffset, fromOffset, note, findings } = result;
+  const {
+    kind,
+    outcome,
+    compared: comparedCount,
+    different: differentCount,
+    quarantined,
+    seconds,
+    atOffset,
+    fromOffset,
+    note,
+    findings,
+  } = result;
   const range =
     fromOffset === undefined ? `at offset ${String(atOffset)}` : `offsets ${String(fromOffset)} to ${String(atOffset)}`;
-  const listed = different > findings.length ? `, the first ${String(findings.length)} are listed` : '';
-  const aside = quarantined === 0 ? '' : `, ${String(quarantined)} explained by quarantine`;
-  const counts = `${String(compared)} compared, ${String(different)} different${listed}${aside}`;
+  const limitText = differentCount > findings.length ? `, the first ${String(findings.length)} are listed` : '';
+  const quarantineText = quarantined === 0 ? '' : `, ${String(quarantined)} explained by quarantine`;
+  const counts = `${String(comparedCount)} compared, ${String(differentCount)} different${limitText}${quarantineText}`;
   const tail = note === undefined ? '' : `\n  ${note}`;
-  return placed([kind, outcome, `${range}: ${counts}, ${seconds.toFixed(1)} s${tail}`]);
+  return layOut([kind, outcome, `${range}: ${counts}, ${seconds.toFixed(1)} s${tail}`]);
 }
 
-function lineOf({ type, offset, contractId, synchronizerId, row, fields, rule, found }: Finding): string {
-  const named: readonly (readonly [string, string | undefined])[] = [
+function lineOf({ type, offset, contractId, synchronizerId, row, fields, rule, found: actualValue }: Finding): string {
+  const labeledValues: readonly (readonly [string, string | undefined])[] = [
     ['rule', rule],
     ['offset', offset === undefined ? undefined : String(offset)],
     ['contract', contractId],
     ['synchronizer', synchronizerId],
     ['row', row],
     ['fields', fields?.join(', ')],
-    ['found', found],
+    ['found', actualValue],
   ];
-  const details = named.flatMap(([name, text]) => (text === undefined ? [] : [`${name} ${text}`]));
+  const details = labeledValues.flatMap(([name, text]) => (text === undefined ? [] : [`${name} ${text}`]));
   return `${type}: ${details.join('; ')}`;
 }

@@ -3,8 +3,8 @@
  * update by update. Finds gaps, updates that the ledger does not have, and rows that differ. Both sides are read in
  * parallel, so that the memory holds at most one slice of each.
  */
-import { comparedFields, visibleFields, type ComparedRow } from '../../model/compared-rows.ts';
-import { plainUpdate, type PlainUpdate } from '../../ledger/frames/plain-frame.ts';
+import { comparedFields, visibleFields, type ComparableRow } from '../../model/compared-rows.ts';
+import { ledgerUpdateOf, type LedgerUpdate } from '../../ledger/frames/plain-frame.ts';
 import {
   namesOfPackages,
   quarantinedOffsets,
@@ -12,16 +12,16 @@ import {
   storedFields,
   storedLines,
   tailBegin,
-  type StoredLine,
+  type StoredRowLine,
 } from '../../store/verify/stored-updates.ts';
 import { digestOf } from './bucket-sums.ts';
 import { readAllUpdates } from '../ledger/complete-reads.ts';
 import { PackageNames, updatesAvailableAfter, toParticipantOffset, type VerifyCall, readToEnd } from './call.ts';
-import { recomputedBy } from './computed-views.ts';
-import { cannotCompare, listedFindings, type Compared, type Finding } from './result.ts';
+import { packageOfRecomputation } from './computed-views.ts';
+import { cannotVerifyError, listedFindings, type Compared, type Finding } from './result.ts';
 
 /** Maximum number of updates from the ledger in one slice; `sliceLength` limits the characters of its frames. */
-const sliceUpdates = 500;
+const maxSliceUpdates = 500;
 const sliceLength = 8 * 1024 * 1024;
 /** Maximum number of package pairs that a note lists. */
 const listedPackages = 10;
@@ -36,11 +36,11 @@ export async function verifyTail(call: VerifyCall, count: number): Promise<Compa
 /** Compares updates with offsets from `first` to `last`, both inclusive. */
 export async function verifyRange(call: VerifyCall, first: number, last: number): Promise<Compared> {
   const { checkpoint } = call.snapshot.stream;
-  const lowest = await earliest(call);
-  if (first <= lowest || last > checkpoint || last < first) {
-    throw cannotCompare(
-      `offsets ${String(first)} to ${String(last)} are not within ${String(lowest + 1)} to ${String(checkpoint)}, the range that both sides have`,
-      `pass offsets from ${String(lowest + 1)} to ${String(checkpoint)}`,
+  const minOffset = await earliest(call);
+  if (first <= minOffset || last > checkpoint || last < first) {
+    throw cannotVerifyError(
+      `offsets ${String(first)} to ${String(last)} are not within ${String(minOffset + 1)} to ${String(checkpoint)}, the range that both sides have`,
+      `pass offsets from ${String(minOffset + 1)} to ${String(checkpoint)}`,
     );
   }
   return compareRange(call, first - 1, last);
@@ -85,27 +85,27 @@ class Comparison {
   async run(): Promise<void> {
     const { filter, snapshot } = this.#call;
     this.#quarantine = await quarantinedOffsets(snapshot.client, this.#from, this.#to);
-    const read = (text: string) => ({ ...plainUpdate(text), length: text.length });
+    const parseUpdate = (text: string) => ({ ...ledgerUpdateOf(text), length: text.length });
     const [from, to] = [toParticipantOffset(this.#call, this.#from), toParticipantOffset(this.#call, this.#to)];
-    const range = readAllUpdates(this.#call, { from, to, filter, read });
-    let waiting: PlainUpdate[] = [];
+    const range = readAllUpdates(this.#call, { from, to, filter, read: parseUpdate });
+    let waitingUpdates: LedgerUpdate[] = [];
     let length = 0;
     for await (const updates of readToEnd(this.#call, '/v2/updates', range)) {
-      waiting.push(...updates.filter(({ rows }) => rows.length > 0).flatMap((update) => this.#inOurs(update)));
+      waitingUpdates.push(...updates.filter(({ rows }) => rows.length > 0).flatMap((update) => this.#inOurs(update)));
       length += updates.reduce((sum, update) => sum + update.length, 0);
-      if (waiting.length < sliceUpdates && length < sliceLength) continue;
-      await this.#slice(waiting, waiting.at(-1)?.offset ?? this.#reached);
-      waiting = [];
+      if (waitingUpdates.length < maxSliceUpdates && length < sliceLength) continue;
+      await this.#slice(waitingUpdates, waitingUpdates.at(-1)?.offset ?? this.#reached);
+      waitingUpdates = [];
       length = 0;
     }
-    await this.#slice(waiting, this.#to);
+    await this.#slice(waitingUpdates, this.#to);
     for (const finding of await this.#names.differences(snapshot)) this.#add([finding]);
   }
 
   /**
    * The update with its offset in the stream; none if it was stored before the stream was switched to this participant.
    */
-  #inOurs(update: PlainUpdate): readonly PlainUpdate[] {
+  #inOurs(update: LedgerUpdate): readonly LedgerUpdate[] {
     const { participantOffsets } = this.#call;
     if (participantOffsets === undefined) return [update];
     const offset = participantOffsets.toStreamOffset(update.offset);
@@ -141,23 +141,23 @@ class Comparison {
    * Compares everything up to an offset. If many stored rows are missing on the ledger, they are read in further
    * slices.
    */
-  async #slice(updates: readonly PlainUpdate[], to: number): Promise<void> {
+  async #slice(updates: readonly LedgerUpdate[], to: number): Promise<void> {
     const { client } = this.#call.snapshot;
-    let left = updates;
+    let remainingUpdates = updates;
     while (this.#reached < to) {
-      const end = await rangeEnd(client, this.#reached, to, 2 * sliceUpdates);
+      const end = await rangeEnd(client, this.#reached, to, 2 * maxSliceUpdates);
       const lines = await storedLines(client, this.#reached, end);
-      const here = left.filter(({ offset }) => offset <= end);
-      left = left.slice(here.length);
-      await this.#compare(here, byOffset(lines));
+      const updatesInSlice = remainingUpdates.filter(({ offset }) => offset <= end);
+      remainingUpdates = remainingUpdates.slice(updatesInSlice.length);
+      await this.#compare(updatesInSlice, byOffset(lines));
       this.#reached = end;
     }
   }
 
-  async #compare(updates: readonly PlainUpdate[], stored: Map<number, StoredLine[]>): Promise<void> {
+  async #compare(updates: readonly LedgerUpdate[], linesByOffset: Map<number, StoredRowLine[]>): Promise<void> {
     for (const { offset, rows, names } of updates) {
-      const lines = stored.get(offset) ?? [];
-      stored.delete(offset);
+      const lines = linesByOffset.get(offset) ?? [];
+      linesByOffset.delete(offset);
       this.#compared += 1;
       if (this.#quarantine.has(offset) && lines.length === 0) {
         this.#quarantined += 1;
@@ -167,7 +167,7 @@ class Comparison {
       if (lines.length === 0) this.#add([{ type: 'missing', offset }]);
       else this.#add(await this.#differences(offset, rows, lines));
     }
-    for (const offset of stored.keys()) this.#add([{ type: 'extra', offset }]);
+    for (const offset of linesByOffset.keys()) this.#add([{ type: 'extra', offset }]);
   }
 
   #add(findings: readonly Finding[]): void {
@@ -178,8 +178,8 @@ class Comparison {
 
   async #differences(
     offset: number,
-    rows: readonly ComparedRow[],
-    lines: readonly StoredLine[],
+    rows: readonly ComparableRow[],
+    lines: readonly StoredRowLine[],
   ): Promise<readonly Finding[]> {
     const byKey = new Map(lines.map((line) => [line.key, line]));
     const findings: Finding[] = [];
@@ -197,29 +197,29 @@ class Comparison {
   }
 
   /** Names of the fields that differ; empty for a view that the participant has computed again. */
-  async #fields(row: ComparedRow, line: StoredLine): Promise<readonly string[]> {
+  async #fields(row: ComparableRow, line: StoredRowLine): Promise<readonly string[]> {
     const { client } = this.#call.snapshot;
-    const stored = (await storedFields(client, line)) ?? [];
+    const fields = (await storedFields(client, line)) ?? [];
     const names: readonly string[] = comparedFields[row.kind];
-    const sent = visibleFields(row, line.redacted);
+    const ledgerFields = visibleFields(row, line.redacted);
     if (row.kind === 'view') {
       this.#packageNames ??= await namesOfPackages(client);
-      const pair = recomputedBy(stored, sent, this.#packageNames);
+      const pair = packageOfRecomputation(fields, ledgerFields, this.#packageNames);
       if (pair !== undefined) {
         this.#recomputed.set(pair, (this.#recomputed.get(pair) ?? 0) + 1);
         return [];
       }
     }
-    return names.filter((_, index) => (stored[index] ?? null) !== (sent[index] ?? null));
+    return names.filter((_, index) => (fields[index] ?? null) !== (ledgerFields[index] ?? null));
   }
 }
 
-function byOffset(lines: readonly StoredLine[]): Map<number, StoredLine[]> {
-  const grouped = new Map<number, StoredLine[]>();
+function byOffset(lines: readonly StoredRowLine[]): Map<number, StoredRowLine[]> {
+  const linesByOffset = new Map<number, StoredRowLine[]>();
   for (const line of [...lines].sort((a, b) => a.offset - b.offset)) {
-    const group = grouped.get(line.offset);
-    if (group === undefined) grouped.set(line.offset, [line]);
+    const group = linesByOffset.get(line.offset);
+    if (group === undefined) linesByOffset.set(line.offset, [line]);
     else group.push(line);
   }
-  return grouped;
+  return linesByOffset;
 }

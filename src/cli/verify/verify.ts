@@ -6,7 +6,7 @@ import { loadConfig } from '../../config/config.ts';
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import type { Command } from '../command-line/command.ts';
 import type { Args } from '../command-line/parse.ts';
-import { misuse } from '../command-line/refusals.ts';
+import { usageError } from '../command-line/refusals.ts';
 import type { VerifyArguments } from './compare.ts';
 
 const usage =
@@ -59,33 +59,37 @@ export const verifyCommand: Command = {
 };
 
 /** Number of updates that `verify` compares if no comparison is selected. */
-const usualTail = 1_000;
+const defaultTail = 1_000;
 
 /** @throws IndexerError USAGE */
 export function verifyArguments(args: Args): VerifyArguments {
   const [invariants, tokens, acs] = [args.has('invariants'), args.has('tokens'), args.has('acs')];
   const [tail] = offsets(args, 'tail');
-  const [at] = offsets(args, 'at');
+  const [offset] = offsets(args, 'at');
   const [first, last] = offsets(args, 'range');
-  if (at !== undefined && !acs) throw wrong('--at needs --acs');
+  if (offset !== undefined && !acs) throw commandUsageError('--at needs --acs');
   const json = args.has('json') ? (args.text('json') ?? '-') : undefined;
   const range: readonly [number, number] | undefined =
     first === undefined || last === undefined ? undefined : [first, last];
-  const chosen = invariants || tokens || acs || tail !== undefined || range !== undefined;
-  const others = { tokens, at, range, json };
-  return chosen ? { invariants, acs, tail, ...others } : { invariants: true, acs: true, tail: usualTail, ...others };
+  const hasChosenKind = invariants || tokens || acs || tail !== undefined || range !== undefined;
+  const commonArgs = { tokens, at: offset, range, json };
+  return hasChosenKind
+    ? { invariants, acs, tail, ...commonArgs }
+    : { invariants: true, acs: true, tail: defaultTail, ...commonArgs };
 }
 
 /** Non-negative integers after a flag; empty without the flag. */
 function offsets(args: Args, flag: string): readonly number[] {
-  const words = args.texts(flag);
-  return words.map((argument) => {
+  const rangeTexts = args.texts(flag);
+  return rangeTexts.map((argument) => {
     const number = /^\d{1,16}$/.test(argument) ? Number(argument) : Number.NaN;
     if (Number.isSafeInteger(number)) return number;
-    throw wrong(`--${flag} takes ${words.length === 1 ? 'an integer' : `${String(words.length)} offsets`}`);
+    throw commandUsageError(
+      `--${flag} takes ${rangeTexts.length === 1 ? 'an integer' : `${String(rangeTexts.length)} offsets`}`,
+    );
   });
 }
 
-function wrong(found: string): IndexerError {
-  return misuse(found, `ledger-indexer verify ${usage}`);
+function commandUsageError(message: string): IndexerError {
+  return usageError(message, `ledger-indexer verify ${usage}`);
 }

@@ -4,12 +4,12 @@ import { loadConfig } from '../../config/config.ts';
 import type { Database } from '../../store/connection/database.ts';
 import type { AddedWebhook, ListedWebhook } from '../../store/webhooks/hooks.ts';
 import { partyId, partyIdExpected } from '../../config/party-id.ts';
-import { refusedUrl } from '../../webhooks/reach.ts';
+import { urlRefusalReason } from '../../webhooks/reach.ts';
 import { newSecret } from '../../webhooks/signature.ts';
-import { json, writing, type Command, type Print } from '../command-line/command.ts';
+import { json, writeExitCodes, type Command, type PrintLine } from '../command-line/command.ts';
 import { addressFromFlags } from '../command-line/database-address.ts';
 import type { Args } from '../command-line/parse.ts';
-import { misuse } from '../command-line/refusals.ts';
+import { usageError } from '../command-line/refusals.ts';
 import { printUnseenParties, printUnseenTemplate } from '../command-line/unseen-names.ts';
 import { withDatabase } from '../database/with-database.ts';
 
@@ -23,7 +23,7 @@ const usage = `ledger-indexer webhook add NAME --url URL|--url-file FILE --role 
 
 const actions = ['add', 'list', 'remove', 'resume', 'dead-letters', 'replay', 'discard'] as const;
 const eventTypes = ['created', 'archived', 'exercised', 'assigned', 'unassigned', 'topology'];
-const mostListed = 1_000;
+const maxListed = 1_000;
 
 export const webhookCommand: Command = {
   name: 'webhook',
@@ -58,32 +58,32 @@ export const webhookCommand: Command = {
     'webhook add billing --url https://billing.example.com/hooks --role billing_reader',
     'webhook dead-letters billing',
   ],
-  exits: writing,
+  exits: writeExitCodes,
   page: 'docs/how-to/integrate/webhooks.md',
   /** @throws IndexerError USAGE, WEBHOOK_REFUSED, WEBHOOK_NOT_FOUND, HOLD_REFUSED, STORE_NOT_PERMITTED */
   run: async ({ args, env, print }) => {
     const action = actionOf(args);
     const [verb] = args.operands;
-    const opening = {
+    const openOptions = {
       command: 'webhook',
-      feature: `webhook ${actions.find((known) => known === verb) ?? 'list'}`,
+      feature: `webhook ${actions.find((candidate) => candidate === verb) ?? 'list'}`,
     } as const;
-    await withDatabase(loadConfig(env, args.options), opening, (database) => action(database, print));
+    await withDatabase(loadConfig(env, args.options), openOptions, (database) => action(database, print));
   },
 };
 
-type Action = (database: Database, print: Print) => Promise<void>;
+type Action = (database: Database, print: PrintLine) => Promise<void>;
 
 function actionOf(args: Args): Action {
-  const [action = '', name, ...more] = args.operands;
-  if (more.length > 0) throw misuse('webhook takes one name', usage);
-  refuseStrayFlags(args, action);
+  const [action = '', name, ...extraArguments] = args.operands;
+  if (extraArguments.length > 0) throw usageError('webhook takes one name', usage);
+  assertOwnFlags(args, action);
   if (action === 'list') {
-    if (name !== undefined) throw misuse('webhook list takes no name', usage);
+    if (name !== undefined) throw usageError('webhook list takes no name', usage);
     return (database, print) => list(database, args.has('json'), print);
   }
   if (name === undefined || !/^[a-z0-9][a-z0-9_-]{0,62}$/.test(name)) {
-    throw misuse(
+    throw usageError(
       'webhook needs a name of at most 63 characters a-z, 0-9, _ and -, starting with a letter or digit',
       usage,
     );
@@ -91,8 +91,8 @@ function actionOf(args: Args): Action {
   if (action === 'add') return adding(name, args);
   if (action === 'resume') return resuming(name, args);
   const cursor = cursorOf(args.text('at'));
-  if (action === 'dead-letters') return (database, print) => dead(database, name, args.has('json'), print);
-  return (database, print) => changing(action, { database, name, cursor }, print);
+  if (action === 'dead-letters') return (database, print) => printDeadLetters(database, name, args.has('json'), print);
+  return (database, print) => changeDeadLetters(action, { database, name, cursor }, print);
 }
 
 const flagsOf: Readonly<Record<string, readonly string[]>> = {
@@ -104,35 +104,35 @@ const flagsOf: Readonly<Record<string, readonly string[]>> = {
   discard: ['at'],
 };
 
-function refuseStrayFlags(args: Args, action: string): void {
+function assertOwnFlags(args: Args, action: string): void {
   const hasFlag = (flag: string): boolean =>
     flag === 'json'
       ? args.has(flag)
       : flag === 'event-type'
         ? args.texts(flag).length > 0
         : args.text(flag) !== undefined;
-  const all = [...new Set(Object.values(flagsOf).flat())];
-  const stray = all.find((flag) => hasFlag(flag) && flagsOf[action]?.includes(flag) !== true);
-  if (stray !== undefined) throw misuse(`--${stray} is not a flag of webhook ${action}`, usage);
+  const allFlags = [...new Set(Object.values(flagsOf).flat())];
+  const strayFlag = allFlags.find((flag) => hasFlag(flag) && flagsOf[action]?.includes(flag) !== true);
+  if (strayFlag !== undefined) throw usageError(`--${strayFlag} is not a flag of webhook ${action}`, usage);
 }
 
 function adding(name: string, args: Args): Action {
-  const [address, role, after] = [addressFromFlags(args, 'url', usage), args.text('role'), afterOf(args)];
-  if (address === undefined || role === undefined) throw misuse('webhook add needs --url and --role', usage);
+  const [address, role, after] = [addressFromFlags(args, 'url', usage), args.text('role'), parseAfter(args)];
+  if (address === undefined || role === undefined) throw usageError('webhook add needs --url and --role', usage);
   const { url } = address;
   // The indexer that delivers decides about networks. Only addresses that no setting allows are rejected here.
-  const reason = refusedUrl(url, 'loopback');
-  if (reason !== undefined) throw misuse(`--url cannot be delivered to: ${reason}`, usage);
+  const reason = urlRefusalReason(url, 'loopback');
+  if (reason !== undefined) throw usageError(`--url cannot be delivered to: ${reason}`, usage);
   const requestedTypes = args.texts('event-type');
   const unknownType = requestedTypes.find((kind) => !eventTypes.includes(kind));
-  if (unknownType !== undefined) throw misuse(`--event-type takes one of ${eventTypes.join(', ')}`, usage);
+  if (unknownType !== undefined) throw usageError(`--event-type takes one of ${eventTypes.join(', ')}`, usage);
   const template = args.text('template') ?? null;
   if (template !== null && !/^[^:\s]+:[^:\s]+:[^:\s]+$/.test(template)) {
-    throw misuse('--template takes package-name:Module:Entity', usage);
+    throw usageError('--template takes package-name:Module:Entity', usage);
   }
   const party = args.text('party') ?? null;
-  if (party !== null && !partyId.test(party)) throw misuse(`--party takes ${partyIdExpected}`, usage);
-  const added: AddedWebhook = {
+  if (party !== null && !partyId.test(party)) throw usageError(`--party takes ${partyIdExpected}`, usage);
+  const newWebhook: AddedWebhook = {
     name,
     url,
     secret: newSecret(),
@@ -142,11 +142,11 @@ function adding(name: string, args: Args): Action {
     eventTypes: requestedTypes,
     after,
   };
-  return (database, print) => add(database, added, print);
+  return (database, print) => add(database, newWebhook, print);
 }
 
 function resuming(name: string, args: Args): Action {
-  const after = afterOf(args);
+  const after = parseAfter(args);
   return async (database, print) => {
     const { resumeWebhook } = await import('../../store/webhooks/hooks.ts');
     await resumeWebhook(database, name, after);
@@ -154,9 +154,9 @@ function resuming(name: string, args: Args): Action {
   };
 }
 
-function afterOf(args: Args): number | undefined {
+function parseAfter(args: Args): number | undefined {
   const text = args.text('after');
-  if (text !== undefined && !/^\d{1,15}$/.test(text)) throw misuse('--after takes an offset', usage);
+  if (text !== undefined && !/^\d{1,15}$/.test(text)) throw usageError('--after takes an offset', usage);
   return text === undefined ? undefined : Number(text);
 }
 
@@ -164,20 +164,22 @@ function cursorOf(text: string | undefined): ChangeCursor | undefined {
   if (text === undefined) return undefined;
   const cursor = parseCursor(text);
   if (cursor?.node === null || cursor === undefined)
-    throw misuse('--at takes OFFSET-NODE, as printed by webhook dead-letters', usage);
+    throw usageError('--at takes OFFSET-NODE, as printed by webhook dead-letters', usage);
   return cursor;
 }
 
-async function add(database: Database, added: AddedWebhook, print: Print): Promise<void> {
+async function add(database: Database, newWebhook: AddedWebhook, print: PrintLine): Promise<void> {
   const { addWebhook } = await import('../../store/webhooks/hooks.ts');
-  const begin = await addWebhook(database, added);
-  print(`${added.name} receives events after ${begin === null ? 'the seed' : `offset ${String(begin)}`}`);
-  print(`signing secret, printed only once: ${added.secret}`);
-  if (added.party !== null) await printUnseenParties(database, [added.party], print);
-  if (added.template !== null) await printUnseenTemplate(database, added.template, print);
+  const beginOffset = await addWebhook(database, newWebhook);
+  print(
+    `${newWebhook.name} receives events after ${beginOffset === null ? 'the seed' : `offset ${String(beginOffset)}`}`,
+  );
+  print(`signing secret, printed only once: ${newWebhook.secret}`);
+  if (newWebhook.party !== null) await printUnseenParties(database, [newWebhook.party], print);
+  if (newWebhook.template !== null) await printUnseenTemplate(database, newWebhook.template, print);
 }
 
-async function list(database: Database, asJson: boolean, print: Print): Promise<void> {
+async function list(database: Database, asJson: boolean, print: PrintLine): Promise<void> {
   const { listWebhooks } = await import('../../store/webhooks/hooks.ts');
   const webhooks = await listWebhooks(database);
   if (!asJson && webhooks.length === 0) print('there is no webhook');
@@ -186,38 +188,47 @@ async function list(database: Database, asJson: boolean, print: Print): Promise<
 
 function lineOf(webhook: ListedWebhook): string {
   const { name, state, receiver, role, cursor, checkpoint, deadLetters, lastProblem, missed } = webhook;
-  const { problem, problemAt } = webhook;
-  const failing = problem === null ? [] : [`failing since ${problemAt?.toISOString() ?? '?'}: ${problem}`];
-  const at = cursor === null ? 'no position yet' : `offset ${String(cursor.offset)} of ${String(checkpoint ?? 0)}`;
-  const columns = [name, state, receiver, `as ${role}`, `at ${at}`, `${String(deadLetters)} dead letters`];
-  const refused = lastProblem === null ? [] : [`last rejection: ${lastProblem}`];
-  return [...columns, ...failing, ...refused, ...(missed === null ? [] : [missed])].join('  ');
+  const { problem, problemAt: problemTime } = webhook;
+  const failureLines = problem === null ? [] : [`failing since ${problemTime?.toISOString() ?? '?'}: ${problem}`];
+  const positionText =
+    cursor === null ? 'no position yet' : `offset ${String(cursor.offset)} of ${String(checkpoint ?? 0)}`;
+  const columns = [name, state, receiver, `as ${role}`, `at ${positionText}`, `${String(deadLetters)} dead letters`];
+  const rejectionLines = lastProblem === null ? [] : [`last rejection: ${lastProblem}`];
+  return [...columns, ...failureLines, ...rejectionLines, ...(missed === null ? [] : [missed])].join('  ');
 }
 
-async function dead(database: Database, name: string, asJson: boolean, print: Print): Promise<void> {
+async function printDeadLetters(database: Database, name: string, asJson: boolean, print: PrintLine): Promise<void> {
   const { listDead } = await import('../../store/webhooks/hooks.ts');
-  const letters = await listDead(database, name, mostListed);
-  if (!asJson && letters.length === 0) print(`${name} has no dead letters`);
-  for (const letter of letters) {
-    const { offset, node, contract, attempts, problem, replay, failedAt } = letter;
+  const deadLetters = await listDead(database, name, maxListed);
+  if (!asJson && deadLetters.length === 0) print(`${name} has no dead letters`);
+  for (const deadLetter of deadLetters) {
+    const { offset, node, contract, attempts, problem, replay: isReplayed, failedAt } = deadLetter;
     const position = `${String(offset)}-${String(node)}`;
     const columns = [position, contract, `${String(attempts)} attempts`, failedAt.toISOString(), problem];
-    print(asJson ? JSON.stringify(letter) : [...columns, ...(replay ? ['to be sent again'] : [])].join('  '));
+    print(asJson ? JSON.stringify(deadLetter) : [...columns, ...(isReplayed ? ['to be sent again'] : [])].join('  '));
   }
 }
 
-interface Changing {
+interface ChangeTarget {
   readonly database: Database;
   readonly name: string;
   readonly cursor: ChangeCursor | undefined;
 }
 
-async function changing(action: string, { database, name, cursor }: Changing, print: Print): Promise<void> {
-  const { discardDead, removeWebhook, replayDead } = await import('../../store/webhooks/hooks.ts');
+async function changeDeadLetters(
+  action: string,
+  { database, name, cursor }: ChangeTarget,
+  print: PrintLine,
+): Promise<void> {
+  const {
+    discardDead: discardDeadLetters,
+    removeWebhook,
+    replayDead: replayDeadLetters,
+  } = await import('../../store/webhooks/hooks.ts');
   if (action === 'remove') {
     await removeWebhook(database, name);
     print(`${name} is removed`);
   } else if (action === 'replay') {
-    print(`${String(await replayDead(database, name, cursor))} dead letters of ${name} will be sent again`);
-  } else print(`${String(await discardDead(database, name, cursor))} dead letters of ${name} are discarded`);
+    print(`${String(await replayDeadLetters(database, name, cursor))} dead letters of ${name} will be sent again`);
+  } else print(`${String(await discardDeadLetters(database, name, cursor))} dead letters of ${name} are discarded`);
 }

@@ -36,11 +36,12 @@ export function authMethods(client: ClientCredentials, server: ServerMetadata): 
  * Every provider has to support Basic (RFC 6749 §2.3.1). Therefore Basic comes first, unless the provider lists only
  * the form.
  */
-function secretMethods(client: SecretClient, supported: readonly string[] | undefined): AuthMethod[] {
-  const onlyPost = supported?.includes('client_secret_basic') === false && supported.includes('client_secret_post');
-  const methods: AuthMethod[] = onlyPost ? ['post', 'basic'] : ['basic', 'post'];
+function secretMethods(client: SecretClient, supportedMethods: readonly string[] | undefined): AuthMethod[] {
+  const isPostOnly =
+    supportedMethods?.includes('client_secret_basic') === false && supportedMethods.includes('client_secret_post');
+  const methods: AuthMethod[] = isPostOnly ? ['post', 'basic'] : ['basic', 'post'];
   // The first colon ends the id. An id that contains a colon can therefore be sent only with the encoding.
-  const isEncoded = credentialsOf(client, 'raw') !== credentialsOf(client, 'basic');
+  const isEncoded = basicCredentials(client, 'raw') !== basicCredentials(client, 'basic');
   return isEncoded && !client.id.includes(':') ? [...methods, 'raw'] : methods;
 }
 
@@ -49,7 +50,7 @@ export function clientAuth(client: ClientCredentials, method: AuthMethod): Clien
   if ('key' in client) return assertionAuth(client.key, method);
   if (method === 'post') return ClientSecretPost(client.secret);
   return (_server, _metadata, _body, headers) => {
-    headers.set('authorization', `Basic ${credentialsOf(client, method)}`);
+    headers.set('authorization', `Basic ${basicCredentials(client, method)}`);
   };
 }
 
@@ -73,11 +74,11 @@ function assertionAuth({ key, kid, alg }: ClientKey, method: AuthMethod): Client
 export function secretForms(client: ClientCredentials): readonly string[] {
   if ('key' in client || client.secret === '') return [];
   const { secret } = client;
-  const forms = [credentialsOf(client, 'basic'), credentialsOf(client, 'raw'), secret, formEncoded(secret)];
+  const forms = [basicCredentials(client, 'basic'), basicCredentials(client, 'raw'), secret, formEncoded(secret)];
   return [...new Set([...forms, encodeURIComponent(secret)])].sort((a, b) => b.length - a.length);
 }
 
-function credentialsOf({ id, secret }: SecretClient, method: AuthMethod): string {
+function basicCredentials({ id, secret }: SecretClient, method: AuthMethod): string {
   const [name, password] = method === 'raw' ? [id, secret] : [formEncoded(id), formEncoded(secret)];
   return Buffer.from(`${name}:${password}`, 'utf8').toString('base64');
 }

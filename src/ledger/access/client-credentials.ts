@@ -19,7 +19,7 @@ export interface CredentialOptions {
 }
 
 /** The syntax of a secret in RFC 6749, appendix A.2. The configuration requires the same syntax. */
-const legalSecret = /^[\x20-\x7e]+$/u;
+const secretPattern = /^[\x20-\x7e]+$/u;
 
 /** The credentials at the start. */
 export function firstCredentials({ clientId: id, clientKey, clientSecret = '' }: CredentialOptions): ClientCredentials {
@@ -30,7 +30,7 @@ export function firstCredentials({ clientId: id, clientKey, clientSecret = '' }:
  * The credentials in the file. Returns the current object if they are the same, or if the file is missing or not
  * usable.
  */
-export async function credentialsAgain(
+export async function reloadCredentials(
   current: ClientCredentials,
   { clientSecretFile, clientKeyFile, clientKeyId }: CredentialOptions,
 ): Promise<ClientCredentials> {
@@ -41,5 +41,5 @@ export async function credentialsAgain(
   }
   if (clientSecretFile === undefined) return current;
   const { token: secret = '' } = await readTokenFile(clientSecretFile);
-  return !legalSecret.test(secret) || secret === current.secret ? current : { ...current, secret };
+  return !secretPattern.test(secret) || secret === current.secret ? current : { ...current, secret };
 }

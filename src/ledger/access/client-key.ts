@@ -4,7 +4,7 @@
  */
 import { createHash, createPrivateKey, type JsonWebKey, type KeyObject, webcrypto } from 'node:crypto';
 import type { CryptoKey } from 'openid-client';
-import { readSmallFile, whyUnreadable } from '../../config/small-file.ts';
+import { readSmallFile, unreadableReason } from '../../config/small-file.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { isObject } from '../frames/field.ts';
 
@@ -31,9 +31,9 @@ const algorithms: Readonly<Record<string, readonly string[]>> = {
   ed25519: ['EdDSA', 'Ed25519'],
 };
 
-const curves: Readonly<Record<string, string>> = { ES256: 'P-256', ES384: 'P-384', ES512: 'P-521' };
+const curveNames: Readonly<Record<string, string>> = { ES256: 'P-256', ES384: 'P-384', ES512: 'P-521' };
 
-const fewestRsaBits = 2048;
+const minRsaBits = 2048;
 
 /**
  * Reads the key.
@@ -43,10 +43,10 @@ const fewestRsaBits = 2048;
 export async function readClientKey(path: string, keyId: string | undefined): Promise<ClientKey> {
   const text = await textOf(path);
   const jwk = jwkIn(text);
-  const found = privateKeyIn(text, jwk);
-  if (found === undefined) throw unusable(path, jwk === undefined ? kindOfText(text) : kindOfJson(jwk));
-  const alg = algorithmOf(found, jwk?.['alg'], path);
-  const der = found.export({ type: 'pkcs8', format: 'der' });
+  const keyObject = privateKeyIn(text, jwk);
+  if (keyObject === undefined) throw unusableKeyError(path, jwk === undefined ? kindOfText(text) : kindOfJson(jwk));
+  const alg = algorithmOf(keyObject, jwk?.['alg'], path);
+  const der = keyObject.export({ type: 'pkcs8', format: 'der' });
   const kid = jwk?.['kid'];
   return {
     key: await webcrypto.subtle.importKey('pkcs8', der, importOf(alg), false, ['sign']),
@@ -60,7 +60,7 @@ async function textOf(path: string): Promise<string> {
   try {
     return await readSmallFile(path);
   } catch (thrown) {
-    throw invalid(`cannot read ${path} (${whyUnreadable(thrown)})`);
+    throw keyFileError(`cannot read ${path} (${unreadableReason(thrown)})`);
   }
 }
 
@@ -82,21 +82,27 @@ function privateKeyIn(text: string, jwk: Jwk | undefined): KeyObject | undefined
   }
 }
 
-/** @param named the `alg` of a JWK */
-function algorithmOf(key: KeyObject, named: unknown, path: string): string {
-  const { asymmetricKeyType: type = 'unknown', asymmetricKeyDetails: { namedCurve, modulusLength = 0 } = {} } = key;
-  if (type === 'rsa' && modulusLength < fewestRsaBits) throw unusable(path, `an RSA key of ${modulusLength} bits`);
-  const fitting = algorithms[namedCurve ?? type];
-  if (fitting === undefined) throw unusable(path, `a key of type ${namedCurve ?? type}`);
-  const alg = named === undefined ? fitting[0] : fitting.find((each) => each === named);
-  if (alg === undefined) throw unusable(path, 'a JWK whose `alg` does not fit its key');
+/** @param declaredAlgorithm the `alg` of a JWK */
+function algorithmOf(key: KeyObject, declaredAlgorithm: unknown, path: string): string {
+  const {
+    asymmetricKeyType: type = 'unknown',
+    asymmetricKeyDetails: { namedCurve: curveName, modulusLength = 0 } = {},
+  } = key;
+  if (type === 'rsa' && modulusLength < minRsaBits) throw unusableKeyError(path, `an RSA key of ${modulusLength} bits`);
+  const supportedAlgorithms = algorithms[curveName ?? type];
+  if (supportedAlgorithms === undefined) throw unusableKeyError(path, `a key of type ${curveName ?? type}`);
+  const alg =
+    declaredAlgorithm === undefined
+      ? supportedAlgorithms[0]
+      : supportedAlgorithms.find((candidate) => candidate === declaredAlgorithm);
+  if (alg === undefined) throw unusableKeyError(path, 'a JWK whose `alg` does not fit its key');
   return alg;
 }
 
 /** The algorithm in the notation of WebCrypto. */
 function importOf(alg: string): webcrypto.Algorithm | webcrypto.EcKeyImportParams | webcrypto.RsaHashedImportParams {
-  const namedCurve = curves[alg];
-  if (namedCurve !== undefined) return { name: 'ECDSA', namedCurve };
+  const curveName = curveNames[alg];
+  if (curveName !== undefined) return { name: 'ECDSA', namedCurve: curveName };
   if (alg.startsWith('Ed')) return { name: 'Ed25519' };
   return { name: alg.startsWith('PS') ? 'RSA-PSS' : 'RSASSA-PKCS1-v1_5', hash: `SHA-${alg.slice(2)}` };
 }
@@ -121,14 +127,14 @@ function kindOfJson(jwk: Jwk): string {
   return 'd' in jwk ? 'a damaged private key' : 'a public key';
 }
 
-const expected = `an unencrypted private key as PEM or JWK: RSA of at least ${fewestRsaBits} bits, EC (P-256, P-384, P-521) or Ed25519`;
+const expectation = `an unencrypted private key as PEM or JWK: RSA of at least ${minRsaBits} bits, EC (P-256, P-384, P-521) or Ed25519`;
 
-/** @param found completes "found …" */
-function unusable(path: string, found: string): IndexerError {
-  return invalid(`expected ${expected}; found ${found} in ${path}`);
+/** @param problem completes "found …" */
+function unusableKeyError(path: string, problem: string): IndexerError {
+  return keyFileError(`expected ${expectation}; found ${problem} in ${path}`);
 }
 
-function invalid(problem: string): IndexerError {
+function keyFileError(problem: string): IndexerError {
   return new IndexerError(`LEDGER_OAUTH_CLIENT_KEY_FILE: ${problem}`, {
     code: 'CONFIGURATION_INVALID',
     remedy: 'set a readable file; create a key with: openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:3072',

@@ -29,8 +29,8 @@ export async function discoverServer(options: DiscoveryOptions): Promise<ServerM
   try {
     return await requestMetadata(options, options.issuer, 'oidc');
   } catch (thrown) {
-    const named = sameButSlash(thrown, options.issuer);
-    if (named !== undefined) return await requestMetadata(options, named, 'oidc');
+    const correctedIssuer = issuerBarringSlash(thrown, options.issuer);
+    if (correctedIssuer !== undefined) return await requestMetadata(options, correctedIssuer, 'oidc');
     if (!isNotFound(thrown)) throw thrown;
     return await requestMetadata(options, options.issuer, 'oauth2').catch(() => {
       throw thrown;
@@ -39,24 +39,26 @@ export async function discoverServer(options: DiscoveryOptions): Promise<ServerM
 }
 
 async function requestMetadata(
-  { clientId, fetchIt, timeoutSeconds: timeout }: DiscoveryOptions,
+  { clientId, fetchIt: fetchProvider, timeoutSeconds: timeout }: DiscoveryOptions,
   issuer: string,
   algorithm: 'oidc' | 'oauth2',
 ): Promise<ServerMetadata> {
   // The library would refuse http even on loopback. This option disables that check. Our fetch function applies its own
   // rule to every request.
-  const settings = { algorithm, timeout, execute: [allowInsecureRequests], [customFetch]: fetchIt };
-  const found = await discovery(new URL(issuer), clientId, {}, None(), settings);
-  return found.serverMetadata();
+  const settings = { algorithm, timeout, execute: [allowInsecureRequests], [customFetch]: fetchProvider };
+  const serverConfiguration = await discovery(new URL(issuer), clientId, {}, None(), settings);
+  return serverConfiguration.serverMetadata();
 }
 
 /** The issuer in the spelling of the provider, if it differs from the configured issuer only in the final slash. */
-function sameButSlash(thrown: unknown, issuer: string): string | undefined {
-  const named = otherIssuerIn(thrown);
-  return named !== undefined && withoutSlash(named) === withoutSlash(issuer) ? named : undefined;
+function issuerBarringSlash(thrown: unknown, issuer: string): string | undefined {
+  const issuerName = otherIssuerIn(thrown);
+  return issuerName !== undefined && removeTrailingSlash(issuerName) === removeTrailingSlash(issuer)
+    ? issuerName
+    : undefined;
 }
 
-function withoutSlash(url: string): string {
+function removeTrailingSlash(url: string): string {
   return new URL(url).href.replace(/\/$/, '');
 }
 

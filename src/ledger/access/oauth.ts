@@ -21,11 +21,11 @@ import {
   type ClientCredentials,
   secretForms,
 } from './client-authentication.ts';
-import { type CredentialOptions, credentialsAgain, firstCredentials } from './client-credentials.ts';
+import { type CredentialOptions, reloadCredentials, firstCredentials } from './client-credentials.ts';
 import { discoverServer } from './discovery.ts';
 import { createProviderFetch } from './provider-fetch.ts';
-import { leaseOfIssued, type TokenLease } from './token-lifetime.ts';
-import { type AccessToken, assertWellFormed, type TokenSource, untilAborted } from './token.ts';
+import { leaseOfIssuedToken, type TokenLease } from './token-lifetime.ts';
+import { type AccessToken, assertWellFormed, type TokenSource, waitForAbort } from './token.ts';
 
 const requestTimeoutSeconds = 10;
 /** Maximum delay between two attempts while the old token is valid, milliseconds. */
@@ -56,9 +56,9 @@ export interface OAuthOptions extends CredentialOptions {
  * If the provider's clock is ahead of the participant's clock, a new token is not valid yet. The delay is at most a
  * quarter of the token's lifetime.
  */
-const keptBackMs = [0, 2_000, 5_000] as const;
+const retryPausesMs = [0, 2_000, 5_000] as const;
 /** Milliseconds. A token that is refused within this time of its first use may not be valid yet. */
-const youngMs = 10_000;
+const youngTokenMs = 10_000;
 
 /** The known facts of a provider: the endpoint that issues tokens, and the method to reach it. */
 interface Provider {
@@ -71,13 +71,13 @@ interface Provider {
 async function findProvider(options: OAuthOptions): Promise<Provider> {
   const { issuer, tokenUrl = '', clientId, ca, insecure, signal } = options;
   const timeoutSeconds = options.timeoutSeconds ?? requestTimeoutSeconds;
-  const fetchIt = createProviderFetch({ ca, insecure, signal });
+  const fetchProvider = createProviderFetch({ ca, insecure, signal });
   const server =
     issuer === undefined
       ? // The library requires an issuer, and uses it as the audience of assertions.
         { issuer: tokenUrl, token_endpoint: tokenUrl }
-      : await discoverServer({ issuer, clientId, fetchIt, timeoutSeconds });
-  return { server, fetchIt, timeoutSeconds };
+      : await discoverServer({ issuer, clientId, fetchIt: fetchProvider, timeoutSeconds });
+  return { server, fetchIt: fetchProvider, timeoutSeconds };
 }
 
 function configure(provider: Provider, client: ClientCredentials, method: AuthMethod): Configuration {
@@ -99,11 +99,11 @@ function isUnrecognized({ code, facts }: IndexerError): boolean {
   // respond this way.
   if (code === 'LEDGER_TOKEN_PROVIDER_UNAVAILABLE') return facts['httpStatus'] === 400;
   if (code !== 'LEDGER_TOKEN_REFUSED') return false;
-  return facts['httpStatus'] === 401 || unrecognized.has(String(facts['oauthError'])) || isIncomplete(facts);
+  return facts['httpStatus'] === 401 || clientErrorCodes.has(String(facts['oauthError'])) || isIncomplete(facts);
 }
 
 /** Error codes of providers that did not read the client's credentials. Some providers read them only from the form. */
-const unrecognized: ReadonlySet<string> = new Set(['invalid_client', 'unauthorized_client']);
+const clientErrorCodes: ReadonlySet<string> = new Set(['invalid_client', 'unauthorized_client']);
 
 function isIncomplete(facts: IndexerError['facts']): boolean {
   return facts['oauthError'] === 'invalid_request';
@@ -113,7 +113,7 @@ function isIncomplete(facts: IndexerError['facts']): boolean {
  * Whether this refusal contains little information, so that the refusal of another method may be more informative.
  * Examples are a wrong audience and a request that the provider did not read.
  */
-function saysLittle({ facts, message }: IndexerError): boolean {
+function isUninformative({ facts, message }: IndexerError): boolean {
   return isIncomplete(facts) || /refused: [^]*\b(?:aud|audience)\b/iu.test(message);
 }
 
@@ -152,19 +152,19 @@ class OAuthTokenSource implements TokenSource {
     try {
       return await this.#renew();
     } catch (thrown) {
-      const good = this.#good();
-      if (good === undefined) throw thrown;
-      return this.#postponed(good, this.#failure(thrown));
+      const validLease = this.#good();
+      if (validLease === undefined) throw thrown;
+      return this.#postponed(validLease, this.#failure(thrown));
     }
   }
 
   invalidate(): void {
-    if (this.#current !== undefined && performance.now() - this.#givenOutAt < youngMs) this.#tooYoung += 1;
+    if (this.#current !== undefined && performance.now() - this.#givenOutAt < youngTokenMs) this.#tooYoung += 1;
     this.#current = undefined;
   }
 
   replaced(signal: AbortSignal): Promise<void> {
-    return untilAborted(signal);
+    return waitForAbort(signal);
   }
 
   /** The current token, unless it has expired. */
@@ -175,18 +175,18 @@ class OAuthTokenSource implements TokenSource {
 
   #postponed(lease: TokenLease, problem: AccessToken['problem']): AccessToken {
     const now = performance.now();
-    const left = lease.endsAt === undefined ? longestPauseMs : lease.endsAt - now;
+    const remainingMs = lease.endsAt === undefined ? longestPauseMs : lease.endsAt - now;
     const { retryAfterSeconds = 0 } = problem?.facts ?? {};
-    const requestedMs = Math.min(left, Number(retryAfterSeconds) * 1000);
-    const pause = Math.max(requestedMs, Math.min(longestPauseMs, Math.max(shortestPauseMs, left / 4)));
-    const later = { ...lease, renewAt: now + pause };
+    const requestedMs = Math.min(remainingMs, Number(retryAfterSeconds) * 1000);
+    const pause = Math.max(requestedMs, Math.min(longestPauseMs, Math.max(shortestPauseMs, remainingMs / 4)));
+    const delayedLease = { ...lease, renewAt: now + pause };
     // All callers share the pause, unless the token was refused in the meantime.
-    if (this.#current === lease) this.#current = later;
-    return { ...later, problem };
+    if (this.#current === lease) this.#current = delayedLease;
+    return { ...delayedLease, problem };
   }
 
   async #keepBack({ endsAt = Infinity }: TokenLease, requestedAt: number): Promise<void> {
-    const delayMs = keptBackMs[Math.min(this.#tooYoung, keptBackMs.length - 1)] ?? 0;
+    const delayMs = retryPausesMs[Math.min(this.#tooYoung, retryPausesMs.length - 1)] ?? 0;
     const ms = Math.min(delayMs, (endsAt - requestedAt) / 4);
     const { pause: wait = pause, signal } = this.#options;
     if (ms > 0) await wait(ms, signal);
@@ -213,7 +213,7 @@ class OAuthTokenSource implements TokenSource {
   async #requestByAnyMethod(): Promise<TokenLease> {
     await this.#readCredentials();
     this.#provider ??= await findProvider(this.#options);
-    let refusal: IndexerError | undefined;
+    let lastRefusal: IndexerError | undefined;
     for (const method of this.#methods(this.#provider.server)) {
       try {
         const lease = await this.#obtain(this.#provider, method);
@@ -221,30 +221,30 @@ class OAuthTokenSource implements TokenSource {
         return lease;
       } catch (thrown) {
         const failure = this.#failure(thrown);
-        if (!isUnrecognized(failure)) throw this.#notTheClient(failure, method, refusal);
+        if (!isUnrecognized(failure)) throw this.#notTheClient(failure, method, lastRefusal);
         // The first refusal is usually the most informative, unless the method caused it.
-        if (refusal === undefined || saysLittle(refusal)) refusal = failure;
+        if (lastRefusal === undefined || isUninformative(lastRefusal)) lastRefusal = failure;
       }
     }
     // If the response is a web page, it is unknown whether the client was the reason. With a key, both audiences are
     // tried again, because registering the public key changes no file here. With a secret, the other methods are not
     // tried again, because providers lock clients out after wrong secrets.
-    this.#refused = refusal?.code === 'LEDGER_TOKEN_REFUSED' && 'secret' in this.#client;
-    throw refusal;
+    this.#refused = lastRefusal?.code === 'LEDGER_TOKEN_REFUSED' && 'secret' in this.#client;
+    throw lastRefusal;
   }
 
   /** If there is a new secret or key, every method is tried again. */
   async #readCredentials(): Promise<void> {
-    const found = await credentialsAgain(this.#client, this.#options);
-    if (found === this.#client) return;
-    [this.#client, this.#refused] = [found, false];
+    const reloaded = await reloadCredentials(this.#client, this.#options);
+    if (reloaded === this.#client) return;
+    [this.#client, this.#refused] = [reloaded, false];
   }
 
   /** All methods, with the last recognized one first. If all methods were refused before, only that one. */
   #methods(server: ServerMetadata): readonly AuthMethod[] {
-    const all = authMethods(this.#client, server);
-    const first = all.find((method) => method === this.#recognized) ?? all[0] ?? 'basic';
-    return this.#refused ? [first] : [first, ...all.filter((method) => method !== first)];
+    const methods = authMethods(this.#client, server);
+    const first = methods.find((method) => method === this.#recognized) ?? methods[0] ?? 'basic';
+    return this.#refused ? [first] : [first, ...methods.filter((method) => method !== first)];
   }
 
   /**
@@ -252,8 +252,8 @@ class OAuthTokenSource implements TokenSource {
    * @param the refusal of the previous methods, which remains the known reason if this method got no response;
    * undefined for the first method
    */
-  #notTheClient(failure: IndexerError, method: AuthMethod, refusal: IndexerError | undefined): IndexerError {
-    if (failure.retry === 'retry') return refusal ?? failure;
+  #notTheClient(failure: IndexerError, method: AuthMethod, lastRefusal: IndexerError | undefined): IndexerError {
+    if (failure.retry === 'retry') return lastRefusal ?? failure;
     [this.#recognized, this.#refused] = [method, false];
     return failure;
   }
@@ -265,9 +265,9 @@ class OAuthTokenSource implements TokenSource {
   async #obtain(provider: Provider, method: AuthMethod): Promise<TokenLease> {
     const config = configure(provider, this.#client, method);
     const requestedAt = performance.now();
-    const answer = await clientCredentialsGrant(config, parametersOf(this.#options));
-    const token = assertWellFormed(answer.access_token, 'the token provider');
-    const issued = leaseOfIssued(token, requestedAt, answer.expires_in);
+    const tokenResponse = await clientCredentialsGrant(config, parametersOf(this.#options));
+    const token = assertWellFormed(tokenResponse.access_token, 'the token provider');
+    const issued = leaseOfIssuedToken(token, requestedAt, tokenResponse.expires_in);
     await this.#keepBack(issued, requestedAt);
     [this.#current, this.#givenOutAt] = [issued, performance.now()];
     return issued;

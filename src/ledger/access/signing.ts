@@ -78,10 +78,10 @@ export function generateSigningKey(): SigningKey {
  * @throws IndexerError CONFIGURATION_INVALID when it is not an Ed25519 key; the text is not repeated
  */
 export function signingKeyFromPem(pem: string): SigningKey {
-  const found = privateKeyIn(pem);
-  if (found?.asymmetricKeyType === 'ed25519') return signingKey(found);
+  const keyObject = privateKeyIn(pem);
+  if (keyObject?.asymmetricKeyType === 'ed25519') return signingKey(keyObject);
   throw new IndexerError(
-    `expected an Ed25519 private key in PEM form, found ${found === undefined ? 'other text' : 'another kind of key'}`,
+    `expected an Ed25519 private key in PEM form, found ${keyObject === undefined ? 'other text' : 'another kind of key'}`,
     {
       code: 'CONFIGURATION_INVALID',
       remedy: 'create one with: openssl genpkey -algorithm ed25519',

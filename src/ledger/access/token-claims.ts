@@ -53,7 +53,7 @@ function seconds(value: unknown): number | undefined {
 // participant contains no reason. Of the claims, only times are repeated.
 
 /** Maximum lifetime that participants allow by default, seconds. */
-const usualLifetime = 300;
+const defaultLifetime = 300;
 /** Clock difference up to which nothing is reported, seconds. */
 const tolerance = 5;
 
@@ -63,13 +63,13 @@ const tolerance = 5;
  */
 export function tokenFlaws(token: string, now: number): readonly string[] {
   const claims = tokenClaims(token);
-  if (claims === undefined) return [isEncrypted(token) ? encrypted : opaque];
+  if (claims === undefined) return [isEncrypted(token) ? encrypted : opaqueTokenFlaw];
   const audience = 'names no audience (aud), which participants check unless they go by the scope';
   return [...timeFlaws(claims, now), ...(claims.audience.length === 0 ? [audience] : [])];
 }
 
 /** Some providers issue opaque tokens unless an audience is requested or the client is configured for JWT. */
-const opaque =
+const opaqueTokenFlaw =
   'is not a JWT, which participants require; the token provider may need an audience or a setting of the client';
 const encrypted = 'is an encrypted JWT, which participants cannot read; the token provider must issue signed ones';
 
@@ -80,14 +80,16 @@ function isEncrypted(token: string): boolean {
 
 function timeFlaws({ issuedAt, notBefore, expiresAt }: TokenClaims, now: number): readonly string[] {
   const flaws: string[] = [];
-  const early = Math.max(notBefore ?? 0, issuedAt ?? 0);
-  if (early > now + tolerance) {
-    flaws.push(`is not valid for another ${span(early - now)}: the clocks of its issuer and of this machine differ`);
+  const validFrom = Math.max(notBefore ?? 0, issuedAt ?? 0);
+  if (validFrom > now + tolerance) {
+    flaws.push(
+      `is not valid for another ${span(validFrom - now)}: the clocks of its issuer and of this machine differ`,
+    );
   }
   if (expiresAt === undefined) return [...flaws, `has no end (exp); ${limit}`];
   if (expiresAt <= now) return [...flaws, `expired ${span(now - expiresAt)} ago by the clock of this machine`];
   const lifetime = expiresAt - (issuedAt ?? now);
-  if (lifetime > usualLifetime + tolerance) flaws.push(`lives for ${span(lifetime)}; ${limit}`);
+  if (lifetime > defaultLifetime + tolerance) flaws.push(`lives for ${span(lifetime)}; ${limit}`);
   return flaws;
 }
 

@@ -24,11 +24,17 @@ export interface TokenLease {
   readonly expiresAt: number | undefined;
 }
 
-function lease(token: string, fromMs: number, lifetimeMs: number, leftMs: number, exp: number | undefined): TokenLease {
+function lease(
+  token: string,
+  fromMs: number,
+  lifetimeMs: number,
+  remainingMs: number,
+  exp: number | undefined,
+): TokenLease {
   return {
     token,
-    renewAt: fromMs + leftMs - (1 - renewalShare) * lifetimeMs,
-    endsAt: fromMs + leftMs,
+    renewAt: fromMs + remainingMs - (1 - renewalShare) * lifetimeMs,
+    endsAt: fromMs + remainingMs,
     expiresAt: exp,
   };
 }
@@ -43,27 +49,27 @@ function endless(token: string): TokenLease {
  * @param expiresIn lifetime according to the provider, seconds. If it is missing or 0, `exp - iat` of the token is
  * used. Some providers send 0 if the lifetime is unknown, others in the last second of a cached token.
  */
-export function leaseOfIssued(token: string, requestedAt: number, expiresIn: number | undefined): TokenLease {
+export function leaseOfIssuedToken(token: string, requestedAt: number, expiresIn: number | undefined): TokenLease {
   const { expiresAt: exp, issuedAt: iat } = tokenClaims(token) ?? {};
-  const own = exp !== undefined && iat !== undefined ? exp - iat : 0;
-  const seconds = Math.min(expiresIn !== undefined && expiresIn > 0 ? expiresIn : own, longestLifeSeconds);
+  const claimedSeconds = exp !== undefined && iat !== undefined ? exp - iat : 0;
+  const seconds = Math.min(expiresIn !== undefined && expiresIn > 0 ? expiresIn : claimedSeconds, longestLifeSeconds);
   if (seconds <= 0) return endless(token);
   // The times in a token are truncated to seconds, so the token may expire almost a second earlier than stated.
-  const certainMs = Math.max(seconds - 1, seconds / 2) * 1000;
+  const safeMs = Math.max(seconds - 1, seconds / 2) * 1000;
   // The expiry in the token is used if it has one, because the metric is compared with the clocks of other machines.
   const expiresAt = exp ?? Math.round(Date.now() / 1000 + seconds);
-  return lease(token, requestedAt, certainMs, certainMs, expiresAt);
+  return lease(token, requestedAt, safeMs, safeMs, expiresAt);
 }
 
 /**
  * A token that was obtained elsewhere some time ago, such as one in a file. Its age can only be determined with the
  * wall clock, so the age is limited to the range from 0 to its lifetime.
  */
-export function leaseOfFound(token: string, foundAt: number): TokenLease {
+export function leaseOfStoredToken(token: string, foundAt: number): TokenLease {
   const { expiresAt: exp, issuedAt: iat } = tokenClaims(token) ?? {};
   if (exp === undefined) return endless(token);
   const now = Date.now() / 1000;
   const seconds = Math.min(longestLifeSeconds, Math.max(0, exp - (iat ?? now)));
-  const left = Math.min(seconds, Math.max(0, exp - now));
-  return lease(token, foundAt, seconds * 1000, left * 1000, exp);
+  const remainingSeconds = Math.min(seconds, Math.max(0, exp - now));
+  return lease(token, foundAt, seconds * 1000, remainingSeconds * 1000, exp);
 }

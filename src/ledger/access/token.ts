@@ -5,10 +5,10 @@
 import { once } from 'node:events';
 import { pause } from '../../config/pause.ts';
 import { toIndexerError, type IndexerError } from '../../errors/indexer-error.ts';
-import { travelsInClear } from '../../config/loopback.ts';
-import { readSmallFile, whyUnreadable } from '../../config/small-file.ts';
+import { isPlaintextRemote } from '../../config/loopback.ts';
+import { readSmallFile, unreadableReason } from '../../config/small-file.ts';
 import { ledgerError } from '../errors/make-ledger-error.ts';
-import { leaseOfFound, type TokenLease } from './token-lifetime.ts';
+import { leaseOfStoredToken, type TokenLease } from './token-lifetime.ts';
 
 /** The token that a stream is opened with. */
 export interface AccessToken extends TokenLease {
@@ -51,11 +51,11 @@ const fileCheckMs = 1_000;
 const shortestFileCheckMs = 200;
 
 /** Characters that both an HTTP header and a WebSocket subprotocol can carry: the `token` rule of RFC 9110. */
-const legalToken = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/u;
+const tokenPattern = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/u;
 
 /** @throws IndexerError LEDGER_TOKEN_MALFORMED, without the token */
 export function assertWellFormed(token: string, origin: string): string {
-  if (legalToken.test(token)) return token;
+  if (tokenPattern.test(token)) return token;
   throw ledgerError(
     'LEDGER_TOKEN_MALFORMED',
     `the token from ${origin} has characters that neither a header nor a subprotocol can carry`,
@@ -78,34 +78,34 @@ export async function readTokenFile(path: string): Promise<{ token: string | und
 
 function fileSource(path: string): TokenSource {
   let last: TokenLease | undefined;
-  let refused = false;
+  let isRejected = false;
   /** Content of the file at the last read, valid or not. */
-  let seen: string | undefined;
+  let lastToken: string | undefined;
   const lease = async (): Promise<AccessToken> => {
-    const found = await readTokenFile(path);
-    seen = found.token ?? seen;
-    if (found.token !== undefined && found.token !== last?.token) {
-      const problem = malformed(found.token);
-      if (problem !== undefined) return inPlaceOfMalformed(refused ? undefined : last, problem);
-      last = leaseOfFound(found.token, performance.now());
-      refused = false;
+    const tokenText = await readTokenFile(path);
+    lastToken = tokenText.token ?? lastToken;
+    if (tokenText.token !== undefined && tokenText.token !== last?.token) {
+      const problem = malformed(tokenText.token);
+      if (problem !== undefined) return lastValidToken(isRejected ? undefined : last, problem);
+      last = leaseOfStoredToken(tokenText.token, performance.now());
+      isRejected = false;
     }
-    if (last !== undefined) return checkedAgain(last);
-    const state = found.cause === undefined ? 'is empty' : `cannot be read (${whyUnreadable(found.cause)})`;
-    throw ledgerError('LEDGER_TOKEN_UNREADABLE', `the token file ${path} ${state}`, { cause: found.cause });
+    if (last !== undefined) return leaseWithRecheck(last);
+    const state = tokenText.cause === undefined ? 'is empty' : `cannot be read (${unreadableReason(tokenText.cause)})`;
+    throw ledgerError('LEDGER_TOKEN_UNREADABLE', `the token file ${path} ${state}`, { cause: tokenText.cause });
   };
-  const invalidate = (): void => {
-    refused = true;
+  const invalidateToken = (): void => {
+    isRejected = true;
   };
-  const replaced = async (signal: AbortSignal): Promise<void> => {
-    const before = seen;
+  const waitForReplacement = async (signal: AbortSignal): Promise<void> => {
+    const before = lastToken;
     while (!signal.aborted) {
       const { token = before } = await readTokenFile(path);
       if (token !== before) return;
       await pause(fileCheckMs, signal);
     }
   };
-  return { lease, read: async () => (await lease()).token, invalidate, replaced };
+  return { lease, read: async () => (await lease()).token, invalidate: invalidateToken, replaced: waitForReplacement };
 }
 
 /** Why the token in the file is malformed; undefined if it is well formed. */
@@ -122,41 +122,44 @@ function malformed(token: string): IndexerError | undefined {
  * Returns the last good token until it expires.
  * @throws the problem if there is no good token, or the ledger refused it
  */
-function inPlaceOfMalformed(last: TokenLease | undefined, problem: IndexerError): AccessToken {
+function lastValidToken(last: TokenLease | undefined, problem: IndexerError): AccessToken {
   if (last === undefined || performance.now() >= (last.endsAt ?? Number.POSITIVE_INFINITY)) throw problem;
-  return { ...checkedAgain(last), problem };
+  return { ...leaseWithRecheck(last), problem };
 }
 
 /**
  * If the file is renewed late, it is read again soon. The interval is shorter if the lifetime of the token is shorter.
  */
-function checkedAgain(lease: TokenLease): TokenLease {
+function leaseWithRecheck(lease: TokenLease): TokenLease {
   const { renewAt, endsAt } = lease;
   const now = performance.now();
   if (renewAt === undefined || endsAt === undefined || now < renewAt) return lease;
   return { ...lease, renewAt: now + Math.min(fileCheckMs, Math.max(shortestFileCheckMs, (endsAt - renewAt) / 2)) };
 }
 
-function fixedSource(configuredToken: string | undefined): TokenSource {
+function fixedTokenSource(configuredToken: string | undefined): TokenSource {
   const token = configuredToken?.trim() ?? '';
-  let fixed: TokenLease | undefined;
+  let fixedLease: TokenLease | undefined;
   const lease = (): AccessToken | undefined => {
     if (token === '') return undefined;
     // A configured token can be replaced only by a restart, so no renewal time is set.
-    fixed ??= { ...leaseOfFound(assertWellFormed(token, 'the configuration'), performance.now()), renewAt: undefined };
-    return fixed;
+    fixedLease ??= {
+      ...leaseOfStoredToken(assertWellFormed(token, 'the configuration'), performance.now()),
+      renewAt: undefined,
+    };
+    return fixedLease;
   };
   return {
     // This is an async function, so that a malformed token causes a rejection, as with every other source.
     lease: async () => await Promise.resolve(lease()),
     read: async () => await Promise.resolve(lease()?.token),
     invalidate: () => undefined,
-    replaced: untilAborted,
+    replaced: waitForAbort,
   };
 }
 
 /** Used by sources whose token no other program replaces. */
-export async function untilAborted(signal: AbortSignal): Promise<void> {
+export async function waitForAbort(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort');
 }
 
@@ -166,15 +169,15 @@ export async function untilAborted(signal: AbortSignal): Promise<void> {
  * token is used until it expires.
  */
 export function createTokenSource({ token, tokenFile }: TokenSourceOptions): TokenSource {
-  return tokenFile === undefined ? fixedSource(token) : fileSource(tokenFile);
+  return tokenFile === undefined ? fixedTokenSource(token) : fileSource(tokenFile);
 }
 
 /**
  * Refuses to send a token in clear text over a network.
  * @throws IndexerError LEDGER_TOKEN_INSECURE (fatal) for plain http to another machine
  */
-export function assertTokenMayTravel(url: string, token: string | undefined, insecure: boolean): void {
-  if (token === undefined || insecure || !travelsInClear(url)) return;
+export function assertTokenConfidential(url: string, token: string | undefined, insecure: boolean): void {
+  if (token === undefined || insecure || !isPlaintextRemote(url)) return;
   const { host } = new URL(url);
   throw ledgerError('LEDGER_TOKEN_INSECURE', `will not send the token in clear text to ${host}`, { facts: { host } });
 }

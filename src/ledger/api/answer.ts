@@ -15,68 +15,68 @@ function nameOf(value: unknown): string {
 }
 
 /** The response as an object. @throws IndexerError LEDGER_NOT_A_LEDGER */
-export function answerObject(answer: unknown, path: string): JsonObject {
-  if (isObject(answer)) return answer;
-  throw ledgerError('LEDGER_NOT_A_LEDGER', `expected an object from ${path}, found ${nameOf(answer)}`);
+export function responseObject(response: unknown, path: string): JsonObject {
+  if (isObject(response)) return response;
+  throw ledgerError('LEDGER_NOT_A_LEDGER', `expected an object from ${path}, found ${nameOf(response)}`);
 }
 
-function field(answer: unknown, name: string): unknown {
-  return isObject(answer) ? answer[name] : undefined;
+function field(response: unknown, name: string): unknown {
+  return isObject(response) ? response[name] : undefined;
 }
 
 /** An offset: an integer from 0 to 2^53-1. @throws IndexerError LEDGER_UNDECODABLE */
-export function answerOffset(answer: unknown, name: string, path: string): number {
-  const value = field(answer, name);
+export function responseOffset(response: unknown, name: string, path: string): number {
+  const value = field(response, name);
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value;
-  const found = typeof value === 'number' ? 'a number outside 0..2^53-1' : nameOf(value);
-  throw ledgerError('LEDGER_UNDECODABLE', `expected an offset in '${name}' of ${path}, found ${found}`);
+  const actualText = typeof value === 'number' ? 'a number outside 0..2^53-1' : nameOf(value);
+  throw ledgerError('LEDGER_UNDECODABLE', `expected an offset in '${name}' of ${path}, found ${actualText}`);
 }
 
 /** A text that every release sends. @throws IndexerError LEDGER_NOT_A_LEDGER */
-export function answerText(answer: unknown, name: string, path: string): string {
-  const value = field(answer, name);
+export function responseText(response: unknown, name: string, path: string): string {
+  const value = field(response, name);
   if (typeof value === 'string') return value;
   throw ledgerError('LEDGER_NOT_A_LEDGER', `expected a text in '${name}' of ${path}, found ${nameOf(value)}`);
 }
 
 /** A nested object that every release sends. @throws IndexerError LEDGER_UNDECODABLE */
-export function answerField(answer: unknown, name: string, path: string): JsonObject {
-  const value = field(answer, name);
+export function responseField(response: unknown, name: string, path: string): JsonObject {
+  const value = field(response, name);
   if (isObject(value)) return value;
   throw ledgerError('LEDGER_UNDECODABLE', `expected an object in '${name}' of ${path}, found ${nameOf(value)}`);
 }
 
 /** A list; empty when it is absent. @throws IndexerError LEDGER_UNDECODABLE when it is not a list */
-export function answerList(answer: unknown, name: string, path: string): readonly unknown[] {
-  const value = field(answer, name);
+export function responseList(response: unknown, name: string, path: string): readonly unknown[] {
+  const value = field(response, name);
   if (value === undefined || value === null) return [];
   if (Array.isArray(value)) return value as readonly unknown[];
   throw ledgerError('LEDGER_UNDECODABLE', `expected a list in '${name}' of ${path}, found ${nameOf(value)}`);
 }
 
 /** A list of texts; empty when it is absent. @throws IndexerError LEDGER_UNDECODABLE */
-export function answerTexts(answer: unknown, name: string, path: string): readonly string[] {
-  const values = answerList(answer, name, path);
+export function responseTexts(response: unknown, name: string, path: string): readonly string[] {
+  const values = responseList(response, name, path);
   if (values.every((value) => typeof value === 'string')) return values;
   throw ledgerError('LEDGER_UNDECODABLE', `expected a list of texts in '${name}' of ${path}, found another type`);
 }
 
 /** A list whose entries have a text as key in the field `key`. @throws IndexerError LEDGER_UNDECODABLE */
-export function answerEntries<K extends string>(
-  answer: unknown,
+export function responseEntries<K extends string>(
+  response: unknown,
   name: string,
   key: K,
   path: string,
 ): readonly (JsonObject & Readonly<Record<K, string>>)[] {
-  const values = answerList(answer, name, path);
-  const wrong = values.find((value) => typeof field(value, key) !== 'string');
-  if (wrong === undefined) return values as readonly (JsonObject & Readonly<Record<K, string>>)[];
+  const values = responseList(response, name, path);
+  const invalidEntry = values.find((value) => typeof field(value, key) !== 'string');
+  if (invalidEntry === undefined) return values as readonly (JsonObject & Readonly<Record<K, string>>)[];
   throw ledgerError('LEDGER_UNDECODABLE', `expected a text in '${name}[].${key}' of ${path}, found another type`);
 }
 
 /** The token of the next page; undefined on the last page. */
-export function nextPageToken(answer: unknown): string | undefined {
-  const value = field(answer, 'nextPageToken');
+export function nextPageToken(response: unknown): string | undefined {
+  const value = field(response, 'nextPageToken');
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 

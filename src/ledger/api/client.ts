@@ -2,7 +2,7 @@
  * Client for one participant: the typed calls of the JSON Ledger API, grouped by area, over one transport. Each call
  * documents its request and response at its declaration in this folder. Streams are in `../transport/frame-stream.ts`.
  */
-import { withoutRemoved } from './deprecated-calls.ts';
+import { rejectRemovedCalls } from './deprecated-calls.ts';
 import { readRelease } from './release.ts';
 import { commandCalls, type CommandCalls } from './commands.ts';
 import { completionCalls, type CompletionCalls } from './completions.ts';
@@ -35,9 +35,9 @@ export interface LedgerClient {
  * Creates a client for one participant. The client itself keeps no connection. The token is read again for every call.
  */
 export function createLedgerClient(options: TransportOptions): LedgerClient {
-  const plain = createTransport(options);
-  const node = nodeCalls(plain);
-  const transport = withoutRemoved(plain, () => readRelease({ node }));
+  const baseTransport = createTransport(options);
+  const node = nodeCalls(baseTransport);
+  const transport = rejectRemovedCalls(baseTransport, () => readRelease({ node }));
   return {
     node,
     packages: packageCalls(transport),
@@ -49,6 +49,6 @@ export function createLedgerClient(options: TransportOptions): LedgerClient {
     parties: partyCalls(transport),
     users: userCalls(transport),
     interactive: interactiveCalls(transport),
-    transport: plain,
+    transport: baseTransport,
   };
 }

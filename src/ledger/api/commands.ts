@@ -4,7 +4,7 @@
  * interface. Daml values are plain JSON (Int and Numeric as text). Source: OpenAPI description of 3.5.10.
  */
 import type { Transport } from '../transport/transport.ts';
-import { answerField, answerOffset, answerText } from './answer.ts';
+import { responseField, responseOffset, responseText } from './answer.ts';
 import { type Transaction, transactionIn, type UpdateValue } from './update-types.ts';
 import type { EventFormat, TransactionFormat } from './format.ts';
 
@@ -128,9 +128,9 @@ export interface SubmitResponse {
 }
 
 /** Reads `{updateId, completionOffset}`. @throws IndexerError */
-export function submittedIn(answer: unknown, path: string): SubmitResponse {
-  const updateId = answerText(answer, 'updateId', path);
-  return { updateId, completionOffset: answerOffset(answer, 'completionOffset', path) };
+export function submitResponseOf(response: unknown, path: string): SubmitResponse {
+  const updateId = responseText(response, 'updateId', path);
+  return { updateId, completionOffset: responseOffset(response, 'completionOffset', path) };
 }
 
 export interface CommandCalls {
@@ -156,7 +156,7 @@ export function commandCalls(transport: Transport): CommandCalls {
   return {
     async submitAndWait(commands) {
       const path = '/v2/commands/submit-and-wait';
-      return submittedIn(await transport.request('POST', path, commands), path);
+      return submitResponseOf(await transport.request('POST', path, commands), path);
     },
     async submitAndWaitForTransaction(commands, transactionFormat) {
       const path = '/v2/commands/submit-and-wait-for-transaction';
@@ -167,9 +167,9 @@ export function commandCalls(transport: Transport): CommandCalls {
     },
     async submitAndWaitForReassignment(reassignmentCommands, eventFormat) {
       const path = '/v2/commands/submit-and-wait-for-reassignment';
-      const answer = await transport.request('POST', path, { reassignmentCommands, eventFormat });
-      const reassignment = answerField(answer, 'reassignment', path);
-      return { ...reassignment, offset: answerOffset(reassignment, 'offset', path) };
+      const response = await transport.request('POST', path, { reassignmentCommands, eventFormat });
+      const reassignment = responseField(response, 'reassignment', path);
+      return { ...reassignment, offset: responseOffset(reassignment, 'offset', path) };
     },
     async submitReassignment(reassignmentCommands) {
       await transport.request('POST', '/v2/commands/async/submit-reassignment', { reassignmentCommands });

@@ -7,10 +7,10 @@ import { isObject } from '../frames/field.ts';
 import { ledgerError } from '../errors/make-ledger-error.ts';
 import type { Transport } from '../transport/transport.ts';
 import {
-  answerField,
-  answerList,
-  answerObject,
-  answerOffset,
+  responseField,
+  responseList,
+  responseObject,
+  responseOffset,
   type ListOptions,
   listQuery,
   type Maybe,
@@ -95,10 +95,10 @@ export function completionIn(text: string, path: string): CompletionResponse {
   } catch {
     throw ledgerError('LEDGER_UNDECODABLE', `an element of ${path} is not JSON`);
   }
-  const response = answerField(element, 'completionResponse', path);
+  const response = responseField(element, 'completionResponse', path);
   for (const kind of ['Completion', 'OffsetCheckpoint']) {
     const body = response[kind];
-    if (isObject(body)) answerOffset(body['value'], 'offset', `${kind} of ${path}`);
+    if (isObject(body)) responseOffset(body['value'], 'offset', `${kind} of ${path}`);
   }
   return response;
 }
@@ -114,17 +114,20 @@ async function* completions(
   for await (const text of elements) yield completionIn(text, path);
 }
 
-async function byHash(transport: Transport, transactionHash: string): Promise<CompletionsByHash | undefined> {
+async function completionsByHash(
+  transport: Transport,
+  transactionHash: string,
+): Promise<CompletionsByHash | undefined> {
   const path = '/v2/commands/completion-by-hash';
   try {
-    const answer = answerObject(await transport.request('POST', path, { transactionHash }), path);
-    const accepted = answer['acceptedCompletion'];
-    const rejected = answerList(answer, 'lastRejectedCompletions', path);
-    const all = [...(isObject(accepted) ? [accepted] : []), ...rejected];
-    for (const one of all) answerOffset(one, 'offset', path);
+    const response = responseObject(await transport.request('POST', path, { transactionHash }), path);
+    const acceptedCompletion = response['acceptedCompletion'];
+    const rejectedCompletions = responseList(response, 'lastRejectedCompletions', path);
+    const allCompletions = [...(isObject(acceptedCompletion) ? [acceptedCompletion] : []), ...rejectedCompletions];
+    for (const completion of allCompletions) responseOffset(completion, 'offset', path);
     return {
-      acceptedCompletion: isObject(accepted) ? (accepted as unknown as Completion) : undefined,
-      lastRejectedCompletions: rejected as readonly Completion[],
+      acceptedCompletion: isObject(acceptedCompletion) ? (acceptedCompletion as unknown as Completion) : undefined,
+      lastRejectedCompletions: rejectedCompletions as readonly Completion[],
     };
   } catch (thrown) {
     if (thrown instanceof IndexerError && thrown.facts['ledgerCode'] === 'COMPLETION_NOT_FOUND') return undefined;
@@ -137,6 +140,6 @@ export function completionCalls(transport: Transport): CompletionCalls {
     list: (request, options) => completions(transport, '/v2/commands/completions', request, options),
     commandCompletions: (request, options) =>
       completions(transport, '/v2/commands/command-completions', request, options),
-    byHash: (transactionHash) => byHash(transport, transactionHash),
+    byHash: (transactionHash) => completionsByHash(transport, transactionHash),
   };
 }

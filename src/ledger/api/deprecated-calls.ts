@@ -4,7 +4,7 @@
  */
 import { ledgerError } from '../errors/make-ledger-error.ts';
 import type { Transport } from '../transport/transport.ts';
-import { isFrom, type ParticipantRelease, type ReleaseNumber } from './release.ts';
+import { isReleaseSince, type ParticipantRelease, type ReleaseNumber } from './release.ts';
 
 export interface DeprecatedCall {
   /** Method and path, as the API descriptions name the call. */
@@ -15,7 +15,7 @@ export interface DeprecatedCall {
 
 /** First release that refuses the calls, unless an operator of the participant has enabled them again. */
 export const disabledIn: ReleaseNumber = '3.6';
-export const removedIn: ReleaseNumber = '3.7';
+export const removalRelease: ReleaseNumber = '3.7';
 
 const trees = 'POST /v2/updates with transactionShape TRANSACTION_SHAPE_LEDGER_EFFECTS (updates.list)';
 const byOffset = 'POST /v2/updates/update-by-offset (updates.byOffset)';
@@ -56,26 +56,28 @@ const legacyFields: Readonly<Record<string, string>> = {
   'POST /v2/state/active-contracts': 'eventFormat',
 };
 
-function matches({ operation }: DeprecatedCall, called: string): boolean {
-  const [calledParts, operationParts] = [called.split('/'), operation.split('/')];
+function matches({ operation }: DeprecatedCall, calledOperation: string): boolean {
+  const [calledSegments, operationParts] = [calledOperation.split('/'), operation.split('/')];
   return (
-    calledParts.length === operationParts.length &&
-    operationParts.every((part, at) => part.startsWith('{') || part === calledParts[at])
+    calledSegments.length === operationParts.length &&
+    operationParts.every((segment, index) => segment.startsWith('{') || segment === calledSegments[index])
   );
 }
 
-interface Removed {
+interface RemovedCall {
   readonly what: string;
   readonly instead: string;
 }
 
-function removedOf(called: string, body: unknown): Removed | undefined {
-  const call = deprecatedCalls.find((one) => matches(one, called));
-  if (call !== undefined) return { what: called, instead: call.instead };
-  const format = legacyFields[called];
+function findRemovedCall(calledOperation: string, body: unknown): RemovedCall | undefined {
+  const call = deprecatedCalls.find((deprecatedCall) => matches(deprecatedCall, calledOperation));
+  if (call !== undefined) return { what: calledOperation, instead: call.instead };
+  const format = legacyFields[calledOperation];
   if (format === undefined || typeof body !== 'object' || body === null) return undefined;
   const legacy = 'filter' in body || ('verbose' in body && body.verbose === true);
-  return legacy ? { what: `the fields filter and verbose of ${called}`, instead: `the field ${format}` } : undefined;
+  return legacy
+    ? { what: `the fields filter and verbose of ${calledOperation}`, instead: `the field ${format}` }
+    : undefined;
 }
 
 /** How long a version is cached, milliseconds. An upgraded participant refuses such a call itself. */
@@ -83,41 +85,44 @@ const rereadMs = 60_000;
 
 /**
  * Wraps the transport so that calls removed in the participant's release are refused.
- * @param read the release of the participant; called only for such a call
+ * @param readRelease the release of the participant; called only for such a call
  */
-export function withoutRemoved(transport: Transport, read: () => Promise<ParticipantRelease>): Transport {
-  let known: { readonly release: Promise<ParticipantRelease>; readonly at: number } | undefined;
+export function rejectRemovedCalls(transport: Transport, readRelease: () => Promise<ParticipantRelease>): Transport {
+  let cachedRelease: { readonly release: Promise<ParticipantRelease>; readonly at: number } | undefined;
   const release = (): Promise<ParticipantRelease> => {
-    if (known === undefined || performance.now() - known.at > rereadMs) {
-      known = { release: read(), at: performance.now() };
-      known.release.catch(() => (known = undefined));
+    if (cachedRelease === undefined || performance.now() - cachedRelease.at > rereadMs) {
+      cachedRelease = { release: readRelease(), at: performance.now() };
+      cachedRelease.release.catch(() => (cachedRelease = undefined));
     }
-    return known.release;
+    return cachedRelease.release;
   };
-  const assertThere = async (method: string, path: string, body: unknown): Promise<void> => {
-    const removed = removedOf(`${method} ${path}`, body);
-    if (removed === undefined) return;
-    const found = await release();
-    if (!isFrom(found, removedIn)) return;
-    const { what, instead } = removed;
-    const message = `${what}: removed in release ${removedIn}, and the participant is ${found.version ?? 'newer'}`;
-    throw ledgerError('LEDGER_API_DISABLED', message, { remedy: `use ${instead}`, facts: { removedIn } });
+  const assertNotRemoved = async (method: string, path: string, body: unknown): Promise<void> => {
+    const removedCall = findRemovedCall(`${method} ${path}`, body);
+    if (removedCall === undefined) return;
+    const currentRelease = await release();
+    if (!isReleaseSince(currentRelease, removalRelease)) return;
+    const { what: removedThing, instead: replacement } = removedCall;
+    const message = `${removedThing}: removed in release ${removalRelease}, and the participant is ${currentRelease.version ?? 'newer'}`;
+    throw ledgerError('LEDGER_API_DISABLED', message, {
+      remedy: `use ${replacement}`,
+      facts: { removedIn: removalRelease },
+    });
   };
   return {
     async request(method, path, body, query) {
-      await assertThere(method, path, body);
+      await assertNotRemoved(method, path, body);
       return transport.request(method, path, body, query);
     },
     async requestText(method, path, body, query) {
-      await assertThere(method, path, body);
+      await assertNotRemoved(method, path, body);
       return transport.requestText(method, path, body, query);
     },
     async requestBytes(method, path, body, query) {
-      await assertThere(method, path, body);
+      await assertNotRemoved(method, path, body);
       return transport.requestBytes(method, path, body, query);
     },
     async *requestElements(method, path, body, query) {
-      await assertThere(method, path, body);
+      await assertNotRemoved(method, path, body);
       yield* transport.requestElements(method, path, body, query);
     },
   };

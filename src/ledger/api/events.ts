@@ -2,9 +2,9 @@
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { isObject } from '../frames/field.ts';
 import type { Transport } from '../transport/transport.ts';
-import { answerObject, type Maybe } from './answer.ts';
+import { responseObject, type Maybe } from './answer.ts';
 import type { EventFormat } from './format.ts';
-import { type ArchivedEvent, checkEvent, type CreatedEvent, createdEventIn } from './update-types.ts';
+import { type ArchivedEvent, checkEvent, type CreatedEvent, createdEventOf } from './update-types.ts';
 
 export interface ContractEvents {
   readonly created?: Maybe<{ readonly createdEvent: CreatedEvent; readonly synchronizerId?: string }>;
@@ -25,18 +25,18 @@ export interface EventCalls {
   contractById(contractId: string, queryingParties?: readonly string[]): Promise<CreatedEvent | undefined>;
 }
 
-function unlessNotFound(code: string): (thrown: unknown) => undefined {
+function undefinedIfCode(code: string): (thrown: unknown) => undefined {
   return (thrown) => {
     if (thrown instanceof IndexerError && thrown.facts['ledgerCode'] === code) return undefined;
     throw thrown;
   };
 }
 
-function contractEvents(answer: unknown, path: string): ContractEvents {
-  const { created, archived } = answerObject(answer, path);
+function contractEvents(response: unknown, path: string): ContractEvents {
+  const { created, archived: archivedEntry } = responseObject(response, path);
   if (isObject(created)) checkEvent(created['createdEvent'], path);
-  if (isObject(archived)) checkEvent(archived['archivedEvent'], path);
-  return answer as ContractEvents;
+  if (isObject(archivedEntry)) checkEvent(archivedEntry['archivedEvent'], path);
+  return response as ContractEvents;
 }
 
 export function eventCalls(transport: Transport): EventCalls {
@@ -45,13 +45,16 @@ export function eventCalls(transport: Transport): EventCalls {
       const path = '/v2/events/events-by-contract-id';
       return await transport
         .request('POST', path, { contractId, eventFormat })
-        .then((answer) => contractEvents(answer, path), unlessNotFound('CONTRACT_EVENTS_NOT_FOUND'));
+        .then((response) => contractEvents(response, path), undefinedIfCode('CONTRACT_EVENTS_NOT_FOUND'));
     },
     async contractById(contractId, queryingParties) {
       const path = '/v2/contracts/contract-by-id';
       return await transport
         .request('POST', path, { contractId, queryingParties })
-        .then((answer) => createdEventIn(answer, 'createdEvent', path), unlessNotFound('CONTRACT_PAYLOAD_NOT_FOUND'));
+        .then(
+          (response) => createdEventOf(response, 'createdEvent', path),
+          undefinedIfCode('CONTRACT_PAYLOAD_NOT_FOUND'),
+        );
     },
   };
 }

@@ -4,13 +4,13 @@
  */
 import type { PartySignature } from '../access/signing.ts';
 import type { Transport } from '../transport/transport.ts';
-import { answerList, answerText, type Maybe } from './answer.ts';
+import { responseList, responseText, type Maybe } from './answer.ts';
 import {
   type CommandContext,
   type DeduplicationPeriod,
   type Duration,
   type SubmitResponse,
-  submittedIn,
+  submitResponseOf,
 } from './commands.ts';
 import { type Transaction, transactionIn } from './update-types.ts';
 import type { TransactionFormat } from './format.ts';
@@ -106,11 +106,11 @@ const execution = (request: ExecuteRequest): object => ({
 
 async function prepare(transport: Transport, request: PrepareRequest): Promise<PrepareResponse> {
   const path = `${base}/prepare`;
-  const answer = await transport.request('POST', path, preparation(request));
+  const response = await transport.request('POST', path, preparation(request));
   for (const name of ['preparedTransaction', 'preparedTransactionHash', 'hashingSchemeVersion']) {
-    answerText(answer, name, path);
+    responseText(response, name, path);
   }
-  return answer as PrepareResponse;
+  return response as PrepareResponse;
 }
 
 export function interactiveCalls(transport: Transport): InteractiveCalls {
@@ -121,7 +121,7 @@ export function interactiveCalls(transport: Transport): InteractiveCalls {
     },
     async executeAndWait(request) {
       const path = `${base}/executeAndWait`;
-      return submittedIn(await transport.request('POST', path, execution(request)), path);
+      return submitResponseOf(await transport.request('POST', path, execution(request)), path);
     },
     async executeAndWaitForTransaction(request, transactionFormat) {
       const path = `${base}/executeAndWaitForTransaction`;
@@ -130,9 +130,9 @@ export function interactiveCalls(transport: Transport): InteractiveCalls {
     },
     async preferredPackages(request) {
       const path = `${base}/preferred-packages`;
-      const answer = await transport.request('POST', path, request);
-      const packageReferences = answerList(answer, 'packageReferences', path) as readonly PackageReference[];
-      return { packageReferences, synchronizerId: answerText(answer, 'synchronizerId', path) };
+      const response = await transport.request('POST', path, request);
+      const packageReferences = responseList(response, 'packageReferences', path) as readonly PackageReference[];
+      return { packageReferences, synchronizerId: responseText(response, 'synchronizerId', path) };
     },
   };
 }

@@ -10,35 +10,39 @@ import type { StateCalls } from './state.ts';
  * @param at an offset at which it returns active contracts
  * @throws IndexerError the participant's error, except that it does not know the interface
  */
-export async function knownInterfaces(
+export async function findKnownInterfaces(
   { state }: { readonly state: Pick<StateCalls, 'activeContracts'> },
   filter: Omit<LedgerFilter, 'interfaces'>,
   interfaces: readonly string[],
   at: number,
 ): Promise<readonly string[]> {
-  const known: string[] = [];
+  const knownIds: string[] = [];
   for (const id of interfaces) {
-    if (await isTaken(state, { ...filter, interfaces: [id], onlyInterfaces: true }, at)) known.push(id);
+    if (await isFilterAccepted(state, { ...filter, interfaces: [id], onlyInterfaces: true }, at)) knownIds.push(id);
   }
-  return known;
+  return knownIds;
 }
 
-/** The subset of these ids that are templates of the participant; otherwise as {@link knownInterfaces}. */
-export async function knownTemplates(
+/** The subset of these ids that are templates of the participant; otherwise as {@link findKnownInterfaces}. */
+export async function findKnownTemplates(
   { state }: { readonly state: Pick<StateCalls, 'activeContracts'> },
   filter: Omit<LedgerFilter, 'interfaces'>,
   templates: readonly string[],
   at: number,
 ): Promise<readonly string[]> {
-  const known: string[] = [];
+  const knownIds: string[] = [];
   for (const id of templates) {
-    if (await isTaken(state, { ...filter, templates: [id], interfaces: [] }, at)) known.push(id);
+    if (await isFilterAccepted(state, { ...filter, templates: [id], interfaces: [] }, at)) knownIds.push(id);
   }
-  return known;
+  return knownIds;
 }
 
 /** Whether the participant knows the names in the filter. */
-async function isTaken(state: Pick<StateCalls, 'activeContracts'>, filter: LedgerFilter, at: number): Promise<boolean> {
+async function isFilterAccepted(
+  state: Pick<StateCalls, 'activeContracts'>,
+  filter: LedgerFilter,
+  at: number,
+): Promise<boolean> {
   try {
     // Whether there is a contract does not matter. A list without reassignments in flight is refused less often.
     const request = activeContractsRequest(at, filter, unreadRelease);

@@ -1,6 +1,6 @@
 /** The node itself: release, health and its own descriptions. None of these calls needs a right. */
 import type { Transport } from '../transport/transport.ts';
-import { answerText, type Maybe } from './answer.ts';
+import { responseText, type Maybe } from './answer.ts';
 
 export interface VersionResponse {
   /** The release of the participant, e.g. `3.5.10`. */
@@ -42,9 +42,9 @@ export interface NodeCalls {
 export function nodeCalls(transport: Transport): NodeCalls {
   return {
     async version() {
-      const answer = await transport.request('GET', '/v2/version');
-      answerText(answer, 'version', '/v2/version');
-      return answer as VersionResponse;
+      const response = await transport.request('GET', '/v2/version');
+      responseText(response, 'version', '/v2/version');
+      return response as VersionResponse;
     },
     async livez() {
       await transport.requestText('GET', '/livez');

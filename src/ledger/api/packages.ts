@@ -1,7 +1,7 @@
 /** Daml packages: upload, list, fetch, vetting. */
 import { pathSegment } from '../transport/endpoint-url.ts';
 import type { Transport } from '../transport/transport.ts';
-import { answerField, answerList, answerText, answerTexts, nextPageToken, type Maybe } from './answer.ts';
+import { responseField, responseList, responseText, responseTexts, nextPageToken, type Maybe } from './answer.ts';
 
 export interface UploadOptions {
   /** Vet all packages of the archive; the node's default is true. */
@@ -101,7 +101,7 @@ export interface PackageCalls {
 
 const hashHeader = 'canton-package-hash';
 
-async function content(transport: Transport, packageId: string): Promise<PackageContent> {
+async function packageContent(transport: Transport, packageId: string): Promise<PackageContent> {
   const { bytes, headers } = await transport.requestBytes('GET', `/v2/packages/${pathSegment(packageId)}`);
   const hash = headers[hashHeader];
   return { bytes, hash: typeof hash === 'string' ? hash : undefined };
@@ -109,7 +109,7 @@ async function content(transport: Transport, packageId: string): Promise<Package
 
 async function updateVetted(transport: Transport, request: UpdateVettedPackages): Promise<VettedPackages> {
   const path = '/v2/package-vetting/update';
-  return answerField(await transport.request('POST', path, request), 'newVettedPackages', path);
+  return responseField(await transport.request('POST', path, request), 'newVettedPackages', path);
 }
 
 export function packageCalls(transport: Transport): PackageCalls {
@@ -120,17 +120,17 @@ export function packageCalls(transport: Transport): PackageCalls {
     uploadDar: (dar, options) => upload('/v2/dars', dar, options),
     validateDar: (dar, options) => upload('/v2/dars/validate', dar, options),
     upload: (dar, options) => upload('/v2/packages', dar, options),
-    list: async () => answerTexts(await transport.request('GET', '/v2/packages'), 'packageIds', '/v2/packages'),
-    content: (packageId) => content(transport, packageId),
+    list: async () => responseTexts(await transport.request('GET', '/v2/packages'), 'packageIds', '/v2/packages'),
+    content: (packageId) => packageContent(transport, packageId),
     async status(packageId) {
       const path = `/v2/packages/${pathSegment(packageId)}/status`;
-      return answerText(await transport.request('GET', path), 'packageStatus', path);
+      return responseText(await transport.request('GET', path), 'packageStatus', path);
     },
     async vetted(request = {}) {
       const path = '/v2/package-vetting/list';
-      const answer = await transport.request('POST', path, request);
-      const vettedPackages = answerList(answer, 'vettedPackages', path) as readonly VettedPackages[];
-      return { vettedPackages, nextPageToken: nextPageToken(answer) };
+      const response = await transport.request('POST', path, request);
+      const vettedPackages = responseList(response, 'vettedPackages', path) as readonly VettedPackages[];
+      return { vettedPackages, nextPageToken: nextPageToken(response) };
     },
     updateVetted: (request) => updateVetted(transport, request),
   };

@@ -5,7 +5,7 @@
 import { pathSegment } from '../transport/endpoint-url.ts';
 import type { SigningPublicKey, Signature } from '../access/signing.ts';
 import type { Transport } from '../transport/transport.ts';
-import { answerEntries, answerField, answerText, answerTexts, nextPageToken, type Maybe } from './answer.ts';
+import { responseEntries, responseField, responseText, responseTexts, nextPageToken, type Maybe } from './answer.ts';
 
 export interface ObjectMeta {
   readonly resourceVersion?: Maybe<string>;
@@ -104,24 +104,24 @@ export interface PartyCalls {
 
 async function list(transport: Transport, query: ListPartiesQuery): Promise<PartiesPage> {
   const { identityProviderId, filterParty, pageSize, pageToken } = query;
-  const answer = await transport.request('GET', '/v2/parties', undefined, {
+  const response = await transport.request('GET', '/v2/parties', undefined, {
     'identity-provider-id': identityProviderId,
     'filter-party': filterParty,
     pageSize,
     pageToken,
   });
-  const partyDetails = answerEntries(answer, 'partyDetails', 'party', '/v2/parties');
-  return { partyDetails, nextPageToken: nextPageToken(answer) };
+  const partyDetails = responseEntries(response, 'partyDetails', 'party', '/v2/parties');
+  return { partyDetails, nextPageToken: nextPageToken(response) };
 }
 
 async function generateTopology(transport: Transport, request: GenerateTopologyRequest): Promise<GeneratedTopology> {
   const path = '/v2/parties/external/generate-topology';
-  const answer = await transport.request('POST', path, request);
+  const response = await transport.request('POST', path, request);
   return {
-    partyId: answerText(answer, 'partyId', path),
-    publicKeyFingerprint: answerText(answer, 'publicKeyFingerprint', path),
-    topologyTransactions: answerTexts(answer, 'topologyTransactions', path),
-    multiHash: answerText(answer, 'multiHash', path),
+    partyId: responseText(response, 'partyId', path),
+    publicKeyFingerprint: responseText(response, 'publicKeyFingerprint', path),
+    topologyTransactions: responseTexts(response, 'topologyTransactions', path),
+    multiHash: responseText(response, 'multiHash', path),
   };
 }
 
@@ -129,25 +129,25 @@ export function partyCalls(transport: Transport): PartyCalls {
   return {
     async participantId() {
       const path = '/v2/parties/participant-id';
-      return answerText(await transport.request('GET', path), 'participantId', path);
+      return responseText(await transport.request('GET', path), 'participantId', path);
     },
     list: (query = {}) => list(transport, query),
     async get(party, identityProviderId) {
       const path = `/v2/parties/${pathSegment(party)}`;
       const query = { 'identity-provider-id': identityProviderId };
-      const answer = await transport.request('GET', path, undefined, query);
-      const details = answerEntries(answer, 'partyDetails', 'party', path);
-      return details.find((known) => known.party === party);
+      const response = await transport.request('GET', path, undefined, query);
+      const details = responseEntries(response, 'partyDetails', 'party', path);
+      return details.find((candidate) => candidate.party === party);
     },
     async allocate(request) {
-      const answer = await transport.request('POST', '/v2/parties', request);
-      const details = answerField(answer, 'partyDetails', '/v2/parties');
-      return { ...details, party: answerText(details, 'party', '/v2/parties') };
+      const response = await transport.request('POST', '/v2/parties', request);
+      const details = responseField(response, 'partyDetails', '/v2/parties');
+      return { ...details, party: responseText(details, 'party', '/v2/parties') };
     },
     generateExternalTopology: (request) => generateTopology(transport, request),
     async allocateExternal(request) {
       const path = '/v2/parties/external/allocate';
-      return answerText(await transport.request('POST', path, request), 'partyId', path);
+      return responseText(await transport.request('POST', path, request), 'partyId', path);
     },
   };
 }

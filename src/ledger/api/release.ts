@@ -22,9 +22,9 @@ export const unreadRelease: ParticipantRelease = { version: undefined, number: u
 
 /** Parses a version. A pre-release counts as its release, because it has the same interface. */
 export function releaseOf(version: string): ParticipantRelease {
-  const [, major, minor] = /^v?(\d{1,4})\.(\d{1,4})(?![\d])/u.exec(version.trim()) ?? [];
-  if (major === undefined || minor === undefined) return { version, number: undefined };
-  return { version, number: `${Number(major)}.${Number(minor)}` };
+  const [, major, minorText] = /^v?(\d{1,4})\.(\d{1,4})(?![\d])/u.exec(version.trim()) ?? [];
+  if (major === undefined || minorText === undefined) return { version, number: undefined };
+  return { version, number: `${Number(major)}.${Number(minorText)}` };
 }
 
 function compare(a: ReleaseNumber, b: ReleaseNumber): number {
@@ -33,15 +33,15 @@ function compare(a: ReleaseNumber, b: ReleaseNumber): number {
 }
 
 /** Whether the participant has this release or a later one; false if its release number is not known. */
-export function isFrom({ number }: ParticipantRelease, since: ReleaseNumber): boolean {
+export function isReleaseSince({ number }: ParticipantRelease, since: ReleaseNumber): boolean {
   return number !== undefined && compare(number, since) >= 0;
 }
 
 /** Since this release, a list of active contracts omits reassignments in flight unless the request includes them. */
-export const omitsInFlight: ReleaseNumber = '3.7';
+export const inFlightOmittedSince: ReleaseNumber = '3.7';
 
 /** Errors of a gateway that blocks the call, and of a participant that does not have it. */
-const notServed: ReadonlySet<ErrorCode> = new Set([
+const notServedCodes: ReadonlySet<ErrorCode> = new Set([
   'LEDGER_NOT_A_LEDGER',
   'LEDGER_PERMISSION_DENIED',
   'LEDGER_REQUEST_INVALID',
@@ -59,14 +59,14 @@ export async function readRelease({
   try {
     return releaseOf((await node.version()).version);
   } catch (thrown) {
-    if (thrown instanceof IndexerError && notServed.has(thrown.code)) return unreadRelease;
+    if (thrown instanceof IndexerError && notServedCodes.has(thrown.code)) return unreadRelease;
     throw thrown;
   }
 }
 
 // Stored facts about a list of active contracts, in addition to its offset.
 
-export function listSource(release: ParticipantRelease): ListSource {
+export function listSourceOf(release: ParticipantRelease): ListSource {
   return { release: release.version ?? null, hasInFlight: release.number !== undefined };
 }
 
@@ -80,8 +80,8 @@ export interface StoredSource {
  * Whether contracts may be missing that were in transit between synchronizers when the list was read. That is so if the
  * participant may have omitted them, and the request did not include them.
  */
-export function lacksInFlight({ seedRelease, seedHasInFlight }: StoredSource, now: ParticipantRelease): boolean {
+export function mayLackInFlight({ seedRelease, seedHasInFlight }: StoredSource, now: ParticipantRelease): boolean {
   if (seedHasInFlight === true) return false;
-  const then = seedRelease === null ? unreadRelease : releaseOf(seedRelease);
-  return isFrom(then.number === undefined ? now : then, omitsInFlight);
+  const releaseAtSeed = seedRelease === null ? unreadRelease : releaseOf(seedRelease);
+  return isReleaseSince(releaseAtSeed.number === undefined ? now : releaseAtSeed, inFlightOmittedSince);
 }

@@ -3,7 +3,7 @@
  * their event format from here. Pure functions; nothing deprecated (top-level `filter`, `verbose`) is ever sent.
  */
 import { createHash } from 'node:crypto';
-import { isFrom, omitsInFlight, type ParticipantRelease } from './release.ts';
+import { isReleaseSince, inFlightOmittedSince, type ParticipantRelease } from './release.ts';
 
 export interface LedgerFilter {
   /** Empty for all parties that the participant hosts. */
@@ -84,8 +84,8 @@ function partyFilters(filter: LedgerFilter): PartyFilters {
     InterfaceFilter: { value: { interfaceId, includeInterfaceView: true, includeCreatedEventBlob } },
   }));
   // Entries are combined with OR: a wildcard next to interface filters means "everything, with views where they match".
-  const all: IdentifierFilter[] = [{ WildcardFilter: { value: { includeCreatedEventBlob } } }];
-  const base = filter.onlyInterfaces === true ? [] : templates.length > 0 ? templates : all;
+  const identifierFilters: IdentifierFilter[] = [{ WildcardFilter: { value: { includeCreatedEventBlob } } }];
+  const base = filter.onlyInterfaces === true ? [] : templates.length > 0 ? templates : identifierFilters;
   return { cumulative: [...base, ...interfaces].map((identifierFilter) => ({ identifierFilter })) };
 }
 
@@ -124,7 +124,7 @@ export function activeContractsRequest(
   const request: ActiveContractsRequest = {
     activeAtOffset: offset,
     eventFormat: eventFormat(filter),
-    ...(isFrom(release, omitsInFlight) ? { includeIncompleteReassignments: true } : {}),
+    ...(isReleaseSince(release, inFlightOmittedSince) ? { includeIncompleteReassignments: true } : {}),
   };
   return continuationToken === undefined ? request : { ...request, streamContinuationToken: continuationToken };
 }

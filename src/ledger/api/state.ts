@@ -4,9 +4,9 @@
  */
 import type { Transport } from '../transport/transport.ts';
 import {
-  answerList,
-  answerObject,
-  answerOffset,
+  responseList,
+  responseObject,
+  responseOffset,
   type ListOptions,
   listQuery,
   type Maybe,
@@ -113,12 +113,12 @@ export interface StateCalls {
   activeContractsPageByGet(request: ActiveContractsPageRequest): Promise<ActiveContractsPage>;
 }
 
-function synchronizersIn(answer: unknown, path: string): readonly ConnectedSynchronizer[] {
+function synchronizersIn(response: unknown, path: string): readonly ConnectedSynchronizer[] {
   const text = (entry: unknown, name: string): string => {
     const value = typeof entry === 'object' && entry !== null ? (entry as Record<string, unknown>)[name] : undefined;
     return typeof value === 'string' ? value : '';
   };
-  return answerList(answer, 'connectedSynchronizers', path).map((entry) => ({
+  return responseList(response, 'connectedSynchronizers', path).map((entry) => ({
     synchronizerAlias: text(entry, 'synchronizerAlias'),
     synchronizerId: text(entry, 'synchronizerId'),
     permission: text(entry, 'permission'),
@@ -132,27 +132,30 @@ async function contractsPage(
 ): Promise<ActiveContractsPage> {
   sentOffset(request.activeAtOffset, 'activeAtOffset');
   const path = '/v2/state/active-contracts-page';
-  const answer = answerObject(await transport.request(method, path, request), path);
+  const response = responseObject(await transport.request(method, path, request), path);
   return {
-    activeContracts: answerList(answer, 'activeContracts', path) as readonly ActiveContract[],
-    activeAtOffset: answerOffset(answer, 'activeAtOffset', path),
-    nextPageToken: nextPageToken(answer),
+    activeContracts: responseList(response, 'activeContracts', path) as readonly ActiveContract[],
+    activeAtOffset: responseOffset(response, 'activeAtOffset', path),
+    nextPageToken: nextPageToken(response),
   };
 }
 
 export function stateCalls(transport: Transport): StateCalls {
   const ledgerEndTimes: StateCalls['ledgerEndTimes'] = async () => {
     const path = '/v2/state/ledger-end';
-    const answer = await transport.request('GET', path);
-    const offset = answerOffset(answer, 'offset', path);
-    return { offset, synchronizerTimes: answerList(answer, 'synchronizerTimes', path) as readonly SynchronizerTime[] };
+    const response = await transport.request('GET', path);
+    const offset = responseOffset(response, 'offset', path);
+    return {
+      offset,
+      synchronizerTimes: responseList(response, 'synchronizerTimes', path) as readonly SynchronizerTime[],
+    };
   };
   return {
     ledgerEnd: async () => (await ledgerEndTimes()).offset,
     ledgerEndTimes,
     async latestPrunedOffsets() {
       const path = '/v2/state/latest-pruned-offsets';
-      return answerOffset(await transport.request('GET', path), 'participantPrunedUpToInclusive', path);
+      return responseOffset(await transport.request('GET', path), 'participantPrunedUpToInclusive', path);
     },
     async connectedSynchronizers(query) {
       const path = '/v2/state/connected-synchronizers';

@@ -10,9 +10,9 @@ export interface UnknownParty {
 
 /** Maximum number of parties that are looked up, because each one is a request. */
 export const maxPartyLookups = 100;
-const mostNearest = 3;
+const maxSuggestions = 3;
 /** Maximum number of the participant's parties that are compared. */
-const mostCompared = 1_000;
+const maxCompared = 1_000;
 
 type Calls = Pick<PartyCalls, 'get' | 'list'>;
 
@@ -26,28 +26,30 @@ export async function unknownParties(
   { parties: calls }: { readonly parties: Calls },
   parties: readonly string[],
 ): Promise<readonly UnknownParty[]> {
-  const unknown: UnknownParty[] = [];
+  const unknownList: UnknownParty[] = [];
   for (const party of parties.slice(0, maxPartyLookups)) {
     if ((await calls.get(party)) !== undefined) continue;
-    unknown.push({ party, nearest: await nearestParties(calls, party) });
+    unknownList.push({ party, nearest: await nearestParties(calls, party) });
   }
-  return unknown;
+  return unknownList;
 }
 
 async function nearestParties(calls: Calls, party: string): Promise<readonly string[]> {
   const hint = party.slice(0, party.indexOf('::') + 2);
-  const sameHint = await calls.list({ filterParty: hint, pageSize: mostNearest });
-  if (sameHint.partyDetails.length > 0) return names(sameHint.partyDetails).slice(0, mostNearest);
-  const { partyDetails } = await calls.list({ pageSize: mostCompared });
-  const known = names(partyDetails).slice(0, mostCompared);
-  const otherCapitals = known.filter((each) => each.toLowerCase().startsWith(hint.toLowerCase()));
-  if (otherCapitals.length > 0) return otherCapitals.slice(0, mostNearest);
+  const sameHintParties = await calls.list({ filterParty: hint, pageSize: maxSuggestions });
+  if (sameHintParties.partyDetails.length > 0) return names(sameHintParties.partyDetails).slice(0, maxSuggestions);
+  const { partyDetails } = await calls.list({ pageSize: maxCompared });
+  const knownParties = names(partyDetails).slice(0, maxCompared);
+  const otherCaseParties = knownParties.filter((candidate) => candidate.toLowerCase().startsWith(hint.toLowerCase()));
+  if (otherCaseParties.length > 0) return otherCaseParties.slice(0, maxSuggestions);
   // Hints are compared, not ids: all parties of a namespace share the long fingerprint.
-  const hintOf = (each: string): string => each.slice(0, each.indexOf('::'));
-  const hints = nearestNames(hintOf(party), known.map(hintOf), mostNearest);
-  const similar = hints.flatMap((similarHint) => known.filter((each) => hintOf(each) === similarHint));
-  const sameNamespace = known.filter((each) => each.endsWith(party.slice(hint.length - 2)));
-  return [...new Set([...similar, ...sameNamespace])].slice(0, mostNearest);
+  const hintOf = (partyId: string): string => partyId.slice(0, partyId.indexOf('::'));
+  const hints = nearestNames(hintOf(party), knownParties.map(hintOf), maxSuggestions);
+  const partiesWithSimilarHint = hints.flatMap((similarHint) =>
+    knownParties.filter((candidate) => hintOf(candidate) === similarHint),
+  );
+  const namespaceParties = knownParties.filter((candidate) => candidate.endsWith(party.slice(hint.length - 2)));
+  return [...new Set([...partiesWithSimilarHint, ...namespaceParties])].slice(0, maxSuggestions);
 }
 
 function names(details: readonly { readonly party: string }[]): readonly string[] {
@@ -55,6 +57,6 @@ function names(details: readonly { readonly party: string }[]): readonly string[
 }
 
 /** The unknown party and its nearest ones, as a sentence. */
-export function inWords({ party, nearest }: UnknownParty): string {
-  return `the participant knows no party ${party}${nearest.length === 0 ? '' : ` (nearest: ${nearest.join(', ')})`}`;
+export function unknownPartySentence({ party, nearest: suggestions }: UnknownParty): string {
+  return `the participant knows no party ${party}${suggestions.length === 0 ? '' : ` (nearest: ${suggestions.join(', ')})`}`;
 }

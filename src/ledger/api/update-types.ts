@@ -4,7 +4,7 @@
  * `../frames/decode.ts`, without loss.) Source: recorded responses and the OpenAPI descriptions of 3.4, 3.5 and 3.6.
  */
 import { isObject } from '../frames/field.ts';
-import { answerField, answerObject, answerOffset, type Maybe } from './answer.ts';
+import { responseField, responseObject, responseOffset, type Maybe } from './answer.ts';
 import { ledgerError } from '../errors/make-ledger-error.ts';
 
 export interface TraceContext {
@@ -114,28 +114,28 @@ export interface UpdateResponse {
  * A response `{"update":…}`, whose value must have an offset if there is one.
  * @throws IndexerError LEDGER_UNDECODABLE
  */
-export function updateAnswer(answer: unknown, path: string): UpdateResponse {
-  const { update } = answerObject(answer, path);
-  if (!isObject(update)) return answer as UpdateResponse;
+export function updateResponseOf(response: unknown, path: string): UpdateResponse {
+  const { update } = responseObject(response, path);
+  if (!isObject(update)) return response as UpdateResponse;
   for (const [kind, body] of Object.entries(update)) {
     if (!isObject(body)) continue;
-    answerOffset(body['value'], 'offset', `${kind} of ${path}`);
+    responseOffset(body['value'], 'offset', `${kind} of ${path}`);
     if (kind === 'Transaction') checkEvents(body['value'], path);
   }
-  return answer as UpdateResponse;
+  return response as UpdateResponse;
 }
 
 /** The transaction of a response `{"transaction":…}`. @throws IndexerError LEDGER_UNDECODABLE */
-export function transactionIn(answer: unknown, path: string): Transaction {
-  const transaction = answerField(answer, 'transaction', path);
-  answerOffset(transaction, 'offset', path);
+export function transactionIn(response: unknown, path: string): Transaction {
+  const transaction = responseField(response, 'transaction', path);
+  responseOffset(transaction, 'offset', path);
   checkEvents(transaction, path);
   return transaction as unknown as Transaction;
 }
 
 /** The created event under `name`. @throws IndexerError LEDGER_UNDECODABLE if contract id or template id is missing */
-export function createdEventIn(answer: unknown, name: string, path: string): CreatedEvent {
-  const event = answerField(answer, name, path);
+export function createdEventOf(response: unknown, name: string, path: string): CreatedEvent {
+  const event = responseField(response, name, path);
   checkEvent(event, path);
   return event as unknown as CreatedEvent;
 }

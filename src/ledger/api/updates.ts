@@ -5,15 +5,15 @@
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Transport } from '../transport/transport.ts';
 import {
-  answerList,
-  answerObject,
-  answerOffset,
+  responseList,
+  responseObject,
+  responseOffset,
   type ListOptions,
   listQuery,
   nextPageToken,
   sentOffset,
 } from './answer.ts';
-import { updateAnswer, type UpdateResponse } from './update-types.ts';
+import { updateResponseOf, type UpdateResponse } from './update-types.ts';
 import type { TransactionFilter, UpdateFormat } from './format.ts';
 
 /** `updateFormat`, or the legacy `filter` and `verbose`; a request with both is refused. */
@@ -85,9 +85,9 @@ export interface UpdateCalls {
   byHash(transactionHash: string, updateFormat: UpdateFormat): Promise<UpdateResponse | undefined>;
 }
 
-async function lookUp(transport: Transport, path: string, request: object): Promise<UpdateResponse | undefined> {
+async function findUpdate(transport: Transport, path: string, request: object): Promise<UpdateResponse | undefined> {
   try {
-    return updateAnswer(await transport.request('POST', path, request), path);
+    return updateResponseOf(await transport.request('POST', path, request), path);
   } catch (thrown) {
     if (thrown instanceof IndexerError && thrown.facts['ledgerCode'] === 'UPDATE_NOT_FOUND') return undefined;
     throw thrown;
@@ -98,12 +98,12 @@ async function updatesPage(transport: Transport, request: GetUpdatesPageRequest)
   sentOffset(request.beginOffsetExclusive, 'beginOffsetExclusive');
   sentOffset(request.endOffsetInclusive, 'endOffsetInclusive');
   const path = '/v2/updates/get-updates-page';
-  const answer = answerObject(await transport.request('POST', path, request), path);
+  const response = responseObject(await transport.request('POST', path, request), path);
   return {
-    updates: answerList(answer, 'updates', path).map((update) => updateAnswer(update, path)),
-    lowestPageOffsetExclusive: answerOffset(answer, 'lowestPageOffsetExclusive', path),
-    highestPageOffsetInclusive: answerOffset(answer, 'highestPageOffsetInclusive', path),
-    nextPageToken: nextPageToken(answer),
+    updates: responseList(response, 'updates', path).map((update) => updateResponseOf(update, path)),
+    lowestPageOffsetExclusive: responseOffset(response, 'lowestPageOffsetExclusive', path),
+    highestPageOffsetInclusive: responseOffset(response, 'highestPageOffsetInclusive', path),
+    nextPageToken: nextPageToken(response),
   };
 }
 
@@ -120,10 +120,10 @@ export function updateCalls(transport: Transport): UpdateCalls {
     page: (request) => updatesPage(transport, request),
     async byOffset(offset, updateFormat) {
       sentOffset(offset, 'offset');
-      return await lookUp(transport, '/v2/updates/update-by-offset', { offset, updateFormat });
+      return await findUpdate(transport, '/v2/updates/update-by-offset', { offset, updateFormat });
     },
-    byId: (updateId, updateFormat) => lookUp(transport, '/v2/updates/update-by-id', { updateId, updateFormat }),
+    byId: (updateId, updateFormat) => findUpdate(transport, '/v2/updates/update-by-id', { updateId, updateFormat }),
     byHash: (transactionHash, updateFormat) =>
-      lookUp(transport, '/v2/updates/update-by-hash', { transactionHash, updateFormat }),
+      findUpdate(transport, '/v2/updates/update-by-hash', { transactionHash, updateFormat }),
   };
 }

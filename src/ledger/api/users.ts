@@ -5,7 +5,7 @@
  */
 import { pathSegment } from '../transport/endpoint-url.ts';
 import type { Transport } from '../transport/transport.ts';
-import { answerEntries, answerField, answerList, answerText, nextPageToken, type Maybe } from './answer.ts';
+import { responseEntries, responseField, responseList, responseText, nextPageToken, type Maybe } from './answer.ts';
 import type { ObjectMeta } from './parties.ts';
 
 export interface User {
@@ -68,13 +68,13 @@ export interface UserCalls {
   authenticated(identityProviderId?: string): Promise<User>;
 }
 
-function userIn(answer: unknown, path: string): User {
-  const user = answerField(answer, 'user', path);
-  return { ...user, id: answerText(user, 'id', path) };
+function userOf(response: unknown, path: string): User {
+  const user = responseField(response, 'user', path);
+  return { ...user, id: responseText(user, 'id', path) };
 }
 
-function rightsIn(answer: unknown, name: string, path: string): readonly Right[] {
-  return answerList(answer, name, path) as readonly Right[];
+function rightsOf(response: unknown, name: string, path: string): readonly Right[] {
+  return responseList(response, name, path) as readonly Right[];
 }
 
 type RightsChange = (
@@ -86,7 +86,7 @@ type RightsChange = (
 function rightsChange(transport: Transport, method: 'POST' | 'PATCH', name: string): RightsChange {
   return async (userId, rights, identityProviderId = '') => {
     const path = rightsPath(userId);
-    return rightsIn(await transport.request(method, path, { userId, identityProviderId, rights }), name, path);
+    return rightsOf(await transport.request(method, path, { userId, identityProviderId, rights }), name, path);
   };
 }
 
@@ -95,27 +95,27 @@ function rightsPath(userId: string): string {
 }
 
 export function userCalls(transport: Transport): UserCalls {
-  const userAt = async (path: string, identityProviderId: string | undefined): Promise<User> => {
+  const requestUser = async (path: string, identityProviderId: string | undefined): Promise<User> => {
     const query = { 'identity-provider-id': identityProviderId };
-    return userIn(await transport.request('GET', path, undefined, query), path);
+    return userOf(await transport.request('GET', path, undefined, query), path);
   };
   return {
     async list(query) {
-      const answer = await transport.request('GET', '/v2/users', undefined, { ...query });
-      const users = answerEntries(answer, 'users', 'id', '/v2/users');
-      return { users, nextPageToken: nextPageToken(answer) };
+      const response = await transport.request('GET', '/v2/users', undefined, { ...query });
+      const users = responseEntries(response, 'users', 'id', '/v2/users');
+      return { users, nextPageToken: nextPageToken(response) };
     },
-    create: async (user, rights) => userIn(await transport.request('POST', '/v2/users', { user, rights }), '/v2/users'),
-    get: (userId, identityProviderId) => userAt(`/v2/users/${pathSegment(userId)}`, identityProviderId),
+    create: async (user, rights) => userOf(await transport.request('POST', '/v2/users', { user, rights }), '/v2/users'),
+    get: (userId, identityProviderId) => requestUser(`/v2/users/${pathSegment(userId)}`, identityProviderId),
     async delete(userId) {
       await transport.requestText('DELETE', `/v2/users/${pathSegment(userId)}`);
     },
     async rights(userId) {
       const path = rightsPath(userId);
-      return rightsIn(await transport.request('GET', path), 'rights', path);
+      return rightsOf(await transport.request('GET', path), 'rights', path);
     },
     grant: rightsChange(transport, 'POST', 'newlyGrantedRights'),
     revoke: rightsChange(transport, 'PATCH', 'newlyRevokedRights'),
-    authenticated: (identityProviderId) => userAt('/v2/authenticated-user', identityProviderId),
+    authenticated: (identityProviderId) => requestUser('/v2/authenticated-user', identityProviderId),
   };
 }

@@ -54,7 +54,7 @@ function resourceOf(value: unknown): readonly ErrorResource[] {
   return [{ type: /^ErrorResource\((.*)\)$/u.exec(type)?.[1] ?? type, id }];
 }
 
-function definite(body: JsonObject, contextText: string | undefined): boolean | undefined {
+function definiteAnswerOf(body: JsonObject, contextText: string | undefined): boolean | undefined {
   if (typeof body['definiteAnswer'] === 'boolean') return body['definiteAnswer'];
   return contextText === 'true' ? true : contextText === 'false' ? false : undefined;
 }
@@ -75,7 +75,7 @@ export function decodeLedgerError(body: unknown): LedgerErrorBody | undefined {
     errorCategory: integer(body['errorCategory']),
     grpcCodeValue: integer(body['grpcCodeValue']),
     retryInfo: text(body['retryInfo']),
-    definiteAnswer: definite(body, context['definite_answer']),
+    definiteAnswer: definiteAnswerOf(body, context['definite_answer']),
   };
 }
 

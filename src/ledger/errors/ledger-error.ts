@@ -11,13 +11,13 @@ import type { LedgerErrorCode } from '../../errors/catalogue.ts';
 import { escapeFormat, filterHidden } from '../../errors/visible-text.ts';
 import { ledgerError } from './make-ledger-error.ts';
 
-type Facts = Record<string, string | number | boolean>;
+type ErrorFacts = Record<string, string | number | boolean>;
 
 /**
  * Makes text of a peer fit for one log line: short, printable, and with anything that looks like a token removed before
  * it is escaped.
  */
-function printable(text: string, length = 300): string {
+function toPrintable(text: string, length = 300): string {
   return escapeFormat(filterHidden(text, withoutTokens))
     .replace(/[\p{Cc}\s]+/gu, ' ')
     .trim()
@@ -29,14 +29,14 @@ function withoutTokens(text: string): string {
 }
 
 /** The text as an offset, so that facts contain numbers; undefined if it is not an offset. */
-function offsetIn(text: string | undefined): number | undefined {
+function parseOffset(text: string | undefined): number | undefined {
   if (text === undefined || !/^\d{1,16}$/u.test(text)) return undefined;
   const offset = Number(text);
   return Number.isSafeInteger(offset) ? offset : undefined;
 }
 
 /** Resources whose id is a name or a hash. Ids of other resources, contract keys above all, may be contract data. */
-const plainResource =
+const plainResourceType =
   /^(?:CID|CONTRACT_ID|PACKAGE\w*|DALF\w*|TEMPLATE\w*|INTERFACE\w*|TRANSACTION_ID|UPDATE_ID|USER\w*)$/u;
 const maxListedResources = 3;
 const resourceLength = 80;
@@ -44,39 +44,39 @@ const resourceLength = 80;
 function resourcesText(resources: readonly ErrorResource[]): string | undefined {
   if (resources.length === 0) return undefined;
   const entries = resources.slice(0, maxListedResources).map(({ type, id }) => {
-    const name = printable(type, resourceLength);
-    return plainResource.test(type) ? `${name} ${printable(id, resourceLength)}` : name;
+    const name = toPrintable(type, resourceLength);
+    return plainResourceType.test(type) ? `${name} ${toPrintable(id, resourceLength)}` : name;
   });
-  const more = resources.length - entries.length;
-  return [...entries, ...(more > 0 ? [`${more} more`] : [])].join(', ');
+  const omittedCount = resources.length - entries.length;
+  return [...entries, ...(omittedCount > 0 ? [`${omittedCount} more`] : [])].join(', ');
 }
 
-function short(text: string | undefined): string | undefined {
-  return text === undefined ? undefined : printable(text, 100);
+function shorten(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : toPrintable(text, 100);
 }
 
 /**
  * Facts of an error that may be logged. Of the context, they contain only offsets, because other values may quote
  * contract data.
  */
-function wireFacts(body: LedgerErrorBody, httpStatus: number | undefined): Facts {
+function wireFacts(body: LedgerErrorBody, httpStatus: number | undefined): ErrorFacts {
   const { context, cause = '' } = body;
-  const all = {
-    ledgerCode: short(body.code),
+  const bodyFacts = {
+    ledgerCode: shorten(body.code),
     category: body.errorCategory,
     grpcCode: body.grpcCodeValue,
-    traceId: short(body.traceId),
-    correlationId: short(body.correlationId),
+    traceId: shorten(body.traceId),
+    correlationId: shorten(body.correlationId),
     httpStatus,
     definiteAnswer: body.definiteAnswer,
-    retryInfo: short(body.retryInfo),
+    retryInfo: shorten(body.retryInfo),
     resources: resourcesText(body.resources),
-    earliestOffset: offsetIn(context['earliest_offset']),
+    earliestOffset: parseOffset(context['earliest_offset']),
     // Errors of requests contain the ledger end only in their text, not in the context.
-    latestOffset: offsetIn(context['latest_offset'] ?? /after ledger end \((\d+)\)/u.exec(cause)?.[1]),
+    latestOffset: parseOffset(context['latest_offset'] ?? /after ledger end \((\d+)\)/u.exec(cause)?.[1]),
   };
-  const facts: Facts = {};
-  for (const [name, value] of Object.entries(all)) if (value !== undefined) facts[name] = value;
+  const facts: ErrorFacts = {};
+  for (const [name, value] of Object.entries(bodyFacts)) if (value !== undefined) facts[name] = value;
   return facts;
 }
 
@@ -93,10 +93,10 @@ function userRemedy({ context }: LedgerErrorBody): { remedy?: string } {
 
 function errorFromLedger(body: LedgerErrorBody, httpStatus: number | undefined): IndexerError {
   const { code: ledgerCode, errorCategory: category, grpcCodeValue: grpcCode } = body;
-  const cause = body.cause === undefined ? 'no cause given' : printable(body.cause);
-  const trace = body.traceId === undefined ? '' : ` (trace id ${printable(body.traceId, 100)})`;
-  const message = `the ledger returned ${printable(ledgerCode ?? 'an error without a code')}: ${cause}${trace}`;
-  return ledgerError(classify({ ledgerCode, category, grpcCode, httpStatus }), message, {
+  const cause = body.cause === undefined ? 'no cause given' : toPrintable(body.cause);
+  const trace = body.traceId === undefined ? '' : ` (trace id ${toPrintable(body.traceId, 100)})`;
+  const message = `the ledger returned ${toPrintable(ledgerCode ?? 'an error without a code')}: ${cause}${trace}`;
+  return ledgerError(codeOfSymptoms({ ledgerCode, category, grpcCode, httpStatus }), message, {
     facts: wireFacts(body, httpStatus),
     ...userRemedy(body),
   });
@@ -104,7 +104,7 @@ function errorFromLedger(body: LedgerErrorBody, httpStatus: number | undefined):
 
 /** The error of a response that is not the participant's error object. */
 function errorFromStatus(body: unknown, httpStatus: number): IndexerError {
-  const code = classify({ httpStatus });
+  const code = codeOfSymptoms({ httpStatus });
   const facts = { httpStatus };
   if (isUnknownEndpoint(body)) {
     return ledgerError(code, 'the participant has no such endpoint (HTTP 404)', {
@@ -117,7 +117,7 @@ function errorFromStatus(body: unknown, httpStatus: number): IndexerError {
   // The page of a proxy is noise in a log line, whereas the plain text of the participant's own decoder explains the
   // error.
   const text = page ? ' with a web page: from a server in front of the participant' : '';
-  const detail = typeof body === 'string' && !page && body.trim() !== '' ? `: ${printable(body)}` : text;
+  const detail = typeof body === 'string' && !page && body.trim() !== '' ? `: ${toPrintable(body)}` : text;
   return ledgerError(code, `the ledger URL returned HTTP ${httpStatus}${detail}`, { facts });
 }
 
@@ -127,8 +127,8 @@ function errorFromStatus(body: unknown, httpStatus: number): IndexerError {
  * @param httpStatus absent for frames of a stream
  */
 export function errorFromBody(body: unknown, httpStatus?: number): IndexerError {
-  const decoded = decodeLedgerError(body);
-  if (decoded !== undefined) return errorFromLedger(decoded, httpStatus);
+  const decodedError = decodeLedgerError(body);
+  if (decodedError !== undefined) return errorFromLedger(decodedError, httpStatus);
   if (httpStatus !== undefined) return errorFromStatus(body, httpStatus);
   return ledgerError('LEDGER_UNDECODABLE', 'expected an error object of the ledger, found other content', {
     retry: 'retry',
@@ -137,7 +137,7 @@ export function errorFromBody(body: unknown, httpStatus?: number): IndexerError 
 
 /** The error of a stream that ended without an error frame. Only code 1000 is a clean end. */
 export function errorFromClose(code: number, reason: string): IndexerError {
-  const text = printable(reason);
+  const text = toPrintable(reason);
   const message = `the ledger closed the stream with code ${code}${text === '' ? '' : ` (${text})`}`;
   return ledgerError(byCloseCode.get(code) ?? 'LEDGER_STREAM_CLOSED', message, { facts: { closeCode: code } });
 }
@@ -147,9 +147,9 @@ function errnoOf(thrown: unknown, depth = 0): string | undefined {
   if (!isObject(thrown) || depth > 4) return undefined;
   if (typeof thrown['code'] === 'string') return thrown['code'];
   const members: readonly unknown[] = Array.isArray(thrown['errors']) ? thrown['errors'] : [];
-  for (const inner of [thrown['cause'], ...members]) {
-    const found = errnoOf(inner, depth + 1);
-    if (found !== undefined) return found;
+  for (const innerError of [thrown['cause'], ...members]) {
+    const innerErrno = errnoOf(innerError, depth + 1);
+    if (innerErrno !== undefined) return innerErrno;
   }
   return undefined;
 }
@@ -157,13 +157,14 @@ function errnoOf(thrown: unknown, depth = 0): string | undefined {
 /** A participant always selects one of the offered subprotocols. If a response selects none, a proxy has removed it. */
 const subprotocolRemedy =
   'configure the gateway in front of the participant to pass the header Sec-WebSocket-Protocol in requests and responses';
-const notTheApi = /subprotocol|Sec-WebSocket|Upgrade header|Unexpected server response/iu;
+const nonApiMessage = /subprotocol|Sec-WebSocket|Upgrade header|Unexpected server response/iu;
 
 function codeOfErrno(errno: string, message: string): LedgerErrorCode {
   if (isTlsErrno(errno)) return 'LEDGER_TLS';
   if (errno === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH') return 'LEDGER_FRAME_TOO_LARGE';
   if (errno.startsWith('WS_ERR_')) return 'LEDGER_UNDECODABLE';
-  if (errno.startsWith('HPE_') || errno === 'ERR_INVALID_URL' || notTheApi.test(message)) return 'LEDGER_NOT_A_LEDGER';
+  if (errno.startsWith('HPE_') || errno === 'ERR_INVALID_URL' || nonApiMessage.test(message))
+    return 'LEDGER_NOT_A_LEDGER';
   return 'LEDGER_UNREACHABLE';
 }
 
@@ -177,12 +178,14 @@ function originOf(url: string): string {
  */
 export function errorFromNetwork(cause: unknown, url: string): IndexerError {
   const errno = errnoOf(cause) ?? 'none';
-  const text = cause instanceof Error ? printable(cause.message) : '';
+  const text = cause instanceof Error ? toPrintable(cause.message) : '';
   const code = codeOfErrno(errno, text);
   const host = originOf(url);
-  const what = text === '' ? errno : text;
+  const description = text === '' ? errno : text;
   const message =
-    code === 'LEDGER_UNREACHABLE' ? `cannot reach ${host}: ${what}` : `talking to ${host} failed: ${what}`;
+    code === 'LEDGER_UNREACHABLE'
+      ? `cannot reach ${host}: ${description}`
+      : `talking to ${host} failed: ${description}`;
   return ledgerError(code, message, {
     cause,
     facts: { errno, host },
@@ -305,24 +308,24 @@ export const byCloseCode: ErrorClasses<number> = new Map([
 ]);
 
 /** Facts of a failure in a response or a frame; absent ones are ignored. */
-export interface Symptoms {
+export interface ErrorSymptoms {
   readonly ledgerCode?: string | undefined;
   readonly category?: number | undefined;
   readonly grpcCode?: number | undefined;
   readonly httpStatus?: number | undefined;
 }
 
-function found<Key>(classes: ErrorClasses<Key>, key: Key | undefined): LedgerErrorCode | undefined {
+function lookUpCode<Key>(classes: ErrorClasses<Key>, key: Key | undefined): LedgerErrorCode | undefined {
   return key === undefined ? undefined : classes.get(key);
 }
 
 /** The code for these symptoms, by ledger code, then category, then gRPC code, then HTTP status. */
-function classify({ ledgerCode, category, grpcCode, httpStatus }: Symptoms): LedgerErrorCode {
-  const known =
-    found(byLedgerCode, ledgerCode) ??
-    found(byCategory, category) ??
-    found(byGrpcCode, grpcCode) ??
-    found(byHttpStatus, httpStatus);
-  if (known !== undefined) return known;
+function codeOfSymptoms({ ledgerCode, category, grpcCode, httpStatus }: ErrorSymptoms): LedgerErrorCode {
+  const knownCode =
+    lookUpCode(byLedgerCode, ledgerCode) ??
+    lookUpCode(byCategory, category) ??
+    lookUpCode(byGrpcCode, grpcCode) ??
+    lookUpCode(byHttpStatus, httpStatus);
+  if (knownCode !== undefined) return knownCode;
   return httpStatus === undefined || httpStatus >= 500 ? 'LEDGER_INTERNAL' : 'LEDGER_NOT_A_LEDGER';
 }

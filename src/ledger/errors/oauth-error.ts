@@ -10,7 +10,7 @@ import { ledgerError } from './make-ledger-error.ts';
 import { retryAfterSeconds } from './retry-after.ts';
 
 /** RFC 6749 §5.2 and RFC 8707: errors that the same request will get again until an operator changes something. */
-const refusals: ReadonlySet<string> = new Set([
+const refusalCodes: ReadonlySet<string> = new Set([
   'invalid_client',
   'unauthorized_client',
   'invalid_scope',
@@ -24,7 +24,7 @@ const refusals: ReadonlySet<string> = new Set([
 /** Statuses of a busy provider, whatever error code its response has. */
 const busy: ReadonlySet<number> = new Set([408, 425, 429]);
 
-function refused(reason: string, host: string, httpStatus: number, description = ''): IndexerError {
+function tokenRefusedError(reason: string, host: string, httpStatus: number, description = ''): IndexerError {
   return ledgerError('LEDGER_TOKEN_REFUSED', `the token provider ${host} refused: ${reason}${description}`, {
     facts: { host, oauthError: reason, httpStatus },
   });
@@ -34,11 +34,11 @@ function refused(reason: string, host: string, httpStatus: number, description =
  * The description in parentheses, without control characters, without the secret, and without words as long as secrets
  * and tokens are.
  */
-function described(description: string | undefined, secrets: readonly string[]): string {
+function describeSafely(description: string | undefined, secrets: readonly string[]): string {
   if (description === undefined || description === '') return '';
-  const withoutSecrets = (text: string): string =>
-    secrets.reduce((rest, each) => rest.replaceAll(each, '…'), text).replaceAll(/[^\s:=,;"']{24,}/gu, '…');
-  return ` (${escapeSteering(filterHidden(description, withoutSecrets).slice(0, 300))})`;
+  const removeSecrets = (text: string): string =>
+    secrets.reduce((rest, secret) => rest.replaceAll(secret, '…'), text).replaceAll(/[^\s:=,;"']{24,}/gu, '…');
+  return ` (${escapeSteering(filterHidden(description, removeSecrets).slice(0, 300))})`;
 }
 
 /** The error code, unless it is not one that a provider would define. */
@@ -47,8 +47,12 @@ function reasonOf(error: string, secrets: readonly string[]): string {
   return isCode ? error : 'an error without a code';
 }
 
-function unavailable(what: string, host: string, facts: Readonly<Record<string, string | number>> = {}): IndexerError {
-  return ledgerError('LEDGER_TOKEN_PROVIDER_UNAVAILABLE', `the token provider ${host} ${what}`, {
+function providerUnavailableError(
+  problem: string,
+  host: string,
+  facts: Readonly<Record<string, string | number>> = {},
+): IndexerError {
+  return ledgerError('LEDGER_TOKEN_PROVIDER_UNAVAILABLE', `the token provider ${host} ${problem}`, {
     facts: { host, ...facts },
   });
 }
@@ -72,12 +76,12 @@ function errnoIn(chain: readonly unknown[]): string | undefined {
   return undefined;
 }
 
-function responseIn(chain: readonly unknown[]): Response | undefined {
+function findResponse(chain: readonly unknown[]): Response | undefined {
   return chain.find((link): link is Response => link instanceof Response);
 }
 
 /** The requested delay as a fact; empty if none was requested. */
-function waitOf({ status, headers }: Response): { retryAfterSeconds?: number } {
+function retryAfterOf({ status, headers }: Response): { retryAfterSeconds?: number } {
   const delayHeaders = {
     'retry-after': headers.get('retry-after') ?? undefined,
     date: headers.get('date') ?? undefined,
@@ -91,10 +95,10 @@ function redirectOf({ status, headers }: Response): string {
   const location = headers.get('location') ?? '';
   if (status < 300 || status > 399 || !URL.canParse(location, 'http://same.invalid')) return '';
   const { origin, pathname } = new URL(location, 'http://same.invalid');
-  return `, a redirect to ${quoted(origin === 'http://same.invalid' ? pathname : `${origin}${pathname}`)}`;
+  return `, a redirect to ${quoteText(origin === 'http://same.invalid' ? pathname : `${origin}${pathname}`)}`;
 }
 
-function quoted(text: string): string {
+function quoteText(text: string): string {
   return escapeSteering(text.slice(0, 200));
 }
 
@@ -111,25 +115,26 @@ function isTimeout(chain: readonly unknown[]): boolean {
 }
 
 function errorFromClient(error: ClientError, chain: readonly unknown[], host: string): IndexerError {
-  const response = responseIn(chain);
+  const response = findResponse(chain);
   const code = error.code ?? 'unknown';
   if (response !== undefined && response.status !== 200) {
-    const facts = { httpStatus: response.status, ...waitOf(response) };
-    return unavailable(`returned HTTP ${response.status}${redirectOf(response)}`, host, facts);
+    const facts = { httpStatus: response.status, ...retryAfterOf(response) };
+    return providerUnavailableError(`returned HTTP ${response.status}${redirectOf(response)}`, host, facts);
   }
   const issuer = otherIssuerIn(error);
-  if (issuer !== undefined) return unavailable(`describes itself as another issuer: ${quoted(issuer)}`, host, { code });
+  if (issuer !== undefined)
+    return providerUnavailableError(`describes itself as another issuer: ${quoteText(issuer)}`, host, { code });
   // Status 200 with a web page instead of JSON is a login page or a portal in between.
-  return unavailable('returned something that is not a token response', host, { code });
+  return providerUnavailableError('returned something that is not a token response', host, { code });
 }
 
 function errorFromBody(error: ResponseBodyError, host: string, secrets: readonly string[]): IndexerError {
   const { status, response } = error;
   const reason = reasonOf(error.error, secrets);
-  const description = described(error.error_description, secrets);
-  if (refusals.has(reason) && !busy.has(status)) return refused(reason, host, status, description);
-  const facts = { httpStatus: status, ...waitOf(response) };
-  return unavailable(`returned HTTP ${status}: ${reason}${description}`, host, facts);
+  const description = describeSafely(error.error_description, secrets);
+  if (refusalCodes.has(reason) && !busy.has(status)) return tokenRefusedError(reason, host, status, description);
+  const facts = { httpStatus: status, ...retryAfterOf(response) };
+  return providerUnavailableError(`returned HTTP ${status}: ${reason}${description}`, host, facts);
 }
 
 /**
@@ -139,12 +144,12 @@ function errorFromBody(error: ResponseBodyError, host: string, secrets: readonly
  */
 export function errorFromProvider(thrown: unknown, host: string, secrets: readonly string[]): IndexerError {
   const chain = chainOf(thrown);
-  const own = chain.find((link): link is IndexerError => link instanceof IndexerError);
-  if (own !== undefined) return own;
+  const indexerError = chain.find((link): link is IndexerError => link instanceof IndexerError);
+  if (indexerError !== undefined) return indexerError;
   if (thrown instanceof ResponseBodyError) return errorFromBody(thrown, host, secrets);
-  if (isTimeout(chain)) return unavailable('did not respond in time', host);
+  if (isTimeout(chain)) return providerUnavailableError('did not respond in time', host);
   const errno = errnoIn(chain);
-  if (errno !== undefined) return unavailable(`cannot be reached: ${errno}`, host, { errno });
+  if (errno !== undefined) return providerUnavailableError(`cannot be reached: ${errno}`, host, { errno });
   if (thrown instanceof ClientError) return errorFromClient(thrown, chain, host);
-  return unavailable('could not be queried', host);
+  return providerUnavailableError('could not be queried', host);
 }

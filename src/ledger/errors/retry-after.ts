@@ -14,8 +14,8 @@ export function retryAfterSeconds(status: number, headers: RetryHeaders): number
   if (status !== 429 && status !== 503) return undefined;
   const text = headers['retry-after']?.trim() ?? '';
   if (/^\d{1,9}$/u.test(text)) return Number(text);
-  const at = /^[A-Z][a-z]{2}/u.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(at)) return undefined;
+  const dateMs = /^[A-Z][a-z]{2}/u.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(dateMs)) return undefined;
   const sentAt = Date.parse(headers.date ?? '');
-  return Math.max(0, Math.ceil((at - (Number.isNaN(sentAt) ? Date.now() : sentAt)) / 1000));
+  return Math.max(0, Math.ceil((dateMs - (Number.isNaN(sentAt) ? Date.now() : sentAt)) / 1000));
 }

@@ -10,8 +10,8 @@ import {
   int64At,
   integerAt,
   isObject,
-  listAt,
-  nameAt,
+  arrayAt,
+  nonEmptyTextAt,
   objectAt,
   offsetAt,
   textsAt,
@@ -26,11 +26,11 @@ const messageCharacters = 4096;
 
 /**
  * Decodes one frame. Kinds that this version does not know are refused, because a skipped offset would be lost.
- * @param unknown receives the names of fields that this version does not know
+ * @param unknownNames receives the names of fields that this version does not know
  * @throws IndexerError UPDATE_UNDECODABLE
  */
-export function decodeCompletion(frame: string, unknown?: UnknownNames): CompletionFrame {
-  const parsed = scanned(frame);
+export function decodeCompletion(frame: string, unknownNames?: UnknownNames): CompletionFrame {
+  const parsed = parseFrame(frame);
   const response = objectAt(objectAt(parsed, 'frame')['completionResponse'], 'completionResponse');
   const kind = Object.keys(response)[0];
   if (kind !== 'Completion' && kind !== 'OffsetCheckpoint') {
@@ -40,12 +40,12 @@ export function decodeCompletion(frame: string, unknown?: UnknownNames): Complet
   const value = objectAt(objectAt(response[kind], `completionResponse.${kind}`)['value'], path);
   const offset = offsetAt(value, 'offset', path);
   for (const name of unknownFields(parsed, 'completionFrame')) {
-    unknown?.add({ kind: 'field', name, firstOffset: offset, count: 1 });
+    unknownNames?.add({ kind: 'field', name, firstOffset: offset, count: 1 });
   }
   return kind === 'OffsetCheckpoint' ? { kind: 'offset_checkpoint', offset } : completion(value, offset, path);
 }
 
-function scanned(frame: string): unknown {
+function parseFrame(frame: string): unknown {
   try {
     // The scanner only splits JSON; it does not check that each part is JSON.
     JSON.parse(frame);
@@ -60,59 +60,59 @@ function scanned(frame: string): unknown {
 }
 
 function completion(value: JsonObject, offset: number, path: string): CompletionFrame {
-  const time = partAt(value, 'synchronizerTime', path);
-  const trace = partAt(value, 'traceContext', path);
+  const time = objectField(value, 'synchronizerTime', path);
+  const trace = objectField(value, 'traceContext', path);
   const rejection = rejectionOf(value, path);
   return {
     kind: 'completion',
     offset,
-    commandId: nameAt(value, 'commandId', path),
-    submissionId: nameAt(value, 'submissionId', path),
-    userId: nameAt(value, 'userId', path),
+    commandId: nonEmptyTextAt(value, 'commandId', path),
+    submissionId: nonEmptyTextAt(value, 'submissionId', path),
+    userId: nonEmptyTextAt(value, 'userId', path),
     actAs: textsAt(value, 'actAs', path),
-    updateId: rejection === null ? nameAt(value, 'updateId', path) : null,
-    synchronizerId: nameAt(time, 'synchronizerId', `${path}.synchronizerTime`),
-    recordTime: nameAt(time, 'recordTime', `${path}.synchronizerTime`),
+    updateId: rejection === null ? nonEmptyTextAt(value, 'updateId', path) : null,
+    synchronizerId: nonEmptyTextAt(time, 'synchronizerId', `${path}.synchronizerTime`),
+    recordTime: nonEmptyTextAt(time, 'recordTime', `${path}.synchronizerTime`),
     rejection,
-    ...deduplication(partAt(value, 'deduplicationPeriod', path), `${path}.deduplicationPeriod`),
+    ...deduplication(objectField(value, 'deduplicationPeriod', path), `${path}.deduplicationPeriod`),
     paidTrafficCost: int64At(value, 'paidTrafficCost', path),
-    traceParent: nameAt(trace, 'traceparent', `${path}.traceContext`),
-    traceState: nameAt(trace, 'tracestate', `${path}.traceContext`),
-    transactionHash: nameAt(value, 'transactionHash', path),
+    traceParent: nonEmptyTextAt(trace, 'traceparent', `${path}.traceContext`),
+    traceState: nonEmptyTextAt(trace, 'tracestate', `${path}.traceContext`),
+    transactionHash: nonEmptyTextAt(value, 'transactionHash', path),
   };
 }
 
 /** The object under `key`; an empty object if it is absent. */
-function partAt(value: JsonObject, key: string, path: string): JsonObject {
-  const part = value[key];
-  return part === undefined || part === null ? {} : objectAt(part, `${path}.${key}`);
+function objectField(value: JsonObject, key: string, path: string): JsonObject {
+  const field = value[key];
+  return field === undefined || field === null ? {} : objectAt(field, `${path}.${key}`);
 }
 
 /** `{"DeduplicationOffset":{"value":n}}`, or `{"DeduplicationDuration":{"value":{seconds,nanos}}}`, to the microsecond. */
 function deduplication(period: JsonObject, path: string) {
-  const duration = partAt(partAt(period, 'DeduplicationDuration', path), 'value', path);
+  const duration = objectField(objectField(period, 'DeduplicationDuration', path), 'value', path);
   const seconds = int64At(duration, 'seconds', path);
   const nanos = integerAt(duration, 'nanos', path) ?? 0;
   const microseconds = seconds === null ? null : BigInt(seconds) * 1_000_000n + BigInt(Math.trunc(nanos / 1000));
   return {
-    deduplicationOffset: int64At(partAt(period, 'DeduplicationOffset', path), 'value', path),
+    deduplicationOffset: int64At(objectField(period, 'DeduplicationOffset', path), 'value', path),
     deduplicationMicroseconds: microseconds,
   };
 }
 
 function rejectionOf(value: JsonObject, path: string): Rejection | null {
-  const status = partAt(value, 'status', path);
+  const status = objectField(value, 'status', path);
   const statusCode = integerAt(status, 'code', `${path}.status`) ?? 0;
   if (statusCode === 0) return null;
-  const message = nameAt(status, 'message', `${path}.status`);
+  const message = nonEmptyTextAt(status, 'message', `${path}.status`);
   const codeMatch = /^([A-Z][A-Z0-9_]*)\((-?\d+),/.exec(message ?? '');
   const details = detailsOf(status, path);
   const { reason, metadata } = errorInfo(details);
   return {
     statusCode,
-    message: message === null ? null : beginningOf(message),
+    message: message === null ? null : truncateMessage(message),
     code: reason ?? codeMatch?.[1] ?? null,
-    category: smallNumber(metadata['category'] ?? codeMatch?.[2]),
+    category: parseSmallNumber(metadata['category'] ?? codeMatch?.[2]),
     contractId: contractOf(details),
     choicePath: choicePath(metadata['exercise_trace']),
     submittedAt: /submittedAt: '([0-9T:.Z-]+)'/.exec(metadata['commands'] ?? '')?.[1] ?? null,
@@ -120,7 +120,7 @@ function rejectionOf(value: JsonObject, path: string): Rejection | null {
 }
 
 /** Truncates a message. Half of a surrogate pair at the end would not be a character. */
-function beginningOf(message: string): string {
+function truncateMessage(message: string): string {
   return message.slice(0, messageCharacters).replace(/[\ud800-\udbff]$/, '');
 }
 
@@ -128,18 +128,18 @@ function beginningOf(message: string): string {
 function detailsOf(status: JsonObject, path: string): readonly JsonObject[] {
   const raw = status['details'];
   const details: unknown = raw instanceof RawJson ? JSON.parse(raw.text) : raw;
-  return listAt({ details }, 'details', `${path}.status`).filter((detail) => isObject(detail));
+  return arrayAt({ details }, 'details', `${path}.status`).filter((detail) => isObject(detail));
 }
 
-function decodedAs(details: readonly JsonObject[], type: string): readonly JsonObject[] {
+function decodeDetails(details: readonly JsonObject[], type: string): readonly JsonObject[] {
   return details
     .filter(({ typeUrl }) => typeof typeUrl === 'string' && typeUrl.endsWith(`/google.rpc.${type}`))
     .map(({ valueDecoded }) => valueDecoded)
-    .filter((decoded) => isObject(decoded));
+    .filter((detail) => isObject(detail));
 }
 
 function errorInfo(details: readonly JsonObject[]) {
-  const [info] = decodedAs(details, 'ErrorInfo');
+  const [info] = decodeDetails(details, 'ErrorInfo');
   const reason = info?.['reason'];
   const entries = isObject(info?.['metadata']) ? Object.entries(info['metadata']) : [];
   const texts = entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string');
@@ -147,12 +147,12 @@ function errorInfo(details: readonly JsonObject[]) {
   return { reason: typeof reason === 'string' && reason !== '' ? reason : undefined, metadata };
 }
 
-function smallNumber(text: string | undefined): number | null {
+function parseSmallNumber(text: string | undefined): number | null {
   return text !== undefined && /^-?\d{1,9}$/.test(text) ? Number(text) : null;
 }
 
 function contractOf(details: readonly JsonObject[]): string | null {
-  for (const { resourceType, resourceName } of decodedAs(details, 'ResourceInfo')) {
+  for (const { resourceType, resourceName } of decodeDetails(details, 'ResourceInfo')) {
     const isContract = typeof resourceType === 'string' && /\bCONTRACT_ID\b|\bCID\b/.test(resourceType);
     if (isContract && typeof resourceName === 'string' && /^[0-9a-f]{2,4096}$/.test(resourceName)) return resourceName;
   }

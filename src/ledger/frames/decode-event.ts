@@ -15,9 +15,9 @@ import {
   flagAt,
   integerAt,
   isObject,
-  listAt,
+  arrayAt,
   objectAt,
-  nameAt,
+  nonEmptyTextAt,
   requiredName,
   requiredText,
   templateIdAt,
@@ -26,15 +26,15 @@ import {
   undecodable,
   type JsonObject,
 } from './field.ts';
-import { knownFields } from './known-fields.ts';
-import { partText } from './raw-json.ts';
+import { fieldsByMessage } from './known-fields.ts';
+import { sourceTextOf } from './raw-json.ts';
 
 /** Reads a payload from the frame: its JSON text, or null if it is absent. */
-export type PayloadOf = (value: unknown) => JsonText | null;
+export type PayloadText = (value: unknown) => JsonText | null;
 
 /** Decodes a CreatedEvent. `fallbackOffset` and `fallbackNode` are used if an old release leaves them out. */
 export function decodeCreated(
-  payloadOf: PayloadOf,
+  payloadOf: PayloadText,
   value: unknown,
   path: string,
   fallbackOffset: number,
@@ -47,13 +47,13 @@ export function decodeCreated(
     nodeId: integerAt(event, 'nodeId', path) ?? fallbackNode,
     contractId: requiredText(event, 'contractId', path),
     templateId: templateIdAt(event, 'templateId', path),
-    packageName: nameAt(event, 'packageName', path),
-    representativePackageId: nameAt(event, 'representativePackageId', path),
+    packageName: nonEmptyTextAt(event, 'packageName', path),
+    representativePackageId: nonEmptyTextAt(event, 'representativePackageId', path),
     payload: payloadOf(event['createArgument']),
     contractKey: payloadOf(event['contractKey']),
     contractKeyHash: textAt(event, 'contractKeyHash', path),
     createdEventBlob: textAt(event, 'createdEventBlob', path),
-    interfaceViews: listAt(event, 'interfaceViews', path).map((view, index) =>
+    interfaceViews: arrayAt(event, 'interfaceViews', path).map((view, index) =>
       decodeView(payloadOf, view, `${path}.interfaceViews[${String(index)}]`),
     ),
     witnessParties: textsAt(event, 'witnessParties', path),
@@ -64,9 +64,9 @@ export function decodeCreated(
   };
 }
 
-const emptyList = /^\[\s*\]$/;
+const emptyArrayPattern = /^\[\s*\]$/;
 
-function decodeView(payloadOf: PayloadOf, value: unknown, path: string): InterfaceView {
+function decodeView(payloadOf: PayloadText, value: unknown, path: string): InterfaceView {
   const view = objectAt(value, path);
   const status = isObject(view['viewStatus']) ? view['viewStatus'] : {};
   const details = payloadOf(status['details']);
@@ -75,8 +75,8 @@ function decodeView(payloadOf: PayloadOf, value: unknown, path: string): Interfa
     view: payloadOf(view['viewValue']),
     statusCode: integerAt(status, 'code', `${path}.viewStatus`) ?? 0,
     statusMessage: textAt(status, 'message', `${path}.viewStatus`),
-    statusDetails: details !== null && emptyList.test(stringOf(details)) ? null : details,
-    implementationPackageId: nameAt(view, 'implementationPackageId', path),
+    statusDetails: details !== null && emptyArrayPattern.test(stringOf(details)) ? null : details,
+    implementationPackageId: nonEmptyTextAt(view, 'implementationPackageId', path),
   };
 }
 
@@ -87,14 +87,14 @@ export function decodeArchived(value: unknown, path: string, fallbackNode: numbe
     nodeId: integerAt(event, 'nodeId', path) ?? fallbackNode,
     contractId: requiredText(event, 'contractId', path),
     templateId: templateIdAt(event, 'templateId', path),
-    packageName: nameAt(event, 'packageName', path),
+    packageName: nonEmptyTextAt(event, 'packageName', path),
     witnessParties: textsAt(event, 'witnessParties', path),
     implementedInterfaces: textsAt(event, 'implementedInterfaces', path),
   };
 }
 
 export function decodeExercised(
-  payloadOf: PayloadOf,
+  payloadOf: PayloadText,
   value: unknown,
   path: string,
   fallbackNode: number,
@@ -105,8 +105,8 @@ export function decodeExercised(
     nodeId: integerAt(event, 'nodeId', path) ?? fallbackNode,
     contractId: requiredText(event, 'contractId', path),
     templateId: templateIdAt(event, 'templateId', path),
-    packageName: nameAt(event, 'packageName', path),
-    interfaceId: nameAt(event, 'interfaceId', path) === null ? null : templateIdAt(event, 'interfaceId', path),
+    packageName: nonEmptyTextAt(event, 'packageName', path),
+    interfaceId: nonEmptyTextAt(event, 'interfaceId', path) === null ? null : templateIdAt(event, 'interfaceId', path),
     choice: requiredName(event, 'choice', path),
     argument: payloadOf(event['choiceArgument']),
     result: payloadOf(event['exerciseResult']),
@@ -132,15 +132,15 @@ export function decodeUnassigned(
     nodeId: integerAt(event, 'nodeId', path) ?? fallbackNode,
     contractId: requiredName(event, 'contractId', path),
     templateId: templateIdAt(event, 'templateId', path),
-    packageName: nameAt(event, 'packageName', path),
-    assignmentExclusivity: nameAt(event, 'assignmentExclusivity', path),
+    packageName: nonEmptyTextAt(event, 'packageName', path),
+    assignmentExclusivity: nonEmptyTextAt(event, 'assignmentExclusivity', path),
     witnessParties: textsAt(event, 'witnessParties', path),
     ...decodeReassignmentHalf(event, path),
   };
 }
 
 export function decodeAssigned(
-  payloadOf: PayloadOf,
+  payloadOf: PayloadText,
   value: unknown,
   path: string,
   fallbackOffset: number,
@@ -157,10 +157,10 @@ export function decodeAssigned(
 
 function decodeReassignmentHalf(event: JsonObject, path: string) {
   return {
-    reassignmentId: nameAt(event, 'reassignmentId', path) ?? '',
-    source: nameAt(event, 'source', path) ?? '',
-    target: nameAt(event, 'target', path) ?? '',
-    submitter: nameAt(event, 'submitter', path),
+    reassignmentId: nonEmptyTextAt(event, 'reassignmentId', path) ?? '',
+    source: nonEmptyTextAt(event, 'source', path) ?? '',
+    target: nonEmptyTextAt(event, 'target', path) ?? '',
+    submitter: nonEmptyTextAt(event, 'submitter', path),
     reassignmentCounter: integerAt(event, 'reassignmentCounter', path),
   };
 }
@@ -169,8 +169,8 @@ function decodeReassignmentHalf(event: JsonObject, path: string) {
  * A part of a frame as the ledger wrote it. Only the scanner keeps that text, so a frame of the fast reader is read
  * again.
  */
-export function sentText(part: unknown): string {
-  const text = partText(part);
+export function sentText(value: unknown): string {
+  const text = sourceTextOf(value);
   if (text === undefined) throw new RangeError('a part without its text');
   return text;
 }
@@ -178,20 +178,20 @@ export function sentText(part: unknown): string {
 /** Decodes `{"event":{"<Name>":{"value":{…}}}}`. An event that this version does not know is stored raw. */
 export function decodeTopologyEvent(value: unknown, path: string): TopologyEvent {
   const variants = objectAt(objectAt(value, path)['event'], `${path}.event`);
-  const [name, wrapped] = Object.entries(variants)[0] ?? [];
+  const [name, variantValue] = Object.entries(variants)[0] ?? [];
   if (name === undefined) throw undecodable(`${path}.event`, 'one event', variants);
-  if (!Object.hasOwn(knownFields.topologyEventEvent, name)) {
+  if (!Object.hasOwn(fieldsByMessage.topologyEventEvent, name)) {
     const raw = sentText(variants);
     return { kind: 'topology', name, partyId: null, participantId: null, participantPermission: null, raw };
   }
-  const at = `${path}.event.${safeKey(name)}`;
-  const event = objectAt(objectAt(wrapped, at)['value'], `${at}.value`);
+  const eventPath = `${path}.event.${safeKey(name)}`;
+  const event = objectAt(objectAt(variantValue, eventPath)['value'], `${eventPath}.value`);
   return {
     kind: 'topology',
     name,
-    partyId: nameAt(event, 'partyId', path),
-    participantId: nameAt(event, 'participantId', path),
-    participantPermission: nameAt(event, 'participantPermission', path),
+    partyId: nonEmptyTextAt(event, 'partyId', path),
+    participantId: nonEmptyTextAt(event, 'participantId', path),
+    participantPermission: nonEmptyTextAt(event, 'participantPermission', path),
     raw: null,
   };
 }

@@ -6,16 +6,16 @@
  */
 import { IndexerError, toIndexerError, atOffset } from '../../errors/indexer-error.ts';
 import { safeKey, type UnknownNames } from '../../model/unknown.ts';
-import { stringOf, type Text, type Utf8 } from '../../model/utf8.ts';
+import { stringOf, type TextOrUtf8, type Utf8 } from '../../model/utf8.ts';
 import type { ActiveContractEntry, OffsetCheckpoint, StoredUpdate, Update, UpdateHeader } from '../../model/update.ts';
 import {
   integerAt,
   int64At,
   isObject,
-  listAt,
+  arrayAt,
   objectAt,
   offsetAt,
-  nameAt,
+  nonEmptyTextAt,
   requiredName,
   textAt,
   undecodable,
@@ -23,7 +23,7 @@ import {
 } from './field.ts';
 import { readFrame } from './frame-reader.ts';
 import { activeContractFrame, updateFrame, type Shape } from './frame-shapes.ts';
-import { unknownFields, type KnownMessage } from './known-fields.ts';
+import { unknownFields, type MessageName } from './known-fields.ts';
 import { jsonTextOf, scanFrame } from './raw-json.ts';
 import {
   decodeArchived,
@@ -33,38 +33,43 @@ import {
   decodeTopologyEvent,
   decodeUnassigned,
   sentText,
-  type PayloadOf,
+  type PayloadText,
 } from './decode-event.ts';
 
 /**
  * Decodes one frame of `/v2/updates`: `{"update":{"<Kind>":{"value":{…}}}}`. An update decoded from a string has copies
  * of its texts; one decoded from bytes may contain texts that point into them.
- * @param unknown receives the names of fields that this version does not know, and counts transactions that the fast
+ * @param unknownNames receives the names of fields that this version does not know, and counts transactions that the fast
  *   reader could not read
  */
-export function decodeUpdate(frame: Text, unknown?: UnknownNames): Update {
-  const { value, fields, isFallback } = lossless(frame, updates);
+export function decodeUpdate(frame: TextOrUtf8, unknownNames?: UnknownNames): Update {
+  const { value, fields, isFallback: isScanned } = lossless(frame, updates);
   // Only transactions are counted: the scanner reads all other kinds anyway.
-  if (isFallback && value.kind === 'transaction' && unknown !== undefined) unknown.fallbackDecodedTransactions += 1;
-  if (fields.length > 0) noteFields(fields, value.offset, unknown);
+  if (isScanned && value.kind === 'transaction' && unknownNames !== undefined)
+    unknownNames.fallbackDecodedTransactions += 1;
+  if (fields.length > 0) recordUnknownFields(fields, value.offset, unknownNames);
   return value;
 }
 
 /** Decodes one frame of `/v2/state/active-contracts`; as `decodeUpdate`. */
-export function decodeActiveContract(frame: Text, unknown?: UnknownNames): ActiveContractEntry {
+export function decodeActiveContract(frame: TextOrUtf8, unknownNames?: UnknownNames): ActiveContractEntry {
   const { value, fields } = lossless(frame, activeContracts);
-  if (fields.length > 0) noteFields(fields, null, unknown);
+  if (fields.length > 0) recordUnknownFields(fields, null, unknownNames);
   return value;
 }
 
-function noteFields(names: readonly string[], firstOffset: number | null, unknown: UnknownNames | undefined): void {
-  for (const name of names) unknown?.add({ kind: 'field', name, firstOffset, count: 1 });
+function recordUnknownFields(
+  names: readonly string[],
+  firstOffset: number | null,
+  unknownNames: UnknownNames | undefined,
+): void {
+  for (const name of names) unknownNames?.add({ kind: 'field', name, firstOffset, count: 1 });
 }
 
 interface FrameKind<T> {
   readonly shape: Shape;
-  readonly message: KnownMessage;
-  readonly decode: (frame: unknown, payloadOf: PayloadOf) => T;
+  readonly message: MessageName;
+  readonly decode: (frame: unknown, payloadOf: PayloadText) => T;
 }
 
 const updates: FrameKind<Update> = {
@@ -79,50 +84,50 @@ const activeContracts: FrameKind<ActiveContractEntry> = {
 };
 
 /** Contents of a frame, and the fields that were skipped. */
-interface Decoded<T> {
+interface DecodedFrame<T> {
   readonly value: T;
   readonly fields: readonly string[];
   /** Whether the scanner read the frame, because the fast reader could not. */
   readonly isFallback: boolean;
 }
 
-function lossless<T>(frame: Text, kind: FrameKind<T>): Decoded<T> {
-  if (typeof frame === 'string') return scanned(frame, kind, false);
-  return quickly(frame, kind) ?? scanned(stringOf(frame), kind, true);
+function lossless<T>(frame: TextOrUtf8, kind: FrameKind<T>): DecodedFrame<T> {
+  if (typeof frame === 'string') return decodeScanned(frame, kind, false);
+  return decodeQuickly(frame, kind) ?? decodeScanned(stringOf(frame), kind, true);
 }
 
 /**
  * Decodes with the fast reader. Undefined if it cannot: the frame has integers beyond 2^53, or an error, which the
  * scanner will report.
  */
-function quickly<T>(frame: Utf8, { shape, decode }: FrameKind<T>): Decoded<T> | undefined {
-  const read = readFrame(frame, shape);
-  if (read === undefined) return undefined;
+function decodeQuickly<T>(frame: Utf8, { shape, decode }: FrameKind<T>): DecodedFrame<T> | undefined {
+  const readResult = readFrame(frame, shape);
+  if (readResult === undefined) return undefined;
   try {
-    return { value: decode(read.value, readPayload), fields: read.unknown, isFallback: false };
+    return { value: decode(readResult.value, readPayload), fields: readResult.unknown, isFallback: false };
   } catch {
     return undefined;
   }
 }
 
 /** Checks that the value is one of those that the fast reader returns for a payload. */
-function readPayload(value: unknown): Text | null {
-  return value === undefined ? null : (value as Text | null);
+function readPayload(value: unknown): TextOrUtf8 | null {
+  return value === undefined ? null : (value as TextOrUtf8 | null);
 }
 
-function scanned<T>(text: string, { decode, message }: FrameKind<T>, isFallback: boolean): Decoded<T> {
+function decodeScanned<T>(text: string, { decode, message }: FrameKind<T>, isScanned: boolean): DecodedFrame<T> {
   // The scanner only splits JSON; it does not check that each part is JSON.
   valid(text, JSON.parse);
   const frame = scanFrame(text);
   try {
-    return { value: decode(frame, jsonTextOf), fields: unknownFields(frame, message), isFallback };
+    return { value: decode(frame, jsonTextOf), fields: unknownFields(frame, message), isFallback: isScanned };
   } catch (thrown) {
     throw withOffset(thrown, frame);
   }
 }
 
 /** Unlike JSON of another shape, the frame may have been truncated on its way, so the frame is requested again. */
-function notJson(): IndexerError {
+function notJsonError(): IndexerError {
   return new IndexerError('the frame is not JSON', {
     code: 'UPDATE_UNDECODABLE',
     remedy: 'check proxies in between; if none alters the data, report this with the version of the participant',
@@ -135,7 +140,7 @@ function valid<T>(text: string, parse: (text: string) => T): T {
     return parse(text);
   } catch (thrown) {
     if (!(thrown instanceof SyntaxError)) throw thrown;
-    throw notJson();
+    throw notJsonError();
   }
 }
 
@@ -148,7 +153,7 @@ function withOffset(thrown: unknown, frame: unknown): IndexerError {
   return atOffset(error, offset);
 }
 
-function decodeUpdateValue(frame: unknown, payloadOf: PayloadOf): Update {
+function decodeUpdateValue(frame: unknown, payloadOf: PayloadText): Update {
   const update = objectAt(objectAt(frame, 'frame')['update'], 'update');
   const kind = Object.keys(update)[0];
   if (kind === undefined) throw undecodable('update', 'one kind of update', update);
@@ -161,7 +166,7 @@ function decodeUpdateValue(frame: unknown, payloadOf: PayloadOf): Update {
     case 'Reassignment':
       return decodeReassignment(payloadOf, value, path);
     case 'TopologyTransaction':
-      return { kind: 'topology', ...knownHeader(value, path), events: topologyEvents(value, path) };
+      return { kind: 'topology', ...headerOfKnownKind(value, path), events: topologyEvents(value, path) };
     case 'OffsetCheckpoint':
       return decodeOffsetCheckpoint(value, path);
     default:
@@ -174,7 +179,7 @@ function header(value: JsonObject, path: string): UpdateHeader {
   return {
     offset: offsetAt(value, 'offset', path),
     updateId: textAt(value, 'updateId', path),
-    synchronizerId: nameAt(value, 'synchronizerId', path) ?? '',
+    synchronizerId: nonEmptyTextAt(value, 'synchronizerId', path) ?? '',
     recordTime: textAt(value, 'recordTime', path),
     traceParent: textAt(trace, 'traceparent', `${path}.traceContext`),
     traceState: textAt(trace, 'tracestate', `${path}.traceContext`),
@@ -188,63 +193,81 @@ function header(value: JsonObject, path: string): UpdateHeader {
  * The header of an update whose message requires these fields in each release. An update without them is refused, not
  * stored partially.
  */
-function knownHeader(value: JsonObject, path: string): UpdateHeader {
-  const head = header(value, path);
-  if (head.updateId === null) throw absent(value, 'updateId', path);
-  if (head.recordTime === null) throw absent(value, 'recordTime', path);
-  if (head.synchronizerId === '') throw absent(value, 'synchronizerId', path);
-  return head;
+function headerOfKnownKind(value: JsonObject, path: string): UpdateHeader {
+  const updateHeader = header(value, path);
+  if (updateHeader.updateId === null) throw missingFieldError(value, 'updateId', path);
+  if (updateHeader.recordTime === null) throw missingFieldError(value, 'recordTime', path);
+  if (updateHeader.synchronizerId === '') throw missingFieldError(value, 'synchronizerId', path);
+  return updateHeader;
 }
 
-function absent(value: JsonObject, key: string, path: string): IndexerError {
+function missingFieldError(value: JsonObject, key: string, path: string): IndexerError {
   return undecodable(`${path}.${key}`, 'text', value[key]);
 }
 
-function decodeTransaction(payloadOf: PayloadOf, value: JsonObject, path: string): StoredUpdate {
-  const head = knownHeader(value, path);
+function decodeTransaction(payloadOf: PayloadText, value: JsonObject, path: string): StoredUpdate {
+  const updateHeader = headerOfKnownKind(value, path);
   const effectiveAt = textAt(value, 'effectiveAt', path);
-  if (effectiveAt === null) throw absent(value, 'effectiveAt', path);
+  if (effectiveAt === null) throw missingFieldError(value, 'effectiveAt', path);
   return {
     kind: 'transaction',
-    ...head,
+    ...updateHeader,
     effectiveAt,
     externalTransactionHash: textAt(value, 'externalTransactionHash', path),
     transactionHash: textAt(value, 'transactionHash', path),
-    events: listAt(value, 'events', path).map((event, index) => {
-      const at = `${path}.events[${String(index)}]`;
-      const variant = objectAt(event, at);
+    events: arrayAt(value, 'events', path).map((event, index) => {
+      const eventPath = `${path}.events[${String(index)}]`;
+      const variant = objectAt(event, eventPath);
       if ('CreatedEvent' in variant)
-        return decodeCreated(payloadOf, variant['CreatedEvent'], `${at}.CreatedEvent`, head.offset, index);
-      if ('ArchivedEvent' in variant) return decodeArchived(variant['ArchivedEvent'], `${at}.ArchivedEvent`, index);
+        return decodeCreated(
+          payloadOf,
+          variant['CreatedEvent'],
+          `${eventPath}.CreatedEvent`,
+          updateHeader.offset,
+          index,
+        );
+      if ('ArchivedEvent' in variant)
+        return decodeArchived(variant['ArchivedEvent'], `${eventPath}.ArchivedEvent`, index);
       if ('ExercisedEvent' in variant)
-        return decodeExercised(payloadOf, variant['ExercisedEvent'], `${at}.ExercisedEvent`, index);
-      throw undecodable(at, 'CreatedEvent, ArchivedEvent or ExercisedEvent', event);
+        return decodeExercised(payloadOf, variant['ExercisedEvent'], `${eventPath}.ExercisedEvent`, index);
+      throw undecodable(eventPath, 'CreatedEvent, ArchivedEvent or ExercisedEvent', event);
     }),
   };
 }
 
-function decodeReassignment(payloadOf: PayloadOf, value: JsonObject, path: string): StoredUpdate {
-  const head = knownHeader(value, path);
+function decodeReassignment(payloadOf: PayloadText, value: JsonObject, path: string): StoredUpdate {
+  const updateHeader = headerOfKnownKind(value, path);
   return {
     kind: 'reassignment',
-    ...head,
-    events: listAt(value, 'events', path).map((event, index) => {
-      const at = `${path}.events[${String(index)}]`;
-      const variant = objectAt(event, at);
+    ...updateHeader,
+    events: arrayAt(value, 'events', path).map((event, index) => {
+      const eventPath = `${path}.events[${String(index)}]`;
+      const variant = objectAt(event, eventPath);
       if ('JsAssignmentEvent' in variant) {
-        return decodeAssigned(payloadOf, variant['JsAssignmentEvent'], `${at}.JsAssignmentEvent`, head.offset, index);
+        return decodeAssigned(
+          payloadOf,
+          variant['JsAssignmentEvent'],
+          `${eventPath}.JsAssignmentEvent`,
+          updateHeader.offset,
+          index,
+        );
       }
       if ('JsUnassignedEvent' in variant) {
-        const half = objectAt(variant['JsUnassignedEvent'], `${at}.JsUnassignedEvent`);
-        return decodeUnassigned(half['value'], `${at}.JsUnassignedEvent.value`, head.offset, index);
+        const unassignedEvent = objectAt(variant['JsUnassignedEvent'], `${eventPath}.JsUnassignedEvent`);
+        return decodeUnassigned(
+          unassignedEvent['value'],
+          `${eventPath}.JsUnassignedEvent.value`,
+          updateHeader.offset,
+          index,
+        );
       }
-      throw undecodable(at, 'JsAssignmentEvent or JsUnassignedEvent', event);
+      throw undecodable(eventPath, 'JsAssignmentEvent or JsUnassignedEvent', event);
     }),
   };
 }
 
 function topologyEvents(value: JsonObject, path: string) {
-  return listAt(value, 'events', path).map((event, index) =>
+  return arrayAt(value, 'events', path).map((event, index) =>
     decodeTopologyEvent(event, `${path}.events[${String(index)}]`),
   );
 }
@@ -253,21 +276,21 @@ function decodeOffsetCheckpoint(value: JsonObject, path: string): OffsetCheckpoi
   return {
     kind: 'offset_checkpoint',
     offset: offsetAt(value, 'offset', path),
-    synchronizerTimes: listAt(value, 'synchronizerTimes', path).map((time, index) => {
-      const at = `${path}.synchronizerTimes[${String(index)}]`;
-      const entry = objectAt(time, at);
+    synchronizerTimes: arrayAt(value, 'synchronizerTimes', path).map((time, index) => {
+      const timePath = `${path}.synchronizerTimes[${String(index)}]`;
+      const entry = objectAt(time, timePath);
       return {
-        synchronizerId: requiredName(entry, 'synchronizerId', at),
-        recordTime: requiredName(entry, 'recordTime', at),
+        synchronizerId: requiredName(entry, 'synchronizerId', timePath),
+        recordTime: requiredName(entry, 'recordTime', timePath),
       };
     }),
   };
 }
 
-function decodeEntryValue(frame: unknown, payloadOf: PayloadOf): ActiveContractEntry {
+function decodeEntryValue(frame: unknown, payloadOf: PayloadText): ActiveContractEntry {
   const source = objectAt(frame, 'frame');
   const token = textAt(source, 'streamContinuationToken', 'frame');
-  const common = {
+  const commonFields = {
     workflowId: textAt(source, 'workflowId', 'frame'),
     continuationToken: token === null ? null : stringOf(token),
   };
@@ -279,29 +302,29 @@ function decodeEntryValue(frame: unknown, payloadOf: PayloadOf): ActiveContractE
     case 'JsActiveContract':
       return {
         kind: 'active',
-        ...common,
+        ...commonFields,
         created: decodeCreated(payloadOf, value['createdEvent'], `${path}.createdEvent`, 0, 0),
-        synchronizerId: nameAt(value, 'synchronizerId', path) ?? '',
+        synchronizerId: nonEmptyTextAt(value, 'synchronizerId', path) ?? '',
         reassignmentCounter: integerAt(value, 'reassignmentCounter', path),
       };
     case 'JsIncompleteUnassigned':
       return {
         kind: 'incomplete_unassigned',
-        ...common,
+        ...commonFields,
         created: decodeCreated(payloadOf, value['createdEvent'], `${path}.createdEvent`, 0, 0),
         unassigned: decodeUnassigned(value['unassignedEvent'], `${path}.unassignedEvent`, 0, 0),
       };
     case 'JsIncompleteAssigned': {
-      const half = objectAt(value['assignedEvent'], `${path}.assignedEvent`);
+      const assignedEvent = objectAt(value['assignedEvent'], `${path}.assignedEvent`);
       return {
         kind: 'incomplete_assigned',
-        ...common,
-        assigned: decodeAssigned(payloadOf, half, `${path}.assignedEvent`, 0, 0),
-        createdText: sentText(half['createdEvent']),
+        ...commonFields,
+        assigned: decodeAssigned(payloadOf, assignedEvent, `${path}.assignedEvent`, 0, 0),
+        createdText: sentText(assignedEvent['createdEvent']),
       };
     }
     case 'JsEmpty':
-      return { kind: 'empty', ...common };
+      return { kind: 'empty', ...commonFields };
     default:
       throw undecodable('contractEntry', 'an active, incomplete or empty entry', entry);
   }

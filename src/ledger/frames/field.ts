@@ -4,7 +4,7 @@
  */
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { parseTemplateId, type TemplateId } from '../../model/template-id.ts';
-import { Utf8, type Text } from '../../model/utf8.ts';
+import { Utf8, type TextOrUtf8 } from '../../model/utf8.ts';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -12,8 +12,8 @@ export type JsonObject = Readonly<Record<string, unknown>>;
  * Error for a frame that cannot be indexed. It names the JSON path, and the found and the expected type, but never the
  * value.
  */
-export function undecodable(path: string, expected: string, found: unknown): IndexerError {
-  return new IndexerError(`cannot decode ${path}: expected ${expected}, found ${describe(found)}`, {
+export function undecodable(path: string, expectation: string, actual: unknown): IndexerError {
+  return new IndexerError(`cannot decode ${path}: expected ${expectation}, found ${describe(actual)}`, {
     code: 'UPDATE_UNDECODABLE',
     retry: 'park',
     remedy: 'compare the participant release with the supported ones; the update is not skipped, indexing waits here',
@@ -36,7 +36,7 @@ export function objectAt(value: unknown, path: string): JsonObject {
   throw undecodable(path, 'an object', value);
 }
 
-export function listAt(source: JsonObject, key: string, path: string): readonly unknown[] {
+export function arrayAt(source: JsonObject, key: string, path: string): readonly unknown[] {
   const value = source[key];
   if (value === undefined || value === null) return [];
   if (Array.isArray(value)) return value as readonly unknown[];
@@ -44,34 +44,34 @@ export function listAt(source: JsonObject, key: string, path: string): readonly 
 }
 
 /** Text; null if absent or empty. */
-export function textAt(source: JsonObject, key: string, path: string): Text | null {
+export function textAt(source: JsonObject, key: string, path: string): TextOrUtf8 | null {
   const value = source[key];
   if (value instanceof Utf8) return value.length === 0 ? null : value;
-  return nameAt(source, key, path);
+  return nonEmptyTextAt(source, key, path);
 }
 
 /** A text that is always a string, from the fast reader too; null if absent or empty. */
-export function nameAt(source: JsonObject, key: string, path: string): string | null {
+export function nonEmptyTextAt(source: JsonObject, key: string, path: string): string | null {
   const value = source[key];
   if (value === undefined || value === null || value === '') return null;
   if (typeof value === 'string') return value;
   throw undecodable(`${path}.${key}`, 'text', value);
 }
 
-export function requiredText(source: JsonObject, key: string, path: string): Text {
-  return textAt(source, key, path) ?? refuseAbsent(source, key, path);
+export function requiredText(source: JsonObject, key: string, path: string): TextOrUtf8 {
+  return textAt(source, key, path) ?? throwMissing(source, key, path);
 }
 
 export function requiredName(source: JsonObject, key: string, path: string): string {
-  return nameAt(source, key, path) ?? refuseAbsent(source, key, path);
+  return nonEmptyTextAt(source, key, path) ?? throwMissing(source, key, path);
 }
 
-function refuseAbsent(source: JsonObject, key: string, path: string): never {
+function throwMissing(source: JsonObject, key: string, path: string): never {
   throw undecodable(`${path}.${key}`, 'text', source[key]);
 }
 
 export function textsAt(source: JsonObject, key: string, path: string): readonly string[] {
-  const values = listAt(source, key, path);
+  const values = arrayAt(source, key, path);
   for (const value of values) if (typeof value !== 'string') throw undecodable(`${path}.${key}[]`, 'text', value);
   return values as readonly string[];
 }

@@ -3,11 +3,11 @@
  * are not parsed here, because Postgres does that. Unknown fields are skipped and reported by name. Other unusual
  * content (spaces, other kinds of updates) is left to the scanner.
  */
-import { Utf8, type Text } from '../../model/utf8.ts';
+import { Utf8, type TextOrUtf8 } from '../../model/utf8.ts';
 import type { JsonObject } from './field.ts';
-import { printed, type Field, type Printed, type Shape } from './frame-shapes.ts';
+import { encodeText, type Field, type EncodedText, type Shape } from './frame-shapes.ts';
 import { fieldName } from './known-fields.ts';
-import { Recurring, viewOf } from './recurring.ts';
+import { RecurringTexts, viewOf } from './recurring.ts';
 
 const quote = 0x22;
 const backslash = 0x5c;
@@ -26,38 +26,38 @@ const letterU = 0x75;
 /** Maximum number of digits of an integer read here; more may not be exact in a number. */
 const exactDigits = 15;
 /** Payloads with deeper nesting than this are checked as text, see `jsonbText`. */
-const usualNesting = 200;
+const maxDefaultNesting = 200;
 
-const none: readonly string[] = [];
+const emptyNames: readonly string[] = [];
 /** One error object for all cases, because creating one costs more than reading a field. */
-const unusual = new SyntaxError('not a frame for the quick reader');
+const unreadableFrame = new SyntaxError('not a frame for the quick reader');
 
 /** By byte: 1 if it may end a text (the quote), or needs a closer check. */
-const endsText = new Uint8Array(256).fill(1, 0, space);
-for (const code of [quote, backslash]) endsText[code] = 1;
+const textEndBytes = new Uint8Array(256).fill(1, 0, space);
+for (const code of [quote, backslash]) textEndBytes[code] = 1;
 
-const asText = 1;
-const asOpening = 2;
-const asClosing = 3;
+const textStart = 1;
+const openingByte = 2;
+const closingByte = 3;
 /** By byte: its meaning for the structure of JSON outside of texts. */
 const structure = new Uint8Array(256);
-structure[quote] = asText;
-for (const code of [openBrace, openBracket]) structure[code] = asOpening;
-for (const code of [closeBrace, closeBracket]) structure[code] = asClosing;
+structure[quote] = textStart;
+for (const code of [openBrace, openBracket]) structure[code] = openingByte;
+for (const code of [closeBrace, closeBracket]) structure[code] = closingByte;
 
-const printedTrue = printed('true');
-const printedFalse = printed('false');
-const printedNull = printed('null');
+const trueLiteral = encodeText('true');
+const falseLiteral = encodeText('false');
+const nullLiteral = encodeText('null');
 
 const mebibyte = 1024 * 1024;
 /** Cache of names of templates, packages, choices and synchronizers. A ledger has thousands at most. */
-const names = new Recurring((text) => text, mebibyte);
+const names = new RecurringTexts((text) => text, mebibyte);
 /** Cache of lists of parties and interfaces: more than ten thousand lists of two parties each. */
-const lists = new Recurring(listOf, 2 * mebibyte);
+const lists = new RecurringTexts(parseTextList, 2 * mebibyte);
 
-function listOf(printed: string): readonly string[] {
-  const list: unknown = JSON.parse(printed);
-  if (!Array.isArray(list) || !list.every((text) => typeof text === 'string')) throw unusual;
+function parseTextList(listText: string): readonly string[] {
+  const list: unknown = JSON.parse(listText);
+  if (!Array.isArray(list) || !list.every((text) => typeof text === 'string')) throw unreadableFrame;
   return list;
 }
 
@@ -76,7 +76,7 @@ export function readFrame(frame: Utf8, shape: Shape): ReadFrame | undefined {
   const reader = new FrameReader(frame);
   try {
     const value = reader.object(shape);
-    return reader.at === frame.end ? { value, unknown: reader.unknown ?? none } : undefined;
+    return reader.at === frame.end ? { value, unknown: reader.unknown ?? emptyNames } : undefined;
   } catch (thrown) {
     if (thrown instanceof SyntaxError) return undefined;
     throw thrown;
@@ -84,11 +84,11 @@ export function readFrame(frame: Utf8, shape: Shape): ReadFrame | undefined {
 }
 
 /** The latest view, which is reused because consecutive frames are in the same memory. */
-let viewed: { readonly bytes: Buffer; readonly view: DataView } | undefined;
+let lastView: { readonly bytes: Buffer; readonly view: DataView } | undefined;
 
-function viewOnto(bytes: Buffer): DataView {
-  if (viewed?.bytes !== bytes) viewed = { bytes, view: viewOf(bytes) };
-  return viewed.view;
+function cachedView(bytes: Buffer): DataView {
+  if (lastView?.bytes !== bytes) lastView = { bytes, view: viewOf(bytes) };
+  return lastView.view;
 }
 
 /**
@@ -106,7 +106,7 @@ class FrameReader {
 
   constructor({ bytes, start, end }: Utf8) {
     this.#bytes = bytes;
-    this.#view = viewOnto(bytes);
+    this.#view = cachedView(bytes);
     this.#end = end;
     this.at = start;
   }
@@ -115,7 +115,7 @@ class FrameReader {
     const bytes = this.#bytes;
     this.#expect(openBrace);
     const values = shape.blank();
-    if (bytes[this.at] === closeBrace) throw unusual;
+    if (bytes[this.at] === closeBrace) throw unreadableFrame;
     for (let position = 0; ; position += 1) {
       let field = shape.order[position];
       if (field === undefined || !this.#isNext(field.label)) field = this.#field(shape, position);
@@ -123,14 +123,14 @@ class FrameReader {
       else {
         this.at += field.label.bytes.length;
         // Of two values for one key the later one would count, and nothing would check whether the earlier one is JSON.
-        if (values[field.slot] !== undefined) throw unusual;
+        if (values[field.slot] !== undefined) throw unreadableFrame;
         values[field.slot] = bytes[this.at] === letterN ? this.#null() : this.#value(field);
       }
       const next = bytes[this.at];
       this.at += 1;
       if (next === comma) continue;
       if (next === closeBrace) return shape.make(values);
-      throw unusual;
+      throw unreadableFrame;
     }
   }
 
@@ -141,38 +141,38 @@ class FrameReader {
       shape.order[position] = field;
       return field;
     }
-    if (shape.message === undefined) throw unusual;
+    if (shape.message === undefined) throw unreadableFrame;
     return undefined;
   }
 
   /** Skips an unknown key and its value. The value has to be JSON nevertheless. */
   #passOver({ message = '' }: Shape): void {
-    const { at } = this;
+    const { at: position } = this;
     const bytes = this.#bytes;
-    if (bytes[at] !== quote) throw unusual;
-    const key = this.#endOfString(at);
+    if (bytes[position] !== quote) throw unreadableFrame;
+    const key = this.#endOfString(position);
     // An escaped key may be a key of the shape.
-    if (bytes.subarray(at, key).includes(backslash) || bytes[key] !== colon) throw unusual;
+    if (bytes.subarray(position, key).includes(backslash) || bytes[key] !== colon) throw unreadableFrame;
     this.at = this.#endOfValue(key + 1);
     JSON.parse(this.#slice(key + 1, this.at));
     this.unknown ??= [];
-    this.unknown.push(fieldName(message, this.#slice(at + 1, key - 1)));
+    this.unknown.push(fieldName(message, this.#slice(position + 1, key - 1)));
   }
 
-  #isNext({ words, bytes: label }: Printed): boolean {
-    const { at } = this;
+  #isNext({ words: int32Words, bytes: label }: EncodedText): boolean {
+    const { at: position } = this;
     // Prevents reading words beyond the memory; a frame never ends with a label.
-    if (at + label.length > this.#end) return false;
-    for (let wordIndex = 0; wordIndex < words.length; wordIndex += 1) {
-      if (this.#view.getInt32(at + wordIndex * 4, true) !== words[wordIndex]) return false;
+    if (position + label.length > this.#end) return false;
+    for (let wordIndex = 0; wordIndex < int32Words.length; wordIndex += 1) {
+      if (this.#view.getInt32(position + wordIndex * 4, true) !== int32Words[wordIndex]) return false;
     }
-    for (let index = words.length * 4; index < label.length; index += 1)
-      if (this.#bytes[at + index] !== label[index]) return false;
+    for (let index = int32Words.length * 4; index < label.length; index += 1)
+      if (this.#bytes[position + index] !== label[index]) return false;
     return true;
   }
 
   #null(): null {
-    if (!this.#isNext(printedNull)) throw unusual;
+    if (!this.#isNext(nullLiteral)) throw unreadableFrame;
     this.at += 4;
     return null;
   }
@@ -196,11 +196,11 @@ class FrameReader {
       case 'objects':
         return this.#objects(field.shape);
       default:
-        throw unusual;
+        throw unreadableFrame;
     }
   }
 
-  #text(): Text {
+  #text(): TextOrUtf8 {
     const start = this.at;
     const end = this.#endOfPlain();
     return end === undefined ? this.#escapedText(start) : new Utf8(this.#bytes, start + 1, end);
@@ -215,14 +215,14 @@ class FrameReader {
   /** Skips a text up to its closing quote; undefined if it contains an escape. */
   #endOfPlain(): number | undefined {
     const bytes = this.#bytes;
-    if (bytes[this.at] !== quote) throw unusual;
+    if (bytes[this.at] !== quote) throw unreadableFrame;
     const end = this.#end;
-    let at = this.at + 1;
-    while (at < end && endsText[bytes[at] ?? 0] === 0) at += 1;
-    if (at >= end || (bytes[at] ?? 0) < space) throw unusual;
-    if (bytes[at] === backslash) return undefined;
-    this.at = at + 1;
-    return at;
+    let position = this.at + 1;
+    while (position < end && textEndBytes[bytes[position] ?? 0] === 0) position += 1;
+    if (position >= end || (bytes[position] ?? 0) < space) throw unreadableFrame;
+    if (bytes[position] === backslash) return undefined;
+    this.at = position + 1;
+    return position;
   }
 
   #escapedText(start: number): string {
@@ -234,7 +234,7 @@ class FrameReader {
     const start = this.at;
     // If a text in the list contained a bracket, the list would end here too early and would not be JSON.
     const last = this.#bytes.indexOf(closeBracket, start);
-    if (this.#bytes[start] !== openBracket || last === -1 || last >= this.#end) throw unusual;
+    if (this.#bytes[start] !== openBracket || last === -1 || last >= this.#end) throw unreadableFrame;
     this.at = last + 1;
     return lists.at(this.#bytes, this.#view, start, last + 1);
   }
@@ -243,21 +243,21 @@ class FrameReader {
     const bytes = this.#bytes;
     const negative = bytes[this.at] === minus;
     const start = negative ? this.at + 1 : this.at;
-    let at = start;
+    let position = start;
     let number = 0;
-    for (let digit = (bytes[at] ?? 0) - zero; digit >= 0 && digit <= 9; digit = (bytes[at] ?? 0) - zero) {
+    for (let digit = (bytes[position] ?? 0) - zero; digit >= 0 && digit <= 9; digit = (bytes[position] ?? 0) - zero) {
       number = number * 10 + digit;
-      at += 1;
+      position += 1;
     }
-    const digits = at - start;
-    if (digits === 0 || digits > exactDigits || (digits > 1 && bytes[start] === zero)) throw unusual;
-    this.at = at;
+    const digits = position - start;
+    if (digits === 0 || digits > exactDigits || (digits > 1 && bytes[start] === zero)) throw unreadableFrame;
+    this.at = position;
     return negative ? -number : number;
   }
 
   #flag(): boolean {
-    const flag = this.#isNext(printedTrue);
-    if (!flag && !this.#isNext(printedFalse)) throw unusual;
+    const flag = this.#isNext(trueLiteral);
+    if (!flag && !this.#isNext(falseLiteral)) throw unreadableFrame;
     this.at += flag ? 4 : 5;
     return flag;
   }
@@ -274,11 +274,11 @@ class FrameReader {
       const next = this.#bytes[this.at];
       this.at += 1;
       if (next === closeBracket) return values;
-      if (next !== comma) throw unusual;
+      if (next !== comma) throw unreadableFrame;
     }
   }
 
-  #payload(): Text {
+  #payload(): TextOrUtf8 {
     const start = this.at;
     this.#odd = false;
     this.at = this.#endOfValue(start);
@@ -302,50 +302,50 @@ class FrameReader {
     const bytes = this.#bytes;
     const end = this.#end;
     let depth = 0;
-    for (let at = start; at < end;) {
-      const sort = structure[bytes[at] ?? 0] ?? 0;
-      at += 1;
-      if (sort === 0) continue;
-      if (sort === asText) {
-        while (at < end && endsText[bytes[at] ?? 0] === 0) at += 1;
-        if (bytes[at] === quote) at += 1;
-        else at = this.#endOfText(at);
-      } else if (sort === asOpening) {
+    for (let position = start; position < end;) {
+      const byteClass = structure[bytes[position] ?? 0] ?? 0;
+      position += 1;
+      if (byteClass === 0) continue;
+      if (byteClass === textStart) {
+        while (position < end && textEndBytes[bytes[position] ?? 0] === 0) position += 1;
+        if (bytes[position] === quote) position += 1;
+        else position = this.#endOfText(position);
+      } else if (byteClass === openingByte) {
         depth += 1;
-        if (depth > usualNesting) this.#odd = true;
+        if (depth > maxDefaultNesting) this.#odd = true;
       } else {
         depth -= 1;
-        if (depth === 0) return at;
+        if (depth === 0) return position;
       }
     }
-    throw unusual;
+    throw unreadableFrame;
   }
 
   #endOfString(start: number): number {
     return this.#endOfText(start + 1);
   }
 
-  /** Position after the closing quote of a text. @param part a position inside the text */
-  #endOfText(part: number): number {
+  /** Position after the closing quote of a text. @param start a position inside the text */
+  #endOfText(start: number): number {
     const bytes = this.#bytes;
     const end = this.#end;
-    for (let at = part; at < end; at += 1) {
-      const code = bytes[at] ?? 0;
-      if (code === quote) return at + 1;
+    for (let position = start; position < end; position += 1) {
+      const code = bytes[position] ?? 0;
+      if (code === quote) return position + 1;
       if (code !== backslash) continue;
-      at += 1;
-      if (bytes[at] === letterU) this.#odd = true;
+      position += 1;
+      if (bytes[position] === letterU) this.#odd = true;
     }
-    throw unusual;
+    throw unreadableFrame;
   }
 
   /** The end of a number, true or false; which of these it is, is not checked here. */
   #endOfLiteral(start: number): number {
     const bytes = this.#bytes;
-    let at = start;
-    while (at < this.#end && isOfLiteral(bytes[at] ?? 0)) at += 1;
-    if (at === start) throw unusual;
-    return at;
+    let position = start;
+    while (position < this.#end && isOfLiteral(bytes[position] ?? 0)) position += 1;
+    if (position === start) throw unreadableFrame;
+    return position;
   }
 
   #slice(start: number, end: number): string {
@@ -353,7 +353,7 @@ class FrameReader {
   }
 
   #expect(code: number): void {
-    if (this.#bytes[this.at] !== code) throw unusual;
+    if (this.#bytes[this.at] !== code) throw unreadableFrame;
     this.at += 1;
   }
 }

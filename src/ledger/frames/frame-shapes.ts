@@ -5,24 +5,24 @@
 import type { JsonObject } from './field.ts';
 
 /** A text to be compared with the bytes of a frame, four bytes at a time and then the remaining ones. */
-export interface Printed {
+export interface EncodedText {
   readonly bytes: Buffer;
   /** The text as 32-bit words, little-endian. */
   readonly words: readonly number[];
 }
 
-export function printed(text: string): Printed {
+export function encodeText(text: string): EncodedText {
   const bytes = Buffer.from(text);
-  const words = Array.from({ length: bytes.length >> 2 }, (_, index) => bytes.readInt32LE(index * 4));
-  return { bytes, words };
+  const int32Words = Array.from({ length: bytes.length >> 2 }, (_, index) => bytes.readInt32LE(index * 4));
+  return { bytes, words: int32Words };
 }
 
 /** A `name`, or a list of `names`, recurs often; a `text` differs nearly every time. */
-type PlainKind = 'text' | 'name' | 'names' | 'integer' | 'flag' | 'payload';
+type ScalarKind = 'text' | 'name' | 'names' | 'integer' | 'flag' | 'payload';
 
 /** `label` is the key with quotes and colon. `shape` is that of an `object`, or of each element of `objects`. */
-export type Field = { readonly name: string; readonly label: Printed; readonly slot: number } & (
-  | { readonly kind: PlainKind; readonly shape: undefined }
+export type Field = { readonly name: string; readonly label: EncodedText; readonly slot: number } & (
+  | { readonly kind: ScalarKind; readonly shape: undefined }
   | { readonly kind: 'object' | 'objects'; readonly shape: Shape }
 );
 
@@ -53,14 +53,14 @@ export class Shape {
 
   constructor(
     message: string | undefined,
-    fields: Readonly<Record<string, PlainKind | Shape | readonly [Shape]>>,
-    make: Shape['make'],
+    fields: Readonly<Record<string, ScalarKind | Shape | readonly [Shape]>>,
+    build: Shape['make'],
   ) {
     this.message = message;
-    this.make = make;
+    this.make = build;
     this.#blank = Object.keys(fields).map(() => undefined);
     this.fields = Object.entries(fields).map(([name, type], slot): Field => {
-      const label = printed(`${JSON.stringify(name)}:`);
+      const label = encodeText(`${JSON.stringify(name)}:`);
       if (type instanceof Shape) return { name, label, slot, kind: 'object', shape: type };
       if (typeof type === 'string') return { name, label, slot, kind: type, shape: undefined };
       return { name, label, slot, kind: 'objects', shape: type[0] };
@@ -120,7 +120,7 @@ export const created = new Shape(
   }),
 );
 
-export const archived = new Shape(
+export const archivedShape = new Shape(
   'ArchivedEvent',
   {
     offset: 'integer',
@@ -182,7 +182,7 @@ export const exercised = new Shape(
 
 const event = new Shape(
   undefined,
-  { ExercisedEvent: exercised, CreatedEvent: created, ArchivedEvent: archived },
+  { ExercisedEvent: exercised, CreatedEvent: created, ArchivedEvent: archivedShape },
   ([exercise, create, archive]) => {
     if (create === undefined && archive === undefined) return { ExercisedEvent: exercise };
     if (exercise === undefined && archive === undefined) return { CreatedEvent: create };

@@ -4,7 +4,15 @@
  */
 import { safeKey } from '../../model/unknown.ts';
 import { isObject } from './field.ts';
-import { archived, created, exercised, interfaceView, type Shape, traceContext, viewStatus } from './frame-shapes.ts';
+import {
+  archivedShape,
+  created,
+  exercised,
+  interfaceView,
+  type Shape,
+  traceContext,
+  viewStatus,
+} from './frame-shapes.ts';
 
 /**
  * By field: name of the message in it, or in each of its elements if it is a list; null for a field without a message.
@@ -35,7 +43,7 @@ const event = {
 } satisfies Fields;
 
 /** By message, named as in docs/reference/coverage.md. Lower-case names are nested objects that have no name there. */
-export const knownFields = {
+export const fieldsByMessage = {
   updateFrame: { update: 'update' },
   update: {
     Transaction: 'transaction',
@@ -68,7 +76,7 @@ export const knownFields = {
   OffsetCheckpoint: { offset: null, synchronizerTimes: 'SynchronizerTime' },
   SynchronizerTime: { synchronizerId: null, recordTime: null },
   CreatedEvent: fieldsOf(created),
-  ArchivedEvent: fieldsOf(archived),
+  ArchivedEvent: fieldsOf(archivedShape),
   ExercisedEvent: fieldsOf(exercised),
   InterfaceView: fieldsOf(interfaceView),
   ViewStatus: fieldsOf(viewStatus),
@@ -124,7 +132,7 @@ function fieldsOf({ fields }: Shape): Fields {
   return Object.fromEntries(fields.map(({ name, shape }) => [name, shape?.message ?? null]));
 }
 
-export type KnownMessage = keyof typeof knownFields;
+export type MessageName = keyof typeof fieldsByMessage;
 
 /**
  * Objects with one key, which selects the variant. An unknown variant is kept raw or refused, and not reported as a
@@ -142,25 +150,25 @@ const variants: ReadonlySet<string> = new Set([
  * Names of the fields of a scanned frame that this version does not know, as `Message.field`, each as often as it
  * occurred.
  */
-export function unknownFields(frame: unknown, message: KnownMessage): readonly string[] {
-  const found: string[] = [];
-  collect(frame, message, found);
-  return found;
+export function unknownFields(frame: unknown, message: MessageName): readonly string[] {
+  const unknownNames: string[] = [];
+  collect(frame, message, unknownNames);
+  return unknownNames;
 }
 
-function collect(value: unknown, message: string, found: string[]): void {
+function collect(value: unknown, message: string, unknownNames: string[]): void {
   if (Array.isArray(value)) {
-    for (const entry of value) collect(entry, message, found);
+    for (const entry of value) collect(entry, message, unknownNames);
     return;
   }
   if (!isObject(value)) return;
-  const known: Fields = knownFields[message as KnownMessage];
+  const messageFields: Fields = fieldsByMessage[message as MessageName];
   const keys = Object.keys(value);
   for (const key of keys) {
-    const below = Object.hasOwn(known, key) ? known[key] : undefined;
-    if (below === undefined) {
-      if (keys.length > 1 || !variants.has(message)) found.push(fieldName(message, key));
-    } else if (below !== null) collect(value[key], below, found);
+    const childMessage = Object.hasOwn(messageFields, key) ? messageFields[key] : undefined;
+    if (childMessage === undefined) {
+      if (keys.length > 1 || !variants.has(message)) unknownNames.push(fieldName(message, key));
+    } else if (childMessage !== null) collect(value[key], childMessage, unknownNames);
   }
 }
 

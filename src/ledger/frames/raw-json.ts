@@ -39,12 +39,12 @@ export function jsonTextOf(value: unknown): string | null {
 }
 
 /** Objects of scanned frames, with their positions in the text. */
-const places = new WeakMap<object, { readonly text: string; readonly start: number; readonly end: number }>();
+const sourceRanges = new WeakMap<object, { readonly text: string; readonly start: number; readonly end: number }>();
 
 /** The ledger's own text of an object of a scanned frame, including every blank; undefined for any other value. */
-export function partText(value: unknown): string | undefined {
+export function sourceTextOf(value: unknown): string | undefined {
   if (value instanceof RawJson) return value.text;
-  const position = typeof value === 'object' && value !== null ? places.get(value) : undefined;
+  const position = typeof value === 'object' && value !== null ? sourceRanges.get(value) : undefined;
   return position?.text.slice(position.start, position.end);
 }
 
@@ -83,7 +83,7 @@ class Scanner {
       result[key] = payloadKeys.has(key) ? this.#raw() : this.value(depth + 1);
     }
     this.#at += 1;
-    places.set(result, { text: this.#text, start, end: this.#at });
+    sourceRanges.set(result, { text: this.#text, start, end: this.#at });
     return result;
   }
 
@@ -147,6 +147,6 @@ class Scanner {
 
 function scalar(text: string): unknown {
   const value: unknown = JSON.parse(text);
-  const lossy = typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value);
-  return lossy && /^-?\d+$/.test(text) ? BigInt(text) : value;
+  const isLossy = typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value);
+  return isLossy && /^-?\d+$/.test(text) ? BigInt(text) : value;
 }

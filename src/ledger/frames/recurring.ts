@@ -5,17 +5,17 @@
 
 /** Multiplier of the hash; odd, so that no bit of a hash is lost. */
 const factor = 0x9e3779b1;
-const initialPlaces = 512;
+const initialSlots = 512;
 const initialBytes = 32 * 1024;
 
-export class Recurring<T> {
-  readonly #make: (printed: string) => T;
+export class RecurringTexts<T> {
+  readonly #make: (text: string) => T;
   readonly #mostBytes: number;
   /**
    * Hash table with open addressing: a value is in the slot of its hash, or in the next free one. A slot contains the
    * number of the value; 0 if it is empty.
    */
-  #places = new Int32Array(initialPlaces);
+  #places = new Int32Array(initialSlots);
   /** Values are numbered from 1. The bytes of a value extend from its start to the start of the next one. */
   #values: (T | undefined)[] = [undefined];
   #hashes: number[] = [0];
@@ -25,12 +25,12 @@ export class Recurring<T> {
   #view = viewOf(this.#bytes);
 
   /**
-   * @param make creates the value from its text
-   * @param mostBytes maximum size of the remembered texts; beyond it, all are forgotten
+   * @param build creates the value from its text
+   * @param maxBytes maximum size of the remembered texts; beyond it, all are forgotten
    */
-  constructor(make: (printed: string) => T, mostBytes: number) {
-    this.#make = make;
-    this.#mostBytes = mostBytes;
+  constructor(build: (text: string) => T, maxBytes: number) {
+    this.#make = build;
+    this.#mostBytes = maxBytes;
   }
 
   /**
@@ -50,26 +50,27 @@ export class Recurring<T> {
   }
 
   #isSame(number: number, bytes: Buffer, view: DataView, start: number, end: number): boolean {
-    const own = this.#starts[number] ?? 0;
+    const entryStart = this.#starts[number] ?? 0;
     const length = end - start;
-    if ((this.#starts[number + 1] ?? 0) - own !== length) return false;
-    let at = 0;
-    for (; at + 4 <= length; at += 4) {
-      if (this.#view.getInt32(own + at, true) !== view.getInt32(start + at, true)) return false;
+    if ((this.#starts[number + 1] ?? 0) - entryStart !== length) return false;
+    let position = 0;
+    for (; position + 4 <= length; position += 4) {
+      if (this.#view.getInt32(entryStart + position, true) !== view.getInt32(start + position, true)) return false;
     }
-    for (; at < length; at += 1) if (this.#bytes[own + at] !== bytes[start + at]) return false;
+    for (; position < length; position += 1)
+      if (this.#bytes[entryStart + position] !== bytes[start + position]) return false;
     return true;
   }
 
   #remember(hash: number, bytes: Buffer, start: number, end: number): T {
     const value = this.#make(bytes.toString('utf8', start, end));
-    const used = this.#starts.at(-1) ?? 0;
-    if (used + end - start > this.#mostBytes) {
+    const usedBytes = this.#starts.at(-1) ?? 0;
+    if (usedBytes + end - start > this.#mostBytes) {
       this.#forget();
       return value;
     }
-    this.#reserve(used + end - start);
-    this.#starts.push(used + bytes.copy(this.#bytes, used, start, end));
+    this.#reserve(usedBytes + end - start);
+    this.#starts.push(usedBytes + bytes.copy(this.#bytes, usedBytes, start, end));
     this.#hashes.push(hash);
     if (this.#values.push(value) * 2 > this.#places.length) this.#spread(this.#places.length * 2);
     else this.#place(this.#values.length - 1);
@@ -80,19 +81,19 @@ export class Recurring<T> {
     this.#values = [undefined];
     this.#hashes = [0];
     this.#starts = [0, 0];
-    this.#places = new Int32Array(initialPlaces);
+    this.#places = new Int32Array(initialSlots);
   }
 
-  #reserve(needed: number): void {
-    if (needed <= this.#bytes.length) return;
-    const larger = Buffer.allocUnsafeSlow(Math.max(needed, this.#bytes.length * 2));
-    this.#bytes.copy(larger);
-    this.#bytes = larger;
-    this.#view = viewOf(larger);
+  #reserve(neededBytes: number): void {
+    if (neededBytes <= this.#bytes.length) return;
+    const largerBuffer = Buffer.allocUnsafeSlow(Math.max(neededBytes, this.#bytes.length * 2));
+    this.#bytes.copy(largerBuffer);
+    this.#bytes = largerBuffer;
+    this.#view = viewOf(largerBuffer);
   }
 
-  #spread(places: number): void {
-    this.#places = new Int32Array(places);
+  #spread(slotCount: number): void {
+    this.#places = new Int32Array(slotCount);
     for (let number = 1; number < this.#values.length; number += 1) this.#place(number);
   }
 
@@ -113,16 +114,16 @@ export function viewOf(bytes: Buffer): DataView {
 function hashOf(bytes: Buffer, view: DataView, start: number, end: number): number {
   let hash = end - start;
   let other = 0;
-  let at = start;
-  for (; at + 8 <= end; at += 8) {
-    hash = mixed(hash, view.getInt32(at, true));
-    other = mixed(other, view.getInt32(at + 4, true));
+  let position = start;
+  for (; position + 8 <= end; position += 8) {
+    hash = mixHash(hash, view.getInt32(position, true));
+    other = mixHash(other, view.getInt32(position + 4, true));
   }
-  for (; at < end; at += 1) hash = mixed(hash, bytes[at] ?? 0);
-  hash = mixed(hash, other);
+  for (; position < end; position += 1) hash = mixHash(hash, bytes[position] ?? 0);
+  hash = mixHash(hash, other);
   return hash ^ (hash >>> 15);
 }
 
-function mixed(hash: number, more: number): number {
+function mixHash(hash: number, more: number): number {
   return Math.imul(((hash << 5) | (hash >>> 27)) ^ more, factor);
 }

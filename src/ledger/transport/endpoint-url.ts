@@ -13,7 +13,7 @@ export function withQuery(path: string, query: Query = {}): string {
   for (const [name, value] of Object.entries(query)) {
     if (value === undefined) continue;
     const values: readonly unknown[] = Array.isArray(value) ? value : [value];
-    for (const single of values) parameters.append(name, String(single));
+    for (const singleValue of values) parameters.append(name, String(singleValue));
   }
   return parameters.size === 0 ? path : `${path}?${parameters.toString()}`;
 }

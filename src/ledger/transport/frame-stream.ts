@@ -7,7 +7,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { type ClientOptions, type RawData, WebSocket } from 'ws';
 import { type IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
-import { readInto } from '../../http/exchange.ts';
+import { readChunks } from '../../http/exchange.ts';
 import { limitInformational } from '../../http/informational.ts';
 import { socketEndpoint } from './endpoint-url.ts';
 import { errorFromBody, errorFromClose, errorFromNetwork } from '../errors/ledger-error.ts';
@@ -105,7 +105,7 @@ function errorInFrame(path: StreamPath, frame: Buffer): IndexerError | undefined
 }
 
 /** How long a peer that has closed a stream may leave its connection open. Our stream has ended by then. */
-const closing: ClientOptions & { readonly closeTimeout: number } = { closeTimeout: closeGraceMs };
+const closeOptions: ClientOptions & { readonly closeTimeout: number } = { closeTimeout: closeGraceMs };
 
 function openSocket(options: FrameStreamOptions): WebSocket {
   const secure = options.url.startsWith('https:');
@@ -115,7 +115,7 @@ function openSocket(options: FrameStreamOptions): WebSocket {
     perMessageDeflate: false,
     maxPayload: options.maxPayloadBytes ?? defaultMaxPayloadBytes,
     handshakeTimeout: options.handshakeTimeoutMs ?? defaultHandshakeTimeoutMs,
-    ...closing,
+    ...closeOptions,
     finishRequest: (request) => {
       limitInformational(request);
       request.end();
@@ -313,15 +313,15 @@ const refusalBytes = 64 * 1024;
  */
 async function readRefusal(response: IncomingMessage, limitMs: number): Promise<unknown> {
   const limit = setTimeout(response.destroy.bind(response), limitMs);
-  const arrived: Buffer[] = [];
+  const receivedChunks: Buffer[] = [];
   try {
-    await readInto(arrived, response as AsyncIterable<Buffer>, refusalBytes);
+    await readChunks(receivedChunks, response as AsyncIterable<Buffer>, refusalBytes);
   } catch {
     // If either side disconnected, the status and the bytes received so far have to explain the refusal.
   } finally {
     clearTimeout(limit);
   }
-  const text = Buffer.concat(arrived).toString('utf8');
+  const text = Buffer.concat(receivedChunks).toString('utf8');
   try {
     return JSON.parse(text);
   } catch {

@@ -19,7 +19,7 @@ function isBlank(byte: number): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
-function withoutBlanks(bytes: Buffer): Buffer {
+function stripWhitespace(bytes: Buffer): Buffer {
   let start = 0;
   let end = bytes.length;
   while (start < end && isBlank(bytes[start] ?? 0)) start += 1;
@@ -31,8 +31,8 @@ function withoutBlanks(bytes: Buffer): Buffer {
  * Can be retried, because the next response may be complete: a proxy or a connection breaks an array, hardly ever the
  * ledger.
  */
-function broken(what: string): IndexerError {
-  return ledgerError('LEDGER_UNDECODABLE', `expected a JSON array of the ledger, found ${what}`, { retry: 'retry' });
+function invalidArrayError(actual: string): IndexerError {
+  return ledgerError('LEDGER_UNDECODABLE', `expected a JSON array of the ledger, found ${actual}`, { retry: 'retry' });
 }
 
 class ArrayScanner {
@@ -56,17 +56,17 @@ class ArrayScanner {
   /** Yields the elements that are complete with this chunk. */
   *push(chunk: Buffer): Generator<string> {
     let start = 0;
-    for (let at = 0; at < chunk.length; at += 1) {
-      const byte = chunk[at] ?? 0;
+    for (let index = 0; index < chunk.length; index += 1) {
+      const byte = chunk[index] ?? 0;
       if (this.#inString) this.#string(byte);
       else if (isBlank(byte)) continue;
       else if (this.#state !== 'inside') {
         this.#outside(byte);
-        start = at + 1;
+        start = index + 1;
       } else if (this.#endsElement(byte)) {
-        const element = this.#element(chunk.subarray(start, at), byte);
+        const element = this.#element(chunk.subarray(start, index), byte);
         if (element !== undefined) yield element;
-        start = at + 1;
+        start = index + 1;
       } else this.#structure(byte);
     }
     if (this.#state === 'inside') this.#hold(chunk.subarray(start));
@@ -74,13 +74,13 @@ class ArrayScanner {
 
   /** Checks that the received bytes were one complete array. */
   finish(): void {
-    if (this.#state === 'before') throw notAnArray();
-    if (this.#state === 'inside') throw broken(`one that ends after ${this.#count} elements`);
+    if (this.#state === 'before') throw notArrayError();
+    if (this.#state === 'inside') throw invalidArrayError(`one that ends after ${this.#count} elements`);
   }
 
   #outside(byte: number): void {
-    if (this.#state === 'after') throw broken('more text after its end');
-    if (byte !== openArray) throw notAnArray();
+    if (this.#state === 'after') throw invalidArrayError('more text after its end');
+    if (byte !== openArray) throw notArrayError();
     this.#state = 'inside';
   }
 
@@ -99,40 +99,40 @@ class ArrayScanner {
     if (byte === quote) this.#inString = true;
     else if (byte === openObject || byte === openArray) this.#depth += 1;
     else if (byte === closeObject || byte === closeArray) this.#depth -= 1;
-    if (this.#depth < 0) throw broken('a bracket that closes nothing');
+    if (this.#depth < 0) throw invalidArrayError('a bracket that closes nothing');
   }
 
-  #hold(part: Buffer): void {
-    this.#heldBytes += part.length;
+  #hold(bytes: Buffer): void {
+    this.#heldBytes += bytes.length;
     if (this.#heldBytes > this.#maxElementBytes) {
       throw ledgerError('LEDGER_FRAME_TOO_LARGE', `an element of a list is larger than ${this.#maxElementBytes} bytes`);
     }
-    if (part.length > 0) this.#held.push(part);
+    if (bytes.length > 0) this.#held.push(bytes);
   }
 
   /** The text of the element that `part` completes; undefined for the empty text in `[]`. */
-  #element(part: Buffer, end: number): string | undefined {
-    this.#hold(part);
+  #element(bytes: Buffer, end: number): string | undefined {
+    this.#hold(bytes);
     const element = Buffer.concat(this.#held, this.#heldBytes);
-    const begun = this.#begun;
+    const elementStart = this.#begun;
     this.#held = [];
     this.#heldBytes = 0;
     this.#begun = false;
     if (end === closeArray) this.#state = 'after';
-    if (!begun) {
+    if (!elementStart) {
       if (end === closeArray && this.#count === 0) return undefined;
-      throw broken('a comma without an element');
+      throw invalidArrayError('a comma without an element');
     }
-    if (!isUtf8(element)) throw broken('bytes that are not UTF-8');
+    if (!isUtf8(element)) throw invalidArrayError('bytes that are not UTF-8');
     this.#count += 1;
-    return withoutBlanks(element).toString('utf8');
+    return stripWhitespace(element).toString('utf8');
   }
 }
 
 /** Some gateways put this mark before JSON. */
 const byteOrderMark = Buffer.from('\uFEFF');
 
-function notAnArray(): IndexerError {
+function notArrayError(): IndexerError {
   return ledgerError('LEDGER_NOT_A_LEDGER', 'expected a JSON array of the ledger, found other content');
 }
 
@@ -148,23 +148,23 @@ export async function* jsonArrayElements(
   maxElementBytes: number,
 ): AsyncGenerator<string, void, undefined> {
   const scanner = new ArrayScanner(maxElementBytes);
-  for await (const chunk of withoutMark(chunks)) yield* scanner.push(chunk);
+  for await (const chunk of withoutByteOrderMark(chunks)) yield* scanner.push(chunk);
   scanner.finish();
 }
 
 /** The chunks without a byte order mark, which may be split over the first chunks. */
-async function* withoutMark(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, undefined> {
-  let begin: Buffer | undefined = Buffer.alloc(0);
+async function* withoutByteOrderMark(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void, undefined> {
+  let head: Buffer | undefined = Buffer.alloc(0);
   for await (const chunk of chunks) {
-    if (begin === undefined) {
+    if (head === undefined) {
       yield chunk;
       continue;
     }
-    begin = Buffer.concat([begin, chunk]);
-    const isPart = begin.length < byteOrderMark.length && byteOrderMark.subarray(0, begin.length).equals(begin);
+    head = Buffer.concat([head, chunk]);
+    const isPart = head.length < byteOrderMark.length && byteOrderMark.subarray(0, head.length).equals(head);
     if (isPart) continue;
-    yield begin.subarray(0, byteOrderMark.length).equals(byteOrderMark) ? begin.subarray(byteOrderMark.length) : begin;
-    begin = undefined;
+    yield head.subarray(0, byteOrderMark.length).equals(byteOrderMark) ? head.subarray(byteOrderMark.length) : head;
+    head = undefined;
   }
-  if (begin !== undefined) yield begin;
+  if (head !== undefined) yield head;
 }

@@ -34,8 +34,8 @@ export function errorFromHandshake(refusal: Refusal, token: string | undefined):
 /** Adds visible flaws of the token if the ledger refused it, because the ledger gives no reason. */
 export function withTokenFlaws(error: IndexerError, token: string | undefined): IndexerError {
   if (error.code !== 'LEDGER_UNAUTHENTICATED' || token === undefined) return error;
-  const flaws = tokenFlaws(token, Date.now() / 1000);
-  return flaws.length === 0
+  const tokenProblems = tokenFlaws(token, Date.now() / 1000);
+  return tokenProblems.length === 0
     ? error
-    : withContext(error, { message: `${error.message}; the token itself ${flaws.join(', and ')}` });
+    : withContext(error, { message: `${error.message}; the token itself ${tokenProblems.join(', and ')}` });
 }

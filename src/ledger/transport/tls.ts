@@ -2,7 +2,7 @@
 import { X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import { IndexerError } from '../../errors/indexer-error.ts';
-import { readSmallFile, whyUnreadable } from '../../config/small-file.ts';
+import { readSmallFile, unreadableReason } from '../../config/small-file.ts';
 
 /** All in PEM form. */
 export interface TlsMaterial {
@@ -28,7 +28,7 @@ export interface TlsRead {
   readonly oauthCa: string | undefined;
 }
 
-function invalid(problems: readonly string[]): IndexerError {
+function invalidCertificatesError(problems: readonly string[]): IndexerError {
   return new IndexerError(['the certificates cannot be used:', ...problems.map((text) => `  ${text}`)].join('\n'), {
     code: 'CONFIGURATION_INVALID',
     remedy: 'set readable PEM files: certificates of the authority, and a client certificate with its own key',
@@ -54,13 +54,13 @@ async function readPem(
     if (label.test(pem)) return pem;
     problems.push(`${name}: expected a PEM file, found no "${label.source}" in ${file}`);
   } catch (thrown) {
-    problems.push(`${name}: cannot read ${file} (${whyUnreadable(thrown)})`);
+    problems.push(`${name}: cannot read ${file} (${unreadableReason(thrown)})`);
   }
   return undefined;
 }
 
 /** Checks every certificate in the text, because a secure context would silently ignore those that it cannot read. */
-function tryCertificates(name: string, pem: string | undefined, problems: string[]): void {
+function checkCertificates(name: string, pem: string | undefined, problems: string[]): void {
   for (const [block] of pem?.matchAll(/-----BEGIN [^-]+-----[^-]*-----END [^-]+-----/gu) ?? []) {
     try {
       // oxlint-disable-next-line no-new -- constructing it is the test
@@ -71,7 +71,7 @@ function tryCertificates(name: string, pem: string | undefined, problems: string
   }
 }
 
-function tryPair(cert: string, key: string, problems: string[]): void {
+function checkKeyPair(cert: string, key: string, problems: string[]): void {
   try {
     createSecureContext({ cert, key });
   } catch (thrown) {
@@ -93,9 +93,9 @@ export async function readTlsFiles(files: TlsFiles): Promise<TlsRead> {
   const cert = await readPem('LEDGER_CERT_FILE', certificate, files.certFile, problems);
   const key = await readPem('LEDGER_KEY_FILE', privateKey, files.keyFile, problems);
   const oauthCa = await readPem('LEDGER_OAUTH_CA_FILE', certificate, files.oauthCaFile, problems);
-  tryCertificates('LEDGER_CA_FILE', ca, problems);
-  tryCertificates('LEDGER_OAUTH_CA_FILE', oauthCa, problems);
-  if (cert !== undefined && key !== undefined) tryPair(cert, key, problems);
-  if (problems.length > 0) throw invalid(problems);
+  checkCertificates('LEDGER_CA_FILE', ca, problems);
+  checkCertificates('LEDGER_OAUTH_CA_FILE', oauthCa, problems);
+  if (cert !== undefined && key !== undefined) checkKeyPair(cert, key, problems);
+  if (problems.length > 0) throw invalidCertificatesError(problems);
   return { tls: { ca, cert, key }, oauthCa };
 }

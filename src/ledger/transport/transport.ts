@@ -6,14 +6,14 @@
 import { setMaxListeners } from 'node:events';
 import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { IndexerError } from '../../errors/indexer-error.ts';
-import { readInto, readAll, send, type Sent, within } from '../../http/exchange.ts';
+import { readChunks, readBody, send, type SentRequest, withRequestTimeout } from '../../http/exchange.ts';
 import { httpEndpoint, withQuery, type Query } from './endpoint-url.ts';
 import { jsonArrayElements } from './json-array.ts';
 import { errorFromNetwork } from '../errors/ledger-error.ts';
 import { ledgerError } from '../errors/make-ledger-error.ts';
 import { errorFromRefusal } from './refusal.ts';
 import type { TlsMaterial } from './tls.ts';
-import { assertTokenMayTravel, type TokenSource } from '../access/token.ts';
+import { assertTokenConfidential, type TokenSource } from '../access/token.ts';
 
 const defaultMaxAnswerBytes = 256 * 1024 * 1024;
 /** Maximum size of an error response that is read; more does not explain anything. */
@@ -81,33 +81,33 @@ interface Call {
   readonly accept: 'application/json' | '*/*';
 }
 
-interface Answer extends BytesAnswer {
+interface HttpAnswer extends BytesAnswer {
   readonly status: number;
   /** The token that the request was sent with. */
   readonly token: string | undefined;
 }
 
-function mostBytes({ maxAnswerBytes = defaultMaxAnswerBytes }: TransportOptions): number {
-  return maxAnswerBytes;
+function maxResponseBytesOf({ maxAnswerBytes: maxResponseBytes = defaultMaxAnswerBytes }: TransportOptions): number {
+  return maxResponseBytes;
 }
 
-function contentOf(body: RequestBody | undefined): { readonly type?: string; readonly payload?: Buffer } {
+function encodeBody(body: RequestBody | undefined): { readonly type?: string; readonly payload?: Buffer } {
   if (body === undefined) return {};
   if (!(body instanceof Uint8Array)) return { type: 'application/json', payload: Buffer.from(JSON.stringify(body)) };
   return { type: 'application/octet-stream', payload: Buffer.from(body.buffer, body.byteOffset, body.length) };
 }
 
 /** A running request, with its token. */
-interface SentWithToken extends Sent {
+interface AuthorizedRequest extends SentRequest {
   readonly token: string | undefined;
 }
 
 /** Sends the request. @throws IndexerError when the token cannot be read or may not be sent */
-async function sendWithToken(options: TransportOptions, call: Call): Promise<SentWithToken> {
+async function sendWithToken(options: TransportOptions, call: Call): Promise<AuthorizedRequest> {
   const url = httpEndpoint(options.url, withQuery(call.path, call.query));
   const token = await options.tokenSource.read();
-  assertTokenMayTravel(options.url, token, options.insecure);
-  const { type, payload } = contentOf(call.body);
+  assertTokenConfidential(options.url, token, options.insecure);
+  const { type, payload } = encodeBody(call.body);
   const headers = {
     accept: call.accept,
     ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
@@ -123,38 +123,43 @@ function silence(options: TransportOptions, call: Call): IndexerError {
   return ledgerError('LEDGER_UNREACHABLE', message, { facts: { host } });
 }
 
-function inTime<T>(options: TransportOptions, call: Call, request: ClientRequest, work: Promise<T>): Promise<T> {
-  return within(request, options.requestTimeoutMs, work, () => silence(options, call));
+function withinRequestTimeout<T>(
+  options: TransportOptions,
+  call: Call,
+  request: ClientRequest,
+  work: Promise<T>,
+): Promise<T> {
+  return withRequestTimeout(request, options.requestTimeoutMs, work, () => silence(options, call));
 }
 
-function readAnswer(options: TransportOptions, chunks: AsyncIterable<Buffer>): Promise<Buffer> {
-  const most = mostBytes(options);
-  return readAll(chunks, most, () =>
-    ledgerError('LEDGER_FRAME_TOO_LARGE', `a response of the ledger is larger than ${most} bytes`),
+function readResponseBody(options: TransportOptions, chunks: AsyncIterable<Buffer>): Promise<Buffer> {
+  const maxBytes = maxResponseBytesOf(options);
+  return readBody(chunks, maxBytes, () =>
+    ledgerError('LEDGER_FRAME_TOO_LARGE', `a response of the ledger is larger than ${maxBytes} bytes`),
   );
 }
 
 async function readRefusal(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
   const parts: Buffer[] = [];
-  await readInto(parts, chunks, maxRefusalBytes);
+  await readChunks(parts, chunks, maxRefusalBytes);
   return Buffer.concat(parts);
 }
 
-async function fetchAnswer(options: TransportOptions, call: Call): Promise<Answer> {
-  const sent = await sendWithToken(options, call);
-  const startedMs = performance.now();
+async function fetchAnswer(options: TransportOptions, call: Call): Promise<HttpAnswer> {
+  const sentRequest = await sendWithToken(options, call);
+  const startedAtMs = performance.now();
   let status: number | undefined;
-  const read = async (): Promise<Answer> => {
-    const response = await sent.response;
+  const receive = async (): Promise<HttpAnswer> => {
+    const response = await sentRequest.response;
     status = response.statusCode ?? 0;
     const chunks = response as AsyncIterable<Buffer>;
-    const bytes = status === 200 ? await readAnswer(options, chunks) : await readRefusal(chunks);
-    return { status, headers: response.headers, bytes, token: sent.token };
+    const bytes = status === 200 ? await readResponseBody(options, chunks) : await readRefusal(chunks);
+    return { status, headers: response.headers, bytes, token: sentRequest.token };
   };
   try {
-    return await inTime(options, call, sent.request, read());
+    return await withinRequestTimeout(options, call, sentRequest.request, receive());
   } finally {
-    options.onRequest?.({ path: call.path, status, seconds: (performance.now() - startedMs) / 1000 });
+    options.onRequest?.({ path: call.path, status, seconds: (performance.now() - startedAtMs) / 1000 });
   }
 }
 
@@ -179,30 +184,30 @@ async function* chunksOf(options: TransportOptions, call: Call, response: Incomi
   }
 }
 
-function refusal({ bytes, status, headers, token }: Answer): IndexerError {
+function errorOfResponse({ bytes, status, headers, token }: HttpAnswer): IndexerError {
   const text = bytes.toString('utf8');
   return errorFromRefusal({ status, headers, body: parsed(text) ?? text }, token);
 }
 
 async function* elementsOf(options: TransportOptions, call: Call): AsyncGenerator<string, void, undefined> {
-  const sent = await sendWithToken(options, call).catch((thrown: unknown) => {
-    throw translated(thrown, options);
+  const sentRequest = await sendWithToken(options, call).catch((thrown: unknown) => {
+    throw toLedgerError(thrown, options);
   });
   try {
-    const response = await inTime(options, call, sent.request, sent.response);
+    const response = await withinRequestTimeout(options, call, sentRequest.request, sentRequest.response);
     const chunks = chunksOf(options, call, response);
     const status = response.statusCode ?? 0;
     if (status !== 200) {
       const { headers } = response;
-      throw refusal({ bytes: await readRefusal(chunks), status, headers, token: sent.token });
+      throw errorOfResponse({ bytes: await readRefusal(chunks), status, headers, token: sentRequest.token });
     }
-    yield* jsonArrayElements(chunks, mostBytes(options));
+    yield* jsonArrayElements(chunks, maxResponseBytesOf(options));
   } catch (thrown) {
-    throw translated(thrown, options);
+    throw toLedgerError(thrown, options);
   }
 }
 
-function translated(thrown: unknown, options: TransportOptions): IndexerError {
+function toLedgerError(thrown: unknown, options: TransportOptions): IndexerError {
   return thrown instanceof IndexerError ? thrown : errorFromNetwork(thrown, options.url);
 }
 
@@ -219,25 +224,25 @@ function parsed(text: string): unknown {
 export function createTransport(options: TransportOptions): Transport {
   // Every running call listens to this signal, and many calls may run at the same time.
   if (options.signal !== undefined) setMaxListeners(0, options.signal);
-  const answerTo = async (call: Call): Promise<BytesAnswer> => {
+  const fetchSuccessful = async (call: Call): Promise<BytesAnswer> => {
     const answer = await fetchAnswer(options, call).catch((thrown: unknown) => {
-      throw translated(thrown, options);
+      throw toLedgerError(thrown, options);
     });
-    if (answer.status !== 200) throw refusal(answer);
+    if (answer.status !== 200) throw errorOfResponse(answer);
     return answer;
   };
   return {
     async request(method, path, body, query) {
-      const answer = await answerTo({ method, path, body, query, accept: 'application/json' });
+      const answer = await fetchSuccessful({ method, path, body, query, accept: 'application/json' });
       const value = parsed(answer.bytes.toString('utf8'));
       if (value !== undefined) return value;
       throw ledgerError('LEDGER_NOT_A_LEDGER', `expected JSON from ${path}, found other content`);
     },
     async requestText(method, path, body, query) {
-      return (await answerTo({ method, path, body, query, accept: '*/*' })).bytes.toString('utf8');
+      return (await fetchSuccessful({ method, path, body, query, accept: '*/*' })).bytes.toString('utf8');
     },
     async requestBytes(method, path, body, query) {
-      const { bytes, headers } = await answerTo({ method, path, body, query, accept: '*/*' });
+      const { bytes, headers } = await fetchSuccessful({ method, path, body, query, accept: '*/*' });
       return { bytes, headers };
     },
     requestElements: (method, path, body, query) =>

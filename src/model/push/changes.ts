@@ -5,7 +5,7 @@
  */
 
 /** A number above the number of every node of an update. */
-export const behindNodes = 2_147_483_647;
+export const maxNodeId = 2_147_483_647;
 
 /** Position after which a page begins. */
 export interface ChangeCursor {
@@ -57,7 +57,7 @@ export interface ChangesPage {
 export function parseCursor(text: string): ChangeCursor | undefined {
   const [, offset, node] = /^(\d{1,16})(?:-(\d{1,10}))?$/u.exec(text) ?? [];
   const cursor = { offset: Number(offset), node: node === undefined ? null : Number(node) };
-  return Number.isSafeInteger(cursor.offset) && (cursor.node ?? 0) <= behindNodes ? cursor : undefined;
+  return Number.isSafeInteger(cursor.offset) && (cursor.node ?? 0) <= maxNodeId ? cursor : undefined;
 }
 
 /** Formats a cursor for {@link parseCursor}. */

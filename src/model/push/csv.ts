@@ -1,9 +1,9 @@
 /** A line of CSV (RFC 4180). Null is written as nothing between two commas, the empty text as `""`. */
 export function csvLine(values: readonly (string | null)[]): string {
-  return `${values.map(quoted).join(',')}\r\n`;
+  return `${values.map(quoteCell).join(',')}\r\n`;
 }
 
-function quoted(value: string | null): string {
+function quoteCell(value: string | null): string {
   if (value === null) return '';
   return value === '' || /[",\r\n]/u.test(value) ? `"${value.replaceAll('"', '""')}"` : value;
 }
@@ -13,7 +13,7 @@ function quoted(value: string | null): string {
  * separator, or after the first line break or tab in a run of blanks. Each run of blanks is examined once, so that the
  * time is linear in the length of the text, which untrusted writers determine.
  */
-const beforeFormula = /(^|[;|]|(?<=[^\s;|])[^\S\t\r\n]*[\t\r\n])(?=\s*[=+\-@＝＋－＠])/gu;
+const formulaStart = /(^|[;|]|(?<=[^\s;|])[^\S\t\r\n]*[\t\r\n])(?=\s*[=+\-@＝＋－＠])/gu;
 
 /**
  * Text in which a spreadsheet finds no formula, for values from untrusted writers: an apostrophe precedes each possible
@@ -21,7 +21,7 @@ const beforeFormula = /(^|[;|]|(?<=[^\s;|])[^\S\t\r\n]*[\t\r\n])(?=\s*[=+\-@＝�
  * inside it. A spreadsheet that separates by `;` ignores quotes in the middle of its cells, so it splits a value that
  * is quoted here.
  */
-export function noFormula(value: string | null): string | null {
+export function escapeFormula(value: string | null): string | null {
   if (value === null) return null;
-  return value.replaceAll(beforeFormula, "$1'").replace(/^(?=[\t\r\n])/u, "'");
+  return value.replaceAll(formulaStart, "$1'").replace(/^(?=[\t\r\n])/u, "'");
 }

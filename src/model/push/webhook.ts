@@ -30,7 +30,7 @@ export interface DeadLetter {
 }
 
 /** State of a webhook in the database, for monitoring. */
-export interface WebhookStanding {
+export interface WebhookState {
   readonly name: string;
   readonly state: 'active' | 'disabled';
   /** Null if no events were read yet. */
@@ -43,7 +43,7 @@ export interface WebhookStanding {
  */
 export interface WebhookObserver {
   /** Called on each poll. */
-  webhooksSeen(webhooks: readonly WebhookStanding[]): void;
+  webhooksSeen(webhooks: readonly WebhookState[]): void;
   webhookDelivered(name: string): void;
   /** One attempt failed. @param delayMs time until the next attempt; undefined if the event became a dead letter */
   webhookFailed(name: string, problem: string, delayMs: number | undefined): void;

@@ -4,10 +4,10 @@
  * therefore needs a connection to this server but not to the database.
  */
 import { formatCursor, type ChangesPage, type ChangesRequest } from '../../model/push/changes.ts';
-import { SharedWork, type Turns } from './turns.ts';
+import { SharedWork, type FairQueue } from './turns.ts';
 
 /** Reads one page. @throws the IndexerErrors of `readChanges` */
-export type ReadPage = (request: ChangesRequest) => Promise<ChangesPage>;
+export type LoadPage = (request: ChangesRequest) => Promise<ChangesPage>;
 
 /**
  * An encoded page. All clients get the same bytes, which are never copied. The bytes are empty if there are no changes.
@@ -19,26 +19,26 @@ export interface SharedPage extends Omit<ChangesPage, 'changes'> {
 export type ChangeForm = 'sse' | 'ndjson';
 
 /** Maximum number of cached pages. Each page has a few hundred rows and is used by clients that are not far behind. */
-const mostKept = 64;
+const maxCachedPages = 64;
 /**
  * Maximum size of a cached page, in bytes. A larger page contains only one change, and it is read for each client
  * separately.
  */
 const longestKept = 1_000_000;
 /** Lifetime of a cached page, in milliseconds. Redactions and lost rights take effect after this time. */
-const keptMs = 3_000;
+const cacheMs = 3_000;
 
 export class ChangePages {
-  readonly #readPage: ReadPage;
-  readonly #turns: Turns;
+  readonly #readPage: LoadPage;
+  readonly #turns: FairQueue;
   readonly #reading = new Map<string, SharedWork<SharedPage>>();
   readonly #kept = new Map<string, { readonly page: SharedPage; readonly until: number }>();
   #pagesRead = 0;
 
-  /** @param turns limit concurrent reads of pages */
-  constructor(read: ReadPage, turns: Turns) {
-    this.#readPage = read;
-    this.#turns = turns;
+  /** @param readQueue limit concurrent reads of pages */
+  constructor(loadPage: LoadPage, readQueue: FairQueue) {
+    this.#readPage = loadPage;
+    this.#turns = readQueue;
   }
 
   /** Number of pages read so far. */
@@ -51,21 +51,21 @@ export class ChangePages {
    * @param reader the reader whose turn is used for the read
    * @throws the IndexerErrors of `readChanges`
    */
-  page(request: ChangesRequest, form: ChangeForm, reader: string): Promise<SharedPage> {
+  page(request: ChangesRequest, format: ChangeForm, reader: string): Promise<SharedPage> {
     const { role, template, party, eventTypes, after } = request;
-    const key = JSON.stringify([form, role, template, party, eventTypes, formatCursor(after)]);
-    const kept = this.#kept.get(key);
-    if (kept !== undefined && performance.now() < kept.until) return Promise.resolve(kept.page);
-    const reading = this.#reading.get(key) ?? new SharedWork(() => this.#read(key, request, form));
-    this.#reading.set(key, reading);
-    if (!reading.hasBegun) this.#turns.wait(reader, reading);
-    return reading.result;
+    const key = JSON.stringify([format, role, template, party, eventTypes, formatCursor(after)]);
+    const cachedPage = this.#kept.get(key);
+    if (cachedPage !== undefined && performance.now() < cachedPage.until) return Promise.resolve(cachedPage.page);
+    const pendingRead = this.#reading.get(key) ?? new SharedWork(() => this.#read(key, request, format));
+    this.#reading.set(key, pendingRead);
+    if (!pendingRead.hasBegun) this.#turns.wait(reader, pendingRead);
+    return pendingRead.result;
   }
 
-  async #read(key: string, request: ChangesRequest, form: ChangeForm): Promise<SharedPage> {
+  async #read(key: string, request: ChangesRequest, format: ChangeForm): Promise<SharedPage> {
     this.#pagesRead += 1;
     try {
-      const page = sharedPage(await this.#readPage(request), form);
+      const page = sharedPage(await this.#readPage(request), format);
       // Only a page with changes is cached. An empty page is at the end of history, and the next commit would make it
       // outdated.
       if (page.bytes.length > 0) this.#keep(key, page);
@@ -79,23 +79,23 @@ export class ChangePages {
     if (page.bytes.length > longestKept) return;
     // The entry is inserted again, so that it becomes the newest entry.
     this.#kept.delete(key);
-    this.#kept.set(key, { page, until: performance.now() + keptMs });
+    this.#kept.set(key, { page, until: performance.now() + cacheMs });
     const [oldest] = this.#kept.keys();
-    if (this.#kept.size > mostKept && oldest !== undefined) this.#kept.delete(oldest);
+    if (this.#kept.size > maxCachedPages && oldest !== undefined) this.#kept.delete(oldest);
   }
 }
 
-function sharedPage({ changes, ...page }: ChangesPage, form: ChangeForm): SharedPage {
-  return { ...page, bytes: Buffer.from(changes.map(form === 'sse' ? asEvent : asLine).join('')) };
+function sharedPage({ changes, ...page }: ChangesPage, format: ChangeForm): SharedPage {
+  return { ...page, bytes: Buffer.from(changes.map(format === 'sse' ? formatEvent : formatLine).join('')) };
 }
 
-type OneChange = ChangesPage['changes'][number];
+type SingleChange = ChangesPage['changes'][number];
 
 /** The JSON that Postgres produces contains no line break. */
-function asEvent({ offset, node, json }: OneChange): string {
+function formatEvent({ offset, node, json }: SingleChange): string {
   return `id: ${formatCursor({ offset, node })}\nevent: change\ndata: ${json}\n\n`;
 }
 
-function asLine({ json }: OneChange): string {
+function formatLine({ json }: SingleChange): string {
   return `${json}\n`;
 }

@@ -4,7 +4,7 @@
  */
 import { toIndexerError } from '../../errors/indexer-error.ts';
 import { formatCursor, type ChangeCursor, type ChangesRequest } from '../../model/push/changes.ts';
-import type { Pace } from '../../config/pace.ts';
+import type { PollIntervals } from '../../config/pace.ts';
 import type { CheckpointWaiters } from '../health/checkpoint-waiters.ts';
 import type { ChangeForm, ChangePages, SharedPage } from './change-pages.ts';
 
@@ -19,22 +19,22 @@ export type StreamRequest = Omit<ChangesRequest, 'after'> & {
 };
 
 /** Start of a stream, and the range of history in the database at that time. */
-export interface Begun extends Pick<SharedPage, 'checkpoint' | 'availableAfter'> {
+export interface BegunStream extends Pick<SharedPage, 'checkpoint' | 'availableAfter'> {
   readonly after: ChangeCursor;
 }
 
-interface Read {
+interface ChangesRead {
   readonly after: ChangeCursor;
   readonly page: SharedPage;
 }
 
-export interface StreamedTo {
+export interface StreamTarget {
   readonly form: ChangeForm;
   /**
    * Resolves when the client accepts more data, usually at once. Rejects if the client does not accept it in time, or
    * has disconnected.
    */
-  readonly send: (part: string | Buffer) => Promise<void>;
+  readonly send: (chunk: string | Buffer) => Promise<void>;
   readonly gone: AbortSignal;
 }
 
@@ -45,13 +45,18 @@ export class ChangeStream {
   readonly #pages: ChangePages;
   readonly #waiters: CheckpointWaiters;
   readonly #checkpoint: () => Promise<number | null>;
-  readonly #pace: Pace;
+  readonly #pace: PollIntervals;
 
   /**
    * @param waiters notified of each commit of this process
    * @param checkpoint reads the newest checkpoint from the database; null before the first one
    */
-  constructor(pages: ChangePages, waiters: CheckpointWaiters, checkpoint: () => Promise<number | null>, pace: Pace) {
+  constructor(
+    pages: ChangePages,
+    waiters: CheckpointWaiters,
+    checkpoint: () => Promise<number | null>,
+    pace: PollIntervals,
+  ) {
     this.#pages = pages;
     this.#waiters = waiters;
     this.#checkpoint = checkpoint;
@@ -63,18 +68,24 @@ export class ChangeStream {
    * read now.
    * @throws IndexerError STORE_NOT_PERMITTED
    */
-  async begin(request: StreamRequest, form: ChangeForm): Promise<Begun | undefined> {
-    const read = await this.#read(request, form);
+  async begin(request: StreamRequest, format: ChangeForm): Promise<BegunStream | undefined> {
+    const firstRead = await this.#read(request, format);
     // The page itself is not kept, because a stream may last for days.
-    return read && { after: read.after, checkpoint: read.page.checkpoint, availableAfter: read.page.availableAfter };
+    return (
+      firstRead && {
+        after: firstRead.after,
+        checkpoint: firstRead.page.checkpoint,
+        availableAfter: firstRead.page.availableAfter,
+      }
+    );
   }
 
-  async #read(request: StreamRequest, form: ChangeForm): Promise<Read | undefined> {
+  async #read(request: StreamRequest, format: ChangeForm): Promise<ChangesRead | undefined> {
     try {
       const after = request.after ?? { offset: (await this.#checkpoint()) ?? 0, node: null };
-      return { after, page: await this.#pages.page({ ...request, after }, form, request.reader) };
+      return { after, page: await this.#pages.page({ ...request, after }, format, request.reader) };
     } catch (thrown) {
-      return afterFailure(thrown);
+      return rethrowPermanent(thrown);
     }
   }
 
@@ -84,10 +95,10 @@ export class ChangeStream {
    * @param first result of `begin`
    * @throws IndexerError STORE_NOT_PERMITTED; the errors of `send`
    */
-  async run(request: StreamRequest, to: StreamedTo, first: Begun | undefined): Promise<StreamEnd | 'gone'> {
+  async run(request: StreamRequest, to: StreamTarget, first: BegunStream | undefined): Promise<StreamEnd | 'gone'> {
     const after = first?.after ?? request.after;
-    const wasThere = first !== undefined && isThere(first.after, first);
-    const position: ChangePosition = { after, lastSent: after, sentAt: performance.now(), wasThere };
+    const wasStored = first !== undefined && isOffsetStored(first.after, first);
+    const position: ChangePosition = { after, lastSent: after, sentAt: performance.now(), wasThere: wasStored };
     while (!to.gone.aborted) {
       const step = await this.#step(request, to, position);
       if (step === 'reset' || step === 'pruned') return step;
@@ -97,26 +108,26 @@ export class ChangeStream {
   }
 
   /** Sends the next page if it has changes. While the stream waits for the next page, it keeps no page in memory. */
-  async #step(request: StreamRequest, { form, send }: StreamedTo, position: ChangePosition): Promise<Step> {
-    const read = await this.#read({ ...request, after: position.after }, form);
+  async #step(request: StreamRequest, { form: format, send }: StreamTarget, position: ChangePosition): Promise<Step> {
+    const nextRead = await this.#read({ ...request, after: position.after }, format);
     const isDue = performance.now() - position.sentAt >= heartbeatMs;
-    if (read === undefined) {
+    if (nextRead === undefined) {
       if (!isDue) return 'not read';
-      await send(heartbeat(form));
+      await send(heartbeat(format));
       position.sentAt = performance.now();
       return 'not read';
     }
-    const { after, page } = read;
+    const { after, page } = nextRead;
     position.lastSent ??= after;
     // If the cursor is ahead of history, the stream waits. If history had already reached the cursor and is now behind
     // it, history was reset.
-    const isHere = isThere(after, page);
-    if (position.wasThere && !isHere) return 'reset';
+    const isStored = isOffsetStored(after, page);
+    if (position.wasThere && !isStored) return 'reset';
     if (page.availableAfter !== null && after.offset < page.availableAfter) return 'pruned';
-    position.wasThere = isHere;
+    position.wasThere = isStored;
     if (page.bytes.length > 0 || isDue) {
-      const noChange = isPassed(page, position.lastSent) ? placeOnly(form, page.next) : heartbeat(form);
-      await send(page.bytes.length > 0 ? page.bytes : noChange);
+      const idleMessage = isPassed(page, position.lastSent) ? cursorMessage(format, page.next) : heartbeat(format);
+      await send(page.bytes.length > 0 ? page.bytes : idleMessage);
       [position.lastSent, position.sentAt] = [page.next, performance.now()];
     }
     position.after = page.next;
@@ -126,14 +137,15 @@ export class ChangeStream {
   #wait(
     step: 'not read' | 'at the end',
     { after }: ChangePosition,
-    gone: AbortSignal,
+    closeSignal: AbortSignal,
   ): ReturnType<CheckpointWaiters['wait']> {
     const { checkpoint } = this.#waiters;
-    if (step === 'not read' || after === undefined) return this.#waiters.wait(Infinity, this.#pace.commitsMs, gone);
+    if (step === 'not read' || after === undefined)
+      return this.#waiters.wait(Infinity, this.#pace.commitsMs, closeSignal);
     // If another process writes, this process is not notified of commits. If this process writes, it is still not
     // notified of a reset or a prune.
     const limitMs = checkpoint === undefined ? this.#pace.commitsMs : this.#pace.resetsMs;
-    return this.#waiters.wait(after.offset + 1, limitMs, gone);
+    return this.#waiters.wait(after.offset + 1, limitMs, closeSignal);
   }
 }
 
@@ -152,28 +164,28 @@ interface ChangePosition {
 type Step = 'sent' | 'at the end' | 'not read' | 'reset' | 'pruned';
 
 /** Rethrows only failures that a retry cannot fix. */
-function afterFailure(thrown: unknown): undefined {
+function rethrowPermanent(thrown: unknown): undefined {
   const failure = toIndexerError(thrown);
   if (failure.code === 'STORE_NOT_PERMITTED') throw failure;
 }
 
 /** Whether history has reached the cursor. */
-function isThere(after: ChangeCursor, { checkpoint }: Pick<SharedPage, 'checkpoint'>): boolean {
+function isOffsetStored(after: ChangeCursor, { checkpoint }: Pick<SharedPage, 'checkpoint'>): boolean {
   return after.offset <= (checkpoint ?? -1);
 }
 
-function isPassed({ next }: SharedPage, lastSent: ChangeCursor): boolean {
-  return next.offset > lastSent.offset;
+function isPassed({ next }: SharedPage, lastSentCursor: ChangeCursor): boolean {
+  return next.offset > lastSentCursor.offset;
 }
 
 /**
  * Moves the client's cursor past changes that the filter skipped. If an event has an id but no data, a browser stores
  * the id and dispatches no event.
  */
-function placeOnly(form: ChangeForm, next: ChangeCursor): string {
-  return form === 'sse' ? `id: ${formatCursor(next)}\n\n` : '\n';
+function cursorMessage(format: ChangeForm, next: ChangeCursor): string {
+  return format === 'sse' ? `id: ${formatCursor(next)}\n\n` : '\n';
 }
 
-function heartbeat(form: ChangeForm): string {
-  return form === 'sse' ? ': still here\n\n' : '\n';
+function heartbeat(format: ChangeForm): string {
+  return format === 'sse' ? ': still here\n\n' : '\n';
 }

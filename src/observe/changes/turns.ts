@@ -15,9 +15,9 @@ export class SharedWork<T> {
 
   constructor(work: () => Promise<T>) {
     this.#work = work;
-    let finish: (result: Promise<T>) => void = () => undefined;
-    this.result = new Promise((resolve) => (finish = resolve));
-    this.#finish = finish;
+    let finishTask: (result: Promise<T>) => void = () => undefined;
+    this.result = new Promise((resolve) => (finishTask = resolve));
+    this.#finish = finishTask;
   }
 
   get hasBegun(): boolean {
@@ -33,21 +33,21 @@ export class SharedWork<T> {
   }
 }
 
-type Waiting = Pick<SharedWork<unknown>, 'hasBegun' | 'run'>;
+type QueuedTask = Pick<SharedWork<unknown>, 'hasBegun' | 'run'>;
 
-export class Turns {
+export class FairQueue {
   readonly #atOnce: number;
   /** Pending work by reader. Readers are in the order of their next turns. */
-  readonly #queues = new Map<string, Set<Waiting>>();
+  readonly #queues = new Map<string, Set<QueuedTask>>();
   #running = 0;
 
-  /** @param atOnce maximum number of concurrent turns */
-  constructor(atOnce: number) {
-    this.#atOnce = atOnce;
+  /** @param maxConcurrency maximum number of concurrent turns */
+  constructor(maxConcurrency: number) {
+    this.#atOnce = maxConcurrency;
   }
 
   /** Runs the work at a turn of this reader, unless a turn of another reader runs it first. */
-  wait(reader: string, work: Waiting): void {
+  wait(reader: string, work: QueuedTask): void {
     const queue = this.#queues.get(reader) ?? new Set();
     this.#queues.set(reader, queue.add(work));
     this.#begin();
@@ -55,9 +55,9 @@ export class Turns {
 
   /** Runs work for which no other reader waits. */
   take<T>(reader: string, work: () => Promise<T>): Promise<T> {
-    const alone = new SharedWork(work);
-    this.wait(reader, alone);
-    return alone.result;
+    const task = new SharedWork(work);
+    this.wait(reader, task);
+    return task.result;
   }
 
   #begin(): void {
@@ -69,17 +69,17 @@ export class Turns {
     }
   }
 
-  async #run(work: Waiting): Promise<void> {
+  async #run(work: QueuedTask): Promise<void> {
     await work.run();
     this.#running -= 1;
     this.#begin();
   }
 
   /** Returns the oldest work of the first reader and moves that reader to the end. */
-  #next(): Waiting | undefined {
+  #next(): QueuedTask | undefined {
     for (const [reader, queue] of this.#queues) {
       this.#queues.delete(reader);
-      const first = firstOf(queue);
+      const first = takeFirst(queue);
       if (first === undefined) continue;
       if (queue.size > 0) this.#queues.set(reader, queue);
       return first;
@@ -89,7 +89,7 @@ export class Turns {
 }
 
 /** Removes and returns the oldest work of the queue, skipping work that turns of other readers have already run. */
-function firstOf(queue: Set<Waiting>): Waiting | undefined {
+function takeFirst(queue: Set<QueuedTask>): QueuedTask | undefined {
   for (const work of queue) {
     queue.delete(work);
     if (!work.hasBegun) return work;

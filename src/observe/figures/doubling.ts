@@ -6,7 +6,7 @@
 const firstPauseMs = 1_000;
 const longestPauseMs = 600_000;
 
-interface Repetition {
+interface RepeatState {
   readonly atMs: number;
   /** Time from the last line until the next failure is logged. */
   readonly pauseMs: number;
@@ -14,8 +14,8 @@ interface Repetition {
   suppressed: number;
 }
 
-export class Doubling {
-  readonly #repetitions = new Map<string, Repetition>();
+export class RepeatThrottle {
+  readonly #repetitions = new Map<string, RepeatState>();
 
   /** Number of suppressed failures of this kind since its last line; undefined if this failure is suppressed too. */
   due(kind: string, nowMs: number): number | undefined {

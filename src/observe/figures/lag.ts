@@ -62,9 +62,9 @@ export interface CatchUpProgress {
   readonly etaSeconds: number | null;
 }
 
-const samplesKept = 30;
+const maxSamples = 30;
 /** Minimum number of samples for a rate. */
-const enoughSamples = 3;
+const minSamples = 3;
 /** Minimum time between two samples: about a second, with tolerance for a timer that fires early. */
 const minSampleIntervalMs = 900;
 
@@ -79,11 +79,10 @@ export function catchUpProgress(from: number, samples: readonly CatchUpSample[])
   const total = Math.max(1, last.ledgerEnd - from);
   const percent = Math.min(100, Math.max(0, (100 * (last.checkpoint - from)) / total));
   const elapsed = (last.atMs - first.atMs) / 1000;
-  if (samples.length < enoughSamples || elapsed <= 0)
-    return { from, percent, offsetsPerSecond: null, etaSeconds: null };
+  if (samples.length < minSamples || elapsed <= 0) return { from, percent, offsetsPerSecond: null, etaSeconds: null };
   const rate = (last.checkpoint - first.checkpoint) / elapsed;
-  const closing = rate - (last.ledgerEnd - first.ledgerEnd) / elapsed;
-  const etaSeconds = closing > 0 ? (last.ledgerEnd - last.checkpoint) / closing : null;
+  const closingRate = rate - (last.ledgerEnd - first.ledgerEnd) / elapsed;
+  const etaSeconds = closingRate > 0 ? (last.ledgerEnd - last.checkpoint) / closingRate : null;
   return { from, percent, offsetsPerSecond: rate, etaSeconds };
 }
 
@@ -102,7 +101,7 @@ export class CatchUp {
     this.#from ??= checkpoint;
     const last = this.#samples.at(-1);
     if (last !== undefined && nowMs - last.atMs < minSampleIntervalMs) return;
-    this.#samples = [...this.#samples.slice(1 - samplesKept), { atMs: nowMs, checkpoint, ledgerEnd }];
+    this.#samples = [...this.#samples.slice(1 - maxSamples), { atMs: nowMs, checkpoint, ledgerEnd }];
   }
 
   /** Returns undefined unless the stream is catching up. */

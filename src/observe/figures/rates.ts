@@ -10,9 +10,9 @@ export class RateWindow {
 
   add(nowMs: number, count: number): void {
     this.#firstMs ??= nowMs;
-    const second = Math.floor(nowMs / 1000);
-    this.#counts.set(second, (this.#counts.get(second) ?? 0) + count);
-    this.#forget(second);
+    const currentSecond = Math.floor(nowMs / 1000);
+    this.#counts.set(currentSecond, (this.#counts.get(currentSecond) ?? 0) + count);
+    this.#forget(currentSecond);
   }
 
   /**
@@ -27,9 +27,9 @@ export class RateWindow {
     return sum / Math.min(windowSeconds, Math.max(1, elapsed));
   }
 
-  #forget(second: number): void {
-    for (const known of this.#counts.keys()) {
-      if (known <= second - windowSeconds) this.#counts.delete(known);
+  #forget(currentSecond: number): void {
+    for (const countedSecond of this.#counts.keys()) {
+      if (countedSecond <= currentSecond - windowSeconds) this.#counts.delete(countedSecond);
       else break;
     }
   }
@@ -54,7 +54,7 @@ export class MeanWindow {
 }
 
 /** Maximum number of templates. If there are more, the templates that were idle longest are dropped. */
-const places = 500;
+const maxTemplates = 500;
 
 /** Events per second by template. */
 export class TemplateRates {
@@ -67,9 +67,9 @@ export class TemplateRates {
     this.#rates.delete(template);
     rate.add(nowMs, events);
     this.#rates.set(template, rate);
-    for (const resting of this.#rates.keys()) {
-      if (this.#rates.size <= places) break;
-      this.#rates.delete(resting);
+    for (const idleTemplate of this.#rates.keys()) {
+      if (this.#rates.size <= maxTemplates) break;
+      this.#rates.delete(idleTemplate);
     }
   }
 
@@ -92,6 +92,6 @@ export function roundedOrNull(value: number | null, steps: number): number | nul
 }
 
 /** A share from 0 to 1, rounded to thousandths; larger values become 1. */
-export function share(value: number): number {
+export function roundShare(value: number): number {
   return Math.round(Math.min(1, value) * 1000) / 1000;
 }

@@ -14,12 +14,12 @@ import { filterHidden } from '../../errors/visible-text.ts';
  * hidden characters are in them or before them. JSON remains valid, because no match crosses a quote.
  */
 export function scrub(line: string): string {
-  return filterHidden(line, scrubVisible);
+  return filterHidden(line, scrubLine);
 }
 
-function scrubVisible(line: string): string {
-  const withoutJwts = line.includes('eyJ') ? line.replaceAll(/[\w.-]+/g, hideJwts) : line;
-  const withoutTokens = withoutJwts
+function scrubLine(line: string): string {
+  const lineWithoutJwts = line.includes('eyJ') ? line.replaceAll(/[\w.-]+/g, hideJwts) : line;
+  const withoutTokens = lineWithoutJwts
     .replaceAll(/lir_[\w-]{8,}/g, '[token]')
     .replaceAll(/(bearer)\s+[\w.~+/=-]+/gi, '$1 [token]');
   return withoutTokens.includes('://') ? withoutTokens.replaceAll(/[^\s"\\]+/g, hideInUrls) : withoutTokens;
@@ -32,30 +32,30 @@ function scrubVisible(line: string): string {
 function hideJwts(run: string): string {
   const parts = run.split('.');
   const output: string[] = [];
-  for (let at = 0; at < parts.length; at += 1) {
-    const part = parts[at] ?? '';
-    const begin = part.indexOf('eyJ');
-    const isJwt = begin >= 0 && part.length > begin + 3 && (parts[at + 1] ?? '') !== '';
-    output.push(isJwt ? `${part.slice(0, begin)}[token]` : part);
-    if (isJwt) at += 2;
+  for (let index = 0; index < parts.length; index += 1) {
+    const segment = parts[index] ?? '';
+    const jwtStart = segment.indexOf('eyJ');
+    const isJwt = jwtStart >= 0 && segment.length > jwtStart + 3 && (parts[index + 1] ?? '') !== '';
+    output.push(isJwt ? `${segment.slice(0, jwtStart)}[token]` : segment);
+    if (isJwt) index += 2;
   }
   return output.join('.');
 }
 
 function hideInUrls(run: string): string {
-  return run.includes('://') ? hideCredentials(run).split('#').map(hideQuery).join('#') : run;
+  return run.includes('://') ? hideCredentials(run).split('#').map(hideUrlQuery).join('#') : run;
 }
 
 /** Hides everything up to the last `@`, because a password may contain an `@`. */
 function hideCredentials(run: string): string {
   const user = /:\/\/[^:/@]*:/.exec(run);
-  const begin = user === null ? run.length : user.index + user[0].length;
+  const credentialStart = user === null ? run.length : user.index + user[0].length;
   const end = run.lastIndexOf('@');
-  return end < begin ? run : `${run.slice(0, begin)}***${run.slice(end)}`;
+  return end < credentialStart ? run : `${run.slice(0, credentialStart)}***${run.slice(end)}`;
 }
 
-function hideQuery(part: string): string {
-  const begin = part.indexOf('://');
-  const query = begin < 0 ? -1 : part.indexOf('?', begin + 3);
-  return query < 0 || query + 1 === part.length ? part : `${part.slice(0, query + 1)}***`;
+function hideUrlQuery(segment: string): string {
+  const schemeEnd = segment.indexOf('://');
+  const query = schemeEnd < 0 ? -1 : segment.indexOf('?', schemeEnd + 3);
+  return query < 0 || query + 1 === segment.length ? segment : `${segment.slice(0, query + 1)}***`;
 }

@@ -5,13 +5,13 @@
  */
 import type { WorkPart } from '../../pipeline/ports/observer.ts';
 
-export const workParts = ['source', 'decode', 'database'] as const satisfies readonly WorkPart[];
+export const allWorkParts = ['source', 'decode', 'database'] as const satisfies readonly WorkPart[];
 
 /** Seconds, or shares between 0 and 1, by part. */
-export type ByPart = Readonly<Record<WorkPart, number>>;
+export type ByWorkPart = Readonly<Record<WorkPart, number>>;
 
 /** The activity that took most of the last ten seconds. */
-export interface WorkReason {
+export interface SlowestPart {
   /** Undefined if no stream was open for most of the time. */
   readonly on: WorkPart | undefined;
   /** Share of the time, from 0 to 1. */
@@ -22,13 +22,13 @@ export interface WorkReason {
 
 const windowSeconds = 10;
 
-const spent: Readonly<Record<WorkPart, string>> = {
+const activityTexts: Readonly<Record<WorkPart, string>> = {
   source: "waiting for the ledger's frames",
   decode: 'decoding frames and building rows',
   database: 'waiting for commits',
 };
 
-export class WorkClock {
+export class WorkTimer {
   readonly #now: () => number;
   readonly #startedAtMs: number;
   readonly #totals: Record<WorkPart, number> = { source: 0, decode: 0, database: 0 };
@@ -45,13 +45,13 @@ export class WorkClock {
   }
 
   /** Switches to this activity. If undefined, the stream currently has no activity. */
-  enter(part: WorkPart | undefined): void {
+  enter(workPart: WorkPart | undefined): void {
     this.#settle();
-    this.#part = part;
+    this.#part = workPart;
   }
 
   /** Total seconds since the clock was created, including the current activity. */
-  totals(): ByPart {
+  totals(): ByWorkPart {
     this.#settle();
     const { source, decode, database } = this.#totals;
     return { source: source / 1000, decode: decode / 1000, database: database / 1000 };
@@ -61,30 +61,30 @@ export class WorkClock {
    * Shares of the last ten seconds, or of the time since the clock was created, including the current activity. During
    * the remaining time, the stream had no activity.
    */
-  shares(): ByPart {
+  shares(): ByWorkPart {
     this.#settle();
     const oldest = Math.floor(this.#sinceMs / 1000) - windowSeconds;
     const elapsedMs = Math.max(1, this.#sinceMs - Math.max(oldest * 1000, this.#startedAtMs));
-    const share = (part: WorkPart): number => {
+    const shareOfPart = (workPart: WorkPart): number => {
       let ms = 0;
-      for (const [second, parts] of this.#seconds) if (second >= oldest) ms += parts[part];
+      for (const [bucketSecond, parts] of this.#seconds) if (bucketSecond >= oldest) ms += parts[workPart];
       return ms / elapsedMs;
     };
-    return { source: share('source'), decode: share('decode'), database: share('database') };
+    return { source: shareOfPart('source'), decode: shareOfPart('decode'), database: shareOfPart('database') };
   }
 
   /** The bottleneck of the last ten seconds. */
-  reason(): WorkReason {
+  reason(): SlowestPart {
     const shares = this.shares();
-    const [on = 'source'] = [...workParts].sort((left, right) => shares[right] - shares[left]);
-    const none = 1 - shares.source - shares.decode - shares.database;
+    const [slowestPart = 'source'] = [...allWorkParts].sort((left, right) => shares[right] - shares[left]);
+    const idleShare = 1 - shares.source - shares.decode - shares.database;
     const seconds = Math.max(1, Math.round(Math.min(windowSeconds, (this.#sinceMs - this.#startedAtMs) / 1000)));
-    if (none >= shares[on]) {
-      const sentence = `none: no stream was open for ${percent(none)} of the last ${seconds} s`;
-      return { on: undefined, share: none, sentence };
+    if (idleShare >= shares[slowestPart]) {
+      const idleSentence = `none: no stream was open for ${percent(idleShare)} of the last ${seconds} s`;
+      return { on: undefined, share: idleShare, sentence: idleSentence };
     }
-    const sentence = `${on}: ${percent(shares[on])} of the last ${seconds} s was spent ${spent[on]}`;
-    return { on, share: shares[on], sentence };
+    const workSentence = `${slowestPart}: ${percent(shares[slowestPart])} of the last ${seconds} s was spent ${activityTexts[slowestPart]}`;
+    return { on: slowestPart, share: shares[slowestPart], sentence: workSentence };
   }
 
   /** Adds the time up to now to the current activity. */
@@ -97,25 +97,25 @@ export class WorkClock {
     const current = Math.floor(nowMs / 1000);
     // Time before the window counts only toward the totals.
     const first = Math.max(Math.floor(fromMs / 1000), current - windowSeconds);
-    for (let second = first; second <= current; second += 1) {
-      const ms = Math.min(nowMs, (second + 1) * 1000) - Math.max(fromMs, second * 1000);
-      this.#bucket(second)[this.#part] += ms;
+    for (let bucketSecond = first; bucketSecond <= current; bucketSecond += 1) {
+      const ms = Math.min(nowMs, (bucketSecond + 1) * 1000) - Math.max(fromMs, bucketSecond * 1000);
+      this.#bucket(bucketSecond)[this.#part] += ms;
     }
   }
 
-  #bucket(second: number): Record<WorkPart, number> {
-    const known = this.#seconds.get(second);
-    if (known !== undefined) return known;
-    for (const old of this.#seconds.keys()) {
-      if (old >= second - windowSeconds) break;
-      this.#seconds.delete(old);
+  #bucket(bucketSecond: number): Record<WorkPart, number> {
+    const existingBucket = this.#seconds.get(bucketSecond);
+    if (existingBucket !== undefined) return existingBucket;
+    for (const oldSecond of this.#seconds.keys()) {
+      if (oldSecond >= bucketSecond - windowSeconds) break;
+      this.#seconds.delete(oldSecond);
     }
     const bucket = { source: 0, decode: 0, database: 0 };
-    this.#seconds.set(second, bucket);
+    this.#seconds.set(bucketSecond, bucket);
     return bucket;
   }
 }
 
-function percent(share: number): string {
-  return `${Math.round(100 * share)} %`;
+function percent(ratio: number): string {
+  return `${Math.round(100 * ratio)} %`;
 }

@@ -1,17 +1,17 @@
 /** Waits until an offset is stored. A wait ends when this process commits that offset. */
 
 /** How a wait ended. `full`: the maximum number of waits is reached. `gone`: the client has disconnected. */
-export type WaitEnd = 'reached' | 'timeout' | 'full' | 'stopping' | 'gone';
+export type WaitOutcome = 'reached' | 'timeout' | 'full' | 'stopping' | 'gone';
 
 interface Waiter {
   readonly offset: number;
-  readonly end: (how: WaitEnd) => void;
+  readonly end: (outcome: WaitOutcome) => void;
 }
 
 /**
  * Default limit. It is sufficient for a page of dashboards or for many workers. Each wait needs one open connection.
  */
-export const mostWaits = 1000;
+export const maxWaiters = 1000;
 
 export class CheckpointWaiters {
   readonly #most: number;
@@ -19,9 +19,9 @@ export class CheckpointWaiters {
   #checkpoint: number | undefined;
   #closed = false;
 
-  /** @param most maximum number of concurrent waits */
-  constructor(most = mostWaits) {
-    this.#most = most;
+  /** @param maxCount maximum number of concurrent waits */
+  constructor(maxCount = maxWaiters) {
+    this.#most = maxCount;
   }
 
   /** The newest checkpoint that this process knows; undefined before its first session. */
@@ -41,25 +41,25 @@ export class CheckpointWaiters {
   }
 
   /** Resolves when the checkpoint is at least `offset`, when `timeoutMs` have passed, or when `gone` is aborted. */
-  wait(offset: number, timeoutMs: number, gone: AbortSignal): Promise<WaitEnd> {
+  wait(offset: number, timeoutMs: number, abortSignal: AbortSignal): Promise<WaitOutcome> {
     if (this.#checkpoint !== undefined && this.#checkpoint >= offset) return Promise.resolve('reached');
-    if (gone.aborted) return Promise.resolve('gone');
+    if (abortSignal.aborted) return Promise.resolve('gone');
     if (this.#closed) return Promise.resolve('stopping');
     if (this.#waiting.size >= this.#most) return Promise.resolve('full');
     return new Promise((resolve) => {
       const timer = setTimeout(() => waiter.end('timeout'), timeoutMs);
-      const leave = (): void => waiter.end('gone');
+      const onClientGone = (): void => waiter.end('gone');
       const waiter: Waiter = {
         offset,
-        end: (how) => {
+        end: (outcome) => {
           clearTimeout(timer);
-          gone.removeEventListener('abort', leave);
+          abortSignal.removeEventListener('abort', onClientGone);
           this.#waiting.delete(waiter);
-          resolve(how);
+          resolve(outcome);
         },
       };
       this.#waiting.add(waiter);
-      gone.addEventListener('abort', leave, { once: true });
+      abortSignal.addEventListener('abort', onClientGone, { once: true });
     });
   }
 

@@ -24,11 +24,11 @@ export class Currency {
   /**
    * While no stream is open, a ledger end that is not ahead of the checkpoint proves nothing. The ledger may be behind,
    * or it may be a different ledger.
-   * @param distance number of offsets that are not stored yet
+   * @param offsetLag number of offsets that are not stored yet
    * @param wasReady the verdict before the poll
    */
-  ledgerEndLearned(distance: number | undefined, phase: Phase, wasReady: boolean): void {
-    if (distance === 0 && (phase === 'live' || phase === 'catching_up')) this.#isCurrent = this.#wasLive;
+  ledgerEndLearned(offsetLag: number | undefined, phase: Phase, wasReady: boolean): void {
+    if (offsetLag === 0 && (phase === 'live' || phase === 'catching_up')) this.#isCurrent = this.#wasLive;
     else if (!wasReady) this.#isCurrent = false;
   }
 }

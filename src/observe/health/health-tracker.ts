@@ -6,13 +6,13 @@ import type { IndexerError } from '../../errors/indexer-error.ts';
 import { holderText, type LockHolder, type Phase } from '../../model/stream.ts';
 import type { BatchFacts, ProbeAnswer } from '../../pipeline/ports/observer.ts';
 import { CatchUp, type CatchUpProgress, Lag } from '../figures/lag.ts';
-import { rounded, share } from '../figures/rates.ts';
+import { rounded, roundShare } from '../figures/rates.ts';
 import { scrub } from '../figures/scrub.ts';
-import type { ByPart, WorkClock } from '../figures/work-clock.ts';
+import type { ByWorkPart, WorkTimer } from '../figures/work-clock.ts';
 import { Currency } from './currency.ts';
-import { type HealthFacts, type HealthState, isLedgerTimedOut, verdict, type Verdict } from './health.ts';
+import { type HealthFacts, type HealthState, isLedgerTimedOut, verdictOf, type Verdict } from './health.ts';
 import { JobHealth, type JobStatus } from './job-health.ts';
-import { inWords, type RecentError, RecentErrors } from './recent-errors.ts';
+import { formatError, type RecentError, RecentErrors } from './recent-errors.ts';
 import { SourceHealth } from './source-health.ts';
 import { type SeedStatus, Throughput } from './throughput.ts';
 import { type Delay, delayOf } from './why-behind.ts';
@@ -29,7 +29,7 @@ export interface HealthOptions {
   /** Called once, when everything up to the ledger end is stored for the first time. */
   readonly onLive?: () => void;
   /** Measures the time shares of the stream. */
-  readonly work?: Pick<WorkClock, 'shares'>;
+  readonly work?: Pick<WorkTimer, 'shares'>;
   /** Returns monotonic milliseconds; default `performance.now`. */
   readonly now?: () => number;
   /** Returns milliseconds since 1970; default `Date.now`. */
@@ -67,7 +67,7 @@ export interface StatusDocument extends JobStatus {
    * Shares of the last ten seconds, from 0 to 1, that were spent waiting for the source, decoding, and waiting for the
    * database.
    */
-  readonly timeShares: ByPart | null;
+  readonly timeShares: ByWorkPart | null;
   /** Why the stream is behind. If it is not behind, says so. */
   readonly delay: Delay;
   /** The last failures by kind, newest first; `lastError` is the first of them. */
@@ -164,19 +164,19 @@ export class HealthTracker {
     else this.#waitingSinceMs ??= this.now();
   }
 
-  idleProbed(answer: ProbeAnswer): void {
-    this.#probeAnswer = answer;
+  idleProbed(probeAnswer: ProbeAnswer): void {
+    this.#probeAnswer = probeAnswer;
   }
 
   failed(error: IndexerError): void {
     this.source.failed(error);
-    const at = new Date(this.wallNow());
-    this.#lastError = { code: error.code, message: error.message, at: at.toISOString() };
-    this.#errors.add(error, at);
+    const wallTime = new Date(this.wallNow());
+    this.#lastError = { code: error.code, message: error.message, at: wallTime.toISOString() };
+    this.#errors.add(error, wallTime);
   }
 
   verdict(): Verdict {
-    return verdict(this.#facts(), this.now());
+    return verdictOf(this.#facts(), this.now());
   }
 
   #facts(): HealthFacts {
@@ -191,7 +191,7 @@ export class HealthTracker {
       committedAtMs: this.#committedAtMs,
       caughtUp: this.#currency.isCurrent,
       stalledAfterMs,
-      reason: this.#phase === 'standby' ? this.#heldBy() : this.#reason && inWords(this.#reason),
+      reason: this.#phase === 'standby' ? this.#heldBy() : this.#reason && formatError(this.#reason),
       remedy: this.#reason && scrub(this.#reason.remedy),
     };
   }
@@ -199,7 +199,7 @@ export class HealthTracker {
   status(): StatusDocument {
     const { state, reason, remedy = null } = this.verdict();
     const { ageMs, participantId = null } = this.source;
-    const distance = this.#distance();
+    const offsetLag = this.#distance();
     const { database = null, schema, version } = this.#options;
     return {
       state,
@@ -208,10 +208,10 @@ export class HealthTracker {
       checkpoint: this.#checkpoint ?? this.#storedFound ?? null,
       ledgerEnd: this.ledgerEnd ?? null,
       ledgerEndAgeSeconds: ageMs === undefined ? null : rounded(ageMs / 1000),
-      offsetsBehind: distance ?? null,
-      lagSeconds: this.#lagSeconds(distance),
+      offsetsBehind: offsetLag ?? null,
+      lagSeconds: this.#lagSeconds(offsetLag),
       ...this.throughput.rates(),
-      ...this.#work(state, reason, distance),
+      ...this.#work(state, reason, offsetLag),
       ...this.jobs.status(),
       errors: this.#errors.all,
       counts: this.throughput.counts(),
@@ -229,7 +229,7 @@ export class HealthTracker {
   #work(
     state: HealthState,
     reason: string,
-    distance: number | undefined,
+    offsetLag: number | undefined,
   ): Pick<
     StatusDocument,
     'seedContractsPerSecond' | 'catchUp' | 'commitMilliseconds' | 'ingestLatencySeconds' | 'timeShares' | 'delay'
@@ -241,11 +241,11 @@ export class HealthTracker {
       catchUp: this.#catchUp.progress() ?? null,
       ...this.throughput.batchTimes(),
       timeShares: timeShares && {
-        source: share(timeShares.source),
-        decode: share(timeShares.decode),
-        database: share(timeShares.database),
+        source: roundShare(timeShares.source),
+        decode: roundShare(timeShares.decode),
+        database: roundShare(timeShares.database),
       },
-      delay: delayOf({ state, reason, distance, timeShares, probeAnswer: this.#probeAnswer }),
+      delay: delayOf({ state, reason, distance: offsetLag, timeShares, probeAnswer: this.#probeAnswer }),
     };
   }
 
@@ -276,8 +276,8 @@ export class HealthTracker {
     return Math.max(0, this.ledgerEnd - this.#checkpoint);
   }
 
-  #lagSeconds(distance: number | undefined): number | null {
-    if (distance === 0 && !isLedgerTimedOut(this.#facts(), this.now())) return 0;
+  #lagSeconds(offsetLag: number | undefined): number | null {
+    if (offsetLag === 0 && !isLedgerTimedOut(this.#facts(), this.now())) return 0;
     const seconds = this.#lag.seconds(this.now(), this.wallNow());
     return seconds === null ? null : rounded(seconds);
   }

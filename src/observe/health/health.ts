@@ -59,65 +59,66 @@ const idleAfterMs = 30_000;
 const restartAfter = 3;
 
 /** Returns the verdict at `nowMs`. */
-export function verdict(facts: HealthFacts, nowMs: number): Verdict {
+export function verdictOf(facts: HealthFacts, nowMs: number): Verdict {
   switch (facts.phase) {
     case 'starting':
-      return notReady('starting', 'not connected yet');
+      return notReadyVerdict('starting', 'not connected yet');
     case 'seeding':
-      return notReady('seeding', 'the active contracts are being read');
+      return notReadyVerdict('seeding', 'the active contracts are being read');
     case 'standby':
-      return notReady(
+      return notReadyVerdict(
         'standby',
         `${facts.reason ?? 'another process'} holds the writer lock; this one takes over when it ends`,
       );
     case 'stopping':
-      return notReady('stopping', 'the process is ending');
+      return notReadyVerdict('stopping', 'the process is ending');
     case 'parked':
-      return notReady('parked', facts.reason ?? 'an operator is needed', facts.remedy);
+      return notReadyVerdict('parked', facts.reason ?? 'an operator is needed', facts.remedy);
     case 'backing_off':
       return backingOff(facts, nowMs);
     case 'catching_up':
     case 'live':
     default:
-      return following(facts, nowMs);
+      return followingVerdict(facts, nowMs);
   }
 }
 
-function notReady(state: HealthState, reason: string, remedy?: string): Verdict {
+function notReadyVerdict(state: HealthState, reason: string, remedy?: string): Verdict {
   return { state, ready: false, live: true, reason, ...(remedy !== undefined && { remedy }) };
 }
 
 function backingOff(facts: HealthFacts, nowMs: number): Verdict {
-  const forMs = nowMs - facts.phaseSinceMs;
+  const phaseMs = nowMs - facts.phaseSinceMs;
   const cause = facts.reason ?? 'the connection was lost';
   // During a short interruption, the database is as current as it would be with a quiet ledger. A restart would not
   // help in either case.
-  const short = forMs <= facts.stalledAfterMs && waitedFor(facts, nowMs) < facts.stalledAfterMs;
-  const ready = facts.caughtUp && short && !isLedgerTimedOut(facts, nowMs);
-  const reason = `for ${seconds(forMs)}: ${cause}`;
-  return { ...notReady('backing_off', reason, facts.remedy), ready };
+  const isWithinLimit = phaseMs <= facts.stalledAfterMs && waitingMs(facts, nowMs) < facts.stalledAfterMs;
+  const ready = facts.caughtUp && isWithinLimit && !isLedgerTimedOut(facts, nowMs);
+  const reason = `for ${seconds(phaseMs)}: ${cause}`;
+  return { ...notReadyVerdict('backing_off', reason, facts.remedy), ready };
 }
 
-function following(facts: HealthFacts, nowMs: number): Verdict {
+function followingVerdict(facts: HealthFacts, nowMs: number): Verdict {
   const { checkpoint, ledgerEnd } = facts;
-  const waitedMs = waitedFor(facts, nowMs);
+  const waitedMs = waitingMs(facts, nowMs);
   if (waitedMs >= facts.stalledAfterMs) {
     const reason = `the ledger end is ${ledgerEnd ?? 'unknown'}, but the checkpoint has stayed at ${checkpoint ?? 'none'} for ${seconds(waitedMs)}`;
     // Just after the reconnect that follows a long outage, the cause was the connection. A restart would only interrupt
     // the connection again.
     const reconnected = nowMs - facts.phaseSinceMs < facts.stalledAfterMs;
-    const live = reconnected || waitedMs < restartAfter * facts.stalledAfterMs;
-    return { state: 'stalled', ready: false, live, reason };
+    const isLive = reconnected || waitedMs < restartAfter * facts.stalledAfterMs;
+    return { state: 'stalled', ready: false, live: isLive, reason };
   }
-  if (isLedgerTimedOut(facts, nowMs)) return notReady('ledger_timeout', unlearned(facts, nowMs), facts.unlearnedRemedy);
-  const reached = checkpoint !== undefined && ledgerEnd !== undefined && checkpoint >= ledgerEnd;
-  if (facts.phase === 'catching_up' && !reached) {
-    const distance =
+  if (isLedgerTimedOut(facts, nowMs))
+    return notReadyVerdict('ledger_timeout', unlearnedEndReason(facts, nowMs), facts.unlearnedRemedy);
+  const isCaughtUp = checkpoint !== undefined && ledgerEnd !== undefined && checkpoint >= ledgerEnd;
+  if (facts.phase === 'catching_up' && !isCaughtUp) {
+    const lagText =
       checkpoint === undefined || ledgerEnd === undefined ? 'an unknown number of' : ledgerEnd - checkpoint;
-    return notReady('catching_up', `${distance} offsets behind the ledger end`);
+    return notReadyVerdict('catching_up', `${lagText} offsets behind the ledger end`);
   }
   const quietMs = facts.committedAtMs === undefined ? undefined : nowMs - facts.committedAtMs;
-  if (reached && quietMs !== undefined && quietMs >= idleAfterMs) {
+  if (isCaughtUp && quietMs !== undefined && quietMs >= idleAfterMs) {
     return {
       state: 'idle',
       ready: true,
@@ -139,12 +140,15 @@ export function isLedgerTimedOut(
   return learnedAtMs !== undefined && nowMs - Math.max(learnedAtMs, frameAtMs) > ledgerTimeoutMs;
 }
 
-function unlearned({ learnedAtMs = 0, unlearnedReason, ledgerEnd }: HealthFacts, nowMs: number): string {
-  const reason = unlearnedReason === undefined ? 'no answer' : unlearnedReason;
+function unlearnedEndReason(
+  { learnedAtMs = 0, unlearnedReason: failureReason, ledgerEnd }: HealthFacts,
+  nowMs: number,
+): string {
+  const reason = failureReason === undefined ? 'no answer' : failureReason;
   return `the ledger end, last known as ${ledgerEnd ?? 'nothing'}, has not been learned for ${seconds(nowMs - learnedAtMs)}: ${reason}`;
 }
 
-function waitedFor({ waitingSinceMs }: HealthFacts, nowMs: number): number {
+function waitingMs({ waitingSinceMs }: HealthFacts, nowMs: number): number {
   return waitingSinceMs === undefined ? 0 : nowMs - waitingSinceMs;
 }
 

@@ -2,7 +2,7 @@
  * Status of background jobs. It also lists parties and interfaces that the participant does not know, and options that
  * differ from the filter.
  */
-import type { UnknownName } from '../../model/unknown.ts';
+import type { UnknownNameCount } from '../../model/unknown.ts';
 import { UnknownNames } from '../../model/unknown.ts';
 import { RetentionProgress, type RetentionStatus } from './retention-progress.ts';
 import { RequestedJobs, type RequestedJobStatus } from './requested-jobs.ts';
@@ -37,7 +37,7 @@ export interface JobStatus {
   /** Jobs of table `jobs`. Contains the last job of each name, from all processes. */
   readonly jobs: readonly RequestedJobStatus[];
   /** Kinds and fields that the ledger sent and this version does not know. */
-  readonly unknown: readonly UnknownName[];
+  readonly unknown: readonly UnknownNameCount[];
 }
 
 /** Status of the background jobs. The report of each job sets its own field. */

@@ -14,8 +14,8 @@ export interface RecentError {
   readonly at: string;
 }
 
-const kept = 8;
-const longest = 500;
+const maxErrors = 8;
+const maxMessageLength = 500;
 
 export class RecentErrors {
   #errors: readonly RecentError[] = [];
@@ -25,26 +25,26 @@ export class RecentErrors {
     return this.#errors;
   }
 
-  add({ code, message, remedy }: IndexerError, at: Date): void {
+  add({ code, message, remedy }: IndexerError, time: Date): void {
     const before = this.#errors.find((error) => error.code === code);
     const newest: RecentError = {
       code,
       message: toDisplayText(message),
       remedy: toDisplayText(remedy),
       count: (before?.count ?? 0) + 1,
-      at: at.toISOString(),
+      at: time.toISOString(),
     };
-    this.#errors = [newest, ...this.#errors.filter((error) => error !== before)].slice(0, kept);
+    this.#errors = [newest, ...this.#errors.filter((error) => error !== before)].slice(0, maxErrors);
   }
 }
 
 /** The failure as one line for display. */
-export function inWords({ code, message }: IndexerError): string {
+export function formatError({ code, message }: IndexerError): string {
   return `${code}: ${scrub(message)}`;
 }
 
 /** Messages and remedies contain no secret, but they are scrubbed anyway, as in the log. */
 function toDisplayText(text: string): string {
   const scrubbed = scrub(text);
-  return scrubbed.length > longest ? `${scrubbed.slice(0, longest)}…` : scrubbed;
+  return scrubbed.length > maxMessageLength ? `${scrubbed.slice(0, maxMessageLength)}…` : scrubbed;
 }

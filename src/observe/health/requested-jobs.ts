@@ -35,25 +35,25 @@ function statusOf({
   state,
   step,
   unit,
-  done,
+  done: doneCount,
   total,
   perSecond,
   problem,
   requestedAt,
   updatedAt,
 }: Job): RequestedJobStatus {
-  const left = total === null ? null : Math.max(0, total - done);
-  const moves = left !== null && perSecond !== null && perSecond > 0;
+  const remainingCount = total === null ? null : Math.max(0, total - doneCount);
+  const hasProgress = remainingCount !== null && perSecond !== null && perSecond > 0;
   return {
     name,
     state,
     step,
     unit,
-    done,
+    done: doneCount,
     total,
-    percent: total === null || total === 0 ? null : rounded(Math.min(100, (100 * done) / total)),
+    percent: total === null || total === 0 ? null : rounded(Math.min(100, (100 * doneCount) / total)),
     perSecond: perSecond === null ? null : rounded(perSecond),
-    etaSeconds: moves ? Math.ceil(left / perSecond) : null,
+    etaSeconds: hasProgress ? Math.ceil(remainingCount / perSecond) : null,
     problem,
     requestedAt: requestedAt.toISOString(),
     updatedAt: updatedAt.toISOString(),

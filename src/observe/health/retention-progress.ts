@@ -60,14 +60,18 @@ export class RetentionProgress {
 
   status(): RetentionStatus | null {
     if (this.#facts === undefined && this.#problem === null) return null;
-    const { boundary = null, rows = 0, finished = true, heldBy = null } = this.#facts ?? {};
+    const { boundary = null, rows = 0, finished: isFinished = true, heldBy: blockingHold = null } = this.#facts ?? {};
     const seconds = (this.#toldAtMs - this.#begunAtMs) / 1000;
     return {
-      running: !finished && this.#problem === null,
+      running: !isFinished && this.#problem === null,
       boundary,
       rowsRemoved: rows,
       rowsPerSecond: seconds > 0 ? rounded(rows / seconds) : 0,
-      heldBy: heldBy && { name: heldBy.name, offset: heldBy.offset, since: heldBy.since.toISOString() },
+      heldBy: blockingHold && {
+        name: blockingHold.name,
+        offset: blockingHold.offset,
+        since: blockingHold.since.toISOString(),
+      },
       finishedAt: this.#finishedAt,
       problem: this.#problem,
     };

@@ -6,7 +6,7 @@ import { sideOf } from '../../errors/catalogue.ts';
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import { scrub } from '../figures/scrub.ts';
 import type { HealthFacts } from './health.ts';
-import { inWords } from './recent-errors.ts';
+import { formatError } from './recent-errors.ts';
 
 type SourceFacts = Pick<HealthFacts, 'ledgerEnd' | 'learnedAtMs' | 'frameAtMs' | 'unlearnedReason' | 'unlearnedRemedy'>;
 
@@ -59,7 +59,7 @@ export class SourceHealth {
       ledgerEnd: this.#ledgerEnd,
       learnedAtMs: this.#learnedAtMs,
       frameAtMs: this.#frameAtMs,
-      unlearnedReason: this.#unlearnedReason && inWords(this.#unlearnedReason),
+      unlearnedReason: this.#unlearnedReason && formatError(this.#unlearnedReason),
       unlearnedRemedy: this.#unlearnedReason && scrub(this.#unlearnedReason.remedy),
     };
   }

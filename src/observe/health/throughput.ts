@@ -1,5 +1,5 @@
 /** Counts since the start of the process, and rates of the last seconds. */
-import type { BatchFacts, SeedFacts } from '../../pipeline/ports/observer.ts';
+import type { BatchFacts, SeedProgressFacts } from '../../pipeline/ports/observer.ts';
 import { MeanWindow, RateWindow, rounded, roundedOrNull, TemplateRates } from '../figures/rates.ts';
 
 interface Clocks {
@@ -9,7 +9,7 @@ interface Clocks {
   readonly wallNow: () => number;
 }
 
-export interface SeedStatus extends SeedFacts {
+export interface SeedStatus extends SeedProgressFacts {
   readonly done: boolean;
 }
 
@@ -25,8 +25,8 @@ export class Throughput {
   readonly #templates = new TemplateRates();
   #seed: SeedStatus | null = null;
 
-  constructor(clocks: Clocks) {
-    this.#clocks = clocks;
+  constructor(clocksOption: Clocks) {
+    this.#clocks = clocksOption;
   }
 
   batchCommitted(batch: BatchFacts): void {
@@ -41,8 +41,8 @@ export class Throughput {
       if (kind !== 'offset_checkpoint') updates += count;
     }
     let events = 0;
-    for (const [type, byTemplate] of batch.events) {
-      for (const [template, count] of byTemplate) {
+    for (const [type, countsByTemplate] of batch.events) {
+      for (const [template, count] of countsByTemplate) {
         add(this.#events, type, count);
         if (batch.checkpoint !== undefined) this.#templates.add(nowMs, template, count);
         events += count;
@@ -53,11 +53,11 @@ export class Throughput {
     if (batch.checkpoint !== undefined) this.#eventRate.add(nowMs, events);
   }
 
-  seedProgress(seed: SeedFacts, done: boolean): void {
+  seedProgress(seed: SeedProgressFacts, isDone: boolean): void {
     const before = this.#seed?.contracts ?? 0;
     // If a seed restarts, its count begins at zero again.
     this.#seedRate.add(this.#clocks.now(), seed.contracts >= before ? seed.contracts - before : seed.contracts);
-    this.#seed = { contracts: seed.contracts, offset: seed.offset, done };
+    this.#seed = { contracts: seed.contracts, offset: seed.offset, done: isDone };
   }
 
   /** Contracts per second during a seed. */

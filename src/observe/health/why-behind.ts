@@ -4,13 +4,13 @@
  */
 import type { ProbeAnswer } from '../../pipeline/ports/observer.ts';
 import type { HealthState } from './health.ts';
-import type { ByPart } from '../figures/work-clock.ts';
+import type { ByWorkPart } from '../figures/work-clock.ts';
 
 /** `none`: the stream is not behind, or the cause is not known yet. */
-export type Cause = 'none' | 'source' | 'decode' | 'database' | 'operator';
+export type DelayCause = 'none' | 'source' | 'decode' | 'database' | 'operator';
 
 export interface Delay {
-  readonly cause: Cause;
+  readonly cause: DelayCause;
   readonly message: string;
 }
 
@@ -20,30 +20,30 @@ export interface DelayFacts {
   readonly reason: string;
   /** Number of offsets from the checkpoint to the ledger end; undefined if one of them is unknown. */
   readonly distance: number | undefined;
-  readonly timeShares: ByPart | null;
+  readonly timeShares: ByWorkPart | null;
   /** Result of probing the offsets between the checkpoint and the ledger end; undefined if they were not probed. */
   readonly probeAnswer?: ProbeAnswer | undefined;
 }
 
 /** If an activity takes less than this share of the time, it does not count as the bottleneck. */
-const muchAtLeast = 0.2;
+const notableShare = 0.2;
 
 /** Returns the cause and its sentence. */
 export function delayOf(facts: DelayFacts): Delay {
-  const { state, reason, distance = 0 } = facts;
+  const { state, reason, distance: offsetLag = 0 } = facts;
   switch (state) {
     case 'idle':
       return { cause: 'none', message: `Not behind: ${reason}.` };
     case 'live':
-      return distance === 0 ? notBehind() : slow(facts, `Behind by ${offsets(distance)}`);
+      return offsetLag === 0 ? noDelay() : explainSlowness(facts, `Behind by ${offsets(offsetLag)}`);
     case 'catching_up':
-      return slow(facts, distance === 0 ? 'Catching up' : `Behind by ${offsets(distance)}`);
+      return explainSlowness(facts, offsetLag === 0 ? 'Catching up' : `Behind by ${offsets(offsetLag)}`);
     case 'seeding':
-      return slow(facts, 'The active contracts are being read');
+      return explainSlowness(facts, 'The active contracts are being read');
     case 'ledger_timeout':
       return { cause: sideOf(reason), message: `It is not known whether the stream is behind: ${reason}.` };
     case 'stalled':
-      return slow(facts, `Stalled: ${reason}`);
+      return explainSlowness(facts, `Stalled: ${reason}`);
     case 'backing_off':
       return { cause: sideOf(reason), message: `Waiting to try again, ${reason}.` };
     case 'parked':
@@ -56,16 +56,16 @@ export function delayOf(facts: DelayFacts): Delay {
   }
 }
 
-function notBehind(): Delay {
+function noDelay(): Delay {
   return { cause: 'none', message: 'Not behind: every update of the ledger is stored as it arrives.' };
 }
 
 // This is created only once, because `toLocaleString` would load the locale for every number, and /status is polled
 // often.
-const grouped = new Intl.NumberFormat('en');
+const integerFormat = new Intl.NumberFormat('en');
 
-function offsets(distance: number): string {
-  return distance === 1 ? '1 offset' : `${grouped.format(distance)} offsets`;
+function offsets(offsetCount: number): string {
+  return offsetCount === 1 ? '1 offset' : `${integerFormat.format(offsetCount)} offsets`;
 }
 
 const holding = {
@@ -74,7 +74,7 @@ const holding = {
   database: 'the database is the bottleneck',
 } as const;
 
-const spent = {
+const activityTexts = {
   source: 'were spent waiting for the ledger',
   decode: 'were spent decoding',
   database: 'were spent waiting for commits',
@@ -86,22 +86,27 @@ const probeMessages: Readonly<Partial<Record<ProbeAnswer, string>>> = {
   refused: '. The ledger does not report whether an update exists there.',
 };
 
-function slow({ timeShares, probeAnswer }: DelayFacts, begin: string): Delay {
-  if (timeShares === null) return { cause: 'none', message: `${begin}.` };
+function explainSlowness({ timeShares, probeAnswer }: DelayFacts, intro: string): Delay {
+  if (timeShares === null) return { cause: 'none', message: `${intro}.` };
   const parts = ['source', 'decode', 'database'] as const;
-  const [most = 'source'] = [...parts].sort((left, right) => timeShares[right] - timeShares[left]);
-  const known = most === 'source' && probeAnswer !== undefined ? probeMessages[probeAnswer] : undefined;
-  if (known !== undefined) return { cause: 'source', message: `${begin}${known}` };
-  if (timeShares[most] < muchAtLeast) return { cause: 'none', message: `${begin}.` };
-  const percent = Math.round(100 * Math.min(1, timeShares[most]));
-  return { cause: most, message: `${begin}: ${holding[most]}. ${percent} % of the last 10 s ${spent[most]}.` };
+  const [slowestPart = 'source'] = [...parts].sort(
+    (leftPart, rightPart) => timeShares[rightPart] - timeShares[leftPart],
+  );
+  const probeMessage = slowestPart === 'source' && probeAnswer !== undefined ? probeMessages[probeAnswer] : undefined;
+  if (probeMessage !== undefined) return { cause: 'source', message: `${intro}${probeMessage}` };
+  if (timeShares[slowestPart] < notableShare) return { cause: 'none', message: `${intro}.` };
+  const percent = Math.round(100 * Math.min(1, timeShares[slowestPart]));
+  return {
+    cause: slowestPart,
+    message: `${intro}: ${holding[slowestPart]}. ${percent} % of the last 10 s ${activityTexts[slowestPart]}.`,
+  };
 }
 
 /**
  * Finds the side on which the error occurred. The reason of a verdict begins with the error code, and the code begins
  * with the side.
  */
-function sideOf(reason: string): Cause {
+function sideOf(reason: string): DelayCause {
   if (/\bSTORE_[A-Z]/.test(reason)) return 'database';
   return /\b(?:LEDGER|TOKEN|OAUTH)_[A-Z]/.test(reason) ? 'source' : 'none';
 }

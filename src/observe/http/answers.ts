@@ -21,20 +21,20 @@ export function sendJson(response: ServerResponse, status: number, body: unknown
 
 /**
  * Refuses a request and closes the connection. No further data of the client is read.
- * @param more fields in addition to the error
+ * @param extraFields fields in addition to the error
  */
-export function refuse(
+export function sendError(
   response: ServerResponse,
   status: number,
   error: string,
-  more: Readonly<Record<string, unknown>> = {},
+  extraFields: Readonly<Record<string, unknown>> = {},
 ): void {
   response.setHeader('connection', 'close');
-  sendJson(response, status, { error, ...more });
+  sendJson(response, status, { error, ...extraFields });
 }
 
 /** Refuses the caller of a request. A 401 names the authentication scheme. */
-export function refuseCaller(response: ServerResponse, status: number, error: string): void {
+export function sendCallerError(response: ServerResponse, status: number, error: string): void {
   if (status === 401) response.setHeader('www-authenticate', 'Bearer realm="ledger-indexer"');
-  refuse(response, status, error);
+  sendError(response, status, error);
 }

@@ -6,20 +6,20 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { partyId, partyIdExpected } from '../../config/party-id.ts';
 import { toIndexerError } from '../../errors/indexer-error.ts';
-import { behindNodes, formatCursor, parseCursor } from '../../model/push/changes.ts';
+import { maxNodeId, formatCursor, parseCursor } from '../../model/push/changes.ts';
 import type { TokenEnd } from '../../reader-token.ts';
-import { refuse, refuseCaller } from './answers.ts';
-import { noNotes, notesOf, type Notes, type UnseenName } from './changes-notes.ts';
+import { sendError, sendCallerError } from './answers.ts';
+import { emptyNotes, streamNotesOf, type StreamNotes, type UnseenNameKind } from './changes-notes.ts';
 import type { ChangeForm } from '../changes/change-pages.ts';
 import { ClientSlots } from './client-slots.ts';
-import type { Unsent } from './unsent.ts';
-import type { Begun, ChangeStream, StreamEnd, StreamRequest } from '../changes/change-stream.ts';
+import type { UnsentBytes } from './unsent.ts';
+import type { BegunStream, ChangeStream, StreamEnd, StreamRequest } from '../changes/change-stream.ts';
 
 /** The caller of a request: the role with whose rights it reads, or the reason why it is refused. */
 export type Reader =
   | {
       readonly role: string | null;
-      /** Id of the token, or {@link thisMachine}. */
+      /** Id of the token, or {@link localReader}. */
       readonly reader: string;
       /**
        * Calls back once when access ends, and returns a function that stops the watch. Undefined if access never ends.
@@ -32,31 +32,31 @@ export type Reader =
  * The name of all callers without a token. They count as one reader, and the number of their streams has no separate
  * limit.
  */
-export const thisMachine = '';
+export const localReader = '';
 
 export interface ChangesEndpoint {
   readonly stream: ChangeStream;
   /** Names in the filter that match nothing visible to the role. @throws IndexerError with a STORE_ code */
-  readonly unseenIn: (streamRequest: StreamRequest) => Promise<readonly UnseenName[]>;
+  readonly unseenIn: (streamRequest: StreamRequest) => Promise<readonly UnseenNameKind[]>;
   readonly readerOf: (request: IncomingMessage) => Promise<Reader>;
   /** Maximum number of open streams. */
   readonly most: number;
 }
 
 /** Milliseconds. A client that accepts no data for this long is disconnected. It may resume at its cursor. */
-const takesWithinMs = 30_000;
-const known = ['template', 'party', 'event_type', 'after'] as const;
+const sendTimeoutMs = 30_000;
+const parameterNames = ['template', 'party', 'event_type', 'after'] as const;
 const longestValue = 1_000;
-const whenFull = 'try again, or raise INDEXER_CHANGES_MAX_CLIENTS';
+const fullRemedy = 'try again, or raise INDEXER_CHANGES_MAX_CLIENTS';
 
-type Asker = Extract<Reader, { role: unknown }>;
+type TokenReader = Extract<Reader, { role: unknown }>;
 
-interface Answered {
-  readonly watch: Asker['watch'];
+interface HandledRequest {
+  readonly watch: TokenReader['watch'];
   readonly streamRequest: StreamRequest;
   /** Undefined if the database could not be read yet. */
-  readonly first: Begun | undefined;
-  readonly notes: Notes;
+  readonly first: BegunStream | undefined;
+  readonly notes: StreamNotes;
 }
 
 interface Refusal {
@@ -68,7 +68,7 @@ interface Refusal {
 /** Serves `/changes` and counts its open streams. */
 export class ChangesAnswers {
   readonly #endpoint: ChangesEndpoint;
-  readonly #asked = new Map<string, Promise<readonly UnseenName[]>>();
+  readonly #asked = new Map<string, Promise<readonly UnseenNameKind[]>>();
   readonly #places = new ClientSlots();
   #streaming = 0;
 
@@ -90,54 +90,68 @@ export class ChangesAnswers {
    * Streams changes until the client disconnects. The client is disconnected if its unread data exceeds the budget of
    * `unsent`. Never rejects.
    */
-  async answer(query: string, request: IncomingMessage, response: ServerResponse, unsent: Unsent): Promise<void> {
-    const gone = new AbortController();
-    response.once('close', () => gone.abort());
+  async answer(
+    query: string,
+    request: IncomingMessage,
+    response: ServerResponse,
+    unsentBytes: UnsentBytes,
+  ): Promise<void> {
+    const closeController = new AbortController();
+    response.once('close', () => closeController.abort());
     // A caller that is refused does not take a slot.
     const reader = await this.#endpoint.readerOf(request);
-    if ('refused' in reader) return refuseCaller(response, reader.refused, reader.reason);
-    const leave = this.#places.take(reader.reader);
+    if ('refused' in reader) return sendCallerError(response, reader.refused, reader.reason);
+    const releaseSlot = this.#places.take(reader.reader);
     try {
-      const begun = await this.#begin(query, request, reader);
-      if ('status' in begun) refuse(response, begun.status, begun.error, begun.more);
-      else await this.#run({ ...begun, watch: reader.watch }, request, response, { gone, unsent });
+      const handled = await this.#begin(query, request, reader);
+      if ('status' in handled) sendError(response, handled.status, handled.error, handled.more);
+      else
+        await this.#run({ ...handled, watch: reader.watch }, request, response, {
+          gone: closeController,
+          unsent: unsentBytes,
+        });
     } catch (thrown) {
       const { code, remedy } = toIndexerError(thrown);
-      if (!response.headersSent) refuse(response, 503, 'changes cannot be read now', { code, remedy });
+      if (!response.headersSent) sendError(response, 503, 'changes cannot be read now', { code, remedy });
       // If the response was ended normally, its last event is still being sent.
       if (!response.writableEnded) response.destroy();
     } finally {
-      leave();
+      releaseSlot();
     }
   }
 
   async #begin(
     query: string,
     request: IncomingMessage,
-    { role, reader }: Pick<Asker, 'role' | 'reader'>,
-  ): Promise<Refusal | Omit<Answered, 'watch'>> {
+    { role, reader }: Pick<TokenReader, 'role' | 'reader'>,
+  ): Promise<Refusal | Omit<HandledRequest, 'watch'>> {
     const { stream } = this.#endpoint;
-    const full = this.#noPlace(reader);
-    if (full !== undefined) return full;
+    const fullRefusal = this.#noPlace(reader);
+    if (fullRefusal !== undefined) return fullRefusal;
     const parsed = parse(new URLSearchParams(query), request.headers['last-event-id']);
     if (typeof parsed === 'string') return { status: 400, error: parsed };
     const { template, party, eventTypes, after } = parsed;
     const streamRequest = { template, party, eventTypes, after, role, reader };
-    const begun = await stream.begin(streamRequest, formOf(request));
-    const misfit = begun === undefined ? undefined : unfit(begun, parsed.isResumed);
-    if (misfit !== undefined) return misfit;
+    const begunStream = await stream.begin(streamRequest, formatOf(request));
+    const beginRefusal = begunStream === undefined ? undefined : cursorRefusal(begunStream, parsed.isResumed);
+    if (beginRefusal !== undefined) return beginRefusal;
     const isNamed = template !== null || party !== null;
-    if (begun === undefined) return { streamRequest, first: begun, notes: noNotes };
-    return { streamRequest, first: begun, notes: notesOf(isNamed ? await this.#unseenIn(streamRequest) : [], begun) };
+    if (begunStream === undefined) return { streamRequest, first: begunStream, notes: emptyNotes };
+    return {
+      streamRequest,
+      first: begunStream,
+      notes: streamNotesOf(isNamed ? await this.#unseenIn(streamRequest) : [], begunStream),
+    };
   }
 
   /** The reason why a stream that has taken a slot must release it. Undefined if the stream may keep its slot. */
   #noPlace(reader: string): Refusal | undefined {
-    const { most } = this.#endpoint;
-    if (this.#places.all > most) return { status: 503, error: `${String(most)} streams are open already: ${whenFull}` };
-    const [others, free] = [this.#places.of(reader) - 1, most - this.#places.all + 1];
-    if (reader === thisMachine || others <= free) return undefined;
-    const error = `${String(others)} streams of this token are open, and a token may have at most as many as there are free slots (${String(free)})`;
+    const { most: maxClients } = this.#endpoint;
+    if (this.#places.all > maxClients)
+      return { status: 503, error: `${String(maxClients)} streams are open already: ${fullRemedy}` };
+    const [otherCount, freeCount] = [this.#places.of(reader) - 1, maxClients - this.#places.all + 1];
+    if (reader === localReader || otherCount <= freeCount) return undefined;
+    const error = `${String(otherCount)} streams of this token are open, and a token may have at most as many as there are free slots (${String(freeCount)})`;
     return { status: 429, error: `${error}: close some of them, or raise INDEXER_CHANGES_MAX_CLIENTS` };
   }
 
@@ -145,10 +159,10 @@ export class ChangesAnswers {
    * Names in the filter that match nothing. Identical concurrent requests of a reader share one read. The result is
    * empty if the read fails, because a stream should not be refused only because a note is missing.
    */
-  #unseenIn(streamRequest: StreamRequest): Promise<readonly UnseenName[]> {
+  #unseenIn(streamRequest: StreamRequest): Promise<readonly UnseenNameKind[]> {
     const key = JSON.stringify([streamRequest.reader, streamRequest.role, streamRequest.template, streamRequest.party]);
-    const running = this.#asked.get(key);
-    if (running !== undefined) return running;
+    const pendingNames = this.#asked.get(key);
+    if (pendingNames !== undefined) return pendingNames;
     const pending = this.#endpoint
       .unseenIn(streamRequest)
       .catch(() => [])
@@ -158,53 +172,57 @@ export class ChangesAnswers {
   }
 
   async #run(
-    { streamRequest, first, notes, watch }: Answered,
+    { streamRequest, first, notes, watch }: HandledRequest,
     request: IncomingMessage,
     response: ServerResponse,
-    { gone, unsent }: { readonly gone: AbortController; readonly unsent: Unsent },
+    { gone: closeController, unsent: unsentBytes }: { readonly gone: AbortController; readonly unsent: UnsentBytes },
   ): Promise<void> {
-    const form = formOf(request);
+    const format = formatOf(request);
     response.writeHead(200, {
-      'content-type': form === 'sse' ? 'text/event-stream; charset=utf-8' : 'application/x-ndjson; charset=utf-8',
+      'content-type': format === 'sse' ? 'text/event-stream; charset=utf-8' : 'application/x-ndjson; charset=utf-8',
       'cache-control': 'no-store',
       'x-accel-buffering': 'no',
       'x-content-type-options': 'nosniff',
       ...notes.headers,
     });
     // After a disconnect, clients reconnect within a second. The default of browsers is three seconds.
-    const comments = notes.sentences.map((sentence) => `: ${sentence}\n`).join('');
-    response.write(form === 'sse' ? `${comments}retry: 1000\n\n` : '\n');
-    const send = (part: string | Buffer): Promise<void> => sent(response, part, unsent);
-    const finish = (end: AnyEnd): void => {
-      if (!response.writableEnded) response.end(form === 'sse' ? ending(end) : '');
+    const comments = notes.sentences.map((noteText) => `: ${noteText}\n`).join('');
+    response.write(format === 'sse' ? `${comments}retry: 1000\n\n` : '\n');
+    const send = (chunk: string | Buffer): Promise<void> => sendChunk(response, chunk, unsentBytes);
+    const endResponse = (end: StreamEndReason): void => {
+      if (!response.writableEnded) response.end(format === 'sse' ? endEvent(end) : '');
     };
-    const unwatch = watch?.((end) => {
+    const stopWatching = watch?.((end) => {
       // Without this, a client that accepts no data would receive its buffered data after the end of the stream.
       if (response.writableNeedDrain) response.destroy();
-      else finish(end);
-      gone.abort();
+      else endResponse(end);
+      closeController.abort();
     });
     this.#streaming += 1;
     try {
-      const end = await this.#endpoint.stream.run(streamRequest, { form, send, gone: gone.signal }, first);
-      if (end !== 'gone') finish(end);
+      const end = await this.#endpoint.stream.run(
+        streamRequest,
+        { form: format, send, gone: closeController.signal },
+        first,
+      );
+      if (end !== 'gone') endResponse(end);
     } finally {
       this.#streaming -= 1;
-      unwatch?.();
+      stopWatching?.();
     }
   }
 }
 
 /** Resolves when the socket accepts more data. */
-function sent(response: ServerResponse, part: string | Buffer, unsent: Unsent): Promise<void> {
+function sendChunk(response: ServerResponse, chunk: string | Buffer, unsentBytes: UnsentBytes): Promise<void> {
   if (response.destroyed || response.writableEnded) return Promise.reject(new Error('the client has disconnected'));
-  if (response.write(part)) return Promise.resolve();
-  unsent.hold(response);
+  if (response.write(chunk)) return Promise.resolve();
+  unsentBytes.hold(response);
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => done(new Error('the client does not read')), takesWithinMs);
-    const onDrain = (): void => done();
-    const onClose = (): void => done(new Error('the client has disconnected'));
-    const done = (problem?: Error): void => {
+    const timer = setTimeout(() => settle(new Error('the client does not read')), sendTimeoutMs);
+    const onDrain = (): void => settle();
+    const onClose = (): void => settle(new Error('the client has disconnected'));
+    const settle = (problem?: Error): void => {
       clearTimeout(timer);
       response.off('drain', onDrain);
       response.off('close', onClose);
@@ -216,9 +234,9 @@ function sent(response: ServerResponse, part: string | Buffer, unsent: Unsent): 
   });
 }
 
-type AnyEnd = StreamEnd | TokenEnd;
+type StreamEndReason = StreamEnd | TokenEnd;
 
-const meanings: Readonly<Record<AnyEnd, string>> = {
+const meanings: Readonly<Record<StreamEndReason, string>> = {
   expired: 'the token has expired',
   pruned: 'the next changes were pruned before they were sent',
   revoked: 'the token was revoked, or its role was dropped',
@@ -226,7 +244,7 @@ const meanings: Readonly<Record<AnyEnd, string>> = {
   stopping: 'the indexer is stopping: reconnect',
 };
 
-function ending(end: AnyEnd): string {
+function endEvent(end: StreamEndReason): string {
   return `event: ${end === 'stopping' ? 'stopping' : 'end'}\ndata: ${JSON.stringify({ reason: end, message: meanings[end] })}\n\n`;
 }
 
@@ -235,7 +253,7 @@ function ending(end: AnyEnd): string {
  * update that an application has just written may not be stored yet. The id of an event, however, was sent before. If
  * the id is ahead of history, history was reset.
  */
-function unfit({ checkpoint, availableAfter, after }: Begun, isResumed: boolean): Refusal | undefined {
+function cursorRefusal({ checkpoint, availableAfter, after }: BegunStream, isResumed: boolean): Refusal | undefined {
   if (availableAfter !== null && after.offset < availableAfter) {
     const error = `changes after ${formatCursor(after)} are not available: history is complete after offset ${String(availableAfter)}`;
     return { status: 410, error, more: { available_after: availableAfter } };
@@ -255,8 +273,8 @@ type ChangesRequest = Omit<StreamRequest, 'role' | 'reader'> & { readonly isResu
  */
 function parse(query: URLSearchParams, lastEventId: string | string[] | undefined): ChangesRequest | string {
   for (const name of query.keys()) {
-    if (!(known as readonly string[]).includes(name)) {
-      return `unknown parameter "${name.slice(0, 40)}"; known: ${known.join(', ')}`;
+    if (!(parameterNames as readonly string[]).includes(name)) {
+      return `unknown parameter "${name.slice(0, 40)}"; known: ${parameterNames.join(', ')}`;
     }
     if (name !== 'event_type' && query.getAll(name).length > 1) return `${name} is given more than once`;
     if (query.getAll(name).some((value) => value === '' || value.length > longestValue || value.includes('\0'))) {
@@ -273,7 +291,7 @@ function parse(query: URLSearchParams, lastEventId: string | string[] | undefine
   const from = isResumed ? lastEventId : query.get('after');
   const after = from === null ? undefined : parseCursor(from);
   if (from !== null && after === undefined) {
-    return `after and Last-Event-ID must be an offset or the id of an event: 42 or 42-${String(behindNodes)}`;
+    return `after and Last-Event-ID must be an offset or the id of an event: 42 or 42-${String(maxNodeId)}`;
   }
   return {
     template,
@@ -284,6 +302,6 @@ function parse(query: URLSearchParams, lastEventId: string | string[] | undefine
   };
 }
 
-function formOf({ headers }: IncomingMessage): ChangeForm {
+function formatOf({ headers }: IncomingMessage): ChangeForm {
   return (headers.accept ?? '').includes('application/x-ndjson') ? 'ndjson' : 'sse';
 }

@@ -6,10 +6,10 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { dropArrived } from '../../http/informational.ts';
-import { refuse } from './answers.ts';
+import { sendError } from './answers.ts';
 
 /** Time limit for reading a complete response that exceeds the socket buffers, milliseconds. */
-const readWithinMs = 5_000;
+const requestReadTimeoutMs = 5_000;
 
 export interface IdleLimit {
   /** Maximum number of connections without a request that are kept indefinitely. */
@@ -28,37 +28,37 @@ export interface IdleLimit {
  * request, or if it stays open after a response. A few idle connections are kept. If there are more, the oldest are
  * closed when their grace period is over.
  */
-export function limitIdleSockets(server: Server, { most, graceMs, mostInGrace }: IdleLimit): void {
+export function limitIdleSockets(server: Server, { most: maxIdle, graceMs, mostInGrace: maxInGrace }: IdleLimit): void {
   // Idle sockets with the time at which each became idle, in that order.
-  const idle = new Map<Socket, number>();
-  let looking: NodeJS.Timeout | undefined;
-  const look = (): void => {
-    for (const [oldest, since] of idle) {
-      if (idle.size <= most) return;
-      const left = since + graceMs - performance.now();
-      if (left > 0 && idle.size <= mostInGrace) {
-        looking ??= setTimeout(() => {
-          looking = undefined;
-          look();
-        }, left).unref();
+  const idleSockets = new Map<Socket, number>();
+  let checkTimer: NodeJS.Timeout | undefined;
+  const closeExcess = (): void => {
+    for (const [oldest, since] of idleSockets) {
+      if (idleSockets.size <= maxIdle) return;
+      const remainingMs = since + graceMs - performance.now();
+      if (remainingMs > 0 && idleSockets.size <= maxInGrace) {
+        checkTimer ??= setTimeout(() => {
+          checkTimer = undefined;
+          closeExcess();
+        }, remainingMs).unref();
         return;
       }
-      idle.delete(oldest);
+      idleSockets.delete(oldest);
       oldest.destroy();
     }
   };
   const add = (socket: Socket): void => {
     if (socket.destroyed) return;
-    idle.delete(socket);
-    idle.set(socket, performance.now());
-    look();
+    idleSockets.delete(socket);
+    idleSockets.set(socket, performance.now());
+    closeExcess();
   };
   server.on('connection', (socket) => {
-    socket.once('close', () => idle.delete(socket));
+    socket.once('close', () => idleSockets.delete(socket));
     add(socket);
   });
   server.on('request', ({ socket }, response) => {
-    idle.delete(socket);
+    idleSockets.delete(socket);
     response.once('close', () => add(socket));
   });
 }
@@ -69,12 +69,12 @@ export function limitIdleSockets(server: Server, { most, graceMs, mostInGrace }:
  * responses. No legitimate client sends a second request before it has received the response to the first. A client
  * that does so is disconnected.
  */
-export class OneAtATime {
+export class SingleRequestGuard {
   readonly #answering = new WeakSet<Socket>();
 
   /** Registers a request. @returns false if the connection was closed, so that the request gets no response */
   begin(socket: Socket, response: ServerResponse): boolean {
-    if (this.#answering.has(socket)) cut(socket);
+    if (this.#answering.has(socket)) closeSocket(socket);
     if (socket.destroyed) return false;
     this.#answering.add(socket);
     response.once('close', () => this.#answering.delete(socket));
@@ -87,7 +87,7 @@ export class OneAtATime {
  * requests. Node would keep all of them, each with a response, until the event loop closes the connection. A few
  * hundred connections would fill the heap.
  */
-function cut(socket: Socket): void {
+function closeSocket(socket: Socket): void {
   dropArrived(socket);
   socket.destroy();
 }
@@ -96,9 +96,10 @@ function cut(socket: Socket): void {
  * Refuses a request whose `Expect` is not `100-continue`. Without a listener, Node responds to it and bypasses the
  * request handler, so a client could send any number of such requests at once.
  */
-export function refuseExpectations(server: Server, oneAtATime: OneAtATime): void {
+export function rejectExpectations(server: Server, requestGuard: SingleRequestGuard): void {
   server.on('checkExpectation', ({ socket }, response) => {
-    if (oneAtATime.begin(socket, response)) refuse(response, 417, 'the only supported expectation is 100-continue');
+    if (requestGuard.begin(socket, response))
+      sendError(response, 417, 'the only supported expectation is 100-continue');
   });
 }
 
@@ -106,9 +107,9 @@ export function refuseExpectations(server: Server, oneAtATime: OneAtATime): void
  * Closes the connection of a client that does not read a complete response. A response that is still being written is
  * not affected.
  */
-export function cutUnread(response: ServerResponse): void {
+export function closeIfUnread(response: ServerResponse): void {
   const { socket } = response;
   if (!response.writableEnded || response.closed) return;
-  const limit = setTimeout(() => socket?.destroy(), readWithinMs).unref();
+  const limit = setTimeout(() => socket?.destroy(), requestReadTimeoutMs).unref();
   response.once('close', () => clearTimeout(limit));
 }

@@ -5,9 +5,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ConsolePage, TokenLogin } from '../page/console-page.ts';
 import { loginPasswordOf } from '../../reader-token.ts';
-import { refuse, refuseCaller, send } from './answers.ts';
+import { sendError, sendCallerError, send } from './answers.ts';
 import type { ReaderTokens } from './reader-tokens.ts';
-import { notFromHere, notOfOurPage } from './local-caller.ts';
+import { remoteCallerReason, notOfOurPage } from './local-caller.ts';
 
 /** Maximum size of a request body, bytes. */
 const longestBody = 64 * 1024;
@@ -18,7 +18,7 @@ export interface ConsoleEndpoint {
 }
 
 /** Responds to a request for one of these paths. If the client disconnects first, its query is cancelled. */
-export async function answerConsole(
+export async function handleConsole(
   { page, tokens }: ConsoleEndpoint,
   path: string,
   request: IncomingMessage,
@@ -31,26 +31,26 @@ export async function answerConsole(
   }
   if (request.method !== 'POST') {
     response.setHeader('allow', path === '/query' ? 'GET, HEAD, POST' : 'POST');
-    return refuse(response, 405, 'queries are sent with POST');
+    return sendError(response, 405, 'queries are sent with POST');
   }
   const caller = await callerOf(tokens, request);
-  if ('status' in caller) return refuseCaller(response, caller.status, caller.error);
+  if ('status' in caller) return sendCallerError(response, caller.status, caller.error);
   const body = await bodyOf(request);
-  if (body === undefined) return refuse(response, 413, `a query may have at most ${String(longestBody)} bytes`);
-  const gone = new AbortController();
-  response.once('close', () => gone.abort());
+  if (body === undefined) return sendError(response, 413, `a query may have at most ${String(longestBody)} bytes`);
+  const closeController = new AbortController();
+  response.once('close', () => closeController.abort());
   if (response.destroyed) return;
-  const answer = await page.answer(path, body, gone.signal, caller.login);
-  if (!response.destroyed) send(response, answer.status, answer.type, answer.body);
+  const consoleAnswer = await page.answer(path, body, closeController.signal, caller.login);
+  if (!response.destroyed) send(response, consoleAnswer.status, consoleAnswer.type, consoleAnswer.body);
 }
 
-type Asker = { readonly login: TokenLogin | undefined } | { readonly status: number; readonly error: string };
+type ConsoleCaller = { readonly login: TokenLogin | undefined } | { readonly status: number; readonly error: string };
 
 /** No other page can make a browser send the token of this page, so the origin need not be checked. */
-async function callerOf(tokens: ReaderTokens, request: IncomingMessage): Promise<Asker> {
+async function callerOf(tokens: ReaderTokens, request: IncomingMessage): Promise<ConsoleCaller> {
   const tokenCheck = await tokens.check(request);
   if (tokenCheck === undefined) {
-    const reason = notFromHere(request);
+    const reason = remoteCallerReason(request);
     if (reason !== undefined) return { status: 403, error: `${reason}; from other machines, send a reader token` };
     const foreignPageReason = notOfOurPage(request);
     return foreignPageReason === undefined ? { login: undefined } : { status: 403, error: foreignPageReason };
@@ -69,17 +69,17 @@ async function callerOf(tokens: ReaderTokens, request: IncomingMessage): Promise
  */
 function bodyOf(request: IncomingMessage): Promise<string | undefined> {
   return new Promise((resolve) => {
-    const pieces: Buffer[] = [];
+    const chunks: Buffer[] = [];
     let length = 0;
-    request.on('data', (piece: Buffer) => {
-      length += piece.length;
-      if (length <= longestBody) pieces.push(piece);
+    request.on('data', (chunk: Buffer) => {
+      length += chunk.length;
+      if (length <= longestBody) chunks.push(chunk);
       else {
         request.pause();
         resolve(undefined);
       }
     });
-    request.once('end', () => resolve(Buffer.concat(pieces).toString('utf8')));
+    request.once('end', () => resolve(Buffer.concat(chunks).toString('utf8')));
     request.once('error', () => resolve(undefined));
     request.once('close', () => resolve(undefined));
   });

@@ -6,7 +6,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
 /** Time for which a browser may cache the preflight response, seconds. */
-const keptSeconds = 600;
+const preflightMaxAgeSeconds = 600;
 
 /** Whether the request comes from a page of a configured origin. */
 export function isNamedOrigin({ headers }: IncomingMessage, origins: readonly string[]): boolean {
@@ -17,19 +17,23 @@ export function isNamedOrigin({ headers }: IncomingMessage, origins: readonly st
  * Sets the CORS headers of a response. @returns true if the request was a preflight request; the response was then sent
  * here
  */
-export function answerCors(request: IncomingMessage, response: ServerResponse, origins: readonly string[]): boolean {
+export function handleCors(request: IncomingMessage, response: ServerResponse, origins: readonly string[]): boolean {
   if (origins.length === 0) return false;
   // The response depends on the origin, even if this origin is not configured.
   response.setHeader('vary', 'Origin');
-  const named = isNamedOrigin(request, origins);
-  if (named) response.setHeader('access-control-allow-origin', request.headers.origin ?? '');
-  if (!named || request.method !== 'OPTIONS' || request.headers['access-control-request-method'] === undefined) {
+  const isAllowedOrigin = isNamedOrigin(request, origins);
+  if (isAllowedOrigin) response.setHeader('access-control-allow-origin', request.headers.origin ?? '');
+  if (
+    !isAllowedOrigin ||
+    request.method !== 'OPTIONS' ||
+    request.headers['access-control-request-method'] === undefined
+  ) {
     return false;
   }
   response.writeHead(204, {
     'access-control-allow-methods': 'GET, HEAD',
     'access-control-allow-headers': 'authorization, last-event-id, cache-control',
-    'access-control-max-age': String(keptSeconds),
+    'access-control-max-age': String(preflightMaxAgeSeconds),
   });
   response.end();
   return true;

@@ -12,15 +12,15 @@ import { getHeapStatistics } from 'node:v8';
 import { ExitCode } from '../../errors/exit-code.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { portHolder } from './local-ports.ts';
-import { usualPace } from '../../config/pace.ts';
+import { defaultPace } from '../../config/pace.ts';
 import type { Metrics } from '../metrics/metrics.ts';
-import { refuse, refuseCaller, sendJson } from './answers.ts';
-import { cutUnread, limitIdleSockets, OneAtATime, refuseExpectations } from './connections.ts';
-import { answerCors } from './cors.ts';
+import { sendError, sendCallerError, sendJson } from './answers.ts';
+import { closeIfUnread, limitIdleSockets, SingleRequestGuard, rejectExpectations } from './connections.ts';
+import { handleCors } from './cors.ts';
 import { Exposition } from './exposition.ts';
-import { refusedOverview, type OverviewAccess } from './overview-callers.ts';
-import { type Answers, routeOf, routesOf, type Route } from './routes.ts';
-import { Unsent, unsentLimitFor } from './unsent.ts';
+import { overviewRefusal, type OverviewAccess } from './overview-callers.ts';
+import { type RouteHandlers, routeOf, routesOf, type Route } from './routes.ts';
+import { UnsentBytes, unsentLimit } from './unsent.ts';
 
 /**
  * Limits on requests. Real clients send a few hundred bytes at once. Without the last option, Node would check for late
@@ -39,17 +39,17 @@ const idleLimit = { most: 250, graceMs: 1_000, mostInGrace: 900 };
  * Maximum number of connections: waiting requests of `/wait`, open pages, scrapers, and idle connections. A burst of
  * idle connections is accepted before any of them is closed. Streams of `/changes` are not included in this number.
  */
-const mostConnections = 2_000;
+const maxConnections = 2_000;
 
 /**
  * Maximum number of connections that wait to be accepted. With Node's default of 511, the connection of a probe was
  * dropped during a burst of a thousand connections. The system of the probe retried after one second and then after
  * two. The operating system has its own limit (net.core.somaxconn).
  */
-const backlog = 4_096;
+const listenBacklog = 4_096;
 
 /** Options of the server. Closing it also ends waiting requests and closes the status page. */
-export interface HttpServerOptions extends Omit<Answers, 'exposition' | 'unsent'> {
+export interface HttpServerOptions extends Omit<RouteHandlers, 'exposition' | 'unsent'> {
   readonly host: string;
   /** The port; 0 means any free port. `url` contains the actual port. */
   readonly port: number;
@@ -77,25 +77,25 @@ export interface RunningHttpServer {
  */
 export async function startHttpServer(options: HttpServerOptions): Promise<RunningHttpServer> {
   const isKnownHost = hostCheck([options.host, ...(options.names ?? [])]);
-  const unsent = new Unsent(unsentLimitFor(getHeapStatistics().heap_size_limit));
-  const exposition = new Exposition(options.metrics.registry, options.metricsMs ?? usualPace.metricsMs);
-  const answering = { ...options, isKnownHost, routes: routesOf({ ...options, exposition, unsent }) };
-  const oneAtATime = new OneAtATime();
+  const unsentBytes = new UnsentBytes(unsentLimit(getHeapStatistics().heap_size_limit));
+  const exposition = new Exposition(options.metrics.registry, options.metricsMs ?? defaultPace.metricsMs);
+  const handlerOptions = { ...options, isKnownHost, routes: routesOf({ ...options, exposition, unsent: unsentBytes }) };
+  const requestGuard = new SingleRequestGuard();
   const server = createServer(limits, (request, response) => {
-    if (!oneAtATime.begin(request.socket, response)) return;
-    void answer(answering, request, response)
+    if (!requestGuard.begin(request.socket, response)) return;
+    void handleRequest(handlerOptions, request, response)
       .catch(() => {
         if (!response.headersSent) response.writeHead(500);
         response.end();
       })
       .finally(() => {
-        unsent.hold(response);
-        cutUnread(response);
+        unsentBytes.hold(response);
+        closeIfUnread(response);
       });
   });
-  refuseExpectations(server, oneAtATime);
+  rejectExpectations(server, requestGuard);
   limitIdleSockets(server, idleLimit);
-  server.maxConnections = mostConnections + (options.changes?.most ?? 0);
+  server.maxConnections = maxConnections + (options.changes?.most ?? 0);
   server.maxRequestsPerSocket = 1_000;
   // This is longer than the longest wait.
   server.timeout = 75_000;
@@ -129,8 +129,8 @@ export async function assertPortFree(host: string, port: number): Promise<void> 
 
 function listen(server: Server, { host, port }: Pick<HttpServerOptions, 'host' | 'port'>): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => reject(refused(error, host, port)));
-    server.listen({ port, host, backlog }, () => {
+    server.once('error', (error: NodeJS.ErrnoException) => reject(listenError(error, host, port)));
+    server.listen({ port, host, backlog: listenBacklog }, () => {
       server.removeAllListeners('error');
       server.on('error', () => undefined);
       resolve();
@@ -138,62 +138,66 @@ function listen(server: Server, { host, port }: Pick<HttpServerOptions, 'host' |
   });
 }
 
-function refused(error: NodeJS.ErrnoException, host: string, port: number): IndexerError {
-  const taken = error.code === 'EADDRINUSE';
-  const reason = taken ? `${portHolder(port)} listens there` : (error.code ?? error.name);
+function listenError(error: NodeJS.ErrnoException, host: string, port: number): IndexerError {
+  const isTaken = error.code === 'EADDRINUSE';
+  const reason = isTaken ? `${portHolder(port)} listens there` : (error.code ?? error.name);
   return new IndexerError(`cannot listen on ${host}:${port}: ${reason}`, {
-    code: taken ? 'HTTP_PORT_TAKEN' : 'HTTP_ADDRESS_INVALID',
+    code: isTaken ? 'HTTP_PORT_TAKEN' : 'HTTP_ADDRESS_INVALID',
     retry: 'fatal',
     exitCode: ExitCode.configuration,
-    remedy: taken
+    remedy: isTaken
       ? 'set INDEXER_HTTP_PORT to a free port, or to 0 for any'
       : 'set INDEXER_HTTP_HOST and INDEXER_HTTP_PORT to an address of this machine that this user may use',
     cause: error,
   });
 }
 
-interface Answering extends Pick<HttpServerOptions, 'corsOrigins' | 'overview'> {
+interface HandlerOptions extends Pick<HttpServerOptions, 'corsOrigins' | 'overview'> {
   readonly routes: readonly Route[];
   readonly isKnownHost: (header: string | undefined) => boolean;
 }
 
-async function answer(options: Answering, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function handleRequest(
+  options: HandlerOptions,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   // If a request has two host names, a proxy may have checked the host name that is not used here.
-  if (hostsNamed(request) > 1) return refuse(response, 400, 'a request must name exactly one host');
+  if (hostsNamed(request) > 1) return sendError(response, 400, 'a request must name exactly one host');
   const [path = '/', query = ''] = (request.url ?? '/').split('?', 2);
   const route = routeOf(options.routes, path);
-  const known = options.isKnownHost(request.headers.host);
-  if (!known && route?.isProbe !== true) {
-    return refuse(
+  const isKnownHost = options.isKnownHost(request.headers.host);
+  if (!isKnownHost && route?.isProbe !== true) {
+    return sendError(
       response,
       421,
       'unknown host name: use an address of the indexer, or add the name to INDEXER_HTTP_ALLOWED_HOSTS',
     );
   }
-  if (route === undefined) return sendJson(response, 404, notFound(options.routes));
-  if (route.isShared === true && answerCors(request, response, options.corsOrigins ?? [])) return;
+  if (route === undefined) return sendJson(response, 404, notFoundBody(options.routes));
+  if (route.isShared === true && handleCors(request, response, options.corsOrigins ?? [])) return;
   if (route.methods !== undefined) {
     if (!route.methods.includes(request.method ?? '')) {
       response.setHeader('allow', route.methods.join(', '));
-      return refuse(response, 405, `only ${route.methods.join(' and ')} requests are supported`);
+      return sendError(response, 405, `only ${route.methods.join(' and ')} requests are supported`);
     }
-    if (hasBody(request)) return refuse(response, 413, 'requests must have no body');
+    if (hasBody(request)) return sendError(response, 413, 'requests must have no body');
   }
-  const refused = route.isOverview && options.overview && (await refusedOverview(options.overview, request));
-  if (refused) return refuseCaller(response, refused.status, refused.error);
-  return route.answer({ path, query, request, response, known });
+  const refusal = route.isOverview && options.overview && (await overviewRefusal(options.overview, request));
+  if (refusal) return sendCallerError(response, refusal.status, refusal.error);
+  return route.answer({ path, query, request, response, known: isKnownHost });
 }
 
 /**
  * The paths that a 404 response lists. A path that includes everything below it belongs to a page and is not listed.
  */
-function notFound(routes: readonly Route[]): Readonly<Record<string, unknown>> {
+function notFoundBody(routes: readonly Route[]): Readonly<Record<string, unknown>> {
   const paths = routes.map(({ path }) => path).filter((path) => path === '/' || !path.endsWith('/'));
   return { error: 'not found', paths };
 }
 
 function hostsNamed({ rawHeaders }: IncomingMessage): number {
-  return rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host').length;
+  return rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host').length;
 }
 
 function hasBody({ headers }: IncomingMessage): boolean {
@@ -206,7 +210,7 @@ function hasBody({ headers }: IncomingMessage): boolean {
 
 /** @param names accepted in addition to addresses and localhost; case is ignored */
 function hostCheck(names: readonly string[]): (header: string | undefined) => boolean {
-  const known = new Set(['localhost', ...names.map((name) => name.toLowerCase())]);
+  const knownHosts = new Set(['localhost', ...names.map((name) => name.toLowerCase())]);
   return (header) => {
     // Only HTTP/1.0, which no browser uses, may omit the header.
     if (header === undefined) return true;
@@ -215,6 +219,6 @@ function hostCheck(names: readonly string[]): (header: string | undefined) => bo
       .replace(/^\[(.*)\]$/, '$1')
       .replace(/\.$/, '')
       .toLowerCase();
-    return isIP(name) !== 0 || known.has(name);
+    return isIP(name) !== 0 || knownHosts.has(name);
   };
 }

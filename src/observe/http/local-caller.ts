@@ -25,10 +25,10 @@ const direct: ReadonlySet<string> = new Set(
   ].flatMap((names) => names.split(' ')),
 );
 /** Headers of browsers. No page and no form can set them. */
-const ofBrowsers = /^sec-(?:fetch|ch|gpc|purpose)(?:-|$)/;
+const browserHeader = /^sec-(?:fetch|ch|gpc|purpose)(?:-|$)/;
 
 function foreignHeader({ headers }: IncomingMessage): string | undefined {
-  return Object.keys(headers).find((name) => !direct.has(name) && !ofBrowsers.test(name));
+  return Object.keys(headers).find((name) => !direct.has(name) && !browserHeader.test(name));
 }
 
 /**
@@ -36,14 +36,14 @@ function foreignHeader({ headers }: IncomingMessage): string | undefined {
  * the caller must be a loopback address. The host name of the request must be a loopback name, because DNS rebinding
  * uses other names that resolve to this machine. No proxy may be in between.
  */
-export function notFromHere(request: IncomingMessage): string | undefined {
+export function remoteCallerReason(request: IncomingMessage): string | undefined {
   const { headers, socket, httpVersion } = request;
   if (!isLoopbackAddress(socket.remoteAddress)) return 'only requests from this machine are accepted';
   if (!isLoopback(hostnameOf(headers.host))) return 'the host name of the request is not localhost or 127.0.0.1';
   // HTTP/1.0 is a sign of a proxy that adds no header. No browser uses HTTP/1.0.
-  const sign = httpVersion === '1.1' ? foreignHeader(request) : `HTTP/${httpVersion}`;
-  if (sign === undefined) return undefined;
-  return `the request came through a proxy, or the client sends unexpected headers ("${sign.slice(0, 40)}"): only requests from this machine are accepted`;
+  const foreignSign = httpVersion === '1.1' ? foreignHeader(request) : `HTTP/${httpVersion}`;
+  if (foreignSign === undefined) return undefined;
+  return `the request came through a proxy, or the client sends unexpected headers ("${foreignSign.slice(0, 40)}"): only requests from this machine are accepted`;
 }
 
 /**
@@ -55,24 +55,24 @@ export function notOfOurPage({ headers }: IncomingMessage): string | undefined {
   if (headers['content-type'] !== 'application/json')
     return 'send the query as JSON, with content-type application/json';
   if (headers.origin !== `http://${headers.host ?? ''}`) return 'the origin must be this page';
-  const site = headers['sec-fetch-site'] ?? 'same-origin';
-  return site === 'same-origin' ? undefined : 'the origin must be this page';
+  const fetchSite = headers['sec-fetch-site'] ?? 'same-origin';
+  return fetchSite === 'same-origin' ? undefined : 'the origin must be this page';
 }
 
 /**
  * The reason to refuse a request that a page of another origin sent from this machine. Undefined if there is none. The
  * browser sends such a request and hides the response from the page, but a stream would still be opened.
  */
-export function ofAnotherOrigin({ headers }: IncomingMessage): string | undefined {
+export function foreignOriginReason({ headers }: IncomingMessage): string | undefined {
   const { host = '', origin = `http://${host}` } = headers;
-  const site = headers['sec-fetch-site'] ?? 'none';
-  const isSameOrigin = origin === `http://${host}` && (site === 'none' || site === 'same-origin');
+  const fetchSite = headers['sec-fetch-site'] ?? 'none';
+  const isSameOrigin = origin === `http://${host}` && (fetchSite === 'none' || fetchSite === 'same-origin');
   return isSameOrigin ? undefined : 'requests from pages of other origins are refused';
 }
 
 function isLoopbackAddress(address = ''): boolean {
-  const bare = address.replace(/^::ffff:/, '');
-  return bare === '::1' || isLoopback(bare);
+  const ipv4Address = address.replace(/^::ffff:/, '');
+  return ipv4Address === '::1' || isLoopback(ipv4Address);
 }
 
 function hostnameOf(host = ''): string {

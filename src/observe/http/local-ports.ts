@@ -7,14 +7,14 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { basename } from 'node:path';
 
 /** Maximum number of ports to try in sequence. */
-const tries = 500;
+const maxTries = 500;
 
 /** The first free port from `first` on. If there is none, any free port. */
 export async function freePortFrom(first: number, host = '127.0.0.1'): Promise<number> {
-  for (let port = first; port <= Math.min(65_535, first + tries); port += 1) {
+  for (let port = first; port <= Math.min(65_535, first + maxTries); port += 1) {
     if (await isFree(port, host)) return port;
   }
-  return (await listened(0, host)) ?? first;
+  return (await tryListen(0, host)) ?? first;
 }
 
 /**
@@ -22,17 +22,17 @@ export async function freePortFrom(first: number, host = '127.0.0.1'): Promise<n
  * attempt to listen there fails later.
  */
 export async function isFree(port: number, host: string): Promise<boolean> {
-  return (await listened(port, host)) !== undefined;
+  return (await tryListen(port, host)) !== undefined;
 }
 
 /** Listens briefly on the port and resolves to the port. Resolves to undefined if the port is in use. */
-function listened(port: number, host: string): Promise<number | undefined> {
+function tryListen(port: number, host: string): Promise<number | undefined> {
   return new Promise((resolve) => {
     const server = createServer();
     server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code === 'EADDRINUSE' ? undefined : port));
     server.listen({ port, host, exclusive: true }, () => {
-      const { port: taken } = server.address() as AddressInfo;
-      server.close(() => resolve(taken));
+      const { port: listeningPort } = server.address() as AddressInfo;
+      server.close(() => resolve(listeningPort));
     });
   });
 }

@@ -4,7 +4,7 @@
  * needs a token of a role that reads everything.
  */
 import type { IncomingMessage } from 'node:http';
-import { notFromHere } from './local-caller.ts';
+import { remoteCallerReason } from './local-caller.ts';
 import type { ReaderTokens } from './reader-tokens.ts';
 
 export interface OverviewAccess {
@@ -19,19 +19,19 @@ export interface OverviewRefusal {
 }
 
 /** The reason why a request is refused; undefined if it is permitted. Never rejects. */
-export async function refusedOverview(
+export async function overviewRefusal(
   { tokens, limitedRoles }: OverviewAccess,
   request: IncomingMessage,
 ): Promise<OverviewRefusal | undefined> {
-  if (notFromHere(request) === undefined) return undefined;
-  const limited = await limitedRoles().catch(() => undefined);
-  if (limited === undefined) {
+  if (remoteCallerReason(request) === undefined) return undefined;
+  const limitedRoleNames = await limitedRoles().catch(() => undefined);
+  if (limitedRoleNames === undefined) {
     return {
       status: 503,
       error: 'cannot read from the database whether roles are limited to parties: try again',
     };
   }
-  if (limited.length === 0) return undefined;
+  if (limitedRoleNames.length === 0) return undefined;
   const tokenCheck = await tokens.check(request);
   if (tokenCheck === undefined) {
     return {
@@ -40,6 +40,6 @@ export async function refusedOverview(
     };
   }
   if ('status' in tokenCheck) return tokenCheck;
-  if (!limited.includes(tokenCheck.token.role)) return undefined;
+  if (!limitedRoleNames.includes(tokenCheck.token.role)) return undefined;
   return { status: 403, error: 'this endpoint covers all parties, but the role of this token is limited to some' };
 }

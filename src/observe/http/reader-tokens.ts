@@ -4,7 +4,7 @@
  * guesses tokens causes only a few reads per second in the database.
  */
 import type { IncomingMessage } from 'node:http';
-import { hashOf, looksLikeToken, type ReaderToken, type TokenEnd } from '../../reader-token.ts';
+import { hashOf, isReaderToken, type ReaderToken, type TokenEnd } from '../../reader-token.ts';
 
 /** Reads the existing tokens, by their hash in hex. @throws IndexerError with a STORE_ code */
 export type ReadTokens = (hashes: readonly Buffer[]) => Promise<ReadonlyMap<string, ReaderToken>>;
@@ -18,26 +18,26 @@ export interface TokenRefusal {
 export type TokenCheck = { readonly token: ReaderToken; readonly secret: string } | TokenRefusal;
 
 /** Minimum time between two reads for new requests, milliseconds. */
-const betweenReadsMs = 50;
+const readIntervalMs = 50;
 /** Maximum number of waiting requests; further requests are refused with a 503. */
-const mostWaiting = 1_000;
+const maxWaiting = 1_000;
 
-const refusals: Readonly<Record<TokenEnd | 'unknown', string>> = {
+const refusalTexts: Readonly<Record<TokenEnd | 'unknown', string>> = {
   unknown: 'unknown token: send one of `ledger-indexer reader-token create`, as Authorization: Bearer lir_…',
   expired: 'this token has expired: ask for a new one (`ledger-indexer reader-token create`)',
   revoked: 'this token was revoked, or its role was dropped: ask for a new one (`ledger-indexer reader-token create`)',
 };
 
-interface Asking {
+interface PendingLookup {
   readonly hash: Buffer;
-  readonly answer: (found: ReaderToken | undefined) => void;
+  readonly answer: (token: ReaderToken | undefined) => void;
   readonly fail: (thrown: unknown) => void;
 }
 
 export class ReaderTokens {
   readonly #read: ReadTokens;
   readonly #lookAgainMs: number;
-  #asking: Asking[] = [];
+  #asking: PendingLookup[] = [];
   #reading = false;
   #looking: NodeJS.Timeout | undefined;
   #closed = false;
@@ -46,12 +46,12 @@ export class ReaderTokens {
   readonly #watched = new Map<string, { readonly hash: Buffer; readonly listeners: Set<(end: TokenEnd) => void> }>();
 
   /**
-   * @param lookAgainMs interval of checking the tokens of open streams
+   * @param recheckMs interval of checking the tokens of open streams
    * @param onFailing called with the first of consecutive failures to read
    */
-  constructor(read: ReadTokens, lookAgainMs: number, onFailing: (thrown: unknown) => void = () => undefined) {
-    this.#read = this.#counted(read, onFailing);
-    this.#lookAgainMs = lookAgainMs;
+  constructor(readTokens: ReadTokens, recheckMs: number, onFailing: (thrown: unknown) => void = () => undefined) {
+    this.#read = this.#counted(readTokens, onFailing);
+    this.#lookAgainMs = recheckMs;
   }
 
   /** Number of failed reads. */
@@ -59,13 +59,13 @@ export class ReaderTokens {
     return this.#failures;
   }
 
-  #counted(read: ReadTokens, onFailing: (thrown: unknown) => void): ReadTokens {
+  #counted(readTokens: ReadTokens, onFailing: (thrown: unknown) => void): ReadTokens {
     let isFailing = false;
     return async (hashes) => {
       try {
-        const found = await read(hashes);
+        const tokensByHash = await readTokens(hashes);
         isFailing = false;
-        return found;
+        return tokensByHash;
       } catch (thrown) {
         this.#failures += 1;
         if (!isFailing) onFailing(thrown);
@@ -79,14 +79,14 @@ export class ReaderTokens {
   async check({ headers: { authorization } }: IncomingMessage): Promise<TokenCheck | undefined> {
     if (authorization === undefined) return undefined;
     const [, secret = ''] = /^bearer +(\S+) *$/i.exec(authorization) ?? [];
-    if (!looksLikeToken(secret)) return { status: 401, error: refusals.unknown };
-    if (this.#closed || this.#asking.length >= mostWaiting) {
+    if (!isReaderToken(secret)) return { status: 401, error: refusalTexts.unknown };
+    if (this.#closed || this.#asking.length >= maxWaiting) {
       return { status: 503, error: 'too many token lookups: try again' };
     }
     try {
       const token = await this.#find(hashOf(secret));
-      if (token === undefined) return { status: 401, error: refusals.unknown };
-      return token.ended === undefined ? { token, secret } : { status: 401, error: refusals[token.ended] };
+      if (token === undefined) return { status: 401, error: refusalTexts.unknown };
+      return token.ended === undefined ? { token, secret } : { status: 401, error: refusalTexts[token.ended] };
     } catch {
       return { status: 503, error: 'tokens cannot be looked up now: try again' };
     }
@@ -96,13 +96,13 @@ export class ReaderTokens {
   watch(secret: string, onEnd: (end: TokenEnd) => void): () => void {
     const hash = hashOf(secret);
     const key = hash.toString('hex');
-    const watched = this.#watched.get(key) ?? { hash, listeners: new Set() };
-    this.#watched.set(key, watched);
-    watched.listeners.add(onEnd);
+    const watchedToken = this.#watched.get(key) ?? { hash, listeners: new Set() };
+    this.#watched.set(key, watchedToken);
+    watchedToken.listeners.add(onEnd);
     this.#lookLater();
     return () => {
-      watched.listeners.delete(onEnd);
-      if (watched.listeners.size === 0 && this.#watched.get(key) === watched) this.#watched.delete(key);
+      watchedToken.listeners.delete(onEnd);
+      if (watchedToken.listeners.size === 0 && this.#watched.get(key) === watchedToken) this.#watched.delete(key);
     };
   }
 
@@ -113,8 +113,8 @@ export class ReaderTokens {
   }
 
   #find(hash: Buffer): Promise<ReaderToken | undefined> {
-    return new Promise((answer, fail) => {
-      this.#asking.push({ hash, answer, fail });
+    return new Promise((resolve, reject) => {
+      this.#asking.push({ hash, answer: resolve, fail: reject });
       if (!this.#reading) void this.#readAll();
     });
   }
@@ -122,15 +122,15 @@ export class ReaderTokens {
   async #readAll(): Promise<void> {
     this.#reading = true;
     while (this.#asking.length > 0) {
-      const asking = this.#asking;
+      const pendingLookups = this.#asking;
       this.#asking = [];
       try {
-        const found = await this.#read(asking.map(({ hash }) => hash));
-        for (const { hash, answer } of asking) answer(found.get(hash.toString('hex')));
+        const tokensByHash = await this.#read(pendingLookups.map(({ hash }) => hash));
+        for (const { hash, answer } of pendingLookups) answer(tokensByHash.get(hash.toString('hex')));
       } catch (thrown) {
-        for (const { fail } of asking) fail(thrown);
+        for (const { fail } of pendingLookups) fail(thrown);
       }
-      await new Promise((resolve) => setTimeout(resolve, betweenReadsMs));
+      await new Promise((resolve) => setTimeout(resolve, readIntervalMs));
     }
     this.#reading = false;
   }
@@ -145,11 +145,11 @@ export class ReaderTokens {
    * the database either.
    */
   async #look(): Promise<void> {
-    const watched = [...this.#watched];
-    const found = await this.#read(watched.map(([, { hash }]) => hash)).catch(() => undefined);
+    const watchedTokens = [...this.#watched];
+    const tokensByHash = await this.#read(watchedTokens.map(([, { hash }]) => hash)).catch(() => undefined);
     this.#looking = undefined;
-    for (const [key, { listeners }] of found === undefined ? [] : watched) {
-      const token = found?.get(key);
+    for (const [key, { listeners }] of tokensByHash === undefined ? [] : watchedTokens) {
+      const token = tokensByHash?.get(key);
       const end = token === undefined ? 'revoked' : token.ended;
       if (end === undefined) continue;
       this.#watched.delete(key);

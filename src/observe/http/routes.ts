@@ -9,10 +9,10 @@ import type { Verdict } from '../health/health.ts';
 import type { StatusPage } from '../page/status-page.ts';
 import { send, sendJson } from './answers.ts';
 import type { ChangesAnswers } from './changes-endpoint.ts';
-import { answerConsole, type ConsoleEndpoint } from './console-endpoint.ts';
+import { handleConsole, type ConsoleEndpoint } from './console-endpoint.ts';
 import type { Exposition } from './exposition.ts';
-import type { Unsent } from './unsent.ts';
-import { answerWait } from './wait-endpoint.ts';
+import type { UnsentBytes } from './unsent.ts';
+import { handleWait } from './wait-endpoint.ts';
 
 export interface Call {
   readonly path: string;
@@ -45,7 +45,7 @@ export interface Route {
 }
 
 /** Sources of the responses. If the page, the console or the changes are missing, there are no routes for them. */
-export interface Answers {
+export interface RouteHandlers {
   readonly status: () => StatusDocument;
   readonly verdict: () => Verdict;
   readonly waiters: CheckpointWaiters;
@@ -53,19 +53,19 @@ export interface Answers {
   readonly console?: ConsoleEndpoint | undefined;
   readonly changes?: ChangesAnswers | undefined;
   readonly exposition: Exposition;
-  readonly unsent: Unsent;
+  readonly unsent: UnsentBytes;
 }
 
-const read = ['GET', 'HEAD'];
+const readMethods = ['GET', 'HEAD'];
 
 /** All routes, in the order in which a 404 lists them. */
-export function routesOf(answers: Answers): readonly Route[] {
-  const { page, console, changes } = answers;
+export function routesOf(handlers: RouteHandlers): readonly Route[] {
+  const { page, console, changes } = handlers;
   return [
     ...(page === undefined ? [] : pageRoutes(page)),
     ...(console === undefined ? [] : consoleRoutes(console)),
-    ...plainRoutes(answers),
-    ...(changes === undefined ? [] : [changesRoute(changes, answers.unsent)]),
+    ...statusRoutes(handlers),
+    ...(changes === undefined ? [] : [changesRoute(changes, handlers.unsent)]),
   ];
 }
 
@@ -78,16 +78,16 @@ export function routeOf(routes: readonly Route[], path: string): Route | undefin
 
 function pageRoutes(page: StatusPage): readonly Route[] {
   return [
-    { path: '/', methods: read, answer: ({ response }) => page.answerPage(response) },
+    { path: '/', methods: readMethods, answer: ({ response }) => page.answerPage(response) },
     {
       path: '/events',
-      methods: read,
+      methods: readMethods,
       isOverview: true,
       answer: ({ request, response }) => page.answerEvents(request, response),
     },
     {
       path: '/update',
-      methods: read,
+      methods: readMethods,
       isOverview: true,
       answer: ({ query, response }) => page.answerUpdate(query, response),
     },
@@ -95,31 +95,37 @@ function pageRoutes(page: StatusPage): readonly Route[] {
 }
 
 function consoleRoutes(console: ConsoleEndpoint): readonly Route[] {
-  const answer: Route['answer'] = ({ path, request, response }) => answerConsole(console, path, request, response);
+  const handleConsoleCall: Route['answer'] = ({ path, request, response }) =>
+    handleConsole(console, path, request, response);
   return [
-    { path: '/query', methods: undefined, answer },
-    { path: '/query/', methods: undefined, answer },
+    { path: '/query', methods: undefined, answer: handleConsoleCall },
+    { path: '/query/', methods: undefined, answer: handleConsoleCall },
   ];
 }
 
-function plainRoutes({ status, verdict, waiters, exposition }: Answers): readonly Route[] {
+function statusRoutes({ status, verdict: readVerdict, waiters, exposition }: RouteHandlers): readonly Route[] {
   return [
     {
       path: '/metrics',
-      methods: read,
+      methods: readMethods,
       answer: async ({ response }) => send(response, 200, exposition.contentType, await exposition.now()),
     },
-    { path: '/livez', methods: read, isProbe: true, answer: (call) => answerProbe(verdict(), 'live', call) },
-    { path: '/readyz', methods: read, isProbe: true, answer: (call) => answerProbe(verdict(), 'ready', call) },
-    { path: '/status', methods: read, isOverview: true, answer: ({ response }) => sendJson(response, 200, status()) },
+    { path: '/livez', methods: readMethods, isProbe: true, answer: (call) => sendProbe(readVerdict(), 'live', call) },
+    { path: '/readyz', methods: readMethods, isProbe: true, answer: (call) => sendProbe(readVerdict(), 'ready', call) },
+    {
+      path: '/status',
+      methods: readMethods,
+      isOverview: true,
+      answer: ({ response }) => sendJson(response, 200, status()),
+    },
     {
       path: '/wait',
-      methods: read,
+      methods: readMethods,
       isShared: true,
       answer: async ({ query, response }) => {
-        const gone = new AbortController();
-        response.once('close', () => gone.abort());
-        const { status: code, body } = await answerWait(waiters, query, gone.signal);
+        const closeController = new AbortController();
+        response.once('close', () => closeController.abort());
+        const { status: code, body } = await handleWait(waiters, query, closeController.signal);
         sendJson(response, code, body);
       },
     },
@@ -127,21 +133,25 @@ function plainRoutes({ status, verdict, waiters, exposition }: Answers): readonl
 }
 
 /** The route does not accept HEAD, because a stream has no end. */
-function changesRoute(changes: ChangesAnswers, unsent: Unsent): Route {
+function changesRoute(changes: ChangesAnswers, unsentBytes: UnsentBytes): Route {
   return {
     path: '/changes',
     methods: ['GET'],
     isShared: true,
-    answer: ({ query, request, response }) => changes.answer(query, request, response, unsent),
+    answer: ({ query, request, response }) => changes.answer(query, request, response, unsentBytes),
   };
 }
 
 /** A caller with an unknown host name gets the status without the reason. */
-function answerProbe(
-  { state, ready, live, reason, remedy }: Verdict,
-  question: 'ready' | 'live',
-  { response, known }: Call,
+function sendProbe(
+  { state, ready, live: isLive, reason, remedy }: Verdict,
+  probe: 'ready' | 'live',
+  { response, known: isKnownCaller }: Call,
 ): void {
-  const good = question === 'ready' ? ready : live;
-  sendJson(response, good ? 200 : 503, known ? { state, ready, live, reason, remedy } : { ready, live });
+  const isGood = probe === 'ready' ? ready : isLive;
+  sendJson(
+    response,
+    isGood ? 200 : 503,
+    isKnownCaller ? { state, ready, live: isLive, reason, remedy } : { ready, live: isLive },
+  );
 }

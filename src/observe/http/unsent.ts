@@ -9,11 +9,11 @@ import type { ServerResponse } from 'node:http';
 const shareOfHeap = 1 / 8;
 
 /** Budget in bytes for a process with this heap limit. */
-export function unsentLimitFor(heap: number): number {
+export function unsentLimit(heap: number): number {
   return Math.floor(heap * shareOfHeap);
 }
 
-export class Unsent {
+export class UnsentBytes {
   readonly #limit: number;
   readonly #held = new Map<ServerResponse, number>();
   #sum = 0;
@@ -32,17 +32,17 @@ export class Unsent {
   }
 
   #watch(response: ServerResponse): void {
-    const taken = (): void => {
-      response.off('drain', taken).off('close', taken);
+    const onDrained = (): void => {
+      response.off('drain', onDrained).off('close', onDrained);
       this.#forget(response);
     };
-    response.on('drain', taken).on('close', taken);
+    response.on('drain', onDrained).on('close', onDrained);
   }
 
   #cut(): void {
     // The data is counted again, because clients may have read some of it in the meantime.
     for (const response of this.#held.keys()) this.#count(response);
-    const largestFirst = [...this.#held].sort(([, one], [, other]) => other - one);
+    const largestFirst = [...this.#held].sort(([, left], [, other]) => other - left);
     for (const [response] of largestFirst) {
       if (this.#sum <= this.#limit || this.#held.size === 1) return;
       this.#forget(response);

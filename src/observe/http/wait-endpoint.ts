@@ -20,12 +20,16 @@ interface WaitRequest {
 
 /**
  * Waits for the requested offset.
- * @param gone aborted when the client has disconnected, so that the response is never read
+ * @param closeSignal aborted when the client has disconnected, so that the response is never read
  */
-export async function answerWait(waiters: CheckpointWaiters, query: string, gone: AbortSignal): Promise<WaitAnswer> {
+export async function handleWait(
+  waiters: CheckpointWaiters,
+  query: string,
+  closeSignal: AbortSignal,
+): Promise<WaitAnswer> {
   const parsed = parse(new URLSearchParams(query));
   if (typeof parsed === 'string') return { status: 400, body: { error: parsed } };
-  const end = await waiters.wait(parsed.offset, parsed.timeoutMs, gone);
+  const end = await waiters.wait(parsed.offset, parsed.timeoutMs, closeSignal);
   const checkpoint = waiters.checkpoint ?? null;
   switch (end) {
     case 'reached':

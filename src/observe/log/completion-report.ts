@@ -3,7 +3,7 @@ import type { IndexerError } from '../../errors/indexer-error.ts';
 import type { CompletionFacts, CompletionObserver } from '../../pipeline/ports/observer.ts';
 import type { HealthTracker } from '../health/health-tracker.ts';
 import type { Metrics } from '../metrics/metrics.ts';
-import { reportUnknown } from './unknown-report.ts';
+import { reportUnknownNames } from './unknown-report.ts';
 import type { Logger } from './logger.ts';
 
 interface ReportParts {
@@ -12,7 +12,7 @@ interface ReportParts {
   readonly logger: Logger;
 }
 
-const offRemedy =
+const completionsOffRemedy =
   'none needed; or grant the user read rights for the parties of the filter (participant 3.5.7 or newer), or set INDEXER_COMPLETIONS=off';
 
 export class CompletionReport implements CompletionObserver {
@@ -29,7 +29,7 @@ export class CompletionReport implements CompletionObserver {
     health.jobs.completionsChanged({ state: 'off', reason });
     metrics.completionsFollowed.set(0);
     if (!this.#isNews(`off ${reason}`)) return;
-    const facts = error === undefined ? { reason } : { reason, code: error.code, remedy: offRemedy };
+    const facts = error === undefined ? { reason } : { reason, code: error.code, remedy: completionsOffRemedy };
     logger.info(facts, 'completions are not followed');
   }
 
@@ -41,17 +41,22 @@ export class CompletionReport implements CompletionObserver {
     if (this.#isNews('followed')) logger.info({ checkpoint }, 'following completions');
   }
 
-  stored({ checkpoint, accepted, rejected, unknown }: CompletionFacts): void {
+  stored({
+    checkpoint,
+    accepted: acceptedCount,
+    rejected: rejectedCounts,
+    unknown: unknownNames,
+  }: CompletionFacts): void {
     const { health, metrics, logger } = this.#parts;
     health.jobs.completionsChanged({ state: 'following', reason: 'read in the background', checkpoint });
     metrics.completionCheckpoint.set(checkpoint);
-    metrics.completionsStored.inc({ result: 'accepted' }, accepted);
-    metrics.rejectionCodes.admit(rejected);
-    for (const [code, count] of rejected) {
+    metrics.completionsStored.inc({ result: 'accepted' }, acceptedCount);
+    metrics.rejectionCodes.admit(rejectedCounts);
+    for (const [code, count] of rejectedCounts) {
       metrics.completionsStored.inc({ result: 'rejected' }, count);
       metrics.rejectedCommands.inc({ code: metrics.rejectionCodes.label(code) }, count);
     }
-    reportUnknown({ names: health.jobs.unknown, metrics, logger }, unknown);
+    reportUnknownNames({ names: health.jobs.unknown, metrics, logger }, unknownNames);
   }
 
   skipped(from: number, to: number): void {

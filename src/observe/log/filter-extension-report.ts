@@ -40,12 +40,12 @@ export class FilterExtensionReport implements FilterExtensionObserver {
   }
 
   /** The options are logged once, and again when they change, because every session finds the same options. */
-  #options(behind: readonly string[]): void {
+  #options(outdatedOptions: readonly string[]): void {
     const { health, logger } = this.#parts;
-    const isOld = behind.join() === health.jobs.outdatedOptions.join();
-    health.jobs.outdatedOptions = behind;
-    if (isOld || behind.length === 0) return;
+    const isOld = outdatedOptions.join() === health.jobs.outdatedOptions.join();
+    health.jobs.outdatedOptions = outdatedOptions;
+    if (isOld || outdatedOptions.length === 0) return;
     const remedy = 'set them to the filter in force: see column filter of table stream';
-    logger.warn({ options: behind, remedy }, 'these options name an earlier filter: it was extended since');
+    logger.warn({ options: outdatedOptions, remedy }, 'these options name an earlier filter: it was extended since');
   }
 }

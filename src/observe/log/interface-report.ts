@@ -26,22 +26,22 @@ export class InterfaceReport implements InterfaceObserver {
    */
   interfacesRequested(interfaces: readonly RequestedInterface[]): void {
     const { health, metrics, logger } = this.#parts;
-    const named = (expectedState: RequestedInterface['state']): readonly string[] =>
+    const idsInState = (expectedState: RequestedInterface['state']): readonly string[] =>
       interfaces.filter(({ state }) => state === expectedState).map(({ id }) => id);
-    const waiting = named('waiting');
-    const gathering = named('backfilling');
-    health.jobs.interfacesWaiting = waiting;
-    health.jobs.interfacesBackfilling = gathering;
-    metrics.interfacesWaiting.set(waiting.length);
-    metrics.interfacesBackfilling.set(gathering.length);
-    const isOld = waiting.join() === this.#waiting;
-    this.#waiting = waiting.join();
-    if (isOld || waiting.length === 0) return;
+    const waitingIds = idsInState('waiting');
+    const backfillingIds = idsInState('backfilling');
+    health.jobs.interfacesWaiting = waitingIds;
+    health.jobs.interfacesBackfilling = backfillingIds;
+    metrics.interfacesWaiting.set(waitingIds.length);
+    metrics.interfacesBackfilling.set(backfillingIds.length);
+    const isOld = waitingIds.join() === this.#waiting;
+    this.#waiting = waitingIds.join();
+    if (isOld || waitingIds.length === 0) return;
     const message = 'the participant does not know these interfaces yet: their views are added when it does';
-    const facts = { waiting, requested: interfaces.length };
+    const facts = { waiting: waitingIds, requested: interfaces.length };
     // A preset includes versions of interfaces that do not exist yet. An interface that a user has configured should
     // exist.
-    if (waiting.every(isOfPreset)) logger.info(facts, message);
+    if (waitingIds.every(isOfPreset)) logger.info(facts, message);
     else logger.warn(facts, message);
   }
 

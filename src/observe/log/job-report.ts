@@ -22,7 +22,7 @@ export class JobReport implements JobObserver {
     const { health, metrics } = this.#parts;
     const before = health.jobs.requested.note(jobs);
     for (const name of jobNames) {
-      const job = jobs.find((one) => one.name === name);
+      const job = jobs.find((candidate) => candidate.name === name);
       const isActive = job?.state === 'requested' || job?.state === 'working';
       metrics.jobActive.set({ name }, isActive ? 1 : 0);
       metrics.jobFailed.set({ name }, job?.state === 'failed' ? 1 : 0);
@@ -31,7 +31,7 @@ export class JobReport implements JobObserver {
       if (job !== undefined)
         this.#tell(
           job,
-          before.find((one) => one.name === name),
+          before.find((previousJob) => previousJob.name === name),
         );
     }
   }

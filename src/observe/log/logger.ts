@@ -55,7 +55,7 @@ export function createLogger(options: LoggerOptions): Logging {
     {
       write: (line: string) => {
         const clean = scrub(line);
-        const text = pretty ? prettyLine(clean, stream.isTTY === true) : clean;
+        const text = pretty ? formatLine(clean, stream.isTTY === true) : clean;
         stream.write(progressLine === undefined ? text : `${clearLine}${text}${progressLine}`);
       },
     },
@@ -108,26 +108,26 @@ const colours: Readonly<Record<string, string>> = { warn: '33', error: '31', fat
  * Formats a JSON log line for people. The order is time, level, message, a failure as a sentence, and the remaining
  * fields as `name=value`. A line that is not a JSON object is not changed.
  */
-function prettyLine(line: string, coloured: boolean): string {
+function formatLine(line: string, coloured: boolean): string {
   const record = parseRecord(line);
   if (record === undefined) return `${escapeSteering(line.replace(/\n$/, ''))}\n`;
-  const { level, time, msg, err, ...others } = record;
-  const failure = failureIn(err);
-  const fields = failure === undefined && err !== undefined ? { ...others, err } : others;
-  const paint = (code: string | undefined, text: string): string =>
+  const { level: levelNumber, time, msg, err, ...otherFields } = record;
+  const failure = formatFailure(err);
+  const fields = failure === undefined && err !== undefined ? { ...otherFields, err } : otherFields;
+  const colorize = (code: string | undefined, text: string): string =>
     coloured && code !== undefined ? `\u001B[${code}m${text}\u001B[0m` : text;
-  const name = typeof level === 'string' ? level : 'info';
+  const name = typeof levelNumber === 'string' ? levelNumber : 'info';
   const clock = typeof time === 'string' ? escapeSteering(time.slice(11, 19)) : '';
   const rest = Object.entries(fields).map(
-    ([key, value]) => paint('90', `${escapeSteering(key)}=`) + escapeSteering(formatValue(value)),
+    ([key, value]) => colorize('90', `${escapeSteering(key)}=`) + escapeSteering(formatValue(value)),
   );
-  const parts = [paint('90', clock), paint(colours[name] ?? '32', escapeSteering(name).toUpperCase().padEnd(5))];
+  const parts = [colorize('90', clock), colorize(colours[name] ?? '32', escapeSteering(name).toUpperCase().padEnd(5))];
   if (typeof msg === 'string') parts.push(escapeSteering(failure === undefined ? msg : `${msg}: ${failure}`));
   return `${[...parts, ...rest].join('  ')}\n`;
 }
 
 /** A serialized error with a code, as one sentence; undefined for other values. */
-function failureIn(value: unknown): string | undefined {
+function formatFailure(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null || !('code' in value) || !('message' in value)) return undefined;
   const { code, message } = value;
   if (typeof code !== 'string' || typeof message !== 'string') return undefined;

@@ -7,7 +7,7 @@ import type { Metrics } from '../metrics/metrics.ts';
 import type { Logger } from './logger.ts';
 
 /** SQLSTATE of an exceeded limit. The only limit that a notification can exceed is the limit of the queue. */
-const queueFull = '54000';
+const queueFullState = '54000';
 
 const remedy =
   'no data is lost, and clients of /wait and /changes continue; end the session that listens in an open transaction: ' +
@@ -24,8 +24,8 @@ export function noticeReport({ metrics, logger }: { readonly metrics: Metrics; r
     if (isFailing) return;
     isFailing = true;
     const reason =
-      error.facts['sqlstate'] === queueFull
-        ? { reason: `the notification queue is full (SQLSTATE ${queueFull})`, remedy }
+      error.facts['sqlstate'] === queueFullState
+        ? { reason: `the notification queue is full (SQLSTATE ${queueFullState})`, remedy }
         : { code: error.code, reason: error.message, remedy: error.remedy };
     logger.warn(reason, 'Postgres refuses commit notifications: listeners receive none');
   };

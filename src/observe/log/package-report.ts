@@ -22,16 +22,16 @@ export class PackageReport implements PackageObserver {
     this.#parts = parts;
   }
 
-  read({ packages, refused, views, failedViews }: PackageFacts): void {
+  read({ packages, refused: refusedPackages, views, failedViews }: PackageFacts): void {
     const { metrics, logger } = this.#parts;
     metrics.packages.inc({ result: 'read' }, packages);
-    metrics.packages.inc({ result: 'unreadable' }, refused.length);
+    metrics.packages.inc({ result: 'unreadable' }, refusedPackages.length);
     metrics.views.inc({ result: 'made' }, views);
     metrics.views.inc({ result: 'failed' }, failedViews.length);
     if (packages + views > 0) logger.info({ packages, views }, 'typed views created');
-    const [package_] = refused;
+    const [package_] = refusedPackages;
     if (package_ !== undefined) {
-      const ids = refused.map(({ packageId }) => packageId);
+      const ids = refusedPackages.map(({ packageId }) => packageId);
       logger.warn({ packages: ids, err: package_.error }, 'packages cannot be read: no typed views for them');
     }
     this.#logFailed(failedViews);
@@ -40,12 +40,12 @@ export class PackageReport implements PackageObserver {
   /** Logs a few names and the total number. If the role may not create views, every view fails. */
   #logFailed(failedViews: PackageFacts['failedViews']): void {
     if (failedViews.length === 0) this.#logged.clear();
-    const unlogged = failedViews.filter(({ view }) => !this.#logged.has(view));
-    const [first] = unlogged;
+    const unloggedViews = failedViews.filter(({ view }) => !this.#logged.has(view));
+    const [first] = unloggedViews;
     if (first === undefined) return;
-    for (const { view } of unlogged) this.#logged.add(view);
-    const views = unlogged.slice(0, namedViews).map(({ view }) => view);
-    this.#parts.logger.warn({ failed: unlogged.length, views, err: first.error }, 'typed views not created');
+    for (const { view } of unloggedViews) this.#logged.add(view);
+    const views = unloggedViews.slice(0, namedViews).map(({ view }) => view);
+    this.#parts.logger.warn({ failed: unloggedViews.length, views, err: first.error }, 'typed views not created');
   }
 
   failed(error: IndexerError, delayMs: number): void {

@@ -21,10 +21,10 @@ export class PollReport implements PollObserver {
     this.#parts = parts;
   }
 
-  lockHeld(holder: LockHolder | undefined, isOwn: boolean): void {
+  lockHeld(holder: LockHolder | undefined, isOwnLock: boolean): void {
     const { health, logger } = this.#parts;
     if (!health.lockHeld(holder) || holder === undefined) return;
-    if (isOwn) logger.info({ holder }, 'this process holds the writer lock');
+    if (isOwnLock) logger.info({ holder }, 'this process holds the writer lock');
     else logger.info({ holder }, 'another session holds the writer lock');
   }
 
@@ -48,25 +48,25 @@ export class PollReport implements PollObserver {
     metrics.pruneHeadroom.set(health.checkpoint - this.#participantPrunedOffset);
   }
 
-  idleProbed(answer: ProbeAnswer, error?: IndexerError): void {
+  idleProbed(probeAnswer: ProbeAnswer, error?: IndexerError): void {
     const { health, metrics, logger } = this.#parts;
-    metrics.idleProbes.inc({ result: answer });
-    health.idleProbed(answer);
+    metrics.idleProbes.inc({ result: probeAnswer });
+    health.idleProbed(probeAnswer);
     const before = this.#probeAnswer;
-    this.#probeAnswer = answer;
+    this.#probeAnswer = probeAnswer;
     // This is logged once, because the probe is repeated.
-    if (answer !== 'refused' || answer === before) return;
+    if (probeAnswer !== 'refused' || probeAnswer === before) return;
     const facts = { checkpoint: health.checkpoint, ledgerEnd: health.ledgerEnd, err: error };
     logger.warn(facts, 'idle probe refused: the ledger does not report whether updates precede its end, trying again');
   }
 
   verified(results: readonly VerifiedFacts[]): void {
     const { metrics } = this.#parts;
-    for (const { kind, atOffset, startedAtMs, seconds, different } of results) {
+    for (const { kind, atOffset, startedAtMs, seconds, different: differenceCount } of results) {
       metrics.verifyOffset.set({ kind }, atOffset);
       metrics.verifyTime.set({ kind }, startedAtMs / 1000);
       metrics.verifyDuration.set({ kind }, seconds);
-      metrics.verifyDifferences.set({ kind }, different ?? Number.NaN);
+      metrics.verifyDifferences.set({ kind }, differenceCount ?? Number.NaN);
     }
   }
 

@@ -5,7 +5,8 @@
 import type { ReleaseFacts, ReleaseObserver } from '../../pipeline/ports/observer.ts';
 import type { Logger } from './logger.ts';
 
-const mendLacking = 'run `ledger-indexer verify --acs`; if it finds contracts missing: ledger-indexer reseed --yes';
+const missingContractsRemedy =
+  'run `ledger-indexer verify --acs`; if it finds contracts missing: ledger-indexer reseed --yes';
 
 export class ReleaseReport implements ReleaseObserver {
   readonly #logger: Logger;
@@ -25,14 +26,18 @@ export class ReleaseReport implements ReleaseObserver {
       );
       return;
     }
-    const found = JSON.stringify(facts);
-    if (found === this.#reported) return;
-    this.#reported = found;
+    const factsKey = JSON.stringify(facts);
+    if (factsKey === this.#reported) return;
+    this.#reported = factsKey;
     this.#session(facts);
   }
 
-  #session({ version, isKnown, lacking }: Extract<ReleaseFacts, { readonly kind: 'read' }>): void {
-    if (isKnown) this.#logger.info({ version }, 'release of the participant');
+  #session({
+    version,
+    isKnown: isKnownRelease,
+    lacking: missingSeed,
+  }: Extract<ReleaseFacts, { readonly kind: 'read' }>): void {
+    if (isKnownRelease) this.#logger.info({ version }, 'release of the participant');
     else {
       const remedy =
         'allow GET /v2/version in gateways before the participant: since release 3.7, lists of active contracts ' +
@@ -42,9 +47,9 @@ export class ReleaseReport implements ReleaseObserver {
         'the participant release cannot be read: sending requests for releases before 3.7',
       );
     }
-    if (lacking === undefined) return;
+    if (missingSeed === undefined) return;
     this.#logger.warn(
-      { ...lacking, version, remedy: mendLacking },
+      { ...missingSeed, version, remedy: missingContractsRemedy },
       'contracts in reassignment during the seed may be missing: the request did not include them',
     );
   }

@@ -24,13 +24,13 @@ export class RetentionReport implements RetentionObserver {
   /** A hold is logged once, and again when it changes. */
   pruned(facts: PruneFacts): void {
     const { health, metrics, logger } = this.#parts;
-    const { boundary, rows, finished, heldBy } = facts;
+    const { boundary, rows, finished: isFinished, heldBy: blockingHold } = facts;
     const before = health.jobs.retention.note(facts, health.now(), health.wallNow());
     metrics.prunedRows.inc(rows - before.rows);
     metrics.prunedToOffset.set(boundary);
-    metrics.holdAge.set(heldBy === null ? 0 : (health.wallNow() - heldBy.since.getTime()) / 1000);
-    if (heldBy !== null && heldBy.name !== before.heldBy) {
-      const { name, offset, isFutureUpdate } = heldBy;
+    metrics.holdAge.set(blockingHold === null ? 0 : (health.wallNow() - blockingHold.since.getTime()) / 1000);
+    if (blockingHold !== null && blockingHold.name !== before.heldBy) {
+      const { name, offset, isFutureUpdate } = blockingHold;
       const remedy =
         isFutureUpdate === true
           ? { remedy: 'run `ledger-indexer prune --before OFFSET` to prune past this update' }
@@ -40,7 +40,7 @@ export class RetentionReport implements RetentionObserver {
         'a hold keeps history from being pruned as far as INDEXER_RETENTION requires',
       );
     }
-    if (finished && rows > 0) logger.info({ boundary, rows }, 'old history pruned');
+    if (isFinished && rows > 0) logger.info({ boundary, rows }, 'old history pruned');
   }
 
   failed(error: IndexerError, delayMs: number): void {

@@ -1,5 +1,5 @@
 /** Reports a seed. Updates metrics and its part of `/status`, and logs the end of the seed. */
-import type { SeedFacts, SeedObserver } from '../../pipeline/ports/observer.ts';
+import type { SeedProgressFacts, SeedObserver } from '../../pipeline/ports/observer.ts';
 import type { HealthTracker } from '../health/health-tracker.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Logger } from './logger.ts';
@@ -18,20 +18,20 @@ export class SeedReport implements SeedObserver {
     this.#parts = parts;
   }
 
-  progress(seed: SeedFacts): void {
+  progress(seed: SeedProgressFacts): void {
     this.#count(seed, false);
   }
 
-  done(seed: SeedFacts): void {
+  done(seed: SeedProgressFacts): void {
     const { metrics, logger } = this.#parts;
     this.#count(seed, true);
     metrics.seedDone.set(1);
     logger.info({ contracts: seed.contracts, offset: seed.offset }, 'seed done');
   }
 
-  #count({ contracts, offset }: SeedFacts, done: boolean): void {
+  #count({ contracts, offset }: SeedProgressFacts, isDone: boolean): void {
     const { health, metrics } = this.#parts;
-    health.throughput.seedProgress({ contracts, offset }, done);
+    health.throughput.seedProgress({ contracts, offset }, isDone);
     metrics.seedContracts.inc(contracts >= this.#contracts ? contracts - this.#contracts : contracts);
     this.#contracts = contracts;
     metrics.seedOffset.set(offset);

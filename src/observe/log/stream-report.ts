@@ -7,40 +7,40 @@ import type { IndexerError } from '../../errors/indexer-error.ts';
 import { type Phase, phases } from '../../model/stream.ts';
 import type { BatchFacts, QueueFacts, StreamObserver, WorkPart } from '../../pipeline/ports/observer.ts';
 import { disconnectLabel } from '../figures/disconnect-label.ts';
-import { Doubling } from '../figures/doubling.ts';
-import type { WorkClock } from '../figures/work-clock.ts';
+import { RepeatThrottle } from '../figures/doubling.ts';
+import type { WorkTimer } from '../figures/work-clock.ts';
 import type { HealthTracker } from '../health/health-tracker.ts';
 import { countBatch } from '../metrics/count-batch.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Logger } from './logger.ts';
-import { reportUnknown } from './unknown-report.ts';
+import { reportUnknownNames } from './unknown-report.ts';
 
 interface ReportParts {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly health: HealthTracker;
   /** Measures how much time the stream spends on each activity. */
-  readonly work: WorkClock;
+  readonly work: WorkTimer;
   /** Called when the phase changes. */
   readonly onPhase: () => void;
 }
 
-const writing: ReadonlySet<Phase> = new Set(['seeding', 'catching_up', 'live']);
+const writingPhases: ReadonlySet<Phase> = new Set(['seeding', 'catching_up', 'live']);
 
 /** The activity whose failure the stream currently waits for. */
-function failedPart(reason: IndexerError | undefined): WorkPart | undefined {
-  const side = reason === undefined ? 'pipeline' : sideOf(reason.code);
-  return side === 'ledger' ? 'source' : side === 'store' ? 'database' : undefined;
+function workPartOf(reason: IndexerError | undefined): WorkPart | undefined {
+  const errorSide = reason === undefined ? 'pipeline' : sideOf(reason.code);
+  return errorSide === 'ledger' ? 'source' : errorSide === 'store' ? 'database' : undefined;
 }
 
 export class StreamReport implements StreamObserver {
   readonly #logger: Logger;
   readonly #metrics: Metrics;
   readonly #health: HealthTracker;
-  readonly #work: WorkClock;
+  readonly #work: WorkTimer;
   readonly #onPhase: () => void;
   readonly #open = new Set<string>();
-  readonly #lines = new Doubling();
+  readonly #lines = new RepeatThrottle();
   #phase: Phase | undefined;
   #saidParticipantUnknown = false;
 
@@ -84,11 +84,11 @@ export class StreamReport implements StreamObserver {
 
   phaseChanged(phase: Phase, reason?: IndexerError): void {
     this.#health.phaseChanged(phase, reason);
-    if (!writing.has(phase)) this.#work.enter(phase === 'backing_off' ? failedPart(reason) : undefined);
-    for (const known of phases) this.#metrics.phase.set({ phase: known }, known === phase ? 1 : 0);
-    this.#metrics.leader.set(writing.has(phase) ? 1 : 0);
+    if (!writingPhases.has(phase)) this.#work.enter(phase === 'backing_off' ? workPartOf(reason) : undefined);
+    for (const phaseName of phases) this.#metrics.phase.set({ phase: phaseName }, phaseName === phase ? 1 : 0);
+    this.#metrics.leader.set(writingPhases.has(phase) ? 1 : 0);
     if (phase === this.#phase) return;
-    if (writing.has(phase)) this.#lines.clear();
+    if (writingPhases.has(phase)) this.#lines.clear();
     const from = this.#phase;
     this.#phase = phase;
     this.#onPhase();
@@ -132,8 +132,8 @@ export class StreamReport implements StreamObserver {
     this.#metrics.bufferCapacity.set({ unit: 'bytes' }, queue.bytesCapacity);
   }
 
-  busyWith(part: WorkPart): void {
-    this.#work.enter(part);
+  busyWith(workPart: WorkPart): void {
+    this.#work.enter(workPart);
   }
 
   backpressure(seconds: number): void {
@@ -152,7 +152,7 @@ export class StreamReport implements StreamObserver {
       if (this.#phase === 'live') metrics.latency.observe(Math.max(0, wallMs - batch.recordTimeMs) / 1000);
     }
     countBatch(metrics, batch);
-    reportUnknown({ names: this.#health.jobs.unknown, metrics, logger: this.#logger }, batch.unknown);
+    reportUnknownNames({ names: this.#health.jobs.unknown, metrics, logger: this.#logger }, batch.unknown);
   }
 
   quarantined(offset: number, error: IndexerError): void {
@@ -174,8 +174,11 @@ export class StreamReport implements StreamObserver {
     if (stage === 'ledger' && this.#open.size === 0) this.#metrics.connects.inc({ result: 'failed' });
     const facts = { stage, delayMs, err: error };
     if (retryable === 'false') return this.#logger.error(facts, `${stage} failed`);
-    const suppressed = this.#lines.due(`${stage} ${error.code}`, this.#health.now());
-    if (suppressed === undefined) return;
-    this.#logger.warn(suppressed === 0 ? facts : { ...facts, suppressed }, `${stage} failed, trying again`);
+    const suppressedCount = this.#lines.due(`${stage} ${error.code}`, this.#health.now());
+    if (suppressedCount === undefined) return;
+    this.#logger.warn(
+      suppressedCount === 0 ? facts : { ...facts, suppressed: suppressedCount },
+      `${stage} failed, trying again`,
+    );
   }
 }

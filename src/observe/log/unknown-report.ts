@@ -1,5 +1,5 @@
 /** Reports content that this version does not know. Writes one log line for each name, and increases a counter. */
-import { unknownKinds, type UnknownName, type UnknownNames, type UnknownKind } from '../../model/unknown.ts';
+import { unknownKinds, type UnknownNameCount, type UnknownNames, type UnknownKind } from '../../model/unknown.ts';
 import type { Logger } from './logger.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 
@@ -17,11 +17,11 @@ interface ReportParts {
 }
 
 /** Adds the names of one batch. */
-export function reportUnknown({ names, metrics, logger }: ReportParts, batch: readonly UnknownName[]): void {
+export function reportUnknownNames({ names, metrics, logger }: ReportParts, batch: readonly UnknownNameCount[]): void {
   if (batch.length === 0) return;
   for (const entry of batch) {
-    const { name, fresh } = names.add(entry);
-    if (fresh) warn(logger, { ...entry, name });
+    const { name, fresh: isNewName } = names.add(entry);
+    if (isNewName) warn(logger, { ...entry, name });
     metrics.unknown.inc({ kind: entry.kind, name }, entry.count);
   }
   for (const kind of unknownKinds) {
@@ -29,7 +29,7 @@ export function reportUnknown({ names, metrics, logger }: ReportParts, batch: re
   }
 }
 
-function warn(logger: Logger, { kind, name, firstOffset }: UnknownName): void {
+function warn(logger: Logger, { kind, name, firstOffset }: UnknownNameCount): void {
   const remedy = 'use a version of ledger-indexer that supports it: the participant may be newer than this one';
   logger.warn({ kind, name, offset: firstOffset, remedy }, messages[kind]);
 }

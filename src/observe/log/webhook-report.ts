@@ -1,7 +1,7 @@
 /**
  * Reports webhooks. Updates metrics, and logs each change. Log lines never contain an address, a secret or contents.
  */
-import type { WebhookObserver, WebhookStanding } from '../../model/push/webhook.ts';
+import type { WebhookObserver, WebhookState } from '../../model/push/webhook.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Logger } from './logger.ts';
 
@@ -18,7 +18,7 @@ export class WebhookReport implements WebhookObserver {
     this.#logger = logger;
   }
 
-  webhooksSeen(webhooks: readonly WebhookStanding[]): void {
+  webhooksSeen(webhooks: readonly WebhookState[]): void {
     const { webhookCursor, webhookDeadLetters, webhookDeliveries, webhookDisabled } = this.#metrics;
     for (const gauge of [webhookCursor, webhookDeadLetters, webhookDisabled]) gauge.reset();
     for (const { name: webhook, state, cursorOffset, deadLetters } of webhooks) {

@@ -13,7 +13,7 @@ export function countBatch(metrics: Metrics, batch: BatchFacts): void {
 function countUpdates(metrics: Metrics, batch: BatchFacts): void {
   let total = 0;
   for (const [kind, count] of batch.updates) {
-    metrics.updates.inc({ kind: updateKinds.find((known) => known === kind) ?? 'unknown' }, count);
+    metrics.updates.inc({ kind: updateKinds.find((candidate) => candidate === kind) ?? 'unknown' }, count);
     total += count;
   }
   if (total > 0) metrics.batchUpdates.observe(total);
@@ -21,8 +21,8 @@ function countUpdates(metrics: Metrics, batch: BatchFacts): void {
 }
 
 function countEvents({ templates, events }: Metrics, batch: BatchFacts): void {
-  for (const [type, byTemplate] of batch.events) {
-    templates.admit(byTemplate);
-    for (const [template, count] of byTemplate) events.inc({ type, template: templates.label(template) }, count);
+  for (const [type, countsByTemplate] of batch.events) {
+    templates.admit(countsByTemplate);
+    for (const [template, count] of countsByTemplate) events.inc({ type, template: templates.label(template) }, count);
   }
 }

@@ -5,9 +5,9 @@
  */
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { catalogue } from './catalogue/catalogue.ts';
-import { type AnyDescription, type Description, knownSets } from './catalogue/description.ts';
-import { mostWaits } from '../health/checkpoint-waiters.ts';
-import { type WorkClock, workParts } from '../figures/work-clock.ts';
+import { type MetricDescription, type Description, knownLabelSets } from './catalogue/description.ts';
+import { maxWaiters } from '../health/checkpoint-waiters.ts';
+import { type WorkTimer, allWorkParts } from '../figures/work-clock.ts';
 import { endpoints, statuses } from './catalogue/ledger-side.ts';
 import { registryWithProcessMetrics } from './process-metrics.ts';
 
@@ -29,7 +29,7 @@ export interface MetricsOptions {
    * This value and the next ones are read when the metrics are collected: time shares, connections, waits, clients of
    * `/changes`.
    */
-  readonly work?: WorkClock;
+  readonly work?: WorkTimer;
   readonly pool?: () => PoolFacts;
   readonly waits?: () => number;
   readonly changes?: () => ChangesFacts;
@@ -45,7 +45,7 @@ export interface ChangesFacts {
   readonly pages: number;
 }
 
-type MetricOf<D> =
+type MetricTypeOf<D> =
   D extends Description<'gauge', infer L>
     ? Gauge<L>
     : D extends Description<'counter', infer L>
@@ -54,12 +54,12 @@ type MetricOf<D> =
         ? Histogram<L>
         : never;
 
-type CatalogueMetrics = { readonly [K in keyof typeof catalogue]: MetricOf<(typeof catalogue)[K]> };
+type CatalogueMetrics = { readonly [K in keyof typeof catalogue]: MetricTypeOf<(typeof catalogue)[K]> };
 
 export interface Metrics extends CatalogueMetrics {
   readonly registry: Registry;
-  readonly templates: BoundedLabels;
-  readonly rejectionCodes: BoundedLabels;
+  readonly templates: BoundedTemplates;
+  readonly rejectionCodes: BoundedTemplates;
   /** Sets the participant id of the metric `stream_info`; undefined if the user may not read it. */
   identify(participantId: string | undefined): void;
 }
@@ -68,23 +68,29 @@ export interface Metrics extends CatalogueMetrics {
 export function createMetrics(options: MetricsOptions): Metrics {
   const registry = registryWithProcessMetrics();
   const collectors = collectorsOf(options);
-  const made = Object.fromEntries(
-    Object.entries(catalogue).map(([key, description]) => [key, make(description, registry, collectors[key])]),
+  const createdMetrics = Object.fromEntries(
+    Object.entries(catalogue).map(([key, description]) => [key, createMetric(description, registry, collectors[key])]),
   ) as unknown as CatalogueMetrics;
   const { version, commit = 'unknown', target = { database: '', schema: '' } } = options;
-  made.buildInfo.set({ version, commit }, 1);
-  made.phase.set({ phase: 'starting' }, 1);
-  made.waitsMax.set(mostWaits);
+  createdMetrics.buildInfo.set({ version, commit }, 1);
+  createdMetrics.phase.set({ phase: 'starting' }, 1);
+  createdMetrics.waitsMax.set(maxWaiters);
   const identify = (participantId: string | undefined): void => {
-    made.streamInfo.reset();
-    made.streamInfo.set({ ...target, participant: participantId ?? '' }, 1);
+    createdMetrics.streamInfo.reset();
+    createdMetrics.streamInfo.set({ ...target, participant: participantId ?? '' }, 1);
   };
   identify(undefined);
-  return { ...made, registry, templates: new BoundedLabels(), rejectionCodes: new BoundedLabels(), identify };
+  return {
+    ...createdMetrics,
+    registry,
+    templates: new BoundedTemplates(),
+    rejectionCodes: new BoundedTemplates(),
+    identify,
+  };
 }
 
-function make(description: AnyDescription, registry: Registry, collect: Collect | undefined) {
-  const { type, name, help, labels, initial, buckets } = description;
+function createMetric(description: MetricDescription, registry: Registry, collect: CollectFunction | undefined) {
+  const { type, name, help, labels, initial: initialValue, buckets } = description;
   const configuration = {
     name: `indexer_${name}`,
     help,
@@ -92,10 +98,10 @@ function make(description: AnyDescription, registry: Registry, collect: Collect 
     registers: [registry],
     ...(collect === undefined ? {} : { collect }),
   };
-  const sets = knownSets(labels);
+  const sets = knownLabelSets(labels);
   if (type === 'gauge') {
     const gauge = new Gauge(configuration);
-    for (const set of sets) gauge.set(set, initial);
+    for (const set of sets) gauge.set(set, initialValue);
     return gauge;
   }
   if (type === 'counter') {
@@ -108,72 +114,72 @@ function make(description: AnyDescription, registry: Registry, collect: Collect 
   return histogram;
 }
 
-type Collect = (this: unknown) => void;
+type CollectFunction = (this: unknown) => void;
 
 /** Functions that set the values that are read at collection time. */
 function collectorsOf({
   work,
   pool,
-  waits,
+  waits: readWaits,
   changes,
   failedLookups,
-}: MetricsOptions): Readonly<Record<string, Collect | undefined>> {
+}: MetricsOptions): Readonly<Record<string, CollectFunction | undefined>> {
   const collectors = {
-    streamSeconds(this: MetricOf<typeof catalogue.streamSeconds>) {
+    streamSeconds(this: MetricTypeOf<typeof catalogue.streamSeconds>) {
       if (work === undefined) return;
       const totals = work.totals();
       this.reset();
-      for (const activity of workParts) this.inc({ activity }, totals[activity]);
+      for (const activity of allWorkParts) this.inc({ activity }, totals[activity]);
     },
-    poolConnections(this: MetricOf<typeof catalogue.poolConnections>) {
+    poolConnections(this: MetricTypeOf<typeof catalogue.poolConnections>) {
       if (pool === undefined) return;
-      const { total, idle, waiting } = pool();
+      const { total, idle: idleCount, waiting: waitingCount } = pool();
       this.set({ state: 'total' }, total);
-      this.set({ state: 'idle' }, idle);
-      this.set({ state: 'waiting' }, waiting);
+      this.set({ state: 'idle' }, idleCount);
+      this.set({ state: 'waiting' }, waitingCount);
     },
-    poolMax(this: MetricOf<typeof catalogue.poolMax>) {
+    poolMax(this: MetricTypeOf<typeof catalogue.poolMax>) {
       if (pool !== undefined) this.set(pool().max);
     },
-    waits(this: MetricOf<typeof catalogue.waits>) {
-      if (waits !== undefined) this.set(waits());
+    waits(this: MetricTypeOf<typeof catalogue.waits>) {
+      if (readWaits !== undefined) this.set(readWaits());
     },
-    changesClients(this: MetricOf<typeof catalogue.changesClients>) {
+    changesClients(this: MetricTypeOf<typeof catalogue.changesClients>) {
       if (changes !== undefined) this.set(changes().streams);
     },
-    changesClientsMax(this: MetricOf<typeof catalogue.changesClientsMax>) {
+    changesClientsMax(this: MetricTypeOf<typeof catalogue.changesClientsMax>) {
       if (changes !== undefined) this.set(changes().most);
     },
-    changesPages(this: MetricOf<typeof catalogue.changesPages>) {
+    changesPages(this: MetricTypeOf<typeof catalogue.changesPages>) {
       if (changes === undefined) return;
       this.reset();
       this.inc(changes().pages);
     },
-    readerTokenLookupFailures(this: MetricOf<typeof catalogue.readerTokenLookupFailures>) {
+    readerTokenLookupFailures(this: MetricTypeOf<typeof catalogue.readerTokenLookupFailures>) {
       if (failedLookups === undefined) return;
       this.reset();
       this.inc(failedLookups());
     },
-  } satisfies { readonly [K in keyof typeof catalogue]?: (this: MetricOf<(typeof catalogue)[K]>) => void };
-  return collectors as Readonly<Record<string, Collect | undefined>>;
+  } satisfies { readonly [K in keyof typeof catalogue]?: (this: MetricTypeOf<(typeof catalogue)[K]>) => void };
+  return collectors as Readonly<Record<string, CollectFunction | undefined>>;
 }
 
-const places = 50;
+const maxTemplates = 50;
 
 /**
  * Limits the values of a label that come from the ledger, such as `template`. Fifty values get their own series, and
  * all other values share the series `other`. A value keeps its series, because a counter that changed its label would
  * look like a reset.
  */
-class BoundedLabels {
+class BoundedTemplates {
   readonly #named = new Set<string>();
 
   /** Assigns the remaining series to the most frequent of these values. */
   admit(counts: ReadonlyMap<string, number>): void {
-    if (this.#named.size >= places) return;
-    const byCount = [...counts].sort(([, left], [, right]) => right - left);
-    for (const [value] of byCount) {
-      if (this.#named.size >= places) return;
+    if (this.#named.size >= maxTemplates) return;
+    const sortedCounts = [...counts].sort(([, leftCount], [, rightCount]) => rightCount - leftCount);
+    for (const [value] of sortedCounts) {
+      if (this.#named.size >= maxTemplates) return;
       this.#named.add(value);
     }
   }
@@ -200,11 +206,11 @@ export function timeQuery(metrics: Metrics, op: string, seconds: number): void {
 
 /** Label for a path. It has one of a few fixed values, because an id in a path would create a series for each id. */
 function endpointLabel(path: string): string {
-  const known = /^\/v2\/packages\/[^/]+$/.test(path) ? '/v2/packages/{package-id}' : path;
-  return endpoints.find((endpoint) => endpoint === known) ?? 'other';
+  const pathPattern = /^\/v2\/packages\/[^/]+$/.test(path) ? '/v2/packages/{package-id}' : path;
+  return endpoints.find((endpoint) => endpoint === pathPattern) ?? 'other';
 }
 
 function statusLabel(status: number | undefined): string {
   if (status === undefined) return 'none';
-  return statuses.find((known) => known === String(status)) ?? 'other';
+  return statuses.find((candidate) => candidate === String(status)) ?? 'other';
 }

@@ -5,22 +5,26 @@
 import { collectDefaultMetrics, Registry } from 'prom-client';
 
 /** Gauges whose names end in a suffix that only counters may have. Tools that check names reject them. */
-const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
+const misnamedMetrics = [
+  'nodejs_active_handles_total',
+  'nodejs_active_requests_total',
+  'nodejs_active_resources_total',
+];
 
-let shared: Registry | undefined;
+let sharedRegistry: Registry | undefined;
 
 /**
  * A new registry that includes the metrics of the process. Each scrape resets the delays of the event loop, for every
  * registry.
  */
 export function registryWithProcessMetrics(): Registry {
-  shared ??= observed();
-  return Registry.merge([shared]);
+  sharedRegistry ??= createSharedRegistry();
+  return Registry.merge([sharedRegistry]);
 }
 
-function observed(): Registry {
+function createSharedRegistry(): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  for (const name of misnamed) registry.removeSingleMetric(name);
+  for (const name of misnamedMetrics) registry.removeSingleMetric(name);
   return registry;
 }

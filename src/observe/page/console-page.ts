@@ -4,7 +4,7 @@
  * queries may run at a time, each with a limit on time, rows and bytes.
  */
 import type { ServerResponse } from 'node:http';
-import { csvLine, noFormula } from '../../model/push/csv.ts';
+import { csvLine, escapeFormula } from '../../model/push/csv.ts';
 import { toIndexerError } from '../../errors/indexer-error.ts';
 import { scrub } from '../figures/scrub.ts';
 import type { ConsoleExplained, ConsoleFailure, ConsoleGuide, ConsoleRows } from './console-messages.ts';
@@ -51,13 +51,13 @@ export interface ConsoleAnswer {
 /** Limits on results for display. */
 const displayLimits = { rows: 1_000, characters: 4_000_000 };
 /** Limits on a CSV export. A larger result is not exported at all. */
-const exported = { rows: 100_000, characters: 16_000_000 };
+const exportLimits = { rows: 100_000, characters: 16_000_000 };
 /** Maximum number of concurrent queries of this machine, and of each token, so that no caller blocks another. */
-const mostAtOnce = 3;
+const maxConcurrent = 3;
 /** Maximum number of concurrent queries of all tokens. A database can take this load in addition to its writer. */
-const mostOfTokens = 12;
+const maxConcurrentOfTokens = 12;
 /** Key for callers on this machine; no login has this name. */
-const here = '';
+const localCaller = '';
 /**
  * Milliseconds. A statement is cancelled from another connection this long after its time limit, because a statement
  * can remove the limit of its own session.
@@ -67,7 +67,7 @@ const graceMs = 500;
 /** Statuses of failures that a retry does not fix. */
 const statuses: Readonly<Record<string, number>> = { QUERY_REFUSED: 400, READER_TOKEN_LOGIN_REFUSED: 403 };
 
-type Reading = (reads: ConsoleReads, text: string, stop: AbortSignal) => Promise<string | ConsoleAnswer>;
+type ConsoleRead = (reads: ConsoleReads, text: string, stop: AbortSignal) => Promise<string | ConsoleAnswer>;
 
 export class ConsolePage {
   readonly #document: PageDocument = loadDocument({
@@ -76,7 +76,7 @@ export class ConsolePage {
     scripts: [
       'format.js',
       'elements.js',
-      ...['token', 'questions', 'chart', 'results', 'explained', 'search', 'console'].map(inConsole),
+      ...['token', 'questions', 'chart', 'results', 'explained', 'search', 'console'].map(consoleFile),
     ],
     library: { script: 'uplot/dist/uPlot.iife.min.js', style: 'uplot/dist/uPlot.min.css' },
   });
@@ -98,28 +98,34 @@ export class ConsolePage {
 
   /**
    * Responds to a POST with this body. Never rejects.
-   * @param gone aborted when the client has disconnected
+   * @param closeSignal aborted when the client has disconnected
    * @param login of the token in the request; undefined if the request comes from this machine
    */
-  async answer(path: string, body: string, gone: AbortSignal, login?: TokenLogin): Promise<ConsoleAnswer> {
+  async answer(path: string, body: string, closeSignal: AbortSignal, login?: TokenLogin): Promise<ConsoleAnswer> {
     if (path === '/query/guide') return json(200, this.#guide);
     const kind = this.#kinds[path];
     if (kind === undefined) return json(404, { error: 'not found', paths: Object.keys(this.#kinds) });
     const text = fieldOf(body, kind.field);
     if (text === undefined) return json(400, { error: `expected a JSON object with one text, ${kind.field}` });
-    const caller = login?.name ?? here;
+    const caller = login?.name ?? localCaller;
     if (this.#isBusy(caller)) return json(503, { error: 'too many queries are running: stop one, or wait for it' });
     const { reads, readsOf } = this.#options;
-    const as = login === undefined ? reads : readsOf(login);
+    const callerReads = login === undefined ? reads : readsOf(login);
     this.#count(caller, 1);
-    const answer = await this.#limited((stop) => kind.read(as, text, stop), gone);
+    const consoleAnswer = await this.#limited((stop) => kind.read(callerReads, text, stop), closeSignal);
     this.#count(caller, -1);
-    return answer;
+    return consoleAnswer;
   }
 
   #isBusy(caller: string): boolean {
-    const ofTokens = [...this.#underWay].reduce((sum, [by, count]) => (by === here ? sum : sum + count), 0);
-    return (this.#underWay.get(caller) ?? 0) >= mostAtOnce || (caller !== here && ofTokens >= mostOfTokens);
+    const countOfTokens = [...this.#underWay].reduce(
+      (sum, [callerId, count]) => (callerId === localCaller ? sum : sum + count),
+      0,
+    );
+    return (
+      (this.#underWay.get(caller) ?? 0) >= maxConcurrent ||
+      (caller !== localCaller && countOfTokens >= maxConcurrentOfTokens)
+    );
   }
 
   #count(caller: string, change: 1 | -1): void {
@@ -128,64 +134,69 @@ export class ConsolePage {
     else this.#underWay.set(caller, count);
   }
 
-  readonly #kinds: Readonly<Record<string, { readonly field: string; readonly read: Reading }>> = {
+  readonly #kinds: Readonly<Record<string, { readonly field: string; readonly read: ConsoleRead }>> = {
     '/query': {
       field: 'statement',
       read: async (reads, text, stop) => this.#rows(reads.ask(text, displayLimits, stop)),
     },
     '/query/csv': {
       field: 'statement',
-      read: async (reads, text, stop) => csvOf(await reads.ask(text, exported, stop)),
+      read: async (reads, text, stop) => csvOf(await reads.ask(text, exportLimits, stop)),
     },
     '/query/search': { field: 'text', read: async (reads, text, stop) => this.#rows(reads.search(text, stop)) },
     '/query/explain': { field: 'id', read: (reads, text) => this.#explained(reads, text) },
   };
 
-  async #limited(read: (stop: AbortSignal) => ReturnType<Reading>, gone: AbortSignal): Promise<ConsoleAnswer> {
+  async #limited(
+    runRead: (stop: AbortSignal) => ReturnType<ConsoleRead>,
+    closeSignal: AbortSignal,
+  ): Promise<ConsoleAnswer> {
     const stop = new AbortController();
     const abort = (): void => stop.abort();
     const limit = setTimeout(abort, 1000 * this.#guide.maxSeconds + graceMs);
-    if (gone.aborted) abort();
-    gone.addEventListener('abort', abort, { once: true });
+    if (closeSignal.aborted) abort();
+    closeSignal.addEventListener('abort', abort, { once: true });
     try {
-      const answer = await read(stop.signal);
-      return typeof answer === 'string' ? { status: 200, type: jsonType, body: `${answer}\n` } : answer;
+      const consoleAnswer = await runRead(stop.signal);
+      return typeof consoleAnswer === 'string'
+        ? { status: 200, type: jsonType, body: `${consoleAnswer}\n` }
+        : consoleAnswer;
     } catch (thrown) {
       return this.#failure(thrown);
     } finally {
       clearTimeout(limit);
-      gone.removeEventListener('abort', abort);
+      closeSignal.removeEventListener('abort', abort);
     }
   }
 
   #failure(thrown: unknown): ConsoleAnswer {
     const { code, message, remedy } = toIndexerError(thrown);
     if (code === 'STORE_STATEMENT_TIMEOUT') {
-      const slow: ConsoleFailure = {
+      const timeoutFailure: ConsoleFailure = {
         error: `it took longer than ${String(this.#guide.maxSeconds)} s, or was cancelled`,
         code,
         remedy: 'request fewer rows, or run `ledger-indexer query "…"` in a shell',
       };
-      return json(504, slow);
+      return json(504, timeoutFailure);
     }
     const failure: ConsoleFailure = { error: scrub(message), code, remedy };
     return json(statuses[code] ?? 503, failure);
   }
 
   async #explained(reads: ConsoleReads, id: string): Promise<string> {
-    const explained: ConsoleExplained = { text: await reads.explain(id) };
-    return JSON.stringify(explained);
+    const explanation: ConsoleExplained = { text: await reads.explain(id) };
+    return JSON.stringify(explanation);
   }
 
-  async #rows(reading: Promise<StatementAnswer>): Promise<string> {
-    const begun = performance.now();
-    const answer = await reading;
-    const found: ConsoleRows = { ...answer, milliseconds: Math.round(performance.now() - begun) };
-    return JSON.stringify(found);
+  async #rows(pendingAnswer: Promise<StatementAnswer>): Promise<string> {
+    const startedAtMs = performance.now();
+    const statementAnswer = await pendingAnswer;
+    const consoleRows: ConsoleRows = { ...statementAnswer, milliseconds: Math.round(performance.now() - startedAtMs) };
+    return JSON.stringify(consoleRows);
   }
 }
 
-function inConsole(name: string): string {
+function consoleFile(name: string): string {
   return `console/${name}.js`;
 }
 
@@ -193,8 +204,8 @@ function inConsole(name: string): string {
 function fieldOf(body: string, field: string): string | undefined {
   try {
     const parsed: unknown = JSON.parse(body);
-    const [entry, ...more] = Object.entries(parsed ?? {});
-    if (entry?.[0] !== field || more.length > 0) return undefined;
+    const [entry, ...extraEntries] = Object.entries(parsed ?? {});
+    if (entry?.[0] !== field || extraEntries.length > 0) return undefined;
     return typeof entry[1] === 'string' ? entry[1] : undefined;
   } catch {
     return undefined;
@@ -205,11 +216,11 @@ function fieldOf(body: string, field: string): string | undefined {
 function csvOf({ columns, rows, complete }: StatementAnswer): ConsoleAnswer {
   if (!complete) {
     const remedy = 'request fewer rows, or write all rows with `ledger-indexer query "…" --csv`';
-    return json(413, { error: `more than ${String(exported.rows)} rows or 16 MB: not exported`, remedy });
+    return json(413, { error: `more than ${String(exportLimits.rows)} rows or 16 MB: not exported`, remedy });
   }
   const line = (row: readonly (string | null)[]): string =>
-    csvLine(row.map((value, at) => (columns[at]?.isNumber === true ? value : noFormula(value))));
-  const lines = [csvLine(columns.map(({ name }) => noFormula(name))), ...rows.map(line)];
+    csvLine(row.map((value, index) => (columns[index]?.isNumber === true ? value : escapeFormula(value))));
+  const lines = [csvLine(columns.map(({ name }) => escapeFormula(name))), ...rows.map(line)];
   return { status: 200, type: 'text/csv; charset=utf-8', body: lines.join('') };
 }
 

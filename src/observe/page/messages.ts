@@ -3,7 +3,7 @@
  * these types.
  */
 import type { StatusDocument } from '../health/health-tracker.ts';
-import type { ReadFacts, TemplateFacts, UpdateFacts } from './recent-facts.ts';
+import type { RecentFactsResult, TemplateFacts, UpdateFacts } from './recent-facts.ts';
 
 /** Commands that users of the page can copy. */
 export interface PageGuide {
@@ -14,7 +14,7 @@ export interface PageGuide {
   readonly queries: readonly string[];
 }
 
-export interface Hello {
+export interface HelloMessage {
   readonly guide: PageGuide | null;
   /** Whether the viewer may use `/query`. */
   readonly mayQuery: boolean;
@@ -22,14 +22,14 @@ export interface Hello {
   readonly samples: readonly Sample[];
 }
 
-export interface Tick {
+export interface TickMessage {
   readonly status: Omit<StatusDocument, 'counts' | 'lastError'>;
   readonly sample: Sample | undefined;
   readonly recent: Recent;
 }
 
 /** Facts from the database; null if they were not read yet. */
-export interface Recent extends Omit<ReadFacts, 'facts'> {
+export interface Recent extends Omit<RecentFactsResult, 'facts'> {
   readonly templates: readonly RatedTemplate[] | null;
   readonly updates: readonly UpdateFacts[] | null;
 }

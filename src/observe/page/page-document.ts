@@ -25,13 +25,13 @@ const folder = new URL('../../../src/observe/page/browser/', import.meta.url);
 
 /** Reads and joins the files. */
 export function loadDocument({ page, styles, scripts, library }: PageParts): PageDocument {
-  const style = [...(library === undefined ? [] : [readLibrary(library.style)]), ...styles.map(read)].join('\n');
-  const parts = scripts.map((name) => asPart(read(name)));
+  const style = [...(library === undefined ? [] : [readLibrary(library.style)]), ...styles.map(readAsset)].join('\n');
+  const parts = scripts.map((name) => inlineModule(readAsset(name)));
   const script = ["'use strict';", ...(library === undefined ? [] : [readLibrary(library.script)]), ...parts].join(
     '\n',
   );
   // The replacements are functions, because dollar signs in a string would be interpreted.
-  const html = read(page)
+  const html = readAsset(page)
     .replace(/<style>[^<]*<\/style>/, () => `<style>${style}</style>`)
     .replace(/<script>[^<]*<\/script>/, () => `<script>${script}</script>`);
   return {
@@ -47,7 +47,7 @@ export function loadDocument({ page, styles, scripts, library }: PageParts): Pag
   };
 }
 
-function read(name: string): string {
+function readAsset(name: string): string {
   return readFileSync(new URL(name, folder), 'utf8');
 }
 
@@ -56,7 +56,7 @@ function readLibrary(name: string): string {
 }
 
 /** A module as part of one script, in which all modules share their names. */
-function asPart(module: string): string {
+function inlineModule(module: string): string {
   return module.replaceAll(/^import [^;]*;\n/gm, '').replaceAll(/^export /gm, '');
 }
 

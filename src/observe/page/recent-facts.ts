@@ -32,7 +32,7 @@ export interface RecentFacts {
 export type ReadRecentFacts = () => Promise<RecentFacts>;
 
 /** The facts and their age. */
-export interface ReadFacts {
+export interface RecentFactsResult {
   readonly facts: RecentFacts | null;
   /** Time of the last successful read, milliseconds since 1970; null if there was none. */
   readonly readAt: number | null;
@@ -40,21 +40,21 @@ export interface ReadFacts {
   readonly failure: string | null;
 }
 
-export class RecentReader {
+export class RecentFactsReader {
   readonly #read: ReadRecentFacts;
   readonly #leastMs: number;
   #begunAtMs = -Infinity;
-  #latest: ReadFacts = { facts: null, readAt: null, failure: null };
+  #latest: RecentFactsResult = { facts: null, readAt: null, failure: null };
   #reading = false;
 
   /** @param everyMs minimum interval between two reads; calls in between start none */
-  constructor(read: ReadRecentFacts, everyMs: number) {
-    this.#read = read;
+  constructor(readRecent: ReadRecentFacts, everyMs: number) {
+    this.#read = readRecent;
     // Tolerance for a timer that fires early.
     this.#leastMs = 0.9 * everyMs;
   }
 
-  get latest(): ReadFacts {
+  get latest(): RecentFactsResult {
     return this.#latest;
   }
 

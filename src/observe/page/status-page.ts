@@ -6,9 +6,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { scrub } from '../figures/scrub.ts';
 import type { HealthTracker, StatusDocument } from '../health/health-tracker.ts';
-import type { Hello, PageGuide, Sample, Tick } from './messages.ts';
+import type { HelloMessage, PageGuide, Sample, TickMessage } from './messages.ts';
 import { loadDocument, type PageDocument } from './page-document.ts';
-import { type ReadRecentFacts, RecentReader } from './recent-facts.ts';
+import { type ReadRecentFacts, RecentFactsReader } from './recent-facts.ts';
 import { OutlineReader, type ReadUpdateOutline } from './update-outline.ts';
 
 export interface StatusPageOptions {
@@ -31,16 +31,16 @@ export class StatusPage {
     scripts: ['format.js', 'elements.js', 'plot.js', 'outline.js', 'tables.js', 'jobs.js', 'main.js'],
   });
   readonly #history = new LiveHistory();
-  readonly #viewers = new Viewers();
-  readonly #recent: RecentReader | undefined;
+  readonly #viewers = new ViewerSet();
+  readonly #recent: RecentFactsReader | undefined;
   readonly #outlines: OutlineReader;
   readonly #timer: NodeJS.Timeout;
 
   constructor(options: StatusPageOptions) {
     this.#options = options;
-    const { readRecent, readOutline = () => Promise.resolve(undefined), everyMs = 1000 } = options;
-    this.#outlines = new OutlineReader(readOutline);
-    this.#recent = readRecent && new RecentReader(readRecent, everyMs);
+    const { readRecent, readOutline: readUpdateOutline = () => Promise.resolve(undefined), everyMs = 1000 } = options;
+    this.#outlines = new OutlineReader(readUpdateOutline);
+    this.#recent = readRecent && new RecentFactsReader(readRecent, everyMs);
     this.#timer = setInterval(() => this.#tick(), everyMs).unref();
     this.#history.add(options.health.status(), Date.now());
   }
@@ -63,9 +63,13 @@ export class StatusPage {
       response.end('{"error":"too many pages are open: try again"}\n');
       return;
     }
-    const { guide = null, mayQuery = () => false } = this.#options;
-    const hello: Hello = { guide, mayQuery: mayQuery(request), samples: this.#history.samples };
-    this.#viewers.admit(response, message('hello', hello) + this.#now());
+    const { guide: pageGuide = null, mayQuery: canQuery = () => false } = this.#options;
+    const helloMessage: HelloMessage = {
+      guide: pageGuide,
+      mayQuery: canQuery(request),
+      samples: this.#history.samples,
+    };
+    this.#viewers.admit(response, message('hello', helloMessage) + this.#now());
     if (request.method === 'HEAD') response.end();
     // The first viewer gets the facts of the previous viewer. The next second brings newer ones.
     void this.#recent?.refresh().then(() => this.#viewers.send(this.#now()));
@@ -105,7 +109,7 @@ export class StatusPage {
     }));
     const sample = this.#history.samples.at(-1);
     const recent = { templates: templates ?? null, updates: facts?.updates ?? null, readAt, failure };
-    const tick: Tick = { status, sample, recent };
+    const tick: TickMessage = { status, sample, recent };
     return message('tick', tick);
   }
 }
@@ -115,9 +119,9 @@ export class StatusPage {
 // computed for the page.
 
 /** Maximum number of viewers. It is sufficient for the browsers of a few users and for some wall displays. */
-const mostViewers = 50;
+const maxViewers = 50;
 /** Maximum size of unsent data for one viewer, bytes: several seconds of messages. */
-const mostWaiting = 256 * 1024;
+const maxBufferedBytes = 256 * 1024;
 
 const headers = {
   'content-type': 'text/event-stream; charset=utf-8',
@@ -133,7 +137,7 @@ function message(event: string, data: unknown): string {
   return `event: ${event}\ndata: ${scrub(JSON.stringify(data))}\n\n`;
 }
 
-class Viewers {
+class ViewerSet {
   readonly #viewers = new Set<ServerResponse>();
   #closed = false;
 
@@ -143,7 +147,7 @@ class Viewers {
 
   /** Whether the maximum number of viewers is reached. */
   get full(): boolean {
-    return this.#closed || this.#viewers.size >= mostViewers;
+    return this.#closed || this.#viewers.size >= maxViewers;
   }
 
   /** Adds a viewer and sends its first message. */
@@ -158,23 +162,23 @@ class Viewers {
 
   /** Sends the same message to all viewers. */
   send(text: string): void {
-    for (const viewer of this.#viewers) {
-      if (viewer.writableLength > mostWaiting) viewer.destroy();
-      else viewer.write(text);
+    for (const viewerResponse of this.#viewers) {
+      if (viewerResponse.writableLength > maxBufferedBytes) viewerResponse.destroy();
+      else viewerResponse.write(text);
     }
   }
 
   /** Disconnects all viewers and accepts no more. */
   close(): void {
     this.#closed = true;
-    for (const viewer of this.#viewers) viewer.end(message('bye', null));
+    for (const viewerResponse of this.#viewers) viewerResponse.end(message('bye', null));
   }
 }
 
 // One sample per second of the last minutes, so that the plots are complete as soon as a page is opened.
 
 /** Number of samples: five minutes. */
-const kept = 300;
+const maxSamples = 300;
 
 /** While updates arrive, the delay with which the newest update was stored. Otherwise, the age of the missing data. */
 function lagOf({ ingestLatencySeconds, lagSeconds }: StatusDocument): number | null {
@@ -192,7 +196,7 @@ class LiveHistory {
   add(status: StatusDocument, at: number): Sample {
     const { updatesPerSecond, eventsPerSecond, commitMilliseconds } = status;
     const sample: Sample = [at, updatesPerSecond, eventsPerSecond, commitMilliseconds, lagOf(status)];
-    this.#samples = [...this.#samples.slice(1 - kept), sample];
+    this.#samples = [...this.#samples.slice(1 - maxSamples), sample];
     return sample;
   }
 }

@@ -41,39 +41,39 @@ export interface UpdateOutline {
 export type ReadUpdateOutline = (offset: number) => Promise<UpdateOutline | undefined>;
 
 /** Status and JSON body of a response. */
-export interface OutlineAnswer {
+export interface OutlineResponse {
   readonly status: number;
   readonly body: UpdateOutline | { readonly error: string };
 }
 
 /** Maximum number of pending requests. */
-const mostWaiting = 8;
+const maxQueued = 8;
 
 export class OutlineReader {
   readonly #read: ReadUpdateOutline;
   #waiting = 0;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(read: ReadUpdateOutline) {
-    this.#read = read;
+  constructor(readOutline: ReadUpdateOutline) {
+    this.#read = readOutline;
   }
 
   /** Responds to the query; never rejects. */
-  async answer(query: string): Promise<OutlineAnswer> {
-    const offset = offsetIn(new URLSearchParams(query));
+  async answer(query: string): Promise<OutlineResponse> {
+    const offset = parseOffset(new URLSearchParams(query));
     if (offset === undefined) return { status: 400, body: { error: 'expected one parameter, offset, e.g. offset=42' } };
-    if (this.#waiting >= mostWaiting) return { status: 503, body: { error: 'too many requests: try again' } };
+    if (this.#waiting >= maxQueued) return { status: 503, body: { error: 'too many requests: try again' } };
     this.#waiting += 1;
-    const turn = this.#last.then(() => this.#answerTo(offset));
-    this.#last = turn;
+    const queuedRead = this.#last.then(() => this.#answerTo(offset));
+    this.#last = queuedRead;
     try {
-      return await turn;
+      return await queuedRead;
     } finally {
       this.#waiting -= 1;
     }
   }
 
-  async #answerTo(offset: number): Promise<OutlineAnswer> {
+  async #answerTo(offset: number): Promise<OutlineResponse> {
     try {
       const outline = await this.#read(offset);
       if (outline === undefined)
@@ -86,7 +86,7 @@ export class OutlineReader {
   }
 }
 
-function offsetIn(query: URLSearchParams): number | undefined {
+function parseOffset(query: URLSearchParams): number | undefined {
   const offsetText = query.get('offset') ?? '';
   if ([...query].length !== 1 || !/^\d{1,16}$/.test(offsetText) || !Number.isSafeInteger(Number(offsetText)))
     return undefined;

@@ -27,13 +27,13 @@ import { version } from '../../version.ts';
 
 const name = 'ledger-indexer';
 /** Maximum number of command traces that are linked to one batch, because backends truncate long lists. */
-const mostLinks = 32;
+const maxLinks = 32;
 
 /** The tracer of the SDK that the process was started with; undefined if there is none. */
 export function openTracer(): Tracer | undefined {
   const provider = trace.getTracerProvider();
   if (provider instanceof ProxyTracerProvider && provider.getDelegateTracer(name) === undefined) return undefined;
-  return harmless(new SpanTracer(provider.getTracer(name, version)), (thrown) => {
+  return withoutThrowing(new SpanTracer(provider.getTracer(name, version)), (thrown) => {
     diag.error(`${name}: a span is lost`, thrown);
   });
 }
@@ -66,7 +66,7 @@ class SpanTracer implements Tracer {
     return (offset, error) => {
       this.#parent = ROOT_CONTEXT;
       if (offset !== undefined) span.setAttribute('indexer.offset', offset);
-      if (error !== undefined) fail(span, error);
+      if (error !== undefined) recordFailure(span, error);
       span.end();
     };
   }
@@ -82,16 +82,16 @@ class OpenBatch implements BatchSpan {
   #step: Span;
   #over = false;
 
-  constructor(tracer: OtelTracer, span: Span, parent: Context, ended: () => void) {
+  constructor(tracer: OtelTracer, span: Span, parent: Context, onEnd: () => void) {
     this.#tracer = tracer;
     this.#span = span;
     this.#inside = trace.setSpan(parent, span);
-    this.#ended = ended;
+    this.#ended = onEnd;
     this.#step = tracer.startSpan('decode', {}, this.#inside);
   }
 
   note(update: Update): void {
-    if (update.kind === 'offset_checkpoint' || update.traceParent === null || this.#links.size >= mostLinks) return;
+    if (update.kind === 'offset_checkpoint' || update.traceParent === null || this.#links.size >= maxLinks) return;
     const traceParent = stringOf(update.traceParent);
     if (this.#links.has(traceParent)) return;
     const context = spanContextOf(traceParent, update.traceState === null ? null : stringOf(update.traceState));
@@ -100,7 +100,7 @@ class OpenBatch implements BatchSpan {
 
   decoded(frames: number, bytes: number, error: IndexerError | undefined): void {
     this.#step.setAttributes({ 'indexer.frames': frames, 'indexer.bytes': bytes });
-    if (error !== undefined) fail(this.#step, error);
+    if (error !== undefined) recordFailure(this.#step, error);
     this.#step.end();
     this.#span.addLinks([...this.#links.values()]);
   }
@@ -112,7 +112,7 @@ class OpenBatch implements BatchSpan {
   done(batch: Batch, error?: IndexerError): void {
     if (this.#over) return;
     this.#span.setAttributes({ 'indexer.offset.to': batch.offset, ...countsOf(batch) });
-    if (error !== undefined) for (const span of [this.#step, this.#span]) fail(span, error);
+    if (error !== undefined) for (const span of [this.#step, this.#span]) recordFailure(span, error);
     this.#end();
   }
 
@@ -136,12 +136,13 @@ function countsOf(batch: Batch): Record<string, number> {
   let updates = 0;
   for (const [kind, count] of batch.updatesByKind) if (kind !== 'offset_checkpoint') updates += count;
   let events = 0;
-  for (const byTemplate of batch.eventsByType.values()) for (const count of byTemplate.values()) events += count;
+  for (const countsByTemplate of batch.eventsByType.values())
+    for (const count of countsByTemplate.values()) events += count;
   return { 'indexer.updates': updates, 'indexer.events': events };
 }
 
 /** Records the error only by its code, because messages of drivers may quote rows. */
-function fail(span: Span, error: IndexerError): void {
+function recordFailure(span: Span, error: IndexerError): void {
   span.setAttribute('error.type', error.code);
   span.setStatus({ code: SpanStatusCode.ERROR, message: error.code });
 }
@@ -164,7 +165,7 @@ function spanContextOf(traceParent: string, traceState: string | null): SpanCont
 // stream.
 
 /** Wraps a tracer so that it never throws. @param onFailure receives the thrown value; must not throw */
-export function harmless(tracer: Tracer, onFailure: (thrown: unknown) => void): Tracer {
+export function withoutThrowing(tracer: Tracer, onFailure: (thrown: unknown) => void): Tracer {
   const attempt = <T>(work: () => T): T | undefined => {
     try {
       return work();

@@ -6,7 +6,7 @@ import { Observable } from 'rxjs';
 import type { Connected } from '../proof/identity.ts';
 
 /** Progress of the stream. */
-export type Followed = { readonly checkpoint: number };
+export type StreamProgress = { readonly checkpoint: number };
 
 export interface BackgroundJob {
   /** True when a result is ready; the session then ends so that the result can be stored. */
@@ -15,7 +15,7 @@ export interface BackgroundJob {
    * Emits once, when the session should end. Never fails.
    * @param isBounded true for a run with an end; such a job tries at most once
    */
-  watch$(connected: Connected, followed: Followed, isBounded: boolean): Observable<'ready'>;
+  watch$(connected: Connected, progress: StreamProgress, isBounded: boolean): Observable<'ready'>;
   /** Stores a ready result between two sessions. @returns true if the session has to be opened again */
   putIn(connected: Connected): Promise<boolean>;
   /** Discards a result that was not stored. */
@@ -24,27 +24,27 @@ export interface BackgroundJob {
 
 /**
  * Runs `work` until it resolves, the session ends, or a stop is requested. Emits `ready` if `work` resolves to true.
- * @param outlives whether `work` continues after the session
+ * @param canOutlive whether `work` continues after the session
  */
 export function watching$(
   stop: AbortSignal,
   work: (stop: AbortSignal) => Promise<boolean>,
-  outlives: () => boolean = () => false,
+  canOutlive: () => boolean = () => false,
 ): Observable<'ready'> {
   return new Observable((subscriber) => {
-    const over = new AbortController();
-    const ended = (): void => over.abort();
-    if (stop.aborted) ended();
-    else stop.addEventListener('abort', ended, { once: true });
+    const endController = new AbortController();
+    const onSourceEnd = (): void => endController.abort();
+    if (stop.aborted) onSourceEnd();
+    else stop.addEventListener('abort', onSourceEnd, { once: true });
     void (async () => {
-      if (await work(over.signal)) subscriber.next('ready');
+      if (await work(endController.signal)) subscriber.next('ready');
       subscriber.complete();
     })();
     return () => {
       // If the work outlives the session, it ends with the process.
-      if (outlives()) return;
-      stop.removeEventListener('abort', ended);
-      over.abort();
+      if (canOutlive()) return;
+      stop.removeEventListener('abort', onSourceEnd);
+      endController.abort();
     };
   });
 }

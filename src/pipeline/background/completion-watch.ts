@@ -11,8 +11,8 @@ import type { AccessToken } from '../../ledger/access/token.ts';
 import type { FrameStream } from '../../ledger/transport/frame-stream.ts';
 import type { Completion, CompletionFrame } from '../../model/update.ts';
 import { UnknownNames } from '../../model/unknown.ts';
-import { outOfOrder } from '../follow/follow-errors.ts';
-import type { Following } from '../follow/follow.ts';
+import { outOfOrderError } from '../follow/follow-errors.ts';
+import type { FollowState } from '../follow/follow.ts';
 import { completionOf } from '../participant/with-participant-offsets.ts';
 import { Inbox } from '../intake/inbox.ts';
 import { newerToken } from '../intake/token-renewal.ts';
@@ -28,8 +28,8 @@ const path = '/v2/commands/command-completions';
  * Maximum number of frames in one transaction, and of frames held while the stream is behind. At the maximum, the
  * socket is paused.
  */
-const mostFrames = 500;
-const mostBytes = 1024 * 1024;
+const maxFrames = 500;
+const maxBytes = 1024 * 1024;
 /** This delay is long, because participants are rarely upgraded to a release that has the endpoint. */
 const notServedDelayMs = 10 * 60_000;
 /** If no frame arrives for this long after the handshake, the request was accepted. */
@@ -38,12 +38,12 @@ const quietMs = 700;
  * Maximum wait for completions at the end of a bounded run. It is longer than a participant takes to send its first
  * checkpoint.
  */
-const settleMs = 5_000;
+const settleTimeoutMs = 5_000;
 
 /** Values of one session of the watch. */
-interface Watched {
+interface WatchContext {
   readonly connected: Connected;
-  readonly following: Pick<Following, 'checkpoint'>;
+  readonly following: Pick<FollowState, 'checkpoint'>;
   readonly stop: AbortSignal;
 }
 
@@ -68,12 +68,12 @@ export class CompletionWatch {
 
   /** Called when the stream has committed a batch. */
   stir(): void {
-    for (const wake of this.#waiting) wake();
+    for (const resolveWait of this.#waiting) resolveWait();
     this.#waiting.clear();
   }
 
   /** Follows completions while subscribed. Emits nothing and never fails. */
-  watch$(connected: Connected, following: Pick<Following, 'checkpoint'>): Observable<never> {
+  watch$(connected: Connected, followState: Pick<FollowState, 'checkpoint'>): Observable<never> {
     const { completions, observers, stop } = this.#parts;
     if (completions === 'off') {
       this.#failing = true;
@@ -81,13 +81,13 @@ export class CompletionWatch {
       return EMPTY;
     }
     return new Observable(() => {
-      const over = new AbortController();
-      const watched = { connected, following, stop: AbortSignal.any([stop, over.signal]) };
+      const endController = new AbortController();
+      const watchContext = { connected, following: followState, stop: AbortSignal.any([stop, endController.signal]) };
       // While a composite signal has a listener, Node keeps the signal and its session in memory.
-      watched.stop.addEventListener('abort', () => this.stir(), { once: true });
-      void this.#untilOver(watched);
+      watchContext.stop.addEventListener('abort', () => this.stir(), { once: true });
+      void this.#untilOver(watchContext);
       return () => {
-        over.abort();
+        endController.abort();
       };
     });
   }
@@ -98,63 +98,63 @@ export class CompletionWatch {
    */
   async settled(offset: number): Promise<void> {
     const { stop } = this.#parts;
-    const wake = (): void => this.stir();
-    const end = performance.now() + settleMs;
-    const timer = setTimeout(wake, settleMs + 1);
-    stop.addEventListener('abort', wake);
+    const onCheckpoint = (): void => this.stir();
+    const end = performance.now() + settleTimeoutMs;
+    const timer = setTimeout(onCheckpoint, settleTimeoutMs + 1);
+    stop.addEventListener('abort', onCheckpoint);
     this.#settling = true;
-    wake();
+    onCheckpoint();
     while (!stop.aborted && !this.#failing && (this.#stored ?? -1) < offset && performance.now() < end) {
       await this.#stirred();
     }
     clearTimeout(timer);
-    stop.removeEventListener('abort', wake);
+    stop.removeEventListener('abort', onCheckpoint);
   }
 
   #stirred(): Promise<void> {
     return new Promise((resolve) => this.#waiting.add(resolve));
   }
 
-  async #untilOver(watched: Watched): Promise<void> {
-    const { stop } = watched;
+  async #untilOver(watchContext: WatchContext): Promise<void> {
+    const { stop } = watchContext;
     while (!stop.aborted) {
       try {
-        await this.#follow(watched);
+        await this.#follow(watchContext);
       } catch (thrown) {
         if (stop.aborted) return;
-        await this.#recover(watched, toIndexerError(thrown));
+        await this.#recover(watchContext, toIndexerError(thrown));
       }
     }
   }
 
   /** Records a gap if completions were pruned; otherwise reports the failure and waits. */
-  async #recover(watched: Watched, error: IndexerError): Promise<void> {
+  async #recover(watchContext: WatchContext, error: IndexerError): Promise<void> {
     const { observers, tokenSource, limits } = this.#parts;
-    if (await this.#skipped(watched, error)) return;
+    if (await this.#skipped(watchContext, error)) return;
     this.#failing = true;
     this.stir();
     if (error.code === 'LEDGER_NOT_A_LEDGER' || error.code === 'LEDGER_PERMISSION_DENIED') {
       observers.completions.off(reasonOf(error), error);
     }
     if (error.retry === 'refresh-token') tokenSource.invalidate();
-    const decision = decide(error, this.#failures.add(error), limits.retryMaxDelayMs, Math.random());
-    const delayMs = decision.kind === 'give-up' ? limits.retryMaxDelayMs : decision.delayMs;
+    const retryDecision = decide(error, this.#failures.add(error), limits.retryMaxDelayMs, Math.random());
+    const delayMs = retryDecision.kind === 'give-up' ? limits.retryMaxDelayMs : retryDecision.delayMs;
     const waitMs = error.code === 'LEDGER_NOT_A_LEDGER' ? notServedDelayMs : delayMs;
     observers.completions.failed(error, waitMs);
-    await pauseForToken(this.#parts, error, waitMs, watched.stop);
+    await pauseForToken(this.#parts, error, waitMs, watchContext.stop);
   }
 
   /**
    * Records the gap if completions were pruned before they were read.
    * @returns true if following resumes after the gap
    */
-  async #skipped({ connected, following, stop }: Watched, error: IndexerError): Promise<boolean> {
+  async #skipped({ connected, following: followState, stop }: WatchContext, error: IndexerError): Promise<boolean> {
     if (error.code !== 'LEDGER_PRUNED') return false;
     try {
       const from = await this.#open(connected);
       const to = error.facts['earliestOffset'];
       // If even the checkpoint of the stream is pruned, updates are missing too, and the stream reports that.
-      if (typeof to !== 'number' || to <= from || to > following.checkpoint || stop.aborted) return false;
+      if (typeof to !== 'number' || to <= from || to > followState.checkpoint || stop.aborted) return false;
       const reason = `the participant had pruned its completions up to offset ${String(to)} before they were read`;
       await connected.session.completions.skip({ from, to, reason });
       this.#parts.observers.completions.skipped(from, to);
@@ -171,33 +171,33 @@ export class CompletionWatch {
   }
 
   /** Follows one stream of completions until it ends. @throws IndexerError with the reason for the end */
-  async #follow(watched: Watched): Promise<void> {
-    const { connected, stop } = watched;
+  async #follow(watchContext: WatchContext): Promise<void> {
+    const { connected, stop } = watchContext;
     const { parties } = connected.parts.filter;
     const beginExclusive = await this.#open(connected);
     const token = await this.#parts.tokenSource.lease();
     if (stop.aborted) return;
-    const accepted = this.#acceptance(beginExclusive, stop);
-    const { inbox, stream } = openInbox(connected.parts, { parties, beginExclusive }, token?.token, accepted.opened);
-    const ended = new AbortController();
+    const acceptance = this.#acceptance(beginExclusive, stop);
+    const { inbox, stream } = openInbox(connected.parts, { parties, beginExclusive }, token?.token, acceptance.opened);
+    const endController = new AbortController();
     const end = (): void => {
       inbox.stop();
     };
     stop.addEventListener('abort', end);
-    void stopForNewer(this.#parts, token, inbox, ended.signal);
+    void stopForNewerToken(this.#parts, token, inbox, endController.signal);
     try {
-      const storing = new Storing(watched, beginExclusive);
+      const batchStore = new CompletionBatch(watchContext, beginExclusive);
       for (;;) {
-        const frames = await inbox.take(mostFrames, mostBytes);
+        const frames = await inbox.take(maxFrames, maxBytes);
         if (stop.aborted || (inbox.stopped && frames.length === 0)) return;
         if (frames.length === 0) throw ledgerError('LEDGER_STREAM_CLOSED', `${path} was closed with code 1000`);
-        accepted.tell();
-        await this.#store(storing, frames, watched);
+        acceptance.tell();
+        await this.#store(batchStore, frames, watchContext);
       }
     } finally {
-      ended.abort();
+      endController.abort();
       stop.removeEventListener('abort', end);
-      accepted.forget();
+      acceptance.forget();
       stream.close();
     }
   }
@@ -231,19 +231,23 @@ export class CompletionWatch {
    * Stores received completions as soon as the stream has reached their offsets. If a frame cannot be decoded, the
    * completions before it are still stored.
    */
-  async #store(storing: Storing, frames: readonly Buffer[], { following, stop }: Watched): Promise<void> {
+  async #store(
+    batchStore: CompletionBatch,
+    frames: readonly Buffer[],
+    { following: followState, stop }: WatchContext,
+  ): Promise<void> {
     let failure: IndexerError | undefined;
     for (const frame of frames) {
-      failure = storing.take(frame);
+      failure = batchStore.take(frame);
       if (failure !== undefined) break;
     }
-    while (storing.next !== undefined && !stop.aborted) {
-      const limit = following.checkpoint;
+    while (batchStore.next !== undefined && !stop.aborted) {
+      const limit = followState.checkpoint;
       // A later completion implies that all earlier ones have arrived.
-      const isEarlier = this.#settling && storing.checkpoint < limit;
-      if (storing.next > limit && !isEarlier) await this.#stirred();
+      const isBelowLimit = this.#settling && batchStore.checkpoint < limit;
+      if (batchStore.next > limit && !isBelowLimit) await this.#stirred();
       else {
-        const facts = await storing.write(limit);
+        const facts = await batchStore.write(limit);
         this.#failures.clear();
         this.#moved(facts.checkpoint);
         this.#parts.observers.completions.stored(facts);
@@ -263,14 +267,14 @@ export class CompletionWatch {
  * A stream is opened with one token. When there is a newer token, the stream is reopened with the newer token before
  * the old one expires.
  */
-async function stopForNewer(
+async function stopForNewerToken(
   parts: PipelineParts,
-  used: AccessToken | undefined,
+  currentToken: AccessToken | undefined,
   inbox: Inbox<Buffer>,
   signal: AbortSignal,
 ): Promise<void> {
   // The update stream reports failed attempts to get a token.
-  if (await newerToken(parts, used, signal, () => undefined)) inbox.stop();
+  if (await newerToken(parts, currentToken, signal, () => undefined)) inbox.stop();
 }
 
 function reasonOf({ code }: IndexerError): string {
@@ -281,8 +285,8 @@ function reasonOf({ code }: IndexerError): string {
 
 function openInbox(parts: PipelineParts, request: object, token: string | undefined, onOpen: () => void) {
   let stream: FrameStream | undefined;
-  const valve = { pause: () => stream?.pause(), resume: () => stream?.resume(), paused: () => undefined };
-  const inbox = new Inbox<Buffer>({ frames: mostFrames, bytes: mostBytes }, valve);
+  const flowControl = { pause: () => stream?.pause(), resume: () => stream?.resume(), paused: () => undefined };
+  const inbox = new Inbox<Buffer>({ frames: maxFrames, bytes: maxBytes }, flowControl);
   stream = parts.openStream({
     path,
     request,
@@ -299,15 +303,15 @@ function openInbox(parts: PipelineParts, request: object, token: string | undefi
 }
 
 /** Completions that are decoded but not yet stored, in order. */
-class Storing {
-  readonly #watched: Watched;
+class CompletionBatch {
+  readonly #watched: WatchContext;
   #checkpoint: number;
   #seen: number;
   #held: CompletionFrame[] = [];
   #unknown = new UnknownNames();
 
-  constructor(watched: Watched, checkpoint: number) {
-    this.#watched = watched;
+  constructor(watchContext: WatchContext, checkpoint: number) {
+    this.#watched = watchContext;
     this.#checkpoint = checkpoint;
     this.#seen = checkpoint;
   }
@@ -326,7 +330,7 @@ class Storing {
   take(bytes: Buffer): IndexerError | undefined {
     try {
       const frame = completionOf(this.#watched.connected.parts, bytes.toString(), this.#unknown);
-      if (frame.kind === 'completion' && frame.offset <= this.#seen) return outOfOrder(frame.offset, this.#seen);
+      if (frame.kind === 'completion' && frame.offset <= this.#seen) return outOfOrderError(frame.offset, this.#seen);
       // A checkpoint may repeat the current offset.
       if (frame.offset > this.#seen) this.#held.push(frame);
       this.#seen = Math.max(this.#seen, frame.offset);
@@ -352,19 +356,19 @@ class Storing {
     }
     this.#held = this.#held.slice(count);
     this.#checkpoint = to;
-    const { all: unknown } = this.#unknown;
+    const { all: unknownNames } = this.#unknown;
     this.#unknown = new UnknownNames();
-    return { ...countsOf(completions), checkpoint: to, unknown };
+    return { ...countsOf(completions), checkpoint: to, unknown: unknownNames };
   }
 }
 
 function countsOf(completions: readonly Completion[]): Pick<CompletionFacts, 'accepted' | 'rejected'> {
-  const rejected = new Map<string, number>();
+  const rejectedCounts = new Map<string, number>();
   for (const { rejection } of completions) {
     if (rejection === null) continue;
     const code = rejection.code ?? 'unknown';
-    rejected.set(code, (rejected.get(code) ?? 0) + 1);
+    rejectedCounts.set(code, (rejectedCounts.get(code) ?? 0) + 1);
   }
-  const rejections = [...rejected.values()].reduce((sum, count) => sum + count, 0);
-  return { accepted: completions.length - rejections, rejected };
+  const rejections = [...rejectedCounts.values()].reduce((sum, count) => sum + count, 0);
+  return { accepted: completions.length - rejections, rejected: rejectedCounts };
 }

@@ -21,14 +21,14 @@ import { readPackageArchive } from '../../daml/package-archive.ts';
 import type { DamlType, PackageModel, TypeName } from '../../daml/package-model.ts';
 import type { RefusedPackage } from '../ports/observer.ts';
 import type { PipelineParts } from '../ports/parts.ts';
-import { mayPass } from '../retry/missing-route.ts';
+import { isTransient } from '../retry/missing-route.ts';
 import { retryAfterMs } from '../retry/retry.ts';
 
 const longestDelayMs = 60_000;
 /** A failure that only an operator can fix is reported again at this interval. */
 const parkedDelayMs = 600_000;
 /** After this many temporary failures, a package is not retried until the next start. */
-const triesOfOne = 5;
+const maxTriesPerPackage = 5;
 
 /** There is one instance for the lifetime of the process, so that refused packages stay refused across sessions. */
 export class PackageWatch {
@@ -78,10 +78,10 @@ export class PackageWatch {
 
   #delayAfter(error: IndexerError, failures: number): number {
     if (error.retry === 'refresh-token') this.#parts.tokenSource.invalidate();
-    const ownMs = mayPass(error)
+    const baseDelayMs = isTransient(error)
       ? Math.min(longestDelayMs, this.#parts.pace.packagesMs * 2 ** Math.min(failures, 10))
       : parkedDelayMs;
-    const delayMs = Math.max(ownMs, retryAfterMs(error));
+    const delayMs = Math.max(baseDelayMs, retryAfterMs(error));
     if (!this.#parts.stop.aborted) this.#parts.observers.packages.failed(error, delayMs);
     return delayMs;
   }
@@ -97,23 +97,28 @@ export class PackageWatch {
   async #lookOnce(): Promise<void> {
     this.#stirred.next(false);
     const { observers } = this.#parts;
-    const stored = this.#parts.sink.packages;
-    const state = await stored.state();
-    const { missing, named } = state;
-    const news = missing.some((id) => !this.#refused.has(id));
-    if (!news && this.#madeFrom === JSON.stringify(state)) return;
+    const packageStore = this.#parts.sink.packages;
+    const state = await packageStore.state();
+    const { missing: missingIds, named: namedPackages } = state;
+    const hasNewPackages = missingIds.some((id) => !this.#refused.has(id));
+    if (!hasNewPackages && this.#madeFrom === JSON.stringify(state)) return;
     this.#madeFrom = undefined;
-    const packages = new Map((await stored.all()).map((model) => [model.packageId, model]));
-    const known = packages.size;
-    const { refused, failure } = await this.#fetchAll(packages, missing, named);
-    const after = await stored.state();
-    await stored.refreshOmittedFields((id) => packages.get(id));
-    const { made, failed } = await stored.syncViews([...packages.values()]);
-    if (packages.size > known || refused.length + made.length + failed.length > 0) {
-      observers.packages.read({ packages: packages.size - known, refused, views: made.length, failedViews: failed });
+    const packages = new Map((await packageStore.all()).map((model) => [model.packageId, model]));
+    const previousCount = packages.size;
+    const { refused: refusedPackages, failure } = await this.#fetchAll(packages, missingIds, namedPackages);
+    const after = await packageStore.state();
+    await packageStore.refreshOmittedFields((id) => packages.get(id));
+    const { made: createdViews, failed } = await packageStore.syncViews([...packages.values()]);
+    if (packages.size > previousCount || refusedPackages.length + createdViews.length + failed.length > 0) {
+      observers.packages.read({
+        packages: packages.size - previousCount,
+        refused: refusedPackages,
+        views: createdViews.length,
+        failedViews: failed,
+      });
     }
-    const passing = failure ?? failed.find(({ error }) => mayPass(error))?.error;
-    if (passing !== undefined) throw passing;
+    const transientError = failure ?? failed.find(({ error }) => isTransient(error))?.error;
+    if (transientError !== undefined) throw transientError;
     this.#madeFrom = JSON.stringify(after);
   }
 
@@ -123,38 +128,38 @@ export class PackageWatch {
    */
   async #fetchAll(
     packages: Map<string, PackageModel>,
-    missing: readonly string[],
-    named: readonly string[],
+    missingIds: readonly string[],
+    namedPackages: readonly string[],
   ): Promise<{ readonly refused: readonly RefusedPackage[]; readonly failure: IndexerError | undefined }> {
-    const names = new Set(named);
-    const refused: RefusedPackage[] = [];
-    const tried = new Set<string>();
+    const names = new Set(namedPackages);
+    const refusedPackages: RefusedPackage[] = [];
+    const triedIds = new Set<string>();
     let failure: IndexerError | undefined;
-    let pendingIds = this.#open([...missing, ...unknownPackages(packages, names)], tried);
+    let pendingIds = this.#open([...missingIds, ...unknownPackages(packages, names)], triedIds);
     while (pendingIds.length > 0 && !this.#parts.stop.aborted) {
       for (const id of pendingIds) {
         if (this.#parts.stop.aborted) break;
-        tried.add(id);
+        triedIds.add(id);
         try {
           const model = await this.#fetch(id);
           packages.set(id, model);
-          if (missing.includes(id)) names.add(model.name);
+          if (missingIds.includes(id)) names.add(model.name);
         } catch (thrown) {
           const error = toIndexerError(thrown);
           // If the database is not available, the other packages cannot be stored, so reading them is useless.
           if (sideOf(error.code) === 'store' && error.retry !== 'park') throw error;
           if (this.#isWorthAnother(id, error)) failure ??= error;
-          else refused.push({ packageId: id, error });
+          else refusedPackages.push({ packageId: id, error });
         }
       }
-      pendingIds = this.#open([...unknownPackages(packages, names)], tried);
+      pendingIds = this.#open([...unknownPackages(packages, names)], triedIds);
     }
-    return { refused, failure };
+    return { refused: refusedPackages, failure };
   }
 
   /** The packages that are not refused and have not been tried in this pass. */
-  #open(packageIds: readonly string[], tried: ReadonlySet<string>): readonly string[] {
-    return [...new Set(packageIds)].filter((id) => !tried.has(id) && !this.#refused.has(id));
+  #open(packageIds: readonly string[], triedIds: ReadonlySet<string>): readonly string[] {
+    return [...new Set(packageIds)].filter((id) => !triedIds.has(id) && !this.#refused.has(id));
   }
 
   async #fetch(packageId: string): Promise<PackageModel> {
@@ -166,9 +171,9 @@ export class PackageWatch {
 
   /** True if another attempt to read the package may succeed. Otherwise the package is recorded as refused. */
   #isWorthAnother(packageId: string, error: IndexerError): boolean {
-    const tries = (this.#tries.get(packageId) ?? 0) + 1;
-    this.#tries.set(packageId, tries);
-    if (mayPass(error) && error.code !== 'PACKAGE_UNREADABLE' && tries < triesOfOne) return true;
+    const tryCount = (this.#tries.get(packageId) ?? 0) + 1;
+    this.#tries.set(packageId, tryCount);
+    if (isTransient(error) && error.code !== 'PACKAGE_UNREADABLE' && tryCount < maxTriesPerPackage) return true;
     this.#refused.add(packageId);
     return false;
   }
@@ -181,26 +186,26 @@ export class PackageWatch {
  * packages use, directly or through other types.
  */
 export function unknownPackages(
-  known: ReadonlyMap<string, PackageModel>,
+  knownPackages: ReadonlyMap<string, PackageModel>,
   names: ReadonlySet<string>,
 ): ReadonlySet<string> {
-  const unknown = new Set<string>();
-  const seen = new Set<TypeName>();
-  const open: TypeName[] = [];
-  for (const model of known.values()) {
-    if (names.has(model.name)) for (const type of rootTypes(model)) collect(type, open);
+  const unknownIds = new Set<string>();
+  const visitedNames = new Set<TypeName>();
+  const pendingNames: TypeName[] = [];
+  for (const model of knownPackages.values()) {
+    if (names.has(model.name)) for (const type of rootTypes(model)) collect(type, pendingNames);
   }
-  for (let name = open.pop(); name !== undefined; name = open.pop()) {
-    if (seen.has(name)) continue;
-    seen.add(name);
-    const at = name.indexOf(':');
-    const model = known.get(name.slice(0, at));
-    if (model === undefined) unknown.add(name.slice(0, at));
-    const data = model?.dataTypes[name.slice(at + 1)];
+  for (let name = pendingNames.pop(); name !== undefined; name = pendingNames.pop()) {
+    if (visitedNames.has(name)) continue;
+    visitedNames.add(name);
+    const separatorIndex = name.indexOf(':');
+    const model = knownPackages.get(name.slice(0, separatorIndex));
+    if (model === undefined) unknownIds.add(name.slice(0, separatorIndex));
+    const data = model?.dataTypes[name.slice(separatorIndex + 1)];
     if (data === undefined || data.kind === 'enum') continue;
-    for (const { type } of data.kind === 'record' ? data.fields : data.cases) collect(type, open);
+    for (const { type } of data.kind === 'record' ? data.fields : data.cases) collect(type, pendingNames);
   }
-  return unknown;
+  return unknownIds;
 }
 
 function rootTypes(model: PackageModel): readonly DamlType[] {

@@ -5,63 +5,63 @@
 import { defer, exhaustMap, ignoreElements, Observable } from 'rxjs';
 import { pause } from '../../config/pause.ts';
 import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
-import type { Following } from '../follow/follow.ts';
+import type { FollowState } from '../follow/follow.ts';
 import type { Connected } from '../proof/identity.ts';
 import type { PipelineParts } from '../ports/parts.ts';
-import type { SinkSession } from '../ports/sink.ts';
+import type { WriterSession } from '../ports/sink.ts';
 import { retryAfterMs } from '../retry/retry.ts';
-import { pauseForToken, refusesCaller } from '../retry/wait.ts';
+import { pauseForToken, isCallerRefused } from '../retry/wait.ts';
 
 /**
  * Delay from the start of a failed poll to the next attempt, in milliseconds. It is short, so that a single lost
  * response does not cause `ledger_timeout`.
  */
-const askAgainMs = 1_000;
+const retryPollMs = 1_000;
 
 /** Result of one poll. */
-interface Polled {
+interface LedgerPoll {
   readonly ledgerEnd: number;
   /** Undefined if the ledger did not return it. */
   readonly pruned: number | undefined;
 }
 
 /** Receiver of poll results. */
-interface Listening {
+interface PollListener {
   ledgerEnd(ledgerEnd: number): void;
-  polled(polled: Polled): void;
+  polled(ledgerPoll: LedgerPoll): void;
 }
 
 /** Emits nothing. Fails if no frames arrive although the ledger end advances. */
 export function poll$(
   parts: PipelineParts,
   { session, requestedAt }: Pick<Connected, 'session' | 'requestedAt'>,
-  following: Following,
+  followState: FollowState,
   onLedgerEnd: (ledgerEnd: number) => void,
 ): Observable<never> {
-  const silence = new SilenceLimit(following, parts.limits.silenceMs);
-  const polled$ = new Observable<Polled>((subscriber) => {
-    const over = new AbortController();
-    const listening: Listening = {
+  const silence = new SilenceLimit(followState, parts.limits.silenceMs);
+  const polled$ = new Observable<LedgerPoll>((subscriber) => {
+    const endController = new AbortController();
+    const listening: PollListener = {
       ledgerEnd: (ledgerEnd) => {
         parts.observers.polls.ledgerEnd(ledgerEnd);
         onLedgerEnd(ledgerEnd);
         silence.refuse(ledgerEnd);
       },
-      polled: (polled) => {
-        if (polled.pruned !== undefined) parts.observers.polls.pruned(polled.pruned);
-        subscriber.next(polled);
+      polled: (ledgerPoll) => {
+        if (ledgerPoll.pruned !== undefined) parts.observers.polls.pruned(ledgerPoll.pruned);
+        subscriber.next(ledgerPoll);
       },
     };
-    pollUntil(parts, following, requestedAt, listening, over.signal).catch((thrown: unknown) => {
+    pollUntil(parts, followState, requestedAt, listening, endController.signal).catch((thrown: unknown) => {
       subscriber.error(thrown);
     });
     return () => {
-      over.abort();
+      endController.abort();
     };
   });
   // A slow database must not delay requests to the ledger, because the two are reported independently.
   return polled$.pipe(
-    exhaustMap((polled) => defer(() => note(parts, session, polled))),
+    exhaustMap((ledgerPoll) => defer(() => recordPoll(parts, session, ledgerPoll))),
     ignoreElements(),
   );
 }
@@ -69,34 +69,34 @@ export function poll$(
 /** Polls repeatedly. @throws whatever `listening` throws */
 async function pollUntil(
   parts: PipelineParts,
-  following: Following,
+  followState: FollowState,
   requestedAt: number,
-  listening: Listening,
+  listening: PollListener,
   signal: AbortSignal,
 ): Promise<void> {
   const { tokenSource, observers, limits } = parts;
-  let refusals = 0;
+  let refusalCount = 0;
   await pause(Math.max(0, requestedAt + limits.pollMs - performance.now()), signal);
   while (!signal.aborted) {
     const startedAt = performance.now();
     const failure = await poll(parts, listening, signal);
     if (signal.aborted) return;
     if (failure !== undefined) {
-      refusals = refusesCaller(failure) ? refusals + 1 : 0;
+      refusalCount = isCallerRefused(failure) ? refusalCount + 1 : 0;
       // The token is invalidated only once. If the ledger refuses the new token as well, each poll would request yet
       // another token.
-      if (refusals === 1) tokenSource.invalidate();
+      if (refusalCount === 1) tokenSource.invalidate();
       // The session depends on the stream. A failed poll is only reported and repeated.
-      const askAgainAt = startedAt + Math.min(askAgainMs, limits.pollMs);
-      const delayMs = Math.max(0, Math.round(askAgainAt - performance.now()), retryAfterMs(failure));
+      const retryAt = startedAt + Math.min(retryPollMs, limits.pollMs);
+      const delayMs = Math.max(0, Math.round(retryAt - performance.now()), retryAfterMs(failure));
       observers.stream.failed('ledger', failure, delayMs);
       await pauseForToken(parts, failure, delayMs, signal);
       continue;
     }
     // If the ledger has refused its token, a stream may stay open without sending frames. It is reopened with the token
     // that was accepted.
-    if (refusals > 0) following.renew();
-    refusals = 0;
+    if (refusalCount > 0) followState.renew();
+    refusalCount = 0;
     await pause(Math.max(0, startedAt + limits.pollMs - performance.now()), signal);
   }
 }
@@ -108,7 +108,7 @@ async function pollUntil(
  */
 async function poll(
   { polledLedger: { state } }: PipelineParts,
-  listening: Listening,
+  listening: PollListener,
   signal: AbortSignal,
 ): Promise<IndexerError | undefined> {
   const ledgerEnd = await state.ledgerEnd().catch(toIndexerError);
@@ -122,7 +122,11 @@ async function poll(
   return failed ? pruned : undefined;
 }
 
-async function note(parts: PipelineParts, session: SinkSession, { ledgerEnd, pruned }: Polled): Promise<void> {
+async function recordPoll(
+  parts: PipelineParts,
+  session: WriterSession,
+  { ledgerEnd, pruned }: LedgerPoll,
+): Promise<void> {
   try {
     await session.noteLedger(ledgerEnd, pruned);
     parts.observers.polls.verified(await parts.sink.verifications());
@@ -136,7 +140,7 @@ async function note(parts: PipelineParts, session: SinkSession, { ledgerEnd, pru
 // this may last.
 
 export class SilenceLimit {
-  readonly #following: Pick<Following, 'checkpoint' | 'lastFrameAt'>;
+  readonly #following: Pick<FollowState, 'checkpoint' | 'lastFrameAt'>;
   readonly #limitMs: number;
   /**
    * The checkpoint that the ledger end has passed, and since when; undefined if the ledger end has not passed the
@@ -144,8 +148,8 @@ export class SilenceLimit {
    */
   #owed: { readonly checkpoint: number; readonly sinceMs: number } | undefined;
 
-  constructor(following: Pick<Following, 'checkpoint' | 'lastFrameAt'>, limitMs: number) {
-    this.#following = following;
+  constructor(followState: Pick<FollowState, 'checkpoint' | 'lastFrameAt'>, limitMs: number) {
+    this.#following = followState;
     this.#limitMs = limitMs;
   }
 
@@ -161,10 +165,10 @@ export class SilenceLimit {
     if (ledgerEnd <= checkpoint) this.#owed = undefined;
     else if (this.#owed?.checkpoint !== checkpoint) this.#owed = { checkpoint, sinceMs: nowMs };
     if (this.#owed === undefined) return;
-    const silentMs = nowMs - Math.max(this.#owed.sinceMs, this.#following.lastFrameAt());
-    if (silentMs < this.#limitMs) return;
+    const silenceMs = nowMs - Math.max(this.#owed.sinceMs, this.#following.lastFrameAt());
+    if (silenceMs < this.#limitMs) return;
     throw new IndexerError(
-      `no frame for ${String(Math.round(silentMs / 1000))} s although the ledger end ${String(ledgerEnd)} is past the checkpoint`,
+      `no frame for ${String(Math.round(silenceMs / 1000))} s although the ledger end ${String(ledgerEnd)} is past the checkpoint`,
       {
         code: 'LEDGER_PING_TIMEOUT',
         remedy: 'the stream is reopened; if this repeats, check the proxies between the indexer and the participant',

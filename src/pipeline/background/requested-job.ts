@@ -27,18 +27,22 @@ export class RequestedJob {
   /** Time of the next attempt, on the monotonic clock, in milliseconds. */
   #notBefore = 0;
 
-  constructor(ends: readonly string[], note: (sink: Sink, failure: Failure) => Promise<unknown>) {
-    this.#ends = new Set(ends);
-    this.#note = note;
+  constructor(endingCodes: readonly string[], recordFailure: (sink: Sink, failure: Failure) => Promise<unknown>) {
+    this.#ends = new Set(endingCodes);
+    this.#note = recordFailure;
   }
 
   /** Calls `look` repeatedly until it returns a result. Resolves to undefined when stopped. Never fails. */
-  async until<T>(parts: PipelineParts, stop: AbortSignal, look: () => Promise<T | undefined>): Promise<T | undefined> {
+  async until<T>(
+    parts: PipelineParts,
+    stop: AbortSignal,
+    checkOnce: () => Promise<T | undefined>,
+  ): Promise<T | undefined> {
     await pause(Math.max(0, this.#notBefore - performance.now()), stop);
     while (!stop.aborted) {
       try {
-        const found = await look();
-        if (found !== undefined) return found;
+        const checkResult = await checkOnce();
+        if (checkResult !== undefined) return checkResult;
         this.#notBefore = performance.now() + parts.pace.commandsMs;
       } catch (thrown) {
         if (!stop.aborted) await this.failed(parts, toIndexerError(thrown));
@@ -52,8 +56,8 @@ export class RequestedJob {
   async failed({ observers, tokenSource, limits, pace, sink }: PipelineParts, error: IndexerError): Promise<void> {
     if (error.retry === 'refresh-token') tokenSource.invalidate();
     const isFinal = this.#ends.has(error.code);
-    const ownMs = error.retry === 'park' || error.retry === 'fatal' ? parkedDelayMs : limits.retryMaxDelayMs;
-    const delayMs = Math.max(isFinal ? pace.commandsMs : ownMs, retryAfterMs(error));
+    const baseDelayMs = error.retry === 'park' || error.retry === 'fatal' ? parkedDelayMs : limits.retryMaxDelayMs;
+    const delayMs = Math.max(isFinal ? pace.commandsMs : baseDelayMs, retryAfterMs(error));
     this.#notBefore = performance.now() + delayMs;
     observers.filterExtension.changed({ kind: 'late', error, delayMs: isFinal ? undefined : delayMs });
     const problem = `${error.code}: ${error.message}${isFinal ? `; ${error.remedy}` : ''}`;

@@ -11,24 +11,24 @@ import type { PipelineParts } from '../ports/parts.ts';
 export function pruning$({ retention, observers, stop }: PipelineParts): Observable<never> {
   if (retention === undefined) return EMPTY;
   return new Observable(() => {
-    const over = new AbortController();
-    const ended = AbortSignal.any([stop, over.signal]);
+    const endController = new AbortController();
+    const endSignal = AbortSignal.any([stop, endController.signal]);
     void (async () => {
-      while (!ended.aborted) {
+      while (!endSignal.aborted) {
         try {
           observers.retention.pruned(
-            await retention.prune(ended, (facts) => {
+            await retention.prune(endSignal, (facts) => {
               observers.retention.pruned(facts);
             }),
           );
         } catch (thrown) {
-          if (!ended.aborted) observers.retention.failed(toIndexerError(thrown), retention.everyMs);
+          if (!endSignal.aborted) observers.retention.failed(toIndexerError(thrown), retention.everyMs);
         }
-        await pause(retention.everyMs, ended);
+        await pause(retention.everyMs, endSignal);
       }
     })();
     return () => {
-      over.abort();
+      endController.abort();
     };
   });
 }

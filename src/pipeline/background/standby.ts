@@ -1,7 +1,7 @@
 /** Waits for the writer lock. While waiting, prepares everything that does not need the lock. */
 import { pause } from '../../config/pause.ts';
 import { toIndexerError } from '../../errors/indexer-error.ts';
-import type { PhaseKeeper, PipelineParts } from '../ports/parts.ts';
+import type { PhaseState, PipelineParts } from '../ports/parts.ts';
 import type { WriterLock } from '../ports/sink.ts';
 import type { RetryLimits } from '../retry/retry-limit.ts';
 import { retryAfterMs } from '../retry/retry.ts';
@@ -12,30 +12,33 @@ import { retryAfterMs } from '../retry/retry.ts';
  */
 export async function acquireLock(
   parts: PipelineParts,
-  phase: PhaseKeeper,
+  phase: PhaseState,
   timeLimit: RetryLimits,
 ): Promise<WriterLock | undefined> {
-  const begunAt = performance.now();
+  const startedAtMs = performance.now();
   await parts.sink.prepare();
-  let lookAt = Number.NEGATIVE_INFINITY;
-  let taken = false;
-  const look = async (): Promise<void> => {
-    lookAt = Number.POSITIVE_INFINITY;
-    const begunAt = performance.now();
-    const [leftAloneMs] = await Promise.all([lookAtLedger(parts), reportHolder(parts, false, () => !taken)]);
-    lookAt = Math.max(begunAt + parts.limits.pollMs, performance.now() + leftAloneMs);
+  let nextCheckAt = Number.NEGATIVE_INFINITY;
+  let isLockTaken = false;
+  const checkLedger = async (): Promise<void> => {
+    nextCheckAt = Number.POSITIVE_INFINITY;
+    const checkStartedAtMs = performance.now();
+    const [checkDelayMs] = await Promise.all([
+      pollStandbyLedger(parts),
+      reportLockHolder(parts, false, () => !isLockTaken),
+    ]);
+    nextCheckAt = Math.max(checkStartedAtMs + parts.limits.pollMs, performance.now() + checkDelayMs);
   };
   while (!parts.stop.aborted) {
     const lock = await parts.sink.tryLock();
     if (lock !== undefined) {
-      taken = true;
+      isLockTaken = true;
       // The call is not awaited, because it must not delay the takeover.
-      void reportHolder(parts, true);
+      void reportLockHolder(parts, true);
       return lock;
     }
     phase.change('standby');
-    if (timeLimit.isOver(begunAt)) throw timeLimit.heldByOther(await parts.sink.lockHolder());
-    if (performance.now() >= lookAt) void look();
+    if (timeLimit.isOver(startedAtMs)) throw timeLimit.heldByOther(await parts.sink.lockHolder());
+    if (performance.now() >= nextCheckAt) void checkLedger();
     await pause(parts.pace.lockMs, parts.stop);
   }
   return undefined;
@@ -44,12 +47,12 @@ export async function acquireLock(
 /**
  * Reports who holds the lock. Any role that may log in can take the lock, so a waiting process and the operator need to
  * know its holder.
- * @param isNeeded whether the result is still needed when it arrives
+ * @param isStillNeeded whether the result is still needed when it arrives
  */
-async function reportHolder(parts: PipelineParts, isOwn: boolean, isNeeded = () => true): Promise<void> {
+async function reportLockHolder(parts: PipelineParts, isOwnLock: boolean, isStillNeeded = () => true): Promise<void> {
   try {
     const holder = await parts.sink.lockHolder();
-    if (isNeeded()) parts.observers.polls.lockHeld(holder, isOwn);
+    if (isStillNeeded()) parts.observers.polls.lockHeld(holder, isOwnLock);
   } catch {
     // The code that needs the lock reports the same failure.
   }
@@ -59,7 +62,7 @@ async function reportHolder(parts: PipelineParts, isOwn: boolean, isNeeded = () 
  * Checks token and ledger, so that a standby with an unusable token or ledger is noticed before it has to take over.
  * Does not open the stream. Resolves to the delay that the ledger requested, in milliseconds.
  */
-async function lookAtLedger(parts: PipelineParts): Promise<number> {
+async function pollStandbyLedger(parts: PipelineParts): Promise<number> {
   try {
     const ledgerEnd = await parts.ledger.state.ledgerEnd();
     parts.observers.polls.ledgerEnd(ledgerEnd);

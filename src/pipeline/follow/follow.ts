@@ -22,29 +22,29 @@ import type { Batch } from '../../model/batch.ts';
 import type { StoredUpdate, Update } from '../../model/update.ts';
 import type { Utf8 } from '../../model/utf8.ts';
 import { withRange, type OffsetRange } from '../retry/isolate-failing-update.ts';
-import { buildBatch, factsOf, type Built } from '../intake/batch-builder.ts';
-import { namingPlace, outOfOrder } from './follow-errors.ts';
+import { buildBatch, batchFactsOf, type BatchResult } from '../intake/batch-builder.ts';
+import { withOffsetContext, outOfOrderError } from './follow-errors.ts';
 import { frames$, type Frames } from '../intake/frames.ts';
 import { updateOf } from '../participant/with-participant-offsets.ts';
-import { nextEnd, isRangeEmpty, pastEnd } from '../intake/bound.ts';
+import { nextEnd, isRangeEmpty, pastEndError } from '../intake/bound.ts';
 import type { PipelineParts } from '../ports/parts.ts';
-import type { SinkSession } from '../ports/sink.ts';
-import { setAside, type FailedUpdate } from './quarantine.ts';
+import type { WriterSession } from '../ports/sink.ts';
+import { quarantineUpdate, type UpdateFailure } from './quarantine.ts';
 import { probeWhileIdle } from '../proof/idle-probe.ts';
-import { bytesOf, type KeptFrame } from '../intake/frame-memory.ts';
-import { keepLate } from './late-update.ts';
-import { offsetOrder } from './offset-order.ts';
+import { bytesOf, type StoredFrame } from '../intake/frame-memory.ts';
+import { storeLateUpdate } from './late-update.ts';
+import { orderOfOffset } from './offset-order.ts';
 import { watchSlowWrites, WriteQueue } from './write-queue.ts';
-import { anotherToken, newerToken } from '../intake/token-renewal.ts';
+import { hasNewerToken, newerToken } from '../intake/token-renewal.ts';
 import { refuseUnknownKind } from './unknown-kinds.ts';
 import type { BatchSpan } from '../ports/tracer.ts';
 
 /** If this many updates are waiting, the next batch is built before a write slot is free. */
-const aheadUpdates = 256;
-const aheadBytes = 512 * 1024;
+const maxAheadUpdates = 256;
+const maxAheadBytes = 512 * 1024;
 
 /** State that the session shares with its follow stream. */
-export interface Following {
+export interface FollowState {
   /** Newest checkpoint committed in this session. */
   checkpoint: number;
   /** Monotonic time of the newest frame, milliseconds. */
@@ -65,18 +65,18 @@ export interface Following {
  * there is a newer access token, the current batch is committed. The next stream then resumes from the checkpoint with
  * the newer token.
  */
-export function follow$(parts: PipelineParts, session: SinkSession, following: Following): Observable<number> {
+export function follow$(parts: PipelineParts, session: WriterSession, followState: FollowState): Observable<number> {
   let renewal = false;
-  const over = (): boolean => parts.stop.aborted || following.checkpoint >= (following.stopAt ?? Infinity);
+  const isOver = (): boolean => parts.stop.aborted || followState.checkpoint >= (followState.stopAt ?? Infinity);
   const stream$ = (end: number | undefined): Observable<number> =>
-    frames$(parts, '/v2/updates', updatesRequest(following.checkpoint, parts.filter, end), renewal).pipe(
+    frames$(parts, '/v2/updates', updatesRequest(followState.checkpoint, parts.filter, end), renewal).pipe(
       concatMap((frames) => {
         renewal = false;
-        const retire = (): void => {
+        const renewStream = (): void => {
           renewal = true;
           frames.retire();
         };
-        return batches$(parts, session, following, { ...frames, end, retire });
+        return batches$(parts, session, followState, { ...frames, end, retire: renewStream });
       }),
     );
   const bounded$ = (stopAt: number): Observable<number> =>
@@ -84,39 +84,41 @@ export function follow$(parts: PipelineParts, session: SinkSession, following: F
       // Until the next stream is open, the run waits for the source. It waits neither for the database nor for an idle
       // socket.
       parts.observers.stream.busyWith('source');
-      following.lastFrameAt = () => performance.now();
-      return nextEnd(parts, following.checkpoint, stopAt);
+      followState.lastFrameAt = () => performance.now();
+      return nextEnd(parts, followState.checkpoint, stopAt);
     }).pipe(concatMap((end) => (end === undefined ? EMPTY : stream$(end))));
   return defer(() => {
-    if (over()) return EMPTY;
-    return following.stopAt === undefined ? stream$(undefined) : bounded$(following.stopAt);
+    if (isOver()) return EMPTY;
+    return followState.stopAt === undefined ? stream$(undefined) : bounded$(followState.stopAt);
   }).pipe(
-    catchError((thrown: unknown) => throwError(() => namingPlace(toIndexerError(thrown), following.checkpoint))),
-    repeat({ delay: () => (over() ? EMPTY : of(true)) }),
+    catchError((thrown: unknown) =>
+      throwError(() => withOffsetContext(toIndexerError(thrown), followState.checkpoint)),
+    ),
+    repeat({ delay: () => (isOver() ? EMPTY : of(true)) }),
   );
 }
 
 /** A stream and its end offset, which is undefined if the stream has no end. */
-type EndingFrames = Frames & { readonly end: number | undefined };
+type BoundedFrames = Frames & { readonly end: number | undefined };
 
 /** Emits the checkpoints of one stream. Completes when the stream was stopped or retired, or has reached its end. */
 function batches$(
   parts: PipelineParts,
-  session: SinkSession,
-  following: Following,
-  frames: EndingFrames,
+  session: WriterSession,
+  followState: FollowState,
+  frames: BoundedFrames,
 ): Observable<number> {
-  following.lastFrameAt = () => frames.lastFrameAt();
-  const writer = new StreamWriter(parts, session, following);
+  followState.lastFrameAt = () => frames.lastFrameAt();
+  const writer = new StreamWriter(parts, session, followState);
   const watch = new AbortController();
-  const retire = async (newer: typeof newerToken): Promise<void> => {
-    if (await newer(parts, frames.token, watch.signal)) frames.retire();
+  const retireFrames = async (waitForToken: typeof newerToken): Promise<void> => {
+    if (await waitForToken(parts, frames.token, watch.signal)) frames.retire();
   };
-  void retire(newerToken);
-  following.renew = () => void retire(anotherToken);
+  void retireFrames(newerToken);
+  followState.renew = () => void retireFrames(hasNewerToken);
   // A stream that the ledger ends does not need an idle probe.
   if (frames.end === undefined)
-    void probeWhileIdle(parts, { following, frames, isIdle: () => writer.idle }, watch.signal);
+    void probeWhileIdle(parts, { following: followState, frames, isIdle: () => writer.idle }, watch.signal);
   return defer(() => writer.step(frames)).pipe(
     repeat(),
     takeWhile((checkpoint): checkpoint is number => checkpoint !== undefined),
@@ -130,41 +132,41 @@ function batches$(
 
 class StreamWriter {
   readonly #parts: PipelineParts;
-  readonly #session: SinkSession;
-  readonly #following: Following;
+  readonly #session: WriterSession;
+  readonly #following: FollowState;
   readonly #writes: WriteQueue;
   /** End offset of the newest batch that was passed to the database. The next batch begins there. */
   #from: number;
   #seen: number;
   /** Offset of the newest OffsetCheckpoint: all updates up to it have arrived. */
   #complete = 0;
-  #pending: FailedUpdate | undefined;
+  #pending: UpdateFailure | undefined;
   /** An update that arrived after later ones. */
   #late: StoredUpdate | undefined;
   #building = false;
   #received = false;
   #waiting = false;
 
-  constructor(parts: PipelineParts, session: SinkSession, following: Following) {
+  constructor(parts: PipelineParts, session: WriterSession, followState: FollowState) {
     this.#parts = parts;
     this.#session = session;
-    this.#following = following;
+    this.#following = followState;
     this.#writes = new WriteQueue(parts.limits.writeConcurrency);
-    this.#from = following.checkpoint;
-    this.#seen = following.checkpoint;
+    this.#from = followState.checkpoint;
+    this.#seen = followState.checkpoint;
   }
 
   /**
    * Builds one batch while earlier batches are written. Resolves to undefined when the stream was stopped or retired.
    */
-  async step(frames: EndingFrames): Promise<number | undefined> {
+  async step(frames: BoundedFrames): Promise<number | undefined> {
     if (this.#pending !== undefined) return this.#giveUp(this.#pending);
     const { limits, observers, tracer } = this.#parts;
     // A small batch is decoded quickly. It is built only when no write is running, so that it includes the updates that
     // arrive until then.
-    if (frames.inbox.length < aheadUpdates && frames.inbox.bytes < aheadBytes) await this.#drain();
-    const taken = await this.#taken(frames);
-    if (taken.length === 0) return this.#ended(frames);
+    if (frames.inbox.length < maxAheadUpdates && frames.inbox.bytes < maxAheadBytes) await this.#drain();
+    const takenFrames = await this.#taken(frames);
+    if (takenFrames.length === 0) return this.#ended(frames);
     this.#received = true;
     observers.stream.queueChanged({
       updates: frames.inbox.length,
@@ -175,7 +177,7 @@ class StreamWriter {
     observers.stream.busyWith('decode');
     const batch = this.#session.newBatch(this.#from);
     const span = tracer?.batch('updates', this.#from);
-    const built = await buildBatch(taken, (frame) => {
+    const builtBatch = await buildBatch(takenFrames, (frame) => {
       const update = updateOf(this.#parts, frame, batch.unknown);
       refuseUnknownKind(update, this.#parts.unknownUpdates);
       span?.note(update);
@@ -184,17 +186,17 @@ class StreamWriter {
     // The batch is sealed before waiting for a write slot. If it were sealed after the wait, the database would be idle
     // during the sealing.
     batch.seal();
-    span?.decoded(built.frames, built.bytes, built.error);
-    const kept = this.#kept(taken, built);
-    frames.release(taken);
-    const failed = built.error === undefined ? undefined : { error: built.error, frame: kept };
+    span?.decoded(builtBatch.frames, builtBatch.bytes, builtBatch.error);
+    const quarantineFrame = this.#kept(takenFrames, builtBatch);
+    frames.release(takenFrames);
+    const failed = builtBatch.error === undefined ? undefined : { error: builtBatch.error, frame: quarantineFrame };
     // Partly built rows must not be written. They are already in the batch, unlike the rows of a frame that cannot be
     // decoded.
     if (this.#building && failed !== undefined) return this.#giveUp(failed);
     this.#pending = failed;
     await this.#room();
-    if (batch.updatesByKind.size > 0) this.#write(batch, built, kept, span);
-    else span?.done(batch, built.error);
+    if (batch.updatesByKind.size > 0) this.#write(batch, builtBatch, quarantineFrame, span);
+    else span?.done(batch, builtBatch.error);
     return this.#following.checkpoint;
   }
 
@@ -223,19 +225,19 @@ class StreamWriter {
    * @throws the error that ended the stream, after everything before it is committed, because only then is the offset
    * of the error certain
    */
-  async #taken({ inbox }: Frames): Promise<readonly KeptFrame[]> {
-    const over = watchSlowWrites(this.#writes, this.#parts.observers.stream);
+  async #taken({ inbox }: Frames): Promise<readonly StoredFrame[]> {
+    const stopWatching = watchSlowWrites(this.#writes, this.#parts.observers.stream);
     this.#waiting = true;
     try {
       const { batchUpdates, batchBytes } = this.#parts.limits;
       return await this.#writes.orFailure(inbox.take(this.#alone ? 1 : batchUpdates, batchBytes));
     } catch (thrown) {
-      over();
+      stopWatching();
       await this.#drain();
       throw thrown;
     } finally {
       this.#waiting = false;
-      over();
+      stopWatching();
     }
   }
 
@@ -243,20 +245,20 @@ class StreamWriter {
    * The frame that may have to be quarantined. It is the frame that could not be decoded, or the only frame of the
    * batch.
    */
-  #kept(taken: readonly KeptFrame[], { error, frames }: Built): Buffer | undefined {
+  #kept(takenFrames: readonly StoredFrame[], { error, frames }: BatchResult): Buffer | undefined {
     if (!this.#parts.quarantine) return undefined;
-    const frame = error !== undefined ? taken[frames] : this.#alone ? taken[0] : undefined;
+    const frame = error !== undefined ? takenFrames[frames] : this.#alone ? takenFrames[0] : undefined;
     return frame === undefined ? undefined : bytesOf(frame);
   }
 
   /** Stores everything before the failed update, and then reports or quarantines that update. */
-  async #giveUp(failed: FailedUpdate): Promise<never> {
+  async #giveUp(failed: UpdateFailure): Promise<never> {
     await this.#drain();
-    if (this.#late !== undefined) await keepLate(this.#parts, this.#session, this.#late);
-    return setAside(this.#parts, this.#session, this.#following.checkpoint, failed);
+    if (this.#late !== undefined) await storeLateUpdate(this.#parts, this.#session, this.#late);
+    return quarantineUpdate(this.#parts, this.#session, this.#following.checkpoint, failed);
   }
 
-  async #ended(frames: EndingFrames): Promise<undefined> {
+  async #ended(frames: BoundedFrames): Promise<undefined> {
     await this.#drain();
     const { inbox, end } = frames;
     // A range that may have been truncated is requested again. The end of the stream is accepted only if no update
@@ -291,8 +293,8 @@ class StreamWriter {
 
   #add(batch: Batch, update: Update, { frame, end }: { readonly frame: Utf8; readonly end: number | undefined }): void {
     const { offset } = update;
-    const order = offsetOrder(offset, { seen: this.#seen, complete: this.#complete, end });
-    if (order === 'past the end') throw pastEnd(offset, end ?? offset);
+    const order = orderOfOffset(offset, { seen: this.#seen, complete: this.#complete, end });
+    if (order === 'past the end') throw pastEndError(offset, end ?? offset);
     if (update.kind === 'offset_checkpoint') {
       this.#complete = Math.max(this.#complete, offset);
       if (offset >= this.#from) batch.add(update);
@@ -305,7 +307,7 @@ class StreamWriter {
       this.#building = true;
       const copy = updateOf(this.#parts, frame.toString());
       if (copy.kind !== 'offset_checkpoint') this.#late = copy;
-      throw outOfOrder(offset, Math.max(this.#seen, this.#complete));
+      throw outOfOrderError(offset, Math.max(this.#seen, this.#complete));
     }
     this.#seen = offset;
     this.#building = true;
@@ -325,9 +327,9 @@ class StreamWriter {
     return this.#alone ? atOffset(error, offset) : withRange(error, { from: this.#from, upTo: offset });
   }
 
-  #write(batch: Batch, built: Built, frame: Buffer | undefined, span?: BatchSpan): void {
+  #write(batch: Batch, builtBatch: BatchResult, frame: Buffer | undefined, span?: BatchSpan): void {
     const from = this.#from;
-    const alone = this.#alone;
+    const rangeToIsolate = this.#alone;
     this.#from = batch.offset;
     span?.writing(this.#writes.underWay);
     this.#writes.add(async (predecessor) => {
@@ -336,14 +338,17 @@ class StreamWriter {
         const error = toIndexerError(thrown);
         span?.done(batch, error);
         const range = { from, upTo: batch.offset };
-        if (!alone) throw withRange(error, range);
-        const explained = withRange(await this.#session.explained(error, batch.offset), range);
-        return setAside(this.#parts, this.#session, from, { error: atOffset(explained, batch.offset), frame });
+        if (!rangeToIsolate) throw withRange(error, range);
+        const explainedError = withRange(await this.#session.explained(error, batch.offset), range);
+        return quarantineUpdate(this.#parts, this.#session, from, {
+          error: atOffset(explainedError, batch.offset),
+          frame,
+        });
       });
       const seconds = (performance.now() - started) / 1000;
       span?.done(batch);
       this.#following.checkpoint = batch.offset;
-      this.#parts.observers.stream.batchCommitted(factsOf(batch, rows, built, seconds));
+      this.#parts.observers.stream.batchCommitted(batchFactsOf(batch, rows, builtBatch, seconds));
       this.#parts.commits.reached(batch.offset);
       this.#following.onCommitted(batch.offset);
     });

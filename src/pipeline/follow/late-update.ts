@@ -4,7 +4,7 @@
  */
 import type { StoredUpdate } from '../../model/update.ts';
 import type { PipelineParts } from '../ports/parts.ts';
-import type { SinkSession } from '../ports/sink.ts';
+import type { WriterSession } from '../ports/sink.ts';
 import { updateIdAt } from '../proof/update-id.ts';
 
 /**
@@ -12,7 +12,11 @@ import { updateIdAt } from '../proof/update-id.ts';
  * a proxy may send updates of another participant. Everything before the update must be committed. The session ends
  * afterwards.
  */
-export async function keepLate(parts: PipelineParts, session: SinkSession, update: StoredUpdate): Promise<void> {
+export async function storeLateUpdate(
+  parts: PipelineParts,
+  session: WriterSession,
+  update: StoredUpdate,
+): Promise<void> {
   const { offset, updateId } = update;
   const isOnLedger = async (): Promise<boolean> => updateId !== null && (await updateIdAt(parts, offset)) === updateId;
   if (await session.storeLate(update, isOnLedger)) parts.observers.stream.lateStored(offset);

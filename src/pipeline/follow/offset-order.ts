@@ -3,7 +3,7 @@
  */
 
 /** The state of the stream so far. */
-export interface Come {
+export interface OffsetState {
   /** Offset of the newest update. */
   readonly seen: number;
   /** Offset of the newest OffsetCheckpoint: all updates up to it have arrived. */
@@ -20,8 +20,8 @@ export interface Come {
  */
 export type OffsetOrder = 'new' | 'repeated' | 'late' | 'past the end';
 
-export function offsetOrder(offset: number, { seen, complete, end }: Come): OffsetOrder {
+export function orderOfOffset(offset: number, { seen: newestOffset, complete, end }: OffsetState): OffsetOrder {
   if (end !== undefined && offset > end) return 'past the end';
-  if (offset === seen) return 'repeated';
-  return offset < seen || offset <= complete ? 'late' : 'new';
+  if (offset === newestOffset) return 'repeated';
+  return offset < newestOffset || offset <= complete ? 'late' : 'new';
 }

@@ -5,9 +5,9 @@
  */
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { PipelineParts } from '../ports/parts.ts';
-import type { SinkSession } from '../ports/sink.ts';
+import type { WriterSession } from '../ports/sink.ts';
 
-const ofTheData: ReadonlySet<string> = new Set([
+const dataErrorCodes: ReadonlySet<string> = new Set([
   'UPDATE_UNDECODABLE',
   'UPDATE_KIND_UNKNOWN',
   'STORE_DATA_REFUSED',
@@ -15,7 +15,7 @@ const ofTheData: ReadonlySet<string> = new Set([
 ]);
 
 /** An update that failed, and its frame. */
-export interface FailedUpdate {
+export interface UpdateFailure {
   readonly error: IndexerError;
   /** Undefined if the frame was not kept, because quarantine is off. */
   readonly frame: Buffer | undefined;
@@ -27,14 +27,14 @@ export interface FailedUpdate {
  * @param from the checkpoint
  * @throws IndexerError UPDATE_QUARANTINED (retry, at once); otherwise the given error
  */
-export async function setAside(
+export async function quarantineUpdate(
   parts: PipelineParts,
-  session: SinkSession,
+  session: WriterSession,
   from: number,
-  { error, frame }: FailedUpdate,
+  { error, frame }: UpdateFailure,
 ): Promise<never> {
   const offset = error.facts['offset'];
-  if (!parts.quarantine || frame === undefined || !ofTheData.has(error.code)) throw error;
+  if (!parts.quarantine || frame === undefined || !dataErrorCodes.has(error.code)) throw error;
   if (typeof offset !== 'number' || offset <= from) throw error;
   if ((await parts.mayQuarantine?.(offset)) === false) throw error;
   await session.quarantine({ offset, code: error.code, problem: error.message, frame }, from);

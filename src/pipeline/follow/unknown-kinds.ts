@@ -9,29 +9,29 @@ import type { UnknownPolicy } from '../../model/unknown.ts';
 /** @throws IndexerError UPDATE_KIND_UNKNOWN for an update that must not be stored raw under this policy */
 export function refuseUnknownKind(update: Update, policy: UnknownPolicy): void {
   if (policy === 'store') return;
-  for (const { what, name, raw } of unknownParts(update)) {
+  for (const { what: partLabel, name, raw } of unknownParts(update)) {
     const names = namesContract(raw);
     if (names || policy === 'park')
-      throw refused(`the ${what} at offset ${String(update.offset)} is of kind ${name}`, names, update);
+      throw unknownKindError(`the ${partLabel} at offset ${String(update.offset)} is of kind ${name}`, names, update);
   }
 }
 
-interface UnknownPart {
+interface UnknownItem {
   readonly what: string;
   readonly name: string;
   readonly raw: string;
 }
 
 /** The update itself, or the events of a topology update. */
-function unknownParts(update: Update): readonly UnknownPart[] {
+function unknownParts(update: Update): readonly UnknownItem[] {
   if (update.kind === 'unknown') return [{ what: 'update', name: update.name, raw: update.raw }];
   if (update.kind !== 'topology') return [];
   return update.events.flatMap(({ name, raw }) => (raw === null ? [] : [{ what: 'topology event', name, raw }]));
 }
 
-function refused(found: string, names: boolean, { offset }: Update): IndexerError {
-  const about = names ? ', which names contracts: without it the active contracts are wrong' : '';
-  return new IndexerError(`${found}${about}`, {
+function unknownKindError(subject: string, names: boolean, { offset }: Update): IndexerError {
+  const contractNote = names ? ', which names contracts: without it the active contracts are wrong' : '';
+  return new IndexerError(`${subject}${contractNote}`, {
     code: 'UPDATE_KIND_UNKNOWN',
     remedy:
       'run a later version, which knows this kind; INDEXER_UNKNOWN_UPDATES=store stores it raw, INDEXER_QUARANTINE=true quarantines it',
@@ -45,12 +45,12 @@ function refused(found: string, names: boolean, { offset }: Update): IndexerErro
  */
 function namesContract(raw: string): boolean {
   // The search is not recursive, because the nesting of the text may be deeper than the stack.
-  const left: unknown[] = [JSON.parse(raw)];
-  while (left.length > 0) {
-    const value = left.pop();
+  const pendingValues: unknown[] = [JSON.parse(raw)];
+  while (pendingValues.length > 0) {
+    const value = pendingValues.pop();
     if (typeof value !== 'object' || value === null) continue;
     if (!Array.isArray(value) && Object.keys(value).some((key) => /contract/i.test(key))) return true;
-    for (const inner of Object.values(value)) left.push(inner);
+    for (const innerValue of Object.values(value)) pendingValues.push(innerValue);
   }
   return false;
 }

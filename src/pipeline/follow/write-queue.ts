@@ -9,7 +9,7 @@ import type { StreamObserver } from '../ports/observer.ts';
  * One write. It does not commit before `predecessor` has committed. `predecessor` is undefined if no write is running
  * before it.
  */
-export type Write = (predecessor: Promise<void> | undefined) => Promise<void>;
+export type WriteFunction = (predecessor: Promise<void> | undefined) => Promise<void>;
 
 export class WriteQueue {
   readonly #lanes: number;
@@ -38,16 +38,16 @@ export class WriteQueue {
   }
 
   /** Starts a write. Call it when a slot is free. */
-  add(write: Write): void {
-    const written = write(this.#underWay.at(-1));
-    this.#underWay = [...this.#underWay, written];
-    void this.#watch(written);
+  add(write: WriteFunction): void {
+    const pendingWrite = write(this.#underWay.at(-1));
+    this.#underWay = [...this.#underWay, pendingWrite];
+    void this.#watch(pendingWrite);
   }
 
-  async #watch(written: Promise<void>): Promise<void> {
+  async #watch(pendingWrite: Promise<void>): Promise<void> {
     try {
-      await written;
-      this.#underWay = this.#underWay.filter((other) => other !== written);
+      await pendingWrite;
+      this.#underWay = this.#underWay.filter((other) => other !== pendingWrite);
     } catch (thrown) {
       this.#fail(thrown);
     }

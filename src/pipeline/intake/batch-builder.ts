@@ -7,7 +7,7 @@ import { toIndexerError, type IndexerError } from '../../errors/indexer-error.ts
 import type { Batch } from '../../model/batch.ts';
 import type { Utf8 } from '../../model/utf8.ts';
 import type { BatchFacts } from '../ports/observer.ts';
-import { textOf, type KeptFrame } from './frame-memory.ts';
+import { textOf, type StoredFrame } from './frame-memory.ts';
 
 /**
  * Number of frames decoded in one turn. If more frames were decoded in one turn, the Postgres socket would not be
@@ -16,7 +16,7 @@ import { textOf, type KeptFrame } from './frame-memory.ts';
 const framesPerTurn = 8;
 const bytesPerTurn = 64 * 1024;
 
-export interface Built {
+export interface BatchResult {
   /** Number of frames in the batch. */
   readonly frames: number;
   readonly bytes: number;
@@ -29,35 +29,35 @@ export interface Built {
 }
 
 /** Passes every frame to `add`, which adds it to the batch. Stops at the first frame that cannot be decoded. */
-export async function buildBatch(frames: readonly KeptFrame[], add: (frame: Utf8) => void): Promise<Built> {
+export async function buildBatch(frames: readonly StoredFrame[], add: (frame: Utf8) => void): Promise<BatchResult> {
   let bytes = 0;
-  let busyMs = 0;
-  let turn = { index: 0, bytes: 0, started: performance.now() };
+  let decodeMs = 0;
+  let currentTurn = { index: 0, bytes: 0, started: performance.now() };
   for (const [index, frame] of frames.entries()) {
-    if (index - turn.index >= framesPerTurn || bytes - turn.bytes >= bytesPerTurn) {
-      busyMs += performance.now() - turn.started;
+    if (index - currentTurn.index >= framesPerTurn || bytes - currentTurn.bytes >= bytesPerTurn) {
+      decodeMs += performance.now() - currentTurn.started;
       await nextTurn();
-      turn = { index, bytes, started: performance.now() };
+      currentTurn = { index, bytes, started: performance.now() };
     }
     try {
       add(textOf(frame));
     } catch (thrown) {
-      return { frames: index, bytes, seconds: busyMs / 1000, error: toIndexerError(thrown) };
+      return { frames: index, bytes, seconds: decodeMs / 1000, error: toIndexerError(thrown) };
     }
     bytes += frame.end - frame.start;
   }
-  busyMs += performance.now() - turn.started;
-  return { frames: frames.length, bytes, seconds: busyMs / 1000, error: undefined };
+  decodeMs += performance.now() - currentTurn.started;
+  return { frames: frames.length, bytes, seconds: decodeMs / 1000, error: undefined };
 }
 
 /** Facts of a committed batch, for the observer. */
-export function factsOf(
+export function batchFactsOf(
   batch: Batch,
   rows: ReadonlyMap<string, number>,
-  built: Built,
+  builtBatch: BatchResult,
   commitSeconds: number,
 ): BatchFacts {
-  const times = [...batch.recordTimes.values()].map((time) => Date.parse(time));
+  const recordTimesMs = [...batch.recordTimes.values()].map((time) => Date.parse(time));
   return {
     checkpoint: batch.offset,
     updates: batch.updatesByKind,
@@ -65,9 +65,9 @@ export function factsOf(
     rows,
     unknown: batch.unknown.all,
     fallbackDecodedTransactions: batch.unknown.fallbackDecodedTransactions,
-    recordTimeMs: times.length === 0 ? undefined : Math.max(...times),
-    bytes: built.bytes,
+    recordTimeMs: recordTimesMs.length === 0 ? undefined : Math.max(...recordTimesMs),
+    bytes: builtBatch.bytes,
     commitSeconds,
-    decodeSeconds: built.seconds,
+    decodeSeconds: builtBatch.seconds,
   };
 }

@@ -17,38 +17,43 @@ const ledgerEndPollMs = 500;
  * Returns if the stream can end exactly at `stopAt`.
  * @throws IndexerError STOP_AT_REFUSED (fatal, exit 78)
  */
-export function refuseBound(stopAt: number, start: PipelineParts['start'], state: StreamState, pruned: number): void {
+export function assertStopReachable(
+  stopAt: number,
+  start: PipelineParts['start'],
+  state: StreamState,
+  pruned: number,
+): void {
   const { checkpoint, seeded, seedOffset, seedToken } = state;
   if (seeded && checkpoint !== null) {
     if (checkpoint <= stopAt) return;
-    throw refused(
+    throw refusalError(
       `the checkpoint ${String(checkpoint)} is past the end ${String(stopAt)} of this run`,
       `choose a later end, index into another POSTGRES_SCHEMA, or go back: ledger-indexer reset --to ${String(stopAt)} --yes`,
     );
   }
   if (typeof start === 'number' && start > stopAt) {
-    throw refused(
+    throw refusalError(
       `the start ${String(start)} is past the end ${String(stopAt)}`,
       'set INDEXER_START to an offset before INDEXER_STOP_AT',
     );
   }
   if (start === 'seed' && seedToken !== null && seedOffset !== null && seedOffset > stopAt) {
-    throw refused(
+    throw refusalError(
       `a seed at offset ${String(seedOffset)} was begun, past the end ${String(stopAt)} of this run`,
       'run without an end to finish it, or start over: ledger-indexer reset --all --yes',
     );
   }
   // If the start is `genesis`, the ledger itself refuses the request and reports the offset up to which it is pruned.
   if ((start === 'seed' || start === 'oldest') && pruned > stopAt) {
-    throw refused(
+    throw refusalError(
       `the participant was pruned up to ${String(pruned)}, past the end ${String(stopAt)} of this run`,
       `choose an end of ${String(pruned)} or later`,
     );
   }
 }
 
-function refused(found: string, remedy: string): IndexerError {
-  return new IndexerError(found, {
+function refusalError(message: string, remedy: string): IndexerError {
+  return new IndexerError(message, {
     code: 'STOP_AT_REFUSED',
     remedy,
   });
@@ -82,7 +87,7 @@ export async function isRangeEmpty(
 }
 
 /** The error if the ledger sent an offset past the requested end. */
-export function pastEnd(offset: number, end: number): IndexerError {
+export function pastEndError(offset: number, end: number): IndexerError {
   return new IndexerError(`the ledger sent offset ${String(offset)}, past the requested end ${String(end)}`, {
     code: 'LEDGER_OUT_OF_ORDER',
     facts: { offset, end },

@@ -7,7 +7,7 @@ import { Utf8 } from '../../model/utf8.ts';
 
 const blockBytes = 1024 * 1024;
 /** Number of free blocks that are kept for later. Additional blocks that were needed for a burst are released. */
-const spareBlocks = 8;
+const maxSpareBlocks = 8;
 
 interface Block {
   readonly memory: Buffer;
@@ -18,19 +18,19 @@ interface Block {
 }
 
 /** A frame in a block; valid until it is released. */
-export interface KeptFrame {
+export interface StoredFrame {
   readonly block: Block;
   readonly start: number;
   readonly end: number;
 }
 
 /** The bytes of the frame in place, without a copy. */
-export function textOf({ block, start, end }: KeptFrame): Utf8 {
+export function textOf({ block, start, end }: StoredFrame): Utf8 {
   return new Utf8(block.memory, start, end);
 }
 
 /** A copy of the frame's bytes. */
-export function bytesOf({ block, start, end }: KeptFrame): Buffer {
+export function bytesOf({ block, start, end }: StoredFrame): Buffer {
   return Buffer.from(block.memory.subarray(start, end));
 }
 
@@ -39,7 +39,7 @@ export class FrameMemory {
   #spare: Block[] = [];
 
   /** Copies a frame into a block. A frame that is larger than a block already has its own memory and is not copied. */
-  keep(frame: Buffer): KeptFrame {
+  keep(frame: Buffer): StoredFrame {
     if (frame.length > blockBytes) {
       return { block: { memory: frame, at: frame.length, held: 1 }, start: 0, end: frame.length };
     }
@@ -51,13 +51,13 @@ export class FrameMemory {
   }
 
   /** Releases frames that will not be read any more. */
-  release(frames: readonly KeptFrame[]): void {
+  release(frames: readonly StoredFrame[]): void {
     for (const { block } of frames) {
       block.held -= 1;
       if (block.held > 0) continue;
       block.at = 0;
-      const ordinary = block.memory.length === blockBytes;
-      if (block !== this.#current && ordinary && this.#spare.length < spareBlocks) this.#spare.push(block);
+      const isStandardSize = block.memory.length === blockBytes;
+      if (block !== this.#current && isStandardSize && this.#spare.length < maxSpareBlocks) this.#spare.push(block);
     }
   }
 

@@ -8,12 +8,12 @@ import type { FrameStream, StreamPath } from '../../ledger/transport/frame-strea
 import type { AccessToken } from '../../ledger/access/token.ts';
 import { Inbox } from './inbox.ts';
 import type { PipelineParts } from '../ports/parts.ts';
-import { FrameMemory, type KeptFrame } from './frame-memory.ts';
+import { FrameMemory, type StoredFrame } from './frame-memory.ts';
 
 export interface Frames {
-  readonly inbox: Inbox<KeptFrame>;
+  readonly inbox: Inbox<StoredFrame>;
   /** Releases frames that were taken from the inbox and have been decoded. */
-  release(frames: readonly KeptFrame[]): void;
+  release(frames: readonly StoredFrame[]): void;
   /** The token that the stream was opened with. */
   readonly token: AccessToken | undefined;
   /** Monotonic time of the newest frame, milliseconds. */
@@ -42,7 +42,7 @@ function closeCodeOf(error: IndexerError | undefined): string {
  */
 export function frames$(parts: PipelineParts, path: StreamPath, request: object, renewal = false): Observable<Frames> {
   return new Observable((subscriber) => {
-    const open = async (): Promise<void> => {
+    const openAgain = async (): Promise<void> => {
       try {
         const frames = await openFrames(parts, path, request, renewal);
         if (subscriber.closed) frames.close();
@@ -52,7 +52,7 @@ export function frames$(parts: PipelineParts, path: StreamPath, request: object,
         subscriber.error(thrown);
       }
     };
-    void open();
+    void openAgain();
   });
 }
 
@@ -61,7 +61,7 @@ async function openFrames(parts: PipelineParts, path: StreamPath, request: objec
   const { observers, stop } = parts;
   const token = await parts.tokenSource.lease();
   observers.stream.tokenTaken(token?.expiresAt, renewal);
-  const { inbox, blocks, stream, ends, lastFrameAt } = openFeed(parts, path, request, token?.token);
+  const { inbox, blocks, stream, ends: streamEnds, lastFrameAt } = openFeed(parts, path, request, token?.token);
   const stopInbox = (): void => {
     inbox.stop();
   };
@@ -75,9 +75,9 @@ async function openFrames(parts: PipelineParts, path: StreamPath, request: objec
     },
     token,
     lastFrameAt,
-    pass: (reached) => {
+    pass: (skippedOffset) => {
       // This must be an offset of the participant, because the frame is read like any other frame.
-      const offset = parts.participantOffsets?.toParticipantOffset(reached) ?? reached;
+      const offset = parts.participantOffsets?.toParticipantOffset(skippedOffset) ?? skippedOffset;
       const frame = Buffer.from(JSON.stringify({ update: { OffsetCheckpoint: { value: { offset } } } }));
       inbox.push(blocks.keep(frame), frame.length);
     },
@@ -88,7 +88,7 @@ async function openFrames(parts: PipelineParts, path: StreamPath, request: objec
     close: () => {
       stop.removeEventListener('abort', stopInbox);
       // The end is reported now, because an idle ledger confirms the close only after the next stream is open.
-      if (retired) ends.ended('renewed');
+      if (retired) streamEnds.ended('renewed');
       stream.close();
     },
   };
@@ -96,7 +96,7 @@ async function openFrames(parts: PipelineParts, path: StreamPath, request: objec
 
 /** Opens the stream with its inbox. */
 function openFeed(parts: PipelineParts, path: StreamPath, request: object, token: string | undefined) {
-  const ends = reportingEnds(parts, path);
+  const endReporter = createEndReporter(parts, path);
   let newestFrameAt = performance.now();
   let stream: FrameStream | undefined;
   const inbox = createInbox(parts, () => stream);
@@ -105,14 +105,14 @@ function openFeed(parts: PipelineParts, path: StreamPath, request: object, token
     path,
     request,
     token,
-    onOpen: ends.opened,
+    onOpen: endReporter.opened,
     onFrame: (frame) => {
       newestFrameAt = performance.now();
       parts.observers.stream.frameReceived(frame.length);
       inbox.push(blocks.keep(frame), frame.length);
     },
     onEnd: (error) => {
-      ends.ended(closeCodeOf(error));
+      endReporter.ended(closeCodeOf(error));
       inbox.end(error);
     },
   });
@@ -121,25 +121,25 @@ function openFeed(parts: PipelineParts, path: StreamPath, request: object, token
     if (inbox.length > 0) newestFrameAt = performance.now();
     return newestFrameAt;
   };
-  return { inbox, blocks, stream, ends, lastFrameAt };
+  return { inbox, blocks, stream, ends: endReporter, lastFrameAt };
 }
 
 /** Reports the beginning and the end of a stream to the observer, each at most once. */
-function reportingEnds({ observers }: PipelineParts, path: StreamPath) {
+function createEndReporter({ observers }: PipelineParts, path: StreamPath) {
   const name = path === '/v2/updates' ? 'updates' : 'active_contracts';
-  let over = false;
+  let isOver = false;
   return {
     opened: (): void => {
-      if (!over) observers.stream.connected(name);
+      if (!isOver) observers.stream.connected(name);
     },
     ended: (code: string): void => {
-      if (!over) observers.stream.disconnected(name, code);
-      over = true;
+      if (!isOver) observers.stream.disconnected(name, code);
+      isOver = true;
     },
   };
 }
 
-function createInbox({ limits, observers }: PipelineParts, stream: () => FrameStream | undefined): Inbox<KeptFrame> {
+function createInbox({ limits, observers }: PipelineParts, stream: () => FrameStream | undefined): Inbox<StoredFrame> {
   return new Inbox(
     { frames: limits.bufferUpdates, bytes: limits.bufferBytes },
     {

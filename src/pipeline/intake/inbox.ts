@@ -17,7 +17,7 @@ export interface InboxValve {
   paused(seconds: number): void;
 }
 
-interface Held<F> {
+interface QueuedFrame<F> {
   readonly frame: F;
   readonly bytes: number;
 }
@@ -26,7 +26,7 @@ interface Held<F> {
 export class Inbox<F> {
   readonly #limits: InboxLimits;
   readonly #valve: InboxValve;
-  #frames: Held<F>[] = [];
+  #frames: QueuedFrame<F>[] = [];
   #head = 0;
   #bytes = 0;
   #pausedAt: number | undefined;
@@ -34,9 +34,9 @@ export class Inbox<F> {
   #stopped = false;
   #wake: (() => void) | undefined;
 
-  constructor(limits: InboxLimits, valve: InboxValve) {
+  constructor(limits: InboxLimits, flowControl: InboxValve) {
     this.#limits = limits;
-    this.#valve = valve;
+    this.#valve = flowControl;
   }
 
   get length(): number {
@@ -96,22 +96,22 @@ export class Inbox<F> {
   }
 
   #cut(maxFrames: number, maxBytes: number): readonly F[] {
-    const cut: F[] = [];
-    let taken = 0;
-    while (this.length > 0 && cut.length < maxFrames) {
+    const takenFrames: F[] = [];
+    let takenBytes = 0;
+    while (this.length > 0 && takenFrames.length < maxFrames) {
       const next = this.#frames[this.#head];
-      if (next === undefined || (cut.length > 0 && taken + next.bytes > maxBytes)) break;
-      cut.push(next.frame);
-      taken += next.bytes;
+      if (next === undefined || (takenFrames.length > 0 && takenBytes + next.bytes > maxBytes)) break;
+      takenFrames.push(next.frame);
+      takenBytes += next.bytes;
       this.#head += 1;
     }
-    this.#bytes -= taken;
+    this.#bytes -= takenBytes;
     // Removes the taken frames from the array immediately, because copying the remaining frames costs less than keeping
     // them in memory.
     this.#frames = this.#frames.slice(this.#head);
     this.#head = 0;
     if (this.length <= this.#limits.frames / 2 && this.#bytes <= this.#limits.bytes / 2) this.#resume();
-    return cut;
+    return takenFrames;
   }
 
   #pause(): void {

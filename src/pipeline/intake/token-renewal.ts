@@ -10,7 +10,7 @@ const shortestPauseMs = 20;
 /**
  * Interval of token requests when none succeeds. The stream continues without a valid token until the ledger ends it.
  */
-const withoutTokenMs = 5_000;
+const renewalRetryMs = 5_000;
 
 async function pauseUntil(at: number, signal: AbortSignal): Promise<void> {
   await pause(Math.min(longestPauseMs, Math.max(shortestPauseMs, at - performance.now())), signal);
@@ -19,27 +19,27 @@ async function pauseUntil(at: number, signal: AbortSignal): Promise<void> {
 /**
  * Resolves to true when there is a newer token, and to false when `signal` is aborted or no newer token is available.
  * Requests the token when it is due. Never rejects.
- * @param inVain called with each failed attempt; by default it reports to the observer
+ * @param reportFailure called with each failed attempt; by default it reports to the observer
  */
 export async function newerToken(
   parts: PipelineParts,
-  used: AccessToken | undefined,
+  currentToken: AccessToken | undefined,
   signal: AbortSignal,
-  inVain: typeof reportVain = reportVain,
+  reportFailure: typeof reportRenewalFailure = reportRenewalFailure,
 ): Promise<boolean> {
-  let { renewAt } = used ?? {};
+  let { renewAt } = currentToken ?? {};
   while (renewAt !== undefined && !signal.aborted) {
     await pauseUntil(renewAt, signal);
     if (signal.aborted) break;
     if (performance.now() < renewAt) continue;
     try {
       const newest = await parts.tokenSource.lease();
-      if (newest?.token !== used?.token) return !signal.aborted;
+      if (newest?.token !== currentToken?.token) return !signal.aborted;
       renewAt = newest?.renewAt;
-      if (newest?.problem !== undefined) inVain(parts, newest.problem, renewAt);
+      if (newest?.problem !== undefined) reportFailure(parts, newest.problem, renewAt);
     } catch (thrown) {
-      renewAt = performance.now() + withoutTokenMs;
-      inVain(parts, thrown, renewAt);
+      renewAt = performance.now() + renewalRetryMs;
+      reportFailure(parts, thrown, renewAt);
     }
   }
   return false;
@@ -49,16 +49,16 @@ export async function newerToken(
  * Resolves to true if there is a different token now. Resolves to false if `signal` is aborted in the meantime. Never
  * rejects.
  */
-export async function anotherToken(
+export async function hasNewerToken(
   { tokenSource }: PipelineParts,
-  used: AccessToken | undefined,
+  currentToken: AccessToken | undefined,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const newest = await tokenSource.lease().catch(() => used);
-  return newest?.token !== used?.token && !signal.aborted;
+  const newest = await tokenSource.lease().catch(() => currentToken);
+  return newest?.token !== currentToken?.token && !signal.aborted;
 }
 
-function reportVain(parts: PipelineParts, thrown: unknown, nextAt: number | undefined): void {
+function reportRenewalFailure(parts: PipelineParts, thrown: unknown, nextAt: number | undefined): void {
   const delayMs = nextAt === undefined ? undefined : Math.round(Math.max(0, nextAt - performance.now()));
   if (!parts.stop.aborted) parts.observers.stream.failed('ledger', toIndexerError(thrown), delayMs);
 }

@@ -4,7 +4,7 @@
  */
 import { isObject, type JsonObject } from '../../ledger/frames/field.ts';
 
-export interface Listed {
+export interface ListedUpdate {
   /** The kind in the notation of the participant: Transaction, OffsetCheckpoint … */
   readonly kind: string;
   readonly offset: number;
@@ -12,9 +12,9 @@ export interface Listed {
 }
 
 /** Returns undefined if the update has no offset. @throws SyntaxError if the text is not JSON */
-export function readListed(text: string): Listed | undefined {
-  const answer: unknown = JSON.parse(text);
-  const update = isObject(answer) && isObject(answer['update']) ? answer['update'] : {};
+export function parseListedUpdate(text: string): ListedUpdate | undefined {
+  const listEntry: unknown = JSON.parse(text);
+  const update = isObject(listEntry) && isObject(listEntry['update']) ? listEntry['update'] : {};
   const [kind = ''] = Object.keys(update);
   const value = isObject(update[kind]) ? update[kind]['value'] : undefined;
   const offset = isObject(value) ? value['offset'] : undefined;

@@ -6,15 +6,22 @@
 import type { LedgerClient } from '../../ledger/api/client.ts';
 import { updateFormat, updatesRequest, type LedgerFilter } from '../../ledger/api/request-format.ts';
 import type { UpdateMark } from '../../model/stream.ts';
-import { behind, notHosted, noOverlap, prunedPast, refuseWithoutRights, unknownUpdate } from './switch-refusals.ts';
-import { readListed } from './listed-update.ts';
+import {
+  notCaughtUpError,
+  notHostedError,
+  noOverlapError,
+  prunedPastError,
+  throwRightsError,
+  unknownUpdate,
+} from './switch-refusals.ts';
+import { parseListedUpdate } from './listed-update.ts';
 
 /** Number of newest stored updates to compare, if the participant returns as many. */
-const compared = 500;
+const maxComparedUpdates = 500;
 /** Maximum number of updates in a list over HTTP. */
-const mostListed = 200;
+const maxListedUpdates = 200;
 /** Maximum number of offsets that are searched for parties that may have left. */
-const maxSearchRange = 1_000_000;
+const maxSearchOffsets = 1_000_000;
 
 /** The newest stored update of a synchronizer. */
 interface SynchronizerMark extends UpdateMark {
@@ -24,10 +31,10 @@ interface SynchronizerMark extends UpdateMark {
 }
 
 /** Access to the stored updates of the overlap. */
-export interface StoredOverlap {
+export interface StoredUpdateReads {
   newestUpdates(): Promise<readonly SynchronizerMark[]>;
   /** The stored update that has exactly this number of updates after it, or the oldest stored update. */
-  updateBefore(newer: number): Promise<UpdateMark | undefined>;
+  updateBefore(newerOffset: number): Promise<UpdateMark | undefined>;
   /** Resolves to those of the `ids` that are stored. @param after stream offset after which most of them are stored */
   storedIds(ids: readonly string[], after: number): Promise<ReadonlySet<string>>;
   framesSetAside(): Promise<readonly Buffer[]>;
@@ -38,7 +45,7 @@ export interface SwitchParts {
   readonly ledger: Pick<LedgerClient, 'state' | 'updates'>;
   /** Includes the additional interfaces that the participant knows. */
   readonly filter: LedgerFilter;
-  readonly stored: StoredOverlap;
+  readonly stored: StoredUpdateReads;
 }
 
 /** Offsets are those of the new participant unless stated otherwise. */
@@ -62,15 +69,17 @@ export async function planSwitch(parts: SwitchParts, checkpoint: number): Promis
     const pruned = await parts.ledger.state.latestPrunedOffsets();
     const newest = await findNewest(parts, pruned);
     const window = await findWindow(parts, newest, pruned);
-    const { updates, known } = await readWindow(parts, window, newest);
-    const cut = cutAt(updates, known, newest);
-    const shift = checkpoint - cut.from;
+    const { updates, known: knownIds } = await readWindow(parts, window, newest);
+    const comparison = compareWindow(updates, knownIds, newest);
+    const shift = checkpoint - comparison.from;
     const overlaps = Object.fromEntries(
-      [...cut.overlaps].flatMap(([id, offset]) => (offset > cut.from ? [[id, offset + shift] as const] : [])),
+      [...comparison.overlaps].flatMap(([id, offset]) =>
+        offset > comparison.from ? [[id, offset + shift] as const] : [],
+      ),
     );
-    return { ...cut, shift, overlaps, compared: updates.length, anewFrom: window.anewFrom };
+    return { ...comparison, shift, overlaps, compared: updates.length, anewFrom: window.anewFrom };
   } catch (thrown) {
-    return refuseWithoutRights(thrown);
+    return throwRightsError(thrown);
   }
 }
 
@@ -82,31 +91,32 @@ async function refuseParties({ ledger, filter }: SwitchParts): Promise<void> {
   for (const party of filter.parties) {
     // Some users may not request this. If the request fails, only the updates are compared.
     const hosted = await ledger.state.connectedSynchronizers({ party }).catch(() => undefined);
-    if (hosted?.length === 0) throw notHosted(`party ${party} is not hosted there`);
+    if (hosted?.length === 0) throw notHostedError(`party ${party} is not hosted there`);
   }
 }
 
 /** By synchronizer: the participant's offset of its newest stored update. */
-type Newest = ReadonlyMap<string, number>;
+type NewestOffsets = ReadonlyMap<string, number>;
 
-async function findNewest(parts: SwitchParts, pruned: number): Promise<Newest> {
-  const marks = await parts.stored.newestUpdates();
-  const found = new Map<string, number>();
-  const missing: SynchronizerMark[] = [];
-  for (const mark of marks) {
-    const offset = await offsetOf(parts, mark.updateId);
-    if (offset === undefined) missing.push(mark);
-    else found.set(mark.synchronizerId, offset);
+async function findNewest(parts: SwitchParts, pruned: number): Promise<NewestOffsets> {
+  const synchronizerMarks = await parts.stored.newestUpdates();
+  const newestOffsets = new Map<string, number>();
+  const missingMarks: SynchronizerMark[] = [];
+  for (const synchronizerMark of synchronizerMarks) {
+    const offset = await offsetOf(parts, synchronizerMark.updateId);
+    if (offset === undefined) missingMarks.push(synchronizerMark);
+    else newestOffsets.set(synchronizerMark.synchronizerId, offset);
   }
-  for (const { updateId, synchronizerId } of await setAside(parts)) {
+  for (const { updateId, synchronizerId } of await quarantinedUpdates(parts)) {
     const offset = await offsetOf(parts, updateId);
     // Quarantined updates count as stored, because they must not be quarantined again.
-    if (offset !== undefined && offset > (found.get(synchronizerId) ?? 0)) found.set(synchronizerId, offset);
+    if (offset !== undefined && offset > (newestOffsets.get(synchronizerId) ?? 0))
+      newestOffsets.set(synchronizerId, offset);
   }
-  if (found.size === 0) throw await nothingCommon(parts, marks.at(-1), pruned);
-  const left = pruned === 0 ? missing : await notLongAgo(parts, missing, pruned);
-  if (left[0] !== undefined) throw behind(left[0]);
-  return found;
+  if (newestOffsets.size === 0) throw await noCommonUpdateError(parts, synchronizerMarks.at(-1), pruned);
+  const recentlyMissing = pruned === 0 ? missingMarks : await recentMarks(parts, missingMarks, pruned);
+  if (recentlyMissing[0] !== undefined) throw notCaughtUpError(recentlyMissing[0]);
+  return newestOffsets;
 }
 
 /**
@@ -114,23 +124,25 @@ async function findNewest(parts: SwitchParts, pruned: number): Promise<Newest> {
  * update.
  */
 async function offsetOf({ ledger, filter }: SwitchParts, updateId: string): Promise<number | undefined> {
-  const answer = await ledger.updates.byId(updateId, updateFormat(filter));
-  return answer === undefined ? undefined : readListed(JSON.stringify(answer))?.offset;
+  const update = await ledger.updates.byId(updateId, updateFormat(filter));
+  return update === undefined ? undefined : parseListedUpdate(JSON.stringify(update))?.offset;
 }
 
 /**
  * Determines why the participant has none of the newest updates: it is behind, it has pruned them, or it has a
  * different history.
  */
-async function nothingCommon(parts: SwitchParts, newest: SynchronizerMark | undefined, pruned: number) {
-  for (const newer of [1, 10, 100, 1_000]) {
-    const mark = await parts.stored.updateBefore(newer);
-    if (mark === undefined) break;
-    if (newest !== undefined && (await offsetOf(parts, mark.updateId)) !== undefined) return behind(newest);
+async function noCommonUpdateError(parts: SwitchParts, newest: SynchronizerMark | undefined, pruned: number) {
+  for (const newerCount of [1, 10, 100, 1_000]) {
+    const updateMark = await parts.stored.updateBefore(newerCount);
+    if (updateMark === undefined) break;
+    if (newest !== undefined && (await offsetOf(parts, updateMark.updateId)) !== undefined)
+      return notCaughtUpError(newest);
   }
   const [first] = pruned === 0 ? [] : await list(parts, pruned, await parts.ledger.state.ledgerEnd(), 1);
-  const isLater = first !== undefined && newest !== undefined && later(first.recordTime, newest.completeTo);
-  return isLater ? prunedPast(pruned) : noOverlap(newest);
+  const isNewerHistory =
+    first !== undefined && newest !== undefined && isLaterTime(first.recordTime, newest.completeTo);
+  return isNewerHistory ? prunedPastError(pruned) : noOverlapError(newest);
 }
 
 /**
@@ -138,14 +150,14 @@ async function nothingCommon(parts: SwitchParts, newest: SynchronizerMark | unde
  * synchronizer is idle, its newest update may have been pruned. This is possible if everything up to the first update
  * that the participant still returns is stored.
  */
-async function notLongAgo(parts: SwitchParts, missing: readonly SynchronizerMark[], pruned: number) {
+async function recentMarks(parts: SwitchParts, missingMarks: readonly SynchronizerMark[], pruned: number) {
   const [first] = await list(parts, pruned, await parts.ledger.state.ledgerEnd(), 1);
-  return missing.filter(({ completeTo }) => first === undefined || later(first.recordTime, completeTo));
+  return missingMarks.filter(({ completeTo }) => first === undefined || isLaterTime(first.recordTime, completeTo));
 }
 
 /** Compares two ISO 8601 times in UTC. Without the final Z, they can be compared as texts. */
-function later(time: string, than: string | null): boolean {
-  return than === null || time.replace(/Z$/, '') > than.replace(/Z$/, '');
+function isLaterTime(time: string, reference: string | null): boolean {
+  return reference === null || time.replace(/Z$/, '') > reference.replace(/Z$/, '');
 }
 
 interface Window {
@@ -162,31 +174,31 @@ interface Window {
  * begins `compared` updates earlier, or at the oldest update that the participant returns, or where parties may have
  * left.
  */
-async function findWindow(parts: SwitchParts, newest: Newest, pruned: number): Promise<Window> {
-  const lowest = Math.min(...newest.values());
+async function findWindow(parts: SwitchParts, newest: NewestOffsets, pruned: number): Promise<Window> {
+  const lowestOffset = Math.min(...newest.values());
   const to = Math.max(...newest.values());
-  let begin = lowest;
-  for (let newer = compared; newer > 0; newer = Math.floor(newer / 2)) {
-    const mark = await parts.stored.updateBefore(newer);
-    const offset = mark === undefined ? undefined : await offsetOf(parts, mark.updateId);
+  let beginOffset = lowestOffset;
+  for (let newerCount = maxComparedUpdates; newerCount > 0; newerCount = Math.floor(newerCount / 2)) {
+    const updateMark = await parts.stored.updateBefore(newerCount);
+    const offset = updateMark === undefined ? undefined : await offsetOf(parts, updateMark.updateId);
     if (offset === undefined) continue;
-    begin = Math.min(begin, offset);
+    beginOffset = Math.min(beginOffset, offset);
     break;
   }
-  const departure = await parts.stored.firstDeparture();
-  const left = departure === undefined ? undefined : await offsetOf(parts, departure.updateId);
-  const isNear = left !== undefined && to - left <= maxSearchRange;
-  if (isNear) begin = Math.min(begin, left);
-  const before = await parts.stored.updateBefore(2 * compared);
+  const firstDeparture = await parts.stored.firstDeparture();
+  const departureOffset = firstDeparture === undefined ? undefined : await offsetOf(parts, firstDeparture.updateId);
+  const isWithinSearchRange = departureOffset !== undefined && to - departureOffset <= maxSearchOffsets;
+  if (isWithinSearchRange) beginOffset = Math.min(beginOffset, departureOffset);
+  const before = await parts.stored.updateBefore(2 * maxComparedUpdates);
   return {
-    from: Math.max(pruned, begin - 1),
+    from: Math.max(pruned, beginOffset - 1),
     to,
     storedAfter: before?.offset ?? -1,
-    anewFrom: isNear ? departure?.offset : undefined,
+    anewFrom: isWithinSearchRange ? firstDeparture?.offset : undefined,
   };
 }
 
-interface ReturnedUpdates {
+interface ListedUpdateId {
   readonly offset: number;
   readonly updateId: string;
   readonly synchronizerId: string;
@@ -199,51 +211,53 @@ async function list(
   from: number,
   to: number,
   limit: number,
-): Promise<readonly ReturnedUpdates[]> {
-  const updates: ReturnedUpdates[] = [];
+): Promise<readonly ListedUpdateId[]> {
+  const updates: ListedUpdateId[] = [];
   if (from >= to) return updates;
   for await (const text of ledger.updates.list(updatesRequest(from, filter, to), { limit })) {
-    const one = readListed(text);
-    if (one === undefined || one.kind === 'OffsetCheckpoint') continue;
-    const field = (name: string): string => (typeof one.value[name] === 'string' ? one.value[name] : '');
-    const { offset } = one;
+    const listedUpdate = parseListedUpdate(text);
+    if (listedUpdate === undefined || listedUpdate.kind === 'OffsetCheckpoint') continue;
+    const field = (name: string): string =>
+      typeof listedUpdate.value[name] === 'string' ? listedUpdate.value[name] : '';
+    const { offset } = listedUpdate;
     const [updateId, synchronizerId, recordTime] = [field('updateId'), field('synchronizerId'), field('recordTime')];
     updates.push({ offset, updateId, synchronizerId, recordTime });
   }
   return updates;
 }
 
-async function readWindow(parts: SwitchParts, { from, to, storedAfter }: Window, newest: Newest) {
-  const aside = new Set((await setAside(parts)).map(({ updateId }) => updateId));
-  const updates: ReturnedUpdates[] = [];
-  const known = new Set<string>();
-  for (let reached = from; ;) {
-    const page = await list(parts, reached, to, mostListed);
+async function readWindow(parts: SwitchParts, { from, to, storedAfter }: Window, newest: NewestOffsets) {
+  const quarantinedIds = new Set((await quarantinedUpdates(parts)).map(({ updateId }) => updateId));
+  const updates: ListedUpdateId[] = [];
+  const knownIds = new Set<string>();
+  for (let reachedOffset = from; ;) {
+    const page = await list(parts, reachedOffset, to, maxListedUpdates);
     const ids = page.map(({ updateId }) => updateId).filter((id) => id !== '');
-    for (const id of await parts.stored.storedIds(ids, storedAfter)) known.add(id);
-    for (const id of ids) if (aside.has(id)) known.add(id);
+    for (const id of await parts.stored.storedIds(ids, storedAfter)) knownIds.add(id);
+    for (const id of ids) if (quarantinedIds.has(id)) knownIds.add(id);
     updates.push(...page);
     const last = page.at(-1);
     if (last === undefined) break;
-    reached = last.offset;
+    reachedOffset = last.offset;
   }
   // If a list does not contain an update that was just found by its id, the list proves nothing.
-  const listed = new Set(updates.map(({ offset }) => offset));
-  const left = [...newest].find(([, offset]) => offset > from && !listed.has(offset));
-  if (left !== undefined) throw unknownUpdate({ offset: left[1], updateId: '', synchronizerId: left[0] });
-  return { updates, known };
+  const listedOffsets = new Set(updates.map(({ offset }) => offset));
+  const missingEntry = [...newest].find(([, offset]) => offset > from && !listedOffsets.has(offset));
+  if (missingEntry !== undefined)
+    throw unknownUpdate({ offset: missingEntry[1], updateId: '', synchronizerId: missingEntry[0] });
+  return { updates, known: knownIds };
 }
 
 /**
  * Reads the ids of quarantined updates. The updates are not decoded, because even an update that cannot be stored has
  * an id.
  */
-async function setAside({
-  stored,
-}: SwitchParts): Promise<readonly Pick<ReturnedUpdates, 'updateId' | 'synchronizerId'>[]> {
-  return (await stored.framesSetAside()).flatMap((frame) => {
+async function quarantinedUpdates({
+  stored: storedReads,
+}: SwitchParts): Promise<readonly Pick<ListedUpdateId, 'updateId' | 'synchronizerId'>[]> {
+  return (await storedReads.framesSetAside()).flatMap((frame) => {
     try {
-      const { updateId, synchronizerId } = readListed(frame.toString())?.value ?? {};
+      const { updateId, synchronizerId } = parseListedUpdate(frame.toString())?.value ?? {};
       return typeof updateId === 'string' && typeof synchronizerId === 'string' ? [{ updateId, synchronizerId }] : [];
     } catch {
       return [];
@@ -256,17 +270,19 @@ async function setAside({
  * to a synchronizer that was ahead. For each such synchronizer, `overlaps` contains the offset of its last stored
  * update.
  */
-function cutAt(updates: readonly ReturnedUpdates[], known: ReadonlySet<string>, newest: Newest) {
+function compareWindow(updates: readonly ListedUpdateId[], knownIds: ReadonlySet<string>, newest: NewestOffsets) {
   const overlaps = new Map(newest);
   for (const { updateId, synchronizerId, offset } of updates) {
-    if (known.has(updateId)) overlaps.set(synchronizerId, Math.max(offset, overlaps.get(synchronizerId) ?? 0));
+    if (knownIds.has(updateId)) overlaps.set(synchronizerId, Math.max(offset, overlaps.get(synchronizerId) ?? 0));
   }
-  const lowest = Math.min(...newest.values());
-  const unknown = updates.filter(({ updateId }) => !known.has(updateId));
-  const wrong = unknown.find(({ synchronizerId, offset }) => offset <= (overlaps.get(synchronizerId) ?? lowest));
-  if (wrong !== undefined) throw unknownUpdate(wrong);
-  const from = unknown[0] === undefined ? Math.max(...overlaps.values()) : unknown[0].offset - 1;
-  const common = updates.findLast(({ updateId, offset }) => known.has(updateId) && offset <= from);
-  if (common === undefined) throw noOverlap(undefined);
-  return { from, overlaps, common: { offset: common.offset, updateId: common.updateId } };
+  const lowestOffset = Math.min(...newest.values());
+  const unknownUpdates = updates.filter(({ updateId }) => !knownIds.has(updateId));
+  const conflictingUpdate = unknownUpdates.find(
+    ({ synchronizerId, offset }) => offset <= (overlaps.get(synchronizerId) ?? lowestOffset),
+  );
+  if (conflictingUpdate !== undefined) throw unknownUpdate(conflictingUpdate);
+  const from = unknownUpdates[0] === undefined ? Math.max(...overlaps.values()) : unknownUpdates[0].offset - 1;
+  const commonUpdate = updates.findLast(({ updateId, offset }) => knownIds.has(updateId) && offset <= from);
+  if (commonUpdate === undefined) throw noOverlapError(undefined);
+  return { from, overlaps, common: { offset: commonUpdate.offset, updateId: commonUpdate.updateId } };
 }

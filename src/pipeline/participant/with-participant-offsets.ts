@@ -10,13 +10,13 @@ import { decodeUpdate } from '../../ledger/frames/decode.ts';
 import type { ParticipantRange } from '../../model/stream.ts';
 import type { UnknownNames } from '../../model/unknown.ts';
 import type { CompletionFrame, Update } from '../../model/update.ts';
-import type { Text } from '../../model/utf8.ts';
+import type { TextOrUtf8 } from '../../model/utf8.ts';
 import type { PipelineParts } from '../ports/parts.ts';
-import type { LedgerQuestions, OpenStream } from '../ports/source.ts';
+import type { LedgerReads, OpenStream } from '../ports/source.ts';
 import { ParticipantOffsets } from '../../ledger/frames/participant-offsets.ts';
-import { readListed, type Listed } from './listed-update.ts';
+import { parseListedUpdate, type ListedUpdate } from './listed-update.ts';
 
-type ToRead = Pick<PipelineParts, 'participantOffsets'>;
+type OffsetTranslation = Pick<PipelineParts, 'participantOffsets'>;
 
 /**
  * The same parts with translated offsets. They are unchanged if the stream was never switched to another participant.
@@ -27,23 +27,33 @@ export function withParticipantOffsets(parts: PipelineParts, range: ParticipantR
   return {
     ...parts,
     participantOffsets,
-    ledger: { ...parts.ledger, ...translated(parts.ledger, participantOffsets) },
+    ledger: { ...parts.ledger, ...translateRequests(parts.ledger, participantOffsets) },
     polledLedger: { state: stateOf(parts.polledLedger.state, participantOffsets) },
-    openStream: translatedStreams(parts.openStream, participantOffsets),
+    openStream: translateStreams(parts.openStream, participantOffsets),
   };
 }
 
 /** The update of a frame, in offsets of the stream. */
-export function updateOf({ participantOffsets }: ToRead, frame: Text, unknown?: UnknownNames): Update {
-  if (participantOffsets === undefined) return decodeUpdate(frame, unknown);
-  return participantOffsets.update(decodeWithTranslatedErrors(participantOffsets, () => decodeUpdate(frame, unknown)));
+export function updateOf(
+  { participantOffsets }: OffsetTranslation,
+  frame: TextOrUtf8,
+  unknownNames?: UnknownNames,
+): Update {
+  if (participantOffsets === undefined) return decodeUpdate(frame, unknownNames);
+  return participantOffsets.update(
+    decodeWithTranslatedErrors(participantOffsets, () => decodeUpdate(frame, unknownNames)),
+  );
 }
 
 /** The completion of a frame, in offsets of the stream. */
-export function completionOf({ participantOffsets }: ToRead, frame: string, unknown: UnknownNames): CompletionFrame {
-  if (participantOffsets === undefined) return decodeCompletion(frame, unknown);
+export function completionOf(
+  { participantOffsets }: OffsetTranslation,
+  frame: string,
+  unknownNames: UnknownNames,
+): CompletionFrame {
+  if (participantOffsets === undefined) return decodeCompletion(frame, unknownNames);
   return participantOffsets.completion(
-    decodeWithTranslatedErrors(participantOffsets, () => decodeCompletion(frame, unknown)),
+    decodeWithTranslatedErrors(participantOffsets, () => decodeCompletion(frame, unknownNames)),
   );
 }
 
@@ -72,17 +82,17 @@ function translateError(thrown: unknown, participantOffsets: ParticipantOffsets)
   return Object.keys(facts).length === 0 ? error : withContext(error, { facts });
 }
 
-function translated(
-  ledger: LedgerQuestions,
+function translateRequests(
+  ledger: LedgerReads,
   participantOffsets: ParticipantOffsets,
-): Pick<LedgerQuestions, 'state' | 'updates' | 'events'> {
+): Pick<LedgerReads, 'state' | 'updates' | 'events'> {
   return {
     state: stateOf(ledger.state, participantOffsets),
     updates: {
       byOffset: (offset, format) => ledger.updates.byOffset(participantOffsets.toParticipantOffset(offset), format),
       list: (request, options) =>
-        listUnstored(ledger.updates, {
-          request: theirRequest(request, participantOffsets),
+        listUnstoredUpdates(ledger.updates, {
+          request: toParticipantRequest(request, participantOffsets),
           options,
           participantOffsets,
         }),
@@ -97,35 +107,36 @@ function translated(
         const offset = participantOffsets.toStreamOffset(participantOffset);
         // If a contract was created before the switch, its offset at the participant differs from the stored offset, so
         // it is omitted.
-        const known = participantOffsets.isStored(created.synchronizerId ?? '', offset) ? {} : { offset };
-        return { ...events, created: { ...created, createdEvent: { ...event, ...known } } };
+        const knownOffset = participantOffsets.isStored(created.synchronizerId ?? '', offset) ? {} : { offset };
+        return { ...events, created: { ...created, createdEvent: { ...event, ...knownOffset } } };
       },
     },
   };
 }
 
-function stateOf(state: LedgerQuestions['state'], participantOffsets: ParticipantOffsets): LedgerQuestions['state'] {
+function stateOf(state: LedgerReads['state'], participantOffsets: ParticipantOffsets): LedgerReads['state'] {
   return {
     ledgerEnd: async () => participantOffsets.toStreamOffset(await state.ledgerEnd()),
     latestPrunedOffsets: async () => Math.max(0, participantOffsets.toStreamOffset(await state.latestPrunedOffsets())),
-    activeContracts: (request, options) => state.activeContracts(theirRequest(request, participantOffsets), options),
+    activeContracts: (request, options) =>
+      state.activeContracts(toParticipantRequest(request, participantOffsets), options),
   };
 }
 
 /** Offset fields of all requests. */
 const offsetFields = ['beginExclusive', 'endInclusive', 'activeAtOffset'] as const;
 
-function theirRequest<R extends object>(request: R, participantOffsets: ParticipantOffsets): R {
-  const changed = { ...request } as Record<string, unknown>;
+function toParticipantRequest<R extends object>(request: R, participantOffsets: ParticipantOffsets): R {
+  const translatedRequest = { ...request } as Record<string, unknown>;
   for (const name of offsetFields) {
-    const offset = changed[name];
-    if (typeof offset === 'number') changed[name] = participantOffsets.toParticipantOffset(offset);
+    const offset = translatedRequest[name];
+    if (typeof offset === 'number') translatedRequest[name] = participantOffsets.toParticipantOffset(offset);
   }
-  return changed as R;
+  return translatedRequest as R;
 }
 
 interface ListCall {
-  readonly request: Parameters<LedgerQuestions['updates']['list']>[0];
+  readonly request: Parameters<LedgerReads['updates']['list']>[0];
   readonly options: ListOptions | undefined;
   readonly participantOffsets: ParticipantOffsets;
 }
@@ -134,30 +145,30 @@ interface ListCall {
  * Leaves out updates that are already stored. If a list contains only such updates, the next list is requested, because
  * an empty list would mean that no updates are left.
  */
-async function* listUnstored(
-  updates: LedgerQuestions['updates'],
+async function* listUnstoredUpdates(
+  updates: LedgerReads['updates'],
   { request, options, participantOffsets }: ListCall,
 ): AsyncGenerator<string> {
   const { limit = Infinity } = options ?? {};
   let { beginExclusive } = request;
-  for (let yielded = 0; ;) {
-    let listed = 0;
+  for (let yieldedCount = 0; ;) {
+    let listedCount = 0;
     for await (const text of updates.list({ ...request, beginExclusive }, options)) {
-      listed += 1;
-      const one = readListed(text);
-      if (one !== undefined) beginExclusive = one.offset;
-      const translatedText = one === undefined ? text : inOffsetsOf(one, participantOffsets);
-      if (translatedText === undefined) continue;
-      yielded += 1;
-      yield translatedText;
+      listedCount += 1;
+      const listedUpdate = parseListedUpdate(text);
+      if (listedUpdate !== undefined) beginExclusive = listedUpdate.offset;
+      const translatedEntry = listedUpdate === undefined ? text : translateEntry(listedUpdate, participantOffsets);
+      if (translatedEntry === undefined) continue;
+      yieldedCount += 1;
+      yield translatedEntry;
     }
-    if (listed < limit || yielded >= limit) return;
+    if (listedCount < limit || yieldedCount >= limit) return;
   }
 }
 
 /** A list is used to find out which updates exist, not for their content, so only the offset is translated. */
-function inOffsetsOf(
-  { kind, offset: participantOffset, value }: Listed,
+function translateEntry(
+  { kind, offset: participantOffset, value }: ListedUpdate,
   participantOffsets: ParticipantOffsets,
 ): string | undefined {
   const offset = participantOffsets.toStreamOffset(participantOffset);
@@ -168,11 +179,11 @@ function inOffsetsOf(
 }
 
 /** Frames are not changed here, because their offsets are translated after they are decoded. */
-function translatedStreams(openStream: OpenStream, participantOffsets: ParticipantOffsets): OpenStream {
+function translateStreams(openStream: OpenStream, participantOffsets: ParticipantOffsets): OpenStream {
   return (stream) =>
     openStream({
       ...stream,
-      request: theirRequest(stream.request, participantOffsets),
+      request: toParticipantRequest(stream.request, participantOffsets),
       onEnd: (error) => stream.onEnd(error === undefined ? undefined : translateError(error, participantOffsets)),
     });
 }

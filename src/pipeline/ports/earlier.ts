@@ -25,7 +25,7 @@ export interface DueEarlier {
   readonly begin: number;
 }
 
-export interface EarlierJob {
+export interface EarlierHistoryPort {
   /** The requested work that is not finished; undefined if there is none. */
   due(): Promise<DueEarlier | undefined>;
   /** Stores the progress; false when the job was paused or cancelled. */
@@ -40,7 +40,7 @@ export interface EarlierRange {
 }
 
 /** Each method rejects with WRITER_FENCED (fenced) under another epoch. */
-export interface EarlierPlace {
+export interface EarlierStorage {
   /**
    * Stores a range completely or not at all. If the result is `names` or `otherwise`, nothing was stored. `names` means
    * that some names of the range need numbers first. `otherwise` means that the range has been pruned in the meantime,

@@ -39,27 +39,27 @@ export interface FilterExtensions {
   note(progress: FilterExtensionProgress): Promise<boolean>;
   /**
    * Brings the filter into force at the checkpoint.
-   * @param followed interfaces that the stream includes from there, although views of earlier contracts are missing
+   * @param followedIds interfaces that the stream includes from there, although views of earlier contracts are missing
    * @throws IndexerError WRITER_FENCED (fenced); FILTER_EXTEND_REFUSED when the filter in force is not the one that was
    *   to be extended
    */
   set(
     extensionRequest: FilterExtensionRequest,
-    at: { readonly checkpoint: number; readonly epoch: number },
-    followed: readonly string[],
+    position: { readonly checkpoint: number; readonly epoch: number },
+    followedIds: readonly string[],
   ): Promise<void>;
   /** Removes staged data that is no longer needed. */
   tidy(): Promise<void>;
 }
 
 /** Number of contracts that were added so far, and in total. */
-export interface Filled {
+export interface FillState {
   readonly done: number;
   readonly total: number;
 }
 
 /** Staging area for the active contracts under the extended filter, until they are part of the stream. */
-export interface FilterExtensionPlace extends Pick<Sink, 'openSession'> {
+export interface FilterExtensionStorage extends Pick<Sink, 'openSession'> {
   /**
    * Creates the staging area, or reuses the one of an interrupted run if it fits.
    * @throws IndexerError FILTER_EXTEND_REFUSED when something blocks it, or the role lacks rights
@@ -75,9 +75,9 @@ export interface FilterExtensionPlace extends Pick<Sink, 'openSession'> {
    * Prepares the merge if that was not done, and returns its progress.
    * @throws IndexerError FILTER_EXTEND_MISMATCH when the list does not match the stored contracts
    */
-  begin(): Promise<Filled>;
+  begin(): Promise<FillState>;
   /** Adds the next contracts. @returns undefined when all are added @throws IndexerError WRITER_FENCED (fenced) */
-  fill(epoch: number, contracts: number): Promise<Filled | undefined>;
+  fill(epoch: number, contracts: number): Promise<FillState | undefined>;
   /**
    * Marks the extension complete. @returns first offset from which it is complete @throws IndexerError WRITER_FENCED
    * (fenced)

@@ -4,7 +4,7 @@
  */
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import type { LockHolder, Phase, RequestedInterface, Job } from '../../model/stream.ts';
-import type { UnknownName } from '../../model/unknown.ts';
+import type { UnknownNameCount } from '../../model/unknown.ts';
 
 /** Contents of one committed database transaction. The counts are only for this batch. */
 export interface BatchFacts {
@@ -17,7 +17,7 @@ export interface BatchFacts {
   /** Rows written by table name. */
   readonly rows: ReadonlyMap<string, number>;
   /** Names in the batch that this version does not know. */
-  readonly unknown: readonly UnknownName[];
+  readonly unknown: readonly UnknownNameCount[];
   /** Number of transactions that the fast reader could not decode, so that the fallback scanner decoded them. */
   readonly fallbackDecodedTransactions: number;
   /** Record time of the newest update or OffsetCheckpoint in the batch, milliseconds since 1970. */
@@ -29,7 +29,7 @@ export interface BatchFacts {
   readonly decodeSeconds: number;
 }
 
-export interface SeedFacts {
+export interface SeedProgressFacts {
   /** Contracts written so far. */
   readonly contracts: number;
   readonly offset: number;
@@ -122,7 +122,7 @@ export interface CompletionFacts {
   /** Number of rejected commands by the ledger's error code; `unknown` counts rejections without a code. */
   readonly rejected: ReadonlyMap<string, number>;
   /** Names in the completions that this version does not know. */
-  readonly unknown: readonly UnknownName[];
+  readonly unknown: readonly UnknownNameCount[];
 }
 
 /** The last result of one kind of `verify`. */
@@ -170,7 +170,7 @@ export interface StreamObserver {
   frameReceived(bytes: number): void;
   queueChanged(queue: QueueFacts): void;
   /** From now on, the stream waits for this activity. Called a few times per batch. */
-  busyWith(part: WorkPart): void;
+  busyWith(workPart: WorkPart): void;
   /** The socket of the ledger was paused for this long because the database is slower than the ledger. */
   backpressure(seconds: number): void;
   batchCommitted(batch: BatchFacts): void;
@@ -183,20 +183,20 @@ export interface StreamObserver {
 }
 
 export interface SeedObserver {
-  progress(seed: SeedFacts): void;
-  done(seed: SeedFacts): void;
+  progress(seed: SeedProgressFacts): void;
+  done(seed: SeedProgressFacts): void;
 }
 
 /** Results of polling the ledger and the database. */
 export interface PollObserver {
   /** The current holder of the writer lock; undefined if the lock is free. */
-  lockHeld(holder: LockHolder | undefined, isOwn: boolean): void;
+  lockHeld(holder: LockHolder | undefined, isOwnLock: boolean): void;
   /** The ledger returned this ledger end. */
   ledgerEnd(offset: number): void;
   /** The ledger returned the offset up to which it is pruned. It is 0 if the ledger was never pruned. */
   pruned(offset: number): void;
   /** No frames arrived although the ledger end is ahead, so the ledger was queried for updates in this range. */
-  idleProbed(answer: ProbeAnswer, error?: IndexerError): void;
+  idleProbed(probeAnswer: ProbeAnswer, error?: IndexerError): void;
   /**
    * The latest results of `verify`, which is a separate process. There is one for each kind of verification that was
    * ever run.

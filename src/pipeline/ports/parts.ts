@@ -5,15 +5,15 @@ import type { TokenSource } from '../../ledger/access/token.ts';
 import type { Phase } from '../../model/stream.ts';
 import type { UnknownPolicy } from '../../model/unknown.ts';
 import type { IndexerError } from '../../errors/indexer-error.ts';
-import type { Pace } from '../../config/pace.ts';
+import type { PollIntervals } from '../../config/pace.ts';
 import type { ParticipantOffsets } from '../../ledger/frames/participant-offsets.ts';
 import type { Commits } from './commits.ts';
 import type { Observers, PruneFacts, StreamObserver } from './observer.ts';
 import type { Sink, ViewStaging } from './sink.ts';
-import type { LedgerQuestions, OpenStream } from './source.ts';
+import type { LedgerReads, OpenStream } from './source.ts';
 import type { Tracer } from './tracer.ts';
-import type { EarlierPlace } from './earlier.ts';
-import type { FilterExtensionPlace } from './filter-extension.ts';
+import type { EarlierStorage } from './earlier.ts';
+import type { FilterExtensionStorage } from './filter-extension.ts';
 
 export interface PipelineLimits {
   readonly batchUpdates: number;
@@ -50,9 +50,9 @@ export interface Retention {
 }
 
 export interface PipelineParts {
-  readonly ledger: LedgerQuestions;
+  readonly ledger: LedgerReads;
   /** The same ledger, for requests that are repeated at intervals and therefore not retried. */
-  readonly polledLedger: Pick<LedgerQuestions, 'state'>;
+  readonly polledLedger: Pick<LedgerReads, 'state'>;
   readonly openStream: OpenStream;
   readonly tokenSource: TokenSource;
   readonly sink: Sink;
@@ -70,9 +70,9 @@ export interface PipelineParts {
   /** Staging area for views of interfaces that were added later. */
   readonly viewStaging: () => Promise<ViewStaging>;
   /** Staging area for active contracts of an extended filter. */
-  readonly filterExtensionPlace: () => Promise<FilterExtensionPlace>;
+  readonly filterExtensionPlace: () => Promise<FilterExtensionStorage>;
   /** Storage for history from before the filter was extended. */
-  readonly earlierPlace: () => Promise<EarlierPlace>;
+  readonly earlierPlace: () => Promise<EarlierStorage>;
   /** Undefined if all history is kept. */
   readonly retention: Retention | undefined;
   /**
@@ -95,13 +95,13 @@ export interface PipelineParts {
   /** Whether completions are followed, if the participant returns them. */
   readonly completions: 'auto' | 'off';
   readonly limits: PipelineLimits;
-  readonly pace: Pace;
+  readonly pace: PollIntervals;
   /** Aborted when the operator requests a stop. */
   readonly stop: AbortSignal;
 }
 
 /** The phase is changed only here. The observer is notified only if the phase, or the error in it, changes. */
-export class PhaseKeeper {
+export class PhaseState {
   readonly #observer: StreamObserver;
   #phase: Phase | undefined;
   #reason: IndexerError | undefined;
@@ -115,8 +115,8 @@ export class PhaseKeeper {
   }
 
   change(phase: Phase, reason?: IndexerError): void {
-    const same = reason?.code === this.#reason?.code && reason?.message === this.#reason?.message;
-    if (phase === this.#phase && same) return;
+    const isSameReason = reason?.code === this.#reason?.code && reason?.message === this.#reason?.message;
+    if (phase === this.#phase && isSameReason) return;
     this.#phase = phase;
     this.#reason = reason;
     this.#observer.phaseChanged(phase, reason);

@@ -23,7 +23,7 @@ import type {
 } from '../../model/stream.ts';
 import type { Completion, StoredUpdate } from '../../model/update.ts';
 import type { PackageFacts, VerifiedFacts } from './observer.ts';
-import type { EarlierJob } from './earlier.ts';
+import type { EarlierHistoryPort } from './earlier.ts';
 import type { FilterExtensions } from './filter-extension.ts';
 
 export interface Sink {
@@ -44,11 +44,11 @@ export interface Sink {
    * @throws IndexerError PARTICIPANT_CHANGED or FILTER_CHANGED (park) when another stream is stored here;
    * STORE_LOCK_LOST (fenced) without the writer lock
    */
-  openSession(identity: StreamIdentity): Promise<SinkSession>;
-  readonly marks: StoredMarks;
+  openSession(identity: StreamIdentity): Promise<WriterSession>;
+  readonly marks: StreamReads;
   readonly packages: StoredPackages;
   readonly filterExtension: FilterExtensions;
-  readonly earlier: EarlierJob;
+  readonly earlier: EarlierHistoryPort;
   /** The last result of each kind of `verify`, which runs as a separate process. */
   verifications(): Promise<readonly VerifiedFacts[]>;
   /** The background jobs of all processes. */
@@ -70,7 +70,7 @@ export interface WriterLock {
  * @throws IndexerError WRITER_FENCED (fenced), from all methods that write, when another session has written in the
  * meantime
  */
-export interface SinkSession {
+export interface WriterSession {
   /** State when the session was opened. */
   readonly state: StreamState;
   /** Interfaces whose views were requested when the session was opened. */
@@ -113,10 +113,10 @@ export interface SinkSession {
   /**
    * Writes a sealed batch of entries of the seed, with the newest continuation token. The entries do not count before
    * `publishSeed`. Resolves to the number of rows written, by table.
-   * @param written number of entries that were stored before this batch
+   * @param writtenCount number of entries that were stored before this batch
    * @param predecessor as for `writeBatch`
    */
-  writeSeed(batch: Batch, written: number, predecessor?: Promise<unknown>): Promise<ReadonlyMap<string, number>>;
+  writeSeed(batch: Batch, writtenCount: number, predecessor?: Promise<unknown>): Promise<ReadonlyMap<string, number>>;
   /**
    * If Postgres rejected an entry of the seed that was written in a separate transaction, adds the reason to the error.
    * For example, a list may contain a contract twice.
@@ -126,9 +126,9 @@ export interface SinkSession {
   newestActivation(): Promise<number | undefined>;
   /**
    * Publishes the seed, with `offset` as the checkpoint.
-   * @param anchor an update from before the seed, used to verify the history until another update is stored
+   * @param anchorMark an update from before the seed, used to verify the history until another update is stored
    */
-  publishSeed(offset: number, origin: SeedOrigin, anchor?: UpdateMark): Promise<void>;
+  publishSeed(offset: number, origin: SeedOrigin, anchorMark?: UpdateMark): Promise<void>;
 }
 
 /**
@@ -182,11 +182,11 @@ export interface ViewStaging extends Pick<Sink, 'openSession'> {
 }
 
 /** Stored updates and contracts that distinguish one history from another. */
-export interface StoredMarks {
+export interface StreamReads {
   /** Everything up to this offset can be read; null before a seed is published. */
   checkpoint(): Promise<number | null>;
   /** The newest update with an id after `above` and up to `upTo`; undefined when there is none. */
-  newest(above: number, upTo: number): Promise<UpdateMark | undefined>;
+  newest(afterOffset: number, upTo: number): Promise<UpdateMark | undefined>;
   /**
    * Beginning (exclusive) of the range in which the filter in force is complete and the offsets are those of the
    * current participant; 0 if the range begins with the first update.

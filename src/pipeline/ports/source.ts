@@ -6,7 +6,7 @@ import type { LedgerClient } from '../../ledger/api/client.ts';
 import type { FrameStream, FrameStreamOptions } from '../../ledger/transport/frame-stream.ts';
 
 /** Each of these requests may reject with an IndexerError. */
-export interface LedgerQuestions {
+export interface LedgerReads {
   readonly node: Pick<LedgerClient['node'], 'version'>;
   readonly state: Pick<LedgerClient['state'], 'ledgerEnd' | 'latestPrunedOffsets' | 'activeContracts'>;
   readonly updates: Pick<LedgerClient['updates'], 'byOffset' | 'list'>;

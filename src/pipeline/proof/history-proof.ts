@@ -9,9 +9,9 @@ import type { ContractMark, StreamState, UpdateMark } from '../../model/stream.t
 import { listMatchingOffsets, updateIdAt } from './update-id.ts';
 import type { PipelineParts } from '../ports/parts.ts';
 import { eventFormat } from '../../ledger/api/request-format.ts';
-import { pastMissingRoute } from '../retry/missing-route.ts';
+import { retryMissingRoute } from '../retry/missing-route.ts';
 
-export interface LedgerBounds {
+export interface LedgerState {
   readonly ledgerEnd: number;
   readonly pruned: number;
   /** Whether the participant id was compared and equals the stored one. */
@@ -24,58 +24,59 @@ export interface LedgerBounds {
 }
 
 /** Where the stored history begins and ends. */
-export type StoredHistory = Pick<StreamState, 'checkpoint' | 'lastUpdate' | 'seedOffset'>;
+export type HistoryState = Pick<StreamState, 'checkpoint' | 'lastUpdate' | 'seedOffset'>;
 
 /**
  * Verifies the stored history against the ledger.
  * @throws IndexerError LEDGER_PRUNED, HISTORY_CHANGED (park), LEDGER_BEHIND_CHECKPOINT (retry: a lagging replica
  *   catches up automatically)
  */
-export async function proveHistory(parts: PipelineParts, state: StoredHistory, bounds: LedgerBounds): Promise<void> {
+export async function verifyHistory(parts: PipelineParts, state: HistoryState, bounds: LedgerState): Promise<void> {
   const { checkpoint, lastUpdate } = state;
   const { ledgerEnd, pruned } = bounds;
   if (checkpoint === null) return;
-  if (checkpoint > ledgerEnd) throw await behind(parts, checkpoint, state.seedOffset ?? 0, bounds);
-  if (pruned > checkpoint) throw prunedPast(checkpoint, pruned);
+  if (checkpoint > ledgerEnd) throw await shorterLedgerError(parts, checkpoint, state.seedOffset ?? 0, bounds);
+  if (pruned > checkpoint) throw prunedPastError(checkpoint, pruned);
   // Pruned updates cannot be returned again. In that case, comparing the participant id must be sufficient, if it is
   // known.
   if (lastUpdate === undefined || lastUpdate.offset <= pruned) {
-    if (!bounds.sameParticipant) await proveByContracts(parts);
+    if (!bounds.sameParticipant) await verifyByContracts(parts);
     return;
   }
-  const found = await updateIdAt(parts, lastUpdate.offset);
-  if (found === lastUpdate.updateId) {
-    if (bounds.otherFilter !== true) await proveNothingAfter(parts, lastUpdate, checkpoint);
+  const ledgerUpdateId = await updateIdAt(parts, lastUpdate.offset);
+  if (ledgerUpdateId === lastUpdate.updateId) {
+    if (bounds.otherFilter !== true) await verifyNothingAfter(parts, lastUpdate, checkpoint);
     return;
   }
-  throw changed(lastUpdate, found, await lastCommon(parts, pruned, lastUpdate.offset - 1));
+  throw updateChangedError(lastUpdate, ledgerUpdateId, await lastCommon(parts, pruned, lastUpdate.offset - 1));
 }
 
 /**
  * Verifies that the ledger has no updates between the newest stored update and the checkpoint. A participant that was
  * restored to an offset in between reuses the later offsets, and the updates at these offsets would never be requested.
  */
-async function proveNothingAfter(parts: PipelineParts, lastUpdate: UpdateMark, checkpoint: number): Promise<void> {
+async function verifyNothingAfter(parts: PipelineParts, lastUpdate: UpdateMark, checkpoint: number): Promise<void> {
   if (lastUpdate.offset >= checkpoint) return;
   const from = Math.max(lastUpdate.offset, await parts.sink.marks.rangeBegin());
   const offsets = await listMatchingOffsets(parts, from, checkpoint);
-  const unknown = await parts.sink.marks.firstUnknown(offsets);
-  if (unknown !== undefined) throw another(unknown, from);
+  const unknownOffset = await parts.sink.marks.firstUnknown(offsets);
+  if (unknownOffset !== undefined) throw extraUpdateError(unknownOffset, from);
 }
 
 /** The ledger ends before the stored checkpoint. It has another history, or is a replica that has not caught up yet. */
-async function behind(
+async function shorterLedgerError(
   parts: PipelineParts,
   checkpoint: number,
   seedOffset: number,
-  bounds: LedgerBounds,
+  bounds: LedgerState,
 ): Promise<IndexerError> {
   const { ledgerEnd, pruned } = bounds;
-  if (ledgerEnd === 0) return emptied(checkpoint);
-  const mark = await parts.sink.marks.newest(Math.max(pruned, await parts.sink.marks.rangeBegin()), ledgerEnd);
-  if (mark !== undefined) {
-    const found = await updateIdAt(parts, mark.offset);
-    if (found !== mark.updateId) return changed(mark, found, await lastCommon(parts, pruned, mark.offset - 1));
+  if (ledgerEnd === 0) return emptyLedgerError(checkpoint);
+  const newestStored = await parts.sink.marks.newest(Math.max(pruned, await parts.sink.marks.rangeBegin()), ledgerEnd);
+  if (newestStored !== undefined) {
+    const ledgerUpdateId = await updateIdAt(parts, newestStored.offset);
+    if (ledgerUpdateId !== newestStored.updateId)
+      return updateChangedError(newestStored, ledgerUpdateId, await lastCommon(parts, pruned, newestStored.offset - 1));
   }
   return new IndexerError(
     `the ledger ends at offset ${String(ledgerEnd)}, our checkpoint is already ${String(checkpoint)}`,
@@ -91,33 +92,42 @@ async function behind(
 
 /** The newest update up to `upTo` that both histories have, found by bisection. Undefined if there is none. */
 async function lastCommon(parts: PipelineParts, pruned: number, upTo: number): Promise<UpdateMark | undefined> {
-  let agreed = Math.max(pruned, await parts.sink.marks.rangeBegin());
+  let agreedOffset = Math.max(pruned, await parts.sink.marks.rangeBegin());
   let last = upTo;
-  let common: UpdateMark | undefined;
-  while (agreed < last) {
-    const middle = agreed + Math.ceil((last - agreed) / 2);
-    const mark = await parts.sink.marks.newest(agreed, middle);
-    if (mark === undefined || (await updateIdAt(parts, mark.offset)) === mark.updateId) {
-      common = mark ?? common;
-      agreed = middle;
-    } else last = mark.offset - 1;
+  let commonUpdate: UpdateMark | undefined;
+  while (agreedOffset < last) {
+    const middle = agreedOffset + Math.ceil((last - agreedOffset) / 2);
+    const updateMark = await parts.sink.marks.newest(agreedOffset, middle);
+    if (updateMark === undefined || (await updateIdAt(parts, updateMark.offset)) === updateMark.updateId) {
+      commonUpdate = updateMark ?? commonUpdate;
+      agreedOffset = middle;
+    } else last = updateMark.offset - 1;
   }
-  return common;
+  return commonUpdate;
 }
 
-function changed(stored: UpdateMark, found: string | undefined, common: UpdateMark | undefined): IndexerError {
-  const { offset } = stored;
-  const what = found === undefined ? 'no update' : 'another update';
-  const same =
-    common === undefined ? 'no stored update is the same' : `both are the same up to offset ${String(common.offset)}`;
-  return new IndexerError(`the ledger has ${what} at offset ${String(offset)}, where we stored one; ${same}`, {
-    code: 'HISTORY_CHANGED',
-    remedy: common === undefined ? noCommonHistoryRemedy : goBack(common.offset),
-    facts: { offset, ...(common === undefined ? {} : { commonOffset: common.offset }) },
-  });
+function updateChangedError(
+  storedUpdate: UpdateMark,
+  ledgerUpdateId: string | undefined,
+  commonUpdate: UpdateMark | undefined,
+): IndexerError {
+  const { offset } = storedUpdate;
+  const ledgerText = ledgerUpdateId === undefined ? 'no update' : 'another update';
+  const commonText =
+    commonUpdate === undefined
+      ? 'no stored update is the same'
+      : `both are the same up to offset ${String(commonUpdate.offset)}`;
+  return new IndexerError(
+    `the ledger has ${ledgerText} at offset ${String(offset)}, where we stored one; ${commonText}`,
+    {
+      code: 'HISTORY_CHANGED',
+      remedy: commonUpdate === undefined ? noCommonHistoryRemedy : resetRemedy(commonUpdate.offset),
+      facts: { offset, ...(commonUpdate === undefined ? {} : { commonOffset: commonUpdate.offset }) },
+    },
+  );
 }
 
-function goBack(to: number): string {
+function resetRemedy(to: number): string {
   return (
     'the participant was restored from a backup, run: ' +
     `ledger-indexer reset --to ${String(to)} --yes (or index it into a new POSTGRES_SCHEMA)`
@@ -129,19 +139,19 @@ const noCommonHistoryRemedy =
   'same parties, switch to it: ledger-indexer switch-participant --yes; otherwise index it into a new POSTGRES_SCHEMA and keep this one, or ' +
   'delete everything stored here: ledger-indexer reset --all --yes';
 
-function another(offset: number, commonOffset: number): IndexerError {
+function extraUpdateError(offset: number, commonOffset: number): IndexerError {
   return new IndexerError(
     `the ledger has an update at offset ${String(offset)}, where we stored none; ` +
       `both are the same up to offset ${String(commonOffset)}`,
     {
       code: 'HISTORY_CHANGED',
-      remedy: goBack(commonOffset),
+      remedy: resetRemedy(commonOffset),
       facts: { offset, commonOffset },
     },
   );
 }
 
-function emptied(checkpoint: number): IndexerError {
+function emptyLedgerError(checkpoint: number): IndexerError {
   return new IndexerError(`the ledger is empty, our checkpoint is ${String(checkpoint)}`, {
     code: 'HISTORY_CHANGED',
     remedy: noCommonHistoryRemedy,
@@ -149,7 +159,7 @@ function emptied(checkpoint: number): IndexerError {
   });
 }
 
-function prunedPast(checkpoint: number, pruned: number): IndexerError {
+function prunedPastError(checkpoint: number, pruned: number): IndexerError {
   return new IndexerError(
     `the participant is pruned up to offset ${String(pruned)}, past our checkpoint ${String(checkpoint)}`,
     {
@@ -173,37 +183,43 @@ const maxComparedContracts = 3;
  * @throws IndexerError HISTORY_CHANGED (park) when the ledger knows none of the requested contracts, or knows one of
  * them at a different offset
  */
-async function proveByContracts(parts: PipelineParts): Promise<void> {
-  const marks = await parts.sink.marks.contracts(maxComparedContracts);
-  let unknown = 0;
-  for (const mark of marks) {
-    const offset = await createdAt(parts, mark);
-    if (offset === mark.offset || offset === 'not readable') return;
+async function verifyByContracts(parts: PipelineParts): Promise<void> {
+  const contractMarks = await parts.sink.marks.contracts(maxComparedContracts);
+  let unknownCount = 0;
+  for (const contractMark of contractMarks) {
+    const offset = await createdAt(parts, contractMark);
+    if (offset === contractMark.offset || offset === 'not readable') return;
     if (offset !== undefined) {
-      throw otherHistory(`the ledger has at offset ${String(offset)} what we stored at ${String(mark.offset)}`);
+      throw otherHistoryError(
+        `the ledger has at offset ${String(offset)} what we stored at ${String(contractMark.offset)}`,
+      );
     }
-    unknown += 1;
+    unknownCount += 1;
   }
-  if (unknown > 0) throw otherHistory(`the ledger knows none of ${String(unknown)} contracts that are active here`);
+  if (unknownCount > 0)
+    throw otherHistoryError(`the ledger knows none of ${String(unknownCount)} contracts that are active here`);
 }
 
 /** Offset of the create; undefined if the ledger does not know the contract, `not readable` if it cannot be queried. */
-async function createdAt(parts: PipelineParts, mark: ContractMark): Promise<number | undefined | 'not readable'> {
+async function createdAt(
+  parts: PipelineParts,
+  contractMark: ContractMark,
+): Promise<number | undefined | 'not readable'> {
   const { ledger, filter } = parts;
   try {
     const format = eventFormat(filter);
-    const events = await pastMissingRoute(parts, () => ledger.events.byContractId(mark.contractId, format));
+    const events = await retryMissingRoute(parts, () => ledger.events.byContractId(contractMark.contractId, format));
     if (events === undefined) return undefined;
     return events.created?.createdEvent.offset ?? 'not readable';
   } catch (thrown) {
-    const refused = thrown instanceof IndexerError && (thrown.retry === 'park' || thrown.code === 'LEDGER_INTERNAL');
-    if (refused) return 'not readable';
+    const isRefused = thrown instanceof IndexerError && (thrown.retry === 'park' || thrown.code === 'LEDGER_INTERNAL');
+    if (isRefused) return 'not readable';
     throw thrown;
   }
 }
 
-function otherHistory(found: string): IndexerError {
-  return new IndexerError(`${found}; no update and no participant id could be compared`, {
+function otherHistoryError(problem: string): IndexerError {
+  return new IndexerError(`${problem}; no update and no participant id could be compared`, {
     code: 'HISTORY_CHANGED',
     remedy:
       'another participant responds, or it was reset: if it hosts the same parties, switch to it: ledger-indexer switch-participant --yes; ' +

@@ -5,19 +5,19 @@
  */
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { filterFingerprint } from '../../ledger/api/request-format.ts';
-import { lacksInFlight } from '../../ledger/api/release.ts';
+import { mayLackInFlight } from '../../ledger/api/release.ts';
 import type { StreamIdentity, StreamState, RequestedInterface } from '../../model/stream.ts';
 import { withParticipantOffsets } from '../participant/with-participant-offsets.ts';
-import { proveHistory } from './history-proof.ts';
+import { verifyHistory } from './history-proof.ts';
 import { filterInForce, outdatedOptions } from './filter-in-force.ts';
 import { sessionRelease } from './session-release.ts';
 import { interfacesInForce, withInterfaces } from './interfaces.ts';
 import type { PipelineParts } from '../ports/parts.ts';
-import type { SinkSession } from '../ports/sink.ts';
-import type { LedgerQuestions } from '../ports/source.ts';
+import type { WriterSession } from '../ports/sink.ts';
+import type { LedgerReads } from '../ports/source.ts';
 
 export interface Connected {
-  readonly session: SinkSession;
+  readonly session: WriterSession;
   /** The parts with the filter of this session. Offsets are those of the stream. */
   readonly parts: PipelineParts;
   /** The interfaces as stored in the sink. */
@@ -32,33 +32,37 @@ export interface Connected {
  * Opens a session. `isInterfaceRefused` is true if the participant has refused an interface that the stream requests.
  */
 export async function connect(
-  configured: PipelineParts,
+  configuredParts: PipelineParts,
   { isInterfaceRefused }: { readonly isInterfaceRefused: boolean },
 ): Promise<Connected> {
-  const { ledger, sink } = configured;
+  const { ledger, sink } = configuredParts;
   // The checkpoint is read first, because it is displayed for as long as the ledger does not respond.
-  const stored = await sink.marks.checkpoint();
-  if (stored !== null) configured.observers.stream.storedFound(stored);
-  const release = await sessionRelease(configured);
-  const configuredIdentity = await askIdentity(configured);
-  const { identity, parts: all } = filterInForce(configured, configuredIdentity, await sink.filterExtension.filter());
+  const storedCheckpoint = await sink.marks.checkpoint();
+  if (storedCheckpoint !== null) configuredParts.observers.stream.storedFound(storedCheckpoint);
+  const release = await sessionRelease(configuredParts);
+  const configuredIdentity = await fetchLedgerIdentity(configuredParts);
+  const { identity, parts: allParts } = filterInForce(
+    configuredParts,
+    configuredIdentity,
+    await sink.filterExtension.filter(),
+  );
   const { participantId } = identity;
   const bounds = { end: await ledger.state.ledgerEnd(), pruned: await ledger.state.latestPrunedOffsets() };
   const requestedAt = performance.now();
   const session = await sink.openSession(identity);
   const { filterReplaced: difference } = session.state;
-  if (difference !== undefined) configured.observers.filterExtension.changed({ kind: 'replaced', difference });
+  if (difference !== undefined) configuredParts.observers.filterExtension.changed({ kind: 'replaced', difference });
   // Only the session knows whether the stream was switched, and how the offsets of the participant are translated.
-  const moved = { ...withParticipantOffsets(all, session.state.participantRange), release };
-  const ledgerEnd = moved.participantOffsets?.toStreamOffset(bounds.end) ?? bounds.end;
-  const pruned = Math.max(0, moved.participantOffsets?.toStreamOffset(bounds.pruned) ?? bounds.pruned);
-  const interfaces = await interfacesInForce(moved, session, { ledgerEnd, isInterfaceRefused });
-  const followed = interfaces.filter(({ state }) => state === 'followed').map(({ id }) => id);
-  const parts = withInterfaces(moved, followed);
+  const translatedParts = { ...withParticipantOffsets(allParts, session.state.participantRange), release };
+  const ledgerEnd = translatedParts.participantOffsets?.toStreamOffset(bounds.end) ?? bounds.end;
+  const pruned = Math.max(0, translatedParts.participantOffsets?.toStreamOffset(bounds.pruned) ?? bounds.pruned);
+  const interfaces = await interfacesInForce(translatedParts, session, { ledgerEnd, isInterfaceRefused });
+  const followedIds = interfaces.filter(({ state }) => state === 'followed').map(({ id }) => id);
+  const parts = withInterfaces(translatedParts, followedIds);
   parts.observers.polls.ledgerEnd(ledgerEnd);
   parts.observers.polls.pruned(pruned);
-  const sameParticipant = participantId !== undefined && session.state.participantId === participantId;
-  await proveHistory(parts, session.state, { ledgerEnd, pruned, sameParticipant });
+  const isSameParticipant = participantId !== undefined && session.state.participantId === participantId;
+  await verifyHistory(parts, session.state, { ledgerEnd, pruned, sameParticipant: isSameParticipant });
   // The id is not stored earlier, because the id of a participant whose history is not verified must not become part of
   // this stream.
   if (participantId !== undefined) await session.noteParticipant(participantId);
@@ -72,13 +76,18 @@ export async function connect(
 
 function reportRelease({ observers, release }: PipelineParts, state: StreamState): void {
   const { seeded, seedOffset, seedRelease } = state;
-  const lacks = seeded && seedOffset !== null && lacksInFlight(state, release);
-  const lacking = lacks ? { seedRelease, offset: seedOffset } : undefined;
-  observers.release.found({ kind: 'read', version: release.version, isKnown: release.number !== undefined, lacking });
+  const isMissingInFlight = seeded && seedOffset !== null && mayLackInFlight(state, release);
+  const missingInFlight = isMissingInFlight ? { seedRelease, offset: seedOffset } : undefined;
+  observers.release.found({
+    kind: 'read',
+    version: release.version,
+    isKnown: release.number !== undefined,
+    lacking: missingInFlight,
+  });
 }
 
 /** Identity of a stream of this ledger under this filter. */
-export async function askIdentity({
+export async function fetchLedgerIdentity({
   ledger,
   filter,
   wantedInterfaces,
@@ -90,7 +99,7 @@ export async function askIdentity({
 }
 
 /** Undefined if this user may not read it. On some participants, read rights do not include this right. */
-async function readableParticipantId(ledger: LedgerQuestions): Promise<string | undefined> {
+async function readableParticipantId(ledger: LedgerReads): Promise<string | undefined> {
   try {
     return await ledger.parties.participantId();
   } catch (thrown) {

@@ -15,7 +15,7 @@ import type { PipelineParts } from '../ports/parts.ts';
 import { retryAfterMs } from '../retry/retry.ts';
 
 /** A request without a response is abandoned after this long, milliseconds. */
-const answerWithinMs = 20_000;
+const probeTimeoutMs = 20_000;
 /**
  * Longest interval between probes, milliseconds. The interval grows while probes get no response, or find an update
  * that the stream has yet to deliver.
@@ -32,16 +32,16 @@ export interface IdleStream {
 
 /** Probes whenever a probe is due, until `signal` is aborted; never rejects. */
 export async function probeWhileIdle(parts: PipelineParts, stream: IdleStream, signal: AbortSignal): Promise<void> {
-  const questions = new Questions(parts, stream, signal);
+  const probeRun = new ProbeRun(parts, stream, signal);
   while (!signal.aborted) {
     // Pauses at most `idleProbeAfterMs` at a time, because a frame that arrives during the pause changes when the next
     // probe is due.
-    await pause(Math.min(parts.limits.idleProbeAfterMs, Math.max(1, questions.dueInMs())), signal);
-    if (!signal.aborted && questions.dueInMs() <= 0) await questions.look();
+    await pause(Math.min(parts.limits.idleProbeAfterMs, Math.max(1, probeRun.dueInMs())), signal);
+    if (!signal.aborted && probeRun.dueInMs() <= 0) await probeRun.look();
   }
 }
 
-class Questions {
+class ProbeRun {
   readonly #parts: PipelineParts;
   readonly #stream: IdleStream;
   readonly #signal: AbortSignal;
@@ -60,11 +60,11 @@ class Questions {
 
   dueInMs(): number {
     const { idleProbeAfterMs } = this.#parts.limits;
-    const heardAt = this.#stream.frames.lastFrameAt();
-    if (heardAt !== this.#heardAt) this.#vain = 0;
-    this.#heardAt = heardAt;
+    const lastHeardMs = this.#stream.frames.lastFrameAt();
+    if (lastHeardMs !== this.#heardAt) this.#vain = 0;
+    this.#heardAt = lastHeardMs;
     const pauseMs = Math.max(idleProbeAfterMs, Math.min(longestPauseMs, idleProbeAfterMs * 2 ** this.#vain));
-    return Math.max(heardAt + idleProbeAfterMs, this.#lookedAt + pauseMs, this.#notBefore) - performance.now();
+    return Math.max(lastHeardMs + idleProbeAfterMs, this.#lookedAt + pauseMs, this.#notBefore) - performance.now();
   }
 
   /** Polls the ledger end, and probes the range up to it if it is ahead of the checkpoint. */
@@ -74,7 +74,7 @@ class Questions {
     const { ledger, observers } = this.#parts;
     // Read before the request, so that a checkpoint that moves meanwhile is noticed.
     const checkpoint = this.#stream.following.checkpoint;
-    const heardAt = this.#heardAt;
+    const lastHeardMs = this.#heardAt;
     // The regular poll sends the same request and reports the failure.
     const ledgerEnd = await ledger.state.ledgerEnd().catch((thrown: unknown) => {
       this.#sentAway(toIndexerError(thrown));
@@ -82,27 +82,27 @@ class Questions {
     });
     if (this.#signal.aborted) return;
     if (ledgerEnd !== undefined) observers.polls.ledgerEnd(ledgerEnd);
-    if (!this.#isStill(checkpoint, heardAt)) return;
+    if (!this.#isStill(checkpoint, lastHeardMs)) return;
     if (ledgerEnd !== undefined && ledgerEnd <= checkpoint) this.#vain = 0;
-    else if (ledgerEnd === undefined || !(await this.#ask(checkpoint, ledgerEnd, heardAt))) this.#vain += 1;
+    else if (ledgerEnd === undefined || !(await this.#ask(checkpoint, ledgerEnd, lastHeardMs))) this.#vain += 1;
   }
 
   /** Probes the range. @returns true if the checkpoint is about to move to the ledger end */
-  async #ask(checkpoint: number, ledgerEnd: number, heardAt: number): Promise<boolean> {
-    let answer: ProbeAnswer = 'refused';
+  async #ask(checkpoint: number, ledgerEnd: number, lastHeardMs: number): Promise<boolean> {
+    let probeAnswer: ProbeAnswer = 'refused';
     let error: IndexerError | undefined;
     try {
-      answer = (await this.#isEmpty(checkpoint, ledgerEnd)) ? 'empty' : 'undelivered';
+      probeAnswer = (await this.#isEmpty(checkpoint, ledgerEnd)) ? 'empty' : 'undelivered';
     } catch (thrown) {
       error = toIndexerError(thrown);
       this.#sentAway(error);
     }
     if (this.#signal.aborted) return false;
     // Frames that were received in the meantime are newer than the response.
-    if (!this.#isStill(checkpoint, heardAt)) answer = 'obsolete';
-    if (answer === 'empty') this.#stream.frames.pass(ledgerEnd);
-    this.#parts.observers.polls.idleProbed(answer, error);
-    return answer === 'empty';
+    if (!this.#isStill(checkpoint, lastHeardMs)) probeAnswer = 'obsolete';
+    if (probeAnswer === 'empty') this.#stream.frames.pass(ledgerEnd);
+    this.#parts.observers.polls.idleProbed(probeAnswer, error);
+    return probeAnswer === 'empty';
   }
 
   #sentAway(error: IndexerError): void {
@@ -114,13 +114,13 @@ class Questions {
    * gateway that times out. Therefore both the stream and the list must be empty.
    */
   async #isEmpty(checkpoint: number, ledgerEnd: number): Promise<boolean> {
-    if (await showsUpdate(this.#parts, checkpoint, ledgerEnd, this.#signal)) return false;
+    if (await canSeeUpdate(this.#parts, checkpoint, ledgerEnd, this.#signal)) return false;
     return isRangeEmpty(this.#parts, checkpoint, ledgerEnd);
   }
 
-  #isStill(checkpoint: number, heardAt: number): boolean {
-    const { frames, following } = this.#stream;
-    return frames.lastFrameAt() === heardAt && following.checkpoint === checkpoint && this.#isIdle;
+  #isStill(checkpoint: number, lastHeardMs: number): boolean {
+    const { frames, following: followState } = this.#stream;
+    return frames.lastFrameAt() === lastHeardMs && followState.checkpoint === checkpoint && this.#isIdle;
   }
 
   get #isIdle(): boolean {
@@ -132,7 +132,7 @@ class Questions {
  * Whether a stream from `checkpoint` to `ledgerEnd` delivers an update before its clean end.
  * @throws the error that ended the stream otherwise
  */
-async function showsUpdate(
+async function canSeeUpdate(
   parts: PipelineParts,
   checkpoint: number,
   ledgerEnd: number,
@@ -142,10 +142,10 @@ async function showsUpdate(
   // instead of hiding updates.
   const token = await parts.tokenSource.lease();
   const request = updatesRequest(checkpoint, parts.filter, ledgerEnd);
-  const over = new AbortController();
-  const close = (): void => over.abort();
+  const endController = new AbortController();
+  const close = (): void => endController.abort();
   signal.addEventListener('abort', close, { once: true });
-  const limit = setTimeout(close, answerWithinMs);
+  const limit = setTimeout(close, probeTimeoutMs);
   try {
     return await new Promise<boolean>((resolve, reject) => {
       const stream = parts.openStream({
@@ -160,7 +160,7 @@ async function showsUpdate(
           else reject(error);
         },
       });
-      over.signal.addEventListener('abort', () => stream.close(), { once: true });
+      endController.signal.addEventListener('abort', () => stream.close(), { once: true });
       if (signal.aborted) close();
     });
   } finally {

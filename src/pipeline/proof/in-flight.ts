@@ -5,22 +5,22 @@
  */
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import { ledgerError } from '../../ledger/errors/make-ledger-error.ts';
-import type { LedgerQuestions } from '../ports/source.ts';
+import type { LedgerReads } from '../ports/source.ts';
 
 /** The error of a refused list at an offset, corrected after a comparison with the participant's pruned offset. */
-export async function judgedRefusal(
-  refusal: IndexerError,
+export async function correctRefusal(
+  refusalError: IndexerError,
   offset: number,
-  { state }: { readonly state: Pick<LedgerQuestions['state'], 'latestPrunedOffsets'> },
+  { state }: { readonly state: Pick<LedgerReads['state'], 'latestPrunedOffsets'> },
 ): Promise<IndexerError> {
-  if (refusal.code !== 'LEDGER_PRUNED') return refusal;
+  if (refusalError.code !== 'LEDGER_PRUNED') return refusalError;
   const pruned = await state.latestPrunedOffsets().catch(() => undefined);
-  if (pruned === undefined || offset < pruned) return refusal;
-  const found =
+  if (pruned === undefined || offset < pruned) return refusalError;
+  const message =
     `the participant refuses active contracts at offset ${String(offset)} as pruned, and is pruned up to ${String(pruned)} only: ` +
-    `reassignments were in flight there (${refusal.message})`;
-  return ledgerError('LEDGER_REASSIGNMENT_IN_FLIGHT', found, {
-    facts: { ...refusal.facts, offset, pruned },
-    cause: refusal,
+    `reassignments were in flight there (${refusalError.message})`;
+  return ledgerError('LEDGER_REASSIGNMENT_IN_FLIGHT', message, {
+    facts: { ...refusalError.facts, offset, pruned },
+    cause: refusalError,
   });
 }

@@ -3,10 +3,10 @@
  * that names an unknown interface is refused completely. Interfaces that the participant learns later are backfilled.
  */
 import { interfacesNamed } from '../../config/interface-presets.ts';
-import { knownInterfaces } from '../../ledger/api/known-interfaces.ts';
+import { findKnownInterfaces } from '../../ledger/api/known-interfaces.ts';
 import type { RequestedInterface } from '../../model/stream.ts';
 import type { PipelineParts } from '../ports/parts.ts';
-import type { SinkSession } from '../ports/sink.ts';
+import type { WriterSession } from '../ports/sink.ts';
 
 /**
  * The interfaces of this session, by id; stores the configured ones. A new stream begins with those that the
@@ -15,22 +15,22 @@ import type { SinkSession } from '../ports/sink.ts';
  */
 export async function interfacesInForce(
   parts: PipelineParts,
-  session: SinkSession,
+  session: WriterSession,
   { ledgerEnd, isInterfaceRefused }: { readonly ledgerEnd: number; readonly isInterfaceRefused: boolean },
 ): Promise<readonly RequestedInterface[]> {
   const ids = interfacesNamed(parts.wantedInterfaces);
-  const stored = new Map(session.interfaces.map((one) => [one.id, one]));
-  if (ids.length + stored.size === 0) return [];
-  const isNew = !session.state.seeded && stored.size === 0;
-  const previous = ids.map((id) => stored.get(id) ?? waitingInterface(id));
+  const storedById = new Map(session.interfaces.map((requested) => [requested.id, requested]));
+  if (ids.length + storedById.size === 0) return [];
+  const isNew = !session.state.seeded && storedById.size === 0;
+  const previous = ids.map((id) => storedById.get(id) ?? waitingInterface(id));
   const current =
     isNew || isInterfaceRefused
-      ? withUpdatedStates(previous, await knownInterfaces(parts.ledger, parts.filter, ids, ledgerEnd), {
+      ? withUpdatedStates(previous, await findKnownInterfaces(parts.ledger, parts.filter, ids, ledgerEnd), {
           ledgerEnd,
           isNew,
         })
       : previous;
-  if (current.length !== stored.size || current.some((one) => !isStored(one, stored))) {
+  if (current.length !== storedById.size || current.some((requested) => !isStored(requested, storedById))) {
     await session.noteInterfaces(current);
   }
   parts.observers.interfaces.interfacesRequested(current);
@@ -41,9 +41,9 @@ function waitingInterface(id: string): RequestedInterface {
   return { id, state: 'waiting', completeFrom: null, unknownAt: null };
 }
 
-function isStored(one: RequestedInterface, stored: ReadonlyMap<string, RequestedInterface>): boolean {
-  const { state, completeFrom, unknownAt } = stored.get(one.id) ?? {};
-  return state === one.state && completeFrom === one.completeFrom && unknownAt === one.unknownAt;
+function isStored(requested: RequestedInterface, storedById: ReadonlyMap<string, RequestedInterface>): boolean {
+  const { state, completeFrom, unknownAt } = storedById.get(requested.id) ?? {};
+  return state === requested.state && completeFrom === requested.completeFrom && unknownAt === requested.unknownAt;
 }
 
 /**
@@ -52,13 +52,13 @@ function isStored(one: RequestedInterface, stored: ReadonlyMap<string, Requested
  */
 export function withUpdatedStates(
   interfaces: readonly RequestedInterface[],
-  known: readonly string[],
+  knownIds: readonly string[],
   { ledgerEnd, isNew }: { readonly ledgerEnd: number; readonly isNew: boolean },
 ): readonly RequestedInterface[] {
-  return interfaces.map((one) => {
-    if (!known.includes(one.id)) return { ...one, state: 'waiting', unknownAt: ledgerEnd };
-    if (isNew) return { ...one, state: 'followed', completeFrom: 0 };
-    return one.state === 'followed' ? one : { ...one, state: 'backfilling' };
+  return interfaces.map((requested) => {
+    if (!knownIds.includes(requested.id)) return { ...requested, state: 'waiting', unknownAt: ledgerEnd };
+    if (isNew) return { ...requested, state: 'followed', completeFrom: 0 };
+    return requested.state === 'followed' ? requested : { ...requested, state: 'backfilling' };
   });
 }
 

@@ -11,7 +11,7 @@ import type { ParticipantRelease } from '../../ledger/api/release.ts';
 import { decodeActiveContract } from '../../ledger/frames/decode.ts';
 import type { ActiveContractEntry } from '../../model/update.ts';
 import { stringOf, utf8Of } from '../../model/utf8.ts';
-import type { LedgerQuestions } from '../ports/source.ts';
+import type { LedgerReads } from '../ports/source.ts';
 
 /** Summary of a list in constant memory: its last token, or the number and a digest of its entries. */
 export class ListTally {
@@ -71,7 +71,7 @@ function keyOf(entry: ActiveContractEntry): string {
 }
 
 /** A list that ended with code 1000. */
-export interface EndedList {
+export interface CompletedList {
   readonly offset: number;
   readonly filter: LedgerFilter;
   /** The participant's release when the list was read. A list with other contents would prove nothing. */
@@ -85,8 +85,8 @@ export interface EndedList {
 }
 
 /** Requests that can be sent to the ledger. */
-export interface ListQuestions {
-  readonly ledger: Pick<LedgerQuestions, 'state'>;
+export interface ContractListReads {
+  readonly ledger: Pick<LedgerReads, 'state'>;
   /** Frames of a stream of active contracts, until its clean end. */
   readonly streamed: (request: object) => AsyncIterable<readonly string[]>;
 }
@@ -102,29 +102,33 @@ const longestAnswer = 200;
  * be continued after it.
  * @throws IndexerError SEED_UNVERIFIED if that cannot be decided
  */
-export async function unproven(list: EndedList, questions: ListQuestions): Promise<IndexerError | undefined> {
-  const { offset, read } = list;
+export async function findListError(
+  list: CompletedList,
+  listReads: ContractListReads,
+): Promise<IndexerError | undefined> {
+  const { offset, read: listTally } = list;
   // Before the first update, no contract is active.
   if (offset === 0) return undefined;
-  if (read.token !== null) return (await somethingAfter(list, read.token, questions)) ? cutShort(list) : undefined;
-  const httpTally = read.count < longestAnswer ? await answeredAgain(list, questions) : undefined;
-  const again = httpTally ?? (await streamedAgain(list, questions));
-  return again.equals(read) ? undefined : differ(list, again);
+  if (listTally.token !== null)
+    return (await hasEntriesAfter(list, listTally.token, listReads)) ? truncatedError(list) : undefined;
+  const httpTally = listTally.count < longestAnswer ? await tallyOverHttp(list, listReads) : undefined;
+  const secondTally = httpTally ?? (await tallyOverStream(list, listReads));
+  return secondTally.equals(listTally) ? undefined : differenceError(list, secondTally);
 }
 
-async function somethingAfter(list: EndedList, token: string, { ledger }: ListQuestions): Promise<boolean> {
+async function hasEntriesAfter(list: CompletedList, token: string, { ledger }: ContractListReads): Promise<boolean> {
   const request = activeContractsRequest(list.offset, list.filter, list.release, token);
-  return overHttp(list, async () => {
+  return requestOverHttp(list, async () => {
     for await (const _first of ledger.state.activeContracts(request, { limit: 1 })) return true;
     return false;
   });
 }
 
 /** Reads the list again over HTTP; undefined if the participant limits responses to fewer entries (413). */
-async function answeredAgain(list: EndedList, { ledger }: ListQuestions): Promise<ListTally | undefined> {
+async function tallyOverHttp(list: CompletedList, { ledger }: ContractListReads): Promise<ListTally | undefined> {
   const request = activeContractsRequest(list.offset, list.filter, list.release);
   const tally = new ListTally();
-  return overHttp(list, async () => {
+  return requestOverHttp(list, async () => {
     try {
       // One more than expected, so that a longer list is detected.
       const limit = list.read.count + 1;
@@ -142,19 +146,19 @@ async function answeredAgain(list: EndedList, { ledger }: ListQuestions): Promis
  * Reads the list again with other contents, so that a limit of bytes or of time would truncate it at another entry. A
  * limit on messages would truncate it at the same one.
  */
-async function streamedAgain(list: EndedList, { streamed }: ListQuestions): Promise<ListTally> {
-  const { offset, filter, release, strict } = list;
-  if (strict === true) {
-    const why = `it has ${String(list.read.count)} entries without continuation tokens, and a second reading may be truncated in the same way`;
-    throw notProven(
+async function tallyOverStream(list: CompletedList, { streamed: streamList }: ContractListReads): Promise<ListTally> {
+  const { offset, filter, release, strict: isStrict } = list;
+  if (isStrict === true) {
+    const reason = `it has ${String(list.read.count)} entries without continuation tokens, and a second reading may be truncated in the same way`;
+    throw unverifiableError(
       list,
-      why,
+      reason,
       'use a participant of release 3.5 or newer, which sends tokens; otherwise discard the history here',
     );
   }
-  const otherwise = { ...filter, createdEventBlobs: !filter.createdEventBlobs };
+  const differentFilter = { ...filter, createdEventBlobs: !filter.createdEventBlobs };
   const tally = new ListTally();
-  for await (const texts of streamed(activeContractsRequest(offset, otherwise, release))) {
+  for await (const texts of streamList(activeContractsRequest(offset, differentFilter, release))) {
     for (const text of texts) tally.addText(text);
   }
   return tally;
@@ -164,39 +168,41 @@ async function streamedAgain(list: EndedList, { streamed }: ListQuestions): Prom
  * Codes that mean: the participant has no such call, a gateway blocks it, or the participant refuses the stream's own
  * token.
  */
-const notOverHttp: ReadonlySet<string> = new Set([
+const httpFailureCodes: ReadonlySet<string> = new Set([
   'LEDGER_NOT_A_LEDGER',
   'LEDGER_REQUEST_INVALID',
   'LEDGER_CONTINUATION_TOKEN_INVALID',
 ]);
 
 /** Only a working participant can send an HTTP response, whereas any proxy can close a stream cleanly. */
-async function overHttp<T>(list: EndedList, ask: () => Promise<T>): Promise<T> {
+async function requestOverHttp<T>(list: CompletedList, sendRequest: () => Promise<T>): Promise<T> {
   try {
-    return await ask();
+    return await sendRequest();
   } catch (thrown) {
     const error = toIndexerError(thrown);
-    if (!notOverHttp.has(error.code)) throw error;
-    throw notProven(list, `over HTTP the ledger returned: ${error.message}`);
+    if (!httpFailureCodes.has(error.code)) throw error;
+    throw unverifiableError(list, `over HTTP the ledger returned: ${error.message}`);
   }
 }
 
-function notProven({ offset, read }: EndedList, why: string, remedy?: string): IndexerError {
-  const found = `the list of active contracts at offset ${String(offset)} cannot be proven complete: ${why}`;
-  const facts = { offset, entries: read.count };
-  return ledgerError('SEED_UNVERIFIED', found, remedy === undefined ? { facts } : { facts, remedy });
+function unverifiableError({ offset, read: listTally }: CompletedList, reason: string, remedy?: string): IndexerError {
+  const message = `the list of active contracts at offset ${String(offset)} cannot be proven complete: ${reason}`;
+  const facts = { offset, entries: listTally.count };
+  return ledgerError('SEED_UNVERIFIED', message, remedy === undefined ? { facts } : { facts, remedy });
 }
 
-function cutShort({ offset, read }: EndedList): IndexerError {
-  const found =
+function truncatedError({ offset, read: listTally }: CompletedList): IndexerError {
+  const message =
     `the list of active contracts at offset ${String(offset)} cannot be verified as complete: it was closed with code 1000 ` +
-    `after ${String(read.count)} entries, and the ledger has more`;
-  return ledgerError('LEDGER_STREAM_TRUNCATED', found, { facts: { offset, entries: read.count } });
+    `after ${String(listTally.count)} entries, and the ledger has more`;
+  return ledgerError('LEDGER_STREAM_TRUNCATED', message, { facts: { offset, entries: listTally.count } });
 }
 
-function differ({ offset, read }: EndedList, again: ListTally): IndexerError {
-  const found =
+function differenceError({ offset, read: listTally }: CompletedList, secondTally: ListTally): IndexerError {
+  const message =
     `the list of active contracts at offset ${String(offset)} cannot be verified as complete: one reading has ` +
-    `${String(read.count)} entries, another one ${String(again.count)}${read.count === again.count ? ' others' : ''}`;
-  return ledgerError('LEDGER_STREAM_TRUNCATED', found, { facts: { offset, entries: read.count, again: again.count } });
+    `${String(listTally.count)} entries, another one ${String(secondTally.count)}${listTally.count === secondTally.count ? ' others' : ''}`;
+  return ledgerError('LEDGER_STREAM_TRUNCATED', message, {
+    facts: { offset, entries: listTally.count, again: secondTally.count },
+  });
 }

@@ -39,7 +39,7 @@ export function isNamed({ facts }: IndexerError): boolean {
  * The range that the next session has to process one by one.
  * @param repeated number of consecutive failures with this code, including this one
  */
-export function rangeToSearch(error: IndexerError, repeated: number): OffsetRange | undefined {
+export function searchRangeOf(error: IndexerError, repeated: number): OffsetRange | undefined {
   const { from, upTo } = error.facts;
   if (typeof from !== 'number' || typeof upTo !== 'number') return undefined;
   // After the update was found, it is tried separately until it can be stored.
@@ -50,7 +50,7 @@ export function rangeToSearch(error: IndexerError, repeated: number): OffsetRang
  * How many entries to take at position `at`: one at a time within the range, and never some of it together with earlier
  * ones.
  */
-export function takeAt(at: number, { from, upTo }: OffsetRange, most: number): number {
-  if (at >= upTo) return most;
-  return at < from ? Math.min(most, from - at) : 1;
+export function batchSizeAt(at: number, { from, upTo }: OffsetRange, maxUpdates: number): number {
+  if (at >= upTo) return maxUpdates;
+  return at < from ? Math.min(maxUpdates, from - at) : 1;
 }

@@ -9,7 +9,7 @@ import { pause } from '../../config/pause.ts';
 const delaysMs: readonly number[] = [500, 1_000];
 
 /** Whether the failure may end after a wait, or with a new token if this one was refused. */
-export function mayPass(error: IndexerError): boolean {
+export function isTransient(error: IndexerError): boolean {
   return error.retry === 'retry' || error.retry === 'refresh-token' || isRouteMissing(error);
 }
 
@@ -18,7 +18,7 @@ function isRouteMissing({ code, facts }: IndexerError): boolean {
 }
 
 /** Sends the request again while the route is missing, three times in all. @throws IndexerError of the last request */
-export async function pastMissingRoute<T>(
+export async function retryMissingRoute<T>(
   { observers, stop }: Pick<PipelineParts, 'observers' | 'stop'>,
   request: () => Promise<T>,
 ): Promise<T> {

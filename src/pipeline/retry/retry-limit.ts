@@ -4,7 +4,7 @@ import { holderText, type LockHolder } from '../../model/stream.ts';
 import type { PipelineParts } from '../ports/parts.ts';
 
 /** Milliseconds. If an attempt lasted longer than this, it was working, because a request fails in less time. */
-const calmMs = 60_000;
+const resetAfterMs = 60_000;
 
 /** Measures how long attempts have failed without anything being stored. */
 export class RetryLimits {
@@ -27,10 +27,10 @@ export class RetryLimits {
   /** The error to end with if the next attempt would be too late. Undefined if the run continues to retry. */
   exhausted(error: IndexerError, delayMs: number): IndexerError | undefined {
     const now = this.#now();
-    if (this.#since === undefined || now - this.#nextAt > calmMs) this.#since = now;
+    if (this.#since === undefined || now - this.#nextAt > resetAfterMs) this.#since = now;
     this.#nextAt = now + delayMs;
     if (this.#nextAt - this.#since <= this.#limitMs) return undefined;
-    return withContext(error, { message: `${error.message}; timed out, ${inTime(this.#limitMs)}` });
+    return withContext(error, { message: `${error.message}; timed out, ${timeoutText(this.#limitMs)}` });
   }
 
   /** Whether a wait that began at `since` has taken too long. */
@@ -40,14 +40,17 @@ export class RetryLimits {
 
   /** The error to end with when another process has held the writer lock for too long. */
   heldByOther(holder: LockHolder | undefined): IndexerError {
-    const held = holder === undefined ? '' : `: ${holderText(holder)}`;
-    return new IndexerError(`another process holds the writer lock${held}; timed out, ${inTime(this.#limitMs)}`, {
-      code: 'WRITER_ACTIVE',
-      remedy: 'stop the other indexer of this schema, or give this run a POSTGRES_SCHEMA of its own',
-    });
+    const holderNote = holder === undefined ? '' : `: ${holderText(holder)}`;
+    return new IndexerError(
+      `another process holds the writer lock${holderNote}; timed out, ${timeoutText(this.#limitMs)}`,
+      {
+        code: 'WRITER_ACTIVE',
+        remedy: 'stop the other indexer of this schema, or give this run a POSTGRES_SCHEMA of its own',
+      },
+    );
   }
 }
 
-function inTime(limitMs: number): string {
+function timeoutText(limitMs: number): string {
   return `nothing was stored for ${String(Math.round(limitMs / 1_000))} s (INDEXER_PROGRESS_TIMEOUT)`;
 }

@@ -6,7 +6,7 @@ import type { PipelineParts } from '../ports/parts.ts';
 import { retryAfterMs } from './retry.ts';
 
 /** Failures that another token may fix. */
-const ofToken: ReadonlySet<string> = new Set([
+const tokenErrorCodes: ReadonlySet<string> = new Set([
   'LEDGER_UNAUTHENTICATED',
   'LEDGER_PERMISSION_DENIED',
   'LEDGER_TOKEN_EXPIRED',
@@ -14,7 +14,7 @@ const ofToken: ReadonlySet<string> = new Set([
   'LEDGER_TOKEN_UNREADABLE',
 ]);
 /** Failures that a command, which changes the database, may fix. */
-const ofStored: ReadonlySet<string> = new Set([
+const storedStateCodes: ReadonlySet<string> = new Set([
   'PARTICIPANT_CHANGED',
   'HISTORY_CHANGED',
   'FILTER_CHANGED',
@@ -26,7 +26,7 @@ const ofStored: ReadonlySet<string> = new Set([
 ]);
 
 /** Whether the ledger refused the caller, and not the request. */
-export function refusesCaller({ code, retry }: IndexerError): boolean {
+export function isCallerRefused({ code, retry }: IndexerError): boolean {
   return retry === 'refresh-token' || code === 'LEDGER_PERMISSION_DENIED';
 }
 
@@ -40,11 +40,11 @@ export async function pauseForToken(
   delayMs: number,
   signal: AbortSignal,
 ): Promise<void> {
-  if (!ofToken.has(error.code)) return await pause(delayMs, signal);
-  const over = new AbortController();
-  const either = AbortSignal.any([signal, over.signal]);
-  await Promise.race([pause(delayMs, either), tokenSource.replaced(either)]);
-  over.abort();
+  if (!tokenErrorCodes.has(error.code)) return await pause(delayMs, signal);
+  const endController = new AbortController();
+  const anySignal = AbortSignal.any([signal, endController.signal]);
+  await Promise.race([pause(delayMs, anySignal), tokenSource.replaced(anySignal)]);
+  endController.abort();
 }
 
 /**
@@ -53,10 +53,10 @@ export async function pauseForToken(
  */
 export async function pauseForRights(parts: PipelineParts, error: IndexerError, delayMs: number): Promise<void> {
   if (error.code !== 'LEDGER_PERMISSION_DENIED') return await pauseForToken(parts, error, delayMs, parts.stop);
-  const over = new AbortController();
-  const either = AbortSignal.any([parts.stop, over.signal]);
-  await Promise.race([pauseForToken(parts, error, delayMs, either), rightsGranted(parts, either)]);
-  over.abort();
+  const endController = new AbortController();
+  const anySignal = AbortSignal.any([parts.stop, endController.signal]);
+  await Promise.race([pauseForToken(parts, error, delayMs, anySignal), rightsGranted(parts, anySignal)]);
+  endController.abort();
 }
 
 /**
@@ -64,15 +64,15 @@ export async function pauseForRights(parts: PipelineParts, error: IndexerError, 
  * stream parked.
  */
 export async function pauseParked(parts: PipelineParts, error: IndexerError, delayMs: number): Promise<void> {
-  if (!ofStored.has(error.code)) return await pauseForRights(parts, error, delayMs);
-  const over = new AbortController();
-  const either = AbortSignal.any([parts.stop, over.signal]);
-  await Promise.race([pause(delayMs, either), standsOtherwise(parts, either)]);
-  over.abort();
+  if (!storedStateCodes.has(error.code)) return await pauseForRights(parts, error, delayMs);
+  const endController = new AbortController();
+  const anySignal = AbortSignal.any([parts.stop, endController.signal]);
+  await Promise.race([pause(delayMs, anySignal), waitForStateChange(parts, anySignal)]);
+  endController.abort();
 }
 
 /** Resolves when the stored state of the stream differs from the first one read, or `signal` is aborted. */
-async function standsOtherwise({ sink, pace }: PipelineParts, signal: AbortSignal): Promise<void> {
+async function waitForStateChange({ sink, pace }: PipelineParts, signal: AbortSignal): Promise<void> {
   let first: string | undefined;
   while (!signal.aborted) {
     const now = await sink.marks.standing().catch(() => undefined);
@@ -87,19 +87,19 @@ async function standsOtherwise({ sink, pace }: PipelineParts, signal: AbortSigna
  * stream was refused, perhaps by a gateway, and its success has no meaning.
  */
 async function rightsGranted(parts: PipelineParts, signal: AbortSignal): Promise<void> {
-  let missing = false;
+  let isMissing = false;
   while (!signal.aborted) {
-    const refused = await refusedRights(parts);
-    if (refused === undefined && missing) return;
-    missing ||= refused !== undefined && refusesCaller(refused);
-    const atLeastMs = refused === undefined ? 0 : retryAfterMs(refused);
+    const rightsError = await findRightsError(parts);
+    if (rightsError === undefined && isMissing) return;
+    isMissing ||= rightsError !== undefined && isCallerRefused(rightsError);
+    const minDelayMs = rightsError === undefined ? 0 : retryAfterMs(rightsError);
     // A random part of a quarter more or less, because many indexers must not send requests at the same moment.
-    await pause(Math.max(atLeastMs, parts.pace.rightsMs * (0.75 + Math.random() / 2)), signal);
+    await pause(Math.max(minDelayMs, parts.pace.rightsMs * (0.75 + Math.random() / 2)), signal);
   }
 }
 
 /** Requests the updates of an empty range, which requires every right of the filter. */
-async function refusedRights({ ledger, filter }: PipelineParts): Promise<IndexerError | undefined> {
+async function findRightsError({ ledger, filter }: PipelineParts): Promise<IndexerError | undefined> {
   try {
     const end = await ledger.state.ledgerEnd();
     for await (const _first of ledger.updates.list(updatesRequest(end, filter, end), { limit: 1 })) break;
@@ -107,6 +107,6 @@ async function refusedRights({ ledger, filter }: PipelineParts): Promise<Indexer
   } catch (thrown) {
     const error = toIndexerError(thrown);
     // Rights are checked first, so a client that receives another error has them.
-    return error.retry === 'park' && !refusesCaller(error) ? undefined : error;
+    return error.retry === 'park' && !isCallerRefused(error) ? undefined : error;
   }
 }

@@ -5,7 +5,7 @@
  */
 import { escapeIdentifier, type ClientBase } from 'pg';
 import {
-  behindNodes,
+  maxNodeId,
   type Change,
   type ChangeCursor,
   type ChangesPage,
@@ -16,13 +16,13 @@ import { readSchemas, type ReadSchemas } from '../connection/read-schemas.ts';
 import { inSnapshot } from '../reads/snapshot-read.ts';
 
 /** Maximum number of updates searched for one page, even if few of them match. */
-const updatesLookedAt = 1_000;
-const mostRows = 1_000;
+const maxUpdatesPerRead = 1_000;
+const maxRows = 1_000;
 /**
  * Maximum characters of one page, unless its first change alone is longer. Thousands of clients may each hold a page
  * that they do not consume.
  */
-const mostCharacters = 256_000;
+const maxCharacters = 256_000;
 
 /**
  * Reads one page from one snapshot of the database. The connection determines which commits are visible. The role
@@ -36,7 +36,7 @@ export function readChanges(
   database: Database,
   request: ChangesRequest,
   rows: number,
-  characters = mostCharacters,
+  characters = maxCharacters,
 ): Promise<ChangesPage> {
   const schemas = readSchemas(database.schema);
   return inSnapshot(database, async (client) => {
@@ -48,12 +48,12 @@ export function readChanges(
     // Runs before the role is set: under row security the server would search all hidden rows for the offset.
     const upTo = await findRangeEnd(client, schemas, after, checkpoint);
     if (request.role !== null) await client.query(`set local role ${escapeIdentifier(request.role)}`);
-    const limit = Math.max(1, Math.min(mostRows, rows));
-    const { changes, found } = await readRange(client, schemas, request, { upTo, limit, characters });
+    const limit = Math.max(1, Math.min(maxRows, rows));
+    const { changes, found: foundCount } = await readRange(client, schemas, request, { upTo, limit, characters });
     const last = changes.at(-1);
-    const full = last !== undefined && (found === limit || changes.length < found);
-    const next = full ? { offset: last.offset, node: last.node } : { offset: upTo, node: null };
-    return { changes, next, atEnd: !full && upTo === checkpoint, checkpoint, availableAfter };
+    const isFull = last !== undefined && (foundCount === limit || changes.length < foundCount);
+    const next = isFull ? { offset: last.offset, node: last.node } : { offset: upTo, node: null };
+    return { changes, next, atEnd: !isFull && upTo === checkpoint, checkpoint, availableAfter };
   });
 }
 
@@ -66,7 +66,7 @@ export function readCheckpoint(database: Database): Promise<number | null> {
  * Kinds of filter names that match nothing: a party or template that no row has, or an interface where a template is
  * expected.
  */
-export type UnseenName = 'party' | 'template' | 'interface';
+export type UnseenNameKind = 'party' | 'template' | 'interface';
 
 /**
  * Filter names that no row visible to the role has. Reporting them matters: a client with a mistyped name would wait
@@ -75,11 +75,11 @@ export type UnseenName = 'party' | 'template' | 'interface';
 export function unseenNames(
   database: Database,
   { role, template, party }: Pick<ChangesRequest, 'role' | 'template' | 'party'>,
-): Promise<readonly UnseenName[]> {
+): Promise<readonly UnseenNameKind[]> {
   const explore = escapeIdentifier(readSchemas(database.schema).explore);
   return inSnapshot(database, async (client) => {
     if (role !== null) await client.query(`set local role ${escapeIdentifier(role)}`);
-    const { rows } = await client.query<Record<UnseenName, boolean>>(
+    const { rows } = await client.query<Record<UnseenNameKind, boolean>>(
       `select $1::text is not null and not ${explore}.is_known_party($1) as party,
               $2::text is not null and k.kinds is null as template, coalesce(k.kinds = '{interface}', false) as interface
          from (select array_agg(distinct t.kind) as kinds from ${explore}.templates t where t.template_fqn = $2) k`,
@@ -89,15 +89,15 @@ export function unseenNames(
   });
 }
 
-interface StreamPlaces {
+interface StreamPositions {
   readonly checkpoint: number | null;
   readonly availableAfter: number | null;
 }
 
 /** The checkpoint, and the start of the newest history that reaches it without a gap. */
-async function readStream(client: ClientBase, { storage }: ReadSchemas): Promise<StreamPlaces> {
+async function readStream(client: ClientBase, { storage }: ReadSchemas): Promise<StreamPositions> {
   const schema = escapeIdentifier(storage);
-  const { rows } = await client.query<StreamPlaces>(
+  const { rows } = await client.query<StreamPositions>(
     `select s.checkpoint,
             greatest(s.pruned_to_offset,
                      (select max(c.from_offset) from ${schema}.coverage c
@@ -118,7 +118,7 @@ async function findRangeEnd(
 ): Promise<number> {
   const { rows } = await client.query<{ offset: number }>(
     `select "offset" from ${escapeIdentifier(storage)}.updates where "offset" > $1 and "offset" <= $2
-      order by "offset" offset ${String(updatesLookedAt - 1)} limit 1`,
+      order by "offset" offset ${String(maxUpdatesPerRead - 1)} limit 1`,
     [after.offset, checkpoint],
   );
   return rows[0]?.offset ?? checkpoint;
@@ -162,7 +162,7 @@ async function readRange(
        from printed p)
      select "offset", node, json, found from counted where before = 0 or before + length(json) <= $8
       order by "offset", node`,
-    [after.offset, after.node ?? behindNodes, upTo, template, party, eventTypes, limit, characters],
+    [after.offset, after.node ?? maxNodeId, upTo, template, party, eventTypes, limit, characters],
   );
   return { changes: rows, found: rows[0]?.found ?? 0 };
 }

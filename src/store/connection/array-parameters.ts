@@ -4,8 +4,8 @@
  */
 import { types } from 'pg';
 import type { Microseconds } from '../../model/binary-timestamp.ts';
-import type { Text } from '../../model/utf8.ts';
-import type { Encoded } from './round-trip.ts';
+import type { TextOrUtf8 } from '../../model/utf8.ts';
+import type { EncodeBytes } from './round-trip.ts';
 
 const { BYTEA, INT4, INT8, TEXT, TIMESTAMPTZ } = types.builtins;
 
@@ -13,7 +13,7 @@ const { BYTEA, INT4, INT8, TEXT, TIMESTAMPTZ } = types.builtins;
 type Values<T> = () => Iterable<T | null>;
 
 /** A parameter of type text[]. */
-export function textArray(values: Values<Text>): Encoded {
+export function textArray(values: Values<TextOrUtf8>): EncodeBytes {
   return (bytes) => {
     bytes.array(TEXT, values(), (value) => {
       bytes.text(value);
@@ -22,7 +22,7 @@ export function textArray(values: Values<Text>): Encoded {
 }
 
 /** A parameter of type integer[]. */
-export function int4Array(values: Values<number>): Encoded {
+export function int4Array(values: Values<number>): EncodeBytes {
   return (bytes) => {
     bytes.array(INT4, values(), (value) => {
       bytes.int32(4);
@@ -32,12 +32,12 @@ export function int4Array(values: Values<number>): Encoded {
 }
 
 /** A parameter of type bigint[]. */
-export function int8Array(values: Values<number | bigint>): Encoded {
+export function int8Array(values: Values<number | bigint>): EncodeBytes {
   return eightBytes(INT8, values);
 }
 
 /** A parameter of type timestamptz[]. */
-export function timestampArray(values: Values<Microseconds>): Encoded {
+export function timestampArray(values: Values<Microseconds>): EncodeBytes {
   return eightBytes(TIMESTAMPTZ, values);
 }
 
@@ -45,7 +45,7 @@ export function timestampArray(values: Values<Microseconds>): Encoded {
  * A parameter of type bytea[] with ids, in the format that `id_text` reads. The caller has checked that each value is
  * an id.
  */
-export function idArray(values: Values<string>): Encoded {
+export function idArray(values: Values<string>): EncodeBytes {
   return (bytes) => {
     bytes.array(BYTEA, values(), (value) => {
       if (!bytes.id(value)) throw new TypeError('no id');
@@ -54,7 +54,7 @@ export function idArray(values: Values<string>): Encoded {
 }
 
 /** A parameter of type bytea[] with W3C traceparents, in the format that `trace_text` reads. */
-export function traceArray(values: Values<string>): Encoded {
+export function traceArray(values: Values<string>): EncodeBytes {
   return (bytes) => {
     bytes.array(BYTEA, values(), (value) => {
       bytes.trace(value);
@@ -62,7 +62,7 @@ export function traceArray(values: Values<string>): Encoded {
   };
 }
 
-function eightBytes(oid: number, values: Values<number | bigint>): Encoded {
+function eightBytes(oid: number, values: Values<number | bigint>): EncodeBytes {
   return (bytes) => {
     bytes.array(oid, values(), (value) => {
       bytes.int32(8);

@@ -3,7 +3,7 @@
  * which grows as needed. Source: Postgres documentation, "Message Data Types", and the receive functions of the types.
  */
 import { types } from 'pg';
-import { stringOf, utf8Of, type Text, type Utf8 } from '../../model/utf8.ts';
+import { stringOf, utf8Of, type TextOrUtf8, type Utf8 } from '../../model/utf8.ts';
 
 const initialBytes = 64 * 1024;
 
@@ -11,8 +11,8 @@ const initialBytes = 64 * 1024;
  * If several consecutive batches fill less than this share of the buffer, it is halved, so that one large batch does
  * not keep it large.
  */
-const usedPart = 1 / 4;
-const timesUnused = 16;
+const minUsedFraction = 1 / 4;
+const maxUnusedTimes = 16;
 
 /** Sent instead of a length if the value is null. */
 const nullLength = -1;
@@ -28,20 +28,21 @@ const digits = '0123456789abcdef';
  * characters. Capital letters are excluded because the stored byte does not record the case.
  */
 const pairs = new Int16Array(2 ** 16).fill(-1);
-for (const high of digits) {
-  for (const low of digits) pairs[(high.charCodeAt(0) << 8) | low.charCodeAt(0)] = Number.parseInt(high + low, 16);
+for (const highDigit of digits) {
+  for (const lowDigit of digits)
+    pairs[(highDigit.charCodeAt(0) << 8) | lowDigit.charCodeAt(0)] = Number.parseInt(highDigit + lowDigit, 16);
 }
 
 /** A range of hexadecimal digits in a text. */
-interface Part {
+interface HexRange {
   readonly start: number;
   readonly end: number;
 }
 
-const wholly: readonly Part[] = [{ start: 0, end: Infinity }];
+const wholeRange: readonly HexRange[] = [{ start: 0, end: Infinity }];
 
 /** Parts with digits in a traceparent: `00-<32 digits>-<16 digits>-00` */
-const partsOfTrace: readonly Part[] = [
+const traceParentRanges: readonly HexRange[] = [
   { start: 0, end: 2 },
   { start: 3, end: 35 },
   { start: 36, end: 52 },
@@ -57,7 +58,7 @@ function isTraceParent({ bytes, start, length }: Utf8): boolean {
 const manualCopyThreshold = 128;
 
 /** Characters of an id that the function id_text can restore. */
-export const plainCharacters = /^[ -[\]-~]*$/;
+export const plainCharacterPattern = /^[ -[\]-~]*$/;
 
 export class ByteWriter {
   #bytes: Buffer = Buffer.allocUnsafeSlow(initialBytes);
@@ -72,8 +73,8 @@ export class ByteWriter {
 
   clear(): void {
     const size = this.#bytes.length;
-    this.#unused = size > initialBytes && this.#at < size * usedPart ? this.#unused + 1 : 0;
-    if (this.#unused === timesUnused) {
+    this.#unused = size > initialBytes && this.#at < size * minUsedFraction ? this.#unused + 1 : 0;
+    if (this.#unused === maxUnusedTimes) {
       this.#bytes = Buffer.allocUnsafeSlow(size / 2);
       this.#unused = 0;
     }
@@ -98,22 +99,22 @@ export class ByteWriter {
 
   int16(value: number): void {
     this.#reserve(2);
-    const at = this.#at;
-    this.#bytes[at] = value >> 8;
-    this.#bytes[at + 1] = value;
-    this.#at = at + 2;
+    const position = this.#at;
+    this.#bytes[position] = value >> 8;
+    this.#bytes[position + 1] = value;
+    this.#at = position + 2;
   }
 
   /** Writes the lower 32 bits of a number. */
   int32(value: number): void {
     this.#reserve(4);
     const bytes = this.#bytes;
-    const at = this.#at;
-    bytes[at] = value >>> 24;
-    bytes[at + 1] = value >>> 16;
-    bytes[at + 2] = value >>> 8;
-    bytes[at + 3] = value;
-    this.#at = at + 4;
+    const lengthPosition = this.#at;
+    bytes[lengthPosition] = value >>> 24;
+    bytes[lengthPosition + 1] = value >>> 16;
+    bytes[lengthPosition + 2] = value >>> 8;
+    bytes[lengthPosition + 3] = value;
+    this.#at = lengthPosition + 4;
   }
 
   int64(value: number | bigint): void {
@@ -123,9 +124,9 @@ export class ByteWriter {
       this.#at += 8;
       return;
     }
-    const high = Math.floor(value / twoPow32);
-    this.int32(high);
-    this.int32(value - high * twoPow32);
+    const highWord = Math.floor(value / twoPow32);
+    this.int32(highWord);
+    this.int32(value - highWord * twoPow32);
   }
 
   /** Overwrites 32 bits that were written earlier. */
@@ -134,7 +135,7 @@ export class ByteWriter {
   }
 
   /** Writes the length in bytes, then the text. The length includes `prefix`, an optional first byte. */
-  text(value: Text, prefix?: number): void {
+  text(value: TextOrUtf8, prefix?: number): void {
     this.#reserve(5 + value.length * 3);
     const start = this.#at + (prefix === undefined ? 4 : 5);
     const length = typeof value === 'string' ? this.#bytes.write(value, start, 'utf8') : this.#copy(value, start);
@@ -147,15 +148,15 @@ export class ByteWriter {
    * Writes the length, then the bytes that the digits of the id encode, or a mark and the id as ASCII text.
    * @returns false, without writing anything, if the id is neither hexadecimal nor such a text
    */
-  id(value: Text): boolean {
-    if (this.#hexadecimal(utf8Of(value), wholly)) return true;
-    if (!plainCharacters.test(stringOf(value))) return false;
+  id(value: TextOrUtf8): boolean {
+    if (this.#hexadecimal(utf8Of(value), wholeRange)) return true;
+    if (!plainCharacterPattern.test(stringOf(value))) return false;
     this.text(value, textMark);
     return true;
   }
 
   /** Writes the length, then the decoded bytes, or a mark and the text if the bytes could not restore it. */
-  base64(value: Text): void {
+  base64(value: TextOrUtf8): void {
     const text = stringOf(value);
     const bytes = Buffer.from(text, 'base64');
     if (bytes[0] === textMark || bytes.toString('base64') !== text) {
@@ -167,15 +168,15 @@ export class ByteWriter {
   }
 
   /** Writes the length, then the bytes of a W3C traceparent, or a mark and any other text. */
-  trace(value: Text): void {
+  trace(value: TextOrUtf8): void {
     const text = utf8Of(value);
-    if (!isTraceParent(text) || !this.#hexadecimal(text, partsOfTrace)) this.text(value, textMark);
+    if (!isTraceParent(text) || !this.#hexadecimal(text, traceParentRanges)) this.text(value, textMark);
   }
 
   #copy({ bytes, start, end }: Utf8, to: number): number {
     if (end - start > manualCopyThreshold) return bytes.copy(this.#bytes, to, start, end);
     const target = this.#bytes;
-    for (let at = start; at < end; at += 1) target[to + at - start] = bytes[at] ?? 0;
+    for (let byteIndex = start; byteIndex < end; byteIndex += 1) target[to + byteIndex - start] = bytes[byteIndex] ?? 0;
     return end - start;
   }
 
@@ -183,15 +184,15 @@ export class ByteWriter {
    * Writes the bytes encoded by the hexadecimal digits in these parts of a text. Returns false if the parts are not
    * pairs of digits, or if the first byte would be mistaken for a mark.
    */
-  #hexadecimal({ bytes, start, end }: Utf8, parts: readonly Part[]): boolean {
+  #hexadecimal({ bytes, start, end }: Utf8, parts: readonly HexRange[]): boolean {
     this.#reserve(4 + ((end - start) >> 1));
     const target = this.#bytes;
     let to = this.#at + 4;
-    for (const part of parts) {
-      const last = Math.min(start + part.end, end);
-      if ((last - start - part.start) % 2 === 1) return false;
-      for (let at = start + part.start; at < last; at += 2) {
-        const value = pairs[((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0)] ?? -1;
+    for (const hexRange of parts) {
+      const last = Math.min(start + hexRange.end, end);
+      if ((last - start - hexRange.start) % 2 === 1) return false;
+      for (let byteIndex = start + hexRange.start; byteIndex < last; byteIndex += 2) {
+        const value = pairs[((bytes[byteIndex] ?? 0) << 8) | (bytes[byteIndex + 1] ?? 0)] ?? -1;
         if (value < 0) return false;
         target[to] = value;
         to += 1;
@@ -225,7 +226,7 @@ export class ByteWriter {
     // The flag for nulls is always 0. The server checks the elements and ignores the flag.
     this.int32(0);
     this.int32(oid);
-    const counted = this.#at;
+    const countPosition = this.#at;
     this.int32(0);
     this.int32(1);
     let count = 0;
@@ -235,11 +236,11 @@ export class ByteWriter {
       count += 1;
     }
     if (count === 0) {
-      this.#at = counted;
+      this.#at = countPosition;
       return;
     }
     this.int32At(start, 1);
-    this.int32At(counted, count);
+    this.int32At(countPosition, count);
   }
 
   /** Writes a name that ends with a zero byte. */
@@ -249,11 +250,11 @@ export class ByteWriter {
     this.byte(0);
   }
 
-  #reserve(more: number): void {
-    const needed = this.#at + more;
-    if (needed <= this.#bytes.length) return;
-    const larger = Buffer.allocUnsafeSlow(Math.max(needed, this.#bytes.length * 2));
-    this.#bytes.copy(larger, 0, 0, this.#at);
-    this.#bytes = larger;
+  #reserve(byteCount: number): void {
+    const neededBytes = this.#at + byteCount;
+    if (neededBytes <= this.#bytes.length) return;
+    const largerBuffer = Buffer.allocUnsafeSlow(Math.max(neededBytes, this.#bytes.length * 2));
+    this.#bytes.copy(largerBuffer, 0, 0, this.#at);
+    this.#bytes = largerBuffer;
   }
 }

@@ -7,20 +7,20 @@ export function connectCommand(url: string): string {
   try {
     const { hostname, port, pathname, username, searchParams } = new URL(first);
     // An @ after the host means that an unescaped slash in the password ended the host too early.
-    if (hostname === '' || pathname.includes('@')) return unknown;
+    if (hostname === '' || pathname.includes('@')) return genericCommand;
     const user = username === '' ? '' : `${username}@`;
     const mode = searchParams.get('sslmode');
     const query = mode === null ? '' : `?sslmode=${encodeURIComponent(mode)}`;
     const host = port === '' ? hostname : `${hostname}:${port}`;
-    return quoted(`postgres://${user}${host}${pathname}${query}`);
+    return psqlCommand(`postgres://${user}${host}${pathname}${query}`);
   } catch {
-    return unknown;
+    return genericCommand;
   }
 }
 
-const unknown = 'psql "$DATABASE_URL"';
+const genericCommand = 'psql "$DATABASE_URL"';
 
 /** Quotes text for a shell. The parts are percent-encoded, except for the single quote. */
-function quoted(text: string): string {
+function psqlCommand(text: string): string {
   return `psql '${text.replaceAll("'", '%27')}'`;
 }

@@ -20,10 +20,10 @@ import { IndexerError } from '../../errors/indexer-error.ts';
 import { smallFileExpected } from '../../config/small-file.ts';
 import { unusableUrlFile } from '../../config/url-files.ts';
 import { HostList, urlsOf } from './hosts.ts';
-import { guardPassword } from './password-guard.ts';
+import { protectPassword } from './password-guard.ts';
 import { timeQueries, type OnQuery } from './query-timing.ts';
-import { hasCitus, planDistributed, sessionSettings, setUpQuery } from './session-settings.ts';
-import { misread, refuseMisread } from './url-problems.ts';
+import { hasCitus, distributedPlanSettings, sessionSettings, setUpQuery } from './session-settings.ts';
+import { unreadableUrlError, assertUrlUnambiguous } from './url-problems.ts';
 import { toStoreError } from './store-error.ts';
 
 const connectLimitMs = 10_000;
@@ -77,7 +77,7 @@ export interface Database {
  * @throws IndexerError `STORE_URL_INVALID` if the URL cannot be used
  */
 export function openDatabase(options: DatabaseOptions): Database {
-  refuseMisread(options.url, options.schema);
+  assertUrlUnambiguous(options.url, options.schema);
   refuseUnusableUrl(options.url);
   const sockets = new Set<Socket>();
   const hosts = new HostList(options.url, options.urlFile);
@@ -86,13 +86,13 @@ export function openDatabase(options: DatabaseOptions): Database {
   // Idle clients report lost connections here. Without a listener, the process would end. The next query connects
   // again.
   pool.on('error', ignore);
-  const closing = new AbortController();
+  const closeController = new AbortController();
   // Each caller that waits for a client adds a listener, and any number of callers may wait.
-  setMaxListeners(0, closing.signal);
+  setMaxListeners(0, closeController.signal);
 
   async function withClient<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
-    const client = await lendCurrent(pool, hosts, closing.signal);
-    const met = hosts.moves;
+    const client = await lendCurrentClient(pool, hosts, closeController.signal);
+    const movesBefore = hosts.moves;
     try {
       const result = await work(client);
       client.release();
@@ -102,7 +102,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       const failure = toStoreError(error);
       // A server that became a standby keeps its connections, so the host is changed here. If a server is unreachable,
       // the next connection attempt detects it.
-      if (failure.code === 'STORE_READ_ONLY') hosts.moveOn(failure, met);
+      if (failure.code === 'STORE_READ_ONLY') hosts.moveOn(failure, movesBefore);
       throw failure;
     }
   }
@@ -116,7 +116,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     withClient,
     transaction: (work) => withClient((client) => inTransaction(client, work)),
     close: (limitMs = closeLimitMs) => {
-      closing.abort();
+      closeController.abort();
       return (closed ??= closePool(pool, sockets, limitMs));
     },
   };
@@ -126,17 +126,17 @@ export function openDatabase(options: DatabaseOptions): Database {
  * The same pool, limited to `most` connections at once, so that other users of the pool can use the rest. It is closed
  * with the pool.
  */
-export function shareOf(database: Database, most: number): Database {
-  const waiting: (() => void)[] = [];
-  let free = most;
+export function shareOf(database: Database, maxClients: number): Database {
+  const waitingClients: (() => void)[] = [];
+  let freeClients = maxClients;
   async function withClient<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
-    if (free > 0) free -= 1;
-    else await new Promise<void>((resolve) => waiting.push(resolve));
+    if (freeClients > 0) freeClients -= 1;
+    else await new Promise<void>((resolve) => waitingClients.push(resolve));
     try {
       return await database.withClient(work);
     } finally {
-      const next = waiting.shift();
-      if (next === undefined) free += 1;
+      const next = waitingClients.shift();
+      if (next === undefined) freeClients += 1;
       else next();
     }
   }
@@ -149,7 +149,7 @@ export function shareOf(database: Database, most: number): Database {
 }
 
 /** The same pool with a shorter statement timeout, milliseconds. */
-export function withinTime(database: Database, statementMs: number): Database {
+export function withStatementTimeout(database: Database, statementMs: number): Database {
   const transaction = <T>(work: (client: PoolClient) => Promise<T>): Promise<T> =>
     database.transaction(async (client) => {
       await client.query(`set local statement_timeout = ${String(statementMs)}`);
@@ -159,36 +159,36 @@ export function withinTime(database: Database, statementMs: number): Database {
 }
 
 /** A client of the current host. Each host is tried once; idle clients of previous hosts are closed. */
-async function lendCurrent(pool: Pool, hosts: HostList, closing: AbortSignal): Promise<PoolClient> {
-  for (let tried = 1; ;) {
-    const met = hosts.moves;
+async function lendCurrentClient(pool: Pool, hosts: HostList, closeSignal: AbortSignal): Promise<PoolClient> {
+  for (let attempt = 1; ;) {
+    const movesBefore = hosts.moves;
     try {
-      const client = await lend(pool, closing);
+      const client = await lendClient(pool, closeSignal);
       if (hosts.isCurrent(client)) return client;
       client.release(true);
     } catch (thrown) {
       const error = toStoreError(thrown);
-      if (!hosts.moveOn(error, met)) throw error;
+      if (!hosts.moveOn(error, movesBefore)) throw error;
       // A changed password does not mean that the host is unusable, so this attempt does not count.
-      if (error.code !== 'STORE_PASSWORD_REFUSED') tried += 1;
-      if (tried > hosts.count) throw error;
+      if (error.code !== 'STORE_PASSWORD_REFUSED') attempt += 1;
+      if (attempt > hosts.count) throw error;
     }
   }
 }
 
 /** Lends a client. The driver's pool does not notify waiting callers when it ends; here they are rejected at once. */
-function lend(pool: Pool, closing: AbortSignal): Promise<PoolClient> {
+function lendClient(pool: Pool, closeSignal: AbortSignal): Promise<PoolClient> {
   return new Promise((resolve, reject) => {
-    const refuse = (): void => reject(closedError());
-    if (closing.aborted) return refuse();
-    closing.addEventListener('abort', refuse, { once: true });
+    const rejectClosed = (): void => reject(closedError());
+    if (closeSignal.aborted) return rejectClosed();
+    closeSignal.addEventListener('abort', rejectClosed, { once: true });
     pool.connect().then(
       (client) => {
-        closing.removeEventListener('abort', refuse);
-        return closing.aborted ? client.release(true) : resolve(client);
+        closeSignal.removeEventListener('abort', rejectClosed);
+        return closeSignal.aborted ? client.release(true) : resolve(client);
       },
       (error: unknown) => {
-        closing.removeEventListener('abort', refuse);
+        closeSignal.removeEventListener('abort', rejectClosed);
         reject(toStoreError(error));
       },
     );
@@ -242,7 +242,7 @@ function poolConfig(options: PoolOptions, hosts: HostList, sockets: Set<Socket>)
     query_timeout: options.statementTimeoutMs + queryGraceMs,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
-    types: exactTypes,
+    types: exactTypeParsers,
     ...(options.oneUse === undefined ? {} : { maxUses: 1 }),
     stream: () => trackedSocket(sockets, options.oneUse?.mostBytes),
     onConnect: sessionSetup(options, hosts.count > 1),
@@ -254,7 +254,7 @@ function clientOf(hosts: HostList, onQuery: OnQuery | undefined): new (config?: 
   return class extends Client {
     constructor(config?: ClientConfig) {
       super({ ...config, connectionString: hosts.url() });
-      guardPassword(this);
+      protectPassword(this);
       hosts.note(this);
       if (onQuery !== undefined) timeQueries(this, onQuery);
     }
@@ -264,24 +264,24 @@ function clientOf(hosts: HostList, onQuery: OnQuery | undefined): new (config?: 
 /**
  * Creates the socket of a client, because only the creator of a socket can close a connection that no longer responds.
  */
-function trackedSocket(sockets: Set<Socket>, mostBytes: number | undefined): Socket {
+function trackedSocket(sockets: Set<Socket>, maxBytes: number | undefined): Socket {
   const socket = new Socket();
   sockets.add(socket);
   socket.once('close', () => sockets.delete(socket));
-  if (mostBytes !== undefined) cutBeyond(socket, mostBytes);
+  if (maxBytes !== undefined) limitBytes(socket, maxBytes);
   return socket;
 }
 
 /** Destroys a socket that received more than this many bytes: the driver itself buffers rows of any size. */
-function cutBeyond(socket: Socket, mostBytes: number): void {
+function limitBytes(socket: Socket, maxBytes: number): void {
   const watch = setInterval(() => {
-    if (socket.bytesRead > mostBytes) socket.destroy(answerTooLarge(mostBytes));
+    if (socket.bytesRead > maxBytes) socket.destroy(resultTooLargeError(maxBytes));
   }, 20).unref();
   socket.once('close', () => clearInterval(watch));
 }
 
-function answerTooLarge(mostBytes: number): IndexerError {
-  return new IndexerError(`the result is larger than ${String(mostBytes / 1024 / 1024)} MiB`, {
+function resultTooLargeError(maxBytes: number): IndexerError {
+  return new IndexerError(`the result is larger than ${String(maxBytes / 1024 / 1024)} MiB`, {
     code: 'QUERY_REFUSED',
     remedy: 'select fewer rows, or fewer columns of each',
   });
@@ -292,13 +292,17 @@ function sessionSetup(options: PoolOptions, primaryOnly: boolean): (client: Clie
   const { schema, statementTimeoutMs, idleInTransactionMs } = options;
   const lockTimeoutMs = Math.min(lockLimitMs, statementTimeoutMs);
   const limits = { statementTimeoutMs, lockTimeoutMs, idleInTransactionMs, idleSessionMs: 0 };
-  const setUp = setUpQuery(sessionSettings(schema, limits), `${isReadOnly} as read_only`, `${hasCitus} as citus`);
+  const sessionSetupQuery = setUpQuery(
+    sessionSettings(schema, limits),
+    `${isReadOnly} as read_only`,
+    `${hasCitus} as citus`,
+  );
   return (client) => {
     // While a client is lent, the pool's own listener is absent. A lost connection must not end the process.
     client.on('error', ignore);
-    return client.query<SessionFacts>(setUp.text, setUp.values).then(({ rows: [facts] }) => {
+    return client.query<SessionFacts>(sessionSetupQuery.text, sessionSetupQuery.values).then(({ rows: [facts] }) => {
       if (primaryOnly) refuseReadOnly(facts?.read_only === true);
-      return facts?.citus === true ? client.query(planDistributed) : undefined;
+      return facts?.citus === true ? client.query(distributedPlanSettings) : undefined;
     });
   };
 }
@@ -321,26 +325,26 @@ export function refuseReadOnly(readOnly: boolean): void {
 }
 
 async function closePool(pool: Pool, sockets: ReadonlySet<Socket>, limitMs: number): Promise<void> {
-  const ended = pool.end().catch(ignore);
-  if (await settlesWithin(ended, limitMs)) return;
+  const poolEnd = pool.end().catch(ignore);
+  if (await isSettledWithin(poolEnd, limitMs)) return;
   for (const socket of sockets) socket.destroy();
-  await settlesWithin(ended, 1_000);
+  await isSettledWithin(poolEnd, 1_000);
 }
 
-async function settlesWithin(promise: Promise<unknown>, limitMs: number): Promise<boolean> {
+async function isSettledWithin(pending: Promise<unknown>, limitMs: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<boolean>((resolve) => {
     timer = setTimeout(() => resolve(false), limitMs);
   });
-  const settled = await Promise.race([promise.then(() => true), limit]);
+  const isSettled = await Promise.race([pending.then(() => true), limit]);
   clearTimeout(timer);
-  return settled;
+  return isSettled;
 }
 
 function refuseUnusableUrl(url: string): void {
-  const unusable = urlsOf(url).map(unusableUrlFile).find(Boolean);
-  if (unusable !== undefined) {
-    throw new IndexerError(`the database URL names a certificate file that cannot be used: ${unusable}`, {
+  const fileProblem = urlsOf(url).map(unusableUrlFile).find(Boolean);
+  if (fileProblem !== undefined) {
+    throw new IndexerError(`the database URL names a certificate file that cannot be used: ${fileProblem}`, {
       code: 'STORE_URL_INVALID',
       remedy: `correct sslrootcert, sslcert or sslkey in the URL: each is ${smallFileExpected}`,
     });
@@ -351,7 +355,7 @@ function refuseUnusableUrl(url: string): void {
   } catch (thrown) {
     // The error of the driver contains the URL with its password, so it is neither logged nor kept as a cause.
     const file = unreadableFile(thrown);
-    if (file === undefined) throw misread();
+    if (file === undefined) throw unreadableUrlError();
     throw new IndexerError(`the database URL names a certificate file that cannot be read: ${file}`, {
       code: 'STORE_URL_INVALID',
       remedy: 'correct sslrootcert, sslcert or sslkey in the URL, and let this process read the file',
@@ -383,7 +387,7 @@ function parserOf(oid: number, format?: 'text' | 'binary'): unknown {
 }
 
 /** Converts int8 exactly and other types as the driver does. Does not affect other users of the driver. */
-const exactTypes: CustomTypesConfig = { getTypeParser: parserOf as CustomTypesConfig['getTypeParser'] };
+const exactTypeParsers: CustomTypesConfig = { getTypeParser: parserOf as CustomTypesConfig['getTypeParser'] };
 
 function parseInt8(text: string): number | bigint {
   const number = Number(text);

@@ -10,7 +10,7 @@ import { isLoopback } from '../../config/loopback.ts';
 import { readSmallFileSync } from '../../config/small-file.ts';
 
 /** Codes of errors that mean that a host is not, or is no longer, the primary. */
-const wrongHost: ReadonlySet<string> = new Set(['STORE_UNREACHABLE', 'STORE_READ_ONLY']);
+const otherHostCodes: ReadonlySet<string> = new Set(['STORE_UNREACHABLE', 'STORE_READ_ONLY']);
 
 /** One URL for each host of a URL, in the same order. A URL with a single host is returned as it is. */
 export function urlsOf(configuredUrl: string): readonly string[] {
@@ -40,17 +40,17 @@ export function databaseLabel(url: string): string {
  * Whether two such labels name the same database. Only the labels are compared. All loopback names count as equal, and
  * port 5432 may be omitted.
  */
-export function samePlace(one: string, other: string): boolean {
-  return usualName(one) === usualName(other);
+export function isSameDatabase(label: string, other: string): boolean {
+  return normalizeLabel(label) === normalizeLabel(other);
 }
 
-function usualName(label: string): string {
+function normalizeLabel(label: string): string {
   const [, hosts = '', name = ''] = /^([^/]*)(\/.*)?$/s.exec(label) ?? [];
-  const usual = hosts.split(',').map((host) => {
+  const normalizedHosts = hosts.split(',').map((host) => {
     const [, address = host, port = '5432'] = /^(.*?)(?::(\d+))?$/.exec(host) ?? [];
     return `${isLoopback(address) ? 'localhost' : address.toLowerCase()}:${port}`;
   });
-  return `${usual.join(',')}${name}`;
+  return `${normalizedHosts.join(',')}${name}`;
 }
 
 export class HostList {
@@ -96,29 +96,29 @@ export class HostList {
   /**
    * Switches to the next host if this error means that the current one is unusable. Reads the URL's file again if the
    * error means that the password is invalid. Returns true if an immediate retry may succeed.
-   * @param met value of `moves` when the failed host was chosen; if another caller has switched hosts since then,
+   * @param movesBefore value of `moves` when the failed host was chosen; if another caller has switched hosts since then,
    * nothing changes
    */
-  moveOn(error: IndexerError, met: number): boolean {
+  moveOn(error: IndexerError, movesBefore: number): boolean {
     if (error.code === 'STORE_PASSWORD_REFUSED') return this.#readAgain();
-    if (this.count === 1 || !wrongHost.has(error.code)) return false;
-    if (met === this.#moves) this.#moves += 1;
+    if (this.count === 1 || !otherHostCodes.has(error.code)) return false;
+    if (movesBefore === this.#moves) this.#moves += 1;
     return true;
   }
 
   #readAgain(): boolean {
     if (this.#file === undefined) return false;
-    const found = contentOf(this.#file);
+    const fileContent = readFileContent(this.#file);
     // While the file is being replaced, it may be empty for a moment.
-    if (found === '' || found === this.#url) return false;
-    this.#url = found;
-    this.#urls = urlsOf(found);
+    if (fileContent === '' || fileContent === this.#url) return false;
+    this.#url = fileContent;
+    this.#urls = urlsOf(fileContent);
     this.#moves += 1;
     return true;
   }
 }
 
-function contentOf(file: string): string {
+function readFileContent(file: string): string {
   try {
     return readSmallFileSync(file).trim();
   } catch {

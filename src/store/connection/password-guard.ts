@@ -9,7 +9,7 @@ import type { Client } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { isLoopback } from '../../config/loopback.ts';
 
-const revealing = {
+const unsafePasswordMessages = {
   authenticationCleartextPassword: 'in clear text',
   authenticationMD5Password: 'as an MD5 hash',
 } as const;
@@ -18,28 +18,28 @@ const revealing = {
  * Ends the connection of a client if its server requests a password that others could read on the network. Call it
  * before the client connects.
  */
-export function guardPassword(client: Client): void {
+export function protectPassword(client: Client): void {
   const { connection } = client;
-  for (const [message, how] of Object.entries(revealing)) {
+  for (const [message, method] of Object.entries(unsafePasswordMessages)) {
     // This listener runs before the listener of the driver. Data that the driver then writes to the destroyed
     // connection is discarded.
     connection.prependListener(message, () => {
       const socket = connection.stream as Socket;
-      if (!staysPrivate(socket)) socket.destroy(refusal(client, how));
+      if (!isPrivateConnection(socket)) socket.destroy(passwordRefusedError(client, method));
     });
   }
 }
 
 /** Whether sent data is private: it is encrypted, or does not leave this machine. */
-function staysPrivate(socket: Socket): boolean {
+function isPrivateConnection(socket: Socket): boolean {
   if (socket instanceof TLSSocket) return true;
   // A Unix socket has no address.
   const address = socket.remoteAddress?.replace(/^::ffff:/i, '') ?? 'localhost';
   return isLoopback(isIP(address) === 6 ? `[${address}]` : address);
 }
 
-function refusal({ host, port }: Client, how: string): IndexerError {
-  return new IndexerError(`Postgres at ${host}:${String(port)} requests the password ${how}, without encryption`, {
+function passwordRefusedError({ host, port }: Client, method: string): IndexerError {
+  return new IndexerError(`Postgres at ${host}:${String(port)} requests the password ${method}, without encryption`, {
     code: 'STORE_TLS_REFUSED',
     remedy:
       'write sslmode=verify-full into the database URL; or set the server to scram-sha-256 (pg_hba.conf, auth_type of PgBouncer)',

@@ -7,7 +7,7 @@ import type { Client } from 'pg';
 import { elapsed } from '../../config/pause.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 
-const answerLimitMs = 5_000;
+const probeTimeoutMs = 5_000;
 /**
  * Number of probes. If other clients use the pooler at the same moment, a single probe may not detect a shared session.
  * With this many probes, a shared session is almost always detected.
@@ -17,14 +17,14 @@ const rounds = 10;
 /**
  * Resolves if the server session behind `client` is exclusive, as far as can be checked now.
  * @param backend process id that the server returns on this connection
- * @param another creates an unconnected client for the same address
+ * @param createClient creates an unconnected client for the same address
  * @throws IndexerError STORE_POOLER_UNSUPPORTED (park)
  */
-export async function refusePooler(client: Client, backend: number, another: () => Client): Promise<void> {
+export async function refusePooler(client: Client, backend: number, createClient: () => Client): Promise<void> {
   // The server reports its process id when a client connects. A pooler reports a made-up id.
   const reportedPid: unknown = Reflect.get(client, 'processID');
   if (reportedPid === backend) return;
-  const probe = another();
+  const probe = createClient();
   probe.on('error', () => undefined);
   try {
     await probe.connect();
@@ -32,7 +32,7 @@ export async function refusePooler(client: Client, backend: number, another: () 
       if (await shares(client, backend, probe)) throw sharedSession();
     }
   } finally {
-    await Promise.race([probe.end().catch(() => undefined), elapsed(answerLimitMs)]);
+    await Promise.race([probe.end().catch(() => undefined), elapsed(probeTimeoutMs)]);
   }
 }
 
@@ -43,15 +43,15 @@ export async function refusePooler(client: Client, backend: number, another: () 
 async function shares(client: Client, backend: number, probe: Client): Promise<boolean> {
   // A pooler lends the session that was returned last, so the probe gets that session.
   if ((await backendOf(client)) !== backend) return true;
-  const begun = await probe.query('begin').then(
+  const canBegin = await probe.query('begin').then(
     () => true,
     // Statement mode rejects transactions.
     () => false,
   );
-  if (!begun || (await backendOf(probe)) === backend) return true;
-  const kept = (await backendOf(client)) === backend;
+  if (!canBegin || (await backendOf(probe)) === backend) return true;
+  const isSameBackend = (await backendOf(client)) === backend;
   await probe.query('rollback');
-  return !kept;
+  return !isSameBackend;
 }
 
 /** Process id of the server session that runs the query. */

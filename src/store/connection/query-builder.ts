@@ -51,7 +51,7 @@ export function countRows<T extends keyof Tables>(from: ExpressionBuilder<Tables
  * The limit of one row, as a literal. Sessions plan without parameter values (session-settings.ts). If the limit were a
  * parameter, the planner would assume a tenth of the rows.
  */
-export const one = sql<number>`1`;
+export const constantOne = sql<number>`1`;
 
 /**
  * New values for columns of a table, for calls that do not pass a literal. The compiler finds unknown columns only in
@@ -60,7 +60,7 @@ export const one = sql<number>`1`;
 export type Change<T extends keyof Tables> = Updateable<Tables[T]>;
 
 /** The tables that have a column of this name. */
-export type TablesWith<C extends string> = {
+export type TablesWithColumn<C extends string> = {
   [T in keyof Tables]: C extends keyof Tables[T] ? T : never;
 }[keyof Tables];
 

@@ -27,6 +27,6 @@ export function readSchemas(storage: string): ReadSchemas {
 }
 
 /** Search path of readers. If a name exists in two schemas, the view of `explore` comes first. */
-export function readersPath({ storage, explore, typed, pqs }: ReadSchemas): string {
-  return [explore, typed, pqs, storage].map((schema) => escapeIdentifier(schema)).join(', ');
+export function readersPath({ storage, explore, typed: typedSchema, pqs }: ReadSchemas): string {
+  return [explore, typedSchema, pqs, storage].map((schema) => escapeIdentifier(schema)).join(', ');
 }

@@ -12,10 +12,10 @@ import type { QueryOp } from './query-timing.ts';
 import { toStoreError } from './store-error.ts';
 
 /** Writes a value in the binary format of its type, without its length. Called when the statement is sent. */
-export type Encoded = (bytes: ByteWriter) => void;
+export type EncodeBytes = (bytes: ByteWriter) => void;
 
 /** A string is sent as text, a number as its decimal text. */
-export type Parameter = string | number | Encoded | null;
+export type Parameter = string | number | EncodeBytes | null;
 
 export interface Statement {
   /** The statement is prepared under this name once per connection. Each name has exactly one text. */
@@ -37,7 +37,7 @@ const copyDone = Buffer.from([0x63, 0, 0, 0, 4]);
 const execute = Buffer.from([0x45, 0, 0, 0, 9, 0, 0, 0, 0, 0]);
 const bindCode = 'B'.charCodeAt(0);
 
-interface Known {
+interface ConnectionState {
   /** Names of the statements that are prepared on this connection. */
   readonly prepared: Set<string>;
   /**
@@ -46,7 +46,7 @@ interface Known {
    */
   readonly bytes: ByteWriter;
 }
-const known = new WeakMap<Connection, Known>();
+const connectionStates = new WeakMap<Connection, ConnectionState>();
 
 /**
  * Resolves when all statements are done (and, without a BEGIN, committed). The result has the number of rows that each
@@ -54,7 +54,7 @@ const known = new WeakMap<Connection, Known>();
  * only.
  * @throws IndexerError
  */
-export function inOneRoundTrip(client: ClientBase, statements: readonly Statement[]): Promise<readonly number[]> {
+export function runInOneRoundTrip(client: ClientBase, statements: readonly Statement[]): Promise<readonly number[]> {
   return new Promise((resolve, reject) => {
     client.query(
       new PipelinedStatements(statements, (error, rows) => {
@@ -65,13 +65,13 @@ export function inOneRoundTrip(client: ClientBase, statements: readonly Statemen
   });
 }
 
-export const begin: Statement = { name: 'begin', text: 'begin' };
+export const beginStatement: Statement = { name: 'begin', text: 'begin' };
 export const commit: Statement = { name: 'commit', text: 'commit' };
 
 /** Runs statements as `inOneRoundTrip` does, in one transaction with or without Citus. */
-export async function inOneTransaction(client: ClientBase, statements: readonly Statement[]): Promise<void> {
+export async function runInTransaction(client: ClientBase, statements: readonly Statement[]): Promise<void> {
   try {
-    await inOneRoundTrip(client, [begin, ...statements, commit]);
+    await runInOneRoundTrip(client, [beginStatement, ...statements, commit]);
   } catch (thrown) {
     await rollBack(client);
     throw thrown;
@@ -97,19 +97,19 @@ class PipelinedStatements implements Submittable {
 
   /** The purpose of the query, for query timing. */
   get op(): QueryOp {
-    const [begins, commits] = [this.#statements[0] === begin, this.#statements.at(-1) === commit];
-    if (begins === commits) return 'batch';
-    return begins ? 'copy' : 'finish';
+    const [isBegun, commits] = [this.#statements[0] === beginStatement, this.#statements.at(-1) === commit];
+    if (isBegun === commits) return 'batch';
+    return isBegun ? 'copy' : 'finish';
   }
 
   submit(connection: Connection): void {
-    const { prepared, bytes } = knownOf(connection);
+    const { prepared: preparedNames, bytes } = connectionStateOf(connection);
     const { stream } = connection;
     bytes.clear();
     stream.cork();
     for (const { name, text, values = [], copy } of this.#statements) {
-      if (!prepared.has(name)) connection.parse({ name, text, types: [] }, true);
-      prepared.add(name);
+      if (!preparedNames.has(name)) connection.parse({ name, text, types: [] }, true);
+      preparedNames.add(name);
       const start = bytes.length;
       bind(bytes, name, values);
       bytes.raw(execute);
@@ -130,8 +130,8 @@ class PipelinedStatements implements Submittable {
   handleError(thrown: Error): void {
     const sqlstate: unknown = Reflect.get(thrown, 'code');
     const failed = this.#statements[this.#rows.length];
-    const explained = typeof sqlstate === 'string' ? failed?.explain?.(sqlstate) : undefined;
-    this.callback(explained ?? toStoreError(thrown), []);
+    const explainedError = typeof sqlstate === 'string' ? failed?.explain?.(sqlstate) : undefined;
+    this.callback(explainedError ?? toStoreError(thrown), []);
   }
 
   handleReadyForQuery(): void {
@@ -146,10 +146,11 @@ class PipelinedStatements implements Submittable {
   handleEmptyQuery(): void {}
 }
 
-function knownOf(connection: Connection): Known {
-  let found = known.get(connection);
-  if (found === undefined) known.set(connection, (found = { prepared: new Set(), bytes: new ByteWriter() }));
-  return found;
+function connectionStateOf(connection: Connection): ConnectionState {
+  let connectionState = connectionStates.get(connection);
+  if (connectionState === undefined)
+    connectionStates.set(connection, (connectionState = { prepared: new Set(), bytes: new ByteWriter() }));
+  return connectionState;
 }
 
 /**
@@ -175,7 +176,7 @@ function bind(bytes: ByteWriter, statement: string, values: readonly Parameter[]
   bytes.int32At(start, bytes.length - start);
 }
 
-function encode(bytes: ByteWriter, write: Encoded): void {
+function encode(bytes: ByteWriter, write: EncodeBytes): void {
   const start = bytes.length;
   bytes.int32(0);
   write(bytes);

@@ -7,7 +7,7 @@ import type { StoreErrorCode } from '../../errors/catalogue.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from './database.ts';
 
-const oldestVersion = 140_000;
+const minServerVersion = 140_000;
 
 interface ServerFacts {
   readonly version_number: number;
@@ -43,8 +43,8 @@ export async function checkServer(database: Database): Promise<void> {
   const { rows } = await database.withClient((client) => client.query<ServerFacts>(serverFacts, [database.schema]));
   const facts = rows[0];
   if (facts === undefined) return;
-  if (facts.version_number < oldestVersion) {
-    throw refused(
+  if (facts.version_number < minServerVersion) {
+    throw storeError(
       'STORE_VERSION_UNSUPPORTED',
       `Postgres ${facts.version} is too old: 14 or newer is needed`,
       'upgrade the server',
@@ -52,16 +52,16 @@ export async function checkServer(database: Database): Promise<void> {
   }
   if (facts.encoding !== 'UTF8') {
     const remedy = `create a database with encoding 'UTF8' and point the URL at it`;
-    throw refused(
+    throw storeError(
       'STORE_ENCODING_UNSUPPORTED',
       `database "${facts.database}" stores ${facts.encoding}, UTF8 is needed`,
       remedy,
     );
   }
-  const lacking = lackingRight(facts, database.schema);
-  if (lacking === undefined) return;
-  const grant = `grant ${lacking} to "${facts.role}"`;
-  throw new IndexerError(`role "${facts.role}" may not work in schema "${database.schema}": it lacks ${lacking}`, {
+  const missingRight = missingRightOf(facts, database.schema);
+  if (missingRight === undefined) return;
+  const grant = `grant ${missingRight} to "${facts.role}"`;
+  throw new IndexerError(`role "${facts.role}" may not work in schema "${database.schema}": it lacks ${missingRight}`, {
     code: 'STORE_NOT_PERMITTED',
     retry: 'fatal',
     remedy: `let a database owner run \`${grant}\` or the output of \`ledger-indexer migrate --print\``,
@@ -69,7 +69,7 @@ export async function checkServer(database: Database): Promise<void> {
 }
 
 /** The missing right, in GRANT notation. */
-function lackingRight(facts: ServerFacts, schema: string): string | undefined {
+function missingRightOf(facts: ServerFacts, schema: string): string | undefined {
   if (facts.may_use === null) return facts.may_create_schema ? undefined : `create on database "${facts.database}"`;
   if (!facts.may_use) return `usage on schema "${schema}"`;
   return facts.has_tables || facts.may_create_tables === true ? undefined : `create on schema "${schema}"`;
@@ -127,15 +127,15 @@ export async function assertWritable(database: Database): Promise<void> {
     const { rows } = await client.query<SessionFacts>(sessionFacts, [lockFunctions, database.schema]);
     const [facts] = rows;
     if (facts === undefined) return;
-    refuseWithoutLocks(facts);
+    assertMayLock(facts);
     if (facts.read_only && !facts.standby) throw readOnlySessions(facts);
   });
 }
 
-function refuseWithoutLocks({ locks, role, database, is_writer: isWriter }: SessionFacts): void {
+function assertMayLock({ locks, role, database, is_writer: isWriter }: SessionFacts): void {
   if (locks.length === 0) return;
   // These functions must not be granted to a reader, so the error does not suggest a GRANT.
-  if (!isWriter) throw notTheWriter(role);
+  if (!isWriter) throw notWriterError(role);
   const grant = `grant execute on function ${locks.map((name) => `pg_catalog.${name}`).join(', ')} to ${escapeIdentifier(role)}`;
   throw new IndexerError(
     `role "${role}" may not take advisory locks, which writing needs: it lacks execute on ${locks.join(', ')}`,
@@ -146,7 +146,7 @@ function refuseWithoutLocks({ locks, role, database, is_writer: isWriter }: Sess
   );
 }
 
-function notTheWriter(role: string): IndexerError {
+function notWriterError(role: string): IndexerError {
   return new IndexerError(`role "${role}" may not write in this stream`, {
     code: 'STORE_NOT_PERMITTED',
     remedy:
@@ -154,27 +154,34 @@ function notTheWriter(role: string): IndexerError {
   });
 }
 
-function readOnlySessions({ role, login, database, source, of_role: ofRole, of_database: ofDatabase }: SessionFacts) {
+function readOnlySessions({
+  role,
+  login,
+  database,
+  source,
+  of_role: isRoleSetting,
+  of_database: isDatabaseSetting,
+}: SessionFacts) {
   const name = 'default_transaction_read_only';
   const [user, quotedDatabase] = [escapeIdentifier(login), escapeIdentifier(database)];
-  let [found, remedy] = [
+  let [settingSource, remedy] = [
     `the configuration of the server`,
     `let a superuser run \`alter role ${user} set ${name} = off\``,
   ];
   if (source === 'client') {
-    [found, remedy] = ['the options of the connection', `take ${name} out of DATABASE_URL or PGOPTIONS`];
-  } else if (ofRole === true) {
-    const inside = ofDatabase === true ? ` in database ${quotedDatabase}` : '';
-    found = `role "${login}"${inside}`;
-    remedy = `let an administrator run \`alter role ${user}${inside} reset ${name}\``;
-  } else if (ofRole === false) {
-    const all = ofDatabase === true ? `database ${quotedDatabase}` : 'role all';
-    found = ofDatabase === true ? `database "${database}"` : 'all roles';
+    [settingSource, remedy] = ['the options of the connection', `take ${name} out of DATABASE_URL or PGOPTIONS`];
+  } else if (isRoleSetting === true) {
+    const databaseClause = isDatabaseSetting === true ? ` in database ${quotedDatabase}` : '';
+    settingSource = `role "${login}"${databaseClause}`;
+    remedy = `let an administrator run \`alter role ${user}${databaseClause} reset ${name}\``;
+  } else if (isRoleSetting === false) {
+    const settingTarget = isDatabaseSetting === true ? `database ${quotedDatabase}` : 'role all';
+    settingSource = isDatabaseSetting === true ? `database "${database}"` : 'all roles';
     // The role that runs the statement may also have read-only sessions, hence `read write`.
-    remedy = `let its owner or a superuser run \`begin read write; alter ${all} reset ${name}; commit\``;
+    remedy = `let its owner or a superuser run \`begin read write; alter ${settingTarget} reset ${name}; commit\``;
   }
   return new IndexerError(
-    `this is the primary server, and sessions of role "${role}" are read-only: ${name} is on for ${found}`,
+    `this is the primary server, and sessions of role "${role}" are read-only: ${name} is on for ${settingSource}`,
     {
       code: 'STORE_READ_ONLY',
       remedy: `${remedy}; the indexer needs no restart`,
@@ -182,6 +189,6 @@ function readOnlySessions({ role, login, database, source, of_role: ofRole, of_d
   );
 }
 
-function refused(code: StoreErrorCode, message: string, remedy: string): IndexerError {
+function storeError(code: StoreErrorCode, message: string, remedy: string): IndexerError {
   return new IndexerError(message, { code, remedy });
 }

@@ -57,8 +57,8 @@ select name, reset_val as value, unit, case when unit is null then reset_val els
 export async function serverSettings(database: Database): Promise<ServerSettings> {
   return database.transaction(async (client) => {
     const { rows } = await client.query<Row>(settingRows, [names]);
-    const found = new Map(rows.map((row) => [row.name, settingOf(row)]));
-    return { get: (name) => found.get(name), ...(await facts(client)) };
+    const settingsByName = new Map(rows.map((row) => [row.name, settingOf(row)]));
+    return { get: (name) => settingsByName.get(name), ...(await facts(client)) };
   });
 }
 
@@ -84,13 +84,19 @@ const unitFactors: Readonly<Record<string, number>> = {
 };
 
 /** A unit is for example `MB`, `s`, or `8kB` (the size of a page). */
-function settingOf({ value, unit, shown, words, givenAtStart }: Row): ServerSetting {
+function settingOf({
+  value,
+  unit,
+  shown: displayValue,
+  words: allowedValues,
+  givenAtStart: isStartSetting,
+}: Row): ServerSetting {
   const [, count = '', unitName = ''] = /^(\d*)([A-Za-z]*)$/.exec(unit ?? '') ?? [];
   const factor = unitName === '' ? 1 : (unitFactors[unitName] ?? Number.NaN);
   return {
-    formatted: shown,
+    formatted: displayValue,
     amount: Number(value) * Number(count || 1) * factor,
-    words: words ?? [],
-    isSetAtServerStart: givenAtStart,
+    words: allowedValues ?? [],
+    isSetAtServerStart: isStartSetting,
   };
 }

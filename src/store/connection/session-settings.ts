@@ -77,7 +77,7 @@ export const hasCitus = `to_regclass('pg_catalog.pg_dist_partition') is not null
  * Plans for distributed tables need the parameter values, which determine the worker. Without the values, Citus makes
  * no plan. The planner settings above apply on the coordinator. Workers plan their parts with their own settings.
  */
-export const planDistributed = `
+export const distributedPlanSettings = `
 select set_config('plan_cache_mode', 'force_custom_plan', false)
   from pg_dist_partition where logicalrelid = to_regclass('updates')`;
 
@@ -88,7 +88,7 @@ const noTransactionTimeout: Setting = ['transaction_timeout', '0'];
  * Settings that exist only in later versions of Postgres. They are skipped on servers that do not have them. The server
  * check reports a server that is too old.
  */
-const later: ReadonlySet<string> = new Set(['idle_session_timeout', 'transaction_timeout']);
+const newerSettings: ReadonlySet<string> = new Set(['idle_session_timeout', 'transaction_timeout']);
 
 /**
  * One query that applies the settings. Startup parameters are not used: poolers refuse unknown startup parameters, and
@@ -99,11 +99,13 @@ export function setUpQuery(
   settings: readonly Setting[],
   ...columns: readonly string[]
 ): { text: string; values: string[] } {
-  const all = [...settings, noTransactionTimeout];
-  const calls = all.map(([name], index) => {
-    const [ofName, ofValue] = [`$${String(2 * index + 1)}`, `$${String(2 * index + 2)}`];
-    const call = `set_config(${ofName}, ${ofValue}, false)`;
-    return later.has(name) ? `case when current_setting(${ofName}, true) is not null then ${call} end` : call;
+  const allSettings = [...settings, noTransactionTimeout];
+  const calls = allSettings.map(([name], index) => {
+    const [nameParameter, valueParameter] = [`$${String(2 * index + 1)}`, `$${String(2 * index + 2)}`];
+    const call = `set_config(${nameParameter}, ${valueParameter}, false)`;
+    return newerSettings.has(name)
+      ? `case when current_setting(${nameParameter}, true) is not null then ${call} end`
+      : call;
   });
-  return { text: `select ${[...calls, ...columns].join(', ')}`, values: all.flat() };
+  return { text: `select ${[...calls, ...columns].join(', ')}`, values: allSettings.flat() };
 }

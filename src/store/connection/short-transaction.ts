@@ -7,7 +7,7 @@ import type { PoolClient } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from './database.ts';
 
-interface GivingWay {
+interface LockRetryLimits {
   /** Maximum wait for one lock, milliseconds. */
   readonly lockTimeoutMs: number;
   readonly attempts: number;
@@ -17,7 +17,7 @@ interface GivingWay {
 }
 
 /** For changes of rows: prune, redact and holds. */
-const ofRows: GivingWay = {
+const rowLockLimits: LockRetryLimits = {
   lockTimeoutMs: 2_000,
   attempts: 5,
   pauseMs: (attempt) => attempt * 300,
@@ -28,7 +28,7 @@ const ofRows: GivingWay = {
  * For changes of tables and views in use. While such a change waits for its lock, the writer waits behind it. The
  * writer continues between two attempts. All attempts together wait up to half a minute for a reader's transaction.
  */
-const ofTables: GivingWay = {
+const tableLockLimits: LockRetryLimits = {
   lockTimeoutMs: 500,
   attempts: 20,
   pauseMs: () => 1_000,
@@ -36,9 +36,9 @@ const ofTables: GivingWay = {
 };
 
 /** @throws IndexerError of the last attempt; any error of `work` */
-async function givingWay<T>(
+async function withLockRetries<T>(
   database: Database,
-  { lockTimeoutMs, attempts, pauseMs, isRetried }: GivingWay,
+  { lockTimeoutMs, attempts, pauseMs, isRetried }: LockRetryLimits,
   work: (client: PoolClient) => Promise<T>,
 ): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
@@ -59,7 +59,7 @@ async function givingWay<T>(
  * @throws IndexerError of the last attempt
  */
 export function shortTransaction<T>(database: Database, work: (client: PoolClient) => Promise<T>): Promise<T> {
-  return givingWay(database, ofRows, work);
+  return withLockRetries(database, rowLockLimits, work);
 }
 
 /**
@@ -67,5 +67,5 @@ export function shortTransaction<T>(database: Database, work: (client: PoolClien
  * @throws IndexerError STORE_LOCKED after the last attempt
  */
 export function shortChange<T>(database: Database, work: (client: PoolClient) => Promise<T>): Promise<T> {
-  return givingWay(database, ofTables, work);
+  return withLockRetries(database, tableLockLimits, work);
 }

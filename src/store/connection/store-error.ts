@@ -51,7 +51,7 @@ const citusHidesIn: ReadonlySet<string> = new Set(['XX000', '58030', '08006', '0
 const workerName = /^[^:]*?(?:node (?:[^@\s]*@)?| on |essential: )([\w.-]{1,253}:\d{1,5})(?!\S)/;
 
 /** Messages of Citus about a statement that it cannot plan. Postgres uses none of these texts under this SQLSTATE. */
-const workersRefused = new RegExp(
+const workersRefusedPattern = new RegExp(
   '^(?:complex joins are only supported|direct joins between|could not (?:create|run) distributed |cannot perform (?:distributed planning|a lateral outer join)' +
     '|cannot push ?down |correlated subqueries are not supported|(?:data-modifying|multi-shard|modifying|multi-row) |subqueries (?:are|in) ' +
     '|(?:STABLE )?functions used in |cannot execute a distributed query|modification of )',
@@ -59,7 +59,7 @@ const workersRefused = new RegExp(
 );
 
 /** Messages of the driver's errors without a code when a connection is lost, frozen or not obtained. */
-const driverSaysGone = /terminated|not queryable|timeout|connection|after calling end/i;
+const driverDisconnectPattern = /terminated|not queryable|timeout|connection|after calling end/i;
 const errnoGone = /^E(?!RR_)[A-Z_]+$/;
 
 /**
@@ -73,7 +73,7 @@ export function toStoreError(thrown: unknown): IndexerError {
   if (!(thrown instanceof Error)) return toIndexerError(thrown);
   const errno = text(thrown, 'code');
   if (errno !== undefined && isTlsErrno(errno)) return tlsFailure(errno);
-  if (errno !== undefined && errnoGone.test(errno)) return unreachableAt(thrown, errno);
+  if (errno !== undefined && errnoGone.test(errno)) return unreachableError(thrown, errno);
   // Subclasses (TypeError, RangeError …) are bugs of the indexer, never connection errors of the driver.
   if (errno !== undefined || thrown.name !== 'Error') return toIndexerError(thrown);
   return fromDriver(thrown);
@@ -82,10 +82,10 @@ export function toStoreError(thrown: unknown): IndexerError {
 /**
  * The error for a value that is refused before it is sent, with the SQLSTATE class that Postgres uses for invalid
  * values.
- * @param found description of the value, not the value itself
+ * @param problem description of the value, not the value itself
  */
-export function dataRefused(table: string, found: string): IndexerError {
-  return new IndexerError(`a value of table ${table} cannot be stored: ${found}`, {
+export function dataRefused(table: string, problem: string): IndexerError {
+  return new IndexerError(`a value of table ${table} cannot be stored: ${problem}`, {
     code: 'STORE_DATA_REFUSED',
     facts: { table },
   });
@@ -93,29 +93,29 @@ export function dataRefused(table: string, found: string): IndexerError {
 
 function fromServer(error: DatabaseError): IndexerError {
   const sqlstate = error.code ?? '';
-  if (citusHidesIn.has(sqlstate) && workerLost.test(error.message)) return fromWorker(error.message, sqlstate);
-  if (sqlstate === '0A000' && workersRefused.test(error.message)) return notOverWorkers(sqlstate);
+  if (citusHidesIn.has(sqlstate) && workerLost.test(error.message)) return workerError(error.message, sqlstate);
+  if (sqlstate === '0A000' && workersRefusedPattern.test(error.message)) return notDistributedError(sqlstate);
   if (sqlstate === '54000') {
     const limit = fromLimit(error);
     if (limit !== undefined) return limit;
   }
-  if (sqlstate === '28000' && unencrypted.test(error.message)) return encryptionRequired();
-  if (error.severity === 'FATAL' && ofPoolers.has(sqlstate)) return connectionRefused(sqlstate);
-  const matching = rules.find(([starts]) => starts.some((start) => sqlstate.startsWith(start)));
-  const code = matching?.[1] ?? 'STORE_FAILED';
+  if (sqlstate === '28000' && unencryptedPattern.test(error.message)) return encryptionRequired();
+  if (error.severity === 'FATAL' && poolerStates.has(sqlstate)) return connectionRefused(sqlstate);
+  const matchingRule = rules.find(([starts]) => starts.some((start) => sqlstate.startsWith(start)));
+  const code = matchingRule?.[1] ?? 'STORE_FAILED';
   const database = code === 'STORE_DATABASE_MISSING' ? missingDatabase.exec(error.message)?.[1] : undefined;
   if (database !== undefined) return databaseMissing(database, sqlstate);
-  const where = [
+  const locations = [
     sqlstate === '42501' ? deniedObject(error.message) : undefined,
     error.table === undefined ? undefined : `table ${error.table}`,
     error.constraint === undefined ? undefined : `constraint ${error.constraint}`,
-  ].filter((part) => part !== undefined);
+  ].filter((location) => location !== undefined);
   const facts: Record<string, string> = { sqlstate };
   if (error.table !== undefined) facts['table'] = error.table;
   if (error.constraint !== undefined) facts['constraint'] = error.constraint;
-  const column = readInto.exec(error.where ?? '')?.[1];
+  const column = copyErrorPattern.exec(error.where ?? '')?.[1];
   if (column !== undefined) facts['column'] = column;
-  return new IndexerError(`${catalogue[code].meaning} (${[`SQLSTATE ${sqlstate}`, ...where].join(', ')})`, {
+  return new IndexerError(`${catalogue[code].meaning} (${[`SQLSTATE ${sqlstate}`, ...locations].join(', ')})`, {
     code,
     facts,
   });
@@ -125,13 +125,13 @@ function fromServer(error: DatabaseError): IndexerError {
  * Context of an error that occurs while Postgres parses a COPY value for its column. If the error occurs later, the
  * context contains only the line.
  */
-const readInto = /^COPY \S{1,130}, line \d+, column (\w{1,63})$/;
+const copyErrorPattern = /^COPY \S{1,130}, line \d+, column (\w{1,63})$/;
 
 /** Matches the English message. If the server uses another message language, our message does not name the database. */
 const missingDatabase = /^database "([^"]{1,63})" does not exist$/;
 
 function databaseMissing(name: string, sqlstate: string): IndexerError {
-  const remedy = slipOf(name);
+  const remedy = urlMistakeOf(name);
   return new IndexerError(`${catalogue.STORE_DATABASE_MISSING.meaning} ("${name}", SQLSTATE ${sqlstate})`, {
     code: 'STORE_DATABASE_MISSING',
     ...(remedy === undefined ? {} : { remedy }),
@@ -139,7 +139,7 @@ function databaseMissing(name: string, sqlstate: string): IndexerError {
   });
 }
 
-function slipOf(name: string): string | undefined {
+function urlMistakeOf(name: string): string | undefined {
   if (name.endsWith('/')) return `remove the slash at the end of the URL: it is read as part of the name "${name}"`;
   if (name === name.toLowerCase()) return undefined;
   return `names in Postgres are case-sensitive: if it is called "${name.toLowerCase()}", write it so; otherwise create it`;
@@ -158,8 +158,8 @@ const denials: readonly RegExp[] = [
 
 /** The object or action that the role lacks rights for; undefined if the server uses another message language. */
 function deniedObject(message: string): string | undefined {
-  for (const denial of denials) {
-    const [, object] = denial.exec(message) ?? [];
+  for (const denialPattern of denials) {
+    const [, object] = denialPattern.exec(message) ?? [];
     if (object !== undefined) return object.replaceAll('"', '');
   }
   return undefined;
@@ -171,16 +171,21 @@ function deniedObject(message: string): string | undefined {
  */
 function fromLimit({ routine = '', schema, table, constraint }: DatabaseError): IndexerError | undefined {
   if (rowOfIndex.test(routine)) {
-    const named = constraint === undefined || schema === undefined ? undefined : `${schema}.${constraint}`;
-    return new IndexerError(`${catalogue.STORE_INDEX_LIMIT.meaning} (${named ?? 'not named'}, SQLSTATE 54000)`, {
-      code: 'STORE_INDEX_LIMIT',
-      ...(named === undefined ? {} : { remedy: `run \`drop index concurrently ${named}\`; ${goesOn}` }),
-      facts: {
-        sqlstate: '54000',
-        ...(table === undefined ? {} : { table }),
-        ...(named === undefined ? {} : { index: named }),
+    const constraintName = constraint === undefined || schema === undefined ? undefined : `${schema}.${constraint}`;
+    return new IndexerError(
+      `${catalogue.STORE_INDEX_LIMIT.meaning} (${constraintName ?? 'not named'}, SQLSTATE 54000)`,
+      {
+        code: 'STORE_INDEX_LIMIT',
+        ...(constraintName === undefined
+          ? {}
+          : { remedy: `run \`drop index concurrently ${constraintName}\`; ${indexRemedy}` }),
+        facts: {
+          sqlstate: '54000',
+          ...(table === undefined ? {} : { table }),
+          ...(constraintName === undefined ? {} : { index: constraintName }),
+        },
       },
-    });
+    );
   }
   if (!/^GetNew(?:Transaction|MultiXact)Id$/.test(routine)) return undefined;
   const { meaning } = catalogue.STORE_WRAPAROUND;
@@ -189,13 +194,14 @@ function fromLimit({ routine = '', schema, table, constraint }: DatabaseError): 
 
 const rowOfIndex =
   /^(?:_bt_check_third_page|index_form_tuple(?:_context)?|GinFormTuple|spgdoinsert|_hash_doinsert|gistSplit)$/;
-const goesOn = '`ledger-indexer index create` makes one that accepts any length; the indexer resumes automatically';
+const indexRemedy =
+  '`ledger-indexer index create` makes one that accepts any length; the indexer resumes automatically';
 
 /**
  * The end of the Postgres message for a login without encryption that no line of pg_hba.conf allows. The text differs
  * before version 14 and since.
  */
-const unencrypted = /, (?:no encryption|SSL off)$/;
+const unencryptedPattern = /, (?:no encryption|SSL off)$/;
 
 function encryptionRequired(): IndexerError {
   return new IndexerError('Postgres refuses the login without encryption (SQLSTATE 28000)', {
@@ -211,23 +217,23 @@ function encryptionRequired(): IndexerError {
  * SQLSTATEs that poolers send if a server is unreachable or a limit of the pooler is reached, during a session or
  * before it exists.
  */
-const ofPoolers: ReadonlySet<string> = new Set(['XX000', '58000']);
+const poolerStates: ReadonlySet<string> = new Set(['XX000', '58000']);
 
 function connectionRefused(sqlstate: string): IndexerError {
   const { meaning } = catalogue.STORE_UNREACHABLE;
   return new IndexerError(`${meaning} (SQLSTATE ${sqlstate})`, { code: 'STORE_UNREACHABLE', facts: { sqlstate } });
 }
 
-function fromWorker(message: string, sqlstate: string): IndexerError {
+function workerError(message: string, sqlstate: string): IndexerError {
   const worker = workerName.exec(message)?.[1];
-  const named = worker === undefined ? '' : `${worker}, `;
-  return new IndexerError(`${catalogue.STORE_WORKER_LOST.meaning} (${named}SQLSTATE ${sqlstate})`, {
+  const workerLabel = worker === undefined ? '' : `${worker}, `;
+  return new IndexerError(`${catalogue.STORE_WORKER_LOST.meaning} (${workerLabel}SQLSTATE ${sqlstate})`, {
     code: 'STORE_WORKER_LOST',
     facts: { sqlstate, ...(worker === undefined ? {} : { worker }) },
   });
 }
 
-function notOverWorkers(sqlstate: string): IndexerError {
+function notDistributedError(sqlstate: string): IndexerError {
   const { meaning } = catalogue.STORE_WORKERS_REFUSED;
   return new IndexerError(`${meaning} (SQLSTATE ${sqlstate})`, { code: 'STORE_WORKERS_REFUSED', facts: { sqlstate } });
 }
@@ -239,20 +245,20 @@ function fromDriver(error: Error): IndexerError {
     });
   }
   if (/SSL/.test(error.message)) return tlsFailure(error.message);
-  if (!driverSaysGone.test(error.message)) return toIndexerError(error);
+  if (!driverDisconnectPattern.test(error.message)) return toIndexerError(error);
   return new IndexerError(`the connection to Postgres is gone: ${error.message}`, {
     code: 'STORE_UNREACHABLE',
     remedy: 'check that the server is up and reachable; the indexer reconnects automatically',
   });
 }
 
-function unreachableAt(error: Error, errno: string): IndexerError {
+function unreachableError(error: Error, errno: string): IndexerError {
   // If a name has several addresses and connecting fails, the error contains one inner error per address.
-  const inner: unknown = error instanceof AggregateError ? error.errors[0] : undefined;
-  const source = inner instanceof Error ? inner : error;
+  const innerError: unknown = error instanceof AggregateError ? error.errors[0] : undefined;
+  const source = innerError instanceof Error ? innerError : error;
   const host = text(source, 'address') ?? text(source, 'hostname');
   const port = text(source, 'port');
-  const address = [host, port].filter((part) => part !== undefined).join(':');
+  const address = [host, port].filter((component) => component !== undefined).join(':');
   return new IndexerError(`Postgres cannot be reached${address === '' ? '' : ` at ${address}`} (${errno})`, {
     code: 'STORE_UNREACHABLE',
     remedy: 'check host, port and network; the indexer reconnects automatically',

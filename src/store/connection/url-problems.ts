@@ -14,30 +14,30 @@ const otherSchema = ['schema', 'currentSchema', 'search_path'];
 /**
  * @throws IndexerError STORE_URL_INVALID @param schema the schema that is used, even if the URL names a different one
  */
-export function refuseMisread(url: string, schema: string): void {
+export function assertUrlUnambiguous(url: string, schema: string): void {
   const [, authority = '', path = '', query = '', fragment = ''] =
     /^postgres(?:ql)?:\/\/([^/?#]*)([^?#]*)(\?[^#]*)?(#.*)?$/s.exec(url) ?? [];
   // A special character in a password ends the host too early; the @ that precedes the actual host then comes after
   // that end.
-  if (/@/.test(path + fragment) || /\?[^=]*@/.test(query)) throw misread();
+  if (/@/.test(path + fragment) || /\?[^=]*@/.test(query)) throw unreadableUrlError();
   for (const host of authority.slice(authority.lastIndexOf('@') + 1).split(',')) refuseHost(host);
   const settings = new URLSearchParams(query);
   const mode = settings.get('sslmode');
   if (mode !== null && !sslModes.includes(mode)) {
-    throw invalid('sslmode in the database URL has an unknown value', `write one of ${sslModes.join(', ')}`);
+    throw invalidUrlError('sslmode in the database URL has an unknown value', `write one of ${sslModes.join(', ')}`);
   }
-  const named = otherSchema.find((name) => settings.has(name) && settings.get(name) !== schema);
-  if (named !== undefined) {
-    throw invalid(
-      `${named} in the database URL is not read: the schema here is "${schema}"`,
-      `set POSTGRES_SCHEMA, and take ${named} out of the URL`,
+  const schemaParameter = otherSchema.find((name) => settings.has(name) && settings.get(name) !== schema);
+  if (schemaParameter !== undefined) {
+    throw invalidUrlError(
+      `${schemaParameter} in the database URL is not read: the schema here is "${schema}"`,
+      `set POSTGRES_SCHEMA, and take ${schemaParameter} out of the URL`,
     );
   }
 }
 
 /** The error for a URL that the driver cannot read. */
-export function misread(): IndexerError {
-  return invalid(
+export function unreadableUrlError(): IndexerError {
+  return invalidUrlError(
     'the database URL cannot be read: user or password is not percent-encoded, or a part is missing',
     percentEncode,
   );
@@ -48,16 +48,19 @@ function refuseHost(host: string): void {
   if (port !== undefined) {
     const isPort = Number(port) > 0 && Number(port) <= 65_535;
     if (!isPort)
-      throw invalid('the port in the database URL is not one of 1 to 65535', 'write host:port, such as db:5432');
+      throw invalidUrlError(
+        'the port in the database URL is not one of 1 to 65535',
+        'write host:port, such as db:5432',
+      );
     return;
   }
   if (!/[:[\]]/.test(host) || /^\[[^\]]*\]$/.test(host)) return;
   if (/^[0-9a-f:.]*:[0-9a-f:.]*:[0-9a-f:.]*$/i.test(host)) {
-    throw invalid('an IPv6 address in the database URL is without brackets', 'write it as [::1]:5432');
+    throw invalidUrlError('an IPv6 address in the database URL is without brackets', 'write it as [::1]:5432');
   }
-  throw misread();
+  throw unreadableUrlError();
 }
 
-function invalid(message: string, remedy: string): IndexerError {
+function invalidUrlError(message: string, remedy: string): IndexerError {
   return new IndexerError(message, { code: 'STORE_URL_INVALID', remedy });
 }

@@ -10,11 +10,11 @@ import { IndexerError } from '../../errors/indexer-error.ts';
 import { openDatabase, type Database } from '../connection/database.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
 import { grantReader } from '../roles/reader-role.ts';
-import { moreThanReading } from '../roles/role-reach.ts';
+import { rightsBeyondReading } from '../roles/role-reach.ts';
 import { scramVerifier } from '../roles/scram.ts';
 import { isLimited } from '../roles/secure-views.ts';
 import { questionOf } from '../reads/answer.ts';
-import { askBounded, type AnswerBounds, type BoundedAnswer } from '../reads/bounded-answer.ts';
+import { runBoundedQuery, type ResultBounds, type BoundedResult } from '../reads/bounded-answer.ts';
 import { readExplained, type Explained } from '../reads/explain.ts';
 
 export interface ConsoleReadsOptions {
@@ -33,16 +33,16 @@ export interface ConsoleReadsOptions {
    */
   readonly makeReader: boolean;
   /** Called if Postgres refuses the login of a valid token; once per login. */
-  readonly onLoginRefused?: (refusal: IndexerError) => void;
+  readonly onLoginRefused?: (error: IndexerError) => void;
 }
 
-export interface QuestionReads {
+export interface ReadCalls {
   /** Runs one statement. @throws IndexerError USAGE, QUERY_REFUSED, STORE_ errors; any error after `stop` is aborted */
-  ask(statement: string, bounds: AnswerBounds, stop: AbortSignal): Promise<BoundedAnswer>;
+  ask(statement: string, bounds: ResultBounds, stop: AbortSignal): Promise<BoundedResult>;
   /** Explains the object with this id, or at this offset. @throws IndexerError QUERY_REFUSED, STORE_ errors */
   explain(id: string): Promise<Explained>;
   /** Finds templates, interfaces and parties whose names contain this text. @throws as `ask` */
-  search(text: string, stop: AbortSignal): Promise<BoundedAnswer>;
+  search(text: string, stop: AbortSignal): Promise<BoundedResult>;
 }
 
 /** A login of the database. */
@@ -58,12 +58,12 @@ export interface TokenLogin extends Login {
   readonly role: string;
 }
 
-export interface ConsoleReads extends QuestionReads {
+export interface ConsoleReads extends ReadCalls {
   /**
    * The same reads with the login of a token, which can only read.
    * @throws IndexerError as the other methods, and READER_TOKEN_LOGIN_REFUSED
    */
-  as(login: TokenLogin): QuestionReads;
+  as(login: TokenLogin): ReadCalls;
   /** Closes every connection. Never rejects. */
   close(): Promise<void>;
 }
@@ -84,41 +84,44 @@ export function largestAnswer(heap: number): number {
 }
 /** Maximum number of concurrent requests, and of connections to cancel them. */
 const connections = 6;
-const mostFound = 20;
+const maxSearchHits = 20;
 /** Maximum number of events of an update, or of rows of a contract's history. */
-const mostExplained = 500;
+const maxExplainedRows = 500;
 
 /** Prepares the reads. Connects only on the first request. @throws IndexerError STORE_URL_INVALID */
 export function openConsoleReads(options: ConsoleReadsOptions): ConsoleReads {
   const reader = new ReaderLogin(options);
   return {
-    ...questionsTo(options.schema, async (work) => work(await reader.database())),
-    as: (login) => questionsTo(options.schema, (work) => reader.lend(login, work)),
+    ...readCalls(options.schema, async (work) => work(await reader.database())),
+    as: (login) => readCalls(options.schema, (work) => reader.lend(login, work)),
     close: () => reader.close(),
   };
 }
 
-/** @param lend opens or reuses the database for one request */
-function questionsTo(schema: string, lend: <T>(work: (database: Database) => Promise<T>) => Promise<T>): QuestionReads {
+/** @param withLoginDatabase opens or reuses the database for one request */
+function readCalls(
+  schema: string,
+  withLoginDatabase: <T>(work: (database: Database) => Promise<T>) => Promise<T>,
+): ReadCalls {
   return {
     ask: async (statement, bounds, stop) => {
-      const question = statement.includes('\0') ? undefined : questionOf(statement);
-      if (question === undefined) throw notOneRead();
-      return lend(async (database) => {
-        if (question.explains) await refusePlan(database);
-        return askBounded(database, question, bounds, stop);
+      const userStatement = statement.includes('\0') ? undefined : questionOf(statement);
+      if (userStatement === undefined) throw notOneReadError();
+      return withLoginDatabase(async (database) => {
+        if (userStatement.explains) await refusePlan(database);
+        return runBoundedQuery(database, userStatement, bounds, stop);
       });
     },
-    explain: (id) => lend((database) => readExplained(database, { id, as: null, most: mostExplained })),
+    explain: (id) => withLoginDatabase((database) => readExplained(database, { id, as: null, most: maxExplainedRows })),
     search: (text, stop) => {
-      const question = { statement: searchFor(text, schema), paged: true, explains: false };
-      const bounds = { rows: 2 * mostFound, characters: 100_000 };
-      return lend((database) => askBounded(database, question, bounds, stop));
+      const searchStatement = { statement: searchFor(text, schema), paged: true, explains: false };
+      const bounds = { rows: 2 * maxSearchHits, characters: 100_000 };
+      return withLoginDatabase((database) => runBoundedQuery(database, searchStatement, bounds, stop));
     },
   };
 }
 
-function notOneRead(): IndexerError {
+function notOneReadError(): IndexerError {
   return new IndexerError('this is not one select, with, values, table, explain or show', {
     code: 'QUERY_REFUSED',
     remedy: 'enter one statement that reads',
@@ -130,8 +133,8 @@ function notOneRead(): IndexerError {
  * are based on all rows.
  */
 async function refusePlan(database: Database): Promise<void> {
-  const limited = await database.withClient((client) => isLimited(client, database.schema));
-  if (!limited) return;
+  const isLimitedRole = await database.withClient((client) => isLimited(client, database.schema));
+  if (!isLimitedRole) return;
   throw new IndexerError('explain reveals values of rows that a role limited to parties may not see', {
     code: 'QUERY_REFUSED',
     remedy: 'request the plan as a role that reads everything: ledger-indexer grant-reader ROLE, without --party',
@@ -146,7 +149,7 @@ function searchFor(text: string, schema: string): string {
   const explore = escapeIdentifier(readSchemas(schema).explore);
   const storage = escapeIdentifier(schema);
   const pattern = escapeLiteral(`%${text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`);
-  const first = `limit ${String(mostFound)}`;
+  const first = `limit ${String(maxSearchHits)}`;
   return `(select kind, template_fqn as name, case kind when 'template' then sum(active) end as active from ${explore}.templates
             where template_fqn ilike ${pattern} group by kind, template_fqn order by sum(active) desc, 2 ${first})
           union all
@@ -183,43 +186,47 @@ class ReaderLogin {
   /** Lends a connection with the login of a token for one request. */
   async lend<T>(login: TokenLogin, work: (database: Database) => Promise<T>): Promise<T> {
     if (this.#closed) throw new IndexerError('the indexer is stopping', { code: 'STORE_CLOSED' });
-    const database = this.#openAs({ ...this.#options, url: asLogin(this.#options.url, login), urlFile: undefined });
+    const database = this.#openAs({
+      ...this.#options,
+      url: urlWithLogin(this.#options.url, login),
+      urlFile: undefined,
+    });
     this.#lent.add(database);
     try {
       return await work(database);
     } catch (thrown) {
-      throw this.#reported(login, refusedLogin(login, thrown)) ?? thrown;
+      throw this.#reported(login, loginError(login, thrown)) ?? thrown;
     } finally {
       this.#lent.delete(database);
       await database.close(0);
     }
   }
 
-  #reported({ name }: TokenLogin, refusal: IndexerError | undefined): IndexerError | undefined {
-    if (refusal !== undefined && !this.#refused.has(name)) {
+  #reported({ name }: TokenLogin, refusalError: IndexerError | undefined): IndexerError | undefined {
+    if (refusalError !== undefined && !this.#refused.has(name)) {
       this.#refused.add(name);
-      this.#options.onLoginRefused?.(refusal);
+      this.#options.onLoginRefused?.(refusalError);
     }
-    return refusal;
+    return refusalError;
   }
 
   async close(): Promise<void> {
     this.#closed = true;
     const database = await this.#opened?.catch(() => undefined);
-    await Promise.all([...this.#lent].map((lent) => lent.close(0)));
+    await Promise.all([...this.#lent].map((loginDatabase) => loginDatabase.close(0)));
     await database?.close(0);
   }
 
   async #open(): Promise<Database> {
     const database = this.#openAs(this.#options);
     const { makeReader, schema, url } = this.#options;
-    const more = await moreThan(database);
-    if (more === undefined) return database;
+    const excessRights = await excessRightsOf(database);
+    if (excessRights === undefined) return database;
     try {
-      if (!makeReader) throw tooPowerful(schema, more);
+      if (!makeReader) throw tooManyRightsError(schema, excessRights);
       const [name, password] = [`${schema}_console`, randomBytes(24).toString('base64url')];
       await grantReader(database, { role: name, parties: [], password: scramVerifier(password) });
-      return this.#openAs({ ...this.#options, url: asLogin(url, { name, password }), urlFile: undefined });
+      return this.#openAs({ ...this.#options, url: urlWithLogin(url, { name, password }), urlFile: undefined });
     } finally {
       await database.close();
     }
@@ -237,39 +244,39 @@ class ReaderLogin {
 }
 
 /** Describes what the login may do in addition to reading; undefined if it can only read. */
-async function moreThan(database: Database): Promise<string | undefined> {
+async function excessRightsOf(database: Database): Promise<string | undefined> {
   const { rows } = await database.withClient((client) =>
     client.query<{ name: string; more: string | null }>(
-      `select me.rolname::text as name, ${moreThanReading('me.oid', database.schema)} as more
+      `select me.rolname::text as name, ${rightsBeyondReading('me.oid', database.schema)} as more
          from pg_roles me where me.rolname = session_user`,
     ),
   );
-  const [found] = rows;
-  return found?.more === null ? undefined : `"${found?.name ?? ''}" ${found?.more ?? 'is unknown'}`;
+  const [role] = rows;
+  return role?.more === null ? undefined : `"${role?.name ?? ''}" ${role?.more ?? 'is unknown'}`;
 }
 
 /**
  * The error if Postgres refused the login of a valid token; undefined for other failures. Every role may change its own
  * password, so a holder of the token can cause this.
  */
-function refusedLogin({ name, token, role }: TokenLogin, thrown: unknown): IndexerError | undefined {
+function loginError({ name, token, role }: TokenLogin, thrown: unknown): IndexerError | undefined {
   const code = thrown instanceof IndexerError ? thrown.code : undefined;
   if (code !== 'STORE_PASSWORD_REFUSED' && code !== 'STORE_LOGIN_REFUSED') return undefined;
   const isPassword = code === 'STORE_PASSWORD_REFUSED';
-  const why = isPassword
+  const reason = isPassword
     ? `Postgres refuses the password of "${name}", the login of this token: it was changed, which every holder of the token can do`
     : `Postgres refuses "${name}", the login of this token: it may not log in, or pg_hba.conf does not admit it`;
-  const again = `run \`ledger-indexer reader-token revoke ${token}\` and \`ledger-indexer reader-token create --role ${role}\`, and give the new token to its users`;
-  return new IndexerError(why, {
+  const renewRemedy = `run \`ledger-indexer reader-token revoke ${token}\` and \`ledger-indexer reader-token create --role ${role}\`, and give the new token to its users`;
+  return new IndexerError(reason, {
     code: 'READER_TOKEN_LOGIN_REFUSED',
-    remedy: isPassword ? again : `let pg_hba.conf admit "${name}", and run \`alter role "${name}" login\``,
+    remedy: isPassword ? renewRemedy : `let pg_hba.conf admit "${name}", and run \`alter role "${name}" login\``,
     facts: { token, login: name, role },
     cause: thrown,
   });
 }
 
-function tooPowerful(schema: string, more: string): IndexerError {
-  return new IndexerError(`the query page reads as a login that only reads: ${more}`, {
+function tooManyRightsError(schema: string, excessRights: string): IndexerError {
+  return new IndexerError(`the query page reads as a login that only reads: ${excessRights}`, {
     code: 'QUERY_REFUSED',
     remedy: `make a login with \`ledger-indexer grant-reader ${schema}_console --password-file FILE\` and name it in INDEXER_QUERY_PAGE_DATABASE_URL`,
   });
@@ -279,9 +286,12 @@ function tooPowerful(schema: string, more: string): IndexerError {
  * The same URL with another login. `user` and `password` are removed from the query string, where they would take
  * precedence. No URL object is used, because it cannot hold a list of several hosts.
  */
-function asLogin(url: string, { name, password }: Login): string {
-  const [, scheme = '', places = '', query = ''] = /^(\w+:\/\/)(?:[^@/?]*@)?([^?]*)(?:\?(.*))?$/.exec(url) ?? [];
-  const kept = query.split('&').filter((part) => part !== '' && !/^(?:user|password)=/.test(part));
-  const behind = kept.length === 0 ? '' : `?${kept.join('&')}`;
-  return `${scheme}${name}:${encodeURIComponent(password)}@${places}${behind}`;
+function urlWithLogin(url: string, { name, password }: Login): string {
+  const [, scheme = '', hostsAndDatabase = '', query = ''] =
+    /^(\w+:\/\/)(?:[^@/?]*@)?([^?]*)(?:\?(.*))?$/.exec(url) ?? [];
+  const keptParameters = query
+    .split('&')
+    .filter((parameter) => parameter !== '' && !/^(?:user|password)=/.test(parameter));
+  const querySuffix = keptParameters.length === 0 ? '' : `?${keptParameters.join('&')}`;
+  return `${scheme}${name}:${encodeURIComponent(password)}@${hostsAndDatabase}${querySuffix}`;
 }

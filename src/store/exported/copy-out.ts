@@ -6,9 +6,9 @@ import type { ClientBase, Connection, Submittable } from 'pg';
 import { toStoreError } from '../connection/store-error.ts';
 
 /** Maximum unread bytes; above it, reading from the server pauses. */
-const mostWaiting = 512 * 1024;
+const maxBufferedBytes = 512 * 1024;
 /** Messages are collected in pieces of this size. If a row is larger, its piece is larger. */
-const pieceBytes = 128 * 1024;
+const chunkBytes = 128 * 1024;
 /** Much longer than the server's timeout, so that the server's timeout applies first. */
 const limitMs = 7 * 24 * 60 * 60_000;
 
@@ -22,9 +22,9 @@ export async function* copyOut(client: ClientBase, sql: string): AsyncGenerator<
   client.query(query);
   try {
     for (;;) {
-      const pieces = await query.next();
-      if (pieces === undefined) return;
-      yield* pieces;
+      const chunks = await query.next();
+      if (chunks === undefined) return;
+      yield* chunks;
     }
   } finally {
     query.cut();
@@ -38,7 +38,7 @@ class CopyOutQuery implements Submittable {
   readonly #sql: string;
   #connection: Connection | undefined;
   #pieces: Buffer[] = [];
-  #piece = Buffer.allocUnsafe(pieceBytes);
+  #piece = Buffer.allocUnsafe(chunkBytes);
   #used = 0;
   /** Number of bytes of the current memory block that were already returned to the caller. */
   #given = 0;
@@ -65,12 +65,12 @@ class CopyOutQuery implements Submittable {
     }
     if (this.#failure !== undefined) throw this.#failure;
     if (this.#waiting === 0) return undefined;
-    const pieces = this.#pieces;
+    const chunks = this.#pieces;
     this.#cut();
     this.#pieces = [];
     this.#waiting = 0;
     this.#connection?.stream.resume();
-    return pieces;
+    return chunks;
   }
 
   /** Closes the connection, unless the server has sent everything. */
@@ -87,14 +87,14 @@ class CopyOutQuery implements Submittable {
   handleCopyData({ chunk }: { readonly chunk: Buffer }): void {
     if (this.#used + chunk.length > this.#piece.length) {
       this.#cut();
-      this.#piece = Buffer.allocUnsafe(Math.max(pieceBytes, chunk.length));
+      this.#piece = Buffer.allocUnsafe(Math.max(chunkBytes, chunk.length));
       this.#used = 0;
       this.#given = 0;
     }
     chunk.copy(this.#piece, this.#used);
     this.#used += chunk.length;
     this.#waiting += chunk.length;
-    if (this.#waiting > mostWaiting) this.#connection?.stream.pause();
+    if (this.#waiting > maxBufferedBytes) this.#connection?.stream.pause();
     this.#wake();
   }
 

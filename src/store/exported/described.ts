@@ -4,7 +4,7 @@ import type { ReadColumn, ReadTable, ReadType } from './reads.ts';
 import type { StoredTable } from './stored-tables.ts';
 
 /** A table with its columns. */
-export interface DescribedTable extends StoredTable, ReadTable {}
+export interface ExportedTable extends StoredTable, ReadTable {}
 
 const typesByOid: ReadonlyMap<number, ReadType> = new Map([
   [16, 'boolean'],
@@ -19,13 +19,13 @@ const typesByOid: ReadonlyMap<number, ReadType> = new Map([
 const numeric = 1700;
 
 /** Reads the names and types of the columns from the server. */
-export async function describe(client: ClientBase, table: StoredTable): Promise<DescribedTable> {
+export async function describe(client: ClientBase, table: StoredTable): Promise<ExportedTable> {
   const { fields } = await client.query(`select * from (${filledIn(table, 0, -1, false)}) described limit 0`);
   return { ...table, columns: fields.map((field) => columnOf(field, table.scales)) };
 }
 
 /** The description of a table for other programs. It does not contain the SQL of the table. */
-export function descriptionOf(table: DescribedTable | undefined): readonly ReadTable[] {
+export function descriptionOf(table: ExportedTable | undefined): readonly ReadTable[] {
   if (table === undefined) return [];
   const { sql: _sql, scales: _scales, ...description } = table;
   return [description];
@@ -43,9 +43,9 @@ function columnOf({ name, dataTypeID }: FieldDef, scales: StoredTable['scales'])
 
 /**
  * The statement that copies the rows of a range in the binary format, in a fixed order.
- * @param unhosted see `filledIn`
+ * @param includeUnhosted see `filledIn`
  */
-export function copyStatement(table: DescribedTable, from: number, to: number, unhosted: boolean): string {
+export function copyStatement(table: ExportedTable, from: number, to: number, includeUnhosted: boolean): string {
   const columns = table.columns.map(({ name, type }) => {
     const column = `x.${escapeIdentifier(name)}`;
     return type === 'text' ? `${column}::text` : column;
@@ -54,15 +54,15 @@ export function copyStatement(table: DescribedTable, from: number, to: number, u
     const isText = table.columns.some((column) => column.name === name && column.type === 'text');
     return `x.${escapeIdentifier(name)}${isText ? '::text collate "C"' : ''}`;
   });
-  const rows = filledIn(table, from, to, unhosted);
+  const rows = filledIn(table, from, to, includeUnhosted);
   return `copy (select ${columns.join(', ')} from (${rows}) x order by ${order.join(', ')}) to stdout (format binary)`;
 }
 
 /**
  * The SQL of a table for a range of offsets, including both ends.
- * @param unhosted whether some contracts lost all of their parties within the range, before they ended
+ * @param includeUnhosted whether some contracts lost all of their parties within the range, before they ended
  */
-function filledIn({ sql }: StoredTable, from: number, to: number, unhosted: boolean): string {
-  const values = { from: String(from), to: String(to), unhosted: String(unhosted) };
+function filledIn({ sql }: StoredTable, from: number, to: number, includeUnhosted: boolean): string {
+  const values = { from: String(from), to: String(to), unhosted: String(includeUnhosted) };
   return sql.replaceAll(/\$(from|to|unhosted)\b/g, (_, name: keyof typeof values) => values[name]);
 }

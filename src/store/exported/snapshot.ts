@@ -6,7 +6,7 @@ import { reportPlanning } from '../connection/report-planning.ts';
 import { toStoreError } from '../connection/store-error.ts';
 import { loadRedactions } from '../retention/redaction-store.ts';
 import { copyOut } from './copy-out.ts';
-import { copyStatement, describe, descriptionOf, type DescribedTable } from './described.ts';
+import { copyStatement, describe, descriptionOf, type ExportedTable } from './described.ts';
 import type { ReadFacts, Reads, Snapshot } from './reads.ts';
 import { storedTables } from './stored-tables.ts';
 import { typedTables } from './typed-tables.ts';
@@ -36,7 +36,7 @@ async function inSnapshot<T>(database: Database, use: (snapshot: Snapshot) => Pr
       await client.query('begin transaction isolation level repeatable read, read only');
       try {
         await client.query(settings);
-        const snapshot = snapshotOf(client, database.schema, await readFacts(client));
+        const snapshot = snapshotOf(client, database.schema, await readExportFacts(client));
         return await use(snapshot).catch((thrown: unknown) => {
           failures.push(thrown);
           throw thrown;
@@ -51,30 +51,30 @@ async function inSnapshot<T>(database: Database, use: (snapshot: Snapshot) => Pr
 }
 
 function snapshotOf(client: ClientBase, schema: string, facts: ReadFacts): Snapshot {
-  const described = new Map<string, DescribedTable>();
+  const exportedTables = new Map<string, ExportedTable>();
   const tables = async (isRequested: (name: string) => boolean) => {
-    const found = [...storedTables, ...(await typedTables(client, schema, isRequested))];
-    for (const table of found) described.set(table.name, await describe(client, table));
-    return found.flatMap(({ name }) => descriptionOf(described.get(name)));
+    const requestedTables = [...storedTables, ...(await typedTables(client, schema, isRequested))];
+    for (const table of requestedTables) exportedTables.set(table.name, await describe(client, table));
+    return requestedTables.flatMap(({ name }) => descriptionOf(exportedTables.get(name)));
   };
   return {
     facts,
-    tables: (isRequested) => translated(tables(isRequested)),
+    tables: (isRequested) => withStoreErrors(tables(isRequested)),
     rows: (name, from, to) => {
-      const table = described.get(name);
+      const table = exportedTables.get(name);
       if (table === undefined) throw new TypeError(`table ${name} was not described`);
       return copyOut(client, copyStatement(table, from, to, hasUnhosted(facts, from, to)));
     },
-    endOfRange: (after, until, rows) => translated(endOfRange(client, after, until, rows)),
-    redactions: () => translated(loadRedactions(client)),
-    epochAt: (offset) => translated(epochAt(client, offset)),
+    endOfRange: (after, lastOffset, rows) => withStoreErrors(endOfRange(client, after, lastOffset, rows)),
+    redactions: () => withStoreErrors(loadRedactions(client)),
+    epochAt: (offset) => withStoreErrors(epochAt(client, offset)),
   };
 }
 
 /** Converts exceptions of the driver to store errors. */
-async function translated<T>(answer: Promise<T>): Promise<T> {
+async function withStoreErrors<T>(pendingResult: Promise<T>): Promise<T> {
   try {
-    return await answer;
+    return await pendingResult;
   } catch (thrown) {
     throw toStoreError(thrown);
   }
@@ -84,8 +84,8 @@ function hasUnhosted({ unhostedRange }: ReadFacts, from: number, to: number): bo
   return unhostedRange !== undefined && unhostedRange.from <= to && unhostedRange.to >= from;
 }
 
-async function readFacts(client: ClientBase): Promise<ReadFacts> {
-  await refuseLimited(client);
+async function readExportFacts(client: ClientBase): Promise<ReadFacts> {
+  await assertNotLimited(client);
   const { rows } = await client.query<{
     participant: string | null;
     filterHash: string;
@@ -103,16 +103,16 @@ async function readFacts(client: ClientBase): Promise<ReadFacts> {
       code: 'EXPORT_NOT_READY',
     });
   }
-  const { participant, filterHash, shape, checkpoint, kept } = stream;
-  const marks = await readMarks(client);
-  return { participant, filterHash, shape, checkpoint, prunedToOffset: kept ?? -1, ...marks };
+  const { participant, filterHash, shape, checkpoint, kept: prunedOffset } = stream;
+  const exportMarks = await readExportMarks(client);
+  return { participant, filterHash, shape, checkpoint, prunedToOffset: prunedOffset ?? -1, ...exportMarks };
 }
 
 /**
  * Refuses roles that may not read all rows. With such a role, the files would lack rows although they claim to be
  * complete.
  */
-async function refuseLimited(client: ClientBase): Promise<void> {
+async function assertNotLimited(client: ClientBase): Promise<void> {
   const { rows } = await client.query<{ limited: boolean }>(
     `select row_security_active('contracts') and exists (
        select from pg_policy p, unnest(p.polroles) r (oid)
@@ -125,10 +125,10 @@ async function refuseLimited(client: ClientBase): Promise<void> {
   });
 }
 
-type Marks = Omit<ReadFacts, 'participant' | 'filterHash' | 'shape' | 'checkpoint' | 'prunedToOffset'>;
+type ExportMarks = Omit<ReadFacts, 'participant' | 'filterHash' | 'shape' | 'checkpoint' | 'prunedToOffset'>;
 
-async function readMarks(client: ClientBase): Promise<Marks> {
-  const coverage = await client.query<ReadFacts['coverage'][number]>(
+async function readExportMarks(client: ClientBase): Promise<ExportMarks> {
+  const coverageRows = await client.query<ReadFacts['coverage'][number]>(
     `select from_offset as from, to_offset as to, origin,
             to_char(greatest(recorded_at, (select max(updated_at) from filter_additions)),
                     'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "recordedAt"
@@ -138,11 +138,11 @@ async function readMarks(client: ClientBase): Promise<Marks> {
     `select coalesce(md5(string_agg(concat_ws(' ', interface_id, state, complete_from), ',' order by interface_id)), '') as mark
        from filter_interfaces`,
   );
-  const unread = await client.query<{ id: string }>(
+  const unreadPackages = await client.query<{ id: string }>(
     `select distinct t.package_id as id from templates t
       where not exists (select from packages p where p.package_id = t.package_id) order by 1`,
   );
-  const late = await client.query<ReadFacts['lateUpdates'][number]>(
+  const lateUpdates = await client.query<ReadFacts['lateUpdates'][number]>(
     'select -batch_offset as "offset", epoch from batches where batch_offset < 0 order by 1',
   );
   const departed = await client.query<{ from: number | null; to: number | null }>(
@@ -156,12 +156,12 @@ async function readMarks(client: ClientBase): Promise<Marks> {
   );
   const { from = null, to = null } = departed.rows[0] ?? {};
   return {
-    coverage: coverage.rows,
+    coverage: coverageRows.rows,
     interfacesFingerprint: interfaces.rows[0]?.mark ?? '',
-    unreadPackages: unread.rows.map(({ id }) => id),
-    lateUpdates: late.rows,
+    unreadPackages: unreadPackages.rows.map(({ id }) => id),
+    lateUpdates: lateUpdates.rows,
     redactionsFingerprint: redactions.rows[0]?.mark ?? '',
-    redacted: await readRedacted(client),
+    redacted: await readRedactedOffsets(client),
     unhostedRange: from === null || to === null ? undefined : { from, to },
   };
 }
@@ -170,19 +170,19 @@ async function readMarks(client: ClientBase): Promise<Marks> {
  * Finds redacted rows by the ids and positions in the redactions. There are few redactions, and the searched columns
  * are indexed.
  */
-async function readRedacted(client: ClientBase): Promise<ReadFacts['redacted']> {
-  const places = `from redacted_contracts r join contract_states s on s.contract_id = r.contract_id`;
+async function readRedactedOffsets(client: ClientBase): Promise<ReadFacts['redacted']> {
+  const redactedSource = `from redacted_contracts r join contract_states s on s.contract_id = r.contract_id`;
   const offsets = async (sql: string): Promise<readonly number[]> => {
     const { rows } = await client.query<{ offset: number }>(sql);
     return rows.map(({ offset }) => offset);
   };
   return {
     contracts: await offsets(
-      `select c."offset" ${places} join contracts c on c."offset" = s.activated_offset and c.node_id = s.node_id
+      `select c."offset" ${redactedSource} join contracts c on c."offset" = s.activated_offset and c.node_id = s.node_id
         where c.redaction_id is not null order by 1`,
     ),
     interface_views: await offsets(
-      `select v."offset" ${places} join interface_views v on v."offset" = s.activated_offset and v.node_id = s.node_id
+      `select v."offset" ${redactedSource} join interface_views v on v."offset" = s.activated_offset and v.node_id = s.node_id
         where v.redaction_id is not null order by 1`,
     ),
     exercises: await offsets(
@@ -196,14 +196,14 @@ async function readRedacted(client: ClientBase): Promise<ReadFacts['redacted']> 
   };
 }
 
-async function endOfRange(client: ClientBase, after: number, until: number, rows: number): Promise<number> {
+async function endOfRange(client: ClientBase, after: number, lastOffset: number, rows: number): Promise<number> {
   const nth = (table: string): string =>
     `(select "offset" from ${table} where "offset" > $1 order by "offset" offset $3 limit 1)`;
-  const found = await client.query<{ end: number }>(
+  const rangeEnd = await client.query<{ end: number }>(
     `select least($2, ${nth('updates')}, ${nth('contracts')}, ${nth('exercises')}) as end`,
-    [after, until, rows - 1],
+    [after, lastOffset, rows - 1],
   );
-  return found.rows[0]?.end ?? until;
+  return rangeEnd.rows[0]?.end ?? lastOffset;
 }
 
 async function epochAt(client: ClientBase, offset: number): Promise<number | null> {

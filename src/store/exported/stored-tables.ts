@@ -19,7 +19,7 @@ const template = `coalesce(t.package_name, t.package_id) || ':' || t.module_name
 const interfaceFqn = `coalesce(i.package_name, p.package_name, i.package_id) || ':' || i.module_name || ':' || i.entity_name`;
 
 /** SQL condition; `$from` and `$to` are replaced later. Both ends are included. */
-export const within = (bound: string): string => `${bound} between $from and $to`;
+export const withinRange = (boundColumn: string): string => `${boundColumn} between $from and $to`;
 
 const updates: StoredTable = {
   name: 'updates',
@@ -33,7 +33,7 @@ const updates: StoredTable = {
     from updates u
     left join batches b on b.batch_offset = u.batch_offset
     left join synchronizers s on s.synchronizer_pk = u.synchronizer_pk
-   where ${within('u."offset"')}`,
+   where ${withinRange('u."offset"')}`,
 };
 
 const contracts: StoredTable = {
@@ -55,7 +55,7 @@ const contracts: StoredTable = {
     left join contract_parties p on p.parties_pk = c.parties_pk
     left join synchronizers s on s.synchronizer_pk = c.synchronizer_pk
     left join updates u on u."offset" = c."offset"
-   where ${within('c."offset"')}`,
+   where ${withinRange('c."offset"')}`,
 };
 
 /**
@@ -72,13 +72,13 @@ const contractEnds: StoredTable = {
          l."offset" as created_at_offset, l.node_id, s.synchronizer_id
     from (select e.ended_offset, e.ended_node_id, e.ended_at, e."offset", e.node_id, e.template_pk, e.synchronizer_pk,
                  case e.ended_by when 'a' then 'archived' when 'r' then 'unassigned' when 'e' then 'ended' else 'witnessed' end as kind
-            from ended e where ${within('e.ended_offset')}
+            from ended e where ${withinRange('e.ended_offset')}
           union all
           select e.unhosted_since, null, null, e."offset", e.node_id, e.template_pk, e.synchronizer_pk, 'unhosted'
-            from ended e where e.ended_offset >= $from and ${within('e.unhosted_since')} and $unhosted
+            from ended e where e.ended_offset >= $from and ${withinRange('e.unhosted_since')} and $unhosted
           union all
           select v.unhosted_since, null, null, v."offset", v.node_id, v.template_pk, v.synchronizer_pk, 'unhosted'
-            from live v where ${within('v.unhosted_since')}) l
+            from live v where ${withinRange('v.unhosted_since')}) l
     join templates t on t.template_pk = l.template_pk
     left join synchronizers s on s.synchronizer_pk = l.synchronizer_pk`,
 };
@@ -106,7 +106,7 @@ const exercises: StoredTable = {
     left join packages p on p.package_id = i.package_id
     left join updates u on u."offset" = e."offset"
     left join synchronizers s on s.synchronizer_pk = u.synchronizer_pk
-   where ${within('e."offset"')}`,
+   where ${withinRange('e."offset"')}`,
 };
 
 const interfaceViews: StoredTable = {
@@ -130,7 +130,7 @@ const interfaceViews: StoredTable = {
     left join packages p on p.package_id = i.package_id
     join contracts c on c."offset" = v."offset" and c.node_id = v.node_id
     left join templates t on t.template_pk = c.template_pk
-   where ${within('v."offset"')} and ${within('c."offset"')}`,
+   where ${withinRange('v."offset"')} and ${withinRange('c."offset"')}`,
 };
 
 const reassignments: StoredTable = {
@@ -148,7 +148,7 @@ const reassignments: StoredTable = {
     left join synchronizers a on a.synchronizer_pk = r.source_pk
     left join synchronizers b on b.synchronizer_pk = r.target_pk
     left join updates u on u."offset" = r."offset"
-   where ${within('r."offset"')}`,
+   where ${withinRange('r."offset"')}`,
 };
 
 const topologyEvents: StoredTable = {
@@ -160,7 +160,7 @@ const topologyEvents: StoredTable = {
     from topology_events y
     left join updates u on u."offset" = y."offset"
     left join synchronizers s on s.synchronizer_pk = u.synchronizer_pk
-   where ${within('y."offset"')}`,
+   where ${withinRange('y."offset"')}`,
 };
 
 /** All tables except the typed views. */

@@ -8,10 +8,10 @@ import { freeName } from '../../daml/identifiers.ts';
 import { historySuffix } from '../../daml/view-names.ts';
 import { tablesOf } from '../connection/query-builder.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
-import { within, type StoredTable } from './stored-tables.ts';
+import { withinRange, type StoredTable } from './stored-tables.ts';
 
 /** Columns with the current state of a contract. All other columns never change. */
-const changing = ['status', 'is_active', 'archived_at_offset', 'archived_at'] as const;
+const changingColumns = ['status', 'is_active', 'archived_at_offset', 'archived_at'] as const;
 
 interface Field {
   readonly name: string;
@@ -25,7 +25,7 @@ export async function typedTables(
   schema: string,
   isRequested: (name: string) => boolean,
 ): Promise<readonly StoredTable[]> {
-  const { typed } = readSchemas(schema);
+  const { typed: typedSchema } = readSchemas(schema);
   const views = await tablesOf(client)
     .selectFrom('typed_views')
     .select(['view_name', 'kind'])
@@ -35,12 +35,12 @@ export async function typedTables(
   for (const { view_name: view, kind } of views) {
     if (kind === 'interface' || !isRequested(`typed.${view}`)) continue;
     const name = kind === 'template' ? `${view}${historySuffix}` : view;
-    const columns = await columnsOf(client, typed, name);
+    const columns = await columnsOf(client, typedSchema, name);
     if (columns.length > 0)
       tables.push(
         tableOf(
           `typed.${view}`,
-          `${escapeIdentifier(typed)}.${escapeIdentifier(name)}`,
+          `${escapeIdentifier(typedSchema)}.${escapeIdentifier(name)}`,
           kind,
           columns,
           await fieldsOf(client, view),
@@ -57,24 +57,27 @@ function tableOf(
   columns: readonly string[],
   fields: readonly Field[],
 ): StoredTable {
-  const taken = new Set(fields.map((field) => field.name));
-  const own = (column: string): string => freeName(column, taken);
-  const offset = own(kind === 'template' ? 'created_at_offset' : 'exercised_at_offset');
-  const left = new Set<string>(kind === 'template' ? changing.map(own) : []);
-  const scales = scalesOf(fields);
-  const list = columns.filter((column) => !left.has(column)).map((column) => `v.${escapeIdentifier(column)}`);
+  const usedNames = new Set(fields.map((field) => field.name));
+  const ownName = (column: string): string => freeName(column, usedNames);
+  const offset = ownName(kind === 'template' ? 'created_at_offset' : 'exercised_at_offset');
+  const omittedColumns = new Set<string>(kind === 'template' ? changingColumns.map(ownName) : []);
+  const scales = numericScales(fields);
+  const list = columns.filter((column) => !omittedColumns.has(column)).map((column) => `v.${escapeIdentifier(column)}`);
   return {
     name,
     offset,
-    order: [offset, own('node_id')],
+    order: [offset, ownName('node_id')],
     redacted: {
       rows: kind === 'template' ? 'contracts' : 'exercises',
-      contents: [...taken, ...(kind === 'template' ? ['payload', 'contract_key'] : ['argument', 'result']).map(own)],
-      contractId: own('contract_id'),
+      contents: [
+        ...usedNames,
+        ...(kind === 'template' ? ['payload', 'contract_key'] : ['argument', 'result']).map(ownName),
+      ],
+      contractId: ownName('contract_id'),
     },
     namesPackages: true,
     scales,
-    sql: `select ${list.join(', ')} from ${view} v where ${within(`v.${escapeIdentifier(offset)}`)}`,
+    sql: `select ${list.join(', ')} from ${view} v where ${withinRange(`v.${escapeIdentifier(offset)}`)}`,
   };
 }
 
@@ -97,7 +100,7 @@ async function fieldsOf(client: ClientBase, view: string): Promise<readonly Fiel
 }
 
 /** The number of digits is part of the Daml type. If it is a type parameter, the column is a text. */
-function scalesOf(fields: readonly Field[]): ReadonlyMap<string, number> {
+function numericScales(fields: readonly Field[]): ReadonlyMap<string, number> {
   return new Map(
     fields.flatMap(({ name, type, description }) => {
       const scale = /: (?:Optional \(?)*Numeric (\d+)\)*$/.exec(description)?.[1];

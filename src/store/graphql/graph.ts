@@ -2,7 +2,7 @@
  * Combines the table of keys and relations with the views that a database has. The result refers only to views that
  * exist. Pure.
  */
-import { exploreEntities, exploreFunctions, typedEntities, type Entity, type Relation } from './relations.ts';
+import { exploreEntities, exploreFunctions, typedEntities, type Entity, type ViewRelation } from './relations.ts';
 import { columnOf, type ReadSide, type ReadView } from './read-side.ts';
 
 /** A view with its name, its keys and its relations to other views. */
@@ -44,47 +44,49 @@ export interface GraphFunction {
 }
 
 export function graphOf({ schemas, views, functions }: ReadSide): Graph {
-  const names = new Names();
-  const isThere = new Set(views.filter(({ kind }) => kind === 'explore').map(({ name }) => name));
+  const names = new NodeNames();
+  const storedViews = new Set(views.filter(({ kind }) => kind === 'explore').map(({ name }) => name));
   return {
-    nodes: views.map((view) => nodeOf(view, schemas.explore, isThere, names)),
-    functions: functions.map((each) => ({
-      ...each,
+    nodes: views.map((view) => nodeOf(view, schemas.explore, storedViews, names)),
+    functions: functions.map((readFunction) => ({
+      ...readFunction,
       schema: schemas.explore,
-      isShown: exploreFunctions.includes(each.name),
+      isShown: exploreFunctions.includes(readFunction.name),
     })),
   };
 }
 
-function nodeOf(view: ReadView, explore: string, isThere: ReadonlySet<string>, names: Names): Node {
+function nodeOf(view: ReadView, explore: string, storedViews: ReadonlySet<string>, names: NodeNames): Node {
   const { keys, relations } = entityOf(view);
-  const own = keys.map((key) => key.map((name) => columnOf(view, name)));
+  const keyColumns = keys.map((key) => key.map((name) => columnOf(view, name)));
   return {
     schema: view.schema,
     view: view.name,
     name: names.of(view),
-    keys: own,
-    edges: relations.filter(({ to }) => isThere.has(to)).map((relation) => edgeOf(view, relation, own, explore)),
+    keys: keyColumns,
+    edges: relations
+      .filter(({ to }) => storedViews.has(to))
+      .map((relation) => edgeOf(view, relation, keyColumns, explore)),
   };
 }
 
-const nothingKnown: Entity = { keys: [], relations: [] };
+const unknownEntity: Entity = { keys: [], relations: [] };
 
 function entityOf({ kind, name }: ReadView): Entity {
-  return kind === 'explore' ? (exploreEntities[name] ?? nothingKnown) : typedEntities[kind];
+  return kind === 'explore' ? (exploreEntities[name] ?? unknownEntity) : typedEntities[kind];
 }
 
-function edgeOf(view: ReadView, relation: Relation, keys: Node['keys'], explore: string): Edge {
-  const { to, toColumns, field, back, mayMiss } = relation;
+function edgeOf(view: ReadView, relation: ViewRelation, keys: Node['keys'], explore: string): Edge {
+  const { to, toColumns, field, back: reverseField, mayMiss: missingReason } = relation;
   const columns = relation.columns.map((name) => columnOf(view, name));
   return {
     columns,
     to: { schema: explore, view: to },
     toColumns,
     field,
-    back,
+    back: reverseField,
     isOne: keys.some((key) => key.every((name) => columns.includes(name))),
-    mayMiss,
+    mayMiss: missingReason,
   };
 }
 
@@ -92,17 +94,17 @@ function edgeOf(view: ReadView, relation: Relation, keys: Node['keys'], explore:
  * Assigns names. Camel case removes underscores from a name, and type names are singular. If two names differ only in
  * these respects, a number is added.
  */
-class Names {
+class NodeNames {
   readonly #taken = new Set<string>();
 
   of({ kind, name }: ReadView): string {
     const baseName = kind === 'explore' ? name : `typed_${name}`;
     for (let number = 1; ; number += 1) {
-      const tried = number === 1 ? baseName : `${baseName}_${String(number)}`;
-      const flat = tried.replaceAll('_', '').replace(/s$/, '');
-      if (this.#taken.has(flat)) continue;
-      this.#taken.add(flat);
-      return tried;
+      const candidate = number === 1 ? baseName : `${baseName}_${String(number)}`;
+      const normalizedName = candidate.replaceAll('_', '').replace(/s$/, '');
+      if (this.#taken.has(normalizedName)) continue;
+      this.#taken.add(normalizedName);
+      return candidate;
     }
   }
 }

@@ -59,7 +59,7 @@ export function hasuraMetadata({ nodes, functions }: Graph, urlVariable: string)
         kind: 'postgres',
         tables: nodes.map((node) => tableOf(node, nodes)),
         functions: functions
-          .filter((each) => each.isShown && isTracked(each, views))
+          .filter((graphFunction) => graphFunction.isShown && isTracked(graphFunction, views))
           .map(({ schema, name }) => ({ function: { schema, name } })),
         configuration: {
           connection_info: {
@@ -74,31 +74,33 @@ export function hasuraMetadata({ nodes, functions }: Graph, urlVariable: string)
 }
 
 /** Hasura accepts only functions that return rows of a tracked view, and no two functions of the same name. */
-function isTracked({ overloads, returns }: GraphFunction, views: ReadonlySet<string>): boolean {
-  return overloads === 1 && returns !== null && views.has(returns);
+function isTracked({ overloads: overloadCount, returns }: GraphFunction, views: ReadonlySet<string>): boolean {
+  return overloadCount === 1 && returns !== null && views.has(returns);
 }
 
 function tableOf(node: Node, nodes: readonly Node[]): HasuraTable {
-  const towards = nodes.flatMap((from) =>
+  const incomingEdges = nodes.flatMap((from) =>
     from.edges
       .filter(({ to }) => to.schema === node.schema && to.view === node.view)
       .flatMap((edge) => (edge.back === undefined ? [] : [{ from, edge, back: edge.back }])),
   );
-  const backwards = (isOne: boolean): readonly Relationship[] =>
-    towards.filter(({ edge }) => edge.isOne === isOne).map(({ from, edge, back }) => backward(back, from, edge));
+  const reverseRelationships = (isSingle: boolean): readonly Relationship[] =>
+    incomingEdges
+      .filter(({ edge }) => edge.isOne === isSingle)
+      .map(({ from, edge, back: reverseField }) => reverseRelationship(reverseField, from, edge));
   return {
     table: { schema: node.schema, name: node.view },
     configuration: { custom_name: node.name },
-    object_relationships: [...node.edges.map(forward), ...backwards(true)],
-    array_relationships: backwards(false),
+    object_relationships: [...node.edges.map(forwardRelationship), ...reverseRelationships(true)],
+    array_relationships: reverseRelationships(false),
   };
 }
 
-function forward({ field, to, columns, toColumns }: Edge): Relationship {
+function forwardRelationship({ field, to, columns, toColumns }: Edge): Relationship {
   return relationship(field, { schema: to.schema, name: to.view }, columns, toColumns);
 }
 
-function backward(name: string, { schema, view }: Node, { columns, toColumns }: Edge): Relationship {
+function reverseRelationship(name: string, { schema, view }: Node, { columns, toColumns }: Edge): Relationship {
   return relationship(name, { schema, name: view }, toColumns, columns);
 }
 
@@ -113,7 +115,7 @@ function relationship(
     using: {
       manual_configuration: {
         remote_table: remote,
-        column_mapping: Object.fromEntries(columns.map((column, at) => [column, remoteColumns[at] ?? ''])),
+        column_mapping: Object.fromEntries(columns.map((column, index) => [column, remoteColumns[index] ?? ''])),
         insertion_order: null,
       },
     },

@@ -43,14 +43,20 @@ export async function readReadSide(database: Database): Promise<ReadSide> {
   return database.withClient(async (client) => ({
     schemas,
     views: await readViews(client, schemas),
-    functions: await readFunctions(client, schemas.explore),
+    functions: await readGraphFunctions(client, schemas.explore),
   }));
 }
 
-async function readViews(client: ClientBase, { explore, typed }: ReadSchemas): Promise<readonly ReadView[]> {
-  const named = await tablesOf(client).selectFrom('typed_views').select(['view_name', 'kind']).execute();
-  const kinds = new Map(named.map(({ view_name: name, kind }) => [name, kind]));
-  const stored = await tablesOf(client).selectFrom('typed_columns').select(['view_name', 'column_name']).execute();
+async function readViews(
+  client: ClientBase,
+  { explore, typed: typedSchema }: ReadSchemas,
+): Promise<readonly ReadView[]> {
+  const typedViews = await tablesOf(client).selectFrom('typed_views').select(['view_name', 'kind']).execute();
+  const kinds = new Map(typedViews.map(({ view_name: name, kind }) => [name, kind]));
+  const typedColumns = await tablesOf(client)
+    .selectFrom('typed_columns')
+    .select(['view_name', 'column_name'])
+    .execute();
   const { rows } = await client.query<{ schema: string; name: string; columns: readonly string[] }>(
     `select n.nspname::text as schema, c.relname::text as name,
             array(select a.attname::text from pg_attribute a where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
@@ -58,7 +64,7 @@ async function readViews(client: ClientBase, { explore, typed }: ReadSchemas): P
        from pg_class c join pg_namespace n on n.oid = c.relnamespace
       where n.nspname in ($1, $2) and c.relkind = 'v'
       order by n.nspname collate "C", c.relname collate "C"`,
-    [explore, typed],
+    [explore, typedSchema],
   );
   return rows.flatMap(({ schema, name, columns }): readonly ReadView[] => {
     if (schema === explore) return [{ schema, name, columns, kind: 'explore', fields: new Set() }];
@@ -66,12 +72,14 @@ async function readViews(client: ClientBase, { explore, typed }: ReadSchemas): P
     const kind = kinds.get(base);
     // The view was not created by this indexer.
     if (kind === undefined) return [];
-    const fields = new Set(stored.filter((column) => column.view_name === base).map((column) => column.column_name));
+    const fields = new Set(
+      typedColumns.filter((column) => column.view_name === base).map((column) => column.column_name),
+    );
     return [{ schema, name, columns, kind: base === name ? kind : 'history', fields }];
   });
 }
 
-async function readFunctions(client: ClientBase, explore: string): Promise<readonly ReadFunction[]> {
+async function readGraphFunctions(client: ClientBase, explore: string): Promise<readonly ReadFunction[]> {
   const { rows } = await client.query<ReadFunction>(
     `select p.proname::text as name, count(*)::int as overloads,
             case when count(distinct p.prorettype) = 1 and bool_and(p.proretset) then min(c.relname::text) end as returns

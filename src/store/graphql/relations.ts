@@ -7,7 +7,7 @@
 import type { ViewKind } from '../typed/subjects.ts';
 
 /** A relation to another view. Its columns are compared, in order, with the columns of a key of the other view. */
-export interface Relation {
+export interface ViewRelation {
   readonly columns: readonly string[];
   /** Name of a view in schema explore. */
   readonly to: string;
@@ -27,58 +27,64 @@ export interface Relation {
 export interface Entity {
   /** The first key is the primary key. Its order begins with the leading column of an index. */
   readonly keys: readonly (readonly string[])[];
-  readonly relations: readonly Relation[];
+  readonly relations: readonly ViewRelation[];
 }
 
 const seeded = 'contracts that were active when history begins were created by updates that are not stored';
-const rejected = 'rejected commands have no update';
+const rejectedNote = 'rejected commands have no update';
 
 const positionColumns = ['offset', 'node_id'];
 const activation = ['contract_id', 'created_at_offset'];
 
 /** Relation to the update of the row. */
-function ofUpdate(back?: string, mayMiss?: string): Relation {
-  return toUpdate('offset', 'update', back, mayMiss);
+function updateRelation(reverseField?: string, missingReason?: string): ViewRelation {
+  return toUpdate('offset', 'update', reverseField, missingReason);
 }
 
-function toUpdate(column: string, field: string, back?: string, mayMiss?: string): Relation {
+function toUpdate(column: string, field: string, reverseField?: string, missingReason?: string): ViewRelation {
   return {
     columns: [column],
     to: 'updates',
     toColumns: ['offset'],
     field,
-    ...(back === undefined ? {} : { back }),
-    ...(mayMiss === undefined ? {} : { mayMiss }),
+    ...(reverseField === undefined ? {} : { back: reverseField }),
+    ...(missingReason === undefined ? {} : { mayMiss: missingReason }),
   };
 }
 
-function ofExercise(back?: string, columns: readonly string[] = positionColumns): Relation {
+function exerciseRelation(reverseField?: string, columns: readonly string[] = positionColumns): ViewRelation {
   return {
     columns,
     to: 'exercises',
     toColumns: positionColumns,
     field: 'exercise',
-    ...(back === undefined ? {} : { back }),
+    ...(reverseField === undefined ? {} : { back: reverseField }),
   };
 }
 
-function ofContract(back?: string, columns: readonly string[] = activation): Relation {
+function contractRelation(reverseField?: string, columns: readonly string[] = activation): ViewRelation {
   return {
     columns,
     to: 'contracts',
     toColumns: activation,
     field: 'contract',
-    ...(back === undefined ? {} : { back }),
+    ...(reverseField === undefined ? {} : { back: reverseField }),
   };
 }
 
-function ofTemplate(back?: string): Relation {
+function templateRelation(reverseField?: string): ViewRelation {
   const columns = ['package_id', 'module_name', 'entity_name'];
-  return { columns, to: 'templates', toColumns: columns, field: 'template', ...(back === undefined ? {} : { back }) };
+  return {
+    columns,
+    to: 'templates',
+    toColumns: columns,
+    field: 'template',
+    ...(reverseField === undefined ? {} : { back: reverseField }),
+  };
 }
 
 /** A view about one contract, which it refers to by its activation. */
-const ofOneContract: Entity = { keys: [['contract_id']], relations: [ofContract()] };
+const singleContractEntity: Entity = { keys: [['contract_id']], relations: [contractRelation()] };
 
 /** Keys and relations by view name in schema explore. A view that is not listed has neither. */
 export const exploreEntities: Readonly<Record<string, Entity>> = {
@@ -90,64 +96,67 @@ export const exploreEntities: Readonly<Record<string, Entity>> = {
     relations: [
       toUpdate('created_at_offset', 'createdUpdate', 'createdContracts', seeded),
       toUpdate('archived_at_offset', 'archivedUpdate', 'archivedContracts'),
-      ofTemplate('contracts'),
+      templateRelation('contracts'),
     ],
   },
   active_contracts: {
     keys: [['created_at_offset', 'contract_id']],
     relations: [
-      ofContract(),
+      contractRelation(),
       toUpdate('created_at_offset', 'createdUpdate', undefined, seeded),
-      ofTemplate('activeContracts'),
+      templateRelation('activeContracts'),
     ],
   },
   exercises: {
     keys: [positionColumns],
     relations: [
-      ofUpdate('exercises'),
-      ofContract('exercises', ['contract_id', 'contract_created_at_offset']),
-      ofTemplate('exercises'),
+      updateRelation('exercises'),
+      contractRelation('exercises', ['contract_id', 'contract_created_at_offset']),
+      templateRelation('exercises'),
     ],
   },
-  events: { keys: [], relations: [ofUpdate('events')] },
-  interface_views: { keys: [], relations: [ofContract('interfaceViews', ['contract_id', 'offset'])] },
-  reassignments: { keys: [['offset', 'contract_id', 'kind']], relations: [ofUpdate('reassignments')] },
-  completions: { keys: [['offset']], relations: [ofUpdate('completion', rejected)] },
+  events: { keys: [], relations: [updateRelation('events')] },
+  interface_views: { keys: [], relations: [contractRelation('interfaceViews', ['contract_id', 'offset'])] },
+  reassignments: { keys: [['offset', 'contract_id', 'kind']], relations: [updateRelation('reassignments')] },
+  completions: { keys: [['offset']], relations: [updateRelation('completion', rejectedNote)] },
   rejected_commands: {
     keys: [['offset']],
     relations: [
       { columns: ['offset'], to: 'completions', toColumns: ['offset'], field: 'completion', back: 'rejection' },
     ],
   },
-  token_holdings: { keys: [['created_at_offset', 'contract_id']], relations: [ofContract('tokenHolding')] },
-  token_holding_events: { keys: [], relations: [ofUpdate(undefined, seeded)] },
+  token_holdings: { keys: [['created_at_offset', 'contract_id']], relations: [contractRelation('tokenHolding')] },
+  token_holding_events: { keys: [], relations: [updateRelation(undefined, seeded)] },
   token_events: {
     keys: [],
-    relations: [ofExercise('tokenEvents'), ofUpdate('tokenEvents')],
+    relations: [exerciseRelation('tokenEvents'), updateRelation('tokenEvents')],
   },
   token_transfer_steps: {
     keys: [positionColumns],
-    relations: [ofExercise('tokenTransferStep'), ofUpdate('tokenTransferSteps')],
+    relations: [exerciseRelation('tokenTransferStep'), updateRelation('tokenTransferSteps')],
   },
-  token_changes: { keys: [], relations: [ofUpdate('tokenChanges', seeded)] },
-  token_transfers: { keys: [], relations: [ofUpdate('tokenTransfers')] },
+  token_changes: { keys: [], relations: [updateRelation('tokenChanges', seeded)] },
+  token_transfers: { keys: [], relations: [updateRelation('tokenTransfers')] },
   pending_transfer_instructions: {
     keys: [['created_at_offset', 'contract_id']],
-    relations: [ofContract('pendingTransferInstruction')],
+    relations: [contractRelation('pendingTransferInstruction')],
   },
-  allocations: { keys: [], relations: [ofContract('allocations')] },
-  traffic_purchases: { keys: [], relations: [ofUpdate()] },
-  traffic_costs: { keys: [['offset']], relations: [ofUpdate('trafficCost')] },
-  amulet_transfers: { keys: [positionColumns], relations: [ofExercise('amuletTransfer'), ofUpdate('amuletTransfers')] },
-  amulet_burns: { keys: [], relations: [ofUpdate()] },
+  allocations: { keys: [], relations: [contractRelation('allocations')] },
+  traffic_purchases: { keys: [], relations: [updateRelation()] },
+  traffic_costs: { keys: [['offset']], relations: [updateRelation('trafficCost')] },
+  amulet_transfers: {
+    keys: [positionColumns],
+    relations: [exerciseRelation('amuletTransfer'), updateRelation('amuletTransfers')],
+  },
+  amulet_burns: { keys: [], relations: [updateRelation()] },
   mining_rounds: { keys: [['dso', 'round']], relations: [] },
   reward_rounds: { keys: [['dso', 'round', 'reward_kind', 'is_dry_run']], relations: [] },
-  validators: { keys: [['dso', 'validator']], relations: [ofContract()] },
+  validators: { keys: [['dso', 'validator']], relations: [contractRelation()] },
   validator_heartbeats: {
     keys: [positionColumns],
     relations: [
-      ofExercise('validatorHeartbeat'),
-      ofUpdate(),
+      exerciseRelation('validatorHeartbeat'),
+      updateRelation(),
       {
         columns: ['dso', 'validator'],
         to: 'validators',
@@ -157,33 +166,36 @@ export const exploreEntities: Readonly<Record<string, Entity>> = {
       },
     ],
   },
-  reward_coupons: ofOneContract,
-  featured_apps: ofOneContract,
-  app_activity_markers: ofOneContract,
-  unclaimed_rewards: ofOneContract,
+  reward_coupons: singleContractEntity,
+  featured_apps: singleContractEntity,
+  app_activity_markers: singleContractEntity,
+  unclaimed_rewards: singleContractEntity,
 };
 
 /** Keys and relations of typed views by kind. A template has one view of active contracts and one of all contracts. */
 export const typedEntities: Readonly<Record<ViewKind | 'history', Entity>> = {
   template: {
     keys: [['created_at_offset', 'contract_id']],
-    relations: [ofContract(), toUpdate('created_at_offset', 'createdUpdate', undefined, seeded)],
+    relations: [contractRelation(), toUpdate('created_at_offset', 'createdUpdate', undefined, seeded)],
   },
   history: {
     keys: [['created_at_offset', 'node_id']],
     relations: [
-      ofContract(),
+      contractRelation(),
       toUpdate('created_at_offset', 'createdUpdate', undefined, seeded),
       toUpdate('archived_at_offset', 'archivedUpdate'),
     ],
   },
   choice: {
     keys: [['exercised_at_offset', 'node_id']],
-    relations: [ofExercise(undefined, ['exercised_at_offset', 'node_id']), toUpdate('exercised_at_offset', 'update')],
+    relations: [
+      exerciseRelation(undefined, ['exercised_at_offset', 'node_id']),
+      toUpdate('exercised_at_offset', 'update'),
+    ],
   },
   interface: {
     keys: [['created_at_offset', 'contract_id', 'package_id']],
-    relations: [ofContract(), toUpdate('created_at_offset', 'createdUpdate', undefined, seeded)],
+    relations: [contractRelation(), toUpdate('created_at_offset', 'createdUpdate', undefined, seeded)],
   },
 };
 

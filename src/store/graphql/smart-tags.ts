@@ -5,20 +5,20 @@
  */
 import type { Edge, Graph, Node } from './graph.ts';
 
-interface Tagged {
+interface TagEntry {
   readonly tags: Readonly<Record<string, string | readonly string[]>>;
 }
 
 export interface SmartTags {
   readonly version: 1;
   readonly config: {
-    readonly class: Readonly<Record<string, Tagged>>;
-    readonly procedure: Readonly<Record<string, Tagged>>;
+    readonly class: Readonly<Record<string, TagEntry>>;
+    readonly procedure: Readonly<Record<string, TagEntry>>;
   };
 }
 
 /** The root has lists and connections. Related rows are only lists. There are no mutations. */
-const ofViews = [
+const viewBehavior = [
   '-insert',
   '-update',
   '-delete',
@@ -26,9 +26,10 @@ const ofViews = [
   '-manyRelation:resource:connection',
   '+manyRelation:resource:list',
 ];
-const ofFunctions = ['+list'];
-const hidden = ['-queryField', '-mutationField', '-typeField', '-orderBy', '-filterBy'];
-const oneWay = '-singularRelation:resource:single -manyRelation:resource:list -manyRelation:resource:connection';
+const functionBehavior = ['+list'];
+const hiddenBehavior = ['-queryField', '-mutationField', '-typeField', '-orderBy', '-filterBy'];
+const forwardOnlyBehavior =
+  '-singularRelation:resource:single -manyRelation:resource:list -manyRelation:resource:connection';
 
 export function smartTags({ nodes, functions }: Graph): SmartTags {
   return {
@@ -36,50 +37,52 @@ export function smartTags({ nodes, functions }: Graph): SmartTags {
     config: {
       class: Object.fromEntries(nodes.map((node) => [path(node.schema, node.view), { tags: tagsOf(node) }])),
       procedure: Object.fromEntries(
-        functions.map(({ schema, name, isShown }) => [
+        functions.map(({ schema, name, isShown: isVisible }) => [
           path(schema, name),
           // PostGraphile also generates types for hidden functions. Without a different name, token_holding would get
           // the type name of a row of token_holdings.
-          { tags: isShown ? { behavior: ofFunctions } : { name: `part_${name}`, behavior: hidden } },
+          { tags: isVisible ? { behavior: functionBehavior } : { name: `part_${name}`, behavior: hiddenBehavior } },
         ]),
       ),
     },
   };
 }
 
-function tagsOf({ name, keys: [primary, ...others], edges }: Node): Tagged['tags'] {
+function tagsOf({ name, keys: [primary, ...otherKeys], edges }: Node): TagEntry['tags'] {
   return {
     name,
-    behavior: ofViews,
+    behavior: viewBehavior,
     ...(primary === undefined ? {} : { primaryKey: primary.join(',') }),
-    ...(others.length === 0 ? {} : { unique: others.map((key) => key.join(',')) }),
+    ...(otherKeys.length === 0 ? {} : { unique: otherKeys.map((key) => key.join(',')) }),
     ...(edges.length === 0 ? {} : { foreignKey: edges.map(foreignKey) }),
   };
 }
 
 /** A foreign key constraint in SQL notation, followed by the names of both directions. */
-function foreignKey({ columns, to, toColumns, field, back, isOne }: Edge): string {
+function foreignKey({ columns, to, toColumns, field, back: reverseField, isOne: isSingle }: Edge): string {
   const names = [
     `@fieldName ${field}`,
-    ...(back === undefined ? [`@backwardBehavior ${oneWay}`] : backNames(back, isOne)),
+    ...(reverseField === undefined
+      ? [`@backwardBehavior ${forwardOnlyBehavior}`]
+      : reverseNameTags(reverseField, isSingle)),
   ];
-  const constraint = `${list(columns)} references ${quoted(to.schema)}.${quoted(to.view)} ${list(toColumns)}`;
+  const constraint = `${list(columns)} references ${quoteName(to.schema)}.${quoteName(to.view)} ${list(toColumns)}`;
   return [constraint, ...names].join('|');
 }
 
-function backNames(back: string, isOne: boolean): readonly string[] {
-  return isOne ? [`@foreignSingleFieldName ${back}`] : [`@foreignSimpleFieldName ${back}`];
+function reverseNameTags(reverseField: string, isSingle: boolean): readonly string[] {
+  return isSingle ? [`@foreignSingleFieldName ${reverseField}`] : [`@foreignSimpleFieldName ${reverseField}`];
 }
 
 function list(columns: readonly string[]): string {
-  return `(${columns.map(quoted).join(', ')})`;
+  return `(${columns.map(quoteName).join(', ')})`;
 }
 
 /** Our names consist of letters, digits and underscores. Only the schema name is chosen by the operator. */
-function quoted(name: string): string {
+function quoteName(name: string): string {
   return /^[a-z_][a-z0-9_]*$/.test(name) ? name : `"${name}"`;
 }
 
 function path(schema: string, name: string): string {
-  return `${quoted(schema)}.${quoted(name)}`;
+  return `${quoteName(schema)}.${quoteName(name)}`;
 }

@@ -10,14 +10,14 @@ import type { Database } from '../connection/database.ts';
 import { reportPlanning } from '../connection/report-planning.ts';
 import { lockStream } from '../history/maintenance.ts';
 import { updateJob } from '../history/jobs.ts';
-import { analyzeUnknown } from '../swap/objects.ts';
-import { carryCompletions, carryPackages, carryRedactions, carryRows } from '../swap/rows.ts';
+import { analyzeUnknownTables } from '../swap/objects.ts';
+import { copyCompletions, copyPackages, copyRedactions, copyTableRows } from '../swap/rows.ts';
 import type { StoppedWriter } from '../swap/swap.ts';
 import { readPackages } from '../typed/package-store.ts';
 import { syncTypedViews } from '../typed/views.ts';
-import { fenced, takeEpoch } from '../write/stream-row.ts';
-import { carryObjectsAcross } from './objects-across.ts';
-import { acrossServers, type Completions } from './rows-across.ts';
+import { fencedError, increaseEpoch } from '../write/stream-row.ts';
+import { copyObjects } from './objects-across.ts';
+import { copyAcrossServers, type Completions } from './rows-across.ts';
 import type { Storages } from '../swap/rows.ts';
 import { readerTables } from '../tables/readers.ts';
 import { tablesWhere } from '../tables/tables.ts';
@@ -26,10 +26,10 @@ import { tablesWhere } from '../tables/tables.ts';
  * Copies redactions and packages, so that redacted contents stay removed and packages need not be read again. Call it
  * before the target reads anything, and repeat it later.
  */
-export async function carryFirst(live: Database, target: Database): Promise<void> {
-  await bring(live, target, 'none', async (client, storages) => {
-    await carryPackages(client, storages);
-    await carryRedactions(client, storages);
+export async function copyInitialRows(liveDatabase: Database, target: Database): Promise<void> {
+  await copyBetween(liveDatabase, target, 'none', async (client, storages) => {
+    await copyPackages(client, storages);
+    await copyRedactions(client, storages);
   });
 }
 
@@ -37,88 +37,90 @@ export async function carryFirst(live: Database, target: Database): Promise<void
  * Copies everything that takes long, while the indexer continues. Resolves to descriptions of the objects that could
  * not be copied.
  */
-export async function prepareHandover(live: Database, target: Database): Promise<readonly string[]> {
-  await bring(live, target, 'earlier', async (client, storages) => {
-    await carryPackages(client, storages);
-    await carryRedactions(client, storages);
-    await carryCompletions(client, storages, 'earlier');
-    await carryNames(client, storages);
+export async function prepareHandover(liveDatabase: Database, target: Database): Promise<readonly string[]> {
+  await copyBetween(liveDatabase, target, 'earlier', async (client, storages) => {
+    await copyPackages(client, storages);
+    await copyRedactions(client, storages);
+    await copyCompletions(client, storages, 'earlier');
+    await copyNames(client, storages);
   });
   const { failed } = await syncTypedViews(target, await readPackages(target));
-  const left = await carryObjectsAcross(live, target);
-  await target.transaction((client) => analyzeUnknown(client, target.schema, target.schema));
-  return [...left, ...failed.map(({ view, error }) => `view ${view}: ${error.message}`)];
+  const notCopied = await copyObjects(liveDatabase, target);
+  await target.transaction((client) => analyzeUnknownTables(client, target.schema, target.schema));
+  return [...notCopied, ...failed.map(({ view, error }) => `view ${view}: ${error.message}`)];
 }
 
 /** Copies the registered names and columns of typed views, before the target creates views under other names. */
-async function carryNames(client: PoolClient, { from, to }: Storages): Promise<void> {
+async function copyNames(client: PoolClient, { from, to }: Storages): Promise<void> {
   for (const table of ['typed_views', 'typed_columns']) {
     await client.query(`delete from ${escapeIdentifier(to)}.${table}`);
     await client.query(`insert into ${escapeIdentifier(to)}.${table} select * from ${escapeIdentifier(from)}.${table}`);
   }
 }
 
-function bring(
-  live: Database,
+function copyBetween(
+  liveDatabase: Database,
   target: Database,
   completions: Completions,
-  carry: (to: PoolClient, storages: Storages) => Promise<void>,
+  copyTables: (to: PoolClient, storages: Storages) => Promise<void>,
 ): Promise<void> {
-  return live.transaction(async (from) => {
+  return liveDatabase.transaction(async (from) => {
     await from.query('set transaction isolation level repeatable read, read only; set local statement_timeout = 0');
-    await carryTo(from, target, completions, carry);
+    await copyToTarget(from, target, completions, copyTables);
   });
 }
 
-const carried = tablesWhere((entry) => entry.carried !== undefined);
-const ofReaders: readonly string[] = Object.keys(readerTables);
+const copiedTables = tablesWhere((entry) => entry.carried !== undefined);
+const readerTableNames: readonly string[] = Object.keys(readerTables);
 /** All copied tables. The tables of webhooks come first, because a delivery locks its cursor before its hold. */
 const lockedTables = [
-  ...carried.filter((table) => ofReaders.includes(table)),
-  ...carried.filter((table) => !ofReaders.includes(table)),
+  ...copiedTables.filter((table) => readerTableNames.includes(table)),
+  ...copiedTables.filter((table) => !readerTableNames.includes(table)),
 ];
 
-function carryTo(
+function copyToTarget(
   from: PoolClient,
   target: Database,
   completions: Completions,
-  carry: (to: PoolClient, storages: Storages) => Promise<void>,
+  copyTables: (to: PoolClient, storages: Storages) => Promise<void>,
 ): Promise<void> {
   return target.transaction(async (to) => {
     await to.query(`${reportPlanning}; set local statement_timeout = 0`);
-    await acrossServers({ from, to, schema: target.schema, completions }, (_, storages) => carry(to, storages));
+    await copyAcrossServers({ from, to, schema: target.schema, completions }, (_, storages) =>
+      copyTables(to, storages),
+    );
   });
 }
 
 /**
  * The first commit: after it, no indexer writes to the old storage. The holder of its writer lock calls this when the
  * target has caught up. Resolves to true if the job is still active; otherwise nothing has changed.
- * @param into label of the other database, see `databaseLabel`
+ * @param targetLabel label of the other database, see `databaseLabel`
  * @throws IndexerError WRITER_FENCED if the stream is not where its writer stopped
  */
 export function closeSource(
-  live: Database,
+  liveDatabase: Database,
   target: Database,
   writerStopped: StoppedWriter,
-  into: string,
+  targetLabel: string,
 ): Promise<boolean> {
-  return live.transaction(async (from) => {
+  return liveDatabase.transaction(async (from) => {
     // The writer is stopped, so this statement waits only briefly. If other sessions hold locks, the next attempt waits
     // again.
     await from.query(`set local lock_timeout = '1s'`);
     const liveStream = await lockStream(from);
     if (liveStream?.checkpoint !== writerStopped.checkpoint || liveStream.epoch !== writerStopped.epoch)
-      throw fenced('the live stream moved');
+      throw fencedError('the live stream moved');
     // Commands that redact contents or place a hold run before this lock is taken, or later in the other storage. They
     // cannot run in between.
     await from.query(`lock table ${lockedTables.join(', ')} in exclusive mode`);
     if (!(await updateJob(from, 'rebuild', { step: 'handing over', perSecond: null, problem: null }))) return false;
-    await carryTo(from, target, 'all', async (client, storages) => {
-      await carryCompletions(client, storages, 'all');
-      await carryRedactions(client, storages);
-      await carryRows(client, storages);
+    await copyToTarget(from, target, 'all', async (client, storages) => {
+      await copyCompletions(client, storages, 'all');
+      await copyRedactions(client, storages);
+      await copyTableRows(client, storages);
     });
-    await from.query(`update stream set handover = 'handed over', handover_peer = $1`, [into]);
+    await from.query(`update stream set handover = 'handed over', handover_peer = $1`, [targetLabel]);
     return true;
   });
 }
@@ -131,13 +133,13 @@ export function closeSource(
  */
 export function openTarget(target: Database, { checkpoint, epoch }: StoppedWriter): Promise<number> {
   return target.transaction(async (client) => {
-    const there = await lockStream(client);
-    const at = there?.seeded === true ? (there.checkpoint ?? -1) : -1;
-    if (at < checkpoint) throw fenced('the new storage has not caught up with the live one');
-    await takeEpoch(client, undefined);
+    const lockedStream = await lockStream(client);
+    const targetCheckpoint = lockedStream?.seeded === true ? (lockedStream.checkpoint ?? -1) : -1;
+    if (targetCheckpoint < checkpoint) throw fencedError('the new storage has not caught up with the live one');
+    await increaseEpoch(client, undefined);
     await client.query('update stream set epoch = epoch + $1, handover = null, handover_peer = null', [epoch]);
     await updateJob(client, 'rebuild', { state: 'done', step: 'handed over', perSecond: null, problem: null });
     await client.query(`comment on schema ${escapeIdentifier(target.schema)} is null`);
-    return at;
+    return targetCheckpoint;
   });
 }

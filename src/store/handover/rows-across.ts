@@ -14,16 +14,16 @@ import { tablesWhere } from '../tables/tables.ts';
  */
 export type Completions = 'none' | 'earlier' | 'all';
 
-const small = tablesWhere(({ carried }) => carried !== undefined);
+const smallTables = tablesWhere(({ carried: copyRule }) => copyRule !== undefined);
 
-interface Brought {
+interface CopiedTable {
   readonly table: string;
   /** SQL condition on the rows to copy. */
   readonly where: string;
   readonly rowsAtOnce: number;
 }
 
-export interface Across {
+export interface CopyContext {
   /** Client of the source storage, in a transaction. */
   readonly from: ClientBase;
   /** Client of the other server, in a transaction. */
@@ -37,28 +37,28 @@ export interface Across {
  * Calls `carry` with a temporary schema that holds the copied rows. `carry` reads from that schema. It has only the
  * copied tables, and is dropped afterwards.
  */
-export async function acrossServers(
-  { from, to, schema, completions }: Across,
-  carry: (to: ClientBase, storages: Storages) => Promise<void>,
+export async function copyAcrossServers(
+  { from, to, schema, completions }: CopyContext,
+  copyTables: (to: ClientBase, storages: Storages) => Promise<void>,
 ): Promise<void> {
-  const between = `${schema}_brought`;
-  const drop = `drop schema if exists ${escapeIdentifier(between)} cascade`;
-  await to.query(`${drop}; create schema ${escapeIdentifier(between)}`);
-  for (const brought of await listBroughtTables(to, schema, completions)) {
-    const source = `${escapeIdentifier(schema)}.${escapeIdentifier(brought.table)}`;
-    const target = `${escapeIdentifier(between)}.${escapeIdentifier(brought.table)}`;
-    await to.query(`create table ${target} (like ${escapeIdentifier(schema)}.${escapeIdentifier(brought.table)})`);
-    await bring(from, to, { ...brought, source, target });
+  const foreignSchema = `${schema}_brought`;
+  const drop = `drop schema if exists ${escapeIdentifier(foreignSchema)} cascade`;
+  await to.query(`${drop}; create schema ${escapeIdentifier(foreignSchema)}`);
+  for (const copiedTable of await listCopiedTables(to, schema, completions)) {
+    const source = `${escapeIdentifier(schema)}.${escapeIdentifier(copiedTable.table)}`;
+    const target = `${escapeIdentifier(foreignSchema)}.${escapeIdentifier(copiedTable.table)}`;
+    await to.query(`create table ${target} (like ${escapeIdentifier(schema)}.${escapeIdentifier(copiedTable.table)})`);
+    await copyTable(from, to, { ...copiedTable, source, target });
   }
-  await carry(to, { from: between, to: schema });
+  await copyTables(to, { from: foreignSchema, to: schema });
   await to.query(drop);
 }
 
-async function listBroughtTables(
+async function listCopiedTables(
   to: ClientBase,
   schema: string,
   completions: Completions,
-): Promise<readonly Brought[]> {
+): Promise<readonly CopiedTable[]> {
   const storage = escapeIdentifier(schema);
   const { rows } = await to.query<{ packages: string; read: string; begun: string | null }>(
     `select (select coalesce(jsonb_agg(package_id), '[]') from ${storage}.packages)::text as packages,
@@ -66,42 +66,47 @@ async function listBroughtTables(
             min(from_offset)::text as begun
        from ${storage}.completion_ranges`,
   );
-  const { packages = '[]', read = '{}', begun } = rows[0] ?? {};
-  const always: readonly Brought[] = [
+  const { packages = '[]', read: readRanges = '{}', begun: firstBegin } = rows[0] ?? {};
+  const fixedTables: readonly CopiedTable[] = [
     {
       table: 'packages',
       where: `not ${escapeLiteral(packages)}::jsonb ? package_id`,
       rowsAtOnce: 20,
     },
-    ...small.map((table) => ({ table, where: 'true', rowsAtOnce: 1_000 })),
+    ...smallTables.map((table) => ({ table, where: 'true', rowsAtOnce: 1_000 })),
   ];
-  if (completions === 'none') return always;
-  const which =
+  if (completions === 'none') return fixedTables;
+  const completionFilter =
     completions === 'all'
-      ? `not ${escapeLiteral(read)}::int8multirange @> "offset"`
-      : `"offset" <= ${escapeLiteral(begun ?? '-1')}::int8`;
+      ? `not ${escapeLiteral(readRanges)}::int8multirange @> "offset"`
+      : `"offset" <= ${escapeLiteral(firstBegin ?? '-1')}::int8`;
   return [
-    ...always,
+    ...fixedTables,
     { table: 'completion_ranges', where: 'true', rowsAtOnce: 1_000 },
-    { table: 'completions', where: which, rowsAtOnce: 1_000 },
+    { table: 'completions', where: completionFilter, rowsAtOnce: 1_000 },
     {
       table: 'submitters',
-      where: `submitters_key in (select submitters_key from ${storage}.completions where ${which})`,
+      where: `submitters_key in (select submitters_key from ${storage}.completions where ${completionFilter})`,
       rowsAtOnce: 1_000,
     },
   ];
 }
 
-async function bring(
+async function copyTable(
   from: ClientBase,
   to: ClientBase,
-  { source, target, where, rowsAtOnce }: Brought & { readonly source: string; readonly target: string },
+  {
+    source,
+    target,
+    where: condition,
+    rowsAtOnce: rowsPerFetch,
+  }: CopiedTable & { readonly source: string; readonly target: string },
 ): Promise<void> {
   await from.query(
-    `declare brought no scroll cursor for select row_to_json(t)::text as row from ${source} t where ${where}`,
+    `declare brought no scroll cursor for select row_to_json(t)::text as row from ${source} t where ${condition}`,
   );
   for (;;) {
-    const { rows } = await from.query<{ row: string }>(`fetch ${String(rowsAtOnce)} from brought`);
+    const { rows } = await from.query<{ row: string }>(`fetch ${String(rowsPerFetch)} from brought`);
     if (rows.length === 0) break;
     const texts = `[${rows.map(({ row }) => row).join(',')}]`;
     await to.query(`insert into ${target} select * from json_populate_recordset(null::${target}, $1::json)`, [texts]);

@@ -4,31 +4,31 @@ import type { ClientBase } from 'pg';
 import type { ExerciseJson } from '../../model/tables.ts';
 import type { Database } from '../connection/database.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
-import { refuseStrangers } from '../roles/schema-owners.ts';
+import { assertOwnSchemas } from '../roles/schema-owners.ts';
 import { assertExerciseJson } from '../schema/exercise-json.ts';
 import { migrate } from '../schema/migrations.ts';
-import { takeEpoch } from '../write/stream-row.ts';
+import { increaseEpoch } from '../write/stream-row.ts';
 
 /** Columns of the stream row about a handover. */
-export interface Turn {
+export interface HandoverState {
   readonly handover: 'filling' | 'handed over' | null;
   /** Label of the other database, see `databaseLabel`. */
   readonly peer: string | null;
 }
 
 /** The handover columns; undefined if there is no stream. */
-export async function readTurn(database: Database): Promise<Turn | undefined> {
+export async function readHandoverState(database: Database): Promise<HandoverState | undefined> {
   return database.withClient(async (client) => {
     const table = `${escapeIdentifier(database.schema)}.stream`;
-    const found = await client.query<{ there: boolean }>('select to_regclass($1) is not null as there', [table]);
-    if (found.rows[0]?.there !== true) return undefined;
-    const { rows } = await client.query<Turn>(`select handover, handover_peer as peer from ${table}`);
+    const tableCheck = await client.query<{ there: boolean }>('select to_regclass($1) is not null as there', [table]);
+    if (tableCheck.rows[0]?.there !== true) return undefined;
+    const { rows } = await client.query<HandoverState>(`select handover, handover_peer as peer from ${table}`);
     return rows[0];
   });
 }
 
 /** The comment on a schema that was created for a handover. It stays until the handover is done. */
-function note(source: string): string {
+function schemaComment(source: string): string {
   return `Storage filled by "ledger-indexer rebuild --into" from ${source}; may be dropped when none runs.`;
 }
 
@@ -38,7 +38,7 @@ export async function isCreatedByRebuild(client: ClientBase, schema: string, sou
     `select obj_description(oid, 'pg_namespace') as note from pg_namespace where nspname = $1`,
     [schema],
   );
-  return rows[0]?.note === note(source);
+  return rows[0]?.note === schemaComment(source);
 }
 
 /**
@@ -47,12 +47,12 @@ export async function isCreatedByRebuild(client: ClientBase, schema: string, sou
  */
 export async function prepareTarget(target: Database, source: string, exerciseJson: ExerciseJson): Promise<void> {
   const { schema } = target;
-  await target.withClient((client) => refuseStrangers(client, schema));
+  await target.withClient((client) => assertOwnSchemas(client, schema));
   await target.transaction(async (client) => {
     const { rowCount } = await client.query('select from pg_namespace where nspname = $1', [schema]);
     if (rowCount !== 0) return;
     await client.query(`create schema ${escapeIdentifier(schema)}`);
-    await client.query(`comment on schema ${escapeIdentifier(schema)} is ${escapeLiteral(note(source))}`);
+    await client.query(`comment on schema ${escapeIdentifier(schema)} is ${escapeLiteral(schemaComment(source))}`);
   });
   await migrate(target, { exerciseJson });
   await assertExerciseJson(target, exerciseJson);
@@ -63,13 +63,13 @@ export async function prepareTarget(target: Database, source: string, exerciseJs
  */
 export async function fillAgain(target: Database): Promise<void> {
   await target.transaction(async (client) => {
-    await takeEpoch(client, undefined);
+    await increaseEpoch(client, undefined);
     await client.query(`update stream set handover = 'filling' where handover = 'handed over'`);
   });
 }
 
 /** Removes everything that was created for the handover; objects that existed before are kept. */
-export async function giveUpTarget(target: Database, source: string): Promise<void> {
+export async function discardTarget(target: Database, source: string): Promise<void> {
   await target.transaction(async (client) => {
     const { schema } = target;
     if (await isCreatedByRebuild(client, schema, source)) return dropTarget(client, schema);

@@ -21,7 +21,7 @@ const delay = `coalesce(sum(round(extract(epoch from record_time - effective_at)
                  filter (where kind = 't'), 0)::double precision / 1048576`;
 
 /** SQL: the counts of the updates above $1 and up to $2, one row for each row of `activity_hourly` that they affect. */
-const share = `
+const activityShare = `
   gone as (
     select "offset", synchronizer_pk, date_trunc('hour', record_time, 'UTC') as hour, kind, paid_traffic_cost,
            record_time, effective_at
@@ -65,9 +65,9 @@ const rest = `
      group by 1, 2)`;
 
 /** Runs in the caller's transaction. */
-export async function subtractActivity(client: ClientBase, { above, upTo }: OffsetRange): Promise<void> {
+export async function subtractActivity(client: ClientBase, { above: afterOffset, upTo }: OffsetRange): Promise<void> {
   await client.query(
-    `with ${share}, ${rest}
+    `with ${activityShare}, ${rest}
      update activity_hourly a
         set creates = a.creates - s.creates, archives = a.archives - s.archives,
             exercises = a.exercises - s.exercises, transactions = a.transactions - s.transactions,
@@ -79,15 +79,15 @@ export async function subtractActivity(client: ClientBase, { above, upTo }: Offs
        from share s
       where (a.hour, a.template_pk, a.choice_pk, a.synchronizer_pk)
           = (s.hour, s.template_pk, s.choice_pk, s.synchronizer_pk)`,
-    [above, upTo],
+    [afterOffset, upTo],
   );
 }
 
 /**
  * Deletes rows of hours without remaining updates.
- * @param above offset after which all updates are removed
+ * @param afterOffset offset after which all updates are removed
  */
-export async function dropEmptyActivity(client: ClientBase, above: number): Promise<void> {
+export async function dropEmptyActivity(client: ClientBase, afterOffset: number): Promise<void> {
   // The row with the totals of an hour may contain only zeros and still be needed, if an update of the hour has no cost
   // and no events.
   await client.query(
@@ -104,6 +104,6 @@ export async function dropEmptyActivity(client: ClientBase, above: number): Prom
         and total_creates = 0 and total_archives = 0 and total_exercises = 0
         and not (template_pk = 0 and exists (
               select from counted c where c.hour = a.hour and c.synchronizer_pk = a.synchronizer_pk))`,
-    [above],
+    [afterOffset],
   );
 }

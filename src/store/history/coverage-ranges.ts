@@ -2,7 +2,7 @@
 import { escapeIdentifier } from 'pg';
 import type { ClientBase } from 'pg';
 import type { Database } from '../connection/database.ts';
-import { one, sql, tablesOf } from '../connection/query-builder.ts';
+import { constantOne, sql, tablesOf } from '../connection/query-builder.ts';
 import type { StreamIdentity } from '../../model/stream.ts';
 
 /** A range after the first one. */
@@ -22,10 +22,10 @@ export interface NewRange {
  * A stream that is seeded again at its start has no previous range, because its history begins with that list of active
  * contracts.
  */
-const seededAgain = sql<boolean>`excluded.origin = 'reseed' and coverage.origin in ('seed', 'genesis', 'oldest', 'offset')`;
+const seededAgainSql = sql<boolean>`excluded.origin = 'reseed' and coverage.origin in ('seed', 'genesis', 'oldest', 'offset')`;
 const conflictValues = {
-  origin: sql<NewRange['origin']>`case when ${seededAgain} then 'seed' else excluded.origin end`,
-  reason: sql<string>`case when ${seededAgain} then null else excluded.reason end`,
+  origin: sql<NewRange['origin']>`case when ${seededAgainSql} then 'seed' else excluded.origin end`,
+  reason: sql<string>`case when ${seededAgainSql} then null else excluded.reason end`,
 };
 
 /** Closes the open range at `closeAt` (the checkpoint it has reached) and opens a new one. */
@@ -58,21 +58,21 @@ export async function openRange(client: ClientBase, closeAt: number, range: NewR
  * Goes back to an offset. Ranges that begin after it are deleted; the range that contains it is opened again.
  * @returns true if a new range was opened at the offset because another filter was in force then
  */
-export async function cutRanges(
+export async function splitRanges(
   client: ClientBase,
   at: number,
   current: Pick<NewRange, 'filterHash' | 'shape'>,
 ): Promise<boolean> {
   const tables = tablesOf(client);
   await tables.deleteFrom('coverage').where('from_offset', '>', at).execute();
-  const open = await tables.selectFrom('coverage').select('from_offset').where('to_offset', 'is', null).execute();
-  if (open.length > 0) return false;
+  const openRanges = await tables.selectFrom('coverage').select('from_offset').where('to_offset', 'is', null).execute();
+  if (openRanges.length > 0) return false;
   const last = await tables
     .selectFrom('coverage')
     .select(['from_offset', 'filter_hash'])
     .orderBy('to_offset', 'desc')
     .orderBy('from_offset', 'desc')
-    .limit(one)
+    .limit(constantOne)
     .executeTakeFirst();
   if (last?.filter_hash === current.filterHash) {
     await tables
@@ -99,15 +99,15 @@ export interface FirstRange {
 export async function readFirstRange(database: Database): Promise<FirstRange | undefined> {
   return await database.withClient(async (client) => {
     const table = `${escapeIdentifier(database.schema)}.coverage`;
-    const { rows: found } = await client.query<{ there: boolean }>('select to_regclass($1) is not null as there', [
+    const { rows: tableRows } = await client.query<{ there: boolean }>('select to_regclass($1) is not null as there', [
       table,
     ]);
-    if (found[0]?.there !== true) return undefined;
+    if (tableRows[0]?.there !== true) return undefined;
     return await tablesOf(client)
       .selectFrom('coverage')
       .select(['from_offset as from', 'origin'])
       .orderBy('from_offset')
-      .limit(one)
+      .limit(constantOne)
       .executeTakeFirst();
   });
 }

@@ -7,8 +7,8 @@ import type { HistoryRequest, FilterExtensionRequest } from '../../model/stream.
 import type { Database } from '../connection/database.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
 import { markUnhostedAgain } from '../write/departures.ts';
-import { maintain, refused, type StreamFacts } from './maintenance.ts';
-import { hold, standing } from './filter-extension.ts';
+import { maintain, refusalError, type StreamFacts } from './maintenance.ts';
+import { hold, lockCurrentStream } from './filter-extension.ts';
 import { requestJob, getJob, updateJob } from './jobs.ts';
 
 /** The next step of the job. */
@@ -34,9 +34,9 @@ export interface DueEarlier {
  * Name of the step during which contracts active at the start of history are staged. The indexer checks later whether
  * they are stored.
  */
-export const listing = 'staging contracts active at its start';
+export const stagingStep = 'staging contracts active at its start';
 
-const unfinished: ReadonlySet<string> = new Set(['requested', 'working', 'paused']);
+const unfinishedStates: ReadonlySet<string> = new Set(['requested', 'working', 'paused']);
 
 /** The job if it was requested and is unfinished. */
 export function dueEarlier(database: Database): Promise<DueEarlier | undefined> {
@@ -57,16 +57,16 @@ export function dueEarlier(database: Database): Promise<DueEarlier | undefined> 
               exists (select from filter_additions where complete_from is null) as lacks
          from stream s`,
     );
-    const { hash, from = null, complete = null, lacks = false } = rows[0] ?? {};
+    const { hash, from = null, complete = null, lacks: isMissingContracts = false } = rows[0] ?? {};
     return {
       request,
       isPaused: job.state === 'paused',
       isInForce: hash === request.filterHash,
-      waits: extension !== undefined && unfinished.has(extension.state),
-      isListRequested: job.state === 'working' && job.step === listing,
+      waits: extension !== undefined && unfinishedStates.has(extension.state),
+      isListRequested: job.state === 'working' && job.step === stagingStep,
       from: from ?? 0,
-      completeFrom: lacks ? undefined : (complete ?? 0),
-      begin: await beginOf(client),
+      completeFrom: isMissingContracts ? undefined : (complete ?? 0),
+      begin: await beginOffsetOf(client),
     };
   });
 }
@@ -75,7 +75,7 @@ export function dueEarlier(database: Database): Promise<DueEarlier | undefined> 
  * Start of the history without a gap. It includes only ranges whose filters have the same shape and were extended to
  * the filter in force. Updates from before another filter was accepted may be invisible under the current one.
  */
-async function beginOf(client: ClientBase): Promise<number> {
+async function beginOffsetOf(client: ClientBase): Promise<number> {
   const { rows } = await client.query<{ begin: number | null }>(
     `select greatest(s.pruned_to_offset, (select max(from_offset) from participants), (
               select max(case when c.transaction_shape <> s.transaction_shape then c.to_offset
@@ -95,19 +95,19 @@ async function beginOf(client: ClientBase): Promise<number> {
  * is pruned here until the list is stored.
  * @throws IndexerError WRITER_FENCED (fenced)
  */
-export function askForList(database: Database, at: number, epoch: number): Promise<void> {
+export function requestContractList(database: Database, at: number, epoch: number): Promise<void> {
   return maintain(database, async (client) => {
     await client.query(`select ${readSchemas(database.schema).pqs}.__retention_lock()`);
-    const { filter, filterHash, prunedToOffset } = await standing(client, { epoch });
-    const listAt = Math.max(at, prunedToOffset);
-    await hold(client, listAt);
+    const { filter, filterHash, prunedToOffset } = await lockCurrentStream(client, { epoch });
+    const listOffset = Math.max(at, prunedToOffset);
+    await hold(client, listOffset);
     await requestJob(client, 'filter-extend', {
       filter,
       filterHash,
       from: filterHash,
-      listAt,
+      listAt: listOffset,
     } satisfies FilterExtensionRequest);
-    await updateJob(client, 'history', { step: listing, unit: null, total: null, perSecond: null, problem: null });
+    await updateJob(client, 'history', { step: stagingStep, unit: null, total: null, perSecond: null, problem: null });
   });
 }
 
@@ -119,25 +119,25 @@ export function askForList(database: Database, at: number, epoch: number): Promi
  */
 export function finishEarlier(database: Database, floor: number, epoch: number): Promise<number> {
   return maintain(database, async (client) => {
-    const stream = await standing(client, { epoch });
+    const stream = await lockCurrentStream(client, { epoch });
     const { rows } = await client.query<{ at: number | null }>('select max(complete_from) as at from filter_additions');
-    const at = Math.max(floor === 0 ? 0 : (rows[0]?.at ?? 0), await beginOf(client));
+    const completeOffset = Math.max(floor === 0 ? 0 : (rows[0]?.at ?? 0), await beginOffsetOf(client));
     await client.query(
       'update filter_additions set complete_from = least(complete_from, $1), from_offset = least(from_offset, $1), updated_at = now()',
-      [at],
+      [completeOffset],
     );
     await client.query(
       `update filter_interfaces
           set complete_from = case when $1 > (select min(from_offset) from coverage) then $1 else 0 end, updated_at = now()
         where state = 'followed' and complete_from > $1`,
-      [at],
+      [completeOffset],
     );
-    await beginRangeAt(client, at, stream);
-    await markUnhostedAgain(client, at + 1);
-    const done = { state: 'done', step: null, perSecond: null, problem: null } as const;
-    if (!(await updateJob(client, 'history', done)))
-      throw refused('filter extend', 'the job was paused or cancelled', 'jobs resume history');
-    return at;
+    await beginRangeAt(client, completeOffset, stream);
+    await markUnhostedAgain(client, completeOffset + 1);
+    const doneState = { state: 'done', step: null, perSecond: null, problem: null } as const;
+    if (!(await updateJob(client, 'history', doneState)))
+      throw refusalError('filter extend', 'the job was paused or cancelled', 'jobs resume history');
+    return completeOffset;
   });
 }
 

@@ -4,15 +4,15 @@
  * position of its end.
  */
 import type { ClientBase } from 'pg';
-import { endedFrom } from '../write/batch-writer.ts';
+import { insertEndedSql } from '../write/batch-writer.ts';
 import { markUnhostedAgain } from '../write/departures.ts';
 import { otherParties } from './earlier-rows.ts';
 
-const sameStay =
+const sameAssignmentSql =
   'id_text(t.contract_id) = id_text(s.contract_id) and t."offset" = s."offset" and t.node_id = s.node_id';
 
 /** Runs in the caller's transaction, after the rows of the range were stored and its lifetimes were staged. */
-export async function placeLifetimes(client: ClientBase, { from }: { readonly from: number }): Promise<void> {
+export async function insertLifetimes(client: ClientBase, { from }: { readonly from: number }): Promise<void> {
   await client.query(
     `create temporary table staged_states on commit drop as
      select "offset", node_id, template_pk, synchronizer_pk, parties_pk, contract_id, null::bigint as ended_offset,
@@ -28,12 +28,12 @@ export async function placeLifetimes(client: ClientBase, { from }: { readonly fr
   for (const table of ['live', 'ended']) {
     await client.query(
       `update ${table} t set parties_pk = s.parties_pk from staged_states s
-        where ${sameStay} and ${otherParties('contract_parties')}`,
+        where ${sameAssignmentSql} and ${otherParties('contract_parties')}`,
     );
   }
   await addStays(client);
-  await gatherEnds(client, from);
-  await endStays(client);
+  await collectEnds(client, from);
+  await endActivations(client);
   await markUnhosted(client, from);
 }
 
@@ -44,19 +44,19 @@ export async function placeLifetimes(client: ClientBase, { from }: { readonly fr
 async function addStays(client: ClientBase): Promise<void> {
   await client.query(
     `delete from ended t using staged_states s
-      where ${sameStay} and t.ended_by = 'w' and s.ended_by is distinct from 'w'`,
+      where ${sameAssignmentSql} and t.ended_by = 'w' and s.ended_by is distinct from 'w'`,
   );
   await client.query(
     `create temporary table staged_new on commit drop as
      select s.* from staged_states s
-      where not exists (select from live t where ${sameStay}) and not exists (select from ended t where ${sameStay})`,
+      where not exists (select from live t where ${sameAssignmentSql}) and not exists (select from ended t where ${sameAssignmentSql})`,
   );
   await client.query(
     `with alive as (
        insert into live ("offset", node_id, template_pk, synchronizer_pk, parties_pk, contract_id)
        select "offset", node_id, template_pk, synchronizer_pk, parties_pk, contract_id
          from staged_new where ended_offset is null),
-     gone as (${endedFrom(`staged_new where ended_by <> 'w'`)}),
+     gone as (${insertEndedSql(`staged_new where ended_by <> 'w'`)}),
      witnessed as (
        insert into ended ("offset", ended_offset, node_id, template_pk, synchronizer_pk, parties_pk, class, ended_by, contract_id)
        select "offset", ended_offset, node_id, template_pk, synchronizer_pk, parties_pk, -1, ended_by, contract_id
@@ -69,7 +69,7 @@ async function addStays(client: ClientBase): Promise<void> {
 }
 
 /** Creates table `staged_ends`: ends of the contracts of the range, in the range and after it. */
-async function gatherEnds(client: ClientBase, from: number): Promise<void> {
+async function collectEnds(client: ClientBase, from: number): Promise<void> {
   await client.query(
     `create temporary table staged_touched on commit drop as
      select id_text(contract_id) as id from staged_states where ended_by is distinct from 'w'
@@ -103,7 +103,7 @@ async function gatherEnds(client: ClientBase, from: number): Promise<void> {
 }
 
 /** Ends each activation at the first end that follows it. */
-async function endStays(client: ClientBase): Promise<void> {
+async function endActivations(client: ClientBase): Promise<void> {
   await client.query(
     `with known as materialized (
        select l."offset", l.node_id, c.id, f.*
@@ -117,7 +117,7 @@ async function endStays(client: ClientBase): Promise<void> {
        delete from live l using known k
         where id_text(l.contract_id) = k.id and l."offset" = k."offset" and l.node_id = k.node_id
        returning l.*, k.ended_offset, k.ended_node_id, k.ended_by, k.ended_at),
-     moved as (${endedFrom('gone')})
+     moved as (${insertEndedSql('gone')})
      update active_counts a set deactivated = a.deactivated + n.ended
        from (select template_pk, count(*) as ended from gone group by 1) n
       where a.template_pk = n.template_pk`,

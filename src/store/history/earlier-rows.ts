@@ -5,7 +5,7 @@
  */
 import { escapeIdentifier, type ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
-import { gainedColumns, tables } from '../../model/tables.ts';
+import { addedColumnsOf, tables } from '../../model/tables.ts';
 import { partyColumns } from './staged-rows.ts';
 
 interface Rule {
@@ -17,7 +17,7 @@ interface Rule {
 }
 
 const positionColumns = ['offset', 'node_id'];
-const sameContract = 's.contract_id = t.contract_id';
+const sameContractSql = 's.contract_id = t.contract_id';
 
 const rules = {
   updates: {
@@ -27,15 +27,15 @@ const rules = {
   contracts: {
     key: positionColumns,
     parties: 'contract_parties',
-    proof: sameContract,
+    proof: sameContractSql,
   },
   interface_views: { key: [...positionColumns, 'interface_pk'], proof: 'true' },
   exercises: {
     key: positionColumns,
     parties: 'event_parties',
-    proof: sameContract,
+    proof: sameContractSql,
   },
-  archives: { key: positionColumns, parties: 'event_parties', proof: sameContract },
+  archives: { key: positionColumns, parties: 'event_parties', proof: sameContractSql },
   reassignments: {
     key: ['offset', 'contract_id', 'kind'],
     parties: 'event_parties',
@@ -44,37 +44,37 @@ const rules = {
   topology_events: { key: ['offset', 'event_index'], proof: 's.kind = t.kind' },
 } as const satisfies Record<string, Rule>;
 
-type Ruled = keyof typeof rules;
-const ruled = Object.keys(rules) as Ruled[];
+type TableWithRule = keyof typeof rules;
+const tablesWithRules = Object.keys(rules) as TableWithRule[];
 
 /**
  * Conditions for stored rows that may be missing among the staged rows. A list of active contracts may contain imported
  * contracts that no update of the participant created. An interface may also have been removed from the filter.
  */
-const unproven: Partial<Record<Ruled, string>> = {
+const unverifiedConditions: Partial<Record<TableWithRule, string>> = {
   contracts: `t.origin = 's'`,
   interface_views: 'true',
   reassignments: 't.incomplete',
 };
 
 /** @throws IndexerError FILTER_EXTEND_MISMATCH if a stored row is not among the staged rows */
-export async function proveEarlierRows(
+export async function verifyEarlierRows(
   client: ClientBase,
   { from, to }: { readonly from: number; readonly to: number },
 ): Promise<void> {
-  const counts = ruled.map((table) => {
-    const { key, proof } = rules[table];
+  const counts = tablesWithRules.map((table) => {
+    const { key, proof: proofCondition } = rules[table];
     return `(select count(*) from ${table} t
-               left join staged_${table} s on ${matched(key)}
+               left join staged_${table} s on ${keyCondition(key)}
               where t."offset" > $1 and t."offset" <= $2
-                and case when s."offset" is null then not (${unproven[table] ?? 'false'}) else not (${proof}) end) as ${table}`;
+                and case when s."offset" is null then not (${unverifiedConditions[table] ?? 'false'}) else not (${proofCondition}) end) as ${table}`;
   });
-  const { rows } = await client.query<Record<Ruled, number>>(`select ${counts.join(', ')}`, [from, to]);
-  const missing = Object.entries(rows[0] ?? {}).filter(([, count]) => count > 0);
-  if (missing.length === 0) return;
-  const found = missing.map(([table, count]) => `${String(count)} of ${table}`).join(', ');
+  const { rows } = await client.query<Record<TableWithRule, number>>(`select ${counts.join(', ')}`, [from, to]);
+  const missingCounts = Object.entries(rows[0] ?? {}).filter(([, count]) => count > 0);
+  if (missingCounts.length === 0) return;
+  const problem = missingCounts.map(([table, count]) => `${String(count)} of ${table}`).join(', ');
   throw new IndexerError(
-    `between offsets ${String(from)} and ${String(to)} rows are stored that the filter in force does not return: ${found}`,
+    `between offsets ${String(from)} and ${String(to)} rows are stored that the filter in force does not return: ${problem}`,
     { code: 'FILTER_EXTEND_MISMATCH', facts: { from, to } },
   );
 }
@@ -89,33 +89,34 @@ export async function addEarlierRows(client: ClientBase, epoch: number): Promise
       where not exists (select from updates u where u."offset" = s."offset")`,
     [epoch],
   );
-  for (const table of ruled) {
+  for (const table of tablesWithRules) {
     const rule: Rule = rules[table];
-    await gain(client, table, rule);
+    await fillAddedColumns(client, table, rule);
     const columns = Object.keys(tables[table]).map((column) => escapeIdentifier(column));
     await client.query(
       `insert into ${table} (${columns.join(', ')})
        select ${columns.map((column) => `s.${column}`).join(', ')} from staged_${table} s
-        where not exists (select from ${table} t where ${matched(rule.key)})`,
+        where not exists (select from ${table} t where ${keyCondition(rule.key)})`,
     );
   }
 }
 
-async function gain(client: ClientBase, table: Ruled, { key, parties }: Rule): Promise<void> {
-  const gains = gainedColumns(table);
-  if (gains.length > 0) {
-    const list = (alias: string): string => gains.map((column) => `${alias}${escapeIdentifier(column)}`).join(', ');
+async function fillAddedColumns(client: ClientBase, table: TableWithRule, { key, parties }: Rule): Promise<void> {
+  const addedColumns = addedColumnsOf(table);
+  if (addedColumns.length > 0) {
+    const list = (alias: string): string =>
+      addedColumns.map((column) => `${alias}${escapeIdentifier(column)}`).join(', ');
     await client.query(
       `update ${table} t set (${list('')}) = row(${list('s.')})
          from staged_${table} s
-        where ${matched(key)} and (${list('t.')}) is distinct from (${list('s.')})`,
+        where ${keyCondition(key)} and (${list('t.')}) is distinct from (${list('s.')})`,
     );
   }
   if (parties === undefined) return;
   await client.query(
     `update ${table} t set parties_pk = s.parties_pk
        from staged_${table} s
-      where ${matched(key)} and ${otherParties(parties)}`,
+      where ${keyCondition(key)} and ${otherParties(parties)}`,
   );
 }
 
@@ -131,6 +132,6 @@ export function otherParties(table: keyof typeof partyColumns): string {
                          and (${list('before')}) is distinct from (${list('now')}))`;
 }
 
-function matched(key: readonly string[]): string {
+function keyCondition(key: readonly string[]): string {
   return key.map((column) => `t.${escapeIdentifier(column)} = s.${escapeIdentifier(column)}`).join(' and ');
 }

@@ -6,8 +6,8 @@ import type { StreamIdentity } from '../../model/stream.ts';
 import type { Database } from '../connection/database.ts';
 import { tablesOf, type Change } from '../connection/query-builder.ts';
 import { openRange } from './coverage-ranges.ts';
-import { noteParts } from './filter-parts.ts';
-import { lockStream, maintain, refused } from './maintenance.ts';
+import { recordFilterParts } from './filter-parts.ts';
+import { lockStream, maintain, refusalError } from './maintenance.ts';
 import { dropFilterExtension } from './filter-extension.ts';
 
 export interface FilterChange {
@@ -28,26 +28,28 @@ export interface FilterChange {
  * @throws IndexerError FILTER_ACCEPT_REFUSED
  */
 export function acceptFilter(database: Database, change: FilterChange): Promise<number> {
-  const { identity, reason, allVisible, writer } = change;
+  const { identity, reason, allVisible: isAllVisible, writer } = change;
   return maintain(database, async (client) => {
     const stream = await lockStream(client);
     if (stream?.checkpoint === undefined || stream.checkpoint === null || !stream.seeded) {
-      const begun = stream !== undefined && stream.seedContracts > 0;
-      const remedy = begun
+      const hasSeedContracts = stream !== undefined && stream.seedContracts > 0;
+      const remedy = hasSeedContracts
         ? 'begin the seed again under the configured filter: ledger-indexer reset --all --yes'
         : 'start the indexer: it uses the configured filter';
-      throw refused('filter accept', 'nothing is published in this schema yet', remedy);
+      throw refusalError('filter accept', 'nothing is published in this schema yet', remedy);
     }
     const { checkpoint } = stream;
     const { filter, filterHash, shape } = identity;
     await openRange(client, checkpoint, { from: checkpoint, origin: 'filter', filterHash, shape, reason });
-    await noteParts(client, stream, filter, { from: checkpoint, completeFrom: null });
+    await recordFilterParts(client, stream, filter, { from: checkpoint, completeFrom: null });
     await dropFilterExtension(client, database.schema);
-    const mark: Change<'stream'> = allVisible ? {} : { checkpoint_update_offset: null, checkpoint_update_id: null };
+    const markChange: Change<'stream'> = isAllVisible
+      ? {}
+      : { checkpoint_update_offset: null, checkpoint_update_id: null };
     await tablesOf(client)
       .updateTable('stream')
       .set({ filter, filter_hash: filterHash, transaction_shape: shape, filter_extended_from: [], writer })
-      .set(mark)
+      .set(markChange)
       .set('epoch', (e) => e('epoch', '+', 1))
       .execute();
     return checkpoint;

@@ -7,20 +7,20 @@
 import { escapeIdentifier } from 'pg';
 import type { ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
-import { endedFrom } from '../write/batch-writer.ts';
+import { insertEndedSql } from '../write/batch-writer.ts';
 import { markUnhostedAgain } from '../write/departures.ts';
 import { assertEpoch } from '../write/stream-row.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
 import type { Database } from '../connection/database.ts';
 import { openRange } from './coverage-ranges.ts';
-import { maintain, refused, type StreamFacts } from './maintenance.ts';
-import { placeAsStored } from './switched-positions.ts';
-import { copyRows, gatherStates, knowAgain, numberParties } from './staged-rows.ts';
+import { maintain, refusalError, type StreamFacts } from './maintenance.ts';
+import { translatePositions } from './switched-positions.ts';
+import { copyRows, collectStates, clearUnhosted, numberParties } from './staged-rows.ts';
 import { stagingSchema } from './staging.ts';
-import { dropFilterExtension, standing } from './filter-extension.ts';
+import { dropFilterExtension, lockCurrentStream } from './filter-extension.ts';
 import { updateJob } from './jobs.ts';
 
-export interface Filled {
+export interface FillProgress {
   /** Number of contracts in the list that were processed. */
   readonly done: number;
   readonly total: number;
@@ -31,32 +31,37 @@ export interface Filled {
  * numbers to parties, determines the state of each listed contract, and checks that the list belongs to this history.
  * @throws IndexerError FILTER_EXTEND_MISMATCH, HISTORY_CHANGED
  */
-export async function beginFill(database: Database): Promise<Filled> {
-  return (await filled(database)) ?? prepareFill(database);
+export async function beginFill(database: Database): Promise<FillProgress> {
+  return (await readFillProgress(database)) ?? prepareFill(database);
 }
 
-function prepareFill(database: Database): Promise<Filled> {
+function prepareFill(database: Database): Promise<FillProgress> {
   return maintain(database, async (client) => {
-    const staged = escapeIdentifier(stagingSchema(database.schema, 'filter_extend'));
-    const made = ['contract_parties_map', 'event_parties_map', 'wider', 'states', 'arrived', 'filled'];
-    await client.query(`drop table if exists ${made.map((name) => `${staged}.${name}`).join(', ')}`);
+    const stagingName = escapeIdentifier(stagingSchema(database.schema, 'filter_extend'));
+    const fillTables = ['contract_parties_map', 'event_parties_map', 'wider', 'states', 'arrived', 'filled'];
+    await client.query(`drop table if exists ${fillTables.map((name) => `${stagingName}.${name}`).join(', ')}`);
     for (const table of ['contract_parties', 'event_parties'] as const) {
-      await numberParties(client, table, { staged: `${staged}.${table}`, map: `table ${staged}.${table}_map` });
+      await numberParties(client, table, {
+        staged: `${stagingName}.${table}`,
+        map: `table ${stagingName}.${table}_map`,
+      });
     }
-    await placeAsStored(client, staged);
-    await keyAgain(client, staged);
+    await translatePositions(client, stagingName);
+    await recreateKeys(client, stagingName);
     // The rows were just copied. Without statistics, the server would join entire tables for each range.
-    await client.query(`analyze ${staged}.contracts, ${staged}.interface_views`);
-    await gatherStates(client, staged);
-    await client.query(`alter table ${staged}.states add primary key ("offset", node_id); analyze ${staged}.states`);
-    await prove(client, staged);
-    await extendParties(client, staged);
+    await client.query(`analyze ${stagingName}.contracts, ${stagingName}.interface_views`);
+    await collectStates(client, stagingName);
     await client.query(
-      `create table ${staged}.arrived ("offset" bigint, node_id integer, primary key ("offset", node_id));
-       create table ${staged}.filled as
-       select -1::bigint as "offset", -1 as node_id, 0::bigint as done, count(*) as total from ${staged}.states`,
+      `alter table ${stagingName}.states add primary key ("offset", node_id); analyze ${stagingName}.states`,
     );
-    const { rows } = await client.query<Filled>(`select done, total from ${staged}.filled`);
+    await verifyStaged(client, stagingName);
+    await extendParties(client, stagingName);
+    await client.query(
+      `create table ${stagingName}.arrived ("offset" bigint, node_id integer, primary key ("offset", node_id));
+       create table ${stagingName}.filled as
+       select -1::bigint as "offset", -1 as node_id, 0::bigint as done, count(*) as total from ${stagingName}.states`,
+    );
+    const { rows } = await client.query<FillProgress>(`select done, total from ${stagingName}.filled`);
     return rows[0] ?? { done: 0, total: 0 };
   });
 }
@@ -64,16 +69,16 @@ function prepareFill(database: Database): Promise<Filled> {
 /**
  * Creates the primary keys again, which are used to find ranges. They are dropped if positions change after a switch.
  */
-async function keyAgain(client: ClientBase, staged: string): Promise<void> {
+async function recreateKeys(client: ClientBase, stagingName: string): Promise<void> {
   for (const [table, columns] of [
     ['contracts', '"offset", node_id'],
     ['interface_views', '"offset", node_id, interface_pk'],
   ] as const) {
     const { rowCount } = await client.query(
       `select from pg_constraint where conrelid = $1::regclass and contype = 'p'`,
-      [`${staged}.${table}`],
+      [`${stagingName}.${table}`],
     );
-    if (rowCount === 0) await client.query(`alter table ${staged}.${table} add primary key (${columns})`);
+    if (rowCount === 0) await client.query(`alter table ${stagingName}.${table} add primary key (${columns})`);
   }
 }
 
@@ -82,14 +87,14 @@ async function keyAgain(client: ClientBase, staged: string): Promise<void> {
  * set that combines the stored parties and the listed ones. Witnesses reported by an update are kept, because a list
  * contains only stakeholders.
  */
-async function extendParties(client: ClientBase, staged: string): Promise<void> {
+async function extendParties(client: ClientBase, stagingName: string): Promise<void> {
   await client.query(
-    `create table ${staged}.wider as
+    `create table ${stagingName}.wider as
      select p.previous, p.listed, o.signatories, o.observers, null::integer as parties_pk,
             o.witness_parties || array(select w.party from unnest(n.witness_parties) with ordinality w (party, place)
                                         where w.party <> all (o.witness_parties) order by w.place) as witness_parties
        from (select distinct c.parties_pk as previous, s.parties_pk as listed
-               from ${staged}.states s join contracts c using ("offset", node_id) where c.contract_id = s.contract_id) p
+               from ${stagingName}.states s join contracts c using ("offset", node_id) where c.contract_id = s.contract_id) p
        join contract_parties o on o.parties_pk = p.previous
        join contract_parties n on n.parties_pk = p.listed
       where not n.witness_parties <@ o.witness_parties`,
@@ -98,27 +103,27 @@ async function extendParties(client: ClientBase, staged: string): Promise<void> 
   await client.query(
     `insert into contract_parties (parties_pk, ${columns})
      select (select least(min(parties_pk), 0) from contract_parties) - row_number() over (order by s.first), ${columns}
-       from (select min(previous) as first, ${columns} from ${staged}.wider group by ${columns}) s
+       from (select min(previous) as first, ${columns} from ${stagingName}.wider group by ${columns}) s
       where not exists (select from contract_parties m where (m.signatories, m.observers, m.witness_parties)
                                                           = (s.signatories, s.observers, s.witness_parties))`,
   );
   await client.query(
-    `update ${staged}.wider w set parties_pk = m.parties_pk
+    `update ${stagingName}.wider w set parties_pk = m.parties_pk
        from contract_parties m
       where (m.signatories, m.observers, m.witness_parties) = (w.signatories, w.observers, w.witness_parties);
-     alter table ${staged}.wider add primary key (previous, listed)`,
+     alter table ${stagingName}.wider add primary key (previous, listed)`,
   );
 }
 
-const same = 's."offset" = l."offset" and s.node_id = l.node_id and s.contract_id = l.contract_id';
+const sameContractSql = 's."offset" = l."offset" and s.node_id = l.node_id and s.contract_id = l.contract_id';
 
 /**
  * Checks that the list has all contracts that the previous filter returned as active at the offset of the list, at the
  * same positions.
  */
-async function prove(client: ClientBase, staged: string): Promise<void> {
+async function verifyStaged(client: ClientBase, stagingName: string): Promise<void> {
   const { rows } = await client.query<{ missing: number; ended: number; other: number; setAside: boolean }>(
-    `with at as (select seed_offset as "offset" from ${staged}.stream)
+    `with at as (select seed_offset as "offset" from ${stagingName}.stream)
      select (select count(*)
                from (select l."offset", l.node_id, l.contract_id from live l, at
                       where l.unhosted_since is null and l."offset" <= at."offset"
@@ -126,23 +131,29 @@ async function prove(client: ClientBase, staged: string): Promise<void> {
                      select e."offset", e.node_id, e.contract_id from ended e, at
                       where e.ended_by <> 'w' and e.unhosted_since is null and e."offset" <= at."offset"
                         and e.ended_offset > at."offset") l
-              where not exists (select from ${staged}.states s where ${same})) as missing,
-            (select count(*) from ended l join ${staged}.states s on ${same}, at
+              where not exists (select from ${stagingName}.states s where ${sameContractSql})) as missing,
+            (select count(*) from ended l join ${stagingName}.states s on ${sameContractSql}, at
               where s.ended_offset is null and l.ended_by <> 'w' and l.ended_offset <= at."offset") as ended,
-            (select count(*) from ${staged}.contracts s join contracts c using ("offset", node_id)
+            (select count(*) from ${stagingName}.contracts s join contracts c using ("offset", node_id)
               where c.contract_id <> s.contract_id) as other,
             exists (select from quarantine q, at where q."offset" <= at."offset") as "setAside"`,
   );
-  const { missing = 0, ended = 0, other = 0, setAside = false } = rows[0] ?? {};
-  if (other > 0) throw unlike(`${String(other)} contracts there are at the position of other contracts here`);
+  const {
+    missing: missingCount = 0,
+    ended: endedCount = 0,
+    other = 0,
+    setAside: isQuarantined = false,
+  } = rows[0] ?? {};
+  if (other > 0) throw mismatchError(`${String(other)} contracts there are at the position of other contracts here`);
   // The check would fail, because contracts ended by a quarantined update are still active here.
-  if (setAside) return;
-  if (ended > 0) throw unlike(`the ledger holds ${String(ended)} contracts as active that ended here`);
-  if (missing > 0) throw unlike(`${String(missing)} contracts that are active here are not in the list`);
+  if (isQuarantined) return;
+  if (endedCount > 0) throw mismatchError(`the ledger holds ${String(endedCount)} contracts as active that ended here`);
+  if (missingCount > 0)
+    throw mismatchError(`${String(missingCount)} contracts that are active here are not in the list`);
 }
 
-function unlike(found: string): IndexerError {
-  return new IndexerError(`the active contracts under the extended filter do not match those here: ${found}`, {
+function mismatchError(problem: string): IndexerError {
+  return new IndexerError(`the active contracts under the extended filter do not match those here: ${problem}`, {
     code: 'FILTER_EXTEND_MISMATCH',
   });
 }
@@ -154,14 +165,14 @@ interface PositionRange {
 }
 
 /** Progress of the fill; undefined before the preparation is complete. */
-function filled(database: Database): Promise<Filled | undefined> {
-  const staged = escapeIdentifier(stagingSchema(database.schema, 'filter_extend'));
+function readFillProgress(database: Database): Promise<FillProgress | undefined> {
+  const stagingName = escapeIdentifier(stagingSchema(database.schema, 'filter_extend'));
   return database.withClient(async (client) => {
     const { rows } = await client.query<{ there: boolean }>('select to_regclass($1) is not null as there', [
-      `${staged}.filled`,
+      `${stagingName}.filled`,
     ]);
     if (rows[0]?.there !== true) return undefined;
-    return (await client.query<Filled>(`select done, total from ${staged}.filled`)).rows[0];
+    return (await client.query<FillProgress>(`select done, total from ${stagingName}.filled`)).rows[0];
   });
 }
 
@@ -170,28 +181,28 @@ function filled(database: Database): Promise<Filled | undefined> {
  * @returns the progress; undefined when all contracts are stored
  * @throws IndexerError WRITER_FENCED (fenced) under another epoch
  */
-export function fillStep(database: Database, epoch: number, contracts: number): Promise<Filled | undefined> {
-  const staged = escapeIdentifier(stagingSchema(database.schema, 'filter_extend'));
+export function fillStep(database: Database, epoch: number, contracts: number): Promise<FillProgress | undefined> {
+  const stagingName = escapeIdentifier(stagingSchema(database.schema, 'filter_extend'));
   const pqs = escapeIdentifier(readSchemas(database.schema).pqs);
   return database.transaction(async (client) => {
     // Redactions and pruning wait for this lock. Once they have searched for rows, no matching rows may be added.
     await client.query(`select ${pqs}.__retention_lock()`);
-    const range = await nextRange(client, staged, contracts);
+    const range = await nextRange(client, stagingName, contracts);
     if (range === undefined) return undefined;
-    await addContracts(client, staged, range);
-    await addViews(client, staged, range);
-    await addBlobs(client, staged, range);
+    await addContracts(client, stagingName, range);
+    await addViews(client, stagingName, range);
+    await addBlobs(client, stagingName, range);
     // From here on, the stream waits for this transaction.
     await assertEpoch(client, epoch);
-    await takeWitnessed(client, staged, range);
-    await changeParties(client, staged, range);
-    await addStates(client, staged, range);
+    await activateWitnessed(client, stagingName, range);
+    await changeParties(client, stagingName, range);
+    await addStates(client, stagingName, range);
     // Truncated instead of deleted: each later step would scan the dead rows.
-    await client.query(`truncate ${staged}.arrived`);
-    const { rows } = await client.query<Filled>(
-      `update ${staged}.filled f
+    await client.query(`truncate ${stagingName}.arrived`);
+    const { rows } = await client.query<FillProgress>(
+      `update ${stagingName}.filled f
           set "offset" = $1, node_id = $2,
-              done = f.done + (select count(*) from ${staged}.states s where ${within('s', range)})
+              done = f.done + (select count(*) from ${stagingName}.states s where ${withinRange('s', range)})
        returning done, total`,
       [...range.upTo],
     );
@@ -199,63 +210,67 @@ export function fillStep(database: Database, epoch: number, contracts: number): 
   });
 }
 
-async function nextRange(client: ClientBase, staged: string, contracts: number): Promise<PositionRange | undefined> {
+async function nextRange(
+  client: ClientBase,
+  stagingName: string,
+  contracts: number,
+): Promise<PositionRange | undefined> {
   const { rows } = await client.query<{ after: number; afterNode: number; upTo: number | null; upToNode: number }>(
     `select f."offset" as after, f.node_id as "afterNode", n."offset" as "upTo", n.node_id as "upToNode"
-       from ${staged}.filled f
+       from ${stagingName}.filled f
        left join lateral (
             select p."offset", p.node_id
-              from (select s."offset", s.node_id from ${staged}.states s
+              from (select s."offset", s.node_id from ${stagingName}.states s
                      where (s."offset", s.node_id) > (f."offset", f.node_id)
                      order by s."offset", s.node_id limit $1) p
              order by p."offset" desc, p.node_id desc limit 1) n on true`,
     [contracts],
   );
-  const [found] = rows;
-  if (found === undefined || found.upTo === null) return undefined;
-  return { after: [found.after, found.afterNode], upTo: [found.upTo, found.upToNode] };
+  const [rangeRow] = rows;
+  if (rangeRow === undefined || rangeRow.upTo === null) return undefined;
+  return { after: [rangeRow.after, rangeRow.afterNode], upTo: [rangeRow.upTo, rangeRow.upToNode] };
 }
 
 /**
  * SQL: the condition for rows of a staging table in the range. Offsets are compared in addition to positions, because
  * the server estimates ranges of offsets well. For two comparisons of positions it assumes a quarter of all rows.
  */
-function within(alias: string, { after, upTo }: PositionRange): string {
+function withinRange(alias: string, { after, upTo }: PositionRange): string {
   const position = `(${alias}."offset", ${alias}.node_id)`;
   return `${alias}."offset" between ${String(after[0])} and ${String(upTo[0])}
           and ${position} > (${after.join(', ')}) and ${position} <= (${upTo.join(', ')})`;
 }
 
-const emptied = 'payload = null, contract_key = null, created_event_blob = null, redaction_id = r.redaction_id';
+const redactedColumns = 'payload = null, contract_key = null, created_event_blob = null, redaction_id = r.redaction_id';
 
 /** Adds wide rows that are not stored yet. Rows of a quarantined update are added when that update is stored. */
-async function addContracts(client: ClientBase, staged: string, range: PositionRange): Promise<void> {
-  const where = `${within('r', range)} and not exists (select from quarantine q where q."offset" = r."offset")`;
-  await copyRows(client, staged, 'contracts', { where, into: `${staged}.arrived` });
+async function addContracts(client: ClientBase, stagingName: string, range: PositionRange): Promise<void> {
+  const condition = `${withinRange('r', range)} and not exists (select from quarantine q where q."offset" = r."offset")`;
+  await copyRows(client, stagingName, 'contracts', { where: condition, into: `${stagingName}.arrived` });
   await client.query(
-    `update contracts c set ${emptied}
-       from ${staged}.arrived a, redacted_contracts r
+    `update contracts c set ${redactedColumns}
+       from ${stagingName}.arrived a, redacted_contracts r
       where c."offset" = a."offset" and c.node_id = a.node_id and r.contract_id = id_text(c.contract_id)
-        and ${within('c', range)}`,
+        and ${withinRange('c', range)}`,
   );
 }
 
-async function addViews(client: ClientBase, staged: string, range: PositionRange): Promise<void> {
-  const where = `${within('r', range)} and exists (select from contracts c where c."offset" = r."offset" and c.node_id = r.node_id)`;
-  await copyRows(client, staged, 'interface_views', { where });
+async function addViews(client: ClientBase, stagingName: string, range: PositionRange): Promise<void> {
+  const condition = `${withinRange('r', range)} and exists (select from contracts c where c."offset" = r."offset" and c.node_id = r.node_id)`;
+  await copyRows(client, stagingName, 'interface_views', { where: condition });
   await client.query(
     `update interface_views v set view = null, status_message = null, status_details = null, redaction_id = c.redaction_id
        from contracts c
       where c."offset" = v."offset" and c.node_id = v.node_id and c.redaction_id is not null and v.redaction_id is null
-        and ${within('c', range)}`,
+        and ${withinRange('c', range)}`,
   );
 }
 
-async function addBlobs(client: ClientBase, staged: string, range: PositionRange): Promise<void> {
+async function addBlobs(client: ClientBase, stagingName: string, range: PositionRange): Promise<void> {
   await client.query(
     `with new as materialized (
-       select s."offset", s.node_id, s.created_event_blob from ${staged}.contracts s
-        where ${within('s', range)} and s.created_event_blob is not null)
+       select s."offset", s.node_id, s.created_event_blob from ${stagingName}.contracts s
+        where ${withinRange('s', range)} and s.created_event_blob is not null)
      update contracts c set created_event_blob = n.created_event_blob
        from new n
       where c."offset" = n."offset" and c.node_id = n.node_id and c.created_event_blob is null and c.redaction_id is null`,
@@ -266,30 +281,30 @@ async function addBlobs(client: ClientBase, staged: string, range: PositionRange
  * Activates contracts that the previous filter returned only to witnesses and that are active for a party of the
  * extended filter.
  */
-async function takeWitnessed(client: ClientBase, staged: string, range: PositionRange): Promise<void> {
+async function activateWitnessed(client: ClientBase, stagingName: string, range: PositionRange): Promise<void> {
   await client.query(
     `with gone as (
-       delete from ended e using ${staged}.states s
-        where ${within('s', range)} and id_text(e.contract_id) = id_text(s.contract_id)
+       delete from ended e using ${stagingName}.states s
+        where ${withinRange('s', range)} and id_text(e.contract_id) = id_text(s.contract_id)
           and e."offset" = s."offset" and e.node_id = s.node_id and e.ended_by = 'w'
        returning e."offset", e.node_id),
      active as (
        update contracts c set acs_delta = true from gone g
         where c."offset" = g."offset" and c.node_id = g.node_id and c.acs_delta = false)
-     insert into ${staged}.arrived select "offset", node_id from gone`,
+     insert into ${stagingName}.arrived select "offset", node_id from gone`,
   );
 }
 
 /** Stores the extended party sets of contracts of which more parties are visible now. */
-async function changeParties(client: ClientBase, staged: string, range: PositionRange): Promise<void> {
+async function changeParties(client: ClientBase, stagingName: string, range: PositionRange): Promise<void> {
   const byId = 'id_text(l.contract_id) = id_text(n.contract_id) and l."offset" = n."offset" and l.node_id = n.node_id';
   await client.query(
     `with new as materialized (
        select s."offset", s.node_id, s.contract_id, w.parties_pk
-         from ${staged}.states s
+         from ${stagingName}.states s
          join contracts c on c."offset" = s."offset" and c.node_id = s.node_id
-         join ${staged}.wider w on w.previous = c.parties_pk and w.listed = s.parties_pk
-        where ${within('s', range)} and ${within('c', range)}),
+         join ${stagingName}.wider w on w.previous = c.parties_pk and w.listed = s.parties_pk
+        where ${withinRange('s', range)} and ${withinRange('c', range)}),
      alive as (update live l set parties_pk = n.parties_pk from new n where ${byId}),
      gone as (update ended l set parties_pk = n.parties_pk from new n where ${byId})
      update contracts c set parties_pk = n.parties_pk from new n where c."offset" = n."offset" and c.node_id = n.node_id`,
@@ -297,15 +312,15 @@ async function changeParties(client: ClientBase, staged: string, range: Position
 }
 
 /** Adds narrow rows of the added contracts: active, or ended by an update that the stream has stored since. */
-async function addStates(client: ClientBase, staged: string, range: PositionRange): Promise<void> {
+async function addStates(client: ClientBase, stagingName: string, range: PositionRange): Promise<void> {
   await client.query(
     `with new as materialized (
        select s."offset", s.node_id, s.contract_id, s.template_pk, s.synchronizer_pk, c.parties_pk, s.ended_offset,
-              s.ended_by, s.ended_at, s.ended_node_id, (select g.seed_offset from ${staged}.stream g) as listed
-         from ${staged}.arrived a
-         join ${staged}.states s on s."offset" = a."offset" and s.node_id = a.node_id
+              s.ended_by, s.ended_at, s.ended_node_id, (select g.seed_offset from ${stagingName}.stream g) as listed
+         from ${stagingName}.arrived a
+         join ${stagingName}.states s on s."offset" = a."offset" and s.node_id = a.node_id
          join contracts c on c."offset" = a."offset" and c.node_id = a.node_id
-        where ${within('s', range)} and ${within('c', range)}),
+        where ${withinRange('s', range)} and ${withinRange('c', range)}),
      ends as (
        select n.contract_id, u.synchronizer_pk, e."offset" as ended_offset, e.node_id as ended_node_id,
               'a'::"char" as ended_by, coalesce(u.effective_at, u.record_time) as ended_at
@@ -339,7 +354,7 @@ async function addStates(client: ClientBase, staged: string, range: PositionRang
      alive as (
        insert into live ("offset", node_id, template_pk, synchronizer_pk, parties_pk, contract_id)
        select "offset", node_id, template_pk, synchronizer_pk, parties_pk, contract_id from known where ended_offset is null),
-     gone as (${endedFrom('known where ended_offset is not null')})
+     gone as (${insertEndedSql('known where ended_offset is not null')})
      insert into active_counts as a (template_pk, activated, deactivated)
      select template_pk, count(*), count(ended_offset) from known group by 1
      on conflict (template_pk) do update
@@ -354,34 +369,36 @@ async function addStates(client: ClientBase, staged: string, range: PositionRang
  * @throws IndexerError WRITER_FENCED (fenced), FILTER_EXTEND_REFUSED if the job was paused or cancelled meanwhile
  */
 export function finishFill(database: Database, epoch: number): Promise<number> {
-  const staged = escapeIdentifier(stagingSchema(database.schema, 'filter_extend'));
+  const stagingName = escapeIdentifier(stagingSchema(database.schema, 'filter_extend'));
   return maintain(database, async (client) => {
-    const stream = await standing(client, { epoch });
-    const { rows } = await client.query<{ at: number }>(`select seed_offset as at from ${staged}.stream`);
-    const at = rows[0]?.at ?? 0;
-    await copyRows(client, staged, 'reassignments', { where: 'true' });
+    const stream = await lockCurrentStream(client, { epoch });
+    const { rows } = await client.query<{ at: number }>(`select seed_offset as at from ${stagingName}.stream`);
+    const listOffset = rows[0]?.at ?? 0;
+    await copyRows(client, stagingName, 'reassignments', { where: 'true' });
     await client.query(
       `update reassignments d set created_event = null
          from redacted_contracts r where r.contract_id = id_text(d.contract_id) and d.created_event is not null`,
     );
-    await knowAgain(client, staged, at);
-    await markUnhostedAgain(client, at + 1);
-    await completeParts(client, stream, at);
+    await clearUnhosted(client, stagingName, listOffset);
+    await markUnhostedAgain(client, listOffset + 1);
+    await completeFilterParts(client, stream, listOffset);
     // Contracts in flight that are missing from this list are now missing from the stream.
     await client.query(
       `update stream set seed_release = s.seed_release, seed_has_in_flight = false
-         from ${staged}.stream s where s.seed_has_in_flight is false`,
+         from ${stagingName}.stream s where s.seed_has_in_flight is false`,
     );
-    const done = { state: 'done', step: null, perSecond: null, problem: null } as const;
-    if (!(await updateJob(client, 'filter-extend', done)))
-      throw refused('filter extend', 'the job was paused or cancelled', 'jobs resume filter-extend');
+    const doneState = { state: 'done', step: null, perSecond: null, problem: null } as const;
+    if (!(await updateJob(client, 'filter-extend', doneState)))
+      throw refusalError('filter extend', 'the job was paused or cancelled', 'jobs resume filter-extend');
     await dropFilterExtension(client, database.schema);
-    return at;
+    return listOffset;
   });
 }
 
-async function completeParts(client: ClientBase, { filterHash, shape }: StreamFacts, at: number): Promise<void> {
-  const known = await client.query('update filter_additions set complete_from = $1 where complete_from > $1', [at]);
+async function completeFilterParts(client: ClientBase, { filterHash, shape }: StreamFacts, at: number): Promise<void> {
+  const updatedParts = await client.query('update filter_additions set complete_from = $1 where complete_from > $1', [
+    at,
+  ]);
   await client.query('update filter_additions set complete_from = $1 where complete_from is null', [at]);
   const { rowCount } = await client.query(
     `update coverage set complete = true where from_offset = $1 and origin = 'filter-extend'`,
@@ -390,7 +407,7 @@ async function completeParts(client: ClientBase, { filterHash, shape }: StreamFa
   // The list has a later offset for one of two reasons. The participant had pruned past the offset at which the filter
   // was extended, or the stream was reset to before that offset. If contracts were already known from a later offset,
   // the history job is reading them and records this at its end.
-  if ((known.rowCount ?? 0) > 0) return;
+  if ((updatedParts.rowCount ?? 0) > 0) return;
   const reason = 'contracts active under the extended filter are known from here on';
   if (rowCount === 0) await openRange(client, at, { from: at, origin: 'filter-extend', filterHash, shape, reason });
   await client.query(

@@ -6,10 +6,10 @@ import { escapeIdentifier } from 'pg';
 import type { ClientBase, PoolClient } from 'pg';
 import type { StoredFilter, FilterExtensionRequest, JobProgress } from '../../model/stream.ts';
 import type { Database } from '../connection/database.ts';
-import { fenced } from '../write/stream-row.ts';
+import { fencedError } from '../write/stream-row.ts';
 import { openRange } from './coverage-ranges.ts';
-import { noteParts } from './filter-parts.ts';
-import { lockStream, maintain, refused, type StreamFacts } from './maintenance.ts';
+import { recordFilterParts } from './filter-parts.ts';
+import { lockStream, maintain, refusalError, type StreamFacts } from './maintenance.ts';
 import { mapSynchronizers, mapTemplates } from './staged-rows.ts';
 import { dropStaging, stagingSchema } from './staging.ts';
 import { getJob, updateJob } from './jobs.ts';
@@ -68,7 +68,7 @@ export function dueFilterExtension(database: Database): Promise<DueFilterExtensi
  * @throws IndexerError FILTER_EXTEND_REFUSED unless this role may change stored contracts and stage contracts in a
  * schema of their own
  */
-export async function assertMayExtendFilter(database: Database): Promise<void> {
+export async function assertCanExtendFilter(database: Database): Promise<void> {
   const staging = stagingSchema(database.schema, 'filter_extend');
   const { rows } = await database.withClient((client) =>
     client.query<{ role: string; mayCreate: boolean; mayChange: boolean }>(
@@ -80,17 +80,17 @@ export async function assertMayExtendFilter(database: Database): Promise<void> {
       [staging],
     ),
   );
-  const { role = '', mayCreate = true, mayChange = true } = rows[0] ?? {};
-  if (!mayChange) {
-    throw refused(
+  const { role = '', mayCreate: canCreate = true, mayChange: canChange = true } = rows[0] ?? {};
+  if (!canChange) {
+    throw refusalError(
       'filter extend',
       `role "${role}" may add rows to this stream but not change them, and an extended filter changes stored contracts`,
       'start the indexer as the owner of the tables (the migrator), run ledger-indexer jobs resume filter-extend, and start it as ' +
         'this role again when ledger-indexer jobs lists it as done',
     );
   }
-  if (mayCreate) return;
-  throw refused(
+  if (canCreate) return;
+  throw refusalError(
     'filter extend',
     `role "${role}" may not create schema "${staging}", in which contracts are staged`,
     `let the owner of the database run: create schema ${escapeIdentifier(staging)} authorization ${escapeIdentifier(role)}`,
@@ -101,12 +101,12 @@ export async function assertMayExtendFilter(database: Database): Promise<void> {
 export type FilterExtensionNote = Partial<JobProgress> & { readonly state?: 'working' | 'done' | 'failed' };
 
 /** Stores progress; false if the job was paused or cancelled. */
-export function noteFilterExtension(database: Database, progress: FilterExtensionNote): Promise<boolean> {
+export function updateExtensionJob(database: Database, progress: FilterExtensionNote): Promise<boolean> {
   return database.withClient((client) => updateJob(client, 'filter-extend', progress));
 }
 
 /** Position of the stream. */
-export interface Standing {
+export interface StreamPosition {
   readonly checkpoint: number;
   readonly epoch: number;
 }
@@ -114,27 +114,30 @@ export interface Standing {
 /**
  * Makes the extended filter the filter in force at the checkpoint, and raises the epoch. Only the holder of the writer
  * lock calls it.
- * @param followed interfaces that the stream requests from now on, although views of earlier contracts are missing
+ * @param followedIds interfaces that the stream requests from now on, although views of earlier contracts are missing
  * @throws IndexerError WRITER_FENCED (fenced), FILTER_EXTEND_REFUSED if the filter in force is not the one that was
  * extended
  */
 export function setFilterExtension(
   database: Database,
   request: FilterExtensionRequest,
-  at: Standing,
-  followed: readonly string[],
+  position: StreamPosition,
+  followedIds: readonly string[],
 ): Promise<void> {
   return maintain(database, async (client) => {
-    const stream = await standing(client, at);
+    const stream = await lockCurrentStream(client, position);
     if (stream.filterHash === request.filterHash) return;
     if (stream.filterHash !== request.from) throw otherFilter();
-    const { checkpoint } = at;
+    const { checkpoint } = position;
     const { filter, filterHash, from } = request;
     const { shape } = stream;
     const reason = 'the operator extended the filter';
-    const lacks = await noteParts(client, stream, filter, { from: checkpoint, completeFrom: null });
+    const isMissingContracts = await recordFilterParts(client, stream, filter, {
+      from: checkpoint,
+      completeFrom: null,
+    });
     const range = { from: checkpoint, origin: 'filter-extend', filterHash, shape, reason } as const;
-    await openRange(client, checkpoint, lacks ? { ...range, complete: false } : range);
+    await openRange(client, checkpoint, isMissingContracts ? { ...range, complete: false } : range);
     await client.query(
       `update stream set filter = $1, filter_hash = $2, filter_extended_from = array_append(filter_extended_from, $3), epoch = epoch + 1`,
       [filter, filterHash, from],
@@ -142,9 +145,9 @@ export function setFilterExtension(
     await client.query(
       `insert into filter_interfaces (interface_id, state) select id, 'followed' from unnest($1::text[]) id
        on conflict do nothing`,
-      [followed],
+      [followedIds],
     );
-    if (lacks) await hold(client, checkpoint);
+    if (isMissingContracts) await hold(client, checkpoint);
   });
 }
 
@@ -161,18 +164,18 @@ export async function hold(client: ClientBase, offset: number): Promise<void> {
  * Locks the stream row and returns it if it is at the expected position.
  * @throws IndexerError WRITER_FENCED (fenced)
  */
-export async function standing(
+export async function lockCurrentStream(
   client: PoolClient,
-  { epoch, checkpoint }: Pick<Standing, 'epoch'> & Partial<Standing>,
+  { epoch, checkpoint }: Pick<StreamPosition, 'epoch'> & Partial<StreamPosition>,
 ): Promise<StreamFacts> {
   const stream = await lockStream(client);
   if (stream?.epoch === epoch && (checkpoint === undefined || stream.checkpoint === checkpoint)) return stream;
-  throw fenced('the stream moved while its filter was extended');
+  throw fencedError('the stream moved while its filter was extended');
 }
 
 /** The error if the filter that was to be extended is no longer in force. */
 export function otherFilter(): Error {
-  return refused(
+  return refusalError(
     'filter extend',
     'another filter is in force than the one that was to be extended',
     'check the configured filter, then run again: ledger-indexer filter extend',
@@ -183,13 +186,13 @@ export function otherFilter(): Error {
  * Maps numbers of templates, interfaces and synchronizers in staged rows to those of this schema. Runs between two
  * sessions, because the writer assigns numbers from memory. Raises the epoch.
  */
-export function nameStaged(database: Database, epoch: number): Promise<void> {
+export function registerStagedNames(database: Database, epoch: number): Promise<void> {
   return maintain(database, async (client) => {
-    await standing(client, { epoch });
-    const staged = escapeIdentifier(stagingSchema(database.schema, 'filter_extend'));
-    await client.query(`drop table if exists ${staged}.template_map, ${staged}.synchronizer_map`);
-    await mapSynchronizers(client, staged);
-    await mapTemplates(client, staged);
+    await lockCurrentStream(client, { epoch });
+    const stagingName = escapeIdentifier(stagingSchema(database.schema, 'filter_extend'));
+    await client.query(`drop table if exists ${stagingName}.template_map, ${stagingName}.synchronizer_map`);
+    await mapSynchronizers(client, stagingName);
+    await mapTemplates(client, stagingName);
     await client.query('update stream set epoch = epoch + 1');
   });
 }

@@ -3,11 +3,11 @@
  * complete.
  */
 import type { ClientBase } from 'pg';
-import { addedParts, bringsContracts, keptFilter, partsOf } from '../../model/stream.ts';
+import { addedParts, canAddContracts, parseFilter, filterEntries } from '../../model/stream.ts';
 import type { StreamFacts } from './maintenance.ts';
 
 /** Where the added parts of a filter begin. */
-export interface PartsBegin {
+export interface FilterPartsStart {
   /** Exclusive: updates after this offset are requested with the added parts. */
   readonly from: number;
   /** Contracts active at this offset are stored; null if they are missing for now. */
@@ -19,37 +19,37 @@ export interface PartsBegin {
  * transaction.
  * @returns true if contracts that were active before may be missing for some part
  */
-export async function noteParts(
+export async function recordFilterParts(
   client: ClientBase,
   { filter: previousFilter }: Pick<StreamFacts, 'filter'>,
   filter: string,
-  { from, completeFrom }: PartsBegin,
+  { from, completeFrom }: FilterPartsStart,
 ): Promise<boolean> {
-  const wider = keptFilter(filter);
-  const kept = partsOf(wider);
+  const widerFilter = parseFilter(filter);
+  const keptParts = filterEntries(widerFilter);
   await client.query(
     `delete from filter_additions p
       where not exists (select from unnest($1::text[], $2::text[]) k (kind, name) where k.kind = p.kind and k.name = p.name)`,
-    [kept.map(({ kind }) => kind), kept.map(({ name }) => name)],
+    [keptParts.map(({ kind }) => kind), keptParts.map(({ name }) => name)],
   );
-  const added = addedParts(keptFilter(previousFilter), wider);
-  const lacking = added.map((part) => bringsContracts(part, wider));
+  const newParts = addedParts(parseFilter(previousFilter), widerFilter);
+  const needsContracts = newParts.map((filterPart) => canAddContracts(filterPart, widerFilter));
   await client.query(
     `insert into filter_additions (kind, name, from_offset, complete_from)
      select kind, name, $3, case when lacks then $4::bigint else $3 end
        from unnest($1::text[], $2::text[], $5::boolean[]) p (kind, name, lacks)
      on conflict (kind, name) do update
        set from_offset = excluded.from_offset, complete_from = excluded.complete_from, updated_at = now()`,
-    [added.map(({ kind }) => kind), added.map(({ name }) => name), from, completeFrom, lacking],
+    [newParts.map(({ kind }) => kind), newParts.map(({ name }) => name), from, completeFrom, needsContracts],
   );
-  return lacking.includes(true);
+  return needsContracts.includes(true);
 }
 
 /**
  * Resets the additions to an offset: additions that begin later now begin at this offset, without the contracts active
  * at that time.
  */
-export async function cutParts(client: ClientBase, at: number): Promise<void> {
+export async function truncateFilterParts(client: ClientBase, at: number): Promise<void> {
   await client.query(
     `update filter_additions
         set from_offset = least(from_offset, $1), complete_from = case when complete_from <= $1 then complete_from end

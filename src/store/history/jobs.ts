@@ -43,11 +43,12 @@ async function refuseExcluded(client: ClientBase, name: JobName): Promise<void> 
   const other = (await listJobs(client)).find(
     (job) => excluded[name].includes(job.name) && job.state !== 'done' && job.state !== 'failed',
   );
-  if (other !== undefined) throw unfinished(`job ${other.name} is not finished, and ${name} would undo it`, other.name);
+  if (other !== undefined)
+    throw unfinishedJobError(`job ${other.name} is not finished, and ${name} would undo it`, other.name);
 }
 
-function unfinished(found: string, name: JobName): IndexerError {
-  return new IndexerError(found, {
+function unfinishedJobError(message: string, name: JobName): IndexerError {
+  return new IndexerError(message, {
     code: 'JOB_REFUSED',
     remedy: `wait for it (ledger-indexer jobs), or cancel it: ledger-indexer jobs cancel ${name}`,
   });
@@ -68,7 +69,7 @@ export async function requestJob(client: ClientBase, name: JobName, request: obj
     [name, JSON.stringify(request)],
   );
   if (rowCount === 1) return;
-  throw unfinished(`another request of job ${name} is not finished`, name);
+  throw unfinishedJobError(`another request of job ${name} is not finished`, name);
 }
 
 /** Stores progress, unless the job was paused or cancelled. Resolves to true if the job should continue. */
@@ -77,9 +78,9 @@ export async function updateJob(
   name: JobName,
   progress: Partial<JobProgress> & { readonly state?: 'working' | 'done' | 'failed' },
 ): Promise<boolean> {
-  const { step, unit, done, total, perSecond, problem, state = 'working' } = progress;
+  const { step, unit, done: doneCount, total, perSecond, problem, state = 'working' } = progress;
   // An undefined column keeps its value.
-  const changes: Change<'jobs'> = { step, unit, done, total, per_second: perSecond, problem, state };
+  const changes: Change<'jobs'> = { step, unit, done: doneCount, total, per_second: perSecond, problem, state };
   const { numUpdatedRows } = await tablesOf(client)
     .updateTable('jobs')
     .set(changes)

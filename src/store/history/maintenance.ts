@@ -63,7 +63,7 @@ export function lockStream(client: PoolClient): Promise<StreamFacts | undefined>
   return streamFacts(client, true);
 }
 
-async function streamFacts(client: PoolClient, locked: boolean): Promise<StreamFacts | undefined> {
+async function streamFacts(client: PoolClient, isLocked: boolean): Promise<StreamFacts | undefined> {
   const row = await tablesOf(client)
     .selectFrom('stream')
     .select(['participant_id as participantId', 'filter_hash as filterHash', 'transaction_shape as shape'])
@@ -73,7 +73,7 @@ async function streamFacts(client: PoolClient, locked: boolean): Promise<StreamF
     .select('seed_has_in_flight as seedHasInFlight')
     .select(['checkpoint_update_offset as markOffset', 'checkpoint_update_id as markId'])
     .select((e) => e.cast<string>('filter', 'text').as('filter'))
-    .$if(locked, (stream) => stream.forUpdate())
+    .$if(isLocked, (stream) => stream.forUpdate())
     .executeTakeFirst();
   if (row === undefined) return undefined;
   const { markOffset: offset, markId: updateId, seeded_at: seededAt, pruned_to_offset: prunedToOffset, ...facts } = row;
@@ -81,7 +81,7 @@ async function streamFacts(client: PoolClient, locked: boolean): Promise<StreamF
   return { ...facts, seeded: seededAt !== null, prunedToOffset: prunedToOffset ?? 0, lastUpdate };
 }
 
-const refusals = {
+const refusalCodes = {
   reset: 'RESET_REFUSED',
   reseed: 'RESEED_REFUSED',
   interfaces: 'INTERFACE_BACKFILL_REFUSED',
@@ -92,6 +92,6 @@ const refusals = {
 } as const;
 
 /** The error for a command that is refused, with its remedy. */
-export function refused(command: keyof typeof refusals, found: string, remedy: string): IndexerError {
-  return new IndexerError(found, { code: refusals[command], remedy });
+export function refusalError(command: keyof typeof refusalCodes, message: string, remedy: string): IndexerError {
+  return new IndexerError(message, { code: refusalCodes[command], remedy });
 }

@@ -8,8 +8,8 @@ import type { ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../connection/database.ts';
 import { openRange } from './coverage-ranges.ts';
-import { lockStream, maintain, refused, type StreamFacts } from './maintenance.ts';
-import { placeAsStored } from './switched-positions.ts';
+import { lockStream, maintain, refusalError, type StreamFacts } from './maintenance.ts';
+import { translatePositions } from './switched-positions.ts';
 import { mapTemplates, removeRedacted } from './staged-rows.ts';
 import { dropStaging, stagingSchema } from './staging.ts';
 
@@ -25,8 +25,12 @@ export interface ViewMerge {
  * Checks that this role may create the staging schema and change the rows that the merge changes.
  * @throws IndexerError INTERFACE_BACKFILL_REFUSED
  */
-export async function assertMayGather(database: Database, staging: string): Promise<void> {
-  const { role, mayCreate, mayMerge } = await database.withClient(async (client) => {
+export async function assertCanBackfill(database: Database, staging: string): Promise<void> {
+  const {
+    role,
+    mayCreate: canCreate,
+    mayMerge: canMerge,
+  } = await database.withClient(async (client) => {
     const { rows } = await client.query<{ role: string; mayCreate: boolean; mayMerge: boolean }>(
       `select current_user::text as role,
               exists (select from pg_namespace where nspname = $1)
@@ -36,15 +40,15 @@ export async function assertMayGather(database: Database, staging: string): Prom
     );
     return rows[0] ?? { role: '', mayCreate: true, mayMerge: true };
   });
-  if (!mayMerge) {
-    throw refused(
+  if (!canMerge) {
+    throw refusalError(
       'interfaces',
       `role "${role}" may add rows to this stream but not change them, and views of interfaces added later change some`,
       'stop the indexer, run it once as the owner of the tables (the migrator) with INDEXER_STOP_AT=end, start it again',
     );
   }
-  if (mayCreate) return;
-  throw refused(
+  if (canCreate) return;
+  throw refusalError(
     'interfaces',
     `role "${role}" may not create schema "${staging}", in which views of interfaces are staged`,
     `let the owner of the database run: create schema ${escapeIdentifier(staging)} authorization ${escapeIdentifier(role)}`,
@@ -63,13 +67,13 @@ export function mergeViews(database: Database, merge: ViewMerge): Promise<number
         code: 'WRITER_FENCED',
       });
     }
-    const staged = escapeIdentifier(stagingSchema(database.schema, 'interfaces'));
-    await mapTemplates(client, staged);
-    await placeAsStored(client, staged);
-    await removeRedacted(client, staged);
-    const views = await copyViews(client, staged);
-    await nameInterfaces(client, staged);
-    await noteOthers(client, staged, stream, merge);
+    const stagingName = escapeIdentifier(stagingSchema(database.schema, 'interfaces'));
+    await mapTemplates(client, stagingName);
+    await translatePositions(client, stagingName);
+    await removeRedacted(client, stagingName);
+    const views = await copyViews(client, stagingName);
+    await registerInterfaceNames(client, stagingName);
+    await recordOtherInterfaces(client, stagingName, stream, merge);
     await client.query(
       `update filter_interfaces
           set state = 'followed', updated_at = now(),
@@ -85,15 +89,15 @@ export function mergeViews(database: Database, merge: ViewMerge): Promise<number
 }
 
 /** @returns number of views added */
-async function copyViews(client: ClientBase, staged: string): Promise<number> {
+async function copyViews(client: ClientBase, stagingName: string): Promise<number> {
   const { rowCount } = await client.query(
     `insert into interface_views ("offset", node_id, interface_pk, status_code, view, status_message, status_details,
                                   implementation_package_id, redaction_id)
      select v."offset", v.node_id, i.ours, v.status_code, v.view, v.status_message, v.status_details,
             v.implementation_package_id, v.redaction_id
-       from ${staged}.interface_views v
-       join ${staged}.template_map i on i.staged = v.interface_pk
-       join ${staged}.contracts s on s."offset" = v."offset" and s.node_id = v.node_id
+       from ${stagingName}.interface_views v
+       join ${stagingName}.template_map i on i.staged = v.interface_pk
+       join ${stagingName}.contracts s on s."offset" = v."offset" and s.node_id = v.node_id
        join contracts c on c."offset" = v."offset" and c.node_id = v.node_id and c.contract_id = s.contract_id
      on conflict do nothing`,
   );
@@ -104,39 +108,39 @@ async function copyViews(client: ClientBase, staged: string): Promise<number> {
  * Exercises and archives list the requested interfaces together with the parties. If a row was visible through the new
  * interfaces, its party set gets the new names, after the existing names.
  */
-async function nameInterfaces(client: ClientBase, staged: string): Promise<void> {
-  const both = (table: string): string =>
+async function registerInterfaceNames(client: ClientBase, stagingName: string): Promise<void> {
+  const matchingRows = (table: string): string =>
     `select e.parties_pk as ours, s.parties_pk as staged
-       from ${staged}.${table} s join ${table} e using ("offset", node_id) where e.contract_id = s.contract_id`;
+       from ${stagingName}.${table} s join ${table} e using ("offset", node_id) where e.contract_id = s.contract_id`;
   await client.query(
-    `create table ${staged}.named as
+    `create table ${stagingName}.named as
      select m.ours, m.staged, o.acting_parties, o.witness_parties,
             o.implemented_interfaces || array(
               select n.name from unnest(s.implemented_interfaces) with ordinality n (name, place)
                where n.name <> all (o.implemented_interfaces) order by n.place) as implemented_interfaces
-       from (${both('exercises')} union ${both('archives')}) m
+       from (${matchingRows('exercises')} union ${matchingRows('archives')}) m
        join event_parties o on o.parties_pk = m.ours
-       join ${staged}.event_parties s on s.parties_pk = m.staged
+       join ${stagingName}.event_parties s on s.parties_pk = m.staged
       where not s.implemented_interfaces <@ o.implemented_interfaces`,
   );
   const columns = 'acting_parties, witness_parties, implemented_interfaces';
   await client.query(
     `insert into event_parties (parties_pk, ${columns})
      select (select greatest(max(parties_pk), 0) from event_parties) + row_number() over (order by n.first), ${columns}
-       from (select min(ours) as first, ${columns} from ${staged}.named group by ${columns}) n
+       from (select min(ours) as first, ${columns} from ${stagingName}.named group by ${columns}) n
       where not exists (select from event_parties m where (m.acting_parties, m.witness_parties, m.implemented_interfaces)
                                                         = (n.acting_parties, n.witness_parties, n.implemented_interfaces))`,
   );
   await client.query(
-    `create table ${staged}.renumbered as
+    `create table ${stagingName}.renumbered as
      select n.ours, n.staged, min(m.parties_pk) as parties_pk
-       from ${staged}.named n join event_parties m using (${columns}) group by 1, 2;
-     analyze ${staged}.renumbered`,
+       from ${stagingName}.named n join event_parties m using (${columns}) group by 1, 2;
+     analyze ${stagingName}.renumbered`,
   );
   for (const table of ['exercises', 'archives']) {
     await client.query(
       `update ${table} e set parties_pk = r.parties_pk
-         from ${staged}.${table} s join ${staged}.renumbered r on r.staged = s.parties_pk
+         from ${stagingName}.${table} s join ${stagingName}.renumbered r on r.staged = s.parties_pk
         where e."offset" = s."offset" and e.node_id = s.node_id and e.contract_id = s.contract_id and e.parties_pk = r.ours`,
     );
   }
@@ -146,16 +150,16 @@ async function nameInterfaces(client: ClientBase, staged: string): Promise<void>
  * If the filter names templates, an interface also returns contracts of other templates. These contracts are stored
  * from here on. Earlier contracts are missing. `coverage` records this.
  */
-async function noteOthers(
+async function recordOtherInterfaces(
   client: ClientBase,
-  staged: string,
+  stagingName: string,
   { filter, filterHash, shape }: StreamFacts,
   { interfaces, checkpoint }: ViewMerge,
 ): Promise<void> {
   const { templates } = JSON.parse(filter) as { readonly templates: readonly string[] };
   if (templates.length === 0) return;
   const { rows } = await client.query<{ others: boolean }>(
-    `select exists (select from ${staged}.contracts s
+    `select exists (select from ${stagingName}.contracts s
                      where not exists (select from contracts c where c."offset" = s."offset" and c.node_id = s.node_id))
               as others`,
   );

@@ -5,10 +5,10 @@
 import type { ClientBase, PoolClient } from 'pg';
 import type { UpdateMark } from '../../model/stream.ts';
 import type { Database } from '../connection/database.ts';
-import { one, sql, tablesOf } from '../connection/query-builder.ts';
+import { constantOne, sql, tablesOf } from '../connection/query-builder.ts';
 import { markUnhostedAgain } from '../write/departures.ts';
-import { provenByParticipant, readParticipant } from '../write/participants.ts';
-import { lockStream, maintain, readStream, refused } from './maintenance.ts';
+import { withParticipantMark, readParticipant } from '../write/participants.ts';
+import { lockStream, maintain, readStream, refusalError } from './maintenance.ts';
 import { dropStaging } from './staging.ts';
 
 /**
@@ -17,7 +17,7 @@ import { dropStaging } from './staging.ts';
  */
 export async function readStanding(database: Database) {
   const stream = await readStream(database);
-  return stream === undefined ? undefined : provenByParticipant(stream, await readParticipant(database));
+  return stream === undefined ? undefined : withParticipantMark(stream, await readParticipant(database));
 }
 
 /** The newest stored update of a synchronizer. */
@@ -47,7 +47,7 @@ export function newestUpdates(database: Database): Promise<readonly Synchronizer
  * The stored update that has exactly `newer` updates after it, or the oldest update with an id. Undefined if no update
  * has an id.
  */
-export function updateBefore(database: Database, newer: number): Promise<UpdateMark | undefined> {
+export function updateBefore(database: Database, newerCount: number): Promise<UpdateMark | undefined> {
   return database.withClient((client) =>
     tablesOf(client)
       .selectFrom((e) =>
@@ -56,12 +56,12 @@ export function updateBefore(database: Database, newer: number): Promise<UpdateM
           .select(['offset', sql<string>`id_text(update_id)`.as('updateId')])
           .where('update_id', 'is not', null)
           .orderBy('offset', 'desc')
-          .limit(newer + 1)
+          .limit(newerCount + 1)
           .as('newest'),
       )
       .selectAll()
       .orderBy('offset')
-      .limit(one)
+      .limit(constantOne)
       .executeTakeFirst(),
   );
 }
@@ -72,23 +72,23 @@ export function updateBefore(database: Database, newer: number): Promise<UpdateM
  */
 export function storedIds(database: Database, ids: readonly string[], after: number): Promise<ReadonlySet<string>> {
   return maintain(database, async (client) => {
-    const found = new Set<string>();
-    for (const begin of [after, -1]) {
-      const left = ids.filter((id) => !found.has(id));
-      if (left.length === 0) break;
+    const foundIds = new Set<string>();
+    for (const minOffset of [after, -1]) {
+      const remainingIds = ids.filter((id) => !foundIds.has(id));
+      if (remainingIds.length === 0) break;
       const { rows } = await client.query<{ id: string }>(
         `select id_text(u.update_id) as id from updates u
           where u."offset" > $2 and u.update_id is not null and id_text(u.update_id) = any ($1)`,
-        [left, begin],
+        [remainingIds, minOffset],
       );
-      for (const { id } of rows) found.add(id);
+      for (const { id } of rows) foundIds.add(id);
     }
-    return found;
+    return foundIds;
   });
 }
 
 /** The original frames of the quarantined updates. */
-export async function framesSetAside(database: Database): Promise<readonly Buffer[]> {
+export async function readQuarantinedFrames(database: Database): Promise<readonly Buffer[]> {
   const rows = await database.withClient((client) =>
     tablesOf(client).selectFrom('quarantine').select('frame').execute(),
   );
@@ -108,7 +108,7 @@ export function firstDeparture(database: Database): Promise<UpdateMark | undefin
       .where('l.unhosted_since', 'is not', null)
       .where('u.update_id', 'is not', null)
       .orderBy('l.unhosted_since')
-      .limit(one)
+      .limit(constantOne)
       .executeTakeFirst(),
   );
 }
@@ -141,7 +141,11 @@ export function switchTo(database: Database, change: ParticipantSwitch): Promise
   return maintain(database, async (client) => {
     const stream = await lockStream(client);
     if (stream?.checkpoint !== change.checkpoint || stream.epoch !== change.epoch) {
-      throw refused('switch-participant', 'the stream moved while the overlap was verified', 'run the command again');
+      throw refusalError(
+        'switch-participant',
+        'the stream moved while the overlap was verified',
+        'run the command again',
+      );
     }
     await refuseUnfinishedJobs(client);
     await addParticipant(client, change, stream.participantId);
@@ -155,10 +159,11 @@ export function switchTo(database: Database, change: ParticipantSwitch): Promise
       })
       .set('epoch', (e) => e('epoch', '+', 1))
       .execute();
-    await cutCompletions(client, change);
-    if (change.anewFrom !== undefined) await knowAgain(client, change.anewFrom);
+    await truncateCompletions(client, change);
+    if (change.anewFrom !== undefined) await clearUnhosted(client, change.anewFrom);
     // The staged rows have offsets of the previous participant.
-    for (const gathering of ['interfaces', 'reseed'] as const) await dropStaging(client, database.schema, gathering);
+    for (const stagingKind of ['interfaces', 'reseed'] as const)
+      await dropStaging(client, database.schema, stagingKind);
   });
 }
 
@@ -171,11 +176,11 @@ async function refuseUnfinishedJobs(client: ClientBase): Promise<void> {
     .selectFrom('jobs')
     .select('name')
     .where('state', 'in', ['requested', 'working', 'paused'])
-    .limit(one)
+    .limit(constantOne)
     .executeTakeFirst();
   if (job === undefined) return;
   const remedy = `wait for it (ledger-indexer jobs), or cancel it: ledger-indexer jobs cancel ${job.name}`;
-  throw refused('switch-participant', `job ${job.name} is not finished`, remedy);
+  throw refusalError('switch-participant', `job ${job.name} is not finished`, remedy);
 }
 
 async function addParticipant(
@@ -183,7 +188,7 @@ async function addParticipant(
   change: ParticipantSwitch,
   previousParticipantId: string | null,
 ): Promise<void> {
-  const { participantId = null, checkpoint, shift, overlaps, common, reason } = change;
+  const { participantId = null, checkpoint, shift, overlaps, common: commonUpdate, reason } = change;
   await client.query(
     `insert into participants (participant_number, participant_id, from_offset, offset_shift, overlap_to_offset)
      select 1, $1, 0, 0, 0 where not exists (select from participants)`,
@@ -198,8 +203,8 @@ async function addParticipant(
       offset_shift: shift,
       overlap_offsets: JSON.stringify(overlaps),
       overlap_to_offset: e.val(Math.max(checkpoint, ...Object.values(overlaps))),
-      common_offset: common.offset,
-      common_update_id: common.updateId,
+      common_offset: commonUpdate.offset,
+      common_update_id: commonUpdate.updateId,
       reason,
     }))
     .execute();
@@ -209,7 +214,10 @@ async function addParticipant(
  * Starts a new range of completions. Only the participant that received a command returns its completion, so
  * completions that were not read before the switch are missing.
  */
-async function cutCompletions(client: ClientBase, { checkpoint, participantId }: ParticipantSwitch): Promise<void> {
+async function truncateCompletions(
+  client: ClientBase,
+  { checkpoint, participantId }: ParticipantSwitch,
+): Promise<void> {
   await client.query(
     `insert into completion_ranges (from_offset, to_offset, parties, reason)
      select $1, $1, r.parties, $2 from completion_ranges r order by r.from_offset desc limit 1
@@ -225,7 +233,7 @@ async function cutCompletions(client: ClientBase, { checkpoint, participantId }:
  * Contracts of parties that left the previous participant may be hosted by the new participant, because no update of
  * these parties was missed since then.
  */
-async function knowAgain(client: ClientBase, from: number): Promise<void> {
+async function clearUnhosted(client: ClientBase, from: number): Promise<void> {
   for (const table of ['live', 'ended'] as const) {
     await tablesOf(client)
       .updateTable(table)

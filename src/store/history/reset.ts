@@ -6,26 +6,26 @@
 import type { ClientBase } from 'pg';
 import type { StreamIdentity } from '../../model/stream.ts';
 import type { Database } from '../connection/database.ts';
-import { type Change, countRows, tablesOf, type TablesWith } from '../connection/query-builder.ts';
-import { goingBack, tablesWhere } from '../tables/tables.ts';
+import { type Change, countRows, tablesOf, type TablesWithColumn } from '../connection/query-builder.ts';
+import { revertibleTables, tablesWhere } from '../tables/tables.ts';
 import { beginSeed } from '../write/stream-row.ts';
-import { cutRanges } from './coverage-ranges.ts';
+import { splitRanges } from './coverage-ranges.ts';
 import { dropParticipantsAfter } from './participants.ts';
-import { lockStream, maintain, readStream, refused, type StreamFacts } from './maintenance.ts';
+import { lockStream, maintain, readStream, refusalError, type StreamFacts } from './maintenance.ts';
 import { dropEmptyActivity, lastOffset, subtractActivity } from './activity-share.ts';
 import { dropStaging } from './staging.ts';
-import { cutParts } from './filter-parts.ts';
+import { truncateFilterParts } from './filter-parts.ts';
 import { dropFilterExtension } from './filter-extension.ts';
-import { cutWebhooks } from '../webhooks/hooks.ts';
+import { truncateWebhooks } from '../webhooks/hooks.ts';
 
 /** Tables whose rows belong to an "offset" of the ledger, in the order of deletion. */
-const byOffset: readonly TablesWith<'offset'>[] = goingBack;
+const byOffset: readonly TablesWithColumn<'offset'>[] = revertibleTables;
 
 /** Records that no stored update can be used to compare histories. */
-const noMark: Change<'stream'> = { checkpoint_update_offset: null, checkpoint_update_id: null };
+const emptyMark: Change<'stream'> = { checkpoint_update_offset: null, checkpoint_update_id: null };
 
 /** The stream row before anything was read from the ledger. */
-const nothingRead: Change<'stream'> = {
+const unseededState: Change<'stream'> = {
   seeded_at: null,
   checkpoint: null,
   checkpoint_record_time: null,
@@ -48,12 +48,16 @@ export async function planReset(database: Database, to: number): Promise<RowCoun
       const rows = tables.selectFrom(table).where('offset', '>', to).select(countRows);
       counts.set(table, (await rows.executeTakeFirstOrThrow()).count);
     }
-    const ended = tables.selectFrom('ended').where('ended_by', '<>', 'w').select(countRows);
-    const live = await tables.selectFrom('live').where('offset', '>', to).select(countRows).executeTakeFirstOrThrow();
-    const gone = await ended.where('offset', '>', to).executeTakeFirstOrThrow();
-    counts.set('lifetimes', live.count + gone.count);
-    const reopened = ended.where('offset', '<=', to).where('ended_offset', '>', to);
-    counts.set('lifetimes reopened', (await reopened.executeTakeFirstOrThrow()).count);
+    const endedCount = tables.selectFrom('ended').where('ended_by', '<>', 'w').select(countRows);
+    const liveCount = await tables
+      .selectFrom('live')
+      .where('offset', '>', to)
+      .select(countRows)
+      .executeTakeFirstOrThrow();
+    const removedEnded = await endedCount.where('offset', '>', to).executeTakeFirstOrThrow();
+    counts.set('lifetimes', liveCount.count + removedEnded.count);
+    const reopenedCount = endedCount.where('offset', '<=', to).where('ended_offset', '>', to);
+    counts.set('lifetimes reopened', (await reopenedCount.executeTakeFirstOrThrow()).count);
     return counts;
   });
 }
@@ -70,24 +74,24 @@ export function resetTo(database: Database, to: number, writer: string): Promise
     await subtractActivity(client, { above: to, upTo: lastOffset });
     await dropEmptyActivity(client, to);
     const counts = new Map<string, number>();
-    for (const [name, rows] of await cutLifetimes(client, to)) counts.set(name, rows);
+    for (const [name, rows] of await truncateLifetimes(client, to)) counts.set(name, rows);
     for (const table of byOffset) {
-      const removed = await tables.deleteFrom(table).where('offset', '>', to).executeTakeFirst();
-      counts.set(table, Number(removed.numDeletedRows));
+      const deleteResult = await tables.deleteFrom(table).where('offset', '>', to).executeTakeFirst();
+      counts.set(table, Number(deleteResult.numDeletedRows));
     }
-    await cutBatches(client, to);
-    await cutCompletionRanges(client, to);
+    await truncateBatches(client, to);
+    await truncateCompletionRanges(client, to);
     await dropParticipantsAfter(client, to);
-    await cutWebhooks(client, to);
+    await truncateWebhooks(client, to);
     await tables.deleteFrom('verifications').where('at_offset', '>', to).execute();
     // Staged views may belong to updates that were removed.
     await dropStaging(client, database.schema, 'interfaces');
     await dropFilterExtension(client, database.schema);
-    await cutParts(client, to);
-    const otherFilter = await cutRanges(client, to, stream);
-    await moveBack(client, to, writer);
+    await truncateFilterParts(client, to);
+    const otherFilter = await splitRanges(client, to, stream);
+    await moveCheckpointBack(client, to, writer);
     // An update that may be invisible under the filter in force cannot be used to compare histories.
-    if (otherFilter) await tables.updateTable('stream').set(noMark).execute();
+    if (otherFilter) await tables.updateTable('stream').set(emptyMark).execute();
     return counts;
   });
 }
@@ -95,27 +99,31 @@ export function resetTo(database: Database, to: number, writer: string): Promise
 /** Refuses an offset to which the stream cannot be reset; otherwise returns the stream. */
 function refuseReset(stream: StreamFacts | undefined, to: number): StreamFacts {
   if (stream?.checkpoint === undefined || stream.checkpoint === null || !stream.seeded) {
-    throw refused('reset', 'nothing is published in this schema yet', 'start the indexer: it seeds automatically');
+    throw refusalError('reset', 'nothing is published in this schema yet', 'start the indexer: it seeds automatically');
   }
   const { checkpoint, prunedToOffset } = stream;
   const first = stream.seedOffset ?? 0;
   if (to > checkpoint) {
-    const found = `offset ${String(to)} is after the checkpoint ${String(checkpoint)}`;
-    throw refused(
+    const message = `offset ${String(to)} is after the checkpoint ${String(checkpoint)}`;
+    throw refusalError(
       'reset',
-      found,
+      message,
       `choose an offset from ${String(Math.max(first, prunedToOffset))} to ${String(checkpoint)}`,
     );
   }
   if (to < first) {
-    const found = `history without a gap begins here after offset ${String(first)}: ${String(to)} cannot be gone back to`;
-    throw refused('reset', found, `choose ${String(first)} or a later offset, or run: ledger-indexer reset --all`);
+    const message = `history without a gap begins here after offset ${String(first)}: ${String(to)} cannot be gone back to`;
+    throw refusalError(
+      'reset',
+      message,
+      `choose ${String(first)} or a later offset, or run: ledger-indexer reset --all`,
+    );
   }
   if (to < prunedToOffset) {
-    const found = `updates up to offset ${String(prunedToOffset)} were pruned here and cannot be gone back into`;
-    throw refused(
+    const message = `updates up to offset ${String(prunedToOffset)} were pruned here and cannot be gone back into`;
+    throw refusalError(
       'reset',
-      found,
+      message,
       `choose ${String(prunedToOffset)} or a later offset, or run: ledger-indexer reset --all`,
     );
   }
@@ -127,35 +135,35 @@ function refuseReset(stream: StreamFacts | undefined, to: number): StreamFacts {
  * ended above it become active again. Parties that left after the offset count as hosted again. Contracts that became
  * unhosted before the offset stay unhosted.
  */
-async function cutLifetimes(client: ClientBase, to: number): Promise<readonly (readonly [string, number])[]> {
+async function truncateLifetimes(client: ClientBase, to: number): Promise<readonly (readonly [string, number])[]> {
   // These are separate statements, because Citus changes the rows of one table at a time. No other session writes in
   // the meantime.
-  const begun = `"offset" > $1`;
-  const reopened = `"offset" <= $1 and ended_offset > $1`;
+  const startedAfter = `"offset" > $1`;
+  const reopenedCondition = `"offset" <= $1 and ended_offset > $1`;
   const { rows } = await client.query<{ gone: number }>(
-    `select (select count(*) from ended where ${begun} and ended_by <> 'w') + (select count(*) from live where ${begun}) as gone`,
+    `select (select count(*) from ended where ${startedAfter} and ended_by <> 'w') + (select count(*) from live where ${startedAfter}) as gone`,
     [to],
   );
   await client.query(
     `update active_counts a
         set activated = a.activated - p.activated, deactivated = a.deactivated - p.deactivated
        from (select template_pk, sum(activated) as activated, sum(deactivated) as deactivated
-               from (select template_pk, 1 as activated, 1 as deactivated from ended where ${begun} and ended_by <> 'w'
-                     union all select template_pk, 1, 0 from live where ${begun}
-                     union all select template_pk, 0, 1 from ended where ${reopened}) parts
+               from (select template_pk, 1 as activated, 1 as deactivated from ended where ${startedAfter} and ended_by <> 'w'
+                     union all select template_pk, 1, 0 from live where ${startedAfter}
+                     union all select template_pk, 0, 1 from ended where ${reopenedCondition}) parts
               group by 1) p
       where p.template_pk = a.template_pk`,
     [to],
   );
-  await client.query(`delete from live where ${begun}`, [to]);
-  const alive = await client.query(
+  await client.query(`delete from live where ${startedAfter}`, [to]);
+  const reopenedContracts = await client.query(
     `insert into live ("offset", unhosted_since, node_id, template_pk, synchronizer_pk, parties_pk, contract_id)
      select "offset", case when unhosted_since <= $1 then unhosted_since end, node_id, template_pk, synchronizer_pk,
             parties_pk, contract_id
-       from ended where ${reopened}`,
+       from ended where ${reopenedCondition}`,
     [to],
   );
-  await client.query(`delete from ended where ${begun} or ended_offset > $1`, [to]);
+  await client.query(`delete from ended where ${startedAfter} or ended_offset > $1`, [to]);
   const tables = tablesOf(client);
   await tables.deleteFrom('active_counts').where('activated', '=', 0).where('deactivated', '=', 0).execute();
   for (const table of ['live', 'ended'] as const) {
@@ -163,7 +171,7 @@ async function cutLifetimes(client: ClientBase, to: number): Promise<readonly (r
   }
   return [
     ['lifetimes', rows[0]?.gone ?? 0],
-    ['lifetimes reopened', alive.rowCount ?? 0],
+    ['lifetimes reopened', reopenedContracts.rowCount ?? 0],
   ];
 }
 
@@ -171,31 +179,32 @@ async function cutLifetimes(client: ClientBase, to: number): Promise<readonly (r
  * Removes batches that began at the offset or later, and the batch that spans the offset if all of its updates were
  * removed.
  */
-async function cutBatches(client: ClientBase, to: number): Promise<void> {
+async function truncateBatches(client: ClientBase, to: number): Promise<void> {
   const { rows } = await client.query<{ across: number | null }>(
     'select max(batch_offset) as across from batches where batch_offset between 0 and $1 - 1',
     [to],
   );
-  const across = rows[0]?.across ?? null;
-  const left = await client.query('select "offset" from updates where "offset" > $1 and batch_offset = $1 limit 1', [
-    across,
-  ]);
+  const crossingBatch = rows[0]?.across ?? null;
+  const remainingUpdate = await client.query(
+    'select "offset" from updates where "offset" > $1 and batch_offset = $1 limit 1',
+    [crossingBatch],
+  );
   await client.query('delete from batches where batch_offset >= $1 or batch_offset < -$1 or batch_offset = $2', [
     to,
-    left.rowCount === 0 ? across : null,
+    remainingUpdate.rowCount === 0 ? crossingBatch : null,
   ]);
 }
 
 /** Records that completions beyond the offset have to be read again. */
-async function cutCompletionRanges(client: ClientBase, to: number): Promise<void> {
+async function truncateCompletionRanges(client: ClientBase, to: number): Promise<void> {
   const tables = tablesOf(client);
   await tables.deleteFrom('completion_ranges').where('from_offset', '>', to).execute();
   await tables.updateTable('completion_ranges').set({ to_offset: to }).where('to_offset', '>', to).execute();
 }
 
 /** Sets the stream row to its state when `to` was the checkpoint. */
-async function moveBack(client: ClientBase, to: number, writer: string): Promise<void> {
-  const [newest, times] = [await newestUpdate(client), await newestTimes(client)];
+async function moveCheckpointBack(client: ClientBase, to: number, writer: string): Promise<void> {
+  const [newest, recordTimes] = [await newestUpdate(client), await newestRecordTimes(client)];
   await client.query(
     `with newest as (select $3::bigint as "offset", $4::text as update_id),
      times as (select * from unnest($5::text[], $6::timestamptz[]) t (synchronizer_id, record_time))
@@ -218,8 +227,8 @@ async function moveBack(client: ClientBase, to: number, writer: string): Promise
       writer,
       newest?.offset,
       newest?.id,
-      times.map(({ synchronizer }) => synchronizer),
-      times.map(({ time }) => time),
+      recordTimes.map(({ synchronizer }) => synchronizer),
+      recordTimes.map(({ time }) => time),
     ],
   );
 }
@@ -238,22 +247,22 @@ async function newestUpdate(client: ClientBase): Promise<{ readonly offset: numb
  * The record time of the newest update of each synchronizer, as Postgres formats it. It runs one query for each
  * synchronizer, because there are few of them and the row is at the end of an index.
  */
-async function newestTimes(
+async function newestRecordTimes(
   client: ClientBase,
 ): Promise<readonly { readonly synchronizer: string; readonly time: string }[]> {
-  const { rows: all } = await client.query<{ pk: number; synchronizer: string }>(
+  const { rows: synchronizers } = await client.query<{ pk: number; synchronizer: string }>(
     'select synchronizer_pk as pk, synchronizer_id as synchronizer from synchronizers',
   );
-  const times = [];
-  for (const { pk, synchronizer } of all) {
+  const recordTimes = [];
+  for (const { pk, synchronizer } of synchronizers) {
     const { rows } = await client.query<{ time: string }>(
       `select record_time::text as time from updates where synchronizer_pk = $1 and record_time is not null
         order by "offset" desc limit 1`,
       [pk],
     );
-    if (rows[0] !== undefined) times.push({ synchronizer, time: rows[0].time });
+    if (rows[0] !== undefined) recordTimes.push({ synchronizer, time: rows[0].time });
   }
-  return times;
+  return recordTimes;
 }
 
 // Removal of everything.
@@ -270,9 +279,9 @@ export function emptyHistory(database: Database, identity: StreamIdentity, write
       `truncate coverage, updates, batches, exercises, archives, topology_events, activity_hourly, quarantine, verifications,
                 completions, submitters, completion_ranges`,
     );
-    const noted = ['filter_interfaces', 'filter_additions', 'participants'] as const;
-    for (const table of noted) await tablesOf(client).deleteFrom(table).execute();
-    await cutWebhooks(client, null);
+    const tablesWithOffsets = ['filter_interfaces', 'filter_additions', 'participants'] as const;
+    for (const table of tablesWithOffsets) await tablesOf(client).deleteFrom(table).execute();
+    await truncateWebhooks(client, null);
     await dropStaging(client, database.schema, 'interfaces');
     await dropFilterExtension(client, database.schema);
     const { participantId = null, filter, filterHash, shape } = identity;
@@ -280,8 +289,8 @@ export function emptyHistory(database: Database, identity: StreamIdentity, write
       .updateTable('stream')
       .set({ participant_id: participantId, filter, filter_hash: filterHash, transaction_shape: shape, writer })
       .set({ filter_extended_from: [] })
-      .set(noMark)
-      .set(nothingRead)
+      .set(emptyMark)
+      .set(unseededState)
       .set('epoch', (e) => e('epoch', '+', 1))
       .returning('epoch')
       .executeTakeFirstOrThrow();
@@ -293,10 +302,10 @@ export function emptyHistory(database: Database, identity: StreamIdentity, write
 
 /** Number of rows in each table that `emptyHistory` would empty. */
 export function planEmpty(database: Database): Promise<RowCounts> {
-  const emptied = tablesWhere(({ survivesReset }) => survivesReset !== true);
+  const emptiedTables = tablesWhere(({ survivesReset }) => survivesReset !== true);
   return maintain(database, async (client) => {
     const counts = new Map<string, number>();
-    for (const table of emptied) {
+    for (const table of emptiedTables) {
       const { rows } = await client.query<{ count: number }>(`select count(*) from ${table}`);
       counts.set(table, rows[0]?.count ?? 0);
     }

@@ -10,33 +10,33 @@ import type { StreamIdentity } from '../../model/stream.ts';
 import type { Database } from '../connection/database.ts';
 import { tablesOf } from '../connection/query-builder.ts';
 import { assertMigrated, migrate, migrationFiles, type Migration } from '../schema/migrations.ts';
-import { refuseStrangers } from '../roles/schema-owners.ts';
-import { readStream, refused, type StreamFacts } from './maintenance.ts';
+import { assertOwnSchemas } from '../roles/schema-owners.ts';
+import { readStream, refusalError, type StreamFacts } from './maintenance.ts';
 import { removeRedacted } from './staged-rows.ts';
 
 /**
  * Purpose of the staging schema: the command `reseed`, or a job of the indexer for interfaces added later or for an
  * extended filter.
  */
-export type Gathering = 'reseed' | 'interfaces' | 'filter_extend';
+export type StagingKind = 'reseed' | 'interfaces' | 'filter_extend';
 
 /** Name of a staging schema of a stream. */
-export function stagingSchema(schema: string, gathering: Gathering): string {
-  return `${schema}_${gathering}`;
+export function stagingSchema(schema: string, stagingKind: StagingKind): string {
+  return `${schema}_${stagingKind}`;
 }
 
 const contents = {
   reseed: 'Active contracts staged by "ledger-indexer reseed"',
   interfaces: 'Views of interfaces staged by an indexer',
   filter_extend: 'Active contracts of an extended filter staged by an indexer',
-} as const satisfies Record<Gathering, string>;
+} as const satisfies Record<StagingKind, string>;
 
-function note(schema: string, gathering: Gathering): string {
-  return `${contents[gathering]} for schema ${schema}; may be dropped when none runs.`;
+function stagingComment(schema: string, stagingKind: StagingKind): string {
+  return `${contents[stagingKind]} for schema ${schema}; may be dropped when none runs.`;
 }
 
 /** The state of an interrupted run that a later run can resume. */
-export interface StagingRequest {
+export interface StagingSpec {
   readonly identity: StreamIdentity;
   /**
    * Lists of contracts active at an earlier offset cannot be used. This is the checkpoint, or the offset up to which
@@ -59,16 +59,19 @@ export interface StagingRequest {
 export async function prepareStaging(
   staging: Database,
   schema: string,
-  gathering: Gathering,
-  spec: StagingRequest,
+  stagingKind: StagingKind,
+  spec: StagingSpec,
 ): Promise<void> {
-  await staging.withClient((client) => refuseStrangers(client, staging.schema));
+  await staging.withClient((client) => assertOwnSchemas(client, staging.schema));
   const files = await migrationFiles();
   // If a run was interrupted while it created its tables, nothing is staged and its stream row cannot be read.
-  const left = (await hasAllTables(staging, files)) ? await leftOver(staging, note(schema, gathering)) : undefined;
+  const existingStream = (await hasAllTables(staging, files))
+    ? await readLeftoverStream(staging, stagingComment(schema, stagingKind))
+    : undefined;
   await staging.transaction(async (client) => {
-    if (left === undefined || !fits(left, spec)) await dropStaging(client, schema, gathering);
-    await takeSchema(client, staging.schema, schema, gathering);
+    if (existingStream === undefined || !canResume(existingStream, spec))
+      await dropStaging(client, schema, stagingKind);
+    await claimSchema(client, staging.schema, schema, stagingKind);
   });
   // Only the storage tables are created, because no client reads this schema.
   await migrate(staging, { files });
@@ -89,14 +92,16 @@ export async function prepareStaging(
  * Creates the schema. An existing schema is reused if it has our comment, or if it is empty because an administrator
  * created it for us.
  */
-async function takeSchema(client: ClientBase, name: string, schema: string, gathering: Gathering): Promise<void> {
-  const found = await noteOf(client, name);
-  if (found === undefined) await client.query(`create schema ${escapeIdentifier(name)}`);
-  else if (found !== note(schema, gathering) && !(await isEmpty(client, name))) {
+async function claimSchema(client: ClientBase, name: string, schema: string, stagingKind: StagingKind): Promise<void> {
+  const existingComment = await commentOf(client, name);
+  if (existingComment === undefined) await client.query(`create schema ${escapeIdentifier(name)}`);
+  else if (existingComment !== stagingComment(schema, stagingKind) && !(await isEmpty(client, name))) {
     const remedy = `rename it, or drop it if it is not needed: drop schema "${name}" cascade`;
-    throw refused(gathering, `schema "${name}" is in the way and was not made by this program`, remedy);
+    throw refusalError(stagingKind, `schema "${name}" is in the way and was not made by this program`, remedy);
   }
-  await client.query(`comment on schema ${escapeIdentifier(name)} is ${escapeLiteral(note(schema, gathering))}`);
+  await client.query(
+    `comment on schema ${escapeIdentifier(name)} is ${escapeLiteral(stagingComment(schema, stagingKind))}`,
+  );
 }
 
 async function isEmpty(client: ClientBase, name: string): Promise<boolean> {
@@ -121,32 +126,32 @@ async function hasAllTables(staging: Database, files: readonly Migration[]): Pro
   }
 }
 
-/** The stream row of an interrupted run; undefined if there is none. @param expected the comment on its schema */
-async function leftOver(staging: Database, expected: string): Promise<StreamFacts | undefined> {
-  const found = await staging.withClient(async (client) => {
+/** The stream row of an interrupted run; undefined if there is none. @param expectedComment the comment on its schema */
+async function readLeftoverStream(staging: Database, expectedComment: string): Promise<StreamFacts | undefined> {
+  const leftoverStream = await staging.withClient(async (client) => {
     const name = `${escapeIdentifier(staging.schema)}.stream`;
     const { rows } = await client.query<{ there: boolean }>('select to_regclass($1) is not null as there', [name]);
-    return rows[0]?.there === true && (await noteOf(client, staging.schema)) === expected;
+    return rows[0]?.there === true && (await commentOf(client, staging.schema)) === expectedComment;
   });
-  return found ? readStream(staging) : undefined;
+  return leftoverStream ? readStream(staging) : undefined;
 }
 
-function fits(left: StreamFacts, { identity, notBefore, pruned }: StagingRequest): boolean {
-  const { seeded, seedOffset, checkpoint, filterHash, participantId } = left;
+function canResume(existingStream: StreamFacts, { identity, notBefore: minOffset, pruned }: StagingSpec): boolean {
+  const { seeded, seedOffset, checkpoint, filterHash, participantId } = existingStream;
   if (filterHash !== identity.filterHash || participantId !== (identity.participantId ?? null)) return false;
   if (pruned !== undefined && seeded && checkpoint !== null) return checkpoint >= pruned;
-  return seedOffset === null || seedOffset >= notBefore;
+  return seedOffset === null || seedOffset >= minOffset;
 }
 
 /** Drops the staging schema if it exists. Runs in the caller's transaction. */
-export async function dropStaging(client: ClientBase, schema: string, gathering: Gathering): Promise<void> {
-  const name = stagingSchema(schema, gathering);
-  if ((await noteOf(client, name)) !== note(schema, gathering)) return;
+export async function dropStaging(client: ClientBase, schema: string, stagingKind: StagingKind): Promise<void> {
+  const name = stagingSchema(schema, stagingKind);
+  if ((await commentOf(client, name)) !== stagingComment(schema, stagingKind)) return;
   await client.query(`drop schema ${escapeIdentifier(name)} cascade`);
 }
 
 /** The comment on a schema, empty if it has none; undefined if there is no such schema. */
-async function noteOf(client: ClientBase, schema: string): Promise<string | undefined> {
+async function commentOf(client: ClientBase, schema: string): Promise<string | undefined> {
   const { rows } = await client.query<{ note: string | null }>(
     `select obj_description(oid, 'pg_namespace') as note from pg_namespace where nspname = $1`,
     [schema],

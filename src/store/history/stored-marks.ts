@@ -1,19 +1,19 @@
 /** Stored updates and contracts that are used to compare the ledger's history with the stored one. */
 import type { ContractMark, UpdateMark } from '../../model/stream.ts';
 import type { Database } from '../connection/database.ts';
-import { one, sql, tablesOf } from '../connection/query-builder.ts';
+import { constantOne, sql, tablesOf } from '../connection/query-builder.ts';
 
 /** The newest stored update with an id after `above` and up to `upTo`; undefined if there is none. */
-export function newestMark(database: Database, above: number, upTo: number): Promise<UpdateMark | undefined> {
+export function newestMark(database: Database, afterOffset: number, upTo: number): Promise<UpdateMark | undefined> {
   return database.withClient((client) =>
     tablesOf(client)
       .selectFrom('updates')
       .select(['offset', sql<string>`id_text(update_id)`.as('updateId')])
-      .where('offset', '>', above)
+      .where('offset', '>', afterOffset)
       .where('offset', '<=', upTo)
       .where('update_id', 'is not', null)
       .orderBy('offset', 'desc')
-      .limit(one)
+      .limit(constantOne)
       .executeTakeFirst(),
   );
 }
@@ -23,7 +23,7 @@ export function newestMark(database: Database, above: number, upTo: number): Pro
  * participant. Earlier updates may not be visible under this filter.
  */
 export async function rangeBegin(database: Database): Promise<number> {
-  const { begin } = await database.withClient((client) =>
+  const { begin: beginOffset } = await database.withClient((client) =>
     tablesOf(client)
       .selectNoFrom((e) =>
         e
@@ -38,7 +38,7 @@ export async function rangeBegin(database: Database): Promise<number> {
       )
       .executeTakeFirstOrThrow(),
   );
-  return begin ?? 0;
+  return beginOffset ?? 0;
 }
 
 /**
@@ -59,27 +59,27 @@ export async function historyBegin(database: Database): Promise<number> {
 
 /** Whether the update at this offset is in quarantine. */
 export async function isQuarantined(database: Database, offset: number): Promise<boolean> {
-  const found = await database.withClient((client) =>
+  const quarantinedRow = await database.withClient((client) =>
     tablesOf(client).selectFrom('quarantine').select('offset').where('offset', '=', offset).executeTakeFirst(),
   );
-  return found !== undefined;
+  return quarantinedRow !== undefined;
 }
 
 /** The lowest of these offsets that is neither stored nor in quarantine. */
-export async function firstUnknown(database: Database, offsets: readonly number[]): Promise<number | undefined> {
+export async function findUnknownOffset(database: Database, offsets: readonly number[]): Promise<number | undefined> {
   if (offsets.length === 0) return undefined;
   const requestedOffsets = sql<{ readonly offset: number }>`unnest(${offsets}::bigint[])`.as<'o'>(sql`o ("offset")`);
-  const found = await database.withClient((client) =>
+  const missingRow = await database.withClient((client) =>
     tablesOf(client)
       .selectFrom(requestedOffsets)
       .select('o.offset')
       .where((e) => e.not(e.exists(e.selectFrom('updates as u').whereRef('u.offset', '=', 'o.offset'))))
       .where((e) => e.not(e.exists(e.selectFrom('quarantine as q').whereRef('q.offset', '=', 'o.offset'))))
       .orderBy('o.offset')
-      .limit(one)
+      .limit(constantOne)
       .executeTakeFirst(),
   );
-  return found?.offset;
+  return missingRow?.offset;
 }
 
 // Finds active contracts that are used to compare histories if no update can be used.
@@ -96,10 +96,12 @@ export function newestContracts(database: Database, limit: number): Promise<read
           .whereRef('l.template_pk', '=', 't.template_pk')
           .where('l.unhosted_since', 'is', null)
           .orderBy('l.offset', 'desc')
-          .limit(one)
+          .limit(constantOne)
           .as('n'),
       )
-      .innerJoin('contracts as c', (on) => on.onRef('c.offset', '=', 'n.offset').onRef('c.node_id', '=', 'n.node_id'))
+      .innerJoin('contracts as c', (join) =>
+        join.onRef('c.offset', '=', 'n.offset').onRef('c.node_id', '=', 'n.node_id'),
+      )
       .select([sql<string>`id_text(c.contract_id)`.as('contractId'), 'c.offset'])
       .where('c.origin', 'in', ['c', 's'])
       .where((e) => e(e.fn.coalesce('c.reassignment_counter', e.val(0)), '=', 0))
@@ -113,7 +115,7 @@ export function newestContracts(database: Database, limit: number): Promise<read
  * Formats the state of a parked stream that a command can change as one text, for comparison. The text is empty if
  * nothing was indexed.
  */
-export function standingText(database: Database): Promise<string> {
+export function streamStateText(database: Database): Promise<string> {
   return database.withClient(async (client) => {
     const { rows } = await client.query<{ standing: string }>(
       `select json_build_array(s.participant_id, s.filter_hash, s.checkpoint, s.handover, (select max(participant_number) from participants),

@@ -6,7 +6,7 @@
 import type { ClientBase } from 'pg';
 
 /** SQL: the newest switch, and staged contracts with offsets up to the end of the overlap. */
-const began = `
+const participantStart = `
   move as (select from_offset, overlap_to_offset from participants where common_offset is not null order by participant_number desc limit 1),
   began as (
     select s."offset", s.node_id, s.contract_id, y.synchronizer_pk
@@ -20,9 +20,9 @@ const began = `
  * contract is not stored, for example because only another filter returns it, it gets the offset of the switch and a
  * node after the nodes stored there.
  */
-const places = `
+const translatedPositions = `
   create table :staged.places as
-  with ${began},
+  with ${participantStart},
   known as (
     select distinct on (b."offset", b.node_id) b."offset", b.node_id, l."offset" as place, l.node_id as node,
            l.ended_offset as ended
@@ -42,23 +42,23 @@ const places = `
      and not exists (select from known k where k."offset" = b."offset" and k.node_id = b.node_id)`;
 
 /** Runs in the caller's transaction, which drops the staging schema at its end. */
-export async function placeAsStored(client: ClientBase, staged: string): Promise<void> {
-  const moved = await client.query('select from participants where common_offset is not null limit 1');
-  if (moved.rowCount === 0) return;
-  await client.query(places.replaceAll(':staged', staged));
+export async function translatePositions(client: ClientBase, stagingName: string): Promise<void> {
+  const switchedRows = await client.query('select from participants where common_offset is not null limit 1');
+  if (switchedRows.rowCount === 0) return;
+  await client.query(translatedPositions.replaceAll(':staged', stagingName));
   // While positions are changed, two rows may have the same position, so the primary keys are dropped.
-  await client.query(`alter table ${staged}.contracts drop constraint contracts_pkey;
-    alter table ${staged}.interface_views drop constraint interface_views_pkey`);
-  const at = 'from :staged.places p where t."offset" = p."offset" and t.node_id = p.node_id';
+  await client.query(`alter table ${stagingName}.contracts drop constraint contracts_pkey;
+    alter table ${stagingName}.interface_views drop constraint interface_views_pkey`);
+  const positionJoin = 'from :staged.places p where t."offset" = p."offset" and t.node_id = p.node_id';
   for (const change of [
-    `update :staged.ended t set ended_offset = p.ended ${at} and p.ended is not null`,
+    `update :staged.ended t set ended_offset = p.ended ${positionJoin} and p.ended is not null`,
     ...['contracts', 'live', 'ended', 'interface_views'].map(
-      (table) => `update :staged.${table} t set "offset" = p.place, node_id = p.node ${at}`,
+      (table) => `update :staged.${table} t set "offset" = p.place, node_id = p.node ${positionJoin}`,
     ),
     `delete from :staged.reassignments s using reassignments r
       where r.contract_id = s.contract_id and r.kind = s.kind and r.reassignment_id = s.reassignment_id
         and r."offset" <> s."offset"`,
   ]) {
-    await client.query(change.replaceAll(':staged', staged));
+    await client.query(change.replaceAll(':staged', stagingName));
   }
 }

@@ -13,7 +13,7 @@ export interface Blocker {
 }
 
 /** Waits shorter than this are normal, because they occur in every commit. */
-const shortestSeconds = 1;
+const minBlockSeconds = 1;
 
 /**
  * Finds the sessions at the head of each queue. When they end, the sessions behind them continue. Every login can read
@@ -38,6 +38,6 @@ select a.pid, coalesce(a.usename::text, 'unknown') as role, coalesce(nullif(a.ap
 
 /** @param storage schema of the stream */
 export async function writerBlockers(client: ClientBase, storage: string): Promise<readonly Blocker[]> {
-  const { rows } = await client.query<Blocker>(blockers, [writerSessionName(storage), shortestSeconds]);
+  const { rows } = await client.query<Blocker>(blockers, [writerSessionName(storage), minBlockSeconds]);
   return rows;
 }

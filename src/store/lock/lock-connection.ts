@@ -5,13 +5,13 @@
 import { Socket } from 'node:net';
 import { Client } from 'pg';
 import { isReadOnly, refuseReadOnly, type Database } from '../connection/database.ts';
-import { guardPassword } from '../connection/password-guard.ts';
+import { protectPassword } from '../connection/password-guard.ts';
 import { refusePooler } from '../connection/pooler-check.ts';
 import { sessionSettings, setUpQuery, type Setting } from '../connection/session-settings.ts';
 import { toStoreError } from '../connection/store-error.ts';
 
 const connectLimitMs = 10_000;
-const farewellLimitMs = 1_000;
+const endTimeoutMs = 1_000;
 
 export interface LockConnection {
   readonly client: Client;
@@ -30,13 +30,13 @@ export interface LockConnection {
  */
 export async function openLockConnection(database: Database, leaseMs: number): Promise<LockConnection> {
   const { hosts } = database;
-  const met = hosts.moves;
+  const movesBefore = hosts.moves;
   const socket = new Socket();
   const client = lockClient(hosts.url(), leaseMs, socket);
   // The holder of the lock adds its own listener later. Until then, this listener prevents a lost connection from
   // ending the process.
   client.on('error', () => undefined);
-  const leave = (): Promise<void> => end(client, socket);
+  const endConnection = (): Promise<void> => end(client, socket);
   try {
     await client.connect();
     const { rows } = await client.query<{ backend: number; read_only: boolean }>(
@@ -46,13 +46,13 @@ export async function openLockConnection(database: Database, leaseMs: number): P
     if (hosts.count > 1) refuseReadOnly(rows[0]?.read_only === true);
     await refusePooler(client, backend, () => lockClient(hosts.url(), leaseMs, new Socket()));
     // This runs after the pooler check, because a pooler would keep the settings for other clients.
-    const { text, values } = setUp(database.schema, leaseMs);
+    const { text, values } = setUpSession(database.schema, leaseMs);
     await client.query(text, values);
-    return { client, backend, end: leave };
+    return { client, backend, end: endConnection };
   } catch (thrown) {
-    await leave();
+    await endConnection();
     const error = toStoreError(thrown);
-    hosts.moveOn(error, met);
+    hosts.moveOn(error, movesBefore);
     throw error;
   }
 }
@@ -67,7 +67,7 @@ function lockClient(connectionString: string, leaseMs: number, socket: Socket): 
     keepAliveInitialDelayMillis: 10_000,
     stream: () => socket,
   });
-  guardPassword(client);
+  protectPassword(client);
   return client;
 }
 
@@ -75,7 +75,7 @@ function lockClient(connectionString: string, leaseMs: number, socket: Socket): 
  * Makes the server end a session that sends nothing for one lease. If the host of the session disappears while the
  * server sends a response, TCP keepalives end the session.
  */
-function setUp(schema: string, leaseMs: number) {
+function setUpSession(schema: string, leaseMs: number) {
   const limits = {
     statementTimeoutMs: leaseMs,
     lockTimeoutMs: leaseMs,
@@ -93,7 +93,7 @@ function setUp(schema: string, leaseMs: number) {
 async function end(client: Client, socket: Socket): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, farewellLimitMs);
+    timer = setTimeout(resolve, endTimeoutMs);
   });
   await Promise.race([client.end().catch(() => undefined), limit]);
   clearTimeout(timer);

@@ -33,7 +33,7 @@ const lockOf = `hashtext('ledger-indexer writer'), hashtext($1)`;
  * do not wait for it, so a waiting session belongs to a command that needs the lock. Only sessions with the rights of
  * the owner of the tables count.
  */
-const beat = `
+const heartbeatQuery = `
 select pg_backend_pid() as backend,
        exists (select from pg_locks l
                  join pg_stat_activity a on a.pid = l.pid
@@ -78,7 +78,7 @@ export class WriterCandidate {
         this.#database.schema,
       ]);
       if (rows[0]?.held !== true) return undefined;
-      await endStaleWriters(client, this.#database.schema);
+      await terminateStaleWriters(client, this.#database.schema);
       const { schema } = this.#database;
       this.#held = new HeldLock(this.#connection, { schema, leaseMs: this.#leaseMs, requestedAt }, () => this.close());
       return this.#held;
@@ -129,7 +129,7 @@ export class WriterCandidate {
   }
 }
 
-interface Held {
+interface HeldLockState {
   readonly schema: string;
   readonly leaseMs: number;
   /** When the lock was requested, milliseconds of the monotonic clock. */
@@ -152,7 +152,7 @@ class HeldLock implements WriterLock {
    */
   #aliveAt: number;
 
-  constructor(connection: LockConnection, { schema, leaseMs, requestedAt }: Held, close: () => Promise<void>) {
+  constructor(connection: LockConnection, { schema, leaseMs, requestedAt }: HeldLockState, close: () => Promise<void>) {
     this.#connection = connection;
     this.#schema = schema;
     this.#leaseMs = leaseMs;
@@ -188,7 +188,7 @@ class HeldLock implements WriterLock {
     const requestedAt = performance.now();
     try {
       const { client, backend } = this.#connection;
-      const { rows } = await client.query<{ backend: number; asked: boolean }>(beat, [this.#schema]);
+      const { rows } = await client.query<{ backend: number; asked: boolean }>(heartbeatQuery, [this.#schema]);
       if (rows[0]?.backend !== backend) return this.#fail(sharedSession());
       this.#aliveAt = requestedAt;
       if (rows[0].asked) this.#fail(lockRequested());
@@ -228,14 +228,14 @@ export function writerSessionName(schema: string): string {
 }
 
 /** Tables that are locked by every batch, every seed and every write of completions. */
-const written = ['stream', 'updates', 'contracts', 'completion_ranges'] as const;
+const writerTables = ['stream', 'updates', 'contracts', 'completion_ranges'] as const;
 
 /**
  * Terminates sessions of this role that have written to this schema as an indexer and have not committed. The holder of
  * the lock calls it before it writes. Resolves to the number of terminated sessions.
  */
-export async function endStaleWriters(client: ClientBase, schema: string): Promise<number> {
-  const tables = written.map((table) => `${escapeIdentifier(schema)}.${escapeIdentifier(table)}`);
+export async function terminateStaleWriters(client: ClientBase, schema: string): Promise<number> {
+  const tables = writerTables.map((table) => `${escapeIdentifier(schema)}.${escapeIdentifier(table)}`);
   const { rows } = await client.query<{ oids: readonly number[] }>(
     'select array(select to_regclass(t)::oid from unnest($1::text[]) t) as oids',
     [tables],

@@ -13,7 +13,7 @@ import { inSnapshot } from './snapshot-read.ts';
 export type AccountStatementBound = { readonly offset: number } | { readonly time: string };
 
 /** Scope of an account statement. A bound that is null means the start or end of the known history. */
-export interface AccountStatementOf {
+export interface StatementRequest {
   readonly party: string;
   /** Id of the instrument; null for all instruments. */
   readonly instrument: string | null;
@@ -46,7 +46,7 @@ export const statementColumns = [
 /** Values as texts, in the order of {@link statementColumns}. Amounts have no trailing zeros; times are in UTC. */
 export type AccountStatementRow = readonly (string | null)[];
 
-export interface Bound {
+export interface StatementBound {
   readonly offset: number;
   /**
    * Record time of the newest update up to the offset, if it is within the known range; null if no such update is
@@ -62,9 +62,9 @@ export interface AccountStatementHead {
   readonly instrument: string | null;
   readonly admin: string | null;
   /** Exclusive start: opening balances include updates up to this offset. */
-  readonly from: Bound;
+  readonly from: StatementBound;
   /** Inclusive end. */
-  readonly to: Bound;
+  readonly to: StatementBound;
 }
 
 export interface AccountStatement extends AccountStatementHead {
@@ -86,18 +86,14 @@ const pageRows = 1_000;
  */
 export function readAccountStatement<T>(
   database: Database,
-  request: AccountStatementOf,
+  request: StatementRequest,
   use: (statement: AccountStatement) => Promise<T>,
 ): Promise<T> {
   const explore = escapeIdentifier(readSchemas(database.schema).explore);
   return inSnapshot(database, async (client) => use(await statementOf(client, explore, request)));
 }
 
-async function statementOf(
-  client: ClientBase,
-  explore: string,
-  request: AccountStatementOf,
-): Promise<AccountStatement> {
+async function statementOf(client: ClientBase, explore: string, request: StatementRequest): Promise<AccountStatement> {
   const { party, instrument, admin } = request;
   await refuseUnknownParty(client, explore, party);
   const [from, to] = [await offsetOf(client, explore, request.from), await offsetOf(client, explore, request.to)];
@@ -107,14 +103,17 @@ async function statementOf(
        from stream s cross join ${explore}.token_journal_bounds($1, $2) b`,
     [from, to, party],
   );
-  const { participant = null, begins = 0, ends = 0, notes = [] } = rows[0] ?? {};
-  const [fromBound, toBound] = [await boundAt(client, explore, begins), await boundAt(client, explore, ends)];
+  const { participant = null, begins: beginOffset = 0, ends: endOffset = 0, notes = [] } = rows[0] ?? {};
+  const [fromBound, toBound] = [
+    await statementBoundAt(client, explore, beginOffset),
+    await statementBoundAt(client, explore, endOffset),
+  ];
   const head = { participant, party, instrument, admin, from: fromBound, to: toBound };
   // The cursor is planned for fetching all rows. By default, Postgres plans for fetching only the first rows.
   await client.query('set local cursor_tuple_fraction = 1');
   await client.query(
     `declare statement no scroll cursor for
-      select j."offset"::text, ${printed('j.record_time')}, j.update_id, j.provider, j.account_id,
+      select j."offset"::text, ${formatTime('j.record_time')}, j.update_id, j.provider, j.account_id,
              j.instrument_admin, j.instrument_id, j.kind, trim_scale(j.amount_in)::text, trim_scale(j.amount_out)::text,
              trim_scale(j.net)::text, trim_scale(j.balance)::text, trim_scale(j.locked)::text,
              array_to_string(j.other_owners, ', '), j.reason, j.basis, j.unreadable_holdings::text
@@ -122,14 +121,14 @@ async function statementOf(
        where ($4::text is null or j.instrument_id = $4) and ($5::text is null or j.instrument_admin = $5)
        order by j."offset", j.instrument_admin collate "C", j.instrument_id collate "C", j.provider collate "C",
                 j.account_id collate "C"`,
-    [party, begins, ends, instrument, admin],
+    [party, beginOffset, endOffset, instrument, admin],
   );
   const hash = new AccountStatementHash(head);
   const first = await nextPage(client);
-  const unseen = first.length === 0 ? await notesOfInstrument(client, explore, request) : [];
+  const instrumentNotes = first.length === 0 ? await notesOfInstrument(client, explore, request) : [];
   return {
     ...head,
-    notes: [...notes, ...(await notesOfEnd(client, request.to, toBound)), ...unseen],
+    notes: [...notes, ...(await notesOfEnd(client, request.to, toBound)), ...instrumentNotes],
     columns: statementColumns,
     pages: pagesOf(client, hash, first),
     sha256: () => hash.digest(),
@@ -153,7 +152,7 @@ async function* pagesOf(
   }
 }
 
-const mostInstruments = 5;
+const maxInstruments = 5;
 
 /**
  * A note for a statement without rows, if the party never held the instrument or anything of the admin: the name may be
@@ -162,7 +161,7 @@ const mostInstruments = 5;
 async function notesOfInstrument(
   client: ClientBase,
   explore: string,
-  { party, instrument, admin }: AccountStatementOf,
+  { party, instrument, admin }: StatementRequest,
 ): Promise<readonly string[]> {
   if (instrument === null && admin === null) return [];
   const { rows } = await client.query<{ id: string; admin: string }>(
@@ -172,10 +171,10 @@ async function notesOfInstrument(
   );
   if (rows.some((row) => row.id === (instrument ?? row.id) && row.admin === (admin ?? row.admin))) return [];
   const instrumentLabel = `${instrument === null ? '' : ` "${instrument}"`}${admin === null ? '' : ` of ${admin}`}`;
-  const some = rows.slice(0, mostInstruments).map((row) => `"${row.id}" of ${row.admin}`);
-  const more = rows.length > mostInstruments ? ` and ${String(rows.length - mostInstruments)} more` : '';
-  const had = rows.length === 0 ? 'no token' : `${some.join(', ')}${more}`;
-  return [`${party} has no holding of an instrument${instrumentLabel} in its history here; it has ${had}`];
+  const instrumentNames = rows.slice(0, maxInstruments).map((row) => `"${row.id}" of ${row.admin}`);
+  const omittedText = rows.length > maxInstruments ? ` and ${String(rows.length - maxInstruments)} more` : '';
+  const instrumentsText = rows.length === 0 ? 'no token' : `${instrumentNames.join(', ')}${omittedText}`;
+  return [`${party} has no holding of an instrument${instrumentLabel} in its history here; it has ${instrumentsText}`];
 }
 
 /**
@@ -185,7 +184,7 @@ async function notesOfInstrument(
 async function notesOfEnd(
   client: ClientBase,
   requestedEnd: AccountStatementBound | null,
-  to: Bound,
+  to: StatementBound,
 ): Promise<readonly string[]> {
   if (requestedEnd === null || 'offset' in requestedEnd) return [];
   const { rows } = await client.query(
@@ -198,17 +197,17 @@ async function notesOfEnd(
 async function offsetOf(
   client: ClientBase,
   explore: string,
-  bound: AccountStatementBound | null,
+  requestedBound: AccountStatementBound | null,
 ): Promise<number | null> {
-  if (bound === null) return null;
-  if ('offset' in bound) return bound.offset;
-  const known = `select ${explore}.known_offset($1::timestamptz) as at`;
-  const { rows } = await client.query<{ at: number }>(known, [bound.time]);
+  if (requestedBound === null) return null;
+  if ('offset' in requestedBound) return requestedBound.offset;
+  const offsetQuery = `select ${explore}.known_offset($1::timestamptz) as at`;
+  const { rows } = await client.query<{ at: number }>(offsetQuery, [requestedBound.time]);
   return rows[0]?.at ?? null;
 }
 
 /** SQL: a time in UTC with all its digits. */
-function printed(time: string): string {
+function formatTime(time: string): string {
   return `to_char(${time}, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 }
 
@@ -216,9 +215,9 @@ function printed(time: string): string {
  * Reads the record time only from updates within the known range. After pruning or a seed, older updates may remain.
  * Their times do not determine the offset.
  */
-async function boundAt(client: ClientBase, explore: string, offset: number): Promise<Bound> {
+async function statementBoundAt(client: ClientBase, explore: string, offset: number): Promise<StatementBound> {
   const { rows } = await client.query<{ at: string | null }>(
-    `select ${printed('u.record_time')} as at
+    `select ${formatTime('u.record_time')} as at
        from ${explore}.known_ranges() r
        join updates u on u."offset" > r.from_offset and u."offset" <= $1 and u.record_time is not null
       where $1 between r.from_offset and r.to_offset

@@ -10,24 +10,24 @@ import type { Database } from '../connection/database.ts';
 import { readersPath, readSchemas } from '../connection/read-schemas.ts';
 import { reportPlanning } from '../connection/report-planning.ts';
 
-export interface AnswerColumn {
+export interface ResultColumn {
   readonly name: string;
   readonly isNumber: boolean;
 }
 
 /** Values as Postgres formats them; null stays null. */
-export type AnswerRow = readonly (string | null)[];
+export type ResultRow = readonly (string | null)[];
 
-export interface Answer {
+export interface QueryResult {
   /** There is only one column if each row is a JSON object. */
-  readonly columns: readonly AnswerColumn[];
+  readonly columns: readonly ResultColumn[];
   readonly isJson: boolean;
   /** Pages of rows. Iterate once, while `use` runs. */
-  readonly pages: AsyncIterable<readonly AnswerRow[]>;
+  readonly pages: AsyncIterable<readonly ResultRow[]>;
 }
 
 /** The input of {@link ask}. */
-export interface Question {
+export interface ReadQuery {
   /** One statement, without a semicolon at its end. */
   readonly statement: string;
   /** Whether its rows can be fetched page by page. `explain` and `show` return few rows. */
@@ -37,17 +37,19 @@ export interface Question {
 }
 
 const withCursor = new Set(['select', 'with', 'values', 'table']);
-const withoutCursor = new Set(['explain', 'show']);
+const uncursoredKeywords = new Set(['explain', 'show']);
 
 /** Undefined if the text has more than one statement, or a statement of a kind that {@link ask} does not accept. */
-export function questionOf(text: string): Question | undefined {
-  const { bare: statement, firstWord, more } = readStatement(text);
-  const paged = withCursor.has(firstWord);
-  const explains = firstWord === 'explain';
-  return !more && (paged || withoutCursor.has(firstWord)) ? { statement, paged, explains } : undefined;
+export function questionOf(text: string): ReadQuery | undefined {
+  const { bare: statement, firstWord: firstKeyword, more: hasMore } = readStatement(text);
+  const isPaged = withCursor.has(firstKeyword);
+  const explains = firstKeyword === 'explain';
+  return !hasMore && (isPaged || uncursoredKeywords.has(firstKeyword))
+    ? { statement, paged: isPaged, explains }
+    : undefined;
 }
 
-export interface AskOptions {
+export interface QueryOptions {
   /** Whether each row of a paged result is returned as a JSON object. */
   readonly asJson: boolean;
   /** Aborting cancels the statement on the server. */
@@ -65,18 +67,18 @@ const planning = `${reportPlanning}; set local cursor_tuple_fraction = 1`;
  */
 export function ask(
   database: Database,
-  question: Question,
-  options: AskOptions,
-  use: (answer: Answer) => Promise<void>,
+  readQuery: ReadQuery,
+  options: QueryOptions,
+  use: (result: QueryResult) => Promise<void>,
 ): Promise<void> {
   return database.withClient(async (client) => {
     const path = `set local search_path to ${readersPath(readSchemas(database.schema))}`;
     await client.query(`begin transaction read only; ${planning}; ${path}`);
-    const calledOff = await onAbort(database, client, options.stop);
+    const stopCancelling = await onAbort(database, client, options.stop);
     try {
-      await use(await answerOf(client, question, options));
+      await use(await queryResultOf(client, readQuery, options));
     } finally {
-      calledOff();
+      stopCancelling();
     }
     await client.query('rollback');
   });
@@ -95,20 +97,20 @@ async function onAbort(database: Database, client: PoolClient, stop: AbortSignal
   return () => stop.removeEventListener('abort', cancel);
 }
 
-async function answerOf(
+async function queryResultOf(
   client: PoolClient,
-  { statement, paged }: Question,
-  { asJson, stop }: AskOptions,
-): Promise<Answer> {
-  const sent = (text: string, prefix = 0) => refusing(statement, prefix, run(client, text));
-  if (!paged) {
-    const { fields, rows } = await sent(statement);
-    return { columns: fields.map(columnOf), isJson: false, pages: onePage(rows) };
+  { statement, paged: isPaged }: ReadQuery,
+  { asJson, stop }: QueryOptions,
+): Promise<QueryResult> {
+  const runText = (text: string, prefix = 0) => withQueryErrors(statement, prefix, run(client, text));
+  if (!isPaged) {
+    const { fields, rows } = await runText(statement);
+    return { columns: fields.map(columnOf), isJson: false, pages: singlePage(rows) };
   }
   const [before, after] = asJson ? ['select row_to_json(answer.*)::text from (', '\n) as answer'] : ['', ''];
   const declare = `declare answer no scroll cursor for ${before}`;
-  await sent(`${declare}${statement}${after}`, declare.length);
-  const next = (rows: number) => sent(`fetch ${String(rows)} from answer`);
+  await runText(`${declare}${statement}${after}`, declare.length);
+  const next = (rows: number) => runText(`fetch ${String(rows)} from answer`);
   const first = await next(firstPageRows);
   return { columns: first.fields.map(columnOf), isJson: asJson, pages: pagesOf(first.rows, next, stop) };
 }
@@ -119,15 +121,15 @@ const pageRows = 1_000;
 /** Intended number of characters in a page, because rows may be long. */
 const pageLength = 4_000_000;
 
-async function* onePage(rows: readonly AnswerRow[]): AsyncGenerator<readonly AnswerRow[]> {
+async function* singlePage(rows: readonly ResultRow[]): AsyncGenerator<readonly ResultRow[]> {
   yield rows;
 }
 
 async function* pagesOf(
-  first: readonly AnswerRow[],
-  next: (rows: number) => Promise<{ readonly rows: readonly AnswerRow[] }>,
+  first: readonly ResultRow[],
+  next: (rows: number) => Promise<{ readonly rows: readonly ResultRow[] }>,
   stop: AbortSignal,
-): AsyncGenerator<readonly AnswerRow[]> {
+): AsyncGenerator<readonly ResultRow[]> {
   let requestedRows = firstPageRows;
   for (let rows = first; rows.length > 0;) {
     if (stop.aborted) return;
@@ -139,28 +141,28 @@ async function* pagesOf(
   }
 }
 
-function lengthOf(row: AnswerRow): number {
+function lengthOf(row: ResultRow): number {
   return row.reduce((sum, value) => sum + (value?.length ?? 0), 0);
 }
 
 /**
  * Declares an option of the driver that is missing in its types. With this option, more than one statement is an error.
  */
-interface OneStatement extends QueryArrayConfig {
+interface ExtendedQuery extends QueryArrayConfig {
   readonly queryMode: 'extended';
 }
 
-const asText = { getTypeParser: () => (text: string) => text } as CustomTypesConfig;
+const textParsers = { getTypeParser: () => (text: string) => text } as CustomTypesConfig;
 
-function run(client: PoolClient, text: string): Promise<{ fields: readonly FieldDef[]; rows: readonly AnswerRow[] }> {
-  const query: OneStatement = { text, rowMode: 'array', types: asText, queryMode: 'extended' };
+function run(client: PoolClient, text: string): Promise<{ fields: readonly FieldDef[]; rows: readonly ResultRow[] }> {
+  const query: ExtendedQuery = { text, rowMode: 'array', types: textParsers, queryMode: 'extended' };
   return client.query<(string | null)[]>(query);
 }
 
 /** Types that are numbers: int8, int2, int4, oid, float4, float8, numeric. */
 const numberTypes = new Set([20, 21, 23, 26, 700, 701, 1700]);
 
-function columnOf({ name, dataTypeID }: FieldDef): AnswerColumn {
+function columnOf({ name, dataTypeID }: FieldDef): ResultColumn {
   return { name, isNumber: numberTypes.has(dataTypeID) };
 }
 
@@ -168,20 +170,20 @@ function columnOf({ name, dataTypeID }: FieldDef): AnswerColumn {
  * SQLSTATE classes of errors caused by the statement: unsupported, cardinality, data, read-only, names, syntax and
  * rights, limits, functions.
  */
-const ofTheStatement = /^(?:0A|21|22|24|25006|26|2F|34|38|39|3F|42|54|55000|58P|P0)/u;
-const rightLacking = '42501';
+const statementErrorStates = /^(?:0A|21|22|24|25006|26|2F|34|38|39|3F|42|54|55000|58P|P0)/u;
+const missingRightState = '42501';
 
 /** @param prefix number of characters in front of the statement in the text that is sent */
-async function refusing<T>(statement: string, prefix: number, sent: Promise<T>): Promise<T> {
+async function withQueryErrors<T>(statement: string, prefix: number, pending: Promise<T>): Promise<T> {
   try {
-    return await sent;
+    return await pending;
   } catch (thrown) {
-    if (!(thrown instanceof DatabaseError) || !ofTheStatement.test(thrown.code ?? '')) throw thrown;
+    if (!(thrown instanceof DatabaseError) || !statementErrorStates.test(thrown.code ?? '')) throw thrown;
     const { code = '', message, hint, position } = thrown;
-    const where = position === undefined ? '' : formatPosition(statement, Number(position) - prefix);
-    throw new IndexerError(`${message}${where} (SQLSTATE ${code})`, {
+    const positionText = position === undefined ? '' : formatPosition(statement, Number(position) - prefix);
+    throw new IndexerError(`${message}${positionText} (SQLSTATE ${code})`, {
       code: 'QUERY_REFUSED',
-      exitCode: code === rightLacking ? ExitCode.notPermitted : ExitCode.usage,
+      exitCode: code === missingRightState ? ExitCode.notPermitted : ExitCode.usage,
       remedy: hint ?? remedyOf(code),
       facts: { sqlstate: code },
     });
@@ -189,7 +191,7 @@ async function refusing<T>(statement: string, prefix: number, sent: Promise<T>):
 }
 
 function remedyOf(code: string): string {
-  if (code === rightLacking) return 'connect as a role that may read it: see grant-reader';
+  if (code === missingRightState) return 'connect as a role that may read it: see grant-reader';
   if (code === '25006') return 'use select: this command changes nothing';
   return `correct the statement; ${pageUrl('docs/reference/sql-schemas.md')} lists the views`;
 }
@@ -213,7 +215,7 @@ export interface StatementText {
   readonly more: boolean;
 }
 
-const word = /[\p{L}_][\p{L}\p{N}_$]*/uy;
+const identifierPattern = /[\p{L}_][\p{L}\p{N}_$]*/uy;
 const layout = /[ \t\n\r\f\v]+/uy;
 const toLineEnd = /[^\n\r]*/uy;
 const dollarTag = /\$(?:[\p{L}_][\p{L}\p{N}_]*)?\$/uy;
@@ -221,61 +223,61 @@ const commentMark = /\/\*|\*\//gu;
 
 /** Scans the text as Postgres does: comments may be nested, and strings may contain anything. */
 export function readStatement(text: string): StatementText {
-  let firstWord: string | undefined;
+  let firstKeyword: string | undefined;
   let end: number | undefined;
-  for (let at = 0; at < text.length;) {
-    const passed = afterLayout(text, at);
-    if (passed > at) {
-      at = passed;
-    } else if (text[at] === ';') {
-      end ??= at;
-      at += 1;
+  for (let position = 0; position < text.length;) {
+    const nextPosition = skipLayout(text, position);
+    if (nextPosition > position) {
+      position = nextPosition;
+    } else if (text[position] === ';') {
+      end ??= position;
+      position += 1;
     } else if (end !== undefined) {
-      return { bare: text.slice(0, end), firstWord: firstWord ?? '', more: true };
+      return { bare: text.slice(0, end), firstWord: firstKeyword ?? '', more: true };
     } else {
-      const token = matchEnd(word, text, at);
-      if (text[at] !== '(') firstWord ??= text.slice(at, token).toLowerCase();
-      at = afterToken(text, at, token);
+      const token = matchEnd(identifierPattern, text, position);
+      if (text[position] !== '(') firstKeyword ??= text.slice(position, token).toLowerCase();
+      position = skipToken(text, position, token);
     }
   }
-  return { bare: text.slice(0, end), firstWord: firstWord ?? '', more: false };
+  return { bare: text.slice(0, end), firstWord: firstKeyword ?? '', more: false };
 }
 
 /** Position after white space or one comment, or `at` if neither begins there. */
-function afterLayout(text: string, at: number): number {
+function skipLayout(text: string, at: number): number {
   if (text.startsWith('--', at)) return matchEnd(toLineEnd, text, at);
   if (!text.startsWith('/*', at)) return matchEnd(layout, text, at);
   let depth = 0;
   commentMark.lastIndex = at;
-  for (let mark = commentMark.exec(text); mark !== null; mark = commentMark.exec(text)) {
-    depth += mark[0] === '/*' ? 1 : -1;
+  for (let comment = commentMark.exec(text); comment !== null; comment = commentMark.exec(text)) {
+    depth += comment[0] === '/*' ? 1 : -1;
     if (depth === 0) return commentMark.lastIndex;
   }
   return text.length;
 }
 
 /** @param wordEnd end of the word that begins at `at`; `at` if no word begins there */
-function afterToken(text: string, at: number, wordEnd: number): number {
+function skipToken(text: string, at: number, wordEnd: number): number {
   const isEscape = wordEnd === at + 1 && /e/iu.test(text[at] ?? '') && text[wordEnd] === "'";
-  if (isEscape) return behindQuote(text, wordEnd + 1, /''|'|\\[\s\S]/gu);
+  if (isEscape) return skipQuoted(text, wordEnd + 1, /''|'|\\[\s\S]/gu);
   if (wordEnd > at) return wordEnd;
-  if (text[at] === "'") return behindQuote(text, at + 1, /'/gu);
-  if (text[at] === '"') return behindQuote(text, at + 1, /"/gu);
+  if (text[at] === "'") return skipQuoted(text, at + 1, /'/gu);
+  if (text[at] === '"') return skipQuoted(text, at + 1, /"/gu);
   const tagEnd = matchEnd(dollarTag, text, at);
   if (tagEnd === at) return at + 1;
-  const closing = text.indexOf(text.slice(at, tagEnd), tagEnd);
-  return closing < 0 ? text.length : closing + tagEnd - at;
+  const closingIndex = text.indexOf(text.slice(at, tagEnd), tagEnd);
+  return closingIndex < 0 ? text.length : closingIndex + tagEnd - at;
 }
 
 /**
  * Position after the closing quote, or the end of the text if there is none. Outside of escape strings, a doubled quote
  * is treated as the end of one string and the start of another, which gives the same end position.
- * @param marks pattern of quotes, and of longer tokens that may contain a quote
+ * @param quotePattern pattern of quotes, and of longer tokens that may contain a quote
  */
-function behindQuote(text: string, at: number, marks: RegExp): number {
-  marks.lastIndex = at;
-  for (let mark = marks.exec(text); mark !== null; mark = marks.exec(text)) {
-    if (mark[0].length === 1) return marks.lastIndex;
+function skipQuoted(text: string, at: number, quotePattern: RegExp): number {
+  quotePattern.lastIndex = at;
+  for (let quoteMatch = quotePattern.exec(text); quoteMatch !== null; quoteMatch = quotePattern.exec(text)) {
+    if (quoteMatch[0].length === 1) return quotePattern.lastIndex;
   }
   return text.length;
 }

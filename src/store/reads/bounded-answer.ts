@@ -1,17 +1,17 @@
 /** Reads the result of one statement of a user into memory, limited in rows and characters. */
 import type { Database } from '../connection/database.ts';
-import { ask, type AnswerColumn, type AnswerRow, type Question } from './answer.ts';
+import { ask, type ResultColumn, type ResultRow, type ReadQuery } from './answer.ts';
 
 /** Limits of a result. */
-export interface AnswerBounds {
+export interface ResultBounds {
   readonly rows: number;
   /** Maximum characters of all values together. */
   readonly characters: number;
 }
 
-export interface BoundedAnswer {
-  readonly columns: readonly AnswerColumn[];
-  readonly rows: readonly AnswerRow[];
+export interface BoundedResult {
+  readonly columns: readonly ResultColumn[];
+  readonly rows: readonly ResultRow[];
   /** Whether the result has all rows. */
   readonly complete: boolean;
 }
@@ -20,30 +20,30 @@ export interface BoundedAnswer {
  * Runs {@link ask}, and stops reading at the limits.
  * @throws IndexerError as `ask`
  */
-export async function askBounded(
+export async function runBoundedQuery(
   database: Database,
-  question: Question,
-  bounds: AnswerBounds,
+  readQuery: ReadQuery,
+  bounds: ResultBounds,
   stop: AbortSignal,
-): Promise<BoundedAnswer> {
-  let found: BoundedAnswer = { columns: [], rows: [], complete: true };
-  await ask(database, question, { asJson: false, stop }, async ({ columns, pages }) => {
-    found = { columns, ...(await within(bounds, pages)) };
+): Promise<BoundedResult> {
+  let boundedResult: BoundedResult = { columns: [], rows: [], complete: true };
+  await ask(database, readQuery, { asJson: false, stop }, async ({ columns, pages }) => {
+    boundedResult = { columns, ...(await collectWithin(bounds, pages)) };
   });
   stop.throwIfAborted();
-  return found;
+  return boundedResult;
 }
 
-async function within(
-  bounds: AnswerBounds,
-  pages: AsyncIterable<readonly AnswerRow[]>,
-): Promise<Omit<BoundedAnswer, 'columns'>> {
-  const rows: AnswerRow[] = [];
-  let left = bounds.characters;
+async function collectWithin(
+  bounds: ResultBounds,
+  pages: AsyncIterable<readonly ResultRow[]>,
+): Promise<Omit<BoundedResult, 'columns'>> {
+  const rows: ResultRow[] = [];
+  let charactersLeft = bounds.characters;
   for await (const page of pages) {
     for (const row of page) {
-      left -= row.reduce((sum, value) => sum + (value?.length ?? 0), 0);
-      if (rows.length === bounds.rows || left < 0) return { rows, complete: false };
+      charactersLeft -= row.reduce((sum, value) => sum + (value?.length ?? 0), 0);
+      if (rows.length === bounds.rows || charactersLeft < 0) return { rows, complete: false };
       rows.push(row);
     }
   }

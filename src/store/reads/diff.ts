@@ -47,9 +47,11 @@ export function readDiff(database: Database, request: DiffRequest, use: (diff: D
 }
 
 /** Resolves a bound to an offset. An unknown bound is refused with the message of `known_offset`. */
-async function offsetOf(client: ClientBase, explore: string, bound: AccountStatementBound): Promise<number> {
+async function offsetOf(client: ClientBase, explore: string, requestedBound: AccountStatementBound): Promise<number> {
   const [type, value] =
-    'offset' in bound ? (['bigint', bound.offset] as const) : (['timestamptz', bound.time] as const);
+    'offset' in requestedBound
+      ? (['bigint', requestedBound.offset] as const)
+      : (['timestamptz', requestedBound.time] as const);
   const { rows } = await client.query<{ at: number }>(`select ${explore}.known_offset($1::${type}) as at`, [value]);
   return rows[0]?.at ?? 0;
 }
@@ -62,11 +64,11 @@ function next(
   return client.query<(string | null)[]>({
     text: `fetch ${String(pageRows)} from differing`,
     rowMode: 'array',
-    types: asText,
+    types: textParsers,
   });
 }
 
-const asText = { getTypeParser: () => (text: string) => text } as never;
+const textParsers = { getTypeParser: () => (text: string) => text } as never;
 
 async function* pagesOf(client: ClientBase, first: readonly DiffRow[]): AsyncGenerator<readonly DiffRow[]> {
   for (let rows = first; rows.length > 0; rows = (await next(client)).rows) {

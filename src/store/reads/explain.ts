@@ -10,13 +10,13 @@ import { readSchemas } from '../connection/read-schemas.ts';
 import { inSnapshot } from './snapshot-read.ts';
 
 export const explainable = ['update', 'contract', 'command'] as const;
-export type Explainable = (typeof explainable)[number];
+export type ExplainableKind = (typeof explainable)[number];
 
 export interface ExplainRequest {
   /** An offset, or the id of an update, a contract or a command. */
   readonly id: string;
   /** Kind of the id; null searches for all kinds. */
-  readonly as: Explainable | null;
+  readonly as: ExplainableKind | null;
   /** Maximum number of events of an update, or rows of a contract's history. */
   readonly most: number;
 }
@@ -51,7 +51,7 @@ export interface ExplainedCommand {
 export type Explained = ExplainedUpdate | ExplainedContract | ExplainedCommand;
 
 /** Maximum characters of JSON for one kind of rows. It applies in addition to the limit on the number of rows. */
-const mostCharacters = 16_000_000;
+const maxCharacters = 16_000_000;
 
 /**
  * Explains this id in one snapshot.
@@ -75,18 +75,21 @@ class Explainer {
   }
 
   async explain(): Promise<Explained> {
-    const { as } = this.#wanted;
-    const places = as === null || as === 'update' ? await this.#places() : [];
-    const contract = as === null || as === 'contract' ? await this.#contract() : undefined;
-    const command = as === null || as === 'command' ? await this.#command() : undefined;
-    const found = [
-      ...places.map((position) => async () => this.#update(position.offset)),
-      ...[contract, command].flatMap((one) => (one === undefined ? [] : [() => Promise.resolve(one)])),
+    const { as: requestedKind } = this.#wanted;
+    const updatePositions = requestedKind === null || requestedKind === 'update' ? await this.#places() : [];
+    const contract = requestedKind === null || requestedKind === 'contract' ? await this.#contract() : undefined;
+    const command = requestedKind === null || requestedKind === 'command' ? await this.#command() : undefined;
+    const explanations = [
+      ...updatePositions.map((position) => async () => this.#update(position.offset)),
+      ...[contract, command].flatMap((explained) =>
+        explained === undefined ? [] : [() => Promise.resolve(explained)],
+      ),
     ];
-    if (found.length > 1) throw this.#ambiguous([...places.map(({ by }) => by), contract?.kind, command?.kind]);
-    const [only] = found;
-    if (only === undefined) throw await this.#nothing();
-    return only();
+    if (explanations.length > 1)
+      throw this.#ambiguous([...updatePositions.map(({ by: idKind }) => idKind), contract?.kind, command?.kind]);
+    const [onlyExplanation] = explanations;
+    if (onlyExplanation === undefined) throw await this.#nothing();
+    return onlyExplanation();
   }
 
   /** Offsets of the update with this id, and of the update at this offset. */
@@ -124,49 +127,50 @@ class Explainer {
   }
 
   /** Rows of a view for one update. Amounts are texts, so that all digits are kept. */
-  async #movements(view: string, offset: number, amounts: readonly string[]): Promise<Rows> {
-    const texts = amounts.map((name) => `trim_scale(m.${name})::text as ${name}`).join(', ');
+  async #movements(view: string, offset: number, amountColumns: readonly string[]): Promise<Rows> {
+    const texts = amountColumns.map((name) => `trim_scale(m.${name})::text as ${name}`).join(', ');
     const { rows } = await this.#client.query<{ columns: string }>(
       `select string_agg('m.' || quote_ident(attname), ', ' order by attnum) as columns
          from pg_attribute where attrelid = $1::regclass and attnum > 0 and not attname = any ($2)`,
-      [`${this.#explore}.${view}`, amounts],
+      [`${this.#explore}.${view}`, amountColumns],
     );
     const columns = rows[0]?.columns ?? '';
     return this.#rows(`(select ${columns}, ${texts} from ${this.#explore}.${view} m where m."offset" = $1)`, [offset]);
   }
 
   async #contract(): Promise<ExplainedContract | undefined> {
-    const { id, most } = this.#wanted;
-    const life = await this.#rows(`${this.#explore}.explain_contract($1, $2)`, [id, most]);
-    return life.rows.length === 0 ? undefined : { kind: 'contract', history: life };
+    const { id, most: maxRows } = this.#wanted;
+    const lifeRows = await this.#rows(`${this.#explore}.explain_contract($1, $2)`, [id, maxRows]);
+    return lifeRows.rows.length === 0 ? undefined : { kind: 'contract', history: lifeRows };
   }
 
   async #command(): Promise<ExplainedCommand | undefined> {
     const outcomes = await this.#rows(`${this.#explore}.explain_command($1)`, [this.#wanted.id]);
     if (outcomes.rows.length === 0) return undefined;
-    const accepted = outcomes.rows
+    const acceptedOutcomes = outcomes.rows
       .map((row) => JSON.parse(row) as { readonly offset: number; readonly succeeded: boolean })
-      .filter(({ succeeded }) => succeeded);
-    const [only] = accepted;
+      .filter(({ succeeded: isAccepted }) => isAccepted);
+    const [onlyOutcome] = acceptedOutcomes;
     // The update may be missing because the filter does not return it.
-    const isHere = accepted.length === 1 && only !== undefined && (await this.#isUpdate(only.offset));
-    return { kind: 'command', outcomes, update: isHere ? await this.#update(only.offset) : null };
+    const isUpdateStored =
+      acceptedOutcomes.length === 1 && onlyOutcome !== undefined && (await this.#isUpdate(onlyOutcome.offset));
+    return { kind: 'command', outcomes, update: isUpdateStored ? await this.#update(onlyOutcome.offset) : null };
   }
 
   /**
    * The first rows of a relation, and the number of the remaining rows.
-   * @param counted a relation that has the same number of rows and is cheaper to count
+   * @param countedRelation a relation that has the same number of rows and is cheaper to count
    */
-  async #rows(relation: string, values: readonly unknown[], counted = relation): Promise<Rows> {
-    const most = this.#wanted.most;
+  async #rows(relation: string, values: readonly unknown[], countedRelation = relation): Promise<Rows> {
+    const maxRows = this.#wanted.most;
     await this.#client.query(
       `declare explained no scroll cursor for select row_to_json(r)::text as line from ${relation} r`,
       [...values],
     );
     const rows: string[] = [];
     let isComplete = false;
-    for (let characters = 0; rows.length < most && characters < mostCharacters && !isComplete;) {
-      const page = Math.min(pageRows, most - rows.length);
+    for (let characters = 0; rows.length < maxRows && characters < maxCharacters && !isComplete;) {
+      const page = Math.min(pageRows, maxRows - rows.length);
       const fetched = await this.#client.query<{ line: string }>(`fetch ${String(page)} from explained`);
       rows.push(...fetched.rows.map(({ line }) => line));
       characters += fetched.rows.reduce((sum, { line }) => sum + line.length, 0);
@@ -174,7 +178,7 @@ class Explainer {
     }
     await this.#client.query('close explained');
     if (isComplete) return { rows, omitted: 0 };
-    const count = `select count(*)::integer as all from ${counted} r`;
+    const count = `select count(*)::integer as all from ${countedRelation} r`;
     const { rows: counts } = await this.#client.query<{ all: number }>(count, [...values]);
     return { rows, omitted: Math.max(0, (counts[0]?.all ?? 0) - rows.length) };
   }
@@ -182,7 +186,7 @@ class Explainer {
   #ambiguous(kinds: readonly (string | undefined)[]): IndexerError {
     const names = kinds.filter((kind) => kind !== undefined);
     return new IndexerError(
-      `"${this.#wanted.id.slice(0, 80)}" is ${names.map((name) => named[name]).join(' and ')} here`,
+      `"${this.#wanted.id.slice(0, 80)}" is ${names.map((name) => kindLabels[name]).join(' and ')} here`,
       {
         code: 'QUERY_REFUSED',
         remedy:
@@ -192,13 +196,13 @@ class Explainer {
   }
 
   async #nothing(): Promise<IndexerError> {
-    const { id, as } = this.#wanted;
+    const { id, as: requestedKind } = this.#wanted;
     const { rows } = await this.#client.query<{ known: string }>(
       `select ${this.#explore}.known_ranges_text() as known`,
     );
-    const kinds = as === null ? 'update, contract or command' : as;
-    const what = isOffset(id) && as !== 'contract' ? `no update at offset ${id}, and no ` : 'no ';
-    return new IndexerError(`${what}${kinds} of id "${id.slice(0, 80)}" is here; ${rows[0]?.known ?? ''}`, {
+    const kinds = requestedKind === null ? 'update, contract or command' : requestedKind;
+    const missingText = isOffset(id) && requestedKind !== 'contract' ? `no update at offset ${id}, and no ` : 'no ';
+    return new IndexerError(`${missingText}${kinds} of id "${id.slice(0, 80)}" is here; ${rows[0]?.known ?? ''}`, {
       code: 'QUERY_REFUSED',
       remedy:
         'check the id; explore.coverage lists the stored history and the reasons for gaps, a role limited to parties sees only theirs, and a command that the participant refused at once leaves no completion',
@@ -208,7 +212,7 @@ class Explainer {
 
 const pageRows = 100;
 const tokenSums = ['amount_in', 'amount_out', 'net', 'locked_in', 'locked_out', 'moved', 'explained'];
-const named: Readonly<Record<string, string>> = {
+const kindLabels: Readonly<Record<string, string>> = {
   update: 'the id of an update',
   offset: 'the offset of an update',
   contract: 'a contract',

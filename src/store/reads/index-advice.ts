@@ -35,11 +35,11 @@ interface StatementRow {
  */
 export async function adviseIndexes(database: Database): Promise<readonly IndexAdvice[] | undefined> {
   return database.withClient(async (client) => {
-    const { rows: places } = await client.query<{ schema: string }>(
+    const { rows: extensionSchemas } = await client.query<{ schema: string }>(
       `select n.nspname::text as schema from pg_extension e join pg_namespace n on n.oid = e.extnamespace
         where e.extname = 'pg_stat_statements'`,
     );
-    const [extension] = places;
+    const [extension] = extensionSchemas;
     if (extension === undefined) return undefined;
     try {
       const { rows } = await client.query<StatementRow>(
@@ -50,17 +50,17 @@ export async function adviseIndexes(database: Database): Promise<readonly IndexA
           order by total_exec_time desc limit 500`,
         [slowMs],
       );
-      return adviceFrom(rows);
+      return indexAdviceOf(rows);
     } catch (thrown) {
       // Only superusers may read shared_preload_libraries, so this cannot be checked in advance.
-      if (thrown instanceof DatabaseError && thrown.code === notLoaded) return undefined;
+      if (thrown instanceof DatabaseError && thrown.code === notLoadedState) return undefined;
       throw thrown;
     }
   });
 }
 
 /** SQLSTATE that is returned when the view is read but the server has not loaded the library. */
-const notLoaded = '55000';
+const notLoadedState = '55000';
 
 /**
  * Matches `payload ->> 'owner'` compared with a value, or `payload #>> '{a,b}'`, with or without a qualifier before the
@@ -70,23 +70,23 @@ const filter =
   /\b(payload|argument|result)\s*(->>|#>>)\s*('(?:[^']|'')*'|\$\d+)\s*\)*\s*(?:::\s*\w+\s*\)*\s*)?(?:=|<|>|in\b|between\b|like\b)/gi;
 
 /** The filtered expressions, with the totals of their statements. Pure. */
-export function adviceFrom(statements: readonly StatementRow[]): readonly IndexAdvice[] {
-  const found = new Map<string, { calls: number; totalMs: number; statement?: string }>();
-  for (const { query, calls, mean } of statements) {
-    const where = query.slice(Math.max(0, query.search(/\bwhere\b|\bon\b/i)));
+export function indexAdviceOf(statements: readonly StatementRow[]): readonly IndexAdvice[] {
+  const adviceByExpression = new Map<string, { calls: number; totalMs: number; statement?: string }>();
+  for (const { query, calls, mean: meanMs } of statements) {
+    const condition = query.slice(Math.max(0, query.search(/\bwhere\b|\bon\b/i)));
     const expressions = new Set(
-      [...where.matchAll(filter)].map(
+      [...condition.matchAll(filter)].map(
         ([, column = '', arrow = '', path = '']) =>
           `${column.toLowerCase()} ${arrow} ${path.startsWith('$') ? '?' : path}`,
       ),
     );
     for (const expression of expressions) {
-      const unknown = expression.endsWith('?') ? { statement: query.replaceAll(/\s+/g, ' ').trim() } : {};
-      const sum = found.get(expression) ?? { calls: 0, totalMs: 0, ...unknown };
-      found.set(expression, { ...sum, calls: sum.calls + calls, totalMs: sum.totalMs + calls * mean });
+      const statementText = expression.endsWith('?') ? { statement: query.replaceAll(/\s+/g, ' ').trim() } : {};
+      const sum = adviceByExpression.get(expression) ?? { calls: 0, totalMs: 0, ...statementText };
+      adviceByExpression.set(expression, { ...sum, calls: sum.calls + calls, totalMs: sum.totalMs + calls * meanMs });
     }
   }
-  return [...found]
+  return [...adviceByExpression]
     .sort(([, a], [, b]) => b.totalMs - a.totalMs)
     .map(([expression, { totalMs, ...rest }]) => ({ expression, ...rest, meanMs: totalMs / rest.calls }));
 }
@@ -113,13 +113,13 @@ export interface PayloadIndex {
  */
 export function payloadIndex(expression: string, method: PayloadIndexMethod): PayloadIndex {
   const definition = `on contracts using ${method} ((${expression})) where (${expression}) is not null`;
-  const words = expression
+  const nameWords = expression
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '_')
     .replaceAll(/^_+|_+$/g, '')
     .slice(0, 40);
-  const mark = createHash('sha256').update(definition).digest('hex').slice(0, 8);
-  return { name: `own_${words}_${mark}`, definition, statistics: `on (${expression}) from contracts` };
+  const hashSuffix = createHash('sha256').update(definition).digest('hex').slice(0, 8);
+  return { name: `own_${nameWords}_${hashSuffix}`, definition, statistics: `on (${expression}) from contracts` };
 }
 
 /** Statements for psql that create the index and its statistics. */

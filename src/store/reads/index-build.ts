@@ -15,7 +15,7 @@ const buildLimitMs = 24 * 60 * 60 * 1000;
  * @param definition the SQL after `create index concurrently name`, e.g. `on contracts ("offset")`
  */
 export function buildIndex(database: Database, name: string, definition: string): Promise<boolean> {
-  return withoutLimit(database, (client) => build(client, database.schema, name, definition));
+  return withoutTimeout(database, (client) => build(client, database.schema, name, definition));
 }
 
 /**
@@ -24,44 +24,44 @@ export function buildIndex(database: Database, name: string, definition: string)
  * @param definition the SQL after `create statistics name`
  */
 export function keepStatistics(database: Database, name: string, definition: string): Promise<void> {
-  return withoutLimit(database, async (client) => {
+  return withoutTimeout(database, async (client) => {
     await client.query(withBuildTimeout(`create statistics if not exists ${escapeIdentifier(name)} ${definition}`));
     await client.query(withBuildTimeout('analyze contracts'));
   });
 }
 
 /** Number of newest contracts that are searched for existing fields. */
-const sampled = 1_000;
+const sampleSize = 1_000;
 
 /**
  * Undefined if a contract has the field; otherwise the fields that the newest contracts have.
  * @param expression expression over `payload`, as `payloadExpression` returns it
  */
 export function unseenField(database: Database, expression: string): Promise<readonly string[] | undefined> {
-  return withoutLimit(database, async (client) => {
-    const seen = await client.query(
+  return withoutTimeout(database, async (client) => {
+    const matchingRows = await client.query(
       withBuildTimeout(`select from contracts where (${expression}) is not null limit 1`),
     );
-    if (seen.rows.length > 0) return undefined;
+    if (matchingRows.rows.length > 0) return undefined;
     const { rows } = await client.query<{ key: string }>(
       `select distinct k.key
          from (select payload from contracts where jsonb_typeof(payload) = 'object' order by "offset" desc limit $1) c
         cross join lateral jsonb_object_keys(c.payload) k (key)`,
-      [sampled],
+      [sampleSize],
     );
     return rows.map(({ key }) => key);
   });
 }
 
 /** Runs `work` on a client without a statement timeout. */
-function withoutLimit<T>(database: Database, work: (client: PoolClient) => Promise<T>): Promise<T> {
+function withoutTimeout<T>(database: Database, work: (client: PoolClient) => Promise<T>): Promise<T> {
   return database.withClient(async (client) => {
     const { rows } = await client.query<{ usual: string }>(`select current_setting('statement_timeout') as usual`);
     await client.query('set statement_timeout = 0');
-    const done = await work(client);
+    const workResult = await work(client);
     // The usual limit is restored afterwards. A client that failed is not used again.
     await client.query(`select set_config('statement_timeout', $1, false)`, [rows[0]?.usual ?? '0']);
-    return done;
+    return workResult;
   });
 }
 
@@ -72,14 +72,14 @@ async function build(client: PoolClient, schema: string, name: string, definitio
     [schema, name],
   );
   if (rows[0]?.valid === true) return false;
-  const quoted = escapeIdentifier(name);
+  const quotedName = escapeIdentifier(name);
   if (rows[0] !== undefined) {
-    await client.query(withBuildTimeout(`drop index concurrently ${escapeIdentifier(schema)}.${quoted}`));
+    await client.query(withBuildTimeout(`drop index concurrently ${escapeIdentifier(schema)}.${quotedName}`));
   }
   try {
-    await client.query(withBuildTimeout(`create index concurrently ${quoted} ${definition}`));
+    await client.query(withBuildTimeout(`create index concurrently ${quotedName} ${definition}`));
   } catch (thrown) {
-    throw await withoutRemains(client, `${escapeIdentifier(schema)}.${quoted}`, toStoreError(thrown));
+    throw await withInvalidIndexDropped(client, `${escapeIdentifier(schema)}.${quotedName}`, toStoreError(thrown));
   }
   return true;
 }
@@ -88,14 +88,14 @@ async function build(client: PoolClient, schema: string, name: string, definitio
  * Drops the invalid index that a failed build left, because every write would still update it. @returns the error to
  * throw
  */
-async function withoutRemains(client: PoolClient, index: string, error: IndexerError): Promise<IndexerError> {
+async function withInvalidIndexDropped(client: PoolClient, index: string, error: IndexerError): Promise<IndexerError> {
   try {
     await client.query(withBuildTimeout(`drop index concurrently if exists ${index}`));
-    const unfit =
+    const remedyOverride =
       error.code === 'STORE_DATA_REFUSED'
         ? { remedy: 'index another expression: a stored value does not fit this one' }
         : {};
-    return withContext(error, { message: `no index was built: ${error.message}`, ...unfit });
+    return withContext(error, { message: `no index was built: ${error.message}`, ...remedyOverride });
   } catch {
     return withContext(error, {
       message: `the index ${index} was not finished: ${error.message}`,

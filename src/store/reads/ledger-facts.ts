@@ -7,7 +7,7 @@ import { countRows, tablesOf } from '../connection/query-builder.ts';
  * Stores the polled ledger end and, if reported, the offset up to which the participant pruned. If the writer is
  * fenced, nothing changes.
  */
-export async function noteLedgerFacts(
+export async function storeLedgerFacts(
   database: Database,
   epoch: number,
   ledgerEnd: number,
@@ -62,8 +62,8 @@ type Counts = Pick<StoredStatus, 'updates' | 'activeContracts' | 'unhostedContra
 async function countAll(client: ClientBase): Promise<Counts> {
   const tables = tablesOf(client);
   const updates = await tables.selectFrom('updates').select(countRows).executeTakeFirstOrThrow();
-  const live = tables.selectFrom('live').select(countRows);
-  const active = await live.where('unhosted_since', 'is', null).executeTakeFirstOrThrow();
-  const unhosted = await live.where('unhosted_since', 'is not', null).executeTakeFirstOrThrow();
-  return { updates: updates.count, activeContracts: active.count, unhostedContracts: unhosted.count };
+  const liveCount = tables.selectFrom('live').select(countRows);
+  const active = await liveCount.where('unhosted_since', 'is', null).executeTakeFirstOrThrow();
+  const unhostedCount = await liveCount.where('unhosted_since', 'is not', null).executeTakeFirstOrThrow();
+  return { updates: updates.count, activeContracts: active.count, unhostedContracts: unhostedCount.count };
 }

@@ -18,7 +18,7 @@ export interface StoredRecentFacts {
 
 const rows = 8;
 /** Maximum number of events of an update that are searched for template names. */
-const eventsLookedAt = 100;
+const maxEventsRead = 100;
 const longestName = 200;
 
 const name = (t: string): string =>
@@ -38,16 +38,16 @@ const updatesQuery = `
     select "offset", kind, record_time, event_count from decoded_updates order by "offset" desc limit ${rows}
   ), seen as (
     select l."offset", e.template_pk from last l
-     cross join lateral (select template_pk from exercises e where e."offset" = l."offset" limit ${eventsLookedAt}) e
+     cross join lateral (select template_pk from exercises e where e."offset" = l."offset" limit ${maxEventsRead}) e
     union
     select l."offset", a.template_pk from last l
-     cross join lateral (select template_pk from archives a where a."offset" = l."offset" limit ${eventsLookedAt}) a
+     cross join lateral (select template_pk from archives a where a."offset" = l."offset" limit ${maxEventsRead}) a
     union
     select l."offset", r.template_pk from last l
-     cross join lateral (select template_pk from reassignments r where r."offset" = l."offset" limit ${eventsLookedAt}) r
+     cross join lateral (select template_pk from reassignments r where r."offset" = l."offset" limit ${maxEventsRead}) r
     union
     select l."offset", c.template_pk from last l
-     cross join lateral (select template_pk from contracts c where c."offset" = l."offset" limit ${eventsLookedAt}) c
+     cross join lateral (select template_pk from contracts c where c."offset" = l."offset" limit ${maxEventsRead}) c
   )
   select l."offset", l.kind, l.record_time, l.event_count,
          coalesce((select array_agg(distinct ${name('t')} order by ${name('t')})

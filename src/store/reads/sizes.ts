@@ -84,25 +84,28 @@ export async function readSizes(database: Database): Promise<StoredSizes> {
   if (server === undefined) throw new TypeError('the server does not list the database we are connected to');
   const tables = await rowsOf<TableSize>(tablesQuery);
   const indexes = await rowsOf<IndexSize>(indexesQuery);
-  const known = await asFarAsAllowed(database, async (client) => {
+  const streamSizes = await readIfAllowed(database, async (client) => {
     const { rows } = await client.query<StreamRow>(streamQuery);
     const [stream] = rows;
     if (stream === undefined) return undefined;
     const { from, to, prunedToOffset } = stream;
-    const growth = to === null || from === null || to <= from ? undefined : await readGrowth(client, from, to);
+    const growth = to === null || from === null || to <= from ? undefined : await readStoredGrowth(client, from, to);
     return { growth, prunedToOffset: prunedToOffset ?? undefined };
   });
-  return { server, tables, indexes, growth: known?.growth, prunedToOffset: known?.prunedToOffset };
+  return { server, tables, indexes, growth: streamSizes?.growth, prunedToOffset: streamSizes?.prunedToOffset };
 }
 
-const refusals: ReadonlySet<string> = new Set(['STORE_NOT_PERMITTED', 'STORE_SCHEMA_MISMATCH']);
+const refusalCodes: ReadonlySet<string> = new Set(['STORE_NOT_PERMITTED', 'STORE_SCHEMA_MISMATCH']);
 
 /** Undefined if the role lacks the right, or if the table is missing. */
-async function asFarAsAllowed<T>(database: Database, read: (client: ClientBase) => Promise<T>): Promise<T | undefined> {
+async function readIfAllowed<T>(
+  database: Database,
+  readRows: (client: ClientBase) => Promise<T>,
+): Promise<T | undefined> {
   try {
-    return await database.withClient(read);
+    return await database.withClient(readRows);
   } catch (thrown) {
-    if (thrown instanceof IndexerError && refusals.has(thrown.code)) return undefined;
+    if (thrown instanceof IndexerError && refusalCodes.has(thrown.code)) return undefined;
     throw thrown;
   }
 }
@@ -168,7 +171,7 @@ const growthQuery = `
 
 const dayMs = 86_400_000;
 
-async function readGrowth(client: ClientBase, from: Date, to: Date): Promise<StoredGrowth> {
+async function readStoredGrowth(client: ClientBase, from: Date, to: Date): Promise<StoredGrowth> {
   const { rows } = await client.query<{ readonly day: number; readonly events: number }>(growthQuery, [from, to]);
   const eventsOf = new Map(rows.map(({ day, events }) => [day, events]));
   const completeDays = Math.floor((to.getTime() - from.getTime()) / dayMs);
@@ -199,9 +202,9 @@ const relationsQuery = `
 /** Describes the contents of a schema that is to be dropped. Reads only the catalog. */
 export async function schemaContents(client: ClientBase, schema: string): Promise<SchemaContents> {
   const { rows: tables } = await client.query<TableSize>(tablesQuery, [schema]);
-  const { rows: counted } = await client.query<{ readonly relations: number }>(relationsQuery, [schema]);
+  const { rows: relationCounts } = await client.query<{ readonly relations: number }>(relationsQuery, [schema]);
   return {
-    relations: counted[0]?.relations ?? 0,
+    relations: relationCounts[0]?.relations ?? 0,
     rows: tables.reduce((sum, { rows }) => sum + (rows ?? 0), 0),
     isLowerBound: tables.some(({ rows }) => rows === null),
     bytes: tables.reduce((sum, { total }) => sum + total, 0),

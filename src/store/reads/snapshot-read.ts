@@ -9,14 +9,14 @@ import { reportPlanning } from '../connection/report-planning.ts';
  * @throws IndexerError QUERY_REFUSED if a bound, a template or a party is unknown here, or if a bound is neither an
  * offset nor a time; any error of `read`; STORE_ errors
  */
-export function inSnapshot<T>(database: Database, read: (client: ClientBase) => Promise<T>): Promise<T> {
+export function inSnapshot<T>(database: Database, readRows: (client: ClientBase) => Promise<T>): Promise<T> {
   return database.withClient(async (client) => {
     await client.query(`begin transaction isolation level repeatable read, read only; ${reportPlanning}`);
     try {
       await client.query("set local time zone 'UTC'");
-      return await read(client);
+      return await readRows(client);
     } catch (thrown) {
-      throw refusal(thrown);
+      throw toReadError(thrown);
     } finally {
       await rollBack(client);
     }
@@ -24,7 +24,7 @@ export function inSnapshot<T>(database: Database, read: (client: ClientBase) => 
 }
 
 /** The error for an unknown offset, an unknown name or an invalid time. It has the message of Postgres. */
-function refusal(thrown: unknown): unknown {
+function toReadError(thrown: unknown): unknown {
   if (!(thrown instanceof DatabaseError) || !/^(?:LI003|22|42704|42P0[89])/u.test(thrown.code ?? '')) return thrown;
   const remedy = thrown.hint ?? 'enter an offset, or a time with its zone such as 2026-01-31T00:00:00Z';
   return new IndexerError(`${thrown.message} (SQLSTATE ${thrown.code ?? ''})`, {

@@ -36,10 +36,10 @@ export interface StoredUpdateOutline {
   readonly omitted: number;
 }
 
-const mostNodes = 60;
+const maxNodes = 60;
 /** No tree is built for updates with more events than this. */
-const mostEvents = 2_000;
-const longest = 200;
+const maxEvents = 2_000;
+const maxTextLength = 200;
 
 interface SummaryRow extends Record<
   'kind' | 'update_id' | 'effective_at' | 'record_time' | 'indexed_at' | 'trace_id',
@@ -63,19 +63,19 @@ export function readUpdateOutline(database: Database, offset: number): Promise<S
     const summaries = await client.query<SummaryRow>(
       `select s."offset", s.kind, s.update_id, s.previous_offset, s.next_offset, ${iso('s.effective_at')} as effective_at,
               ${iso('s.record_time')} as record_time, ${iso('s.indexed_at')} as indexed_at, s.event_count,
-              s.paid_traffic_cost, left(s.trace_id, ${String(longest)}) as trace_id
+              s.paid_traffic_cost, left(s.trace_id, ${String(maxTextLength)}) as trace_id
          from ${explore}.explain_summary($1) s`,
       [offset],
     );
     const [summary] = summaries.rows;
     if (summary === undefined) return undefined;
-    const drawn = summary.event_count <= mostEvents;
+    const isDrawable = summary.event_count <= maxEvents;
     const nodes = await client.query<StoredOutlineNode>(
-      `select e.depth, e.event_type as event, left(e.template_fqn, ${String(longest)}) as template,
-              left(e.choice, ${String(longest)}) as choice, e.contract_id as "contractId",
+      `select e.depth, e.event_type as event, left(e.template_fqn, ${String(maxTextLength)}) as template,
+              left(e.choice, ${String(maxTextLength)}) as choice, e.contract_id as "contractId",
               e.other_contract_id as "otherContractId"
-         from ${explore}.explain_update($1::bigint) e where $2 limit ${String(mostNodes)}`,
-      [offset, drawn],
+         from ${explore}.explain_update($1::bigint) e where $2 limit ${String(maxNodes)}`,
+      [offset, isDrawable],
     );
     return outlineOf(summary, nodes.rows);
   });

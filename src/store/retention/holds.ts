@@ -4,10 +4,10 @@ import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../connection/database.ts';
 import { tablesOf } from '../connection/query-builder.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
-import type { Holding } from './prune-target.ts';
+import type { HoldPosition } from './prune-target.ts';
 import { shortTransaction } from '../connection/short-transaction.ts';
 
-export interface RetentionHold extends Holding {
+export interface RetentionHold extends HoldPosition {
   readonly reason: string | null;
   /** When the offset of the hold was last set. */
   readonly movedAt: Date;
@@ -16,8 +16,8 @@ export interface RetentionHold extends Holding {
 /** All holds, ordered by offset: the hold that retains the most comes first. */
 export function listHolds(database: Database): Promise<readonly RetentionHold[]> {
   return database.withClient(async (client) => {
-    const found = tablesOf(client).selectFrom('retention_holds');
-    return await found
+    const holdQuery = tablesOf(client).selectFrom('retention_holds');
+    return await holdQuery
       .select(['name', 'offset', 'reason', 'since', 'moved_at as movedAt'])
       .orderBy('offset')
       .orderBy('name')
@@ -38,26 +38,27 @@ export interface PlacedHold {
  * @throws IndexerError HOLD_REFUSED if the history after the offset is not stored here
  */
 export function placeHold(database: Database, hold: PlacedHold): Promise<number> {
-  return retaining(database, (client) => holdWithin(client, hold));
+  return withRetentionLock(database, (client) => holdWithin(client, hold));
 }
 
-/** Like {@link placeHold}, but called within {@link retaining}. */
+/** Like {@link placeHold}, but called within {@link withRetentionLock}. */
 export async function holdWithin(client: PoolClient, { name, offset, reason }: PlacedHold): Promise<number> {
-  const { kept, checkpoint } = await bounds(client);
-  const held = offset ?? kept;
-  if (held < kept || held > checkpoint) throw outside(held, kept, checkpoint);
+  const { kept: prunedOffset, checkpoint } = await bounds(client);
+  const holdOffset = offset ?? prunedOffset;
+  if (holdOffset < prunedOffset || holdOffset > checkpoint)
+    throw outsideRangeError(holdOffset, prunedOffset, checkpoint);
   await client.query(
     `insert into retention_holds (name, "offset", reason) values ($1, $2, $3)
      on conflict (name) do update set "offset" = excluded."offset", moved_at = now(),
        reason = coalesce(excluded.reason, retention_holds.reason)`,
-    [name, held, reason],
+    [name, holdOffset, reason],
   );
-  return held;
+  return holdOffset;
 }
 
 /** Resolves to true if a hold of this name existed. */
 export function releaseHold(database: Database, name: string): Promise<boolean> {
-  return retaining(database, async (client) => {
+  return withRetentionLock(database, async (client) => {
     const { numDeletedRows } = await tablesOf(client)
       .deleteFrom('retention_holds')
       .where('name', '=', name)
@@ -67,7 +68,7 @@ export function releaseHold(database: Database, name: string): Promise<boolean> 
 }
 
 /** Runs `work` while no other session can determine a boundary for pruning. */
-export function retaining<T>(database: Database, work: (client: PoolClient) => Promise<T>): Promise<T> {
+export function withRetentionLock<T>(database: Database, work: (client: PoolClient) => Promise<T>): Promise<T> {
   const pqs = escapeIdentifier(readSchemas(database.schema).pqs);
   return shortTransaction(database, async (client) => {
     await client.query(`select ${pqs}.__retention_lock()`);
@@ -86,8 +87,8 @@ async function bounds(client: PoolClient): Promise<{ readonly kept: number; read
   };
 }
 
-function outside(offset: number, kept: number, checkpoint: number): IndexerError {
-  const range = `${String(kept)} to ${String(checkpoint)}`;
+function outsideRangeError(offset: number, prunedOffset: number, checkpoint: number): IndexerError {
+  const range = `${String(prunedOffset)} to ${String(checkpoint)}`;
   return new IndexerError(`offset ${String(offset)} cannot be held: history is here from ${range}`, {
     code: 'HOLD_REFUSED',
     remedy: `choose an offset from ${range}`,

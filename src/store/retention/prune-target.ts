@@ -15,7 +15,7 @@ export type PruneBefore = ({ readonly offset: number } | { readonly time: Date }
  * Something that prevents pruning: a row of `retention_holds`, or an update whose record time is far ahead of the
  * updates around it.
  */
-export interface Holding {
+export interface HoldPosition {
   readonly name: string;
   /** History after this offset is retained. */
   readonly offset: number;
@@ -32,7 +32,7 @@ export interface PruneTarget {
   /** Offset of the previous prune; null if nothing was pruned. */
   readonly prunedToOffset: number | null;
   /** The hold or update that limits the boundary; null if none does. */
-  readonly heldBy: Holding | null;
+  readonly heldBy: HoldPosition | null;
 }
 
 /**
@@ -53,29 +53,31 @@ export async function pruneTarget(client: ClientBase, before: PruneBefore): Prom
   }
   const { checkpoint, pruned_to_offset: prunedToOffset } = stream;
   const requestedBoundary = await findRequestedBoundary(client, before, checkpoint);
-  const most = before.exportedTo ?? checkpoint;
-  const requestedOffset = Math.min(requestedBoundary.offset, most, checkpoint);
+  const maxBoundary = before.exportedTo ?? checkpoint;
+  const requestedOffset = Math.min(requestedBoundary.offset, maxBoundary, checkpoint);
   const hold = await tablesOf(client)
     .selectFrom('retention_holds')
     .select(['name', 'offset', 'since'])
     .orderBy('offset')
     .orderBy('name')
     .executeTakeFirst();
-  const ahead =
-    requestedBoundary.heldBy !== null && requestedBoundary.heldBy.offset < most ? requestedBoundary.heldBy : null;
-  const heldBy = hold !== undefined && hold.offset < requestedOffset ? hold : ahead;
+  const blockingHold =
+    requestedBoundary.heldBy !== null && requestedBoundary.heldBy.offset < maxBoundary
+      ? requestedBoundary.heldBy
+      : null;
+  const appliedHold = hold !== undefined && hold.offset < requestedOffset ? hold : blockingHold;
   return {
-    boundary: Math.max(heldBy?.offset ?? requestedOffset, prunedToOffset ?? 0),
+    boundary: Math.max(appliedHold?.offset ?? requestedOffset, prunedToOffset ?? 0),
     checkpoint,
     prunedToOffset,
-    heldBy,
+    heldBy: appliedHold,
   };
 }
 
 interface RequestedBoundary {
   readonly offset: number;
   /** The update that prevents a later boundary; null if there is none. */
-  readonly heldBy: Holding | null;
+  readonly heldBy: HoldPosition | null;
 }
 
 async function findRequestedBoundary(
@@ -88,7 +90,7 @@ async function findRequestedBoundary(
   if (time === null) return { offset: 0, heldBy: null };
   const first = await firstOffsetSince(client, time);
   if (first === null) return { offset: checkpoint, heldBy: null };
-  return { offset: first - 1, heldBy: await updateAhead(client, first, time) };
+  return { offset: first - 1, heldBy: await findUpdateAhead(client, first, time) };
 }
 
 /**
@@ -118,11 +120,11 @@ async function firstOffsetSince(client: ClientBase, time: Date): Promise<number 
 }
 
 /** A time difference larger than that between the clocks of any two synchronizers, milliseconds. */
-const farAheadMs = 3_600_000;
+const estimateAfterMs = 3_600_000;
 /** Number of updates that one window examines together. */
 const windowSize = 100;
 /** Number of times that the distance of a window is doubled. */
-const farthestWindow = 40;
+const maxWindowExponent = 40;
 
 /**
  * Whether the update prevents pruning. This is the case if it was recorded long after the time and most updates after
@@ -130,16 +132,16 @@ const farthestWindow = 40;
  * too early, or other updates may be ahead too. Therefore the majority of a full window decides. Windows begin at
  * doubled distances, and finally at the newest updates.
  */
-async function updateAhead(client: ClientBase, offset: number, time: Date): Promise<Holding | null> {
+async function findUpdateAhead(client: ClientBase, offset: number, time: Date): Promise<HoldPosition | null> {
   const { rows } = await client.query<{ recorded: Date }>(
     `select record_time as recorded from updates
-      where "offset" = $1 and record_time > $2::timestamptz + ${String(farAheadMs)} * interval '1 millisecond'`,
+      where "offset" = $1 and record_time > $2::timestamptz + ${String(estimateAfterMs)} * interval '1 millisecond'`,
     [offset, time],
   );
   const [row] = rows;
   if (row === undefined) return null;
-  for (const begin of await windowsAfter(client, offset)) {
-    const since = await olderMost(client, { begin, isFirst: begin === offset + 1 }, time);
+  for (const windowBegin of await windowBeginsAfter(client, offset)) {
+    const since = await medianOlderTime(client, { begin: windowBegin, isFirst: windowBegin === offset + 1 }, time);
     if (since === null) continue;
     const name = `update ${String(offset)}, recorded at ${row.recorded.toISOString()},`;
     return { name, offset: offset - 1, since, isFutureUpdate: true };
@@ -148,24 +150,25 @@ async function updateAhead(client: ClientBase, offset: number, time: Date): Prom
 }
 
 /** First offsets of the windows, in ascending order. */
-async function windowsAfter(client: ClientBase, offset: number): Promise<readonly number[]> {
+async function windowBeginsAfter(client: ClientBase, offset: number): Promise<readonly number[]> {
   const { rows } = await client.query<{ newest: number | null; checkpoint: number }>(
     `select (select min("offset") from (select "offset" from updates order by "offset" desc limit ${String(windowSize)}) u) as newest,
             (select checkpoint from stream) as checkpoint`,
   );
   const { newest = null, checkpoint = 0 } = rows[0] ?? {};
-  const begins = [offset + 1, Math.max(offset + 1, newest ?? 0)];
-  for (let doubled = 0; doubled <= farthestWindow; doubled += 1) begins.push(offset + windowSize * 2 ** doubled);
-  return [...new Set(begins)].filter((begin) => begin <= checkpoint).toSorted((a, b) => a - b);
+  const windowBegins = [offset + 1, Math.max(offset + 1, newest ?? 0)];
+  for (let exponent = 0; exponent <= maxWindowExponent; exponent += 1)
+    windowBegins.push(offset + windowSize * 2 ** exponent);
+  return [...new Set(windowBegins)].filter((windowBegin) => windowBegin <= checkpoint).toSorted((a, b) => a - b);
 }
 
 /**
  * The median record time of the updates in a window that were recorded before the time. Null if they are not the
  * majority. Also null if the window is incomplete, unless it is the first window.
  */
-async function olderMost(
+async function medianOlderTime(
   client: ClientBase,
-  { begin, isFirst }: { readonly begin: number; readonly isFirst: boolean },
+  { begin: beginOffset, isFirst }: { readonly begin: number; readonly isFirst: boolean },
   time: Date,
 ): Promise<Date | null> {
   const { rows } = await client.query<{ all: number; older: number; since: Date | null }>(
@@ -173,8 +176,8 @@ async function olderMost(
             percentile_disc(0.5) within group (order by record_time) filter (where record_time < $2) as since
        from (select record_time from updates where "offset" >= $1 and record_time is not null
               order by "offset" limit ${String(windowSize)}) w`,
-    [begin, time],
+    [beginOffset, time],
   );
-  const { all = 0, older = 0, since = null } = rows[0] ?? {};
-  return 2 * older > all && (isFirst || all === windowSize) ? since : null;
+  const { all: rowCount = 0, older = 0, since = null } = rows[0] ?? {};
+  return 2 * older > rowCount && (isFirst || rowCount === windowSize) ? since : null;
 }

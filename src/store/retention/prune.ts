@@ -12,9 +12,9 @@ import type { Database } from '../connection/database.ts';
 import { shortTransaction } from '../connection/short-transaction.ts';
 import { countRows, tablesOf } from '../connection/query-builder.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
-import { tryPruning } from '../roles/writer-trial.ts';
+import { checkPruningRights } from '../roles/writer-trial.ts';
 import { pruneTarget, type PruneBefore, type PruneTarget } from './prune-target.ts';
-import { reading } from './retention-session.ts';
+import { withReadTransaction } from './retention-session.ts';
 
 export interface PrunedTable {
   readonly table: string;
@@ -69,7 +69,7 @@ const longestPauseMs = 1_000;
  */
 export function planPrune(database: Database, before: PruneBefore): Promise<PrunePlan> {
   const pqs = escapeIdentifier(readSchemas(database.schema).pqs);
-  return reading(database, async (client) => {
+  return withReadTransaction(database, async (client) => {
     const target = await pruneTarget(client, before);
     const { rows } = await client.query<{ table: string; rows: number; bytes: number }>(
       `select p.table_name as table, p.rows,
@@ -100,9 +100,9 @@ export async function prune(database: Database, before: PruneBefore, options: Pr
   const target = await shortTransaction(database, async (client) => {
     // The lock prevents new holds on history that is about to be removed.
     await client.query(`select ${pqs}.__retention_lock()`);
-    const { boundary, heldBy } = await pruneTarget(client, before);
+    const { boundary, heldBy: blockingHold } = await pruneTarget(client, before);
     const { rows } = await client.query<{ kept: number }>(`select ${pqs}.__note_pruned($1) as kept`, [boundary]);
-    return { boundary: rows[0]?.kept ?? boundary, heldBy };
+    return { boundary: rows[0]?.kept ?? boundary, heldBy: blockingHold };
   });
   const run = new PruneRun(database, target, options);
   await run.all();
@@ -123,21 +123,27 @@ export async function pruneInBackground(
   { stop, onProgress }: { readonly stop: AbortSignal; readonly onProgress: (facts: PruneProgressReport) => void },
 ): Promise<PruneProgressReport> {
   const reportProgress = (progress: PruneProgress): void => onProgress({ ...progress, finished: false });
-  const { boundary, heldBy, tables, finished } = await prune(
-    database,
-    { retentionMs },
-    { stop, onProgress: reportProgress },
-  ).catch(async (thrown: unknown) => {
+  const {
+    boundary,
+    heldBy: blockingHold,
+    tables,
+    finished: isFinished,
+  } = await prune(database, { retentionMs }, { stop, onProgress: reportProgress }).catch(async (thrown: unknown) => {
     throw await withGrant(database, thrown);
   });
-  return { boundary, heldBy, rows: tables.reduce((sum, { rows }) => sum + rows, 0), finished };
+  return {
+    boundary,
+    heldBy: blockingHold,
+    rows: tables.reduce((sum, { rows }) => sum + rows, 0),
+    finished: isFinished,
+  };
 }
 
 /** If the error is about missing rights, adds the grant that lets this role prune. */
 async function withGrant(database: Database, thrown: unknown): Promise<unknown> {
   if (!(thrown instanceof IndexerError) || thrown.code !== 'STORE_NOT_PERMITTED') return thrown;
-  const { missing, remedy } = await tryPruning(database);
-  return missing.length === 0 ? thrown : withContext(thrown, { remedy });
+  const { missing: missingRights, remedy } = await checkPruningRights(database);
+  return missingRights.length === 0 ? thrown : withContext(thrown, { remedy });
 }
 
 /** Progress of a prune. */
@@ -224,17 +230,17 @@ class PruneRun {
       .where('offset', '<=', this.#target.boundary)
       .orderBy('offset')
       .limit(this.#rows);
-    const running = tables
+    const runningTotals = tables
       .selectFrom(next.as('u'))
       .select('u.offset')
       .select((e) =>
         e.fn
           .sum(e('u.event_count', '+', 1))
-          .over((by) => by.orderBy('u.offset'))
+          .over((partition) => partition.orderBy('u.offset'))
           .as('total'),
       );
-    const { fitting, first } = await tables
-      .selectFrom(running.as('w'))
+    const { fitting: fittingOffset, first } = await tables
+      .selectFrom(runningTotals.as('w'))
       .select((e) => [
         e.fn.max<number | null>('w.offset').filterWhere('w.total', '<=', this.#rows).as('fitting'),
         e.fn.min<number | null>('w.offset').as('first'),
@@ -242,7 +248,7 @@ class PruneRun {
       .executeTakeFirstOrThrow();
     // Rows may remain after the last update, because halves of reassignments that were found by a seed do not belong to
     // a stored update.
-    return fitting ?? first ?? (after < this.#target.boundary ? this.#target.boundary : null);
+    return fittingOffset ?? first ?? (after < this.#target.boundary ? this.#target.boundary : null);
   }
 
   async #windows(
@@ -251,7 +257,7 @@ class PruneRun {
     values: readonly number[],
   ): Promise<void> {
     for (let after = -1; !this.#stop.aborted;) {
-      const began = performance.now();
+      const startedAtMs = performance.now();
       const window = await shortTransaction(this.#database, async (client): Promise<Window | undefined> => {
         const to = await next(client, after);
         if (to === null) return undefined;
@@ -262,19 +268,19 @@ class PruneRun {
       if (window === undefined) return;
       this.#count(window.removed);
       after = window.to;
-      await this.#pause(performance.now() - began);
+      await this.#pause(performance.now() - startedAtMs);
     }
   }
 
-  #count(removed: Readonly<Record<string, number>>): void {
+  #count(removedRows: Readonly<Record<string, number>>): void {
     this.#batches += 1;
-    for (const [table, rows] of Object.entries(removed)) {
+    for (const [table, rows] of Object.entries(removedRows)) {
       this.#removed.set(table, (this.#removed.get(table) ?? 0) + rows);
     }
     this.#onProgress?.({ ...this.#target, rows: [...this.#removed.values()].reduce((sum, rows) => sum + rows, 0) });
   }
 
-  async #pause(tookMs: number): Promise<void> {
-    await pause(Math.min(tookMs, longestPauseMs), this.#stop);
+  async #pause(durationMs: number): Promise<void> {
+    await pause(Math.min(durationMs, longestPauseMs), this.#stop);
   }
 }

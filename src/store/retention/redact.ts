@@ -9,7 +9,7 @@ import type { Database } from '../connection/database.ts';
 import { shortTransaction } from '../connection/short-transaction.ts';
 import { sql, tablesOf } from '../connection/query-builder.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
-import { reading } from './retention-session.ts';
+import { withReadTransaction } from './retention-session.ts';
 import { similarParties } from './similar-parties.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 
@@ -22,11 +22,11 @@ export interface RedactionRequest {
   /** Whether arguments and results of exercises on the contracts are included. */
   readonly exercises: boolean;
   /** The same contracts in a Parquet export. Their history may have been pruned from this schema. */
-  readonly inLake?: FoundInLake;
+  readonly inLake?: LakeContracts;
 }
 
 /** Contents found in exported files. They are recorded, so that the next export removes them from the files. */
-export interface FoundInLake {
+export interface LakeContracts {
   readonly contracts: readonly string[];
   readonly exercise?: { readonly updateId: string | null };
 }
@@ -55,35 +55,43 @@ export interface RedactionResult extends RedactionPlan {
   readonly finished: boolean;
 }
 
-const nothing: RowCounts = { contracts: 0, interfaceViews: 0, exercises: 0, reassignments: 0 };
+const emptyCounts: RowCounts = { contracts: 0, interfaceViews: 0, exercises: 0, reassignments: 0 };
 /** Counts for the redaction of one exercise. No contracts are searched in that case. */
-const alone = { skippedActive: 0, onlyInLake: 0, quarantined: [] } as const;
+const exerciseDefaults = { skippedActive: 0, onlyInLake: 0, quarantined: [] } as const;
 const batchContracts = 200;
 
-interface Found extends FoundContracts {
+interface ContractsWithIds extends ContractMatches {
   readonly ids: readonly string[];
   readonly quarantined: readonly number[];
 }
 
-async function look(
+async function findRedactable(
   client: ClientBase,
   schema: string,
   request: RedactionRequest & { readonly subject: ContractSubject },
-): Promise<Found> {
-  const found = await findContracts(client, schema, request);
-  const ids = [...found.settled, ...found.unsettled, ...found.lakeOnly];
-  return { ...found, ids, quarantined: await setAsideWith(client, ids) };
+): Promise<ContractsWithIds> {
+  const matches = await findContracts(client, schema, request);
+  const ids = [...matches.settled, ...matches.unsettled, ...matches.lakeOnly];
+  return { ...matches, ids, quarantined: await quarantinedOffsetsOf(client, ids) };
 }
 
 /** Calculates what {@link redact} would remove; changes nothing. @throws IndexerError REDACTION_REFUSED */
 export function planRedaction(database: Database, request: RedactionRequest): Promise<RedactionPlan> {
-  return reading(database, async (client) => {
+  return withReadTransaction(database, async (client) => {
     const { subject } = request;
     if (subject.kind === 'exercise') {
-      const where = await whereIsExercise(client, subject, request.inLake);
-      return { ...nothing, ...alone, exercises: where === 'here' ? 1 : 0, onlyInLake: where === 'lake' ? 1 : 0 };
+      const exerciseLocation = await locateExercise(client, subject, request.inLake);
+      return {
+        ...emptyCounts,
+        ...exerciseDefaults,
+        exercises: exerciseLocation === 'here' ? 1 : 0,
+        onlyInLake: exerciseLocation === 'lake' ? 1 : 0,
+      };
     }
-    const { ids, lakeOnly, skippedActive, quarantined } = await look(client, database.schema, { ...request, subject });
+    const { ids, lakeOnly, skippedActive, quarantined } = await findRedactable(client, database.schema, {
+      ...request,
+      subject,
+    });
     const counts = await countContents(client, ids, request.exercises);
     return { ...counts, skippedActive, onlyInLake: lakeOnly.length, quarantined };
   });
@@ -105,7 +113,7 @@ async function countContents(client: ClientBase, ids: readonly string[], exercis
               where id_text(r.contract_id) = any ($1) and r.created_event is not null) as reassignments`,
     [ids, exercises],
   );
-  return rows[0] ?? nothing;
+  return rows[0] ?? emptyCounts;
 }
 
 /**
@@ -121,31 +129,38 @@ export async function redact(
   const { subject } = request;
   const redactionId = randomUUID();
   if (subject.kind === 'exercise') {
-    const where = await redactExercise(database, subject, redactionId, request);
-    const counts = { ...nothing, ...alone, exercises: where === 'here' ? 1 : 0, onlyInLake: where === 'lake' ? 1 : 0 };
-    return { ...counts, redactionId: where === 'nowhere' ? undefined : redactionId, finished: true };
+    const exerciseLocation = await redactExercise(database, subject, redactionId, request);
+    const counts = {
+      ...emptyCounts,
+      ...exerciseDefaults,
+      exercises: exerciseLocation === 'here' ? 1 : 0,
+      onlyInLake: exerciseLocation === 'lake' ? 1 : 0,
+    };
+    return { ...counts, redactionId: exerciseLocation === 'nowhere' ? undefined : redactionId, finished: true };
   }
-  const found = await reading(database, (client) => look(client, database.schema, { ...request, subject }));
-  const { settled, unsettled, lakeOnly, skippedActive, quarantined } = found;
+  const matches = await withReadTransaction(database, (client) =>
+    findRedactable(client, database.schema, { ...request, subject }),
+  );
+  const { settled: settledIds, unsettled: unsettledIds, lakeOnly, skippedActive, quarantined } = matches;
   const batches = [
     // A pruned contract may have been reassigned to another synchronizer and may return.
-    ...chunks([...unsettled, ...lakeOnly]).map((ids) => ({ ids, restart: true })),
-    ...chunks(settled).map((ids) => ({ ids, restart: false })),
+    ...chunks([...unsettledIds, ...lakeOnly]).map((ids) => ({ ids, restart: true })),
+    ...chunks(settledIds).map((ids) => ({ ids, restart: false })),
   ];
-  let counts = nothing;
-  let done = 0;
+  let counts = emptyCounts;
+  let doneCount = 0;
   for (const { ids, restart } of batches) {
     if (stop.aborted) break;
     counts = sum(counts, await redactBatch(database, ids, restart, redactionId, request));
-    done += 1;
+    doneCount += 1;
   }
   return {
     ...counts,
     skippedActive,
     onlyInLake: lakeOnly.length,
     quarantined,
-    redactionId: done === 0 ? undefined : redactionId,
-    finished: done === batches.length,
+    redactionId: doneCount === 0 ? undefined : redactionId,
+    finished: doneCount === batches.length,
   };
 }
 
@@ -164,13 +179,13 @@ function redactBatch(
   return shortTransaction(database, async (client) => {
     await client.query(`select ${pqs}.__retention_lock()`);
     if (restart) await client.query(`select ${pqs}.__restart_writer()`);
-    await note(client, redactionId, request);
+    await recordRedaction(client, redactionId, request);
     const { rows } = await client.query<RowCounts>(
       `select contracts, interface_views as "interfaceViews", exercises, reassignments
          from ${pqs}.__redact_contracts($1, $2, $3)`,
       [ids, redactionId, request.exercises],
     );
-    return rows[0] ?? nothing;
+    return rows[0] ?? emptyCounts;
   });
 }
 
@@ -179,23 +194,23 @@ function redactExercise(
   subject: ExerciseSubject,
   redactionId: string,
   request: RedactionRequest,
-): Promise<Whereabouts> {
+): Promise<ExerciseLocation> {
   const pqs = escapeIdentifier(readSchemas(database.schema).pqs);
   return shortTransaction(database, async (client) => {
     await client.query(`select ${pqs}.__retention_lock()`);
-    const where = await whereIsExercise(client, subject, request.inLake);
-    if (where === 'nowhere') return where;
-    await note(client, redactionId, request);
+    const exerciseLocation = await locateExercise(client, subject, request.inLake);
+    if (exerciseLocation === 'nowhere') return exerciseLocation;
+    await recordRedaction(client, redactionId, request);
     const { offset, nodeId } = subject;
-    if (where === 'here')
+    if (exerciseLocation === 'here')
       await client.query(`select ${pqs}.__redact_exercise($1, $2, $3)`, [offset, nodeId, redactionId]);
-    else await notePruned(client, subject, redactionId, request.inLake?.exercise?.updateId ?? null);
-    return where;
+    else await recordPrunedRedaction(client, subject, redactionId, request.inLake?.exercise?.updateId ?? null);
+    return exerciseLocation;
   });
 }
 
 /** Records the redaction as `__redact_exercise` does, with the id of an update that is no longer stored. */
-async function notePruned(
+async function recordPrunedRedaction(
   client: ClientBase,
   { offset, nodeId }: ExerciseSubject,
   redactionId: string,
@@ -208,7 +223,11 @@ async function notePruned(
     .execute();
 }
 
-async function note(client: ClientBase, redactionId: string, { subject, reason }: RedactionRequest): Promise<void> {
+async function recordRedaction(
+  client: ClientBase,
+  redactionId: string,
+  { subject, reason }: RedactionRequest,
+): Promise<void> {
   const [offset, nodeId] = subject.kind === 'exercise' ? [subject.offset, subject.nodeId] : [null, null];
   await tablesOf(client)
     .insertInto('redactions')
@@ -228,7 +247,7 @@ async function note(client: ClientBase, redactionId: string, { subject, reason }
 
 function chunks(ids: readonly string[]): readonly (readonly string[])[] {
   const count = Math.ceil(ids.length / batchContracts);
-  return Array.from({ length: count }, (_, at) => ids.slice(at * batchContracts, (at + 1) * batchContracts));
+  return Array.from({ length: count }, (_, index) => ids.slice(index * batchContracts, (index + 1) * batchContracts));
 }
 
 function sum(a: RowCounts, b: RowCounts): RowCounts {
@@ -255,7 +274,7 @@ type ContractRequest = Pick<RedactionRequest, 'active' | 'exercises' | 'inLake'>
   readonly subject: ContractSubject;
 };
 
-interface FoundContracts {
+interface ContractMatches {
   /** Contracts that still have contents, and that the ledger will not send again. */
   readonly settled: readonly string[];
   /** Contracts that the ledger may send again. */
@@ -282,9 +301,9 @@ const activeStates: readonly string[] = ['active', 'unhosted', 'unassigned'];
 async function findContracts(
   client: ClientBase,
   schema: string,
-  { subject, active, exercises, inLake }: ContractRequest,
-): Promise<FoundContracts> {
-  const [stored, arriving, value] =
+  { subject, active, exercises, inLake: lakeContracts }: ContractRequest,
+): Promise<ContractMatches> {
+  const [storedCondition, arrivingCondition, value] =
     subject.kind === 'contract'
       ? [
           `join contract_states s on s.activated_offset = c."offset" and s.node_id = c.node_id where s.contract_id = $1`,
@@ -303,36 +322,40 @@ async function findContracts(
             m.open or ($2 and exists (select from exercises e
                                        where id_text(e.contract_id) = m.id and e.redaction_id is null)) as open
        from (select id_text(known.contract_id) as id, bool_or(known.open) as open
-               from (select c.contract_id, c.redaction_id is null as open from contracts c ${stored}
+               from (select c.contract_id, c.redaction_id is null as open from contracts c ${storedCondition}
                      union all
                      select r.contract_id, r.created_event is not null from reassignments r
-                      where r.kind = 'a' and r.incomplete and ${arriving}) known
+                      where r.kind = 'a' and r.incomplete and ${arrivingCondition}) known
               group by known.contract_id) m`,
     [value, exercises],
   );
   const [first] = rows;
-  const pruned = inLake?.contracts ?? [];
+  const pruned = lakeContracts?.contracts ?? [];
   if (first === undefined && pruned.length === 0) {
-    const what =
+    const message =
       subject.kind === 'contract' ? 'this contract is not stored here' : 'no contract of this party is stored here';
-    const nearest = subject.kind === 'party' ? await similarParties(client, schema, subject.party) : '';
-    throw refused(`${what}${nearest}`, `check the id of the ${subject.kind}${elsewhere(inLake)}`);
+    const suggestions = subject.kind === 'party' ? await similarParties(client, schema, subject.party) : '';
+    throw refusalError(`${message}${suggestions}`, `check the id of the ${subject.kind}${exportHint(lakeContracts)}`);
   }
   if (first !== undefined && subject.kind === 'contract' && activeStates.includes(first.state) && !active) {
-    throw refused(`the contract is ${first.state}`, 'archive it on the ledger first, or add --include-active');
+    throw refusalError(`the contract is ${first.state}`, 'archive it on the ledger first, or add --include-active');
   }
-  const open = rows.filter((row) => row.open);
-  const meant = open.filter((row) => active || !activeStates.includes(row.state));
+  const openRows = rows.filter((row) => row.open);
+  const selectedRows = openRows.filter((row) => active || !activeStates.includes(row.state));
   return {
-    settled: meant.filter(({ state }) => state === 'archived').map(({ id }) => id),
-    unsettled: meant.filter(({ state }) => state !== 'archived').map(({ id }) => id),
-    lakeOnly: await notHere(client, pruned, exercises),
-    skippedActive: open.length - meant.length,
+    settled: selectedRows.filter(({ state }) => state === 'archived').map(({ id }) => id),
+    unsettled: selectedRows.filter(({ state }) => state !== 'archived').map(({ id }) => id),
+    lakeOnly: await findMissingContracts(client, pruned, exercises),
+    skippedActive: openRows.length - selectedRows.length,
   };
 }
 
 /** Exported contracts that are not stored here, except those for which the requested redaction is already recorded. */
-async function notHere(client: ClientBase, ids: readonly string[], exercises: boolean): Promise<readonly string[]> {
+async function findMissingContracts(
+  client: ClientBase,
+  ids: readonly string[],
+  exercises: boolean,
+): Promise<readonly string[]> {
   if (ids.length === 0) return [];
   const { rows } = await client.query<{ id: string }>(
     `select i.id from unnest($1::text[]) i (id)
@@ -345,7 +368,7 @@ async function notHere(client: ClientBase, ids: readonly string[], exercises: bo
 }
 
 /** Offsets of quarantined updates that name one of the contracts. These updates and their contents are not changed. */
-async function setAsideWith(client: ClientBase, contractIds: readonly string[]): Promise<readonly number[]> {
+async function quarantinedOffsetsOf(client: ClientBase, contractIds: readonly string[]): Promise<readonly number[]> {
   const rows = await tablesOf(client)
     .selectFrom('quarantine as q')
     .select('q.offset')
@@ -359,14 +382,14 @@ async function setAsideWith(client: ClientBase, contractIds: readonly string[]):
 }
 
 /** The location of the contents that a redaction would remove. */
-type Whereabouts = 'here' | 'lake' | 'nowhere';
+type ExerciseLocation = 'here' | 'lake' | 'nowhere';
 
 /** @throws IndexerError REDACTION_REFUSED if the exercise is neither stored here nor exported */
-async function whereIsExercise(
+async function locateExercise(
   client: ClientBase,
   { offset, nodeId }: ExerciseSubject,
-  inLake: FoundInLake | undefined,
-): Promise<Whereabouts> {
+  lakeContracts: LakeContracts | undefined,
+): Promise<ExerciseLocation> {
   const exercise = await tablesOf(client)
     .selectFrom('exercises')
     .select('redaction_id')
@@ -374,26 +397,26 @@ async function whereIsExercise(
     .where('node_id', '=', nodeId)
     .executeTakeFirst();
   if (exercise !== undefined) return exercise.redaction_id === null ? 'here' : 'nowhere';
-  if (inLake?.exercise === undefined) {
-    const remedy = `use offset and node_id of explore.exercises${elsewhere(inLake)}`;
-    throw refused(`no exercise ${offset}:${nodeId} is stored here`, remedy);
+  if (lakeContracts?.exercise === undefined) {
+    const remedy = `use offset and node_id of explore.exercises${exportHint(lakeContracts)}`;
+    throw refusalError(`no exercise ${offset}:${nodeId} is stored here`, remedy);
   }
-  const noted = await tablesOf(client)
+  const redactionRow = await tablesOf(client)
     .selectFrom('redacted_exercises')
     .select('update_id')
     .where('offset', '=', offset)
     .where('node_id', '=', nodeId)
     .executeTakeFirst();
-  return noted !== undefined && noted.update_id === inLake.exercise.updateId ? 'nowhere' : 'lake';
+  return redactionRow !== undefined && redactionRow.update_id === lakeContracts.exercise.updateId ? 'nowhere' : 'lake';
 }
 
 /** The part of a remedy that suggests searching an export. Empty if an export was searched. */
-function elsewhere(inLake: FoundInLake | undefined): string {
-  return inLake === undefined ? '; if it was pruned, name the Parquet export that has it with --exported' : '';
+function exportHint(lakeContracts: LakeContracts | undefined): string {
+  return lakeContracts === undefined ? '; if it was pruned, name the Parquet export that has it with --exported' : '';
 }
 
-function refused(found: string, remedy: string): IndexerError {
-  return new IndexerError(`${found}: nothing was changed`, {
+function refusalError(problem: string, remedy: string): IndexerError {
+  return new IndexerError(`${problem}: nothing was changed`, {
     code: 'REDACTION_REFUSED',
     remedy,
   });

@@ -8,6 +8,6 @@ export async function similarParties(client: ClientBase, schema: string, party: 
   const { rows } = await client.query<{ nearest: string | null }>(`select ${explore}.similar_parties($1) as nearest`, [
     party,
   ]);
-  const nearest = rows[0]?.nearest ?? null;
-  return nearest === null ? '' : ` (nearest parties: ${nearest})`;
+  const suggestions = rows[0]?.nearest ?? null;
+  return suggestions === null ? '' : ` (nearest parties: ${suggestions})`;
 }

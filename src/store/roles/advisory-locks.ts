@@ -5,9 +5,9 @@
  * write may still call these functions.
  */
 import type { ClientBase } from 'pg';
-import { grantToThoseWhoWrite, readersThatMayCall, revokeFromPublic } from './reader-functions.ts';
+import { grantToThoseWhoWrite, readersWithExecute, revokeFromPublic } from './reader-functions.ts';
 
-const taking = `p.pronamespace = 'pg_catalog'::regnamespace
+const lockFunctionCondition = `p.pronamespace = 'pg_catalog'::regnamespace
   and p.proname ~ '^pg_(try_)?advisory_(xact_)?lock(_shared)?$'`;
 
 /**
@@ -15,9 +15,12 @@ const taking = `p.pronamespace = 'pg_catalog'::regnamespace
  * their rights on tables. Only a superuser may run them, because the functions belong to the superuser that initialized
  * the server.
  */
-export const leaveLocksToWriters: readonly string[] = [revokeFromPublic(taking), grantToThoseWhoWrite(taking)];
+export const restrictLocksToWriters: readonly string[] = [
+  revokeFromPublic(lockFunctionCondition),
+  grantToThoseWhoWrite(lockFunctionCondition),
+];
 
 /** Names of logins that only read the stream and may take advisory locks. */
-export function readersThatLock(client: ClientBase, storage: string): Promise<readonly string[]> {
-  return readersThatMayCall(client, storage, taking);
+export function readersWithLockRights(client: ClientBase, storage: string): Promise<readonly string[]> {
+  return readersWithExecute(client, storage, lockFunctionCondition);
 }

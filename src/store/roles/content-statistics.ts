@@ -50,7 +50,9 @@ interface IndexColumn {
 export async function contentStatistics(client: ClientBase, storage: string): Promise<readonly string[]> {
   const columns = await client.query<IndexColumn>(indexColumns, [storage, contents]);
   const objects = await client.query<{ name: string }>(statisticsObjects, [storage]);
-  const indexes = columns.rows.filter(({ wanted, kept }) => wanted || kept).map(({ index }) => index);
+  const indexes = columns.rows
+    .filter(({ wanted: needsLimit, kept: hasStatistics }) => needsLimit || hasStatistics)
+    .map(({ index }) => index);
   return [...new Set(indexes), ...objects.rows.map(({ name }) => name)];
 }
 
@@ -58,11 +60,11 @@ export async function contentStatistics(client: ClientBase, storage: string): Pr
  * Stops Postgres from keeping such statistics. The schema must not have any of them yet. Runs in the caller's
  * transaction.
  */
-export async function keepNoContentStatistics(client: ClientBase, storage: string): Promise<void> {
+export async function disableContentStatistics(client: ClientBase, storage: string): Promise<void> {
   const schema = escapeIdentifier(storage);
   const { rows } = await client.query<IndexColumn>(indexColumns, [storage, contents]);
-  for (const { quoted, column } of rows.filter(({ wanted }) => wanted)) {
-    await client.query(`alter index ${schema}.${quoted} alter column ${String(column)} set statistics 0`);
+  for (const { quoted: quotedName, column } of rows.filter(({ wanted: needsLimit }) => needsLimit)) {
+    await client.query(`alter index ${schema}.${quotedName} alter column ${String(column)} set statistics 0`);
   }
   const objects = await client.query<{ name: string }>(statisticsObjects, [storage]);
   for (const { name } of objects.rows) await client.query(`drop statistics ${schema}.${escapeIdentifier(name)}`);
@@ -73,22 +75,22 @@ export async function keepNoContentStatistics(client: ClientBase, storage: strin
  * writers. It must not run in a transaction.
  */
 export async function dropContentStatistics(database: Database): Promise<void> {
-  await shortChange(database, (client) => keepNoContentStatistics(client, database.schema));
+  await shortChange(database, (client) => disableContentStatistics(client, database.schema));
   await database.withClient(async (client) => {
     const { rows } = await client.query<IndexColumn>(indexColumns, [database.schema, contents]);
-    const kept = new Map(rows.filter((column) => column.kept).map((column) => [column.index, column]));
-    if (kept.size === 0) return;
+    const keptColumns = new Map(rows.filter((column) => column.kept).map((column) => [column.index, column]));
+    if (keptColumns.size === 0) return;
     await client.query('set statement_timeout = 0');
-    for (const column of kept.values()) await buildAgain(client, database.schema, column);
+    for (const column of keptColumns.values()) await rebuildIndex(client, database.schema, column);
     await client.query('reset statement_timeout');
   });
 }
 
 /** Replaces an index with a new one, because a reindexed index keeps its statistics. */
-async function buildAgain(
+async function rebuildIndex(
   client: ClientBase,
   storage: string,
-  { quoted, definition, index }: IndexColumn,
+  { quoted: quotedName, definition, index }: IndexColumn,
 ): Promise<void> {
   const schema = escapeIdentifier(storage);
   const next = escapeIdentifier(`${index.slice(0, 55)}_again`);
@@ -97,13 +99,19 @@ async function buildAgain(
     query_timeout: buildLimitMs,
   });
   await client.query(withBuildTimeout(`drop index concurrently if exists ${schema}.${next}`));
-  await client.query(withBuildTimeout(definition.replace(`INDEX ${quoted} ON`, () => `INDEX CONCURRENTLY ${next} ON`)));
-  await keepNoContentStatistics(client, storage);
-  await client.query(withBuildTimeout(`drop index concurrently ${schema}.${quoted}`));
-  await client.query(`alter index ${schema}.${next} rename to ${quoted}`);
+  await client.query(
+    withBuildTimeout(definition.replace(`INDEX ${quotedName} ON`, () => `INDEX CONCURRENTLY ${next} ON`)),
+  );
+  await disableContentStatistics(client, storage);
+  await client.query(withBuildTimeout(`drop index concurrently ${schema}.${quotedName}`));
+  await client.query(`alter index ${schema}.${next} rename to ${quotedName}`);
 }
 
-/** Calls {@link keepNoContentStatistics} if roles are limited to parties in schema `of`. */
-export async function keepNoneForLimited(client: ClientBase, of: string, storage: string): Promise<void> {
-  if ((await limitedRoles(client, of)).length > 0) await keepNoContentStatistics(client, storage);
+/** Calls {@link disableContentStatistics} if roles are limited to parties in schema `of`. */
+export async function disableStatisticsIfLimited(
+  client: ClientBase,
+  streamSchema: string,
+  storage: string,
+): Promise<void> {
+  if ((await limitedRoles(client, streamSchema)).length > 0) await disableContentStatistics(client, storage);
 }

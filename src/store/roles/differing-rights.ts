@@ -28,14 +28,18 @@ interface Role {
  */
 export async function differingRoles(client: ClientBase, storage: string): Promise<readonly DifferingRole[]> {
   const { rows: roles } = await client.query<Role & { readonly lost: readonly string[] }>(rolesOfStream);
-  const differing: DifferingRole[] = [];
-  for (const { role, prefix, kind, lost } of roles) {
-    const { missing, superfluous } = await differingTables(client, role, rightsOf(kind, storage));
-    if (missing.length + superfluous.length + lost.length > 0) {
-      differing.push({ role, prefix, missing: [...missing, ...lost], superfluous });
+  const results: DifferingRole[] = [];
+  for (const { role, prefix, kind, lost: lostRights } of roles) {
+    const { missing: missingRights, superfluous: excessRights } = await differingTables(
+      client,
+      role,
+      rightsOf(kind, storage),
+    );
+    if (missingRights.length + excessRights.length + lostRights.length > 0) {
+      results.push({ role, prefix, missing: [...missingRights, ...lostRights], superfluous: excessRights });
     }
   }
-  return differing;
+  return results;
 }
 
 /** Undefined for roles whose rights come from the ownership of the tables. */
@@ -51,12 +55,12 @@ async function differingTables(
 ): Promise<Pick<DifferingRole, 'missing' | 'superfluous'>> {
   if (expected === undefined) return { missing: [], superfluous: [] };
   const expectedRights = new Set(listRights(expected));
-  const found = await client.query<{ right: string }>(grantedTo, [role]);
-  const has = new Set(found.rows.map(({ right }) => right));
-  const missing = [...expectedRights].filter((right) => !has.has(right));
+  const grantedRows = await client.query<{ right: string }>(grantedTo, [role]);
+  const grantedRights = new Set(grantedRows.rows.map(({ right: grantedRight }) => grantedRight));
+  const missingRights = [...expectedRights].filter((grantedRight) => !grantedRights.has(grantedRight));
   return {
-    missing: [...missing, ...(await uncallable(client, role, expected))],
-    superfluous: [...has].filter((right) => !expectedRights.has(right)),
+    missing: [...missingRights, ...(await missingExecuteRights(client, role, expected))],
+    superfluous: [...grantedRights].filter((grantedRight) => !expectedRights.has(grantedRight)),
   };
 }
 
@@ -74,16 +78,20 @@ function listRights({ inserted: rows, updated, deleted }: Rights): readonly stri
  * Functions that the role may not call. They are looked up in the catalog, because the current role may have no right
  * on their schema and then cannot refer to them by name.
  */
-async function uncallable(client: ClientBase, role: string, { called }: Rights): Promise<readonly string[]> {
+async function missingExecuteRights(
+  client: ClientBase,
+  role: string,
+  { called: calledFunctions }: Rights,
+): Promise<readonly string[]> {
   const { rows } = await client.query<{ right: string }>(
     `select 'execute on function ' || f as right
        from unnest($2::text[]) f
        join (select p.oid, format('%s.%s(%s)', n.nspname, p.proname, oidvectortypes(p.proargtypes)) as name
                from pg_proc p join pg_namespace n on n.oid = p.pronamespace) p on p.name = replace(f, '"', '')
       where not has_function_privilege($1, p.oid, 'execute')`,
-    [role, called],
+    [role, calledFunctions],
   );
-  return rows.map(({ right }) => right);
+  return rows.map(({ right: missingRight }) => missingRight);
 }
 
 /**

@@ -6,8 +6,8 @@ import { type ClientBase, escapeIdentifier, escapeLiteral } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../connection/database.ts';
 import { shortChange } from '../connection/short-transaction.ts';
-import { grantReader, onlyReads } from './reader-role.ts';
-import { takeFromPublic } from './public-functions.ts';
+import { grantReader, readOnlyCondition } from './reader-role.ts';
+import { revokePublicFunctions } from './public-functions.ts';
 import { redactorGrants, withOwnersRights, writerGrants } from './role-rights.ts';
 import { readSchemas, type ReadSchemas } from '../connection/read-schemas.ts';
 
@@ -28,7 +28,7 @@ export interface RoleRequest {
 /** Members of this role may use the connections that the server reserves with `reserved_connections`. */
 const reservedConnections = 'pg_use_reserved_connections';
 
-interface Facts {
+interface DatabaseFacts {
   readonly database: string;
   readonly me: string;
   readonly version: number;
@@ -67,8 +67,8 @@ export interface RolePlan {
 export async function planRoles(database: Database, request: RoleRequest): Promise<RolePlan> {
   const roles = streamRoles(request.prefix);
   return database.withClient(async (client) => {
-    const facts = await readFacts(client, database.schema, roles);
-    refuse(facts, roles);
+    const facts = await readDatabaseFacts(client, database.schema, roles);
+    assertCanGrant(facts, roles);
     const statements = [
       ...(facts.administers ? roleStatements(facts, roles, request) : []),
       ...(facts.administers ? databaseStatements(facts, roles, request.sharedDatabase) : []),
@@ -79,7 +79,7 @@ export async function planRoles(database: Database, request: RoleRequest): Promi
       ...writerGrants(roles.writer, database.schema),
       ...redactorGrants(roles.redactor, database.schema),
       // These statements come last, because the roles that write are recognized by their rights on tables.
-      ...(facts.superuser && !request.sharedDatabase ? takeFromPublic : []),
+      ...(facts.superuser && !request.sharedDatabase ? revokePublicFunctions : []),
     ];
     return { roles, statements, bypass: facts.mayBypass || !facts.administers, administers: facts.administers };
   });
@@ -106,8 +106,8 @@ export async function grantRoles(database: Database, request: RoleRequest): Prom
   return plan;
 }
 
-async function readFacts(client: ClientBase, storage: string, roles: StreamRoles): Promise<Facts> {
-  const { rows } = await client.query<Facts>(
+async function readDatabaseFacts(client: ClientBase, storage: string, roles: StreamRoles): Promise<DatabaseFacts> {
+  const { rows } = await client.query<DatabaseFacts>(
     `select current_database()::text as database, current_user::text as me,
             current_setting('server_version_num')::int as version, m.rolsuper as superuser,
             m.rolsuper or m.rolcreaterole as administers,
@@ -118,7 +118,7 @@ async function readFacts(client: ClientBase, storage: string, roles: StreamRoles
                      and (r.rolsuper or r.rolcreaterole or r.rolcreatedb or r.rolreplication
                           or exists (select from pg_auth_members a join pg_roles g on g.oid = a.roleid
                                       where a.member = r.oid and not (r.rolname = $2 and g.rolname = $3)
-                                        and not (r.rolname = any ($6) and ${onlyReads('g')})
+                                        and not (r.rolname = any ($6) and ${readOnlyCondition('g')})
                                         and not (r.rolname = any ($7) and g.rolname = $8 and not a.admin_option)))) as mighty,
             array(select p.oid::regprocedure::text from pg_proc p join pg_namespace n on n.oid = p.pronamespace
                    where n.nspname = any ($4) and p.prosecdef and p.oid <> coalesce(to_regprocedure($5), 0)) as strange,
@@ -137,35 +137,39 @@ async function readFacts(client: ClientBase, storage: string, roles: StreamRoles
     ],
   );
   const [facts] = rows;
-  if (facts === undefined) throw refused('the current role is unknown to the server', 'log in again');
+  if (facts === undefined) throw refusalError('the current role is unknown to the server', 'log in again');
   return facts;
 }
 
-function refuse({ mighty, strange, shown, administers, existing }: Facts, roles: StreamRoles): void {
-  if (!administers && existing.length < Object.keys(roles).length) {
-    throw refused(
+function assertCanGrant(
+  { mighty: powerfulRoles, strange: foreignRoles, shown, administers: isAdministrator, existing }: DatabaseFacts,
+  roles: StreamRoles,
+): void {
+  if (!isAdministrator && existing.length < Object.keys(roles).length) {
+    throw refusalError(
       'roles are missing, and this role may not create any',
       'run it as a superuser or a role with CREATEROLE',
     );
   }
-  if (!shown) throw refused('the schema holds no stream yet', 'run `ledger-indexer migrate` first, as the same user');
-  if (strange[0] !== undefined) {
-    throw refused(
-      `function ${strange[0]} runs with the rights of its owner and does not belong to this program`,
+  if (!shown)
+    throw refusalError('the schema holds no stream yet', 'run `ledger-indexer migrate` first, as the same user');
+  if (foreignRoles[0] !== undefined) {
+    throw refusalError(
+      `function ${foreignRoles[0]} runs with the rights of its owner and does not belong to this program`,
       'drop it, or move it to a schema of its own: here it would be given to the owner of the stream',
     );
   }
-  const [first] = mighty;
+  const [first] = powerfulRoles;
   if (first === undefined) return;
-  throw refused(
+  throw refusalError(
     `role "${first}" exists and is a superuser, may create roles or databases, replicates or is a member of another role`,
     'use another --prefix, or revoke those rights from the role',
   );
 }
 
-function roleStatements(facts: Facts, roles: StreamRoles, { passwords }: RoleRequest): string[] {
+function roleStatements(facts: DatabaseFacts, roles: StreamRoles, { passwords }: RoleRequest): string[] {
   const { owner, migrator, writer } = roles;
-  const [me, database] = [escapeIdentifier(facts.me), escapeIdentifier(facts.database)];
+  const [ownRole, database] = [escapeIdentifier(facts.me), escapeIdentifier(facts.database)];
   const ensure = (role: string, options: string): string[] => {
     const exists = facts.existing.includes(role);
     return exists && options === '' ? [] : [`${exists ? 'alter' : 'create'} role ${escapeIdentifier(role)}${options}`];
@@ -182,7 +186,7 @@ function roleStatements(facts: Facts, roles: StreamRoles, { passwords }: RoleReq
     ...ensure(roles.redactor, login('redactor')),
     `grant ${escapeIdentifier(owner)} to ${escapeIdentifier(migrator)}`,
     // Objects can be transferred to a new owner only by a member of that owner.
-    ...(facts.superuser ? [] : [`grant ${escapeIdentifier(owner)} to ${me}`]),
+    ...(facts.superuser ? [] : [`grant ${escapeIdentifier(owner)} to ${ownRole}`]),
     ...(facts.superuser && facts.version >= 160_000
       ? [`grant ${reservedConnections} to ${escapeIdentifier(writer)}, ${escapeIdentifier(migrator)}`]
       : []),
@@ -196,7 +200,7 @@ function roleStatements(facts: Facts, roles: StreamRoles, { passwords }: RoleReq
  * transaction ends. Our own sessions set the limits that they need. These defaults are for sessions of other programs
  * that leave transactions open. Before Postgres 17, no setting ends an active transaction.
  */
-function limitsOfTransactions(role: string, { database, version }: Facts): readonly string[] {
+function limitsOfTransactions(role: string, { database, version }: DatabaseFacts): readonly string[] {
   const set = `alter role ${escapeIdentifier(role)} in database ${escapeIdentifier(database)} set`;
   return [
     `${set} idle_in_transaction_session_timeout = '30s'`,
@@ -204,22 +208,22 @@ function limitsOfTransactions(role: string, { database, version }: Facts): reado
   ];
 }
 
-function databaseStatements(facts: Facts, roles: StreamRoles, shared: boolean): string[] {
+function databaseStatements(facts: DatabaseFacts, roles: StreamRoles, isShared: boolean): string[] {
   const database = escapeIdentifier(facts.database);
-  const all = Object.entries(roles)
+  const memberRoles = Object.entries(roles)
     .filter(([kind]) => kind !== 'owner' && kind !== 'reader')
     .map(([, role]) => escapeIdentifier(role));
   return [
-    `grant connect on database ${database} to ${all.join(', ')}`,
+    `grant connect on database ${database} to ${memberRoles.join(', ')}`,
     // `create schema if not exists` requires this right even if the schema exists.
     `grant create on database ${database} to ${escapeIdentifier(roles.owner)}`,
-    ...(shared ? [] : [`revoke temporary on database ${database} from public`]),
-    ...(shared || !facts.publicMayCreate ? [] : ['revoke create on schema public from public']),
+    ...(isShared ? [] : [`revoke temporary on database ${database} from public`]),
+    ...(isShared || !facts.publicMayCreate ? [] : ['revoke create on schema public from public']),
   ];
 }
 
-function refused(found: string, remedy: string): IndexerError {
-  return new IndexerError(found, { code: 'GRANT_ROLES_REFUSED', remedy });
+function refusalError(message: string, remedy: string): IndexerError {
+  return new IndexerError(message, { code: 'GRANT_ROLES_REFUSED', remedy });
 }
 
 // Transfers everything in the schemas of a stream to one owner: tables, views, functions, types, and statistics objects
@@ -229,7 +233,7 @@ function refused(found: string, remedy: string): IndexerError {
  * SQL: objects with another owner. Tables are listed before views, because the owner of a view must always have rights
  * on the tables that the view reads. The server returns quoted names.
  */
-const objectsOfOtherOwners = `
+const otherOwnersQuery = `
 with schemas as (select oid, nspname, nspowner from pg_namespace where nspname = any ($1)),
      target as (select coalesce((select oid from pg_roles where rolname = $2), 0::oid) as oid)
 select 1 as step, format('schema %I', nspname) as object from schemas, target where nspowner <> target.oid
@@ -258,7 +262,7 @@ async function ownershipStatements(
   schemas: ReadSchemas,
   owner: string,
 ): Promise<readonly string[]> {
-  const { rows } = await client.query<{ object: string }>(objectsOfOtherOwners, [Object.values(schemas), owner]);
+  const { rows } = await client.query<{ object: string }>(otherOwnersQuery, [Object.values(schemas), owner]);
   return rows.map(({ object }) => `alter ${object} owner to ${escapeIdentifier(owner)}`);
 }
 

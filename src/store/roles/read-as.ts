@@ -4,9 +4,9 @@
  */
 import { escapeIdentifier, type ClientBase } from 'pg';
 import { readSchemas } from '../connection/read-schemas.ts';
-import { moreThanReading } from './role-reach.ts';
+import { rightsBeyondReading } from './role-reach.ts';
 
-export interface ReadAs {
+export interface ReadAsCheck {
   /** Null if the indexer may read as this role; otherwise the reason and the remedy. */
   readonly problem: { readonly found: string; readonly remedy: string } | null;
 }
@@ -15,24 +15,24 @@ export interface ReadAs {
  * Lets the writers of this stream switch to the role, after checking that the role can only read. Runs in a transaction
  * whose search path is the storage schema.
  */
-export async function letReadAs(client: ClientBase, storage: string, role: string): Promise<ReadAs> {
+export async function allowReadAs(client: ClientBase, storage: string, role: string): Promise<ReadAsCheck> {
   const { rows } = await client.query<{
     reads: boolean;
     more: string | null;
   }>(
     `select has_schema_privilege(r.oid, $2, 'usage') as reads,
-            coalesce(${moreThanReading('r.oid', storage)},
+            coalesce(${rightsBeyondReading('r.oid', storage)},
                      (select 'is a member of ' || g.rolname from pg_auth_members m join pg_roles g on g.oid = m.roleid
                        where m.member = r.oid limit 1)) as more
        from pg_roles r where r.rolname = $1`,
     [role, readSchemas(storage).explore],
   );
-  const [found] = rows;
+  const [roleRow] = rows;
   const remedy = `ledger-indexer grant-reader ${role}, with --party for some parties only`;
-  if (found?.reads !== true) return { problem: { found: `role "${role}" reads nothing here`, remedy } };
-  if (found.more !== null) {
-    const more = `role "${role}" ${found.more}, and a reader only reads`;
-    return { problem: { found: more, remedy: 'use a separate role, made by grant-reader' } };
+  if (roleRow?.reads !== true) return { problem: { found: `role "${role}" reads nothing here`, remedy } };
+  if (roleRow.more !== null) {
+    const excessMessage = `role "${role}" ${roleRow.more}, and a reader only reads`;
+    return { problem: { found: excessMessage, remedy: 'use a separate role, made by grant-reader' } };
   }
   await grantToWriters(client, role);
   return { problem: null };
@@ -54,7 +54,7 @@ export async function grantToWriters(client: ClientBase, role: string): Promise<
     [role],
   );
   for (const { name, version } of rows) {
-    const alone = version >= 160_000 ? ' with inherit false, set true' : '';
-    await client.query(`grant ${escapeIdentifier(role)} to ${escapeIdentifier(name)}${alone}`);
+    const grantOptions = version >= 160_000 ? ' with inherit false, set true' : '';
+    await client.query(`grant ${escapeIdentifier(role)} to ${escapeIdentifier(name)}${grantOptions}`);
   }
 }

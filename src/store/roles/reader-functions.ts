@@ -1,13 +1,13 @@
 /** Functions of Postgres that every login may call unless a superuser revokes them. */
 import type { ClientBase } from 'pg';
 import { readSchemas } from '../connection/read-schemas.ts';
-import { moreThanReading } from './role-reach.ts';
+import { rightsBeyondReading } from './role-reach.ts';
 
 /**
  * Names of logins that only read the stream and may call one of these functions.
  * @param functions SQL: a condition on a row `p` of `pg_proc`
  */
-export async function readersThatMayCall(
+export async function readersWithExecute(
   client: ClientBase,
   storage: string,
   functions: string,
@@ -15,7 +15,7 @@ export async function readersThatMayCall(
   const { rows } = await client.query<{ name: string }>(
     `select l.rolname::text as name from pg_roles l
       where l.rolcanlogin and has_schema_privilege(l.oid, to_regnamespace(quote_ident($1)), 'usage')
-        and ${moreThanReading('l.oid', storage)} is null
+        and ${rightsBeyondReading('l.oid', storage)} is null
         and exists (select from pg_proc p where ${functions} and has_function_privilege(l.oid, p.oid, 'execute'))
       order by 1`,
     [readSchemas(storage).explore],
@@ -52,7 +52,7 @@ declare
 begin
   for called, writing in
     select p.oid::regprocedure::text, r.rolname from pg_proc p cross join pg_roles r
-     where ${functions} and not has_function_privilege(r.oid, p.oid, 'execute') and r.oid in (${thoseWhoWrite}) loop
+     where ${functions} and not has_function_privilege(r.oid, p.oid, 'execute') and r.oid in (${rolesWithWriteRights}) loop
     execute format('grant execute on function %s to %I', called, writing);
   end loop;
 end
@@ -60,7 +60,7 @@ $$`;
 }
 
 /** SQL: oids of roles. Rights on columns are ignored, because no role has rights only on columns. */
-const thoseWhoWrite = `
+const rolesWithWriteRights = `
   select w.role from pg_namespace n cross join lateral (
     select n.nspowner as role
      union all select t.relowner from pg_class t where t.relnamespace = n.oid

@@ -4,7 +4,7 @@
  */
 import { escapeIdentifier, escapeLiteral, type ClientBase } from 'pg';
 import { readSchemas } from '../connection/read-schemas.ts';
-import { moreThanReading } from './role-reach.ts';
+import { rightsBeyondReading } from './role-reach.ts';
 
 /**
  * Connection limit of a role that `grant-reader` creates: a fifth of the connections of a server with default settings.
@@ -18,7 +18,7 @@ const temporaryFiles = '2GB';
  * Connections kept for one indexer. An indexer opens up to 11 connections, or up to 21 if all background jobs run. See
  * `indexer/connections.ts`.
  */
-const ofIndexer = 25;
+const indexerConnections = 25;
 
 interface Server {
   readonly superuser: boolean;
@@ -34,18 +34,18 @@ interface Server {
 export async function limitTemporaryFiles(client: ClientBase, role: string): Promise<readonly string[]> {
   const { rows } = await client.query<Server>(
     `select m.rolsuper as superuser, current_setting('server_version_num')::int as version,
-            ${unlimitedHere} and not exists (
+            ${unlimitedSql} and not exists (
               select from pg_db_role_setting s join pg_roles r on r.oid = s.setrole
                where r.rolname = $1 and ${setsTemporaryFiles('s')}) as unlimited
        from pg_roles m where m.rolname = current_user`,
     [role],
   );
   const [server] = rows;
-  if (server?.unlimited !== true || !(server.superuser || (await mayLimit(client, server.version)))) return [];
+  if (server?.unlimited !== true || !(server.superuser || (await canSetFileLimit(client, server.version)))) return [];
   return [`alter role ${escapeIdentifier(role)} set temp_file_limit = ${escapeLiteral(temporaryFiles)}`];
 }
 
-async function mayLimit(client: ClientBase, version: number): Promise<boolean> {
+async function canSetFileLimit(client: ClientBase, version: number): Promise<boolean> {
   if (version < 150_000) return false;
   const { rows } = await client.query<{ may: boolean }>(
     `select has_parameter_privilege('temp_file_limit', 'set') as may`,
@@ -57,7 +57,7 @@ async function mayLimit(client: ClientBase, version: number): Promise<boolean> {
  * SQL: whether the server and this database have no limit. A setting of this session's own role is ignored, because it
  * does not apply to other roles.
  */
-const unlimitedHere = `(select setting = '-1' or source in ('user', 'database user', 'client', 'session')
+const unlimitedSql = `(select setting = '-1' or source in ('user', 'database user', 'client', 'session')
     from pg_settings where name = 'temp_file_limit')`;
 
 function setsTemporaryFiles(alias: string): string {
@@ -88,18 +88,19 @@ export async function readerUse(client: ClientBase, storage: string): Promise<Re
                         from pg_db_role_setting s cross join unnest(s.setconfig) c
                        where s.setrole in (0, l.oid) and c like 'temp_file_limit=%'
                          and s.setdatabase in (0, (select oid from pg_database where datname = current_database()))
-                       order by s.setrole = 0, s.setdatabase = 0 limit 1), ${unlimitedHere}) as unlimited
+                       order by s.setrole = 0, s.setdatabase = 0 limit 1), ${unlimitedSql}) as unlimited
        from pg_roles l
       where l.rolcanlogin and has_schema_privilege(l.oid, to_regnamespace(quote_ident($1)), 'usage')
-        and ${moreThanReading('l.oid', storage)} is null
+        and ${rightsBeyondReading('l.oid', storage)} is null
       order by 1`,
     [readSchemas(storage).explore],
   );
-  const named = (found: (row: (typeof rows)[number]) => boolean) => rows.filter(found).map(({ name }) => name);
+  const namesWhere = (predicate: (row: (typeof rows)[number]) => boolean) =>
+    rows.filter(predicate).map(({ name }) => name);
   return {
-    anyConnections: named(({ most }) => most < 0),
-    anyTemporaryFiles: named(({ unlimited }) => unlimited),
-    connections: rows.reduce((sum, { most }) => sum + Math.max(0, most), 0),
+    anyConnections: namesWhere(({ most: connectionLimit }) => connectionLimit < 0),
+    anyTemporaryFiles: namesWhere(({ unlimited: isUnlimited }) => isUnlimited),
+    connections: rows.reduce((sum, { most: connectionLimit }) => sum + Math.max(0, connectionLimit), 0),
     ...(await connectionsOf(client)),
   };
 }
@@ -112,7 +113,15 @@ async function connectionsOf(client: ClientBase): Promise<Pick<ReaderUse, 'avail
               where w.rolcanlogin and not w.rolsuper and has_table_privilege(w.oid, 'contracts', 'insert')
                 and not pg_has_role(w.oid, coalesce(to_regrole('pg_use_reserved_connections')::oid, w.oid), 'usage')) as strangers`,
   );
-  const { most = 0, superusers = 0, kept = 0, strangers = 0 } = rows[0] ?? {};
-  const reserved = kept >= ofIndexer && strangers === 0;
-  return { available: most - superusers - kept - (reserved ? 0 : ofIndexer), reserved };
+  const {
+    most: maxConnections = 0,
+    superusers = 0,
+    kept: reservedCount = 0,
+    strangers: strangerCount = 0,
+  } = rows[0] ?? {};
+  const hasReserve = reservedCount >= indexerConnections && strangerCount === 0;
+  return {
+    available: maxConnections - superusers - reservedCount - (hasReserve ? 0 : indexerConnections),
+    reserved: hasReserve,
+  };
 }

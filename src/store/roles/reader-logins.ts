@@ -14,14 +14,14 @@ export interface ReaderLogins {
 
 /** Reads the catalog. Superusers and roles that bypass row security are excluded, because they can read everything. */
 export async function readerLogins(client: ClientBase, storage: string): Promise<ReaderLogins> {
-  const limited = await limitedRoles(client, storage);
+  const limitedRoleNames = await limitedRoles(client, storage);
   const { rows } = await client.query<{ name: string }>(
     `select l.rolname::text as name from pg_roles l
       where l.rolcanlogin and not l.rolsuper and not l.rolbypassrls
         and exists (select from pg_roles r where r.rolname = any ($1) and pg_has_role(l.oid, r.oid, 'usage'))
         and not coalesce(has_table_privilege(l.oid, to_regclass('contracts'), 'insert'), false)
       order by 1`,
-    [limited],
+    [limitedRoleNames],
   );
-  return { limited, logins: rows.map(({ name }) => name) };
+  return { limited: limitedRoleNames, logins: rows.map(({ name }) => name) };
 }

@@ -9,7 +9,7 @@ import type { Database } from '../connection/database.ts';
 import { shortChange } from '../connection/short-transaction.ts';
 import { dropContentStatistics } from './content-statistics.ts';
 import { limitedGrants, policyStatements } from './party-policies.ts';
-import { takeFromPublic } from './public-functions.ts';
+import { revokePublicFunctions } from './public-functions.ts';
 import { defaultConnections, limitTemporaryFiles } from './reader-limits.ts';
 import { readSchemas, readersPath, type ReadSchemas } from '../connection/read-schemas.ts';
 import { limitedRoles, secureViewsFor } from './secure-views.ts';
@@ -29,7 +29,7 @@ export interface ReaderRole {
   readonly sharedDatabase?: boolean;
 }
 
-interface Facts {
+interface ReaderFacts {
   readonly database: string;
   readonly owner: string;
   readonly version: number;
@@ -57,10 +57,10 @@ interface Facts {
  * clients.
  * @param alias alias of the role's row in pg_roles
  */
-export function onlyReads(alias: string): string {
-  const may = (right: string): string =>
-    `coalesce(has_table_privilege(${alias}.oid, to_regclass('updates'), '${right}'), false)`;
-  return `(${may('select')} and not ${may('insert')} and ${alias}.rolname not like 'pg\\_%' and not ${alias}.rolsuper
+export function readOnlyCondition(alias: string): string {
+  const rightCondition = (rightName: string): string =>
+    `coalesce(has_table_privilege(${alias}.oid, to_regclass('updates'), '${rightName}'), false)`;
+  return `(${rightCondition('select')} and not ${rightCondition('insert')} and ${alias}.rolname not like 'pg\\_%' and not ${alias}.rolsuper
     and not ${alias}.rolcreaterole and not ${alias}.rolcreatedb and not ${alias}.rolbypassrls and not ${alias}.rolreplication)`;
 }
 
@@ -69,8 +69,8 @@ export function onlyReads(alias: string): string {
  * `grantReader` generates them when it runs.
  */
 export async function planReader(database: Database, reader: ReaderRole): Promise<readonly (readonly string[])[]> {
-  const facts = await database.withClient((client) => readFacts(client, database.schema, reader.role));
-  refuse(facts, reader);
+  const facts = await database.withClient((client) => readReaderFacts(client, database.schema, reader.role));
+  assertCanGrant(facts, reader);
   return plan(facts, reader, readSchemas(database.schema));
 }
 
@@ -80,7 +80,7 @@ export async function planReader(database: Database, reader: ReaderRole): Promis
  */
 export async function grantReader(database: Database, reader: ReaderRole): Promise<void> {
   const transactions = await planReader(database, reader);
-  const limited = reader.parties.length > 0;
+  const isLimitedReader = reader.parties.length > 0;
   // Each transaction changes one table. A transaction that locks all tables at once would block the writer, or the
   // writer would block it.
   for (const statements of transactions) {
@@ -88,7 +88,7 @@ export async function grantReader(database: Database, reader: ReaderRole): Promi
       for (const statement of statements) await client.query(statement);
     });
   }
-  if (!limited) return;
+  if (!isLimitedReader) return;
   // This runs before the role may read anything.
   await dropContentStatistics(database);
   await shortChange(database, async (client) => {
@@ -97,8 +97,8 @@ export async function grantReader(database: Database, reader: ReaderRole): Promi
   });
 }
 
-async function readFacts(client: ClientBase, storage: string, role: string): Promise<Facts> {
-  const { rows } = await client.query<Omit<Facts, 'limited' | 'temporaryFiles'>>(
+async function readReaderFacts(client: ClientBase, storage: string, role: string): Promise<ReaderFacts> {
+  const { rows } = await client.query<Omit<ReaderFacts, 'limited' | 'temporaryFiles'>>(
     `select current_database()::text as database, pg_get_userbyid(c.relowner)::text as owner,
             current_setting('server_version_num')::int as version, r.oid is not null as exists,
             (select rolsuper from pg_roles where rolname = current_user) as superuser,
@@ -116,91 +116,94 @@ async function readFacts(client: ClientBase, storage: string, role: string): Pro
     [storage, role],
   );
   const [facts] = rows;
-  if (facts === undefined) throw refused(`schema "${storage}" holds no stream`, 'run `ledger-indexer migrate` first');
-  const limited = (await limitedRoles(client, storage)).includes(role);
-  return { ...facts, limited, temporaryFiles: await limitTemporaryFiles(client, role) };
+  if (facts === undefined)
+    throw refusalError(`schema "${storage}" holds no stream`, 'run `ledger-indexer migrate` first');
+  const isLimitedRole = (await limitedRoles(client, storage)).includes(role);
+  return { ...facts, limited: isLimitedRole, temporaryFiles: await limitTemporaryFiles(client, role) };
 }
 
-function refuse(facts: Facts, { role, parties, password }: ReaderRole): void {
+function assertCanGrant(facts: ReaderFacts, { role, parties, password }: ReaderRole): void {
   if (facts.writes) {
-    throw refused(
+    throw refusalError(
       `role "${role}" may write into the tables: as a reader it would become read-only, and the indexer with it`,
       'use a separate role for this reader',
     );
   }
   if (facts.hasTokens && password !== undefined) {
-    throw refused(
+    throw refusalError(
       `role "${role}" has tokens, and their holders could read its statements and end its sessions if it logged in`,
       'use a separate role for logins, or revoke the tokens: ledger-indexer reader-token list',
     );
   }
   if (parties.length === 0) {
     if (!facts.limited) return;
-    throw refused(
+    throw refusalError(
       `role "${role}" is limited to parties, and would read everything`,
       'name its parties with --party, or use another role',
     );
   }
   if (facts.version < 150_000) {
-    throw refused(
+    throw refusalError(
       `--party needs Postgres 15 or later: on ${Math.floor(facts.version / 10_000)} views return all rows to every role that may read them`,
       'upgrade the server, or index a separate schema for this reader with LEDGER_PARTIES',
     );
   }
   if (facts.unbound) {
-    throw refused(
+    throw refusalError(
       `role "${role}" is a superuser, bypasses policies, owns the tables or is a member of another role`,
       'use a separate role for this reader',
     );
   }
   if (facts.foreignWriter) {
-    throw refused(
+    throw refusalError(
       'a role other than the owner may insert into the tables, and Postgres refuses its COPY under row-level security',
       'let the indexer connect as the owner of the tables and revoke insert from others, or give that role bypassrls',
     );
   }
 }
 
-function plan(facts: Facts, reader: ReaderRole, schemas: ReadSchemas): readonly (readonly string[])[] {
+function plan(facts: ReaderFacts, reader: ReaderRole, schemas: ReadSchemas): readonly (readonly string[])[] {
   const name = escapeIdentifier(reader.role);
   const names = Object.values(schemas).map((schema) => escapeIdentifier(schema));
   const usage = names.map((schema) => `grant usage on schema ${schema} to ${name}`);
-  const later = `alter default privileges for role ${escapeIdentifier(facts.owner)}`;
+  const defaultPrivileges = `alter default privileges for role ${escapeIdentifier(facts.owner)}`;
   // Revokes rights that were granted to the role before. Functions need no grant here, because the statements that
   // create them say which of them every login may call.
   const clean = names.flatMap((schema) => [
     `revoke all on all functions in schema ${schema} from ${name}`,
-    `${later} in schema ${schema} revoke execute on functions from ${name}`,
+    `${defaultPrivileges} in schema ${schema} revoke execute on functions from ${name}`,
   ]);
   const role = [
     // These statements run before a login exists that could call the functions.
-    ...(facts.superuser && reader.sharedDatabase !== true ? takeFromPublic : []),
+    ...(facts.superuser && reader.sharedDatabase !== true ? revokePublicFunctions : []),
     ...roleStatements(facts, reader),
     ...facts.temporaryFiles,
     ...settings(facts, reader.role, schemas),
   ];
   if (reader.parties.length === 0) {
     const reads = names.map((schema) => `grant select on all tables in schema ${schema} to ${name}`);
-    const laterReads = names.map((schema) => `${later} in schema ${schema} grant select on tables to ${name}`);
-    return [[...role, ...clean, ...usage, ...reads, ...laterReads]];
+    const futureGrants = names.map(
+      (schema) => `${defaultPrivileges} in schema ${schema} grant select on tables to ${name}`,
+    );
+    return [[...role, ...clean, ...usage, ...reads, ...futureGrants]];
   }
   const revoked = names.flatMap((schema) => [
     `revoke all on all tables in schema ${schema} from ${name}`,
-    `${later} in schema ${schema} revoke select on tables from ${name}`,
+    `${defaultPrivileges} in schema ${schema} revoke select on tables from ${name}`,
   ]);
   return [[...role, ...clean, ...revoked], ...policyStatements(reader.role, reader.parties), usage];
 }
 
-function roleStatements({ exists }: Facts, { role, password, connections }: ReaderRole): string[] {
+function roleStatements({ exists }: ReaderFacts, { role, password, connections }: ReaderRole): string[] {
   const login = password === undefined ? '' : ` login password ${escapeLiteral(password)}`;
-  const most = connections ?? (exists ? undefined : defaultConnections);
-  const options = `${login}${most === undefined ? '' : ` connection limit ${String(most)}`}`;
+  const connectionLimit = connections ?? (exists ? undefined : defaultConnections);
+  const options = `${login}${connectionLimit === undefined ? '' : ` connection limit ${String(connectionLimit)}`}`;
   const name = escapeIdentifier(role);
   if (!exists) return [`create role ${name}${options}`];
   return options === '' ? [] : [`alter role ${name}${options}`];
 }
 
-function settings({ database }: Facts, role: string, schemas: ReadSchemas): string[] {
+function settings({ database }: ReaderFacts, role: string, schemas: ReadSchemas): string[] {
   const set = `alter role ${escapeIdentifier(role)} in database ${escapeIdentifier(database)} set`;
   return [
     `${set} statement_timeout = '60s'`,
@@ -209,6 +212,6 @@ function settings({ database }: Facts, role: string, schemas: ReadSchemas): stri
   ];
 }
 
-function refused(found: string, remedy: string): IndexerError {
-  return new IndexerError(found, { code: 'GRANT_READER_REFUSED', remedy });
+function refusalError(message: string, remedy: string): IndexerError {
+  return new IndexerError(message, { code: 'GRANT_READER_REFUSED', remedy });
 }

@@ -8,9 +8,9 @@ import type { ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { hashOf, loginPasswordOf, newToken, type ReaderToken, type TokenEnd } from '../../reader-token.ts';
 import type { Database } from '../connection/database.ts';
-import { takeFromPublicIfSuperuser } from './public-functions.ts';
-import { letReadAs } from './read-as.ts';
-import { moreThanReading } from './role-reach.ts';
+import { revokePublicIfSuperuser } from './public-functions.ts';
+import { allowReadAs } from './read-as.ts';
+import { rightsBeyondReading } from './role-reach.ts';
 import { dropLogin, makeLogin } from './token-logins.ts';
 
 export interface TokenRequest {
@@ -21,7 +21,7 @@ export interface TokenRequest {
   readonly sharedDatabase?: boolean;
 }
 
-export interface MadeToken {
+export interface CreatedToken {
   readonly id: string;
   /** The token itself. It is not stored, so this is the only time it is returned. */
   readonly token: string;
@@ -41,16 +41,16 @@ export interface ListedToken {
  * @throws IndexerError READER_TOKEN_REFUSED if the role is not a reader role, STORE_NOT_PERMITTED if logins may not be
  * created
  */
-export function createToken(database: Database, request: TokenRequest): Promise<MadeToken> {
+export function createToken(database: Database, request: TokenRequest): Promise<CreatedToken> {
   const { role, name, expiresAt, sharedDatabase = false } = request;
   const [id, token] = [randomBytes(4).toString('hex'), newToken()];
   const login = `${database.schema}_token_${id}`;
   return database.transaction(async (client) => {
-    const { problem } = await letReadAs(client, database.schema, role);
+    const { problem } = await allowReadAs(client, database.schema, role);
     if (problem !== null)
       throw new IndexerError(problem.found, { code: 'READER_TOKEN_REFUSED', remedy: problem.remedy });
     await refuseLogin(client, role);
-    if (!sharedDatabase) await takeFromPublicIfSuperuser(client);
+    if (!sharedDatabase) await revokePublicIfSuperuser(client);
     await makeLogin(client, database.schema, { login, role, expiresAt, password: loginPasswordOf(token) });
     await client.query(
       `insert into reader_tokens (id, hash, role_name, login_name, name, expires_at) values ($1, $2, $3, $4, $5, $6)`,
@@ -81,11 +81,14 @@ export async function listTokens(database: Database): Promise<readonly ListedTok
   const { rows } = await database.withClient((client) =>
     client.query<Omit<ListedToken, 'state'> & { ended: TokenEnd | null; member: boolean }>(
       `select t.id, t.role_name as role, t.name, t.created_at as "createdAt", t.expires_at as "expiresAt",
-              ${ended} as ended, ${isMember(database.schema)} as member
+              ${endExpression} as ended, ${isMember(database.schema)} as member
          from reader_tokens t order by t.created_at, t.id`,
     ),
   );
-  return rows.map(({ ended, member, ...token }) => ({ ...token, state: ended ?? (member ? 'good' : 'role gone') }));
+  return rows.map(({ ended: endReason, member, ...token }) => ({
+    ...token,
+    state: endReason ?? (member ? 'good' : 'role gone'),
+  }));
 }
 
 /**
@@ -100,13 +103,13 @@ export async function revokeToken(database: Database, id: string): Promise<void>
       [id],
     ),
   );
-  const [found] = rows;
-  if (found === undefined) throw new IndexerError(`there is no token ${id}`, { code: 'READER_TOKEN_NOT_FOUND' });
-  await database.withClient((client) => dropLogin(client, found.login));
+  const [tokenRow] = rows;
+  if (tokenRow === undefined) throw new IndexerError(`there is no token ${id}`, { code: 'READER_TOKEN_NOT_FOUND' });
+  await database.withClient((client) => dropLogin(client, tokenRow.login));
 }
 
 /** SQL over a row `t`: why the token is no longer accepted, as {@link TokenEnd}. */
-const ended = `case when t.revoked_at is not null then 'revoked' when t.expires_at <= now() then 'expired' end`;
+const endExpression = `case when t.revoked_at is not null then 'revoked' when t.expires_at <= now() then 'expired' end`;
 /**
  * SQL over a row `t`: whether the login of the token is unchanged and can only read. If the role was dropped and
  * created again, it is a different role.
@@ -114,7 +117,7 @@ const ended = `case when t.revoked_at is not null then 'revoked' when t.expires_
 const isMember = (storage: string): string =>
   `exists (select from pg_auth_members m join pg_roles g on g.oid = m.roleid join pg_roles l on l.oid = m.member
                  where g.rolname = t.role_name and l.rolname = t.login_name
-                   and ${moreThanReading('l.oid', storage)} is null)`;
+                   and ${rightsBeyondReading('l.oid', storage)} is null)`;
 
 /** Returns those tokens that exist, by their hash in hex. @throws IndexerError STORE_ errors */
 export async function readTokens(
@@ -124,7 +127,7 @@ export async function readTokens(
   const { rows } = await database.withClient((client) =>
     client.query<Omit<ReaderToken, 'ended'> & { readonly hash: string; readonly ended: TokenEnd | null }>(
       `select encode(t.hash, 'hex') as hash, t.id, t.role_name as role, t.login_name as login,
-              coalesce(${ended}, case when not ${isMember(database.schema)} then 'revoked' end) as ended
+              coalesce(${endExpression}, case when not ${isMember(database.schema)} then 'revoked' end) as ended
          from reader_tokens t where t.hash = any ($1::bytea[])`,
       [hashes],
     ),

@@ -12,9 +12,9 @@ const changes = 'insert, update, delete, truncate, trigger';
  * role's own rights, inherited rights, and rights available by `set role`.
  * @param oid a column with the name of its table, which must not be one of `c`, `found`, `g`, `n`, `p`, `q` and `s`
  */
-export function moreThanReading(oid: string, storage: string): string {
+export function rightsBeyondReading(oid: string, storage: string): string {
   const schemas = Object.values(readSchemas(storage)).map((name) => escapeLiteral(name));
-  const inSchemas = (column: string): string =>
+  const inSchemasSql = (column: string): string =>
     `${column} in (select n.oid from pg_namespace n where n.nspname in (${schemas.join(', ')}))`;
   return `(select reason from (
     select g.oid, case
@@ -23,14 +23,14 @@ export function moreThanReading(oid: string, storage: string): string {
       when g.rolreplication or g.rolbypassrls then 'replicates or bypasses row security'
       when g.rolname like 'pg\\_%' then 'is a member of ' || g.rolname
       when has_database_privilege(g.oid, current_database(), 'create') then 'may create schemas in this database'
-      when exists (select from pg_namespace s where ${inSchemas('s.oid')} and has_schema_privilege(g.oid, s.oid, 'create'))
+      when exists (select from pg_namespace s where ${inSchemasSql('s.oid')} and has_schema_privilege(g.oid, s.oid, 'create'))
         then 'may create objects in the schemas of the stream'
       when exists (select from pg_policy p join pg_class c on c.oid = p.polrelid cross join unnest(p.polroles) q
-                    where ${inSchemas('c.relnamespace')} and c.relname in ('webhook_secrets', 'reader_tokens')
+                    where ${inSchemasSql('c.relnamespace')} and c.relname in ('webhook_secrets', 'reader_tokens')
                       and (q = 0 or pg_has_role(g.oid, q, 'usage')))
         then 'sees secrets of webhooks and hashes of tokens'
       else (select 'may change ' || c.oid::regclass from pg_class c
-             where ${inSchemas('c.relnamespace')} and c.relkind in ('r', 'p', 'v', 'm', 'f')
+             where ${inSchemasSql('c.relnamespace')} and c.relkind in ('r', 'p', 'v', 'm', 'f')
                and (has_table_privilege(g.oid, c.oid, '${changes}')
                     or c.relkind in ('r', 'p') and has_any_column_privilege(g.oid, c.oid, 'insert, update')) limit 1)
       end as reason

@@ -13,8 +13,8 @@ export const inserted = tablesWhere(({ writer }) => writer?.insert === true);
 export const pruned = tablesWhere(({ redactor }) => redactor?.delete === true);
 
 /** Tables from which the writer deletes rows (`removed`), and tables to which the redactor adds rows (`noted`). */
-const removed = tablesWhere(({ writer }) => writer?.delete === true);
-const noted = tablesWhere(({ redactor }) => redactor?.insert === true);
+const deletableTables = tablesWhere(({ writer }) => writer?.delete === true);
+const redactionTables = tablesWhere(({ redactor }) => redactor?.insert === true);
 
 /** The columns that a role may change, by table, as SQL. */
 function updated(role: 'writer' | 'redactor'): Readonly<Record<string, string>> {
@@ -30,7 +30,7 @@ function updated(role: 'writer' | 'redactor'): Readonly<Record<string, string>> 
  * Functions of schema pqs that remove data. Only the redactor gets a grant, because the calls of any other role would
  * fail anyway.
  */
-const removing = [
+const pruneFunctions = [
   '__contract_state(text)',
   '__note_pruned(bigint)',
   '__prune_contracts(integer[], bigint, bigint, bigint)',
@@ -69,7 +69,7 @@ const decoders = ['id_text(bytea)', 'base64_text(bytea)', 'trace_text(bytea)', '
 function writerFunctions(storage: string): readonly string[] {
   return [
     withOwnersRights(storage),
-    ...[...departures, ...decoders].map((called) => `${escapeIdentifier(storage)}.${called}`),
+    ...[...departures, ...decoders].map((functionName) => `${escapeIdentifier(storage)}.${functionName}`),
   ];
 }
 
@@ -83,12 +83,17 @@ export interface Rights {
 
 /** @param storage schema of the stream */
 export function writerRights(storage: string): Rights {
-  return { inserted, updated: updated('writer'), deleted: removed, called: writerFunctions(storage) };
+  return { inserted, updated: updated('writer'), deleted: deletableTables, called: writerFunctions(storage) };
 }
 
 /** @param storage schema of the stream */
 export function redactorRights(storage: string): Rights {
-  return { inserted: noted, updated: updated('redactor'), deleted: pruned, called: redactorFunctions(storage) };
+  return {
+    inserted: redactionTables,
+    updated: updated('redactor'),
+    deleted: pruned,
+    called: redactorFunctions(storage),
+  };
 }
 
 /** Grants of the writer. */
@@ -104,7 +109,7 @@ export function writerGrants(role: string, storage: string): readonly string[] {
     `grant usage on schema ${explore} to ${name}`,
     // Local clients may read `/changes` without a token, and the writer reads for them.
     `grant select on ${explore}.events to ${name}`,
-    `grant delete on ${removed.join(', ')} to ${name}`,
+    `grant delete on ${deletableTables.join(', ')} to ${name}`,
     // The writer reads URLs and secrets of webhooks for deliveries.
     `drop policy if exists delivering on webhook_secrets`,
     `create policy delivering on webhook_secrets for select to ${name} using (true)`,
@@ -117,15 +122,15 @@ export function writerGrants(role: string, storage: string): readonly string[] {
 /** Functions that the redactor calls, with their parameter types. @param storage schema of the stream */
 function redactorFunctions(storage: string): readonly string[] {
   const pqs = escapeIdentifier(readSchemas(storage).pqs);
-  return [...removing, `redact_exercise(${pqs}.event_id, text)`].map((called) => `${pqs}.${called}`);
+  return [...pruneFunctions, `redact_exercise(${pqs}.event_id, text)`].map((functionName) => `${pqs}.${functionName}`);
 }
 
 /** Functions with which INDEXER_RETENTION prunes. @param storage schema of the stream */
 export function pruningFunctions(storage: string): readonly string[] {
   const pqs = escapeIdentifier(readSchemas(storage).pqs);
-  return removing
-    .filter((called) => /^__(?:retention_lock|note_pruned|prune_contracts|prune_updates)\(/.test(called))
-    .map((called) => `${pqs}.${called}`);
+  return pruneFunctions
+    .filter((functionName) => /^__(?:retention_lock|note_pruned|prune_contracts|prune_updates)\(/.test(functionName))
+    .map((functionName) => `${pqs}.${functionName}`);
 }
 
 /** Grants of the redactor. */
@@ -134,7 +139,7 @@ export function redactorGrants(role: string, storage: string): readonly string[]
   const pqs = escapeIdentifier(readSchemas(storage).pqs);
   return [
     ...clean(name, storage),
-    `grant insert on ${noted.join(', ')} to ${name}`,
+    `grant insert on ${redactionTables.join(', ')} to ${name}`,
     `grant usage on schema ${pqs} to ${name}`,
     `grant execute on function ${redactorFunctions(storage).join(', ')} to ${name}`,
     ...updates(updated('redactor'), name),
@@ -150,7 +155,7 @@ function clean(name: string, storage: string): readonly string[] {
     `revoke all on all functions in schema ${schema} from ${name}`,
     `grant usage on schema ${schema} to ${name}`,
     `grant select on all tables in schema ${schema} to ${name}`,
-    `grant execute on function ${decoders.map((called) => `${schema}.${called}`).join(', ')} to ${name}`,
+    `grant execute on function ${decoders.map((functionName) => `${schema}.${functionName}`).join(', ')} to ${name}`,
   ];
 }
 

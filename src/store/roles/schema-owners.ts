@@ -38,13 +38,13 @@ function untrustedOwnerSql(storage: string): string {
  * Resolves if all existing schemas of this stream belong to trusted roles.
  * @throws IndexerError `SCHEMA_OWNER_MISMATCH` (fatal)
  */
-export async function refuseStrangers(client: ClientBase, storage: string): Promise<void> {
+export async function assertOwnSchemas(client: ClientBase, storage: string): Promise<void> {
   const { rows } = await client.query<{ schema: string; owner: string; me: string }>(untrustedOwnerSql(storage));
-  const [found] = rows;
-  if (found === undefined) return;
-  const { schema, owner, me } = found;
+  const [foreignSchema] = rows;
+  if (foreignSchema === undefined) return;
+  const { schema, owner, me: currentRole } = foreignSchema;
   throw new IndexerError(
-    `schema "${schema}" belongs to role "${owner}", which is neither "${me}" nor a role it is a member of`,
+    `schema "${schema}" belongs to role "${owner}", which is neither "${currentRole}" nor a role it is a member of`,
     { code: 'SCHEMA_OWNER_MISMATCH', remedy: remedy(schema), exitCode: ExitCode.configuration },
   );
 }
@@ -61,12 +61,12 @@ export async function refuseOtherStreams(client: ClientBase, storage: string): P
       order by 1`,
     [storage],
   );
-  const own = Object.values(readSchemas(storage));
+  const ownNames = Object.values(readSchemas(storage));
   for (const { stream } of rows) {
-    const taken = Object.values(readSchemas(stream)).find((name) => own.includes(name));
-    if (taken === undefined) continue;
+    const takenName = Object.values(readSchemas(stream)).find((name) => ownNames.includes(name));
+    if (takenName === undefined) continue;
     throw new IndexerError(
-      `POSTGRES_SCHEMA is "${storage}", and schema "${taken}" belongs to the stream in schema "${stream}" of this database`,
+      `POSTGRES_SCHEMA is "${storage}", and schema "${takenName}" belongs to the stream in schema "${stream}" of this database`,
       {
         code: 'SCHEMA_OWNER_MISMATCH',
         remedy: `choose another POSTGRES_SCHEMA, such as second; or "${stream}" if that stream is meant`,
@@ -82,7 +82,7 @@ function remedy(schema: string): string {
 }
 
 /** The first check as one statement for psql. */
-export function printedRefusal(storage: string): string {
+export function ownerCheckSql(storage: string): string {
   return `do $$
 declare
   foreign_owner record;

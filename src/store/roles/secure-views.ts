@@ -56,9 +56,9 @@ export async function secureViewsFor(
     [Object.values(schemas), roles],
   );
   const grantees = roles.map((role) => escapeIdentifier(role)).join(', ');
-  for (const { schema, view, secure, granted } of rows) {
+  for (const { schema, view, secure, granted: isGranted } of rows) {
     const name = `${escapeIdentifier(schema)}.${escapeIdentifier(view)}`;
     if (!secure) await client.query(`alter view ${name} set (security_invoker = true)`);
-    if (!granted) await client.query(`grant select on ${name} to ${grantees}`);
+    if (!isGranted) await client.query(`grant select on ${name} to ${grantees}`);
   }
 }

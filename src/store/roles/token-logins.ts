@@ -11,7 +11,7 @@ import { limitTemporaryFiles } from './reader-limits.ts';
 import { scramVerifier } from './scram.ts';
 
 /** Maximum sessions of one login: requests of the page, and their cancel requests. */
-const mostSessions = 8;
+const maxSessions = 8;
 
 export interface TokenLogin {
   readonly login: string;
@@ -31,11 +31,11 @@ export async function makeLogin(
     `select current_database()::text as database, current_setting('server_version_num')::int as version`,
   );
   const { database, version } = rows[0] ?? { database: '', version: 0 };
-  const until = expiresAt === null ? '' : ` valid until ${escapeLiteral(expiresAt.toISOString())}`;
+  const validClause = expiresAt === null ? '' : ` valid until ${escapeLiteral(expiresAt.toISOString())}`;
   const secret = escapeLiteral(scramVerifier(password));
   const settings = `alter role ${name} in database ${escapeIdentifier(database)} set`;
   await client.query(
-    `create role ${name} login inherit connection limit ${String(mostSessions)} password ${secret}${until};
+    `create role ${name} login inherit connection limit ${String(maxSessions)} password ${secret}${validClause};
      grant ${group} to ${name}${version >= 160_000 ? ' with inherit true, set false' : ''};
      ${settings} statement_timeout = '60s';
      ${settings} default_transaction_read_only = on;
@@ -47,7 +47,7 @@ export async function makeLogin(
 
 const dependentObjects = '2BP01';
 
-const undefinedRole = '42704';
+const undefinedRoleState = '42704';
 /**
  * If two sessions change the role at the same time, the session that fails sees the changed role immediately, so few
  * attempts are enough.
@@ -61,7 +61,7 @@ const attempts = 5;
  */
 function isConcurrentChange(thrown: unknown): boolean {
   if (!(thrown instanceof DatabaseError)) return false;
-  if (thrown.code === undefinedRole) return true;
+  if (thrown.code === undefinedRoleState) return true;
   return thrown.code === 'XX000' && ['simple_heap_update', 'simple_heap_delete'].includes(thrown.routine ?? '');
 }
 
@@ -73,7 +73,7 @@ function isConcurrentChange(thrown: unknown): boolean {
 export async function dropLogin(client: ClientBase, login: string): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      await tryToDrop(client, login);
+      await dropLoginIfPossible(client, login);
       return;
     } catch (thrown) {
       if (attempt === attempts || !isConcurrentChange(thrown)) throw thrown;
@@ -81,19 +81,19 @@ export async function dropLogin(client: ClientBase, login: string): Promise<void
   }
 }
 
-async function tryToDrop(client: ClientBase, login: string): Promise<void> {
+async function dropLoginIfPossible(client: ClientBase, login: string): Promise<void> {
   const { rows } = await client.query<{ superuser: boolean }>(
     `select (select rolsuper from pg_roles where rolname = current_user) as superuser from pg_roles where rolname = $1`,
     [login],
   );
-  const [found] = rows;
-  if (found === undefined) return;
+  const [loginRow] = rows;
+  if (loginRow === undefined) return;
   const name = escapeIdentifier(login);
   await client.query(`alter role ${name} nologin`);
   await client.query('select pg_terminate_backend(pid) from pg_stat_activity where usename = $1', [login]);
   // The objects of a role can be dropped only with the rights of that role. Only a superuser has the rights of all
   // roles.
-  if (!found.superuser) await client.query(`grant ${name} to current_user`);
+  if (!loginRow.superuser) await client.query(`grant ${name} to current_user`);
   await client.query(`drop owned by ${name}`);
   await client.query(`drop role ${name}`).catch((thrown: unknown) => {
     if (!(thrown instanceof DatabaseError) || thrown.code !== dependentObjects) throw thrown;
@@ -106,7 +106,7 @@ async function tryToDrop(client: ClientBase, login: string): Promise<void> {
   });
 }
 
-interface EndedLogin {
+interface EndableLogin {
   readonly login: string;
   /** Whether the current role may set the login to `nologin`. */
   readonly mayAlter: boolean;
@@ -134,8 +134,8 @@ select l.rolname::text as login,
  */
 export async function endExpiredLogins(database: Database): Promise<number | undefined> {
   return database.withClient(async (client) => {
-    const { rows } = await client.query<EndedLogin>(endedLogins);
-    for (const found of rows) await endLogin(client, found);
+    const { rows } = await client.query<EndableLogin>(endedLogins);
+    for (const loginRow of rows) await endLogin(client, loginRow);
     const next = await client.query<{ ms: number | null }>(
       `select (extract(epoch from min(expires_at) - now()) * 1000)::float8 as ms from reader_tokens
         where expires_at > now() and revoked_at is null`,
@@ -144,11 +144,14 @@ export async function endExpiredLogins(database: Database): Promise<number | und
   });
 }
 
-async function endLogin(client: ClientBase, { login, mayAlter, mayBecome, open }: EndedLogin): Promise<void> {
+async function endLogin(
+  client: ClientBase,
+  { login, mayAlter: canAlter, mayBecome: canBecome, open: hasSessions }: EndableLogin,
+): Promise<void> {
   const name = escapeIdentifier(login);
   // This comes first, so that no new session begins after the existing sessions are ended.
-  if (mayAlter) await client.query(`alter role ${name} nologin`);
-  if (!open || !mayBecome) return;
+  if (canAlter) await client.query(`alter role ${name} nologin`);
+  if (!hasSessions || !canBecome) return;
   // This runs as the login, which may end its own sessions. The writer does not inherit the rights of the login.
   await client.query(
     `begin;

@@ -4,18 +4,18 @@
  * these functions.
  */
 import type { ClientBase } from 'pg';
-import { readersThatMayCall, revokeFromPublic } from './reader-functions.ts';
+import { readersWithExecute, revokeFromPublic } from './reader-functions.ts';
 
-const writing = `p.pronamespace = 'pg_catalog'::regnamespace and (p.proname in ('lo_creat', 'lo_create', 'lo_from_bytea', 'lo_put',
+const writeFunctionCondition = `p.pronamespace = 'pg_catalog'::regnamespace and (p.proname in ('lo_creat', 'lo_create', 'lo_from_bytea', 'lo_put',
   'lowrite', 'lo_truncate', 'lo_truncate64', 'lo_unlink', 'lo_import', 'pg_logical_emit_message'))`;
 
 /**
  * The statement that revokes these functions from all roles in this database. Only a superuser may run it, because
  * Postgres owns them.
  */
-export const revokeUnboundedWrites = revokeFromPublic(writing);
+export const revokeUnboundedWrites = revokeFromPublic(writeFunctionCondition);
 
 /** Names of logins that only read the stream and may call these functions. */
 export function unboundedWriters(client: ClientBase, storage: string): Promise<readonly string[]> {
-  return readersThatMayCall(client, storage, writing);
+  return readersWithExecute(client, storage, writeFunctionCondition);
 }

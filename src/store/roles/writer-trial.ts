@@ -7,15 +7,15 @@ import { DatabaseError, escapeIdentifier, type ClientBase } from 'pg';
 import type { Database } from '../connection/database.ts';
 import { inserted, pruned, pruningFunctions, redactorRights, type Rights, writerRights } from './role-rights.ts';
 
-interface Trial {
+interface RightTrial {
   /** The right in GRANT notation: `update (to_offset) on completion_ranges`. */
   readonly right: string;
   readonly statement: string;
 }
 
-const notPermitted = '42501';
+const notPermittedState = '42501';
 
-export interface TriedRights {
+export interface WriterRightsResult {
   /** Rights of the writer that the role lacks, in GRANT notation; empty if it may write. */
   readonly missing: readonly string[];
   /** The role whose rights it has completely; set only if it may not add any row of history. */
@@ -26,27 +26,28 @@ export interface TriedRights {
  * Tries the rights of the writer. Missing tables are skipped, because other checks cover the schema. It takes the same
  * locks as a writer that changes no row, and runs for up to a second.
  */
-export async function tryRights(database: Database): Promise<TriedRights> {
+export async function checkWriterRights(database: Database): Promise<WriterRightsResult> {
   return await database.withClient(async (client) => {
     // Sessions of readers are read-only by default, even if the role has the right to write.
     await client.query('begin read write');
     try {
       const columns = await columnsOf(client, database.schema);
       await client.query('savepoint trial');
-      const missing = await missingOf(client, writerTrials(columns, database.schema));
+      const missingRights = await findMissingRights(client, writerTrials(columns, database.schema));
       // A role that may add some of the rows is a writer that lacks a right.
-      if (inserted.some((table) => columns.has(table) && !missing.includes(`insert on ${table}`))) return { missing };
-      const reads = (await missingOf(client, readerTrials(columns))).length === 0;
-      if (!reads) return { missing };
-      const redacts = (await missingOf(client, redactorTrials(columns, database.schema))).length === 0;
-      return { missing, other: redacts ? 'redactor' : 'reader' };
+      if (inserted.some((table) => columns.has(table) && !missingRights.includes(`insert on ${table}`)))
+        return { missing: missingRights };
+      const reads = (await findMissingRights(client, readerTrials(columns))).length === 0;
+      if (!reads) return { missing: missingRights };
+      const redacts = (await findMissingRights(client, redactorTrials(columns, database.schema))).length === 0;
+      return { missing: missingRights, other: redacts ? 'redactor' : 'reader' };
     } finally {
       await client.query('rollback');
     }
   });
 }
 
-export interface TriedPruning {
+export interface PruningRightsResult {
   /** Rights for INDEXER_RETENTION that the role lacks, in GRANT notation. */
   readonly missing: readonly string[];
   /** The remedy if rights are missing. */
@@ -57,14 +58,14 @@ export interface TriedPruning {
  * Tries the rights for pruning by INDEXER_RETENTION. The writer role that `grant-roles` creates lacks them unless it is
  * also a redactor.
  */
-export async function tryPruning(database: Database): Promise<TriedPruning> {
+export async function checkPruningRights(database: Database): Promise<PruningRightsResult> {
   return await database.withClient(async (client) => {
     await client.query('begin read write');
     try {
       const columns = await columnsOf(client, database.schema);
       await client.query('savepoint trial');
-      const missing = await missingOf(client, pruningTrials(columns, database.schema));
-      return { missing, remedy: await pruningRemedy(client) };
+      const missingRights = await findMissingRights(client, pruningTrials(columns, database.schema));
+      return { missing: missingRights, remedy: await pruningRemedy(client) };
     } finally {
       await client.query('rollback');
     }
@@ -78,16 +79,17 @@ async function pruningRemedy(client: ClientBase): Promise<string> {
               where t.oid = to_regclass('updates') and a.privilege_type = 'DELETE' and r.oid = a.grantee
                 and a.grantee <> t.relowner and r.rolname <> current_user) as redactor`,
   );
-  const { me = '', redactor = null } = rows[0] ?? {};
-  const grant = `grant ${escapeIdentifier(redactor ?? 'ledger_redactor')} to ${escapeIdentifier(me)}`;
+  const { me: currentRole = '', redactor = null } = rows[0] ?? {};
+  const grant = `grant ${escapeIdentifier(redactor ?? 'ledger_redactor')} to ${escapeIdentifier(currentRole)}`;
   if (redactor !== null) return `let a superuser, or a role with ADMIN OPTION on the redactor, run \`${grant}\``;
   return `run \`ledger-indexer grant-roles\` as an administrator, then \`${grant}\``;
 }
 
-async function missingOf(client: ClientBase, trials: readonly Trial[]): Promise<readonly string[]> {
-  const missing: string[] = [];
-  for (const { right, statement } of trials) if (!(await isPermitted(client, statement))) missing.push(right);
-  return missing;
+async function findMissingRights(client: ClientBase, rightTrials: readonly RightTrial[]): Promise<readonly string[]> {
+  const missingRights: string[] = [];
+  for (const { right: rightName, statement } of rightTrials)
+    if (!(await isPermitted(client, statement))) missingRights.push(rightName);
+  return missingRights;
 }
 
 async function isPermitted(client: ClientBase, statement: string): Promise<boolean> {
@@ -95,7 +97,7 @@ async function isPermitted(client: ClientBase, statement: string): Promise<boole
     await client.query(statement);
     return true;
   } catch (thrown) {
-    if (!(thrown instanceof DatabaseError) || thrown.code !== notPermitted) throw thrown;
+    if (!(thrown instanceof DatabaseError) || thrown.code !== notPermittedState) throw thrown;
     await client.query('rollback to savepoint trial');
     return false;
   }
@@ -104,18 +106,18 @@ async function isPermitted(client: ClientBase, statement: string): Promise<boole
 /** For each existing table, the quoted names of columns that can be assigned a value. */
 type Columns = ReadonlyMap<string, readonly string[]>;
 
-function writerTrials(columns: Columns, schema: string): readonly Trial[] {
-  return [...readerTrials(columns), ...trialsOf(columns, writerRights(schema))];
+function writerTrials(columns: Columns, schema: string): readonly RightTrial[] {
+  return [...readerTrials(columns), ...createTrials(columns, writerRights(schema))];
 }
 
-function redactorTrials(columns: Columns, schema: string): readonly Trial[] {
-  return trialsOf(columns, redactorRights(schema));
+function redactorTrials(columns: Columns, schema: string): readonly RightTrial[] {
+  return createTrials(columns, redactorRights(schema));
 }
 
-function pruningTrials(columns: Columns, schema: string): readonly Trial[] {
+function pruningTrials(columns: Columns, schema: string): readonly RightTrial[] {
   // Pruning deletes neither holds nor updates in quarantine.
   const deleted = pruned.filter((table) => table !== 'retention_holds' && table !== 'quarantine');
-  return trialsOf(columns, {
+  return createTrials(columns, {
     inserted: [],
     updated: { stream: 'pruned_to_offset' },
     deleted,
@@ -123,20 +125,20 @@ function pruningTrials(columns: Columns, schema: string): readonly Trial[] {
   });
 }
 
-function readerTrials(columns: Columns): readonly Trial[] {
+function readerTrials(columns: Columns): readonly RightTrial[] {
   return [...columns.keys()].map((table) => ({
     right: `select on ${table}`,
     statement: `select from ${escapeIdentifier(table)} where false`,
   }));
 }
 
-function trialsOf(columns: Columns, rights: Rights): readonly Trial[] {
-  const there = (table: string): boolean => columns.has(table);
-  const inserts = rights.inserted.filter(there).map((table) => insertTrial(table, columns.get(table) ?? []));
+function createTrials(columns: Columns, rights: Rights): readonly RightTrial[] {
+  const hasTable = (table: string): boolean => columns.has(table);
+  const inserts = rights.inserted.filter(hasTable).map((table) => insertTrial(table, columns.get(table) ?? []));
   const updates = Object.entries(rights.updated)
-    .filter(([table]) => there(table))
+    .filter(([table]) => hasTable(table))
     .flatMap(([table, list]) => list.split(', ').map((column) => updateTrial(table, column)));
-  const deletes = rights.deleted.filter(there).map((table) => ({
+  const deletes = rights.deleted.filter(hasTable).map((table) => ({
     right: `delete on ${table}`,
     statement: `delete from ${escapeIdentifier(table)} where false`,
   }));
@@ -157,7 +159,7 @@ async function columnsOf(client: ClientBase, schema: string): Promise<Columns> {
 }
 
 /** The statement reads no table, so that a missing right to read is not mistaken for a missing right to insert. */
-function insertTrial(table: string, columns: readonly string[]): Trial {
+function insertTrial(table: string, columns: readonly string[]): RightTrial {
   const nulls = columns.map(() => 'null').join(', ');
   return {
     right: `insert on ${table}`,
@@ -165,26 +167,26 @@ function insertTrial(table: string, columns: readonly string[]): Trial {
   };
 }
 
-function updateTrial(table: string, quotedColumn: string): Trial {
+function updateTrial(table: string, quotedColumn: string): RightTrial {
   return {
     right: `update (${quotedColumn}) on ${table}`,
     statement: `update ${escapeIdentifier(table)} set ${quotedColumn} = default where false`,
   };
 }
 
-/** @param called function name with parameter types */
-function callTrial(called: string): Trial {
-  const at = called.lastIndexOf('(');
-  const types = called
-    .slice(at + 1, -1)
+/** @param functionName function name with parameter types */
+function callTrial(functionName: string): RightTrial {
+  const parenthesisIndex = functionName.lastIndexOf('(');
+  const types = functionName
+    .slice(parenthesisIndex + 1, -1)
     .split(', ')
     .filter(Boolean);
   const names = types.map((_, nth) => `p${String(nth)}`);
   const values = types.length === 0 ? ['0'] : types.map((type, nth) => `null::${type} as p${String(nth)}`);
   return {
-    right: `execute on function ${called}`,
+    right: `execute on function ${functionName}`,
     // The arguments are columns of a subquery that is not inlined. If they were constants, the planner could evaluate
     // the call without checking the right.
-    statement: `select ${called.slice(0, at)}(${names.join(', ')}) from (select ${values.join(', ')} offset 0) as p where false`,
+    statement: `select ${functionName.slice(0, parenthesisIndex)}(${names.join(', ')}) from (select ${values.join(', ')} offset 0) as p where false`,
   };
 }

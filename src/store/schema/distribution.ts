@@ -8,7 +8,7 @@
 import type { ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
-import { hasCitus, planDistributed } from '../connection/session-settings.ts';
+import { hasCitus, distributedPlanSettings } from '../connection/session-settings.ts';
 import { tablesWhere } from '../tables/tables.ts';
 
 /** Number of shards of each large table; undefined for one shard per worker. */
@@ -28,13 +28,13 @@ const byOffset: readonly string[] = [
  * Tables that are joined with distributed tables, or looked up for each of their rows. They have few rows, except for
  * party sets, which every worker needs.
  */
-const everywhere: readonly string[] = tablesWhere(({ nodes }) => nodes === 'everywhere');
+const replicatedTables: readonly string[] = tablesWhere(({ nodes }) => nodes === 'everywhere');
 
 /**
  * Functions of the read schemas that only read tables that are on every node, and the views they read. If a complete
  * query is sent to a worker, the worker calls these functions.
  */
-const readEverywhere = {
+const distributedReads = {
   explore: {
     functions: [
       'template_pks',
@@ -83,62 +83,62 @@ export async function distribute(
   requestedDistribution: Distribution | undefined,
   next?: string,
 ): Promise<void> {
-  const begun = await isDistributed(client);
-  if (!begun && requestedDistribution === undefined) return;
-  if (!begun && !(await citusAtHand(client))) {
-    throw refused(
+  const wasDistributed = await isDistributed(client);
+  if (!wasDistributed && requestedDistribution === undefined) return;
+  if (!wasDistributed && !(await isCitusAvailable(client))) {
+    throw refusalError(
       'expected the extension citus in this database, found none',
       'run `create extension citus` in this database on every node, and add the workers to the coordinator (citus_add_node)',
     );
   }
   if (next !== undefined && next < functionsOverTables) return;
-  if (!begun && next !== functionsOverTables) {
-    throw refused(
+  if (!wasDistributed && next !== functionsOverTables) {
+    throw refusalError(
       'expected a schema without tables, found one with tables on this server',
       'set POSTGRES_SCHEMA to a new schema, which is indexed from the start; existing tables cannot be distributed',
     );
   }
   await distributeMissing(client, requestedDistribution?.shards);
   // This session was set up before the tables were distributed, and it is used again after the commit.
-  await client.query(planDistributed);
+  await client.query(distributedPlanSettings);
 }
 
 async function distributeMissing(client: ClientBase, shards: number | undefined): Promise<void> {
-  const missing = await onThisServer(client);
-  if (missing.size === 0) return;
+  const undistributedTables = await readLocalTables(client);
+  if (undistributedTables.size === 0) return;
   // Only one connection per worker is used, so that each statement sees the objects that earlier statements created on
   // that worker.
   await client.query(`set local citus.multi_shard_modify_mode to 'sequential'`);
   await client.query(`select set_config('citus.shard_count', $1, true)`, [String(shards ?? (await workers(client)))]);
-  for (const table of byOffset.filter((name) => missing.has(name))) {
+  for (const table of byOffset.filter((name) => undistributedTables.has(name))) {
     const colocationTable = table === first ? 'none' : first;
     await client.query(`select create_distributed_table($1, 'offset', colocate_with => $2)`, [table, colocationTable]);
   }
-  for (const table of everywhere.filter((name) => missing.has(name))) {
+  for (const table of replicatedTables.filter((name) => undistributedTables.has(name))) {
     await client.query('select create_reference_table($1)', [table]);
   }
 }
 
 /** Names of the tables that exist on this server only. */
-async function onThisServer(client: ClientBase): Promise<ReadonlySet<string>> {
+async function readLocalTables(client: ClientBase): Promise<ReadonlySet<string>> {
   const { rows } = await client.query<{ name: string }>(
     `select name from unnest($1::text[]) name
       where to_regclass(name) is not null
         and not exists (select from pg_dist_partition where logicalrelid = to_regclass(name))`,
-    [[...byOffset, ...everywhere]],
+    [[...byOffset, ...replicatedTables]],
   );
   return new Set(rows.map(({ name }) => name));
 }
 
 /** Whether Citus is installed; without it, no function of Citus may be called. */
-async function citusAtHand(client: ClientBase): Promise<boolean> {
+async function isCitusAvailable(client: ClientBase): Promise<boolean> {
   const { rows } = await client.query<{ there: boolean }>(`select ${hasCitus} as there`);
   return rows[0]?.there === true;
 }
 
 /** Whether the tables of the search path are distributed; false if they do not exist. */
 export async function isDistributed(client: ClientBase): Promise<boolean> {
-  if (!(await citusAtHand(client))) return false;
+  if (!(await isCitusAvailable(client))) return false;
   const { rows } = await client.query<{ distributed: boolean }>(
     `select exists (select from pg_dist_partition where logicalrelid = to_regclass('${first}')) as distributed`,
   );
@@ -149,7 +149,7 @@ export async function isDistributed(client: ClientBase): Promise<boolean> {
  * Used for objects over both local and distributed tables. Until the transaction ends, Citus does not create objects on
  * workers, because some of the tables are missing there. Queries are planned on the coordinator, which has all tables.
  */
-export const onThisNodeOnly = 'set local citus.enable_ddl_propagation to off';
+export const disableDdlPropagation = 'set local citus.enable_ddl_propagation to off';
 
 /**
  * Adapts functions of the read side to Citus. Runs in the caller's transaction.
@@ -172,15 +172,15 @@ export async function fitFunctions(client: ClientBase, storage: string): Promise
     schemas,
   );
   const { explore, pqs } = readSchemas(storage);
-  await readOnWorkers(client, explore, readEverywhere.explore);
-  await readOnWorkers(client, pqs, readEverywhere.pqs);
+  await enableOnWorkers(client, explore, distributedReads.explore);
+  await enableOnWorkers(client, pqs, distributedReads.pqs);
 }
 
 /**
  * Lets workers run these functions. On a worker, such a function runs a query within a query. Citus must be configured
  * to allow this, because it cannot know that the tables are on every node.
  */
-async function readOnWorkers(
+async function enableOnWorkers(
   client: ClientBase,
   schema: string,
   { functions, views }: { readonly functions: readonly string[]; readonly views: readonly string[] },
@@ -196,8 +196,8 @@ async function readOnWorkers(
        from pg_proc p join pg_namespace n on n.oid = p.pronamespace where n.nspname = $1 and p.proname = any ($2)`,
     [schema, functions],
   );
-  for (const { called } of rows) {
-    await client.query(`alter function ${called} set citus.allow_nested_distributed_execution to on`);
+  for (const { called: functionSignature } of rows) {
+    await client.query(`alter function ${functionSignature} set citus.allow_nested_distributed_execution to on`);
   }
 }
 
@@ -240,6 +240,6 @@ async function workers(client: ClientBase): Promise<number> {
   return rows[0]?.nodes ?? 1;
 }
 
-function refused(found: string, remedy: string): IndexerError {
-  return new IndexerError(found, { code: 'CITUS_REFUSED', remedy });
+function refusalError(message: string, remedy: string): IndexerError {
+  return new IndexerError(message, { code: 'CITUS_REFUSED', remedy });
 }

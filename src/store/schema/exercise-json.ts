@@ -33,14 +33,14 @@ export async function storedColumnTypes(client: ClientBase): Promise<ColumnTypes
  */
 export async function assertExerciseJson(database: Database, configuredType: ExerciseJson | undefined): Promise<void> {
   if (configuredType === undefined) return;
-  const stored = await database.withClient(storedExerciseJson);
-  if (stored === undefined || stored === configuredType) return;
+  const exerciseJson = await database.withClient(storedExerciseJson);
+  if (exerciseJson === undefined || exerciseJson === configuredType) return;
   throw new IndexerError(
-    `schema "${database.schema}" stores arguments and results of exercises as ${stored}, and INDEXER_EXERCISE_JSON is ${configuredType}`,
+    `schema "${database.schema}" stores arguments and results of exercises as ${exerciseJson}, and INDEXER_EXERCISE_JSON is ${configuredType}`,
     {
       code: 'SCHEMA_EXERCISE_JSON',
-      remedy: `remove INDEXER_EXERCISE_JSON or set it to ${stored}; for ${configuredType}, rebuild the schema: ledger-indexer rebuild`,
-      facts: { schema: database.schema, stored, wanted: configuredType },
+      remedy: `remove INDEXER_EXERCISE_JSON or set it to ${exerciseJson}; for ${configuredType}, rebuild the schema: ledger-indexer rebuild`,
+      facts: { schema: database.schema, stored: exerciseJson, wanted: configuredType },
     },
   );
 }

@@ -13,8 +13,8 @@ import type { Database } from '../connection/database.ts';
 import type { ExerciseJson } from '../../model/tables.ts';
 import { distribute, type Distribution } from './distribution.ts';
 import { setExerciseJsonSql } from './exercise-json.ts';
-import { createReadSchemas, hasReadSide, makeReadSide, readSideScript } from './read-side.ts';
-import { printedRefusal, refuseOtherStreams, refuseStrangers } from '../roles/schema-owners.ts';
+import { createReadSchemas, hasReadSide, createReadSide, buildReadSideScript } from './read-side.ts';
+import { ownerCheckSql, refuseOtherStreams, assertOwnSchemas } from '../roles/schema-owners.ts';
 
 /**
  * One migration. `id` is the name of the file without `.sql`; `sql` is any number of statements with unqualified names.
@@ -67,27 +67,29 @@ export async function migrate(
   database: Database,
   { files, exerciseJson = 'jsonb', distribution }: MigrateOptions = {},
 ): Promise<readonly string[]> {
-  const known = files ?? (await migrationFiles());
-  const applied = await locked(database, async (client) => {
-    const before = await appliedIds(client, database.schema);
-    refuseEarlierLayout(database.schema, before, known);
+  const migrationList = files ?? (await migrationFiles());
+  const ownAppliedIds = await withMigrationLock(database, async (client) => {
+    const before = await readAppliedIds(client, database.schema);
+    refuseEarlierLayout(database.schema, before, migrationList);
     if (before.size === 0) await refuseOtherStreams(client, database.schema);
-    if (known.some(({ id }) => !before.has(id))) await refuseStrangers(client, database.schema);
+    if (migrationList.some(({ id }) => !before.has(id))) await assertOwnSchemas(client, database.schema);
     await createMissing(client, database.schema);
     return before;
   });
-  refuseNewer(database.schema, applied, known);
-  const mine: string[] = [];
-  const distributed = (next?: string) => locked(database, (client) => distribute(client, distribution, next));
-  for (const file of known) {
-    if (applied.has(file.id)) continue;
-    await distributed(file.id);
-    if (await locked(database, (client) => applyOne(client, database.schema, file, exerciseJson))) mine.push(file.id);
+  refuseNewer(database.schema, ownAppliedIds, migrationList);
+  const ownIds: string[] = [];
+  const distributeLocked = (next?: string) =>
+    withMigrationLock(database, (client) => distribute(client, distribution, next));
+  for (const file of migrationList) {
+    if (ownAppliedIds.has(file.id)) continue;
+    await distributeLocked(file.id);
+    if (await withMigrationLock(database, (client) => applyOne(client, database.schema, file, exerciseJson)))
+      ownIds.push(file.id);
   }
-  if (distribution !== undefined || mine.length > 0) await distributed();
+  if (distribution !== undefined || ownIds.length > 0) await distributeLocked();
   // Tests apply only some of the migrations, but the views and functions need all of them.
-  if (files === undefined) await locked(database, (client) => makeReadSide(client, database.schema));
-  return mine;
+  if (files === undefined) await withMigrationLock(database, (client) => createReadSide(client, database.schema));
+  return ownIds;
 }
 
 /**
@@ -95,11 +97,11 @@ export async function migrate(
  * @throws IndexerError `SCHEMA_OUTDATED`, `SCHEMA_NEWER` or `SCHEMA_LAYOUT_UNSUPPORTED`, all fatal
  */
 export async function assertMigrated(database: Database, files?: readonly Migration[]): Promise<void> {
-  const known = files ?? (await migrationFiles());
-  const applied = await database.withClient((client) => appliedIds(client, database.schema));
-  refuseEarlierLayout(database.schema, applied, known);
-  refuseNewer(database.schema, applied, known);
-  const pending = known.filter(({ id }) => !applied.has(id)).map(({ id }) => id);
+  const migrationList = files ?? (await migrationFiles());
+  const appliedBefore = await database.withClient((client) => readAppliedIds(client, database.schema));
+  refuseEarlierLayout(database.schema, appliedBefore, migrationList);
+  refuseNewer(database.schema, appliedBefore, migrationList);
+  const pending = migrationList.filter(({ id }) => !appliedBefore.has(id)).map(({ id }) => id);
   const views = files !== undefined || (await database.withClient((client) => hasReadSide(client, database.schema)));
   if (!views) pending.push('the views and functions for readers');
   if (pending.length === 0) return;
@@ -117,9 +119,9 @@ export async function printMigrations(
   schema: string,
   { files, exerciseJson = 'jsonb' }: MigrateOptions = {},
 ): Promise<string> {
-  const known = files ?? (await migrationFiles());
+  const migrationList = files ?? (await migrationFiles());
   const name = escapeIdentifier(schema);
-  const steps = known.map(
+  const steps = migrationList.map(
     ({ id, sql }) => `-- ${id}\ninsert into schema_migrations (id) values (${escapeLiteral(id)});\n\n${sql.trim()}\n`,
   );
   return [
@@ -128,13 +130,13 @@ export async function printMigrations(
     // This statement comes before any statement that refers to a name in one of the schemas.
     `create schema if not exists ${name};`,
     files === undefined ? createReadSchemas(schema) : '',
-    printedRefusal(schema),
+    ownerCheckSql(schema),
     `set local search_path to ${name};`,
     setExerciseJsonSql(exerciseJson),
     `${createMigrationsTable};\n`,
     ...steps,
     // The migrations that the caller passes may not create all tables that the read side needs.
-    files === undefined ? await readSideScript(schema) : '',
+    files === undefined ? await buildReadSideScript(schema) : '',
     'commit;\n',
   ].join('\n');
 }
@@ -143,7 +145,7 @@ export async function printMigrations(
  * Runs `work` in a transaction that holds the migration lock of this schema. The lock ends with the transaction, so
  * that it cannot remain in a session of a pooler.
  */
-function locked<T>(database: Database, work: (client: PoolClient) => Promise<T>): Promise<T> {
+function withMigrationLock<T>(database: Database, work: (client: PoolClient) => Promise<T>): Promise<T> {
   return database.transaction(async (client) => {
     // The isolation level is read committed, because changes of the previous holder of the lock must be visible after
     // the lock is granted.
@@ -165,20 +167,20 @@ function locked<T>(database: Database, work: (client: PoolClient) => Promise<T>)
  * exists.
  */
 async function createMissing(client: PoolClient, schema: string): Promise<void> {
-  const found = await client.query('select from pg_namespace where nspname = $1', [schema]);
-  if (found.rowCount === 0) await client.query(`create schema ${escapeIdentifier(schema)}`);
+  const schemaResult = await client.query('select from pg_namespace where nspname = $1', [schema]);
+  if (schemaResult.rowCount === 0) await client.query(`create schema ${escapeIdentifier(schema)}`);
   if (!(await hasMigrationsTable(client, schema))) await client.query(createMigrationsTable);
 }
 
 async function hasMigrationsTable(client: PoolClient, schema: string): Promise<boolean> {
-  const found = await client.query('select from pg_tables where schemaname = $1 and tablename = $2', [
+  const tableResult = await client.query('select from pg_tables where schemaname = $1 and tablename = $2', [
     schema,
     'schema_migrations',
   ]);
-  return found.rowCount === 1;
+  return tableResult.rowCount === 1;
 }
 
-async function appliedIds(client: PoolClient, schema: string): Promise<ReadonlySet<string>> {
+async function readAppliedIds(client: PoolClient, schema: string): Promise<ReadonlySet<string>> {
   if (!(await hasMigrationsTable(client, schema))) return new Set();
   const { rows } = await client.query<{ id: string }>(
     `select id from ${escapeIdentifier(schema)}.schema_migrations order by id`,
@@ -193,7 +195,7 @@ async function applyOne(
   { id, sql }: Migration,
   exerciseJson: ExerciseJson,
 ): Promise<boolean> {
-  if ((await appliedIds(client, schema)).has(id)) return false;
+  if ((await readAppliedIds(client, schema)).has(id)) return false;
   await client.query(setExerciseJsonSql(exerciseJson));
   await client.query('insert into schema_migrations (id) values ($1)', [id]);
   await client.query(withMigrationTimeout(sql));
@@ -210,13 +212,17 @@ function withMigrationTimeout(text: string, values?: readonly string[]): QueryCo
  * Refuses a layout from before version 1.0, when migrations were still rewritten. In such a schema, a migration has a
  * known number but a different name.
  */
-function refuseEarlierLayout(schema: string, applied: ReadonlySet<string>, known: readonly Migration[]): void {
-  const ids = new Set(known.map(({ id }) => id));
-  const numbers = new Set(known.map(({ id }) => numberOf(id)));
-  const earlier = [...applied].filter((id) => !ids.has(id) && numbers.has(numberOf(id)));
-  if (earlier.length === 0) return;
+function refuseEarlierLayout(
+  schema: string,
+  appliedMigrations: ReadonlySet<string>,
+  knownMigrations: readonly Migration[],
+): void {
+  const ids = new Set(knownMigrations.map(({ id }) => id));
+  const numbers = new Set(knownMigrations.map(({ id }) => numberOf(id)));
+  const earlierIds = [...appliedMigrations].filter((id) => !ids.has(id) && numbers.has(numberOf(id)));
+  if (earlierIds.length === 0) return;
   throw new IndexerError(
-    `schema "${schema}" holds the tables of an earlier layout (migrations ${earlier.join(', ')}), which this program cannot convert`,
+    `schema "${schema}" holds the tables of an earlier layout (migrations ${earlierIds.join(', ')}), which this program cannot convert`,
     {
       code: 'SCHEMA_LAYOUT_UNSUPPORTED',
       remedy:
@@ -228,13 +234,17 @@ function refuseEarlierLayout(schema: string, applied: ReadonlySet<string>, known
 
 const numberOf = (id: string): string => id.slice(0, 4);
 
-function refuseNewer(schema: string, applied: ReadonlySet<string>, known: readonly Migration[]): void {
-  const ids = new Set(known.map(({ id }) => id));
-  const unknown = [...applied].filter((id) => !ids.has(id));
-  if (unknown.length === 0) return;
-  throw new IndexerError(`schema "${schema}" holds migrations this program does not know: ${unknown.join(', ')}`, {
+function refuseNewer(
+  schema: string,
+  appliedMigrations: ReadonlySet<string>,
+  knownMigrations: readonly Migration[],
+): void {
+  const ids = new Set(knownMigrations.map(({ id }) => id));
+  const unknownIds = [...appliedMigrations].filter((id) => !ids.has(id));
+  if (unknownIds.length === 0) return;
+  throw new IndexerError(`schema "${schema}" holds migrations this program does not know: ${unknownIds.join(', ')}`, {
     code: 'SCHEMA_NEWER',
     remedy: 'a newer version migrated this schema: run that version or a later one',
-    facts: { schema, unknown: unknown.length },
+    facts: { schema, unknown: unknownIds.length },
   });
 }

@@ -7,10 +7,10 @@ import { createHash } from 'node:crypto';
 import { readFile, readdir } from 'node:fs/promises';
 import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { ClientBase } from 'pg';
-import { openGrants } from '../roles/party-policies.ts';
+import { readGrants } from '../roles/party-policies.ts';
 import { readSchemas, type ReadSchemas } from '../connection/read-schemas.ts';
-import { fitFunctions, isDistributed, onThisNodeOnly } from './distribution.ts';
-import { refuseStrangers } from '../roles/schema-owners.ts';
+import { fitFunctions, isDistributed, disableDdlPropagation } from './distribution.ts';
+import { assertOwnSchemas } from '../roles/schema-owners.ts';
 import { limitedRoles, secureViews } from '../roles/secure-views.ts';
 
 const directory = new URL('../../../migrations/read/', import.meta.url);
@@ -21,15 +21,15 @@ const keptOnSwap = /^(?:59_explore_comments|90_rights)\.sql$/;
 const comment = /^comment on [^;']*'(?:[^']|'')*';\n/gm;
 
 /** The script that creates the read side, with any number of statements. The last one records the script's hash. */
-export async function readSideScript(storage: string): Promise<string> {
+export async function buildReadSideScript(storage: string): Promise<string> {
   const schemas = readSchemas(storage);
-  const files = (await readSideFiles()).map(({ sql }) => withNames(sql, schemas));
+  const files = (await loadReadSideFiles()).map(({ sql }) => replaceSchemaNames(sql, schemas));
   const script = [createReadSchemas(storage), ...files].join('\n');
-  const note = escapeLiteral(`Views for people and BI tools; ${hashOf(script)}`);
-  return `${script}\ncomment on schema ${escapeIdentifier(schemas.explore)} is ${note};\n`;
+  const schemaComment = escapeLiteral(`Views for people and BI tools; ${hashOf(script)}`);
+  return `${script}\ncomment on schema ${escapeIdentifier(schemas.explore)} is ${schemaComment};\n`;
 }
 
-async function readSideFiles(): Promise<readonly { readonly name: string; readonly sql: string }[]> {
+async function loadReadSideFiles(): Promise<readonly { readonly name: string; readonly sql: string }[]> {
   const names = (await readdir(directory)).filter((name) => fileName.test(name)).sort();
   return Promise.all(names.map(async (name) => ({ name, sql: await readFile(new URL(name, directory), 'utf8') })));
 }
@@ -39,8 +39,8 @@ async function readSideFiles(): Promise<readonly { readonly name: string; readon
  * schemas before anything is created in them.
  */
 export function createReadSchemas(storage: string): string {
-  const { explore, typed, pqs, multisync } = readSchemas(storage);
-  return [explore, typed, pqs, multisync]
+  const { explore, typed: typedSchema, pqs, multisync } = readSchemas(storage);
+  return [explore, typedSchema, pqs, multisync]
     .map((name) => `create schema if not exists ${escapeIdentifier(name)};`)
     .join('\n');
 }
@@ -50,7 +50,7 @@ function hashOf(script: string): string {
 }
 
 /** Replaces `:name` by the quoted schema and `:'name'` by the schema as a text literal. `::type` is not changed. */
-function withNames(sql: string, schemas: ReadSchemas): string {
+function replaceSchemaNames(sql: string, schemas: ReadSchemas): string {
   return sql.replaceAll(
     /(?<!:):(')?(storage|explore|typed|pqs|multisync)\b'?/g,
     (_, literal: string | undefined, name: keyof ReadSchemas) =>
@@ -63,7 +63,7 @@ function withNames(sql: string, schemas: ReadSchemas): string {
  * `alone` is removed. These comments mark rows that must be collected before other rows are computed from them. On a
  * single server, this is not necessary.
  */
-function overWorkers(script: string): string {
+function enableWorkerSections(script: string): string {
   return script.replaceAll(/\/\*workers\b(.*?)\bworkers\*\//gs, '$1').replaceAll(/\/\*alone\*\/.*?\/\*alone\*\//gs, '');
 }
 
@@ -72,19 +72,19 @@ function overWorkers(script: string): string {
  * a transaction that holds the migration lock.
  * @throws IndexerError `SCHEMA_OWNER_MISMATCH`
  */
-export async function makeReadSide(client: ClientBase, storage: string): Promise<boolean> {
-  const script = await readSideScript(storage);
-  if (await isMade(client, storage, script)) return false;
+export async function createReadSide(client: ClientBase, storage: string): Promise<boolean> {
+  const script = await buildReadSideScript(storage);
+  if (await isReadSideCurrent(client, storage, script)) return false;
   await client.query(createReadSchemas(storage));
-  await refuseStrangers(client, storage);
-  const distributed = await isDistributed(client);
-  if (distributed) await client.query(onThisNodeOnly);
-  await client.query(distributed ? overWorkers(script) : script);
-  if (distributed) await fitFunctions(client, storage);
+  await assertOwnSchemas(client, storage);
+  const isCitusDistributed = await isDistributed(client);
+  if (isCitusDistributed) await client.query(disableDdlPropagation);
+  await client.query(isCitusDistributed ? enableWorkerSections(script) : script);
+  if (isCitusDistributed) await fitFunctions(client, storage);
   await secureViews(client, readSchemas(storage));
   // The new views may read tables and columns that were added after the role was created.
   for (const role of await limitedRoles(client, storage)) {
-    for (const statement of openGrants(role)) await client.query(statement);
+    for (const statement of readGrants(role)) await client.query(statement);
   }
   return true;
 }
@@ -96,21 +96,21 @@ export async function makeReadSide(client: ClientBase, storage: string): Promise
  */
 export async function moveReadSide(client: ClientBase, storage: string): Promise<void> {
   const schemas = readSchemas(storage);
-  const files = (await readSideFiles()).filter(({ name }) => !keptOnSwap.test(name));
-  const script = files.map(({ sql }) => withNames(sql, schemas).replaceAll(comment, '')).join('\n');
-  await client.query((await isDistributed(client)) ? overWorkers(script) : script);
+  const files = (await loadReadSideFiles()).filter(({ name }) => !keptOnSwap.test(name));
+  const script = files.map(({ sql }) => replaceSchemaNames(sql, schemas).replaceAll(comment, '')).join('\n');
+  await client.query((await isDistributed(client)) ? enableWorkerSections(script) : script);
 }
 
 /** Whether the read side exists in this version. */
 export async function hasReadSide(client: ClientBase, storage: string): Promise<boolean> {
-  return isMade(client, storage, await readSideScript(storage));
+  return isReadSideCurrent(client, storage, await buildReadSideScript(storage));
 }
 
-async function isMade(client: ClientBase, storage: string, script: string): Promise<boolean> {
+async function isReadSideCurrent(client: ClientBase, storage: string, script: string): Promise<boolean> {
   const { rows } = await client.query<{ note: string | null }>(
     `select obj_description(oid, 'pg_namespace') as note from pg_namespace where nspname = $1`,
     [readSchemas(storage).explore],
   );
-  const note = rows[0]?.note ?? undefined;
-  return note !== undefined && script.includes(escapeLiteral(note));
+  const schemaComment = rows[0]?.note ?? undefined;
+  return schemaComment !== undefined && script.includes(escapeLiteral(schemaComment));
 }

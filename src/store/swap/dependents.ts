@@ -7,7 +7,7 @@
 import { escapeIdentifier } from 'pg';
 import type { ClientBase } from 'pg';
 import { toStoreError } from '../connection/store-error.ts';
-import { rebuildRefused } from './stream-schemas.ts';
+import { rebuildRefusedError } from './stream-schemas.ts';
 
 interface Dependent {
   readonly catalog: 'pg_proc' | 'pg_rewrite' | 'other';
@@ -22,7 +22,7 @@ interface Dependent {
 }
 
 /** Kinds of dependencies that objects.ts handles: publications. */
-const carriedOtherwise = ['publication relation', 'publication namespace'];
+const ignoredClasses = ['publication relation', 'publication namespace'];
 
 /** All objects outside the schema that depend on an object in it. */
 async function dependentsOf(client: ClientBase, storage: string): Promise<readonly Dependent[]> {
@@ -55,7 +55,7 @@ async function dependentsOf(client: ClientBase, storage: string): Promise<readon
         and case a.type when 'type' then split_part(a.object_names[1], '.', 1) else a.object_names[1] end
             is distinct from $1
       order by 3`,
-    [storage, carriedOtherwise],
+    [storage, ignoredClasses],
   );
   return rows;
 }
@@ -76,9 +76,9 @@ export async function allDependents(client: ClientBase, storage: string): Promis
  * @throws IndexerError REBUILD_REFUSED with the names of objects that cannot be replaced
  */
 export async function moveDependents(client: ClientBase, from: string, to: string): Promise<readonly string[]> {
-  const moved: string[] = [];
+  const movedObjects: string[] = [];
   for (const { oid, name, kind } of await dependentsOf(client, from)) {
-    if (kind === 'fixed') throw cannotMove(name);
+    if (kind === 'fixed') throw cannotMoveError(name);
     await searchIn(client, from);
     const { rows } = await client.query<{ text: string }>(kind === 'view' ? viewText : functionText, [oid]);
     await searchIn(client, to);
@@ -87,12 +87,12 @@ export async function moveDependents(client: ClientBase, from: string, to: strin
     } catch (thrown) {
       const error = toStoreError(thrown);
       if (error.code !== 'STORE_SCHEMA_MISMATCH' && error.code !== 'STORE_FAILED') throw error;
-      throw cannotMove(name);
+      throw cannotMoveError(name);
     }
-    moved.push(name);
+    movedObjects.push(name);
   }
   await searchIn(client, to);
-  return moved;
+  return movedObjects;
 }
 
 const viewText = `
@@ -107,8 +107,8 @@ export async function searchIn(client: ClientBase, schema: string): Promise<void
   await client.query(`set local search_path to ${escapeIdentifier(schema)}`);
 }
 
-export function cannotMove(name: string): Error {
-  return rebuildRefused(
+export function cannotMoveError(name: string): Error {
+  return rebuildRefusedError(
     `${name} depends on tables of the storage, and cannot be replaced automatically by one over the new tables`,
     'drop it and create it again after the swap; objects that depend on explore, typed and pqs stay',
   );

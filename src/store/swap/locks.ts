@@ -14,7 +14,7 @@ import type { ReadSchemas } from '../connection/read-schemas.ts';
  * which could be a reader that waits for the swap.
  */
 const shareOfDeadlockTimeout = 0.8;
-const longestMs = 2_000;
+const maxLockWaitMs = 2_000;
 
 /**
  * Locks every view for readers, and every table of the storage against writes, in less than deadlock_timeout. A view is
@@ -24,16 +24,16 @@ const longestMs = 2_000;
  */
 export async function lockStorage(
   client: ClientBase,
-  { storage, ...read }: ReadSchemas,
+  { storage, ...otherSchemas }: ReadSchemas,
   tables: 'exclusive' | 'access exclusive',
 ): Promise<void> {
   const { rows } = await client.query<{ patience: number }>(
     `select extract(epoch from current_setting('deadlock_timeout')::interval)::float8 * 1000 as patience`,
   );
-  const timeLimitMs = Math.ceil(Math.min(longestMs, (rows[0]?.patience ?? longestMs) * shareOfDeadlockTimeout));
+  const timeLimitMs = Math.ceil(Math.min(maxLockWaitMs, (rows[0]?.patience ?? maxLockWaitMs) * shareOfDeadlockTimeout));
   await client.query(`set local lock_timeout = ${String(timeLimitMs)}`);
   await client.query(tablesLocked(storage, 'exclusive'));
-  const names = [storage, ...Object.values(read)].map((name) => escapeLiteral(name)).join(', ');
+  const names = [storage, ...Object.values(otherSchemas)].map((name) => escapeLiteral(name)).join(', ');
   await client.query(`set local statement_timeout = ${String(timeLimitMs)}`);
   await client.query(`do $swap$
   declare
@@ -108,9 +108,9 @@ const holderName = `format('%s (process %s, role %s)', coalesce(nullif(a.applica
  * @param xid transaction id of the last commit
  * @param at time of the last commit by the clock of the server
  */
-export async function olderSnapshots(
+export async function findOlderSnapshots(
   client: ClientBase,
-  { xid, at }: { readonly xid: string; readonly at: string },
+  { xid, at: commitTime }: { readonly xid: string; readonly at: string },
 ): Promise<readonly string[]> {
   const { rows } = await client.query<{ holder: string }>(
     `select ${holderName} as holder
@@ -122,7 +122,7 @@ export async function olderSnapshots(
         -- Vacuum returns no rows to clients; Postgres does not show its user to every role.
         and a.pid not in (select pid from pg_stat_progress_vacuum union all select pid from pg_stat_progress_analyze)
       order by 1 limit 10`,
-    [xid, at],
+    [xid, commitTime],
   );
   return rows.map(({ holder }) => holder);
 }

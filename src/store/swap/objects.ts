@@ -6,7 +6,7 @@
  */
 import { escapeIdentifier } from 'pg';
 import type { ClientBase, QueryConfig } from 'pg';
-import { keepNoneForLimited } from '../roles/content-statistics.ts';
+import { disableStatisticsIfLimited } from '../roles/content-statistics.ts';
 import { searchIn } from './dependents.ts';
 
 /** The driver cannot disable its time limit for a single query, so this limit is very long. */
@@ -22,11 +22,11 @@ async function statements(client: ClientBase, text: string, from: string, to: st
   return rows.map(({ statement }) => statement);
 }
 
-async function runIn(client: ClientBase, schema: string, texts: readonly string[]): Promise<void> {
+async function runInSchema(client: ClientBase, schema: string, texts: readonly string[]): Promise<void> {
   await searchIn(client, schema);
   if (texts.length === 0) return;
-  const patient: QueryConfig & { query_timeout: number } = { text: texts.join(';\n'), query_timeout: buildLimitMs };
-  await client.query(patient);
+  const buildQuery: QueryConfig & { query_timeout: number } = { text: texts.join(';\n'), query_timeout: buildLimitMs };
+  await client.query(buildQuery);
 }
 
 /** SQL: pairs of relations that have the same name and kind. `o` is in schema $1, and `n` is in schema $2. */
@@ -64,15 +64,15 @@ select format('create statistics %I%s on %s from %I', s.stxname,
  * Builds missing indexes and statistics, and resolves to the statements that were run. Runs in the caller's
  * transaction.
  */
-export async function buildMissing(client: ClientBase, from: string, to: string): Promise<readonly string[]> {
-  const found = [
+export async function createMissingObjects(client: ClientBase, from: string, to: string): Promise<readonly string[]> {
+  const missingStatements = [
     ...(await statements(client, missingIndexes, from, to)),
     ...(await statements(client, missingStatistics, from, to)),
   ];
-  await runIn(client, to, found);
+  await runInSchema(client, to, missingStatements);
   // The limited roles are those of the storage that will be replaced.
-  await keepNoneForLimited(client, from, to);
-  return found;
+  await disableStatisticsIfLimited(client, from, to);
+  return missingStatements;
 }
 
 /**
@@ -87,13 +87,13 @@ select 'analyze ' || string_agg(format('%I', c.relname), ', ') as statement
 having count(*) > 0`;
 
 /** Analyzes tables of the storage that have no statistics. Runs in the caller's transaction. */
-export async function analyzeUnknown(client: ClientBase, from: string, to: string): Promise<void> {
-  await runIn(client, to, await statements(client, unknownSizes, from, to));
+export async function analyzeUnknownTables(client: ClientBase, from: string, to: string): Promise<void> {
+  await runInSchema(client, to, await statements(client, unknownSizes, from, to));
 }
 
 // All other objects are only catalog entries, and are copied during the swap.
 
-const whom = `case a.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end`;
+const granteeExpression = `case a.grantee when 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end`;
 const option = `case when a.is_grantable then ' with grant option' else '' end`;
 
 /** SQL: makes the owner of the stream the owner of its tables. */
@@ -113,14 +113,14 @@ select format('alter routine %s owner to %s', p.oid::regprocedure, o.name)
  where p.pronamespace = (select oid from pg_namespace where nspname = $2) and p.proowner <> o.oid`;
 
 const grants = `
-select format('grant %s on schema %I to %s%s', a.privilege_type, $2::text, ${whom}, ${option}) as statement
+select format('grant %s on schema %I to %s%s', a.privilege_type, $2::text, ${granteeExpression}, ${option}) as statement
   from pg_namespace s cross join lateral aclexplode(s.nspacl) a where s.nspname = $1 and a.grantee <> s.nspowner
 union all
-select format('grant %s on %I to %s%s', a.privilege_type, o.relname, ${whom}, ${option})
+select format('grant %s on %I to %s%s', a.privilege_type, o.relname, ${granteeExpression}, ${option})
   from (select o.relname, o.relacl, o.relowner from ${pairs} and o.relkind in ('r', 'p', 'v')) o
  cross join lateral aclexplode(o.relacl) a where a.grantee <> o.relowner
 union all
-select format('grant %s (%I) on %I to %s%s', a.privilege_type, c.attname, o.relname, ${whom}, ${option})
+select format('grant %s (%I) on %I to %s%s', a.privilege_type, c.attname, o.relname, ${granteeExpression}, ${option})
   from (select o.oid, o.relname, o.relowner, n.oid as after from ${pairs} and o.relkind in ('r', 'p', 'v')) o
   join pg_attribute c on c.attrelid = o.oid and not c.attisdropped and c.attacl is not null
   join pg_attribute d on d.attrelid = o.after and d.attname = c.attname
@@ -133,7 +133,7 @@ select format('revoke execute on routine %I(%s) from public', p.proname, pg_get_
    and exists (select from pg_proc n where n.proname = p.proname and n.proargtypes = p.proargtypes
                   and n.pronamespace = (select oid from pg_namespace where nspname = $2))
 union all
-select format('grant execute on routine %I(%s) to %s%s', p.proname, pg_get_function_identity_arguments(p.oid), ${whom}, ${option})
+select format('grant execute on routine %I(%s) to %s%s', p.proname, pg_get_function_identity_arguments(p.oid), ${granteeExpression}, ${option})
   from pg_proc p cross join lateral aclexplode(p.proacl) a
  where p.pronamespace = (select oid from pg_namespace where nspname = $1) and a.grantee <> p.proowner
    and exists (select from pg_proc n where n.proname = p.proname and n.proargtypes = p.proargtypes
@@ -142,7 +142,7 @@ union all
 select format('alter default privileges for role %I in schema %I grant %s on %s to %s%s', pg_get_userbyid(d.defaclrole),
               $2::text, a.privilege_type,
               case d.defaclobjtype when 'r' then 'tables' when 'S' then 'sequences' when 'f' then 'functions' else 'types' end,
-              ${whom}, ${option})
+              ${granteeExpression}, ${option})
   from pg_default_acl d cross join lateral aclexplode(d.defaclacl) a
  where d.defaclnamespace = (select oid from pg_namespace where nspname = $1)`;
 
@@ -232,13 +232,13 @@ select format('alter publication %I add tables in schema %I', p.pubname, $2::tex
  where n.pnnspid = (select oid from pg_namespace where nspname = $1)`;
 
 /** Creates the objects of `from` on the storage `to`. Runs in the caller's transaction, in which both are locked. */
-export async function carryObjects(client: ClientBase, from: string, to: string): Promise<void> {
+export async function copyDependentObjects(client: ClientBase, from: string, to: string): Promise<void> {
   const { rows } = await client.query<{ there: boolean }>(
     `select to_regclass('pg_catalog.pg_publication_namespace') is not null as there`,
   );
-  const bySchema = rows[0]?.there === true ? [publishedSchemas] : [];
-  for (const text of [owners, settings, grants, policies, triggers, comments, publishedTables, ...bySchema]) {
-    await runIn(client, to, await statements(client, text, from, to));
+  const schemaQueries = rows[0]?.there === true ? [publishedSchemas] : [];
+  for (const text of [owners, settings, grants, policies, triggers, comments, publishedTables, ...schemaQueries]) {
+    await runInSchema(client, to, await statements(client, text, from, to));
   }
 }
 
@@ -246,7 +246,7 @@ export async function carryObjects(client: ClientBase, from: string, to: string)
  * SQL: objects in the schema of the storage that this program did not create. They are moved to the schema with the
  * same name, so that their qualified names do not change.
  */
-const own = `
+const ownObjectsQuery = `
 select format('alter %s %I.%I set schema %I', case o.relkind when 'v' then 'view' when 'm' then 'materialized view'
                 when 'S' then 'sequence' when 'f' then 'foreign table' else 'table' end, $1::text, o.relname, $2::text) as statement
   from pg_class o
@@ -270,12 +270,12 @@ select format('alter type %I.%I set schema %I', $1::text, t.typname, $2::text)
                      and n.typnamespace = (select oid from pg_namespace where nspname = $2))`;
 
 /** Moves objects that this program did not create from the schema `from` to the schema `to`. */
-export async function moveForeign(client: ClientBase, from: string, to: string): Promise<void> {
-  await runIn(client, to, await statements(client, own, from, to));
+export async function moveOwnObjects(client: ClientBase, from: string, to: string): Promise<void> {
+  await runInSchema(client, to, await statements(client, ownObjectsQuery, from, to));
 }
 
 /** Changes the search path of the functions in a schema whose previous name was `was`. */
-export async function pointFunctions(client: ClientBase, schema: string, was: string): Promise<void> {
+export async function pointFunctions(client: ClientBase, schema: string, previousSchema: string): Promise<void> {
   const { rows } = await client.query<{ called: string; path: string }>(
     `select format('%I.%I(%s)', n.nspname, p.proname, pg_get_function_identity_arguments(p.oid)) as called,
             substring(c from '^search_path=(.*)$') as path
@@ -283,12 +283,14 @@ export async function pointFunctions(client: ClientBase, schema: string, was: st
       where n.nspname = $1 and c like 'search\\_path=%'`,
     [schema],
   );
-  for (const { called, path } of rows) {
-    const names = path.split(', ').map((name) => (plain(name) === was ? escapeIdentifier(schema) : name));
-    await client.query(`alter routine ${called} set search_path to ${names.join(', ')}`);
+  for (const { called: functionSignature, path } of rows) {
+    const names = path
+      .split(', ')
+      .map((name) => (unquoteName(name) === previousSchema ? escapeIdentifier(schema) : name));
+    await client.query(`alter routine ${functionSignature} set search_path to ${names.join(', ')}`);
   }
 }
 
-function plain(name: string): string {
+function unquoteName(name: string): string {
   return name.startsWith('"') ? name.slice(1, -1).replaceAll('""', '"') : name;
 }

@@ -6,7 +6,7 @@ import { escapeIdentifier } from 'pg';
 import type { ClientBase } from 'pg';
 import { removeRedacted } from '../history/staged-rows.ts';
 import { tablesWhere } from '../tables/tables.ts';
-import { takeEpoch } from '../write/stream-row.ts';
+import { increaseEpoch } from '../write/stream-row.ts';
 import { searchIn } from './dependents.ts';
 
 /** Names of the schemas of two storages of one stream. */
@@ -21,23 +21,23 @@ export interface Storages {
  * Tables that are copied completely and whose rows replace the rows of the target. They are also copied between
  * servers.
  */
-export const wholly = tablesWhere(({ carried }) => carried === 'wholly');
+export const fullyCopiedTables = tablesWhere(({ carried: copyMode }) => copyMode === 'wholly');
 
 /**
  * Copies packages, which are read only once. A rebuild uses them to compute omitted fields, and requests only new
  * packages from the participant.
  */
-export async function carryPackages(client: ClientBase, { from, to }: Storages): Promise<void> {
+export async function copyPackages(client: ClientBase, { from, to }: Storages): Promise<void> {
   await client.query(
     `insert into ${escapeIdentifier(to)}.packages select * from ${escapeIdentifier(from)}.packages on conflict do nothing`,
   );
 }
 
 /** Copies small tables and records of quarantined updates, during the swap. */
-export async function carryRows(client: ClientBase, storages: Storages): Promise<void> {
+export async function copyTableRows(client: ClientBase, storages: Storages): Promise<void> {
   const [from, to] = [escapeIdentifier(storages.from), escapeIdentifier(storages.to)];
-  await carryPackages(client, storages);
-  for (const table of wholly) {
+  await copyPackages(client, storages);
+  for (const table of fullyCopiedTables) {
     await client.query(`delete from ${to}.${table}`);
     await client.query(`insert into ${to}.${table} select * from ${from}.${table}`);
   }
@@ -72,12 +72,12 @@ export async function missingRedactions(client: ClientBase, storages: Storages):
  * applies them too. Runs in the caller's transaction. It reads entire tables, so call it before any session has to
  * wait.
  */
-export async function carryRedactions(client: ClientBase, storages: Storages): Promise<boolean> {
+export async function copyRedactions(client: ClientBase, storages: Storages): Promise<boolean> {
   if ((await missingRedactions(client, storages)) === 0) return false;
   const [from, to] = [escapeIdentifier(storages.from), escapeIdentifier(storages.to)];
   await searchIn(client, storages.to);
   const { rowCount } = await client.query('select from stream');
-  if (rowCount !== 0) await takeEpoch(client, undefined);
+  if (rowCount !== 0) await increaseEpoch(client, undefined);
   await client.query(`insert into redactions select * from ${from}.redactions on conflict do nothing`);
   await client.query(
     `insert into redacted_contracts select * from ${from}.redacted_contracts
@@ -94,13 +94,13 @@ export async function carryRedactions(client: ClientBase, storages: Storages): P
 
 /**
  * Copies ranges of completions that were not read for the other storage.
- * @param which `earlier`: ranges from before the other storage began to read, which no longer change; `all`: all
+ * @param rangeScope `earlier`: ranges from before the other storage began to read, which no longer change; `all`: all
  * ranges, while neither storage is written to
  */
-export async function carryCompletions(
+export async function copyCompletions(
   client: ClientBase,
   storages: Storages,
-  which: 'earlier' | 'all',
+  rangeScope: 'earlier' | 'all',
 ): Promise<void> {
   const [from, to] = [escapeIdentifier(storages.from), escapeIdentifier(storages.to)];
   const { rows } = await client.query<{ after: number; until: number }>(
@@ -119,13 +119,13 @@ export async function carryCompletions(
           set to_offset = excluded.to_offset, parties = excluded.parties, reason = excluded.reason
        returning r.from_offset as after, r.to_offset as until)
      select after, until from noted order by 1`,
-    [which === 'all'],
+    [rangeScope === 'all'],
   );
-  for (const { after, until } of rows) {
+  for (const { after, until: upToOffset } of rows) {
     await client.query(
       `insert into ${to}.completions select * from ${from}.completions where "offset" > $1 and "offset" <= $2
        on conflict do nothing`,
-      [after, until],
+      [after, upToOffset],
     );
   }
   if (rows.length === 0) return;

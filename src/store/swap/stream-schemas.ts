@@ -7,7 +7,7 @@ import type { ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { ExerciseJson } from '../../model/tables.ts';
 import type { Database } from '../connection/database.ts';
-import { refuseStrangers } from '../roles/schema-owners.ts';
+import { assertOwnSchemas } from '../roles/schema-owners.ts';
 import { migrate, migrationFiles } from '../schema/migrations.ts';
 
 /** A storage that is not live. It is the next storage or the previous storage. */
@@ -29,7 +29,7 @@ export function otherSchemaComment(schema: string, other: OtherSchema): string {
  * Whether the next or previous storage exists.
  * @throws IndexerError REBUILD_REFUSED if a schema of this name exists but was not created by this program
  */
-export async function isThere(client: ClientBase, schema: string, other: OtherSchema): Promise<boolean> {
+export async function schemaExists(client: ClientBase, schema: string, other: OtherSchema): Promise<boolean> {
   const name = otherSchemaName(schema, other);
   const { rows } = await client.query<{ note: string | null }>(
     `select obj_description(oid, 'pg_namespace') as note from pg_namespace where nspname = $1`,
@@ -37,17 +37,17 @@ export async function isThere(client: ClientBase, schema: string, other: OtherSc
   );
   if (rows[0] === undefined) return false;
   if (rows[0].note === otherSchemaComment(schema, other)) return true;
-  throw rebuildRefused(
+  throw rebuildRefusedError(
     `schema "${name}" is in the way and was not made by this program`,
     `rename it, or drop it if it is not needed: drop schema "${name}" cascade`,
   );
 }
 
 /** Creates the schema and the tables of the next storage, or reuses those of an interrupted run. */
-export async function prepareNext(next: Database, schema: string, exerciseJson: ExerciseJson): Promise<void> {
-  await next.withClient((client) => refuseStrangers(client, next.schema));
-  const there = await next.withClient((client) => isThere(client, schema, 'next'));
-  if (!there) {
+export async function prepareNextSchema(next: Database, schema: string, exerciseJson: ExerciseJson): Promise<void> {
+  await next.withClient((client) => assertOwnSchemas(client, next.schema));
+  const hasNext = await next.withClient((client) => schemaExists(client, schema, 'next'));
+  if (!hasNext) {
     await next.transaction(async (client) => {
       const name = escapeIdentifier(next.schema);
       await client.query(`create schema ${name}`);
@@ -63,11 +63,11 @@ export async function prepareNext(next: Database, schema: string, exerciseJson: 
  * schema
  */
 export async function dropOtherSchema(client: ClientBase, schema: string, other: OtherSchema): Promise<void> {
-  if (!(await isThere(client, schema, other))) return;
+  if (!(await schemaExists(client, schema, other))) return;
   await client.query(`drop schema ${escapeIdentifier(otherSchemaName(schema, other))} cascade`);
 }
 
 /** The error for a rebuild that is refused, with its remedy. */
-export function rebuildRefused(found: string, remedy: string): IndexerError {
-  return new IndexerError(found, { code: 'REBUILD_REFUSED', remedy });
+export function rebuildRefusedError(message: string, remedy: string): IndexerError {
+  return new IndexerError(message, { code: 'REBUILD_REFUSED', remedy });
 }

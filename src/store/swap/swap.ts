@@ -19,15 +19,21 @@ import { moveReadSide } from '../schema/read-side.ts';
 import { typedState, generateTypedViews, type TypedViews } from '../typed/views.ts';
 import { readPackages } from '../typed/package-store.ts';
 import { CommitNotices } from '../write/commit-notices.ts';
-import { fenced, takeEpoch } from '../write/stream-row.ts';
+import { fencedError, increaseEpoch } from '../write/stream-row.ts';
 import { moveDependents, searchIn } from './dependents.ts';
-import { lockStorage, olderSnapshots } from './locks.ts';
-import { analyzeUnknown, buildMissing, carryObjects, moveForeign, pointFunctions } from './objects.ts';
-import { type OtherSchema, otherSchemaComment, otherSchemaName, rebuildRefused } from './stream-schemas.ts';
-import { carryCompletions, carryPackages, carryRedactions, carryRows, missingRedactions } from './rows.ts';
+import { lockStorage, findOlderSnapshots } from './locks.ts';
+import {
+  analyzeUnknownTables,
+  createMissingObjects,
+  copyDependentObjects,
+  moveOwnObjects,
+  pointFunctions,
+} from './objects.ts';
+import { type OtherSchema, otherSchemaComment, otherSchemaName, rebuildRefusedError } from './stream-schemas.ts';
+import { copyCompletions, copyPackages, copyRedactions, copyTableRows, missingRedactions } from './rows.ts';
 
 /** Results of the work that is done while the indexer still writes, so that the swap itself has little to do. */
-export interface Prepared {
+export interface PreparedSwap {
   readonly typed: TypedViews;
 }
 
@@ -44,35 +50,37 @@ export interface LastCommit {
 }
 
 /** Builds indexes and copies large tables, while the indexer and readers continue. */
-export async function prepareSwap(live: Database, target: Database): Promise<Prepared> {
-  const storages = { from: live.schema, to: target.schema };
-  await live.transaction(async (client) => {
+export async function prepareSwap(liveDatabase: Database, target: Database): Promise<PreparedSwap> {
+  const storages = { from: liveDatabase.schema, to: target.schema };
+  await liveDatabase.transaction(async (client) => {
     await client.query(reportPlanning);
     await client.query('set local statement_timeout = 0');
-    await carryRedactions(client, storages);
+    await copyRedactions(client, storages);
   });
-  await live.transaction(async (client) => {
+  await liveDatabase.transaction(async (client) => {
     await client.query('set local statement_timeout = 0');
-    await buildMissing(client, live.schema, target.schema);
-    await analyzeUnknown(client, live.schema, target.schema);
+    await createMissingObjects(client, liveDatabase.schema, target.schema);
+    await analyzeUnknownTables(client, liveDatabase.schema, target.schema);
   });
-  await live.transaction((client) => carryCompletions(client, storages, 'earlier'));
-  const packages = await readPackages(live);
-  return { typed: await live.withClient((client) => generateTypedViews(client, live.schema, packages)) };
+  await liveDatabase.transaction((client) => copyCompletions(client, storages, 'earlier'));
+  const packages = await readPackages(liveDatabase);
+  return {
+    typed: await liveDatabase.withClient((client) => generateTypedViews(client, liveDatabase.schema, packages)),
+  };
 }
 
 /**
  * Stops the writer of the live stream by raising the epoch. The holder of its writer lock calls this. Resolves to the
  * position of the stream.
  */
-export function halt(live: Database): Promise<StoppedWriter> {
-  return live.transaction(async (client) => {
+export function stopWriter(liveDatabase: Database): Promise<StoppedWriter> {
+  return liveDatabase.transaction(async (client) => {
     await client.query(`set local lock_timeout = '5s'`);
     // This lock also waits for completions that are being stored.
     const stream = await lockStream(client);
     if (stream?.checkpoint === undefined || stream.checkpoint === null)
-      throw fenced('the live stream has no checkpoint');
-    return { checkpoint: stream.checkpoint, epoch: await takeEpoch(client, undefined) };
+      throw fencedError('the live stream has no checkpoint');
+    return { checkpoint: stream.checkpoint, epoch: await increaseEpoch(client, undefined) };
   });
 }
 
@@ -80,11 +88,11 @@ export function halt(live: Database): Promise<StoppedWriter> {
  * Copies everything that the next storage still lacks while neither storage is written to. Resolves to the commit after
  * which the next storage is complete.
  */
-export function complete(live: Database, target: Database): Promise<LastCommit> {
-  const storages = { from: live.schema, to: target.schema };
-  return live.transaction(async (client) => {
-    await carryCompletions(client, storages, 'all');
-    await carryPackages(client, storages);
+export function complete(liveDatabase: Database, target: Database): Promise<LastCommit> {
+  const storages = { from: liveDatabase.schema, to: target.schema };
+  return liveDatabase.transaction(async (client) => {
+    await copyCompletions(client, storages, 'all');
+    await copyPackages(client, storages);
     const { rows } = await client.query<LastCommit>(
       `select pg_current_xact_id()::xid::text as xid, clock_timestamp()::text as at`,
     );
@@ -94,9 +102,9 @@ export function complete(live: Database, target: Database): Promise<LastCommit> 
   });
 }
 
-export interface Swap {
+export interface SwapRequest {
   readonly target: OtherSchema;
-  readonly prepared: Prepared;
+  readonly prepared: PreparedSwap;
   readonly writerStopped: StoppedWriter;
   readonly last: LastCommit;
   /** Whether the next storage may be ahead of the live storage, because nothing was written to the live storage. */
@@ -115,16 +123,18 @@ export interface Swap {
  * @throws IndexerError STORE_LOCKED or REBUILD_SWAP_BLOCKED if other sessions blocked the swap, in which case nothing
  * has changed and the swap can be retried; REBUILD_REFUSED if something cannot be copied
  */
-export async function swap(live: Database, swapped: Swap): Promise<number> {
-  const checkpoint = await live.transaction((client) => swapIn(client, live.schema, swapped));
-  if (swapped.notify) await new CommitNotices(live).notifyCommit(checkpoint);
+export async function swap(liveDatabase: Database, swapRequest: SwapRequest): Promise<number> {
+  const checkpoint = await liveDatabase.transaction((client) =>
+    swapInTransaction(client, liveDatabase.schema, swapRequest),
+  );
+  if (swapRequest.notify) await new CommitNotices(liveDatabase).notifyCommit(checkpoint);
   return checkpoint;
 }
 
-async function swapIn(client: PoolClient, schema: string, options: Swap): Promise<number> {
+async function swapInTransaction(client: PoolClient, schema: string, options: SwapRequest): Promise<number> {
   const { target, writerStopped, last, onStep = () => undefined } = options;
   const incoming = otherSchemaName(schema, target);
-  const outgoing = otherSchemaName(schema, 'previous');
+  const previousSchema = otherSchemaName(schema, 'previous');
   onStep('locking');
   await client.query(`${reportPlanning}; set local lock_timeout = '500ms'; set local statement_timeout = '60s'`);
   for (const name of [`ledger_indexer:${schema}`, `ledger_indexer_views:${schema}`]) {
@@ -134,32 +144,32 @@ async function swapIn(client: PoolClient, schema: string, options: Swap): Promis
   await lockStorage(client, readSchemas(schema), options.ahead ? 'access exclusive' : 'exclusive');
   await client.query(`set local lock_timeout = '500ms'; set local statement_timeout = '60s'`);
   await refuseOldSnapshots(client, last);
-  const checkpoint = await requireSameOffset(client, { live: schema, incoming }, options);
+  const checkpoint = await assertSameOffset(client, { live: schema, incoming }, options);
   onStep('carrying');
   await refuseNewRedactions(client, { from: schema, to: incoming });
-  await carryRows(client, { from: schema, to: incoming });
+  await copyTableRows(client, { from: schema, to: incoming });
   await searchIn(client, incoming);
-  const epoch = (await takeEpoch(client, undefined)) + writerStopped.epoch;
+  const epoch = (await increaseEpoch(client, undefined)) + writerStopped.epoch;
   await tablesOf(client).updateTable('stream').set({ epoch, writer: options.writer }).execute();
   await searchIn(client, schema);
-  const typed = await typedStatements(client, schema, options.prepared);
+  const typedSql = await typedStatements(client, schema, options.prepared);
   await dropStaging(client, schema, 'interfaces');
   await dropStaging(client, schema, 'reseed');
   await dropStaging(client, incoming, 'interfaces');
   onStep('renaming');
-  await rename(client, schema, incoming, outgoing);
-  await moveForeign(client, outgoing, schema);
+  await renameSchemas(client, schema, incoming, previousSchema);
+  await moveOwnObjects(client, previousSchema, schema);
   await pointFunctions(client, schema, incoming);
-  await pointFunctions(client, outgoing, schema);
-  await carryObjects(client, outgoing, schema);
+  await pointFunctions(client, previousSchema, schema);
+  await copyDependentObjects(client, previousSchema, schema);
   await client.query(
-    `comment on schema ${escapeIdentifier(outgoing)} is ${escapeLiteral(otherSchemaComment(schema, 'previous'))}`,
+    `comment on schema ${escapeIdentifier(previousSchema)} is ${escapeLiteral(otherSchemaComment(schema, 'previous'))}`,
   );
   onStep('re-creating views');
   await searchIn(client, schema);
   await moveReadSide(client, schema);
-  if (typed.length > 0) await client.query(typed.join('\n'));
-  await moveDependents(client, outgoing, schema);
+  if (typedSql.length > 0) await client.query(typedSql.join('\n'));
+  await moveDependents(client, previousSchema, schema);
   await secureViews(client, readSchemas(schema));
   await updateJob(client, 'rebuild', { state: 'done', step: 'swapped', perSecond: null, problem: null });
   onStep('committing');
@@ -167,7 +177,7 @@ async function swapIn(client: PoolClient, schema: string, options: Swap): Promis
 }
 
 async function refuseOldSnapshots(client: ClientBase, last: LastCommit): Promise<void> {
-  const holders = await olderSnapshots(client, last);
+  const holders = await findOlderSnapshots(client, last);
   if (holders.length === 0) return;
   throw new IndexerError(
     `transactions that began before the new storage had caught up still run: ${holders.join(', ')}`,
@@ -181,26 +191,29 @@ async function refuseOldSnapshots(client: ClientBase, last: LastCommit): Promise
  * Checks that both storages are at the same offset, and returns it. This ensures that readers never see the checkpoint
  * decrease, and that a snapshot that reads from both storages is consistent.
  */
-async function requireSameOffset(
+async function assertSameOffset(
   client: PoolClient,
-  { live, incoming }: { readonly live: string; readonly incoming: string },
-  { writerStopped, ahead }: Pick<Swap, 'writerStopped' | 'ahead'>,
+  { live: liveSchema, incoming }: { readonly live: string; readonly incoming: string },
+  { writerStopped, ahead: isAhead }: Pick<SwapRequest, 'writerStopped' | 'ahead'>,
 ): Promise<number> {
   await searchIn(client, incoming);
   const other = await lockStream(client);
-  await searchIn(client, live);
+  await searchIn(client, liveSchema);
   const liveStream = await lockStream(client);
   if (liveStream?.checkpoint !== writerStopped.checkpoint || liveStream.epoch !== writerStopped.epoch)
-    throw fenced('the live stream moved');
+    throw fencedError('the live stream moved');
   if (
     liveStream.participantId !== null &&
     (other?.participantId ?? liveStream.participantId) !== liveStream.participantId
   ) {
-    throw rebuildRefused('the live storage is of another participant', 'run the command again, for that participant');
+    throw rebuildRefusedError(
+      'the live storage is of another participant',
+      'run the command again, for that participant',
+    );
   }
   const checkpoint = other?.seeded === true ? (other.checkpoint ?? -1) : -1;
-  if (checkpoint < writerStopped.checkpoint || (checkpoint > writerStopped.checkpoint && !ahead)) {
-    throw fenced('the new storage and the live one are not at the same offset');
+  if (checkpoint < writerStopped.checkpoint || (checkpoint > writerStopped.checkpoint && !isAhead)) {
+    throw fencedError('the new storage and the live one are not at the same offset');
   }
   return checkpoint;
 }
@@ -216,8 +229,12 @@ async function refuseNewRedactions(
 }
 
 /** The prepared statements, or new ones if packages have been read since they were prepared. */
-async function typedStatements(client: ClientBase, schema: string, { typed }: Prepared): Promise<readonly string[]> {
-  if ((await typedState(client)) === typed.madeFrom) return typed.statements;
+async function typedStatements(
+  client: ClientBase,
+  schema: string,
+  { typed: typedViews }: PreparedSwap,
+): Promise<readonly string[]> {
+  if ((await typedState(client)) === typedViews.madeFrom) return typedViews.statements;
   const { rows } = await client.query<{ model: PackageModel }>('select model from packages order by package_id');
   return (
     await generateTypedViews(
@@ -232,12 +249,17 @@ async function typedStatements(client: ClientBase, schema: string, { typed }: Pr
  * Renames the schemas. If the previous storage becomes live again, two storages exchange their names, so a third name
  * is needed temporarily.
  */
-async function rename(client: ClientBase, live: string, incoming: string, outgoing: string): Promise<void> {
-  const aside = incoming === outgoing ? `${live}_aside` : outgoing;
+async function renameSchemas(
+  client: ClientBase,
+  liveSchema: string,
+  incoming: string,
+  previousSchema: string,
+): Promise<void> {
+  const temporaryName = incoming === previousSchema ? `${liveSchema}_aside` : previousSchema;
   const to = async (from: string, name: string): Promise<void> => {
     await client.query(`alter schema ${escapeIdentifier(from)} rename to ${escapeIdentifier(name)}`);
   };
-  await to(live, aside);
-  await to(incoming, live);
-  if (aside !== outgoing) await to(aside, outgoing);
+  await to(liveSchema, temporaryName);
+  await to(incoming, liveSchema);
+  if (temporaryName !== previousSchema) await to(temporaryName, previousSchema);
 }

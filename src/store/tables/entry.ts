@@ -27,7 +27,7 @@ export interface PartyRules {
  * single party. `columns`: all rows, but only these columns (SQL). `none`: no rows. `no policy`: row security hides all
  * rows except from the owner and from roles with a policy of their own. A function: the rows of a condition.
  */
-type Limited = 'all' | { readonly columns: string } | 'none' | 'no policy' | ((rules: PartyRules) => string);
+type ReaderLimit = 'all' | { readonly columns: string } | 'none' | 'no policy' | ((rules: PartyRules) => string);
 
 /** Groups in `status --sizes`, in the order of output. All other tables are in group `other`. */
 export const sizeGroups = [
@@ -50,7 +50,7 @@ export interface TableEntry {
   readonly writer?: RoleRights;
   /** Rights of the redactor, the role that prunes and redacts. */
   readonly redactor?: RoleRights;
-  readonly limited: Limited;
+  readonly limited: ReaderLimit;
   /** On Citus: distributed by "offset", on every node, or on the coordinator. */
   readonly nodes: 'by offset' | 'everywhere' | 'coordinator';
   readonly sizes?: SizeGroup;

@@ -1,12 +1,12 @@
 /** Tables that grow with the history: data of the ledger at an offset. */
 import type { TableEntry } from './entry.ts';
 
-const grows = { nodes: 'by offset', writer: { insert: true } } as const;
+const appendOnly = { nodes: 'by offset', writer: { insert: true } } as const;
 
 /** In the order in which a reset deletes their rows. */
 export const historyTables = {
   interface_views: {
-    ...grows,
+    ...appendOnly,
     redactor: { update: 'view, status_message, status_details, redaction_id', delete: true },
     limited: () => `exists (select from contracts c
       where c."offset" = interface_views."offset" and c.node_id = interface_views.node_id)`,
@@ -15,60 +15,60 @@ export const historyTables = {
     goesBack: true,
   },
   contracts: {
-    ...grows,
+    ...appendOnly,
     redactor: { update: 'payload, contract_key, created_event_blob, redaction_id', delete: true },
-    limited: ({ among, stakes }) => among('contract_parties', stakes),
+    limited: ({ among: inPartySetSql, stakes: stakeholderSql }) => inPartySetSql('contract_parties', stakeholderSql),
     sizes: 'contracts',
     isWritten: true,
     goesBack: true,
   },
   // When a contract ends, its row is moved to table `ended`.
   live: {
-    ...grows,
+    ...appendOnly,
     writer: { insert: true, update: 'unhosted_since', delete: true },
-    limited: ({ among, stakes }) => among('contract_parties', stakes),
+    limited: ({ among: inPartySetSql, stakes: stakeholderSql }) => inPartySetSql('contract_parties', stakeholderSql),
     sizes: 'live',
     isWritten: true,
   },
   ended: {
-    ...grows,
+    ...appendOnly,
     // This is updated if a late update ends a contract earlier than stored.
     writer: { insert: true, update: 'ended_offset, ended_by, ended_at, ended_node_id, class, unhosted_since' },
     redactor: { delete: true },
-    limited: ({ among, stakes }) => among('contract_parties', stakes),
+    limited: ({ among: inPartySetSql, stakes: stakeholderSql }) => inPartySetSql('contract_parties', stakeholderSql),
     sizes: 'ended',
     isWritten: true,
   },
   // Not every stakeholder of a contract is notified of every choice on it: observers do not receive non-consuming
   // choices.
   exercises: {
-    ...grows,
+    ...appendOnly,
     redactor: { update: 'argument, result, redaction_id', delete: true },
-    limited: ({ among, takesPart }) => among('event_parties', takesPart),
+    limited: ({ among: inPartySetSql, takesPart: involvedSql }) => inPartySetSql('event_parties', involvedSql),
     sizes: 'exercises',
     isWritten: true,
     goesBack: true,
   },
   archives: {
-    ...grows,
+    ...appendOnly,
     redactor: { delete: true },
-    limited: ({ among, witnessed }) => among('event_parties', witnessed),
+    limited: ({ among: inPartySetSql, witnessed: witnessSql }) => inPartySetSql('event_parties', witnessSql),
     sizes: 'exercises',
     isWritten: true,
     goesBack: true,
   },
   reassignments: {
-    ...grows,
+    ...appendOnly,
     redactor: { update: 'created_event', delete: true },
-    limited: ({ among, witnessed }) => among('event_parties', witnessed),
+    limited: ({ among: inPartySetSql, witnessed: witnessSql }) => inPartySetSql('event_parties', witnessSql),
     sizes: 'reassignments',
     isWritten: true,
     goesBack: true,
   },
   topology_events: {
-    ...grows,
+    ...appendOnly,
     redactor: { delete: true },
-    limited: ({ mine }) => `party_id = any (${mine})`,
+    limited: ({ mine: partyArray }) => `party_id = any (${partyArray})`,
     sizes: 'topology',
     isWritten: true,
     goesBack: true,
@@ -84,17 +84,17 @@ export const historyTables = {
   },
   // A reader may read the completions of its own acting parties, as on the ledger.
   completions: {
-    ...grows,
+    ...appendOnly,
     redactor: { update: 'status_message, redaction_id', delete: true },
-    limited: ({ mine }) =>
-      `submitters_key in (select s.submitters_key from submitters s where s.party = any (${mine}))`,
+    limited: ({ mine: partyArray }) =>
+      `submitters_key in (select s.submitters_key from submitters s where s.party = any (${partyArray}))`,
     sizes: 'completions',
     goesBack: true,
   },
   updates: {
-    ...grows,
+    ...appendOnly,
     redactor: { delete: true },
-    limited: () => ofUpdate.join(' or '),
+    limited: () => updateEventConditions.join(' or '),
     sizes: 'updates',
     isWritten: true,
     goesBack: true,
@@ -110,6 +110,6 @@ export const historyTables = {
   },
 } as const satisfies Readonly<Record<string, TableEntry>>;
 
-const ofUpdate = ['exercises', 'archives', 'reassignments', 'topology_events', 'contracts'].map(
+const updateEventConditions = ['exercises', 'archives', 'reassignments', 'topology_events', 'contracts'].map(
   (table) => `exists (select from ${table} e where e."offset" = updates."offset")`,
 );

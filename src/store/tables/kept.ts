@@ -1,7 +1,7 @@
 /** Tables of redactions and retention holds. */
 import type { TableEntry } from './entry.ts';
 
-export const keptTables = {
+export const retainedTables = {
   // Its rows name other consumers of this stream.
   retention_holds: {
     survivesReset: true,

@@ -2,32 +2,32 @@
 import type { TableEntry } from './entry.ts';
 
 /** The entry of tables without data of a single party. */
-const forAll = { nodes: 'everywhere', writer: { insert: true }, limited: 'all' } as const;
+const readableByAll = { nodes: 'everywhere', writer: { insert: true }, limited: 'all' } as const;
 
-export const nameTables = {
+export const dictionaryTables = {
   contract_parties: {
-    ...forAll,
-    limited: ({ stakes }) => stakes,
+    ...readableByAll,
+    limited: ({ stakes: stakeholderSql }) => stakeholderSql,
     sizes: 'parties',
     isWritten: true,
   },
   event_parties: {
-    ...forAll,
-    limited: ({ takesPart }) => takesPart,
+    ...readableByAll,
+    limited: ({ takesPart: involvedSql }) => involvedSql,
     sizes: 'parties',
     isWritten: true,
   },
   submitters: {
-    ...forAll,
-    limited: ({ mine }) => `party = any (${mine})`,
+    ...readableByAll,
+    limited: ({ mine: partyArray }) => `party = any (${partyArray})`,
     sizes: 'completions',
   },
-  synchronizers: forAll,
-  templates: { ...forAll, writer: { insert: true, update: 'package_name' } },
-  choices: forAll,
-  template_interfaces: forAll,
-  packages: { ...forAll, survivesReset: true },
-  omitted_fields: { ...forAll, writer: { insert: true, update: 'fields' } },
+  synchronizers: readableByAll,
+  templates: { ...readableByAll, writer: { insert: true, update: 'package_name' } },
+  choices: readableByAll,
+  template_interfaces: readableByAll,
+  packages: { ...readableByAll, survivesReset: true },
+  omitted_fields: { ...readableByAll, writer: { insert: true, update: 'fields' } },
   typed_views: { survivesReset: true, nodes: 'coordinator', limited: 'all', carried: 'wholly' },
   typed_columns: { survivesReset: true, nodes: 'coordinator', limited: 'all', carried: 'wholly' },
 } as const satisfies Readonly<Record<string, TableEntry>>;

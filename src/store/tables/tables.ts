@@ -1,17 +1,17 @@
 /** Every table of a stream with its entry. A test compares the names with the tables that the migrations create. */
 import type { TableEntry } from './entry.ts';
 import { historyTables } from './history.ts';
-import { keptTables } from './kept.ts';
-import { nameTables } from './names.ts';
+import { retainedTables } from './kept.ts';
+import { dictionaryTables } from './names.ts';
 import { readerTables } from './readers.ts';
 import { streamTables } from './stream.ts';
 
-const entries = { ...historyTables, ...nameTables, ...keptTables, ...streamTables, ...readerTables };
+const entries = { ...historyTables, ...dictionaryTables, ...retainedTables, ...streamTables, ...readerTables };
 
 export type StoredTable = keyof typeof entries;
 
 /** Names of the tables from which a reset deletes rows by their "offset". */
-type GoingBack = {
+type RevertibleTable = {
   [K in StoredTable]: (typeof entries)[K] extends { readonly goesBack: true } ? K : never;
 }[StoredTable];
 
@@ -28,4 +28,6 @@ export function tablesWhere(holds: (entry: TableEntry) => boolean): readonly Sto
 }
 
 /** The same names, in the order in which a reset deletes their rows. */
-export const goingBack = tablesWhere(({ goesBack }) => goesBack === true) as readonly GoingBack[];
+export const revertibleTables = tablesWhere(
+  ({ goesBack: isRevertible }) => isRevertible === true,
+) as readonly RevertibleTable[];

@@ -22,7 +22,7 @@ export async function storePackage(database: Database, model: PackageModel): Pro
         language_version: model.languageVersion,
         model: JSON.stringify(model),
       })
-      .onConflict((conflict) => conflict.column('package_id').doNothing())
+      .onConflict((onConflict) => onConflict.column('package_id').doNothing())
       .execute(),
   );
 }
@@ -51,10 +51,10 @@ export async function readPackageState(database: Database): Promise<PackageState
       .orderBy(({ fn }) => fn.min('t.template_pk'))
       .execute(),
   );
-  const named = new Set(rows.flatMap(({ name }) => (name === null ? [] : [name])));
+  const namedPackages = new Set(rows.flatMap(({ name }) => (name === null ? [] : [name])));
   return {
     missing: rows.filter(({ name }) => name === null).map((row) => row.package_id),
-    named: [...named].sort(),
+    named: [...namedPackages].sort(),
     templates: rows.reduce((sum, row) => sum + row.templates, 0),
   };
 }
@@ -73,14 +73,14 @@ export async function storeOmittedFields(client: ClientBase, packages: PackageLo
     .select(['template_pk', 'package_id', 'module_name', 'entity_name'])
     .orderBy('template_pk')
     .execute();
-  const found = rows.flatMap((row) => {
+  const entityFields = rows.flatMap((row) => {
     const fields = omittedFieldsOfEntity(row, packages);
     return fields === undefined ? [] : [{ template_pk: row.template_pk, fields }];
   });
   const { rowCount } = await client.query(
     `insert into omitted_fields select template_pk, fields from jsonb_to_recordset($1) f (template_pk integer, fields jsonb)
      on conflict (template_pk) do update set fields = excluded.fields where omitted_fields.fields <> excluded.fields`,
-    [JSON.stringify(found)],
+    [JSON.stringify(entityFields)],
   );
   return rowCount ?? 0;
 }

@@ -49,32 +49,32 @@ export class ViewRegistry {
    */
   named(subject: ViewSubject): NamedView | undefined {
     const key = subjectKey(subject);
-    const known = this.#names.get(key);
-    if (known === undefined && subject.columns.length === 0) return undefined;
-    const name = known ?? viewName(subject, this.#taken);
+    const registeredName = this.#names.get(key);
+    if (registeredName === undefined && subject.columns.length === 0) return undefined;
+    const name = registeredName ?? viewName(subject, this.#taken);
     this.#names.set(key, name);
     this.#taken.add(name);
     const columns = [...(this.#columns.get(name) ?? [])];
-    const added = addColumns(columns, subject);
-    return { name, subject, columns, isNew: known === undefined, added };
+    const addedColumns = addColumns(columns, subject);
+    return { name, subject, columns, isNew: registeredName === undefined, added: addedColumns };
   }
 }
 
 /** Appends missing columns of the subject to `columns`; returns the appended ones. */
 function addColumns(columns: RegisteredColumn[], subject: ViewSubject): readonly RegisteredColumn[] {
-  const known = new Set(columns.map(({ path, type }) => keyOf(path, type)));
+  const knownKeys = new Set(columns.map(({ path, type }) => keyOf(path, type)));
   const names = new Set(columns.map(({ name }) => name));
-  const taken = new Set([...reservedColumns(subject, names), ...names]);
-  const added: RegisteredColumn[] = [];
-  for (const column of subject.columns.filter((candidate) => !known.has(columnKey(candidate)))) {
-    const name = freeName(column.name, taken);
-    taken.add(name);
+  const usedNames = new Set([...reservedColumns(subject, names), ...names]);
+  const newColumns: RegisteredColumn[] = [];
+  for (const column of subject.columns.filter((candidate) => !knownKeys.has(columnKey(candidate)))) {
+    const name = freeName(column.name, usedNames);
+    usedNames.add(name);
     const { path, type, description } = column;
     const entry = { position: columns.length + 1, name, path, type, description };
     columns.push(entry);
-    added.push(entry);
+    newColumns.push(entry);
   }
-  return added;
+  return newColumns;
 }
 
 function keyOf(path: readonly string[], type: string): string {
@@ -83,7 +83,7 @@ function keyOf(path: readonly string[], type: string): string {
 
 export async function readRegistry(client: ClientBase): Promise<ViewRegistry> {
   const views = await tablesOf(client).selectFrom('typed_views').selectAll().execute();
-  const stored = await tablesOf(client)
+  const storedColumns = await tablesOf(client)
     .selectFrom('typed_columns')
     .selectAll()
     .orderBy('view_name')
@@ -94,7 +94,7 @@ export async function readRegistry(client: ClientBase): Promise<ViewRegistry> {
     return [subjectKey({ kind, packageName, moduleName, entityName, choice }), row.view_name] as const;
   });
   const columns = new Map<string, RegisteredColumn[]>();
-  for (const { view_name: view, column_name: name, position, path, type, description } of stored) {
+  for (const { view_name: view, column_name: name, position, path, type, description } of storedColumns) {
     const list = columns.get(view) ?? [];
     list.push({ position, name, path, type, description });
     columns.set(view, list);
@@ -103,7 +103,10 @@ export async function readRegistry(client: ClientBase): Promise<ViewRegistry> {
 }
 
 /** Stores new names of a view. @throws STORE_DUPLICATE if another program has registered the view meanwhile */
-export async function register(client: ClientBase, { name, subject, isNew, added }: NamedView): Promise<void> {
+export async function register(
+  client: ClientBase,
+  { name, subject, isNew, added: addedColumns }: NamedView,
+): Promise<void> {
   const { kind, packageName, moduleName, entityName, choice } = subject;
   if (isNew) {
     await tablesOf(client)
@@ -118,11 +121,11 @@ export async function register(client: ClientBase, { name, subject, isNew, added
       })
       .execute();
   }
-  if (added.length === 0) return;
+  if (addedColumns.length === 0) return;
   await tablesOf(client)
     .insertInto('typed_columns')
     .values(
-      added.map((column) => ({
+      addedColumns.map((column) => ({
         view_name: name,
         position: column.position,
         column_name: column.name,

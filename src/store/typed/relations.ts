@@ -27,7 +27,7 @@ export interface RelationSubject {
   readonly fields: Readonly<Record<string, { readonly path: readonly string[]; readonly type: string }>>;
 }
 
-export interface Relation {
+export interface StoredRelation {
   readonly schema: string;
   /** The purpose of the schema. It does not depend on the name of the schema. */
   readonly role: 'explore' | 'typed' | 'pqs';
@@ -39,7 +39,7 @@ export interface Relation {
 
 export interface Relations {
   /** Ordered by schema and name. Relations that are internal to schema pqs are excluded. */
-  readonly relations: readonly Relation[];
+  readonly relations: readonly StoredRelation[];
   /** Whether contents were ever redacted. */
   readonly redacted: boolean;
 }
@@ -66,27 +66,27 @@ const subjects = `
 
 /** Reads the relations in one snapshot. @throws IndexerError STORE_ errors */
 export function readRelations(database: Database): Promise<Relations> {
-  const { explore, typed, pqs } = readSchemas(database.schema);
-  const roles = new Map<string, Relation['role']>([
+  const { explore, typed: typedSchema, pqs } = readSchemas(database.schema);
+  const roles = new Map<string, StoredRelation['role']>([
     [explore, 'explore'],
-    [typed, 'typed'],
+    [typedSchema, 'typed'],
     [pqs, 'pqs'],
   ]);
   return database.transaction(async (client) => {
     await client.query('set transaction isolation level repeatable read, read only');
-    const found = await client.query<Omit<Relation, 'role' | 'subject'>>(columns, [[...roles.keys()]]);
-    const made = await client.query<RelationSubject & { readonly name: string }>(subjects);
+    const columnRows = await client.query<Omit<StoredRelation, 'role' | 'subject'>>(columns, [[...roles.keys()]]);
+    const subjectRows = await client.query<RelationSubject & { readonly name: string }>(subjects);
     const redactions = await client.query<{ any: boolean }>('select exists (select from redactions) as any');
-    const byView = new Map(made.rows.map(({ name, ...subject }) => [name, subject]));
-    const relations = found.rows.map((row): Relation => {
+    const subjectsByView = new Map(subjectRows.rows.map(({ name, ...subject }) => [name, subject]));
+    const relations = columnRows.rows.map((row): StoredRelation => {
       const role = roles.get(row.schema) ?? 'explore';
-      const subject = byView.get(row.name) ?? byView.get(withoutSuffix(row.name));
+      const subject = subjectsByView.get(row.name) ?? subjectsByView.get(stripHistorySuffix(row.name));
       return { ...row, role, subject: role === 'typed' ? subject : undefined };
     });
     return { relations, redacted: redactions.rows[0]?.any ?? false };
   });
 }
 
-function withoutSuffix(name: string): string {
+function stripHistorySuffix(name: string): string {
   return name.endsWith(historySuffix) ? name.slice(0, -historySuffix.length) : name;
 }

@@ -38,7 +38,7 @@ export function shapesOf(
 ): readonly ViewShape[] {
   return shapes(subject, schemas.storage).map((shape) => ({
     ...shape,
-    leading: shape.leading.map((each) => ({ ...each, name: freeName(each.name, fields) })),
+    leading: shape.leading.map((leadingColumn) => ({ ...leadingColumn, name: freeName(leadingColumn.name, fields) })),
   }));
 }
 
@@ -82,20 +82,24 @@ function activation(contractId: string, offset: string): readonly LeadingColumn[
   ];
 }
 
-function versionColumns(alias: string, of: string): readonly LeadingColumn[] {
+function versionColumns(alias: string, entityKind: string): readonly LeadingColumn[] {
   return [
-    column('package_version', 'p.package_version', `Version of the package of the ${of}; null until it was read.`),
-    column('package_id', `${alias}.package_id`, `Package id of the ${of}.`),
+    column(
+      'package_version',
+      'p.package_version',
+      `Version of the package of the ${entityKind}; null until it was read.`,
+    ),
+    column('package_id', `${alias}.package_id`, `Package id of the ${entityKind}.`),
   ];
 }
 
-const placed = [
+const contractColumns = [
   column('contract_key', 'c.contract_key', 'Contract key, the ledger’s own JSON; null without key.'),
   column('synchronizer_id', 'z.synchronizer_id', 'Synchronizer of the activation.'),
 ];
 
 /** Columns of a contract's lifecycle, with the values and rules of `explore.contracts`. */
-const fate = [
+const statusColumns = [
   column(
     'status',
     `case l.ended_by when 'a' then 'archived' when 'r' then 'unassigned' when 'e' then 'ended' when 'w' then 'witnessed'
@@ -127,7 +131,7 @@ function activeShape(subject: ViewSubject, storage: string): ViewShape {
     leading: [
       ...activation(`${in_('id_text')}(l.contract_id)`, 'l."offset"'),
       ...stakeholders('s'),
-      ...placed,
+      ...contractColumns,
       ...versionColumns('t', 'template as created'),
       payload,
     ],
@@ -152,9 +156,9 @@ function historyShape(subject: ViewSubject, storage: string): ViewShape {
       ...activation('l.contract_id', 'c."offset"'),
       column('node_id', 'c.node_id', 'Node of the create or assign within its update.'),
       ...stakeholders('s'),
-      ...placed,
+      ...contractColumns,
       ...versionColumns('t', 'template as created'),
-      ...fate,
+      ...statusColumns,
       payload,
     ],
     source: 'c.payload',
@@ -171,10 +175,10 @@ function historyShape(subject: ViewSubject, storage: string): ViewShape {
 }
 
 /** The rest of the join to contracts, and additional joins. */
-function contractJoins(subject: ViewSubject, in_: InSchema): readonly string[] {
+function contractJoins(subject: ViewSubject, in_: QualifyName): readonly string[] {
   const numbers = `select y.template_pk from ${in_('templates')} y where ${isOfTemplate('y', subject)}`;
   return [
-    `  and ${onlyOf('c.template_pk', numbers)}`,
+    `  and ${oneOfCondition('c.template_pk', numbers)}`,
     `left join ${in_('contract_parties')} s on s.parties_pk = l.parties_pk`,
     `left join ${in_('synchronizers')} z on z.synchronizer_pk = l.synchronizer_pk`,
     `left join ${in_('packages')} p on p.package_id = t.package_id`,
@@ -217,11 +221,11 @@ function choiceShape(subject: ViewSubject, storage: string): ViewShape {
  * expensive than this condition.
  * @param numbers SQL that selects the numbers that the column may have
  */
-function onlyOf(column: string, numbers: string): string {
+function oneOfCondition(column: string, numbers: string): string {
   return `array_position(array(${numbers}), ${column}) is not null`;
 }
 
-function templateChoice(subject: ViewSubject, in_: InSchema): readonly string[] {
+function templateChoice(subject: ViewSubject, in_: QualifyName): readonly string[] {
   const isChoice = (templates: string, choices: string): string =>
     `${isOfTemplate(templates, subject)} and ${choices}.choice = ${escapeLiteral(subject.choice)}`;
   const choices = (choice: string, template: string): string =>
@@ -234,18 +238,18 @@ function templateChoice(subject: ViewSubject, in_: InSchema): readonly string[] 
     ...exerciseJoins(in_),
     `left join ${in_('packages')} p on p.package_id = t.package_id`,
     `where ${isChoice('t', 'h')}`,
-    `  and ${onlyOf('e.choice_pk', numbers)}`,
+    `  and ${oneOfCondition('e.choice_pk', numbers)}`,
   ];
 }
 
-function exerciseJoins(in_: InSchema): readonly string[] {
+function exerciseJoins(in_: QualifyName): readonly string[] {
   return [
     `left join ${in_('event_parties')} w on w.parties_pk = e.parties_pk`,
     `left join ${in_('updates')} u on u."offset" = e."offset"`,
   ];
 }
 
-function interfaceChoice(subject: ViewSubject, in_: InSchema): readonly string[] {
+function interfaceChoice(subject: ViewSubject, in_: QualifyName): readonly string[] {
   const isChoice = (interfaces: string, packages: string, choices: string): string =>
     `${isOfInterface(interfaces, packages, subject)} and ${choices}.choice = ${escapeLiteral(subject.choice)}`;
   const choices = `${in_('choices')} x on x.interface_pk = y.template_pk`;
@@ -257,7 +261,7 @@ function interfaceChoice(subject: ViewSubject, in_: InSchema): readonly string[]
     `join ${in_('templates')} t on t.template_pk = h.template_pk`,
     ...exerciseJoins(in_),
     `where ${isChoice('i', 'p', 'h')}`,
-    `  and ${onlyOf('e.choice_pk', numbers)}`,
+    `  and ${oneOfCondition('e.choice_pk', numbers)}`,
   ];
 }
 
@@ -288,19 +292,19 @@ function interfaceShape(subject: ViewSubject, storage: string): ViewShape {
       `left join ${in_('contracts')} c on c."offset" = l."offset" and c.node_id = l.node_id`,
       `left join ${in_('contract_parties')} s on s.parties_pk = l.parties_pk`,
       `where ${isOfInterface('i', 'p', subject)}`,
-      `  and l.unhosted_since is null and ${onlyOf('v.interface_pk', numbers)}`,
+      `  and l.unhosted_since is null and ${oneOfCondition('v.interface_pk', numbers)}`,
     ].join('\n  '),
   };
 }
 
-type InSchema = (name: string) => string;
+type QualifyName = (name: string) => string;
 
-function tables(schema: string): InSchema {
+function tables(schema: string): QualifyName {
   return (name) => `${escapeIdentifier(schema)}.${name}`;
 }
 
 /** Events contain only the package id of an interface. The name of the package is in a separate table. */
-function interfaceFrom(in_: InSchema, interfaces: string, packages: string): string {
+function interfaceFrom(in_: QualifyName, interfaces: string, packages: string): string {
   return `from ${in_('templates')} ${interfaces} join ${in_('packages')} ${packages} on ${packages}.package_id = ${interfaces}.package_id`;
 }
 

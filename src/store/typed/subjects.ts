@@ -38,7 +38,7 @@ interface Version {
   readonly type: TypeName | undefined;
 }
 
-interface Draft {
+interface SubjectDraft {
   readonly subject: Omit<ViewSubject, 'columns'>;
   readonly versions: Version[];
 }
@@ -52,21 +52,21 @@ interface Draft {
 export function* viewSubjects(packages: readonly PackageModel[], names: ReadonlySet<string>): Generator<ViewSubject> {
   const byId = new Map(packages.map((model) => [model.packageId, model]));
   const lookup: PackageLookup = (packageId) => byId.get(packageId);
-  const drafts = new Map<string, Draft>();
+  const subjectDrafts = new Map<string, SubjectDraft>();
   for (const model of packages.filter(({ name }) => names.has(name)).sort(byNameAndVersion)) {
     for (const [subject, type] of definitions(model)) {
       const key = subjectKey(subject);
-      const draft = drafts.get(key) ?? { subject, versions: [] };
-      draft.versions.push({ packageId: model.packageId, type });
-      drafts.set(key, draft);
+      const subjectDraft = subjectDrafts.get(key) ?? { subject, versions: [] };
+      subjectDraft.versions.push({ packageId: model.packageId, type });
+      subjectDrafts.set(key, subjectDraft);
     }
   }
-  const all = [...drafts.values()];
-  const ordered = [
-    ...all.filter(({ subject }) => subject.kind !== 'choice'),
-    ...all.filter(({ subject }) => subject.kind === 'choice'),
+  const allDrafts = [...subjectDrafts.values()];
+  const orderedDrafts = [
+    ...allDrafts.filter(({ subject }) => subject.kind !== 'choice'),
+    ...allDrafts.filter(({ subject }) => subject.kind === 'choice'),
   ];
-  for (const { subject, versions } of ordered) yield { ...subject, columns: union(versions, lookup) };
+  for (const { subject, versions } of orderedDrafts) yield { ...subject, columns: union(versions, lookup) };
 }
 
 type Definition = readonly [subject: Omit<ViewSubject, 'columns'>, type: TypeName | undefined];
@@ -75,11 +75,14 @@ function definitions(model: PackageModel): readonly Definition[] {
   const { name: packageName, packageId } = model;
   const choicesOf = (
     owner: { readonly moduleName: string; readonly entityName: string; readonly choices: readonly ChoiceModel[] },
-    ofInterface: boolean,
+    isOfInterface: boolean,
   ): readonly Definition[] =>
     owner.choices.map(({ name: choice, argument }) => {
       const { moduleName, entityName } = owner;
-      return [{ kind: 'choice', packageName, moduleName, entityName, choice, ofInterface }, namedType(argument)];
+      return [
+        { kind: 'choice', packageName, moduleName, entityName, choice, ofInterface: isOfInterface },
+        namedType(argument),
+      ];
     });
   return [
     ...model.templates.flatMap((template): readonly Definition[] => {
@@ -94,8 +97,8 @@ function definitions(model: PackageModel): readonly Definition[] {
       } as const;
       return [[subject, `${packageId}:${moduleName}:${entityName}`], ...choicesOf(template, false)];
     }),
-    ...model.interfaces.flatMap((face): readonly Definition[] => {
-      const { moduleName, entityName, view } = face;
+    ...model.interfaces.flatMap((interfaceModel): readonly Definition[] => {
+      const { moduleName, entityName, view } = interfaceModel;
       const subject = {
         kind: 'interface',
         packageName,
@@ -104,7 +107,7 @@ function definitions(model: PackageModel): readonly Definition[] {
         choice: '',
         ofInterface: false,
       } as const;
-      return [[subject, namedType(view)], ...choicesOf(face, true)];
+      return [[subject, namedType(view)], ...choicesOf(interfaceModel, true)];
     }),
   ];
 }
@@ -118,8 +121,8 @@ function union(versions: readonly Version[], lookup: PackageLookup): readonly Re
   for (const { packageId, type } of versions) {
     for (const column of type === undefined ? [] : columnsOf(type, lookup)) {
       const key = columnKey(column);
-      const known = columns.get(key);
-      columns.set(key, { ...(known ?? column), packageIds: [...(known?.packageIds ?? []), packageId] });
+      const knownColumns = columns.get(key);
+      columns.set(key, { ...(knownColumns ?? column), packageIds: [...(knownColumns?.packageIds ?? []), packageId] });
     }
   }
   return [...columns.values()];

@@ -24,7 +24,7 @@ export interface ViewSync {
 }
 
 /** Codes of failures that affect only one view. Any other failure would affect all views. */
-const ofOneView: ReadonlySet<string> = new Set([
+const singleViewCodes: ReadonlySet<string> = new Set([
   'STORE_LOCKED',
   'STORE_CONFLICT',
   'STORE_DUPLICATE',
@@ -40,43 +40,49 @@ const lockLimit = '500ms';
 /**
  * Creates the views that the packages require. Each subject has a separate short transaction, so that a lock on one
  * view is never held while waiting for another view. Failures are reported, and the other views are still created.
- * @param every whether to replace views that are up to date
+ * @param rebuildAll whether to replace views that are up to date
  * @throws IndexerError if the state cannot be read, or if no view can be created at all
  */
 export async function syncTypedViews(
   database: Database,
   packages: readonly PackageModel[],
-  every = false,
+  rebuildAll = false,
 ): Promise<ViewSync> {
   const schemas = readSchemas(database.schema);
-  const { named } = await readPackageState(database);
-  const { registry, there, permitted } = await database.withClient(async (client) => ({
+  const { named: namedPackages } = await readPackageState(database);
+  const {
+    registry,
+    there: existingViews,
+    permitted: isPermitted,
+  } = await database.withClient(async (client) => ({
     registry: await readRegistry(client),
     there: await readViews(client, schemas.typed),
-    permitted: await mayMakeViews(client, schemas),
+    permitted: await canCreateViews(client, schemas),
   }));
-  const done: { made: string[]; unchanged: number; failed: { view: string; error: IndexerError }[] } = {
+  const syncResult: { made: string[]; unchanged: number; failed: { view: string; error: IndexerError }[] } = {
     made: [],
     unchanged: 0,
     failed: [],
   };
-  for (const subject of viewSubjects(packages, new Set(named))) {
+  for (const subject of viewSubjects(packages, new Set(namedPackages))) {
     // A participant may have hundreds of views, so the sockets of the ledger must be served in between.
     await nextTurn();
     const view = registry.named(subject);
     if (view === undefined) continue;
-    const definitions = definitionsOf(view, schemas, (name) => there.get(name)?.columns ?? []);
-    const changed = every ? definitions : definitions.filter(({ name, mark }) => there.get(name)?.mark !== mark);
-    done.unchanged += definitions.length - changed.length;
-    if (changed.length === 0) continue;
-    const failure = permitted ? await make(database, view, changed) : notPermitted();
-    if (failure === undefined) done.made.push(...changed.map(({ name }) => name));
-    else done.failed.push({ view: view.name, error: failure });
+    const definitions = definitionsOf(view, schemas, (name) => existingViews.get(name)?.columns ?? []);
+    const changedDefinitions = rebuildAll
+      ? definitions
+      : definitions.filter(({ name, mark: definitionMark }) => existingViews.get(name)?.mark !== definitionMark);
+    syncResult.unchanged += definitions.length - changedDefinitions.length;
+    if (changedDefinitions.length === 0) continue;
+    const failure = isPermitted ? await createView(database, view, changedDefinitions) : notPermittedError();
+    if (failure === undefined) syncResult.made.push(...changedDefinitions.map(({ name }) => name));
+    else syncResult.failed.push({ view: view.name, error: failure });
   }
-  return done;
+  return syncResult;
 }
 
-async function make(
+async function createView(
   database: Database,
   view: NamedView,
   definitions: readonly ViewDefinition[],
@@ -92,7 +98,7 @@ async function make(
     return undefined;
   } catch (thrown) {
     const error = toStoreError(thrown);
-    if (!ofOneView.has(error.code)) throw error;
+    if (!singleViewCodes.has(error.code)) throw error;
     return error;
   }
 }
@@ -117,9 +123,9 @@ export async function generateTypedViews(
   packages: readonly PackageModel[],
 ): Promise<TypedViews> {
   const schemas = readSchemas(storage);
-  const madeFrom = await typedState(client);
+  const typedStateBefore = await typedState(client);
   const registry = await readRegistry(client);
-  const there = await readViews(client, schemas.typed);
+  const existingViews = await readViews(client, schemas.typed);
   const statements: string[] = [];
   for (const subject of viewSubjects(packages, new Set(packages.map(({ name }) => name)))) {
     await nextTurn();
@@ -127,10 +133,10 @@ export async function generateTypedViews(
     if (view === undefined || view.isNew) continue;
     // Columns that no view has yet are added later, by the regular synchronization.
     const existingView = { ...view, columns: view.columns.filter((column) => !view.added.includes(column)), added: [] };
-    const definitions = definitionsOf(existingView, schemas, (name) => there.get(name)?.columns ?? []);
-    statements.push(...definitions.filter(({ name }) => there.has(name)).map(({ statement }) => statement));
+    const definitions = definitionsOf(existingView, schemas, (name) => existingViews.get(name)?.columns ?? []);
+    statements.push(...definitions.filter(({ name }) => existingViews.has(name)).map(({ statement }) => statement));
   }
-  return { madeFrom, statements };
+  return { madeFrom: typedStateBefore, statements };
 }
 
 /** A fingerprint of the inputs of typed views. */
@@ -146,35 +152,35 @@ export async function typedState(client: ClientBase): Promise<string> {
  * Whether this role may create views. A role that has only the rights of the writer may not create views, because it
  * would own them.
  */
-async function mayMakeViews(client: ClientBase, { typed, explore }: ReadSchemas): Promise<boolean> {
+async function canCreateViews(client: ClientBase, { typed: typedSchema, explore }: ReadSchemas): Promise<boolean> {
   const { rows } = await client.query<{ permitted: boolean | null }>(
     `select bool_and(has_schema_privilege(oid, case nspname when $1 then 'create' else 'usage' end)) as permitted
        from pg_namespace where nspname in ($1, $2)`,
-    [typed, explore],
+    [typedSchema, explore],
   );
   return rows[0]?.permitted ?? true;
 }
 
-function notPermitted(): IndexerError {
+function notPermittedError(): IndexerError {
   return new IndexerError('the role of the indexer may not create views', {
     code: 'VIEWS_NOT_PERMITTED',
   });
 }
 
-interface ViewThere {
+interface ExistingView {
   readonly mark: string | null;
   readonly columns: readonly string[];
 }
 
 /** The existing views, by name. */
-async function readViews(client: ClientBase, typed: string): Promise<ReadonlyMap<string, ViewThere>> {
-  const { rows } = await client.query<ViewThere & { name: string }>(
+async function readViews(client: ClientBase, typedSchema: string): Promise<ReadonlyMap<string, ExistingView>> {
+  const { rows } = await client.query<ExistingView & { name: string }>(
     `select c.relname as name, substring(obj_description(c.oid, 'pg_class') from '\\(definition [0-9a-f]+\\)$') as mark,
             array(select a.attname::text from pg_attribute a where a.attrelid = c.oid and a.attnum > 0
                    order by a.attnum) as columns
        from pg_class c join pg_namespace n on n.oid = c.relnamespace
       where n.nspname = $1 and c.relkind = 'v'`,
-    [typed],
+    [typedSchema],
   );
   return new Map(rows.map((row) => [row.name, row]));
 }
@@ -196,7 +202,7 @@ export interface ListedView {
 
 /** Every registered view, ordered by name. The view of a template also represents its `__history` view. */
 export async function listTypedViews(database: Database): Promise<readonly ListedView[]> {
-  const { typed } = readSchemas(database.schema);
+  const { typed: typedSchema } = readSchemas(database.schema);
   const { rows } = await database.withClient((client) =>
     client.query<ListedView>(
       `select quote_ident($1) || '.' || quote_ident(v.view_name) as view, v.kind, v.package_name as "packageName",
@@ -206,7 +212,7 @@ export async function listTypedViews(database: Database): Promise<readonly Liste
               array(select c.column_name from typed_columns c where c.view_name = v.view_name order by c.position) as columns
          from typed_views v
         order by v.view_name`,
-      [typed],
+      [typedSchema],
     ),
   );
   return rows;

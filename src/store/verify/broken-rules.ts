@@ -13,16 +13,16 @@ export interface BrokenRule {
   /** Number of rows that break the rule. */
   readonly count: number;
   /** The first rows that break the rule. */
-  readonly rows: readonly BrokenRow[];
+  readonly rows: readonly RuleViolation[];
 }
 
-export interface BrokenRow {
+export interface RuleViolation {
   readonly offset?: number;
   readonly contractId?: string;
   readonly found: string;
 }
 
-interface FoundRow {
+interface ViolationRow {
   readonly offset: number | null;
   readonly contract_id: string | null;
   readonly found: string;
@@ -41,24 +41,25 @@ export const fullScanSetting = 'enable_nestloop = off';
 /** @param progress called before each rule, with the rule and the number of completed rules */
 export async function brokenRules(
   client: ClientBase,
-  progress: (what: string, done: number) => void,
+  progress: (label: string, doneCount: number) => void,
 ): Promise<{ readonly rules: number; readonly broken: readonly BrokenRule[] }> {
-  const broken: BrokenRule[] = [];
+  const violations: BrokenRule[] = [];
   await client.query(`set local ${fullScanSetting}`);
-  for (const [done, { id, says, sql }] of invariants.entries()) {
-    progress(id, done);
-    const { rows } = await client.query<FoundRow>(
+  for (const [doneCount, { id, says: description, sql }] of invariants.entries()) {
+    progress(id, doneCount);
+    const { rows } = await client.query<ViolationRow>(
       `select b.*, count(*) over () as count from (${sql}) b order by "offset", contract_id limit ${String(listedRows)}`,
     );
     const [first] = rows;
-    if (first !== undefined) broken.push({ rule: id, says, count: first.count, rows: rows.map(toBrokenRow) });
+    if (first !== undefined)
+      violations.push({ rule: id, says: description, count: first.count, rows: rows.map(toBrokenRow) });
   }
   await client.query('set local enable_nestloop = default');
-  return { rules: invariants.length, broken };
+  return { rules: invariants.length, broken: violations };
 }
 
-function toBrokenRow({ offset, contract_id: contractId, found }: FoundRow): BrokenRow {
-  return { ...(offset === null ? {} : { offset }), ...(contractId === null ? {} : { contractId }), found };
+function toBrokenRow({ offset, contract_id: contractId, found: problem }: ViolationRow): RuleViolation {
+  return { ...(offset === null ? {} : { offset }), ...(contractId === null ? {} : { contractId }), found: problem };
 }
 
 // All invariants, in the order of docs/reference/invariants.md.

@@ -11,7 +11,7 @@ const repeated = `
        when u.paid_traffic_cost <> c.paid_traffic_cost then 'another traffic cost' end`;
 
 /** SQL: whether every update of a hosted party is visible, with all its events. */
-const allVisible = `
+const allVisibleSql = `
   st.filter -> 'parties' = '[]' and st.filter -> 'templates' = '[]' and st.filter -> 'interfaces' = '[]'
   and st.transaction_shape = 'LEDGER_EFFECTS'`;
 
@@ -46,7 +46,7 @@ export const completionInvariants: readonly Invariant[] = [
           union all
           select c."offset", null, 'accepted, but its update is not stored'
             from completions c cross join stream st
-           where c.status_code = 0 and ${allVisible} and c."offset" > coalesce(st.pruned_to_offset, -1)
+           where c.status_code = 0 and ${allVisibleSql} and c."offset" > coalesce(st.pruned_to_offset, -1)
              and exists (select from coverage r where c."offset" > r.from_offset and c."offset" <= coalesce(r.to_offset, st.checkpoint))
              and not exists (select from updates u where u."offset" = c."offset")
              -- Stored from the previous participant, under its offset there.

@@ -4,7 +4,7 @@ import type { Invariant } from './invariant.ts';
 /** Origins of ranges that begin with a seed or replace one. */
 const seeds = `('seed', 'genesis', 'oldest', 'offset', 'reseed')`;
 /** Origins of ranges that have no previous range. */
-const firsts = `('seed', 'genesis', 'oldest', 'offset')`;
+const firstOrigins = `('seed', 'genesis', 'oldest', 'offset')`;
 
 const list = (name: string): string => `
   (select '[' || coalesce(string_agg(e.value::text, ',' order by e.ordinality), '') || ']'
@@ -62,8 +62,8 @@ export const coverageInvariants: readonly Invariant[] = [
     sql: `select c.from_offset as "offset", null::text as contract_id, 'origin ' || c.origin || ': ' || w.what as found
             from coverage c
            cross join lateral (values
-             ((c.origin in ${firsts}) = (c.reason is not null), 'only ranges after the first have a reason'),
-             (c.origin in ${firsts} and exists (select from coverage p where p.from_offset < c.from_offset),
+             ((c.origin in ${firstOrigins}) = (c.reason is not null), 'only ranges after the first have a reason'),
+             (c.origin in ${firstOrigins} and exists (select from coverage p where p.from_offset < c.from_offset),
               'begins after another range'),
              (c.origin = 'genesis' and c.from_offset <> 0, 'begins after offset 0'),
              (c.origin = 'reseed' and not exists (select from coverage p where p.to_offset <= c.from_offset),

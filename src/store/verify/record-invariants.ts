@@ -5,7 +5,7 @@ import type { Invariant } from './invariant.ts';
  * SQL: by synchronizer, the time since which hours are complete. If history was pruned, this is the first remaining
  * hour.
  */
-const completeHours = `
+const completeHourSql = `
   select u.synchronizer_pk, case when st.pruned_to_offset is null then '-infinity'
                                  else date_trunc('hour', min(u.record_time) filter (where u."offset" > st.pruned_to_offset), 'UTC') end as since
     from updates u cross join stream st group by u.synchronizer_pk, st.pruned_to_offset`;
@@ -13,7 +13,7 @@ const completeHours = `
 const hour = `date_trunc('hour', u.record_time, 'UTC')`;
 
 /** SQL: counts computed from the rows, by hour, template, choice and synchronizer. */
-const counted = `
+const countedHours = `
   select ${hour} as hour, c.template_pk, 0 as choice_pk, u.synchronizer_pk, 1 as creates, 0 as archives, 0 as exercises
     from contracts c join updates u using ("offset") where c.origin = 'c'
   union all
@@ -22,16 +22,16 @@ const counted = `
   select ${hour}, e.template_pk, e.choice_pk, u.synchronizer_pk, 0, e.consuming::integer, 1
     from exercises e join updates u using ("offset")`;
 
-const stored = `select hour, template_pk, choice_pk, synchronizer_pk, creates, archives, exercises
+const storedHours = `select hour, template_pk, choice_pk, synchronizer_pk, creates, archives, exercises
                   from activity_hourly where template_pk > 0`;
 
 /** SQL: delay of an update in seconds, calculated as the writer does: as a multiple of 2^-20. */
-const late = `case when u.kind = 't'
+const lateUpdateSql = `case when u.kind = 't'
   then coalesce(round(extract(epoch from u.record_time - u.effective_at)::numeric * 1048576), 0)::double precision / 1048576
   else 0 end`;
 
 /** SQL: all references by number to a template, choice, synchronizer or party set. */
-const named = `
+const namedContracts = `
   select 'templates' as dictionary, template_pk as pk from contracts
   union select 'templates', template_pk from live
   union select 'templates', template_pk from ended
@@ -75,10 +75,10 @@ export const recordInvariants: readonly Invariant[] = [
                  'hour ' || hour || ', template ' || template_pk || ', choice ' || choice_pk || ', synchronizer '
                  || synchronizer_pk || ': creates, archives and exercises are off by ' || sum(creates) || ', '
                  || sum(archives) || ' and ' || sum(exercises) as found
-            from (${stored} union all
+            from (${storedHours} union all
                   select hour, template_pk, choice_pk, synchronizer_pk, -creates, -archives, -exercises
-                    from (${counted}) c where hour is not null) r
-            left join (${completeHours}) w using (synchronizer_pk)
+                    from (${countedHours}) c where hour is not null) r
+            left join (${completeHourSql}) w using (synchronizer_pk)
            cross join stream st
            where hour > w.since or w.since is null and st.pruned_to_offset is null
            group by hour, template_pk, choice_pk, synchronizer_pk
@@ -99,7 +99,7 @@ export const recordInvariants: readonly Invariant[] = [
                   union all
                   select ${hour}, u.synchronizer_pk, -1, 0, 0, 0 from updates u
                    where u.kind = 't' and u.record_time is not null) r
-            left join (${completeHours}) w using (synchronizer_pk)
+            left join (${completeHourSql}) w using (synchronizer_pk)
            cross join stream st
            where hour > w.since or w.since is null and st.pruned_to_offset is null
            group by hour, synchronizer_pk
@@ -143,7 +143,7 @@ export const recordInvariants: readonly Invariant[] = [
     id: 'I25',
     says: 'every small number is in its dictionary',
     sql: `select null::bigint as "offset", null::text as contract_id, 'number ' || n.pk || ' is not in ' || dictionary as found
-            from (${named}) n
+            from (${namedContracts}) n
            where n.pk is not null
              and not case n.dictionary
                    when 'templates' then exists (select from templates d where d.template_pk = n.pk)
@@ -163,10 +163,10 @@ export const recordInvariants: readonly Invariant[] = [
                          delay_seconds as delay, 0::double precision as late
                     from activity_hourly where template_pk = 0
                   union all
-                  select ${hour}, u.synchronizer_pk, 0, coalesce(u.paid_traffic_cost, 0), 0, ${late}
+                  select ${hour}, u.synchronizer_pk, 0, coalesce(u.paid_traffic_cost, 0), 0, ${lateUpdateSql}
                     from updates u
                    where u.record_time is not null and (u.kind = 't' or u.paid_traffic_cost is not null)) r
-            left join (${completeHours}) w using (synchronizer_pk)
+            left join (${completeHourSql}) w using (synchronizer_pk)
            cross join stream st
            where hour > w.since or w.since is null and st.pruned_to_offset is null
            group by hour, synchronizer_pk
@@ -208,12 +208,12 @@ export const recordInvariants: readonly Invariant[] = [
  * SQL: whether exercise `e` was redacted in the update that is stored at its offset. Redactions for updates of another
  * ledger are ignored.
  */
-const noted = `
+const recordedRedactions = `
   exists (select from redacted_exercises x left join updates u on u."offset" = x."offset"
            where x."offset" = e."offset" and x.node_id = e.node_id and x.update_id is not distinct from id_text(u.update_id))`;
-const ofContract = (alias: string, condition = 'true'): string =>
+const redactedCondition = (alias: string, condition = 'true'): string =>
   `exists (select from redacted_contracts r where r.contract_id = ${alias}.contract_id and ${condition})`;
-const unknown = (table: string): string =>
+const unknownRedactionCondition = (table: string): string =>
   `not exists (select from redactions d where d.redaction_id = ${table}.redaction_id)`;
 
 /** Rule I36. */
@@ -223,24 +223,24 @@ export const redactionInvariants: readonly Invariant[] = [
     says: 'redacted rows are recorded, and recorded redactions are applied',
     sql: `select c."offset", c.contract_id, 'contract ' || case when c.redaction_id is null then 'has contents that were redacted'
                  else 'was redacted, but is not in redacted_contracts' end as found
-            from decoded_contracts c where (c.redaction_id is not null) <> ${ofContract('c')}
+            from decoded_contracts c where (c.redaction_id is not null) <> ${redactedCondition('c')}
           union all
           select v."offset", v.contract_id, 'view ' || case when v.redaction_id is null then 'has contents that were redacted'
                  else 'was redacted, but is not in redacted_contracts' end
-            from decoded_interface_views v where (v.redaction_id is not null) <> ${ofContract('v')}
+            from decoded_interface_views v where (v.redaction_id is not null) <> ${redactedCondition('v')}
           union all
           select e."offset", e.contract_id, 'exercise ' || e.node_id || case when e.redaction_id is null
                  then ' has contents that were redacted' else ' was redacted, but the redaction is not recorded' end
-            from decoded_exercises e where (e.redaction_id is not null) <> (${ofContract('e', 'r.exercises')} or ${noted})
+            from decoded_exercises e where (e.redaction_id is not null) <> (${redactedCondition('e', 'r.exercises')} or ${recordedRedactions})
           union all
           select c."offset", c.contract_id, 'completion ' || case when c.redaction_id is null
                  then 'has a message that was redacted' else 'was redacted, but is not in redacted_contracts' end
             from (select "offset", id_text(contract_id) as contract_id, redaction_id from completions) c
-           where (c.redaction_id is not null) <> ${ofContract('c')}
+           where (c.redaction_id is not null) <> ${redactedCondition('c')}
           union all
-          select null, contract_id, 'redacted, but its redaction is not recorded' from redacted_contracts where ${unknown('redacted_contracts')}
+          select null, contract_id, 'redacted, but its redaction is not recorded' from redacted_contracts where ${unknownRedactionCondition('redacted_contracts')}
           union all
           select "offset", null, 'node ' || node_id || ' redacted, but its redaction is not recorded'
-            from redacted_exercises where ${unknown('redacted_exercises')}`,
+            from redacted_exercises where ${unknownRedactionCondition('redacted_exercises')}`,
   },
 ];

@@ -59,8 +59,8 @@ async function readStream(client: ClientBase): Promise<VerifiedStream> {
     .selectFrom('stream')
     .select(['participant_id', 'filter', 'checkpoint', 'seed_offset', 'seeded_at', 'pruned_to_offset'])
     .executeTakeFirst();
-  if (row === undefined || row.seeded_at === null || row.checkpoint === null) throw notSeeded();
-  const { coveredAfter, activeAfter } = await readCoverage(client);
+  if (row === undefined || row.seeded_at === null || row.checkpoint === null) throw notSeededError();
+  const { coveredAfter, activeAfter } = await readStoredCoverage(client);
   const views = (await readRequestedInterfaces(client)).flatMap(({ id, state, completeFrom }) =>
     state === 'followed' && completeFrom !== null ? [{ id, completeFrom }] : [],
   );
@@ -80,7 +80,7 @@ async function readStream(client: ClientBase): Promise<VerifiedStream> {
  * Uses the newest range that is not a reset, because a reset to an offset does not change which earlier ranges are
  * complete.
  */
-async function readCoverage(client: ClientBase): Promise<Pick<VerifiedStream, 'coveredAfter' | 'activeAfter'>> {
+async function readStoredCoverage(client: ClientBase): Promise<Pick<VerifiedStream, 'coveredAfter' | 'activeAfter'>> {
   const rows = await tablesOf(client)
     .selectFrom('coverage')
     .select(['from_offset', 'origin', 'complete'])
@@ -94,7 +94,7 @@ async function readCoverage(client: ClientBase): Promise<Pick<VerifiedStream, 'c
   return { coveredAfter, activeAfter: hasAllActiveContracts || coveredAfter === 0 ? -1 : coveredAfter };
 }
 
-function notSeeded(): IndexerError {
+function notSeededError(): IndexerError {
   return new IndexerError('nothing is published in this schema yet: there is no seed to compare', {
     code: 'VERIFY_NOT_SEEDED',
   });

@@ -13,7 +13,7 @@ export interface BucketSum {
   readonly sums: readonly bigint[];
 }
 
-export interface ActiveAt {
+export interface ActiveRange {
   /** Compares the contracts active at this offset. */
   readonly at: number;
   /** Compares only contracts activated after this offset. */
@@ -58,16 +58,16 @@ const rowsSql = `from lifetimes l
  where l.activated_offset <= $1 and l.activated_offset > $2 and (l.deactivated_offset is null or l.deactivated_offset > $1)
    and (l.unhosted_since is null or l.unhosted_since > $1)`;
 
-const foundBySeed = 'l.activated_offset <= $3 and (l.activated_offset < $4 or l.activated_offset > $5)';
+const foundBySeedSql = 'l.activated_offset <= $3 and (l.activated_offset < $4 or l.activated_offset > $5)';
 
-function isSeeded({ movedAt }: ActiveAt): string {
-  return movedAt === undefined ? foundBySeed : `${foundBySeed} and l.activated_offset > ${String(movedAt)}`;
+function isSeeded({ movedAt }: ActiveRange): string {
+  return movedAt === undefined ? foundBySeedSql : `${foundBySeedSql} and l.activated_offset > ${String(movedAt)}`;
 }
 
 const offsetField = comparedFields.active.indexOf('offset');
 
 /** SQL of the fields of a kind; offsets from before a switch are null. */
-function fieldsOf(kind: 'active' | 'seeded', { movedAt }: ActiveAt): readonly string[] {
+function fieldsOf(kind: 'active' | 'seeded', { movedAt }: ActiveRange): readonly string[] {
   const fields = fieldExpressions(kind, 'c.redaction_id');
   if (movedAt === undefined) return fields;
   return fields.with(
@@ -76,8 +76,12 @@ function fieldsOf(kind: 'active' | 'seeded', { movedAt }: ActiveAt): readonly st
   );
 }
 
-function parametersOf({ at, after, seeded: { upTo, streamed } }: ActiveAt): readonly number[] {
-  return [at, after, upTo, ...streamed];
+function parametersOf({
+  at: offset,
+  after,
+  seeded: { upTo, streamed: streamedRange },
+}: ActiveRange): readonly number[] {
+  return [offset, after, upTo, ...streamedRange];
 }
 
 const digestPartSum = (index: number): string =>
@@ -90,7 +94,7 @@ interface SumRow {
 }
 
 /** Sums of all buckets that have entries. Reads every active contract. */
-export async function storedSums(client: ClientBase, range: ActiveAt): Promise<readonly BucketSum[]> {
+export async function readStoredSums(client: ClientBase, range: ActiveRange): Promise<readonly BucketSum[]> {
   const digest = (kind: 'active' | 'seeded'): string => lineDigest(fieldsOf(kind, range));
   const { rows } = await client.query<SumRow>(
     `select ${bucketSql} as bucket, count(*) as count, array[${[0, 1, 2, 3].map(digestPartSum).join(', ')}] as sums
@@ -123,7 +127,7 @@ function digestsOf(fields: readonly string[]): string {
 /** The entries of these buckets. Reads the ids of all active contracts, and the rows of these buckets. */
 export async function storedEntries(
   client: ClientBase,
-  range: ActiveAt,
+  range: ActiveRange,
   buckets: readonly number[],
 ): Promise<readonly StoredActive[]> {
   const [active, seeded] = [digestsOf(fieldsOf('active', range)), digestsOf(fieldsOf('seeded', range))];
@@ -163,15 +167,18 @@ export async function seededOffsets(client: ClientBase, seedOffset: number): Pro
  * Ids of active contracts whose contents were redacted. Read them before the sums, so that the ledger's entries are
  * compared without these contents as well.
  */
-export async function redactedActive(client: ClientBase, { at }: Pick<ActiveAt, 'at'>): Promise<ReadonlySet<string>> {
-  const any = await client.query('select from redactions limit 1');
-  if (any.rowCount === 0) return new Set();
+export async function redactedActive(
+  client: ClientBase,
+  { at: offset }: Pick<ActiveRange, 'at'>,
+): Promise<ReadonlySet<string>> {
+  const redactionRows = await client.query('select from redactions limit 1');
+  if (redactionRows.rowCount === 0) return new Set();
   const { rows } = await client.query<{ contract_id: string }>(
     `select distinct l.contract_id from contracts c
        join lifetimes l on l.activated_offset = c."offset" and l.node_id = c.node_id
       where c.redaction_id is not null and l.activated_offset <= $1
         and (l.deactivated_offset is null or l.deactivated_offset > $1)`,
-    [at],
+    [offset],
   );
   return new Set(rows.map((row) => row.contract_id));
 }
@@ -180,13 +187,16 @@ export async function redactedActive(client: ClientBase, { at }: Pick<ActiveAt, 
  * Contracts whose parties had left the participant, as contract id, space, synchronizer id. It is correct whether or
  * not the participant lists them.
  */
-export async function unhostedActive(client: ClientBase, { at, after }: ActiveAt): Promise<ReadonlySet<string>> {
+export async function unhostedActive(
+  client: ClientBase,
+  { at: offset, after }: ActiveRange,
+): Promise<ReadonlySet<string>> {
   const { rows } = await client.query<{ key: string }>(
     `select l.contract_id || ' ' || s.synchronizer_id as key
        from lifetimes l join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
       where l.unhosted_since <= $1 and l.activated_offset > $2
         and (l.deactivated_offset is null or l.deactivated_offset > $1)`,
-    [at, after],
+    [offset, after],
   );
   return new Set(rows.map(({ key }) => key));
 }
@@ -207,7 +217,7 @@ export async function quarantinedContracts(
 
 // Stored reassignments that the ledger lists as in flight.
 
-export interface HalfId {
+export interface HalfIdentity {
   readonly contractId: string;
   readonly half: string;
   readonly offset: number;
@@ -217,14 +227,14 @@ export interface HalfId {
  * One half of a reassignment. Its fields have digests if a seed found it in flight; undefined if it came with an
  * update.
  */
-export interface StoredHalf extends HalfId {
+export interface StoredReassignment extends HalfIdentity {
   readonly redacted: boolean;
   readonly digests: readonly string[] | undefined;
   /** Digests of the contract that left, if a seed found the contract; otherwise undefined. */
   readonly contract: readonly string[] | undefined;
 }
 
-interface HalfRow {
+interface HalfDatabaseRow {
   readonly contract_id: string;
   readonly kind: string;
   readonly offset: number;
@@ -236,14 +246,14 @@ interface HalfRow {
 
 /**
  * The halves among these that are stored.
- * @param activated for each half, the offset at which the contract that left was activated; null if unknown
+ * @param activationOffsets for each half, the offset at which the contract that left was activated; null if unknown
  */
-export async function storedHalves(
+export async function readStoredHalves(
   client: ClientBase,
-  halves: readonly HalfId[],
-  activated: readonly (number | null)[],
-): Promise<readonly StoredHalf[]> {
-  const { rows } = await client.query<HalfRow>(
+  halves: readonly HalfIdentity[],
+  activationOffsets: readonly (number | null)[],
+): Promise<readonly StoredReassignment[]> {
+  const { rows } = await client.query<HalfDatabaseRow>(
     `select r.contract_id, r.kind, r."offset", r.incomplete, n.redaction_id is not null as redacted,
             ${digestsOf(fieldExpressions('in_flight', 'n.redaction_id'))} as digests, found.digests as contract
        from unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[]) w (contract_id, kind, "offset", activated)
@@ -263,9 +273,9 @@ export async function storedHalves(
          offset 0) found on found.contract_id = w.contract_id and found.activated_offset = w.activated`,
     [
       halves.map(({ contractId }) => contractId),
-      halves.map(({ half }) => half),
+      halves.map(({ half: halfKind }) => halfKind),
       halves.map(({ offset }) => offset),
-      activated,
+      activationOffsets,
     ],
   );
   return rows.map((row) => ({

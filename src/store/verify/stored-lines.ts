@@ -4,18 +4,18 @@
  * digests are equal.
  */
 import {
-  absent,
+  missingValue,
   comparedFields,
-  partyLists,
+  partyListNames,
   redactedFields,
   separator,
-  type ComparedKind,
-  type FieldOf,
+  type RowKind,
+  type FieldName,
   type JoinedField,
 } from '../../model/compared-rows.ts';
 import { comparedColumns, type ColumnType } from '../../model/tables.ts';
 
-type JoinedSql<K extends ComparedKind> = Readonly<Record<JoinedField<K>, string> & Partial<Record<FieldOf<K>, string>>>;
+type JoinedSql<K extends RowKind> = Readonly<Record<JoinedField<K>, string> & Partial<Record<FieldName<K>, string>>>;
 
 const json = (column: string): string =>
   `case when ${column} ->> '$escaped' is not null and ${column} - '$escaped' = '{}'
@@ -24,7 +24,7 @@ const json = (column: string): string =>
  * SQL: text that is stored unchanged, as the ledger sent it, or escaped by the indexer. Only escaped text begins with
  * this prefix.
  */
-const asSent = (column: string): string =>
+const unescapedText = (column: string): string =>
   `case when starts_with(${column}::text, '{"$escaped":') then ${column} ->> '$escaped' else ${column}::text end`;
 const micros = (column: string): string => `(extract(epoch from ${column}) * 1000000)::bigint::text`;
 /**
@@ -35,11 +35,11 @@ const set = (column: string): string =>
   `case when cardinality(${column}) = 1 then array_to_json(${column})::text
         else coalesce((select json_agg(p.name order by p.name collate "C") from unnest(${column}) p (name)), '[]')::text end`;
 /** SQL: the text of a create in which one list of parties is a sorted set, in the format of `plain-active.ts`. */
-const withSet = (text: string, list: string): string => {
+const sortPartyList = (text: string, list: string): string => {
   const parties = `r.created_event -> '${list}'`;
-  const sorted = set(`array(select jsonb_array_elements_text(${parties}))`);
+  const sortedList = set(`array(select jsonb_array_elements_text(${parties}))`);
   return `case when jsonb_typeof(${parties}) = 'array'
-               then replace(${text}, '"${list}": ' || (${parties})::text, '"${list}": ' || ${sorted}) else ${text} end`;
+               then replace(${text}, '"${list}": ' || (${parties})::text, '"${list}": ' || ${sortedList}) else ${text} end`;
 };
 const templateName = (alias: string): string =>
   `${alias}.package_id || ':' || ${alias}.module_name || ':' || ${alias}.entity_name`;
@@ -62,7 +62,7 @@ const seeded: JoinedSql<'seeded'> = {
   witness_parties: set('c.witness_parties'),
 };
 
-const update: JoinedSql<'update'> = { synchronizer: 's.synchronizer_id', raw: asSent('r.raw') };
+const update: JoinedSql<'update'> = { synchronizer: 's.synchronizer_id', raw: unescapedText('r.raw') };
 
 const contract: JoinedSql<'contract'> = {
   synchronizer: 's.synchronizer_id',
@@ -96,11 +96,11 @@ const reassignment: JoinedSql<'reassignment'> = {
 
 const inFlight: JoinedSql<'in_flight'> = {
   ...reassignment,
-  created_event: partyLists.reduce(withSet, json('r.created_event')),
+  created_event: partyListNames.reduce(sortPartyList, json('r.created_event')),
 };
 
 /** SQL of fields that are not columns, and of columns with another format than their type has. */
-const fieldSql: { readonly [K in ComparedKind]: JoinedSql<K> } = {
+const fieldSql: { readonly [K in RowKind]: JoinedSql<K> } = {
   active,
   seeded,
   in_flight: inFlight,
@@ -110,11 +110,11 @@ const fieldSql: { readonly [K in ComparedKind]: JoinedSql<K> } = {
   exercise,
   archive,
   reassignment,
-  topology: { raw: asSent('r.raw') },
+  topology: { raw: unescapedText('r.raw') },
 };
 
 /** SQL: a column of the row in the format that `verify` uses for its type. */
-function printedColumn(alias: string, name: string, type: ColumnType): string {
+function columnText(alias: string, name: string, type: ColumnType): string {
   const column = `${alias}.${name}`;
   if (type === 'timestamptz') return micros(column);
   if (type === 'json' || type === 'jsonb') return json(column);
@@ -125,24 +125,24 @@ function printedColumn(alias: string, name: string, type: ColumnType): string {
  * SQL of the fields of a kind, in order.
  * @param redaction name of the column that is not null in redacted rows
  */
-export function fieldExpressions(kind: ComparedKind, redaction?: string): readonly string[] {
+export function fieldExpressions(kind: RowKind, redaction?: string): readonly string[] {
   const texts: Readonly<Record<string, string | undefined>> = fieldSql[kind];
   const columns = comparedColumns(kind);
   const alias = kind === 'active' || kind === 'seeded' ? 'c' : 'r';
   return comparedFields[kind].map((name) => {
     const type = columns[name];
-    const text = texts[name] ?? (type === undefined ? 'null' : printedColumn(alias, name, type));
-    const hidden = redaction !== undefined && redactedFields[kind]?.includes(name) === true;
-    return hidden ? `case when ${redaction} is null then ${text} end` : text;
+    const text = texts[name] ?? (type === undefined ? 'null' : columnText(alias, name, type));
+    const isRedactedField = redaction !== undefined && redactedFields[kind]?.includes(name) === true;
+    return isRedactedField ? `case when ${redaction} is null then ${text} end` : text;
   });
 }
 
-const escaped = (character: string): string => `E'\\x${character.charCodeAt(0).toString(16)}'`;
+const escapeCharacter = (character: string): string => `E'\\x${character.charCodeAt(0).toString(16)}'`;
 
 /** SQL: the SHA-256 of the line of a row, as bytea. */
 export function lineDigest(expressions: readonly string[]): string {
-  const texts = expressions.map((text) => `coalesce(${text}, ${escaped(absent)})`);
-  return `sha256(convert_to(concat_ws(${escaped(separator)}, ${texts.join(', ')}), 'UTF8'))`;
+  const texts = expressions.map((text) => `coalesce(${text}, ${escapeCharacter(missingValue)})`);
+  return `sha256(convert_to(concat_ws(${escapeCharacter(separator)}, ${texts.join(', ')}), 'UTF8'))`;
 }
 
 /** SQL: join of the dictionary that the fields of a kind refer to. */

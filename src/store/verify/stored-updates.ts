@@ -1,41 +1,41 @@
 /** Digests of stored rows in a range of offsets, and the fields of one row if its digest differs. */
 import type { ClientBase } from 'pg';
-import { one, tablesOf } from '../connection/query-builder.ts';
-import { comparedFields, type ComparedKind } from '../../model/compared-rows.ts';
+import { constantOne, tablesOf } from '../connection/query-builder.ts';
+import { comparedFields, type RowKind } from '../../model/compared-rows.ts';
 import { fieldExpressions, lineDigest, templateJoin } from './stored-lines.ts';
 
-export interface StoredLine {
+export interface StoredRowLine {
   readonly offset: number;
   /** Key in the same notation as for the ledger, see `ComparedRow`. */
   readonly key: string;
-  readonly kind: ComparedKind;
+  readonly kind: RowKind;
   /** SHA-256 of the line, in hexadecimal. */
   readonly digest: string;
   readonly redacted: boolean;
 }
 
 interface Source {
-  readonly kind: ComparedKind;
+  readonly kind: RowKind;
   readonly key: string;
   readonly redaction?: string;
   /** SQL: rows as `r` with `"offset"` from $1 (exclusive) to $2 (inclusive), with the joins that the fields need. */
   readonly from: string;
 }
 
-const between = 'r."offset" > $1 and r."offset" <= $2';
+const inRangeSql = 'r."offset" > $1 and r."offset" <= $2';
 
 const sources: readonly Source[] = [
   {
     kind: 'update',
     key: `'update'`,
-    from: `decoded_updates r left join synchronizers s on s.synchronizer_pk = r.synchronizer_pk where ${between}`,
+    from: `decoded_updates r left join synchronizers s on s.synchronizer_pk = r.synchronizer_pk where ${inRangeSql}`,
   },
   {
     kind: 'contract',
     key: `'contract ' || r.contract_id`,
     redaction: 'r.redaction_id',
     from: `decoded_contracts r ${templateJoin}
-           left join synchronizers s on s.synchronizer_pk = r.synchronizer_pk where ${between} and r.origin <> 'seed'`,
+           left join synchronizers s on s.synchronizer_pk = r.synchronizer_pk where ${inRangeSql} and r.origin <> 'seed'`,
   },
   {
     kind: 'view',
@@ -43,7 +43,7 @@ const sources: readonly Source[] = [
     redaction: 'r.redaction_id',
     // After a repeated seed, views of seeded contracts may be within the range.
     from: `decoded_interface_views r left join templates t on t.template_pk = r.interface_pk
-           where ${between} and not exists (select from contracts o where o."offset" = r."offset" and o.node_id = r.node_id
+           where ${inRangeSql} and not exists (select from contracts o where o."offset" = r."offset" and o.node_id = r.node_id
                                                        and o.origin = 's')`,
   },
   {
@@ -51,16 +51,16 @@ const sources: readonly Source[] = [
     key: `'exercise ' || r.node_id`,
     redaction: 'r.redaction_id',
     from: `decoded_exercises r ${templateJoin} left join choices h on h.choice_pk = r.choice_pk
-           left join templates i on i.template_pk = h.interface_pk where ${between}`,
+           left join templates i on i.template_pk = h.interface_pk where ${inRangeSql}`,
   },
-  { kind: 'archive', key: `'archive ' || r.node_id`, from: `decoded_archives r ${templateJoin} where ${between}` },
+  { kind: 'archive', key: `'archive ' || r.node_id`, from: `decoded_archives r ${templateJoin} where ${inRangeSql}` },
   {
     kind: 'reassignment',
     key: `r.kind || ' ' || r.contract_id`,
     from: `decoded_reassignments r ${templateJoin} left join synchronizers s on s.synchronizer_pk = r.source_pk
-           left join synchronizers g on g.synchronizer_pk = r.target_pk where ${between} and not r.incomplete`,
+           left join synchronizers g on g.synchronizer_pk = r.target_pk where ${inRangeSql} and not r.incomplete`,
   },
-  { kind: 'topology', key: `'topology ' || r.event_index`, from: `topology_events r where ${between}` },
+  { kind: 'topology', key: `'topology ' || r.event_index`, from: `topology_events r where ${inRangeSql}` },
 ];
 
 const linesSql = sources
@@ -72,15 +72,15 @@ const linesSql = sources
   .join('\nunion all\n');
 
 /** All rows with offsets after `from` up to and including `to`, without a defined order. */
-export async function storedLines(client: ClientBase, from: number, to: number): Promise<readonly StoredLine[]> {
-  const { rows } = await client.query<StoredLine>(linesSql, [from, to]);
+export async function storedLines(client: ClientBase, from: number, to: number): Promise<readonly StoredRowLine[]> {
+  const { rows } = await client.query<StoredRowLine>(linesSql, [from, to]);
   return rows;
 }
 
 /** Texts of the fields of one row, in order; undefined if the row does not exist. */
 export async function storedFields(
   client: ClientBase,
-  line: Pick<StoredLine, 'kind' | 'key' | 'offset'>,
+  line: Pick<StoredRowLine, 'kind' | 'key' | 'offset'>,
 ): Promise<readonly (string | null)[] | undefined> {
   const source = sources.find(({ kind }) => kind === line.kind);
   if (source === undefined) return undefined;
@@ -112,7 +112,7 @@ export async function tailBegin(client: ClientBase, count: number): Promise<numb
     .select('offset')
     .orderBy('offset', 'desc')
     .offset(count)
-    .limit(one)
+    .limit(constantOne)
     .executeTakeFirst();
   return row?.offset ?? 0;
 }
@@ -126,7 +126,7 @@ export async function rangeEnd(client: ClientBase, from: number, to: number, cou
     .where('offset', '<=', to)
     .orderBy('offset')
     .offset(count - 1)
-    .limit(one)
+    .limit(constantOne)
     .executeTakeFirst();
   return row?.offset ?? to;
 }

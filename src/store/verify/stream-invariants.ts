@@ -8,7 +8,7 @@ const eventRows = `
   union all select "offset", node_id, id_text(contract_id) from archives
   union all select "offset", node_id, id_text(contract_id) from reassignments where kind = 'u' and not incomplete`;
 
-const above = (table: string, column = '"offset"'): string =>
+const rowsAfterCheckpoint = (table: string, column = '"offset"'): string =>
   `select ${column} as "offset", '${table}' as place from ${table} cross join stream st where ${column} > st.checkpoint`;
 
 /** Rules I01 to I07, I15 to I18 and I40. */
@@ -18,11 +18,13 @@ export const streamInvariants: readonly Invariant[] = [
     says: 'no row is above the checkpoint',
     sql: `select "offset", null::text as contract_id, 'a row of ' || place || ' above the checkpoint' as found from (
             ${[
-              ...['updates', 'contracts', 'exercises', 'archives', 'interface_views'].map((table) => above(table)),
-              ...['reassignments', 'topology_events'].map((table) => above(table)),
-              ...['live', 'ended'].map((table) => above(table)),
-              above('ended', 'ended_offset'),
-              ...['live', 'ended'].map((table) => above(table, 'unhosted_since')),
+              ...['updates', 'contracts', 'exercises', 'archives', 'interface_views'].map((table) =>
+                rowsAfterCheckpoint(table),
+              ),
+              ...['reassignments', 'topology_events'].map((table) => rowsAfterCheckpoint(table)),
+              ...['live', 'ended'].map((table) => rowsAfterCheckpoint(table)),
+              rowsAfterCheckpoint('ended', 'ended_offset'),
+              ...['live', 'ended'].map((table) => rowsAfterCheckpoint(table, 'unhosted_since')),
             ].join(' union all ')}) r`,
   },
   {

@@ -21,12 +21,12 @@ export async function tokenDiscrepancies(
   const events = await client.query<{ events: number }>(
     `select count(*)::integer as events from ${views}.token_events where is_by_admin`,
   );
-  const { rows: listed } = await client.query<TokenDiscrepancy>(
+  const { rows: discrepancies } = await client.query<TokenDiscrepancy>(
     `select d."offset"::float8 as "offset", d.instrument_id as instrument, count(*) over ()::integer as count
        from ${views}.token_discrepancies d
       order by d."offset", d.instrument_admin, d.instrument_id, d.owner
       limit $1`,
     [limit],
   );
-  return { events: events.rows[0]?.events ?? 0, listed };
+  return { events: events.rows[0]?.events ?? 0, listed: discrepancies };
 }

@@ -20,11 +20,21 @@ export interface Verification {
  * Stores the results. Resolves to false if this role may not write them, because a comparison itself only needs the
  * right to read.
  */
-export async function noteVerifications(database: Database, results: readonly Verification[]): Promise<boolean> {
+export async function recordVerifications(database: Database, results: readonly Verification[]): Promise<boolean> {
   try {
     await database.transaction(async (client) => {
       for (const result of results) {
-        const { kind, outcome, atOffset, startedAt, seconds, compared, different, quarantined, note } = result;
+        const {
+          kind,
+          outcome,
+          atOffset,
+          startedAt,
+          seconds,
+          compared: comparedCount,
+          different: differenceCount,
+          quarantined,
+          note: resultNote,
+        } = result;
         await client.query(
           `insert into verifications as v
              (kind, outcome, at_offset, started_at, seconds, compared, different, quarantined, note)
@@ -33,19 +43,29 @@ export async function noteVerifications(database: Database, results: readonly Ve
              set outcome = excluded.outcome, at_offset = excluded.at_offset, started_at = excluded.started_at,
                  seconds = excluded.seconds, compared = excluded.compared, different = excluded.different,
                  quarantined = excluded.quarantined, note = excluded.note`,
-          [kind, outcome, atOffset, startedAt, seconds, compared, different, quarantined, note ?? null],
+          [
+            kind,
+            outcome,
+            atOffset,
+            startedAt,
+            seconds,
+            comparedCount,
+            differenceCount,
+            quarantined,
+            resultNote ?? null,
+          ],
         );
       }
     });
     return true;
   } catch (thrown) {
-    if (thrown instanceof IndexerError && unwritable.has(String(thrown.facts['sqlstate']))) return false;
+    if (thrown instanceof IndexerError && unwritableStates.has(String(thrown.facts['sqlstate']))) return false;
     throw thrown;
   }
 }
 
 /** SQLSTATEs of a missing right, a read-only server or session, and a schema from before this table. */
-const unwritable: ReadonlySet<string> = new Set(['42501', '25006', '42P01']);
+const unwritableStates: ReadonlySet<string> = new Set(['42501', '25006', '42P01']);
 
 /** The latest result of one comparison, for the metrics. */
 export interface LastVerification {
@@ -75,7 +95,7 @@ export async function lastVerifications(database: Database): Promise<readonly La
       different: row.outcome === 'undecided' ? undefined : row.different,
     }));
   } catch (thrown) {
-    if (thrown instanceof IndexerError && unwritable.has(String(thrown.facts['sqlstate']))) return [];
+    if (thrown instanceof IndexerError && unwritableStates.has(String(thrown.facts['sqlstate']))) return [];
     throw thrown;
   }
 }

@@ -7,8 +7,8 @@ import type { ChangeCursor } from '../../model/push/changes.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { DeadLetter, Webhook } from '../../model/push/webhook.ts';
 import type { Database } from '../connection/database.ts';
-import { holdWithin, retaining } from '../retention/holds.ts';
-import { letReadAs } from '../roles/read-as.ts';
+import { holdWithin, withRetentionLock } from '../retention/holds.ts';
+import { allowReadAs } from '../roles/read-as.ts';
 
 export type AddedWebhook = Omit<Webhook, 'hookId'> & {
   /** Changes after this offset are delivered; undefined for changes that are committed from now on. */
@@ -47,29 +47,32 @@ export function holdOf(name: string): string {
  * the history after the offset is not stored here
  */
 export function addWebhook(database: Database, webhook: AddedWebhook): Promise<number | null> {
-  return retaining(database, async (client) => {
+  return withRetentionLock(database, async (client) => {
     const { name, url, secret, role, template, party, eventTypes } = webhook;
-    const { problem } = await letReadAs(client, database.schema, role);
-    if (problem !== null) throw refused(problem.found, problem.remedy);
-    const begin = await beginOf(client, webhook.after);
+    const { problem } = await allowReadAs(client, database.schema, role);
+    if (problem !== null) throw refusalError(problem.found, problem.remedy);
+    const beginOffset = await resolveBegin(client, webhook.after);
     const { rowCount } = await client.query(
       `insert into webhooks (name, role_name, template, party, event_types, cursor_offset) values ($1, $2, $3, $4, $5, $6)
        on conflict (name) do nothing`,
-      [name, role, template, party, eventTypes, begin],
+      [name, role, template, party, eventTypes, beginOffset],
     );
     if (rowCount === 0)
-      throw refused(`a webhook named ${name} already exists`, 'use another name, or remove the existing webhook first');
+      throw refusalError(
+        `a webhook named ${name} already exists`,
+        'use another name, or remove the existing webhook first',
+      );
     await client.query('insert into webhook_secrets (name, url, secret) values ($1, $2, $3)', [name, url, secret]);
     await holdWithin(client, {
       name: holdOf(name),
-      offset: begin ?? undefined,
+      offset: beginOffset ?? undefined,
       reason: 'changes not delivered to the webhook yet',
     });
-    return begin;
+    return beginOffset;
   });
 }
 
-async function beginOf(client: ClientBase, after: number | undefined): Promise<number | null> {
+async function resolveBegin(client: ClientBase, after: number | undefined): Promise<number | null> {
   if (after !== undefined) return after;
   const { rows } = await client.query<{ checkpoint: number | null }>('select checkpoint from stream');
   return rows[0]?.checkpoint ?? null;
@@ -78,7 +81,7 @@ async function beginOf(client: ClientBase, after: number | undefined): Promise<n
 /** All webhooks, ordered by name. */
 export async function listWebhooks(database: Database): Promise<readonly ListedWebhook[]> {
   const rows = await database.withClient(async (client) => {
-    const found = await client.query<
+    const insertResult = await client.query<
       Omit<ListedWebhook, 'receiver' | 'cursor'> & { url: string | null } & DeliveryPosition
     >(
       `select w.name, w.state, s.url, w.role_name as role, w.template, w.party, w.event_types as "eventTypes", w.missed,
@@ -88,7 +91,7 @@ export async function listWebhooks(database: Database): Promise<readonly ListedW
               (select d.problem from webhook_dead_letters d where d.name = w.name order by d.failed_at desc limit 1) as "lastProblem"
          from webhooks w left join webhook_secrets s on s.name = w.name order by w.name`,
     );
-    return found.rows;
+    return insertResult.rows;
   });
   return rows.map(({ url, offset, node, ...rest }) => ({
     ...rest,
@@ -104,9 +107,9 @@ interface DeliveryPosition {
 
 /** Removes a webhook with its dead letters and its hold on history. @throws IndexerError WEBHOOK_NOT_FOUND */
 export function removeWebhook(database: Database, name: string): Promise<void> {
-  return retaining(database, async (client) => {
+  return withRetentionLock(database, async (client) => {
     const { rowCount } = await client.query('delete from webhooks where name = $1', [name]);
-    if (rowCount === 0) throw unknown(name);
+    if (rowCount === 0) throw unknownWebhookError(name);
     await client.query('delete from webhook_secrets where name = $1', [name]);
     await client.query('delete from webhook_dead_letters where name = $1', [name]);
     await client.query('delete from retention_holds where name = $1', [holdOf(name)]);
@@ -121,7 +124,7 @@ export function removeWebhook(database: Database, name: string): Promise<void> {
  * history after its position is no longer stored here
  */
 export function resumeWebhook(database: Database, name: string, after: number | undefined): Promise<void> {
-  return retaining(database, async (client) => {
+  return withRetentionLock(database, async (client) => {
     const { rows } = await client.query<DeliveryPosition & { readonly ahead: boolean }>(
       `update webhooks w set state = 'active', moved_at = now(), problem = null, problem_at = null,
               cursor_offset = coalesce($2, w.cursor_offset), cursor_node = case when $2::bigint is null then w.cursor_node end,
@@ -132,10 +135,10 @@ export function resumeWebhook(database: Database, name: string, after: number | 
        returning w.cursor_offset as offset, w.cursor_node as node, coalesce(o.cursor_offset > $2, false) as ahead`,
       [name, after ?? null],
     );
-    const [found] = rows;
-    if (found === undefined) throw unknown(name);
-    if (found.ahead) throw refused(`${name} has already received later changes`, 'resume it without --after');
-    const offset = found.offset === null ? undefined : found.offset - (found.node === null ? 0 : 1);
+    const [resumedRow] = rows;
+    if (resumedRow === undefined) throw unknownWebhookError(name);
+    if (resumedRow.ahead) throw refusalError(`${name} has already received later changes`, 'resume it without --after');
+    const offset = resumedRow.offset === null ? undefined : resumedRow.offset - (resumedRow.node === null ? 0 : 1);
     await holdWithin(client, { name: holdOf(name), offset, reason: 'changes not delivered to the webhook yet' });
   });
 }
@@ -144,14 +147,14 @@ export function resumeWebhook(database: Database, name: string, after: number | 
 export async function listDead(
   database: Database,
   name: string,
-  most: number,
+  maxLetters: number,
 ): Promise<readonly (DeadLetter & { readonly failedAt: Date })[]> {
   return database.withClient(async (client) => {
-    await assertKnown(client, name);
+    await assertWebhookExists(client, name);
     const { rows } = await client.query<DeadLetter & { readonly failedAt: Date }>(
       `select "offset", node_id as node, contract_id as contract, attempts, problem, replay, failed_at as "failedAt"
          from webhook_dead_letters where name = $1 order by "offset", node_id limit $2`,
-      [name, most],
+      [name, maxLetters],
     );
     return rows;
   });
@@ -163,7 +166,7 @@ export async function listDead(
  * @throws IndexerError WEBHOOK_NOT_FOUND
  */
 export function replayDead(database: Database, name: string, position: ChangeCursor | undefined): Promise<number> {
-  return onLetters(
+  return changeDeadLetters(
     database,
     name,
     position,
@@ -178,39 +181,39 @@ export function replayDead(database: Database, name: string, position: ChangeCur
  * @throws IndexerError WEBHOOK_NOT_FOUND
  */
 export function discardDead(database: Database, name: string, position: ChangeCursor | undefined): Promise<number> {
-  return onLetters(database, name, position, 'delete from webhook_dead_letters d', '(d."offset", d.node_id) =');
+  return changeDeadLetters(database, name, position, 'delete from webhook_dead_letters d', '(d."offset", d.node_id) =');
 }
 
-function onLetters(
+function changeDeadLetters(
   database: Database,
   name: string,
   position: ChangeCursor | undefined,
   statement: string,
-  compared: string,
+  contractCondition: string,
 ): Promise<number> {
   return database.transaction(async (client) => {
-    await assertKnown(client, name);
-    const sameContract = `d.contract_id = (select o.contract_id from webhook_dead_letters o
+    await assertWebhookExists(client, name);
+    const sameContractSql = `d.contract_id = (select o.contract_id from webhook_dead_letters o
                                             where o.name = $1 and o."offset" = $2 and o.node_id = $3)`;
     const { rowCount } = await client.query(
-      `${statement} where d.name = $1 and ($2::bigint is null or ${sameContract} and ${compared} ($2, $3::integer))`,
+      `${statement} where d.name = $1 and ($2::bigint is null or ${sameContractSql} and ${contractCondition} ($2, $3::integer))`,
       [name, position?.offset ?? null, position?.node ?? null],
     );
     return rowCount ?? 0;
   });
 }
 
-async function assertKnown(client: ClientBase, name: string): Promise<void> {
+async function assertWebhookExists(client: ClientBase, name: string): Promise<void> {
   const { rowCount } = await client.query('select from webhooks where name = $1', [name]);
-  if (rowCount === 0) throw unknown(name);
+  if (rowCount === 0) throw unknownWebhookError(name);
 }
 
-function unknown(name: string): IndexerError {
+function unknownWebhookError(name: string): IndexerError {
   return new IndexerError(`there is no webhook named ${name}`, { code: 'WEBHOOK_NOT_FOUND' });
 }
 
-function refused(found: string, remedy: string): IndexerError {
-  return new IndexerError(found, { code: 'WEBHOOK_REFUSED', remedy });
+function refusalError(message: string, remedy: string): IndexerError {
+  return new IndexerError(message, { code: 'WEBHOOK_REFUSED', remedy });
 }
 
 /**
@@ -218,7 +221,7 @@ function refused(found: string, remedy: string): IndexerError {
  * different history, they have different ids. Null means that no history is left, and each webhook begins where the
  * next history begins.
  */
-export async function cutWebhooks(client: ClientBase, to: number | null): Promise<void> {
+export async function truncateWebhooks(client: ClientBase, to: number | null): Promise<void> {
   await client.query('delete from webhook_dead_letters where $1::bigint is null or "offset" > $1', [to]);
   await client.query(
     `update webhooks set cursor_offset = $1, cursor_node = null, moved_at = now()

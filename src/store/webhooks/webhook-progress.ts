@@ -1,6 +1,6 @@
 /** Stores the progress of webhook deliveries. Each change is one statement, and needs only the rights of the writer. */
 import type { ChangeCursor } from '../../model/push/changes.ts';
-import type { DeadLetter, Webhook, WebhookStanding } from '../../model/push/webhook.ts';
+import type { DeadLetter, Webhook, WebhookState } from '../../model/push/webhook.ts';
 import { readChanges } from '../changes/read-changes.ts';
 import type { Database } from '../connection/database.ts';
 
@@ -13,13 +13,13 @@ const pageCharacters = 4_000_000;
 /** Implements the port of the deliveries. @param database the caller closes it */
 export function webhookProgress(database: Database) {
   return {
-    standing: () => standing(database),
+    standing: () => readWebhookStates(database),
     active: () => active(database),
     cursor: (webhook: Webhook) => cursor(database, webhook),
     changes: (request: Parameters<typeof readChanges>[1], rows: number) =>
       readChanges(database, request, rows, pageCharacters),
     move: (webhook: Webhook, from: ChangeCursor | null, to: ChangeCursor) => move(database, webhook, from, to),
-    bury: (webhook: Webhook, letters: readonly DeadLetter[]) => bury(database, webhook, letters),
+    bury: (webhook: Webhook, deadLetters: readonly DeadLetter[]) => storeDeadLetters(database, webhook, deadLetters),
     dig: ({ name }: Webhook, { offset, node }: Pick<DeadLetter, 'offset' | 'node'>) =>
       run(database, 'delete from webhook_dead_letters where name = $1 and "offset" = $2 and node_id = $3', [
         name,
@@ -27,7 +27,7 @@ export function webhookProgress(database: Database) {
         node,
       ]),
     deadContracts: (webhook: Webhook) => deadContracts(database, webhook),
-    replays: (webhook: Webhook, most: number) => replays(database, webhook, most),
+    replays: (webhook: Webhook, maxLetters: number) => readReplays(database, webhook, maxLetters),
     disable: (webhook: Webhook) => disable(database, webhook),
     noteProblem: ({ hookId }: Webhook, problem: string | null) =>
       run(
@@ -49,8 +49,8 @@ async function run(database: Database, text: string, values: unknown[]): Promise
   await rowsOf(database, text, values);
 }
 
-function standing(database: Database): Promise<readonly WebhookStanding[]> {
-  return rowsOf<WebhookStanding>(
+function readWebhookStates(database: Database): Promise<readonly WebhookState[]> {
+  return rowsOf<WebhookState>(
     database,
     `select w.name, w.state, w.cursor_offset as "cursorOffset",
             (select count(*) from webhook_dead_letters d where d.name = w.name) as "deadLetters"
@@ -107,8 +107,12 @@ async function move(
   return row?.moved === true;
 }
 
-async function bury(database: Database, { name }: Webhook, letters: readonly DeadLetter[]): Promise<void> {
-  if (letters.length === 0) return;
+async function storeDeadLetters(
+  database: Database,
+  { name }: Webhook,
+  deadLetters: readonly DeadLetter[],
+): Promise<void> {
+  if (deadLetters.length === 0) return;
   await run(
     database,
     `insert into webhook_dead_letters (name, "offset", node_id, contract_id, attempts, problem, replay)
@@ -118,12 +122,12 @@ async function bury(database: Database, { name }: Webhook, letters: readonly Dea
             failed_at = excluded.failed_at`,
     [
       name,
-      letters.map(({ offset }) => offset),
-      letters.map(({ node }) => node),
-      letters.map(({ contract }) => contract),
-      letters.map(({ attempts }) => attempts),
-      letters.map(({ problem }) => problem),
-      letters.map(({ replay }) => replay),
+      deadLetters.map(({ offset }) => offset),
+      deadLetters.map(({ node }) => node),
+      deadLetters.map(({ contract }) => contract),
+      deadLetters.map(({ attempts }) => attempts),
+      deadLetters.map(({ problem }) => problem),
+      deadLetters.map(({ replay: isReplayed }) => isReplayed),
     ],
   );
 }
@@ -137,7 +141,7 @@ async function deadContracts(database: Database, { name }: Webhook): Promise<Rea
   return new Set(rows.map(({ contract }) => contract));
 }
 
-function replays(database: Database, { name }: Webhook, most: number): Promise<readonly DeadLetter[]> {
+function readReplays(database: Database, { name }: Webhook, maxLetters: number): Promise<readonly DeadLetter[]> {
   return rowsOf<DeadLetter>(
     database,
     `select d."offset", d.node_id as node, d.contract_id as contract, d.attempts, d.problem, d.replay
@@ -146,7 +150,7 @@ function replays(database: Database, { name }: Webhook, most: number): Promise<r
               select from webhook_dead_letters b where b.name = d.name and b.contract_id = d.contract_id and not b.replay
                  and (b."offset", b.node_id) < (d."offset", d.node_id))
       order by d."offset", d.node_id limit $2`,
-    [name, most],
+    [name, maxLetters],
   );
 }
 

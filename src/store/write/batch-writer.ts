@@ -7,25 +7,25 @@ import { type ClientBase, escapeIdentifier } from 'pg';
 import { delayUnit, startOf, type ActivityRow } from '../../model/activity.ts';
 import type { Batch } from '../../model/batch.ts';
 import type { DictionaryEntries } from '../../model/dictionary.ts';
-import { endedBy, type Deactivation, type Lifetimes } from '../../model/lifetimes.ts';
+import { endCodes, type Deactivation, type Lifetimes } from '../../model/lifetimes.ts';
 import { tables, type TableName } from '../../model/tables.ts';
-import type { BinaryRows } from './copy-binary.ts';
+import type { BinaryTables } from './copy-binary.ts';
 import { rollBack, type Database } from '../connection/database.ts';
 import { departureStatements } from './departures.ts';
-import { contractTwice } from './duplicate.ts';
+import { duplicateContractError } from './duplicate.ts';
 import { entryStatements } from './dictionary-store.ts';
 import { int4Array, int8Array, textArray, timestampArray } from '../connection/array-parameters.ts';
 import {
-  begin,
+  beginStatement,
   commit,
-  inOneRoundTrip,
-  inOneTransaction,
-  type Encoded,
+  runInOneRoundTrip,
+  runInTransaction,
+  type EncodeBytes,
   type Statement,
 } from '../connection/round-trip.ts';
 
 export interface BatchWrite {
-  readonly batch: Batch<BinaryRows>;
+  readonly batch: Batch<BinaryTables>;
   /** New dictionary entries that the rows refer to. */
   readonly added: DictionaryEntries;
   /** The write of the previous batch, while it is running. */
@@ -43,51 +43,57 @@ const smallBytes = 64 * 1024;
  */
 export async function writeBatch(database: Database, write: BatchWrite): Promise<ReadonlyMap<string, number>> {
   const { batch, predecessor, advance } = write;
-  const { filled, copies, rest } = rowStatements(batch, write.added);
-  const small = filled.reduce((bytes, { messages }) => bytes + messages.length, 0) <= smallBytes;
-  if (small) await predecessor;
+  const { filled: filledTables, copies: copyStatements, rest } = rowStatements(batch, write.added);
+  const isSmallBatch = filledTables.reduce((bytes, { messages }) => bytes + messages.length, 0) <= smallBytes;
+  if (isSmallBatch) await predecessor;
   await database.withClient(async (client) => {
     // The fence comes first, so that a stale writer stops before it does any work.
-    if (small || predecessor === undefined) await inOneTransaction(client, [advance, ...copies, ...rest]);
-    else await inOrder(client, copies, rest, { advance, predecessor, idleLimitMs: database.idleInTransactionMs });
+    if (isSmallBatch || predecessor === undefined)
+      await runInTransaction(client, [advance, ...copyStatements, ...rest]);
+    else
+      await runInOrder(client, copyStatements, rest, {
+        advance,
+        predecessor,
+        idleLimitMs: database.idleInTransactionMs,
+      });
   });
-  return new Map(filled.map(({ table, rows }) => [table, rows]));
+  return new Map(filledTables.map(({ table, rows }) => [table, rows]));
 }
 
 /**
  * The statements that store the rows of a batch: COPY statements, and statements that depend on stored rows. Seals the
  * batch.
  */
-export function rowStatements(batch: Batch<BinaryRows>, added: DictionaryEntries) {
+export function rowStatements(batch: Batch<BinaryTables>, addedEntries: DictionaryEntries) {
   batch.seal();
-  if (batch.lifetimes.repeated) throw contractTwice();
-  const filled = [...batch.sink.filled()];
-  const copies = filled.map(({ table, messages }) => copyStatement(table, messages));
+  if (batch.lifetimes.repeated) throw duplicateContractError();
+  const filledTables = [...batch.sink.filled()];
+  const copyStatements = filledTables.map(({ table, messages }) => copyStatement(table, messages));
   const rest = [
-    ...batchStatement(batch, filled),
-    ...entryStatements(added),
+    ...batchStatement(batch, filledTables),
+    ...entryStatements(addedEntries),
     ...lifetimeStatement(batch),
     ...activityStatements(batch),
     ...departureStatements(batch),
   ];
-  return { filled, copies, rest };
+  return { filled: filledTables, copies: copyStatements, rest };
 }
 
 /**
  * Statements that only add rows are sent immediately. Statements that depend on earlier batches (the stream row, ends
  * of lifetimes, totals) are sent after the predecessor has committed.
  */
-async function inOrder(
+async function runInOrder(
   client: ClientBase,
-  copies: readonly Statement[],
+  copyStatements: readonly Statement[],
   rest: readonly Statement[],
   order: { readonly advance: Statement; readonly predecessor: Promise<unknown>; readonly idleLimitMs: number },
 ): Promise<void> {
   const { advance, predecessor, idleLimitMs } = order;
   try {
-    await inOneRoundTrip(client, [begin, ...copies]);
+    await runInOneRoundTrip(client, [beginStatement, ...copyStatements]);
     await awaitInTransaction(client, predecessor, idleLimitMs);
-    await inOneRoundTrip(client, [advance, ...rest, commit]);
+    await runInOneRoundTrip(client, [advance, ...rest, commit]);
   } catch (thrown) {
     await rollBack(client);
     throw thrown;
@@ -95,29 +101,32 @@ async function inOrder(
 }
 
 /** Waits and keeps the transaction active, because the server would end a transaction that is idle for too long. */
-async function awaitInTransaction(client: ClientBase, awaited: Promise<unknown>, idleLimitMs: number): Promise<void> {
+async function awaitInTransaction(client: ClientBase, pending: Promise<unknown>, idleLimitMs: number): Promise<void> {
   // A failure is ignored here; the next statement of the transaction reports it.
-  const beat = setInterval(() => void client.query('select 1').catch(() => undefined), idleLimitMs / 4);
+  const keepAliveTimer = setInterval(() => void client.query('select 1').catch(() => undefined), idleLimitMs / 4);
   try {
-    await awaited;
+    await pending;
   } finally {
-    clearInterval(beat);
+    clearInterval(keepAliveTimer);
   }
 }
 
-/** @param into the table that receives the rows; it must have the columns of `table` */
-export function copyStatement(table: TableName, messages: Buffer, into: string = table): Statement {
+/** @param targetTable the table that receives the rows; it must have the columns of `table` */
+export function copyStatement(table: TableName, messages: Buffer, targetTable: string = table): Statement {
   const columns = Object.keys(tables[table]).map((column) => escapeIdentifier(column));
   return {
-    name: `copy-${into}`,
-    text: `copy ${escapeIdentifier(into)} (${columns.join(', ')}) from stdin (format binary)`,
+    name: `copy-${targetTable}`,
+    text: `copy ${escapeIdentifier(targetTable)} (${columns.join(', ')}) from stdin (format binary)`,
     copy: messages,
   };
 }
 
 /** Records which writer stored the updates of the batch, and when. */
-function batchStatement({ batchOffset, epoch }: Batch, filled: readonly { readonly table: TableName }[]): Statement[] {
-  if (!filled.some(({ table }) => table === 'updates')) return [];
+function batchStatement(
+  { batchOffset, epoch }: Batch,
+  filledTables: readonly { readonly table: TableName }[],
+): Statement[] {
+  if (!filledTables.some(({ table }) => table === 'updates')) return [];
   const text = 'insert into batches (batch_offset, epoch) values ($1, $2)';
   return [{ name: 'add-batch', text, values: [batchOffset, epoch] }];
 }
@@ -139,7 +148,7 @@ function lifetimeStatement(batch: Batch): Statement[] {
                 where id_text(l.contract_id) = d.contract_id and l.synchronizer_pk = d.synchronizer_pk
                   and l."offset" <= d.ended_offset
                returning l.*, d.ended_offset, d.ended_node_id, d.ended_by, d.ended_at),
-             moved as (${endedFrom('gone')})
+             moved as (${insertEndedSql('gone')})
              insert into active_counts as a (template_pk, activated, deactivated)
                select template_pk, sum(activated), sum(deactivated)
                  from (select * from unnest($7::integer[], $8::bigint[], $9::bigint[])
@@ -167,7 +176,7 @@ export const endsTable = `unnest($1::text[], $2::integer[], $3::bigint[], $4::in
  * SQL: adds rows to table `ended`, and computes the class of their duration.
  * @param rows a table, optionally with a condition
  */
-export function endedFrom(rows: string): string {
+export function insertEndedSql(rows: string): string {
   return `insert into ended ("offset", ended_offset, node_id, template_pk, synchronizer_pk, parties_pk, class, ended_by,
                              contract_id, ended_at, ended_node_id, unhosted_since)
           select "offset", ended_offset, node_id, template_pk, synchronizer_pk, parties_pk,
@@ -176,22 +185,22 @@ export function endedFrom(rows: string): string {
 }
 
 /** The parameters of {@link endsTable}, each an array. The lifetimes must not change until they are sent. */
-export function endValues(lifetimes: Lifetimes): readonly Encoded[] {
-  const each =
-    <T>(pick: (ended: Deactivation) => T) =>
+export function endValues(lifetimes: Lifetimes): readonly EncodeBytes[] {
+  const eachValue =
+    <T>(pickValue: (deactivation: Deactivation) => T) =>
     (): Iterable<T> =>
-      mapped(lifetimes.deactivations(), pick);
+      mapLazily(lifetimes.deactivations(), pickValue);
   return [
-    textArray(each(({ contractId }) => contractId)),
-    int4Array(each(({ synchronizerPk }) => synchronizerPk)),
-    int8Array(each(({ end }) => end.offset)),
-    int4Array(each(({ end }) => end.nodeId)),
-    textArray(each(({ end }) => endedBy[end.by])),
-    timestampArray(each(({ end }) => end.at)),
+    textArray(eachValue(({ contractId }) => contractId)),
+    int4Array(eachValue(({ synchronizerPk }) => synchronizerPk)),
+    int8Array(eachValue(({ end }) => end.offset)),
+    int4Array(eachValue(({ end }) => end.nodeId)),
+    textArray(eachValue(({ end }) => endCodes[end.by])),
+    timestampArray(eachValue(({ end }) => end.at)),
   ];
 }
 
-function* mapped<T, U>(values: Iterable<T>, change: (value: T) => U): Generator<U> {
+function* mapLazily<T, U>(values: Iterable<T>, change: (value: T) => U): Generator<U> {
   for (const value of values) yield change(value);
 }
 
@@ -201,16 +210,16 @@ function* mapped<T, U>(values: Iterable<T>, change: (value: T) => U): Generator<
  */
 export function activityStatements(batch: Batch): Statement[] {
   const rows = batch.activity.rows();
-  const ofTemplates = rows.filter(({ templatePk }) => templatePk !== 0);
+  const templateRows = rows.filter(({ templatePk }) => templatePk !== 0);
   const hourlyRows = rows.filter(({ templatePk }) => templatePk === 0);
   return [
-    ...(ofTemplates.length === 0 ? [] : [templateActivity(ofTemplates)]),
+    ...(templateRows.length === 0 ? [] : [templateActivity(templateRows)]),
     ...(hourlyRows.length === 0 ? [] : [hourActivity(hourlyRows)]),
   ];
 }
 
 function templateActivity(rows: readonly ActivityRow[]): Statement {
-  const each = (pick: (row: ActivityRow) => number) => (): Iterable<number> => mapped(rows, pick);
+  const valuesOfRows = (pickValue: (row: ActivityRow) => number) => (): Iterable<number> => mapLazily(rows, pickValue);
   return {
     name: 'add-activity',
     text: `insert into activity_hourly as a (hour, template_pk, choice_pk, synchronizer_pk, creates, archives, exercises)
@@ -220,18 +229,18 @@ function templateActivity(rows: readonly ActivityRow[]): Statement {
              set creates = a.creates + excluded.creates, archives = a.archives + excluded.archives,
                  exercises = a.exercises + excluded.exercises`,
     values: [
-      timestampArray(() => mapped(rows, ({ hour }) => startOf(hour))),
-      int4Array(each(({ templatePk }) => templatePk)),
-      int4Array(each(({ choicePk }) => choicePk)),
-      int4Array(each(({ synchronizerPk }) => synchronizerPk)),
-      int8Array(each(({ creates }) => creates)),
-      int8Array(each(({ archives }) => archives)),
-      int8Array(each(({ exercises }) => exercises)),
+      timestampArray(() => mapLazily(rows, ({ hour }) => startOf(hour))),
+      int4Array(valuesOfRows(({ templatePk }) => templatePk)),
+      int4Array(valuesOfRows(({ choicePk }) => choicePk)),
+      int4Array(valuesOfRows(({ synchronizerPk }) => synchronizerPk)),
+      int8Array(valuesOfRows(({ creates }) => creates)),
+      int8Array(valuesOfRows(({ archives }) => archives)),
+      int8Array(valuesOfRows(({ exercises }) => exercises)),
     ],
   };
 }
 
-const ofTheHour = ['synchronizerPk', 'transactions', 'totalCreates', 'totalArchives', 'totalExercises'] as const;
+const hourlyColumns = ['synchronizerPk', 'transactions', 'totalCreates', 'totalArchives', 'totalExercises'] as const;
 
 function hourActivity(rows: readonly ActivityRow[]): Statement {
   return {
@@ -254,8 +263,8 @@ function hourActivity(rows: readonly ActivityRow[]): Statement {
                                            9223372036854775807),
                  delay_seconds = a.delay_seconds + excluded.delay_seconds`,
     values: [
-      timestampArray(() => mapped(rows, ({ hour }) => startOf(hour))),
-      ...ofTheHour.map((column) => list(rows.map((row) => row[column]))),
+      timestampArray(() => mapLazily(rows, ({ hour }) => startOf(hour))),
+      ...hourlyColumns.map((column) => list(rows.map((row) => row[column]))),
       list(rows.map((row) => row.paidTrafficCost)),
       list(rows.map((row) => row.delay * delayUnit)),
     ],

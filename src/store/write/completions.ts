@@ -9,7 +9,7 @@ import { postgresMicroseconds, type Microseconds } from '../../model/binary-time
 import type { Completion } from '../../model/update.ts';
 import type { CompletionGap, CompletionStart } from '../../model/stream.ts';
 import { columnText } from '../../model/escape.ts';
-import { plainCharacters } from '../connection/byte-writer.ts';
+import { plainCharacterPattern } from '../connection/byte-writer.ts';
 import {
   idArray,
   int4Array,
@@ -19,10 +19,10 @@ import {
   traceArray,
 } from '../connection/array-parameters.ts';
 import type { Database } from '../connection/database.ts';
-import { one, tablesOf } from '../connection/query-builder.ts';
-import { inOneTransaction, type Encoded, type Statement } from '../connection/round-trip.ts';
+import { constantOne, tablesOf } from '../connection/query-builder.ts';
+import { runInTransaction, type EncodeBytes, type Statement } from '../connection/round-trip.ts';
 import { dataRefused } from '../connection/store-error.ts';
-import { assertEpoch, compareAndSet, fenced } from './stream-row.ts';
+import { assertEpoch, compareAndSet, fencedError } from './stream-row.ts';
 
 /** Completions of one session. They end when the session of the batches ends. */
 export class StoreCompletions {
@@ -30,11 +30,11 @@ export class StoreCompletions {
   readonly #epoch: number;
   readonly #assertHeld: (() => void) | undefined;
 
-  /** @param assertHeld throws if this process may no longer write; called before every write */
-  constructor(database: Database, epoch: number, assertHeld: (() => void) | undefined) {
+  /** @param assertLockHeld throws if this process may no longer write; called before every write */
+  constructor(database: Database, epoch: number, assertLockHeld: (() => void) | undefined) {
     this.#database = database;
     this.#epoch = epoch;
-    this.#assertHeld = assertHeld;
+    this.#assertHeld = assertLockHeld;
   }
 
   async open(start: CompletionStart): Promise<number> {
@@ -82,7 +82,7 @@ function newestRange(client: ClientBase): Promise<Range | undefined> {
     .selectFrom('completion_ranges')
     .select(['from_offset as from', 'to_offset as to', 'parties'])
     .orderBy('from_offset', 'desc')
-    .limit(one)
+    .limit(constantOne)
     .executeTakeFirst();
 }
 
@@ -106,7 +106,7 @@ async function beginRange(
 async function skipCompletions(client: ClientBase, epoch: number, gap: CompletionGap): Promise<void> {
   await assertEpoch(client, epoch);
   const newest = await newestRange(client);
-  if (newest?.to !== gap.from) throw fenced(movedText(gap.from));
+  if (newest?.to !== gap.from) throw fencedError(checkpointMovedText(gap.from));
   await beginRange(client, { from: gap.to, parties: newest.parties, reason: gap.reason });
 }
 
@@ -127,7 +127,7 @@ async function writeCompletions(database: Database, write: CompletionWrite): Pro
   for (const completion of completions) refuseUnstorable(completion);
   const statements = [advance(write)];
   if (completions.length > 0) statements.push(insertSubmitters(completions), insertCompletions(completions));
-  await database.withClient((client) => inOneTransaction(client, statements));
+  await database.withClient((client) => runInTransaction(client, statements));
 }
 
 /**
@@ -142,18 +142,18 @@ function advance({ epoch, from, to }: CompletionWrite): Statement {
              from (select from stream where epoch = $1 and checkpoint >= $3 for key share) fence
             where r.from_offset = (select max(from_offset) from completion_ranges) and r.to_offset = $2`,
     values: [epoch, from, to],
-    found: movedText(from),
+    found: checkpointMovedText(from),
   });
 }
 
-function movedText(from: number): string {
+function checkpointMovedText(from: number): string {
   return `the checkpoint of completions was no longer ${String(from)}, the epoch was taken over, or the stream has not caught up`;
 }
 
 /** Adds party sets that are new. */
 function insertSubmitters(completions: readonly Completion[]): Statement {
-  const known = new Map(completions.map(({ actAs }) => [submittersKey(actAs), actAs]));
-  const pairs = [...known].flatMap(([key, actAs]) => actAs.map((party) => ({ key, party })));
+  const submittersByKey = new Map(completions.map(({ actAs }) => [submittersKey(actAs), actAs]));
+  const pairs = [...submittersByKey].flatMap(([key, actAs]) => actAs.map((party) => ({ key, party })));
   return {
     name: 'add-submitters',
     text: `insert into submitters (submitters_key, party) select * from unnest($1::bytea[], $2::text[])
@@ -173,20 +173,20 @@ function submittersKey(actAs: readonly string[]): string {
 interface Column {
   readonly name: string;
   readonly type: string;
-  readonly values: Encoded;
+  readonly values: EncodeBytes;
 }
 
 /** Removes redacted contents here rather than when the stream is read, so that a redaction need not end the session. */
 function insertCompletions(completions: readonly Completion[]): Statement {
   const columns = columnsOf(completions);
   const names = columns.map(({ name }) => `"${name}"`).join(', ');
-  const kept = columns.map(({ name }) =>
+  const keptColumns = columns.map(({ name }) =>
     name === 'status_message' ? 'case when r.redaction_id is null then n.status_message end' : `n."${name}"`,
   );
   return {
     name: 'add-completions',
     text: `insert into completions (${names}, redaction_id)
-           select ${kept.join(', ')}, r.redaction_id
+           select ${keptColumns.join(', ')}, r.redaction_id
              from unnest(${columns.map(({ type }, index) => `$${String(index + 1)}::${type}[]`).join(', ')}) n (${names})
              left join redacted_contracts r on r.contract_id = id_text(n.contract_id)`,
     values: columns.map(({ values }) => values),
@@ -194,40 +194,40 @@ function insertCompletions(completions: readonly Completion[]): Statement {
 }
 
 function columnsOf(completions: readonly Completion[]): readonly Column[] {
-  const each =
-    <T>(pick: (completion: Completion) => T) =>
+  const eachValue =
+    <T>(pickValue: (completion: Completion) => T) =>
     (): Iterable<T> =>
-      completions.map(pick);
-  const free = (pick: (completion: Completion) => string | null) => (): Iterable<string | null> =>
+      completions.map(pickValue);
+  const escapedTexts = (pickText: (completion: Completion) => string | null) => (): Iterable<string | null> =>
     completions.map((completion) => {
-      const value = pick(completion);
+      const value = pickText(completion);
       return value === null ? null : columnText(value);
     });
-  const id = (pick: (completion: Completion) => string | null) => idArray(each(pick));
-  const time = (pick: (completion: Completion) => string | null) =>
-    timestampArray(() => completions.map((c) => timeOf(pick(c))));
-  const columns: readonly (readonly [string, string, Encoded])[] = [
-    ['offset', 'bigint', int8Array(each(({ offset }) => offset))],
+  const id = (pickText: (completion: Completion) => string | null) => idArray(eachValue(pickText));
+  const time = (pickText: (completion: Completion) => string | null) =>
+    timestampArray(() => completions.map((c) => timeOf(pickText(c))));
+  const columns: readonly (readonly [string, string, EncodeBytes])[] = [
+    ['offset', 'bigint', int8Array(eachValue(({ offset }) => offset))],
     ['record_time', 'timestamptz', time(({ recordTime }) => recordTime)],
     ['submitted_at', 'timestamptz', time(({ rejection }) => rejection?.submittedAt ?? null)],
-    ['paid_traffic_cost', 'bigint', int8Array(each(({ paidTrafficCost }) => paidTrafficCost))],
-    ['deduplication_offset', 'bigint', int8Array(each((c) => c.deduplicationOffset))],
-    ['deduplication_microseconds', 'bigint', int8Array(each((c) => c.deduplicationMicroseconds))],
-    ['status_code', 'integer', int4Array(each(({ rejection }) => rejection?.statusCode ?? 0))],
-    ['error_category', 'integer', int4Array(each(({ rejection }) => rejection?.category ?? null))],
-    ['submitters_key', 'bytea', idArray(each(({ actAs }) => submittersKey(actAs)))],
+    ['paid_traffic_cost', 'bigint', int8Array(eachValue(({ paidTrafficCost }) => paidTrafficCost))],
+    ['deduplication_offset', 'bigint', int8Array(eachValue((c) => c.deduplicationOffset))],
+    ['deduplication_microseconds', 'bigint', int8Array(eachValue((c) => c.deduplicationMicroseconds))],
+    ['status_code', 'integer', int4Array(eachValue(({ rejection }) => rejection?.statusCode ?? 0))],
+    ['error_category', 'integer', int4Array(eachValue(({ rejection }) => rejection?.category ?? null))],
+    ['submitters_key', 'bytea', idArray(eachValue(({ actAs }) => submittersKey(actAs)))],
     ['update_id', 'bytea', id(({ updateId }) => updateId)],
-    ['trace_parent', 'bytea', traceArray(free(({ traceParent }) => traceParent))],
+    ['trace_parent', 'bytea', traceArray(escapedTexts(({ traceParent }) => traceParent))],
     ['contract_id', 'bytea', id(({ rejection }) => rejection?.contractId ?? null)],
     ['transaction_hash', 'bytea', id(({ transactionHash }) => transactionHash)],
-    ['command_id', 'text', textArray(free(({ commandId }) => commandId))],
-    ['submission_id', 'text', textArray(free(({ submissionId }) => submissionId))],
-    ['user_id', 'text', textArray(free(({ userId }) => userId))],
-    ['synchronizer_id', 'text', textArray(free(({ synchronizerId }) => synchronizerId))],
-    ['trace_state', 'text', textArray(free(({ traceState }) => traceState))],
-    ['error_code', 'text', textArray(free(({ rejection }) => rejection?.code ?? null))],
-    ['choice_path', 'text', textArray(free(({ rejection }) => rejection?.choicePath ?? null))],
-    ['status_message', 'text', textArray(free(({ rejection }) => rejection?.message ?? null))],
+    ['command_id', 'text', textArray(escapedTexts(({ commandId }) => commandId))],
+    ['submission_id', 'text', textArray(escapedTexts(({ submissionId }) => submissionId))],
+    ['user_id', 'text', textArray(escapedTexts(({ userId }) => userId))],
+    ['synchronizer_id', 'text', textArray(escapedTexts(({ synchronizerId }) => synchronizerId))],
+    ['trace_state', 'text', textArray(escapedTexts(({ traceState }) => traceState))],
+    ['error_code', 'text', textArray(escapedTexts(({ rejection }) => rejection?.code ?? null))],
+    ['choice_path', 'text', textArray(escapedTexts(({ rejection }) => rejection?.choicePath ?? null))],
+    ['status_message', 'text', textArray(escapedTexts(({ rejection }) => rejection?.message ?? null))],
   ];
   return columns.map(([name, type, values]) => ({ name, type, values }));
 }
@@ -235,7 +235,7 @@ function columnsOf(completions: readonly Completion[]): readonly Column[] {
 /** @throws IndexerError STORE_DATA_REFUSED */
 function refuseUnstorable({ updateId, transactionHash, rejection, ...completion }: Completion): void {
   const ids = [updateId, transactionHash, rejection?.contractId ?? null];
-  if (ids.some((id) => id !== null && !plainCharacters.test(id))) {
+  if (ids.some((id) => id !== null && !plainCharacterPattern.test(id))) {
     throw dataRefused('completions', 'an id with a backslash or a character that is not printable ASCII');
   }
   if (completion.recordTime !== null && postgresMicroseconds(completion.recordTime) === undefined) {

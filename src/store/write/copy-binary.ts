@@ -13,7 +13,7 @@ import {
   tables,
 } from '../../model/tables.ts';
 import { postgresMicroseconds } from '../../model/binary-timestamp.ts';
-import { Utf8, type Text } from '../../model/utf8.ts';
+import { Utf8, type TextOrUtf8 } from '../../model/utf8.ts';
 import { dataRefused } from '../connection/store-error.ts';
 import { ByteWriter } from '../connection/byte-writer.ts';
 
@@ -91,7 +91,7 @@ class TableCopy {
     else this.#int8(value);
   }
 
-  #text(type: ColumnType | undefined, value: Text): void {
+  #text(type: ColumnType | undefined, value: TextOrUtf8): void {
     const bytes = this.#bytes;
     if (type === 'text' || type === 'json') bytes.text(value);
     else if (type === 'jsonb') bytes.text(value, jsonbVersion);
@@ -102,7 +102,7 @@ class TableCopy {
     else this.#timestamp(value);
   }
 
-  #id(value: Text): void {
+  #id(value: TextOrUtf8): void {
     if (!this.#bytes.id(value))
       throw dataRefused(this.#table, 'an id with a backslash or a character that is not printable ASCII');
   }
@@ -129,7 +129,7 @@ class TableCopy {
     this.#bytes.int64(value);
   }
 
-  #timestamp(value: Text): void {
+  #timestamp(value: TextOrUtf8): void {
     const microseconds = postgresMicroseconds(value);
     if (microseconds === undefined) throw dataRefused(this.#table, 'a time that is not ISO-8601 in UTC');
     this.#int8(microseconds);
@@ -137,7 +137,7 @@ class TableCopy {
 }
 
 /** The rows of one batch, encoded as they are added: no row and no payload is kept as an object. Reusable. */
-export class BinaryRows implements RowSink {
+export class BinaryTables implements RowSink {
   readonly #tables = new Map<TableName, TableCopy>();
   readonly #types: ColumnTypes;
 

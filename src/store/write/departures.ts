@@ -12,17 +12,17 @@ import type { Statement } from '../connection/round-trip.ts';
 /** Time limit of the statement that marks contracts, milliseconds. */
 const limitMs = 60 * 60 * 1000;
 
-const allowTime = `select set_config('statement_timeout', '${String(limitMs)}', true)`;
+const extendTimeout = `select set_config('statement_timeout', '${String(limitMs)}', true)`;
 
 /**
  * The statements that mark contracts as unhosted. Send them after all statements that end contracts. Empty if no party
  * has left the participant.
  */
-export function departureStatements({ departure }: Batch): Statement[] {
-  if (departure === undefined) return [];
+export function departureStatements({ departure: departureOffset }: Batch): Statement[] {
+  if (departureOffset === undefined) return [];
   return [
-    { name: 'allow-time', text: allowTime },
-    { name: 'mark-unhosted', text: 'select mark_unhosted($1, false)', values: [departure], limitMs },
+    { name: 'allow-time', text: extendTimeout },
+    { name: 'mark-unhosted', text: 'select mark_unhosted($1, false)', values: [departureOffset], limitMs },
   ];
 }
 
@@ -31,7 +31,7 @@ export function departureStatements({ departure }: Batch): Statement[] {
  * other parties hosted when a party left. Runs in the caller's transaction.
  */
 export async function markUnhostedAgain(client: ClientBase, from: number): Promise<void> {
-  await client.query(allowTime);
+  await client.query(extendTimeout);
   const marking: QueryConfig & { query_timeout: number } = {
     text: 'select mark_unhosted($1, true)',
     values: [from],

@@ -6,7 +6,7 @@ import type { ClientBase } from 'pg';
 import {
   bytesPerStep,
   rememberedBytes,
-  rememberedCombinations,
+  maxCachedPartySets,
   type StoredCombinations,
 } from '../../model/party-combinations.ts';
 import { Dictionary, type DictionaryEntries, type StoredParties } from '../../model/dictionary.ts';
@@ -78,7 +78,7 @@ async function newestOf(
         where newest.count < $1 and newest.size <= $2)
      select parties_pk as pk, ${columns[0]} as first, ${columns[1]} as second, ${columns[2]} as third
        from newest join ${table} using (parties_pk) where size <= $2 order by parties_pk`,
-    [rememberedCombinations, rememberedBytes],
+    [maxCachedPartySets, rememberedBytes],
   );
   const last = await tablesOf(client)
     .selectFrom(table)
@@ -86,31 +86,34 @@ async function newestOf(
     .executeTakeFirst();
   return {
     last: Math.max(0, last?.pk ?? 0),
-    newest: rows.map(({ pk, first, second, third }) => ({ pk, lists: [first, second, third] })),
+    newest: rows.map(({ pk, first, second: secondList, third: thirdList }) => ({
+      pk,
+      lists: [first, secondList, thirdList],
+    })),
   };
 }
 
 /** Statements that store new entries. A template may be stored again to add a package name that it lacked. */
-export function entryStatements(added: DictionaryEntries): Statement[] {
+export function entryStatements(addedEntries: DictionaryEntries): Statement[] {
   return [
-    ...added.synchronizers.map((entry) => ({
+    ...addedEntries.synchronizers.map((entry) => ({
       name: 'add-synchronizer',
       text: 'insert into synchronizers values ($1, $2)',
       values: [entry.pk, entry.synchronizerId],
     })),
-    ...added.templates.map((entry) => ({
+    ...addedEntries.templates.map((entry) => ({
       name: 'add-template',
       text: `insert into templates (template_pk, package_id, module_name, entity_name, package_name)
              values ($1, $2, $3, $4, $5)
              on conflict (template_pk) do update set package_name = excluded.package_name`,
       values: [entry.pk, entry.packageId, entry.moduleName, entry.entityName, entry.packageName],
     })),
-    ...added.choices.map((entry) => ({
+    ...addedEntries.choices.map((entry) => ({
       name: 'add-choice',
       text: 'insert into choices values ($1, $2, $3, $4)',
       values: [entry.pk, entry.templatePk, entry.interfacePk, entry.choice],
     })),
-    ...added.implementations.map((entry) => ({
+    ...addedEntries.implementations.map((entry) => ({
       name: 'add-template-interface',
       text: 'insert into template_interfaces (template_pk, interface_pk) values ($1, $2)',
       values: [entry.templatePk, entry.interfacePk],

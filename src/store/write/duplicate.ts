@@ -35,9 +35,9 @@ async function explainDuplicate(database: Database, error: IndexerError, offset:
   const table = String(error.facts['table']);
   const key = keys[table];
   // If this fails, the failure of the update is reported without an explanation.
-  const there = key === undefined || (await hasRows(database, table, offset).catch(() => undefined));
-  if (there === undefined) return error;
-  if (there || key === undefined) return foreignRows(error);
+  const hasRow = key === undefined || (await hasRows(database, table, offset).catch(() => undefined));
+  if (hasRow === undefined) return error;
+  if (hasRow || key === undefined) return foreignRows(error);
   return keyRepeated(
     error,
     `expected each ${key} once in an update, found one twice`,
@@ -71,15 +71,15 @@ async function hasRows(database: Database, table: string, offset: number): Promi
  * The error for a contract that becomes active twice at one offset. It has the form of an error of a unique index,
  * although no unique index covers the ids.
  */
-export function contractTwice(): IndexerError {
+export function duplicateContractError(): IndexerError {
   return new IndexerError('a contract becomes active twice at one offset', {
     code: 'STORE_DUPLICATE',
     facts: { table: 'live', constraint: contractIndex },
   });
 }
 
-function keyRepeated(error: IndexerError, found: string, remedy: string): IndexerError {
-  return new IndexerError(`${found} (${constraintLabel(error)})`, {
+function keyRepeated(error: IndexerError, message: string, remedy: string): IndexerError {
+  return new IndexerError(`${message} (${constraintLabel(error)})`, {
     code: 'DUPLICATE_KEY',
     remedy,
     facts: error.facts,

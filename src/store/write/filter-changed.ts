@@ -5,10 +5,10 @@
 import type { ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { differenceOf } from './filter-difference.ts';
-import { keptFilter, type StreamIdentity } from '../../model/stream.ts';
+import { parseFilter, type StreamIdentity } from '../../model/stream.ts';
 
 /** Progress of the stream under the stored filter. */
-export interface Begun {
+export interface SeedState {
   readonly seeded: boolean;
   readonly checkpoint: number | null;
   /** Number of contracts received by the seed that is in progress. */
@@ -19,12 +19,12 @@ export interface Begun {
  * Whether the stream can be used with a different configuration: nothing is published, and no entry of a seed is
  * stored.
  */
-export function isUnused({ seeded, checkpoint, seedContracts }: Begun): boolean {
+export function isUnused({ seeded, checkpoint, seedContracts }: SeedState): boolean {
   return !seeded && checkpoint === null && seedContracts === 0;
 }
 
 /** Makes the filter the filter in force of an unused stream. */
-export async function takeFilter(client: ClientBase, { filter, filterHash, shape }: StreamIdentity): Promise<void> {
+export async function storeFilter(client: ClientBase, { filter, filterHash, shape }: StreamIdentity): Promise<void> {
   await client.query(
     `update stream set filter = $1, filter_hash = $2, transaction_shape = $3, seed_offset = null, seed_token = null`,
     [filter, filterHash, shape],
@@ -32,8 +32,8 @@ export async function takeFilter(client: ClientBase, { filter, filterHash, shape
 }
 
 /** The differences between two filters, each in the format of the stream row, as one sentence. */
-export function whatDiffers(previousFilter: string, newFilter: string): string {
-  const { lines } = differenceOf(JSON.parse(previousFilter) as object, keptFilter(newFilter));
+export function describeFilterChange(previousFilter: string, newFilter: string): string {
+  const { lines } = differenceOf(JSON.parse(previousFilter) as object, parseFilter(newFilter));
   return lines.map((line) => (line.length > longestLine ? `${line.slice(0, longestLine)}…` : line)).join('; ');
 }
 
@@ -45,16 +45,16 @@ const longestLine = 300;
  */
 export async function filterChanged(
   client: ClientBase,
-  stream: Begun & { readonly filter: string },
+  stream: SeedState & { readonly filter: string },
   newFilter: string,
 ): Promise<IndexerError> {
   const { rows } = await client.query<{ stored: boolean }>(
     'select exists (select 1 from contracts) or exists (select 1 from updates) as stored',
   );
   const isEmpty = rows[0]?.stored !== true;
-  const none = isEmpty ? ', under which nothing is stored' : '';
+  const emptyNote = isEmpty ? ', under which nothing is stored' : '';
   return new IndexerError(
-    `the configured filter or shape differs from the one of this schema${none}: ${whatDiffers(stream.filter, newFilter)}`,
+    `the configured filter or shape differs from the one of this schema${emptyNote}: ${describeFilterChange(stream.filter, newFilter)}`,
     { code: 'FILTER_CHANGED', remedy: remedy(stream.seeded, isEmpty) },
   );
 }

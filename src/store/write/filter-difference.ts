@@ -1,5 +1,5 @@
 /** Describes the difference between two filters as text for operators. */
-import type { KeptFilter } from '../../model/stream.ts';
+import type { StoredFilterSpec } from '../../model/stream.ts';
 
 export interface FilterDifference {
   /** One line for each difference. */
@@ -12,35 +12,35 @@ export interface FilterDifference {
 
 /** @param previousFilter filter of the stream row; an old row may lack some parts */
 export function differenceOf(
-  previousFilter: Partial<Record<keyof KeptFilter, unknown>>,
-  newFilter: KeptFilter,
+  previousFilter: Partial<Record<keyof StoredFilterSpec, unknown>>,
+  newFilter: StoredFilterSpec,
 ): FilterDifference {
-  const found = { lines: [] as string[], adds: false, removes: false };
+  const difference = { lines: [] as string[], adds: false, removes: false };
   for (const name of ['parties', 'templates'] as const) {
-    compareLists(found, {
+    compareLists(difference, {
       name,
       previousNames: textsOf(previousFilter[name]),
       newNames: newFilter[name],
       emptyIsAll: true,
     });
   }
-  const [was, is] = [textsOf(previousFilter.interfaces), newFilter.interfaces];
-  compareLists(found, { name: 'interfaces', previousNames: was, newNames: is, emptyIsAll: false });
+  const [previousIds, newIds] = [textsOf(previousFilter.interfaces), newFilter.interfaces];
+  compareLists(difference, { name: 'interfaces', previousNames: previousIds, newNames: newIds, emptyIsAll: false });
   for (const name of ['createdEventBlobs', 'topology'] as const) {
     if (previousFilter[name] === newFilter[name]) continue;
-    found.lines.push(`${name}: ${String(previousFilter[name])} -> ${String(newFilter[name])}`);
-    if (newFilter[name]) found.adds = true;
-    else found.removes = true;
+    difference.lines.push(`${name}: ${String(previousFilter[name])} -> ${String(newFilter[name])}`);
+    if (newFilter[name]) difference.adds = true;
+    else difference.removes = true;
   }
   if (previousFilter.shape !== newFilter.shape) {
-    found.lines.push(`shape: ${String(previousFilter.shape)} -> ${newFilter.shape}`);
-    if (newFilter.shape === 'LEDGER_EFFECTS') found.adds = true;
-    else found.removes = true;
+    difference.lines.push(`shape: ${String(previousFilter.shape)} -> ${newFilter.shape}`);
+    if (newFilter.shape === 'LEDGER_EFFECTS') difference.adds = true;
+    else difference.removes = true;
   }
-  return found;
+  return difference;
 }
 
-interface Lists {
+interface NameListChange {
   readonly name: string;
   readonly previousNames: readonly string[];
   readonly newNames: readonly string[];
@@ -48,29 +48,29 @@ interface Lists {
 }
 
 function compareLists(
-  found: { readonly lines: string[]; adds: boolean; removes: boolean },
-  { name, previousNames, newNames, emptyIsAll }: Lists,
+  difference: { readonly lines: string[]; adds: boolean; removes: boolean },
+  { name, previousNames, newNames, emptyIsAll: isEmptyAll }: NameListChange,
 ): void {
-  const more = newNames.filter((one) => !previousNames.includes(one));
-  const less = previousNames.filter((one) => !newNames.includes(one));
-  if (more.length + less.length === 0) return;
-  const all = (list: readonly string[]): boolean => emptyIsAll && list.length === 0;
-  if (all(newNames)) {
-    found.adds = true;
-    found.lines.push(`${name}: ${previousNames.join(', ')} -> all`);
+  const addedNames = newNames.filter((newName) => !previousNames.includes(newName));
+  const removedNames = previousNames.filter((previousName) => !newNames.includes(previousName));
+  if (addedNames.length + removedNames.length === 0) return;
+  const coversAll = (list: readonly string[]): boolean => isEmptyAll && list.length === 0;
+  if (coversAll(newNames)) {
+    difference.adds = true;
+    difference.lines.push(`${name}: ${previousNames.join(', ')} -> all`);
     return;
   }
-  if (all(previousNames)) {
-    found.removes = true;
-    found.lines.push(`${name}: all -> ${newNames.join(', ')}`);
+  if (coversAll(previousNames)) {
+    difference.removes = true;
+    difference.lines.push(`${name}: all -> ${newNames.join(', ')}`);
     return;
   }
-  if (more.length > 0) found.lines.push(`${name}: also ${more.join(', ')}`);
-  if (less.length > 0) found.lines.push(`${name}: no longer ${less.join(', ')}`);
-  found.adds ||= more.length > 0;
-  found.removes ||= less.length > 0;
+  if (addedNames.length > 0) difference.lines.push(`${name}: also ${addedNames.join(', ')}`);
+  if (removedNames.length > 0) difference.lines.push(`${name}: no longer ${removedNames.join(', ')}`);
+  difference.adds ||= addedNames.length > 0;
+  difference.removes ||= removedNames.length > 0;
 }
 
 function textsOf(value: unknown): readonly string[] {
-  return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : [];
+  return Array.isArray(value) ? value.filter((element) => typeof element === 'string') : [];
 }

@@ -17,7 +17,7 @@ export async function readRequestedInterfaces(client: ClientBase): Promise<reado
  * start of its views stays: the background backfill may have changed it since the session read it.
  * @throws IndexerError WRITER_FENCED (fenced) if the epoch is no longer in force
  */
-export async function noteInterfaces(
+export async function storeFilterInterfaces(
   client: ClientBase,
   epoch: number,
   interfaces: readonly RequestedInterface[],

@@ -29,7 +29,7 @@ const ownRuleNames: readonly string[] = [
 ];
 
 /** Tables to which updates are written. */
-const written: readonly string[] = tablesWhere(({ isWritten }) => isWritten === true);
+const writtenTables: readonly string[] = tablesWhere(({ isWritten }) => isWritten === true);
 
 /** A rule, and the statement that removes it. */
 export interface ForeignRule {
@@ -66,24 +66,26 @@ export async function foreignRules(database: Database): Promise<readonly Foreign
   return database.transaction(async (client) => {
     // With this search path, names are printed with their schema, so that the statement can run anywhere.
     await client.query('set local search_path to pg_catalog');
-    const { rows } = await client.query<ForeignRule>(rules, [database.schema, written, ownRuleNames]);
+    const { rows } = await client.query<ForeignRule>(rules, [database.schema, writtenTables, ownRuleNames]);
     return rows;
   });
 }
 
 /** The error of an update that was written alone, with an explanation if a foreign rule may have refused it. */
 export async function explainForeign(database: Database, error: IndexerError): Promise<IndexerError> {
-  if (!canBeForeign(error)) return error;
+  if (!mayBeForeignRule(error)) return error;
   // If this fails, the failure of the update is reported without an explanation.
-  const found = await foreignRules(database).catch(() => []);
+  const foreignRuleList = await foreignRules(database).catch(() => []);
   const { constraint } = error.facts;
-  const named = found.filter(({ name }) => typeof constraint === 'string' && namesConstraint(name, constraint));
-  const suspects = named.length > 0 ? named : found;
-  if (suspects.length === 0) return error;
-  const names = suspects.map(({ name }) => name).join(', ');
-  const removals = suspects.map(({ removal }) => `\`${removal}\``).join(', ');
+  const namedRules = foreignRuleList.filter(
+    ({ name }) => typeof constraint === 'string' && namesConstraint(name, constraint),
+  );
+  const suspectRules = namedRules.length > 0 ? namedRules : foreignRuleList;
+  if (suspectRules.length === 0) return error;
+  const names = suspectRules.map(({ name }) => name).join(', ');
+  const removals = suspectRules.map(({ removal }) => `\`${removal}\``).join(', ');
   const removal =
-    suspects.length === 1 ? `run ${removals}, or change it` : `drop or change what refuses it: ${removals}`;
+    suspectRules.length === 1 ? `run ${removals}, or change it` : `drop or change what refuses it: ${removals}`;
   return new IndexerError(
     `expected no foreign rule that refuses a row, found ${names} (SQLSTATE ${String(error.facts['sqlstate'])})`,
     {
@@ -100,7 +102,7 @@ export async function explainForeign(database: Database, error: IndexerError): P
  * Whether a foreign rule can be the cause. Foreign rules are evaluated after all values were parsed for their columns.
  * Bytes that are not text cannot be stored in any table, so they are not the fault of a rule.
  */
-function canBeForeign({ code, facts }: IndexerError): boolean {
+function mayBeForeignRule({ code, facts }: IndexerError): boolean {
   if (code === 'STORE_CONSTRAINT') return facts['sqlstate'] !== '23505';
   if (code !== 'STORE_DATA_REFUSED' || facts['sqlstate'] === undefined) return false;
   return facts['column'] === undefined && !['22021', '22P03'].includes(String(facts['sqlstate']));

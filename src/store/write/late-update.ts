@@ -6,16 +6,16 @@ import type { ClientBase } from 'pg';
 import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
 import { Batch } from '../../model/batch.ts';
 import type { Update } from '../../model/update.ts';
-import { endedFrom, endsTable, endValues, rowStatements } from './batch-writer.ts';
-import { BinaryRows } from './copy-binary.ts';
+import { insertEndedSql, endsTable, endValues, rowStatements } from './batch-writer.ts';
+import { BinaryTables } from './copy-binary.ts';
 import type { Database } from '../connection/database.ts';
 import { markUnhostedAgain } from './departures.ts';
 import { loadDictionary } from './dictionary-store.ts';
 import { explainRefusal } from './duplicate.ts';
-import { inOneRoundTrip } from '../connection/round-trip.ts';
+import { runInOneRoundTrip } from '../connection/round-trip.ts';
 import { loadRedactions } from '../retention/redaction-store.ts';
 import { storedColumnTypes } from '../schema/exercise-json.ts';
-import { takeEpoch } from './stream-row.ts';
+import { increaseEpoch } from './stream-row.ts';
 
 /** Whether everything at an offset is stored or in quarantine, or is outside the history of this schema. */
 export async function isStored(database: Database, offset: number): Promise<boolean> {
@@ -40,25 +40,25 @@ export async function isStored(database: Database, offset: number): Promise<bool
  * nothing is changed
  */
 export async function storeLate(database: Database, update: Update, epoch?: number): Promise<void> {
-  const stored = database.transaction(async (client) => {
-    const taken = await takeEpoch(client, epoch);
+  const storeResult = database.transaction(async (client) => {
+    const takenEpoch = await increaseEpoch(client, epoch);
     const dictionary = await loadDictionary(client);
     const { offset } = update;
     const redactions = await loadRedactions(client);
-    const rows = new BinaryRows(await storedColumnTypes(client));
-    const batch = new Batch(rows, dictionary, taken, offset - 1, { redactions, batchOffset: -offset });
+    const rows = new BinaryTables(await storedColumnTypes(client));
+    const batch = new Batch(rows, dictionary, takenEpoch, offset - 1, { redactions, batchOffset: -offset });
     batch.add(update);
-    await refuseUnknownEnds(client, batch);
-    const added = dictionary.takeAdded();
-    const { copies, rest } = rowStatements(batch, added);
-    await inOneRoundTrip(client, [...copies, ...rest]);
-    await endSooner(client, batch);
-    await endLater(client, update.offset, batch.lifetimes.contractIds());
+    await assertEndsKnown(client, batch);
+    const addedEntries = dictionary.takeAdded();
+    const { copies: copyStatements, rest } = rowStatements(batch, addedEntries);
+    await runInOneRoundTrip(client, [...copyStatements, ...rest]);
+    await moveEndsEarlier(client, batch);
+    await endLiveContracts(client, update.offset, batch.lifetimes.contractIds());
     await markUnhostedAgain(client, update.offset);
     await moveMark(client, batch);
     await client.query('delete from quarantine where "offset" = $1', [update.offset]);
   });
-  await stored.catch(async (thrown: unknown) => {
+  await storeResult.catch(async (thrown: unknown) => {
     throw await explainRefusal(database, toIndexerError(thrown), update.offset);
   });
 }
@@ -67,15 +67,15 @@ export async function storeLate(database: Database, update: Update, epoch?: numb
  * Refuses updates in history that is not complete here. Ends that were pruned or came in a gap are not stored, so
  * contracts that the update activates would be active forever.
  */
-async function refuseUnknownEnds(client: ClientBase, { offset, lifetimes }: Batch): Promise<void> {
+async function assertEndsKnown(client: ClientBase, { offset, lifetimes }: Batch): Promise<void> {
   if (lifetimes.contractIds().length === 0) return;
   const { rows } = await client.query<{ since: number | null }>(
     'select greatest(seed_offset, pruned_to_offset) as since from stream',
   );
   const since = rows[0]?.since ?? 0;
   if (offset > since) return;
-  const found = `history is complete here after offset ${String(since)} only: contracts of offset ${String(offset)} may have ended unseen`;
-  throw new IndexerError(found, {
+  const message = `history is complete here after offset ${String(since)} only: contracts of offset ${String(offset)} may have ended unseen`;
+  throw new IndexerError(message, {
     code: 'QUARANTINE_CONTRACT_MISSING',
     facts: { offset },
   });
@@ -86,18 +86,18 @@ async function refuseUnknownEnds(client: ClientBase, { offset, lifetimes }: Batc
  * open when a later activation of the same contract on the synchronizer ended. That end was stored for both
  * activations. They are already counted as ended.
  */
-async function endSooner(client: ClientBase, { lifetimes }: Batch): Promise<void> {
+async function moveEndsEarlier(client: ClientBase, { lifetimes }: Batch): Promise<void> {
   const text = `update ended e
         set ended_offset = d.ended_offset, ended_node_id = d.ended_node_id, ended_by = d.ended_by, ended_at = d.ended_at,
             class = lifetime_class(e."offset", d.ended_offset)
        from ${endsTable}
       where id_text(e.contract_id) = d.contract_id and e.synchronizer_pk = d.synchronizer_pk and e.ended_by <> 'w'
         and e."offset" <= d.ended_offset and e.ended_offset > d.ended_offset`;
-  await inOneRoundTrip(client, [{ name: 'end-sooner', text, values: endValues(lifetimes) }]);
+  await runInOneRoundTrip(client, [{ name: 'end-sooner', text, values: endValues(lifetimes) }]);
 }
 
 /** Ends contracts of this update that later updates ended. When those ends were stored, the contracts were missing. */
-async function endLater(client: ClientBase, offset: number, contractIds: readonly string[]): Promise<void> {
+async function endLiveContracts(client: ClientBase, offset: number, contractIds: readonly string[]): Promise<void> {
   await client.query(
     `with ends as (
        select id_text(e.contract_id) as contract_id, u.synchronizer_pk, e."offset" as ended_offset,
@@ -119,7 +119,7 @@ async function endLater(client: ClientBase, offset: number, contractIds: readonl
        delete from live l using first d
         where id_text(l.contract_id) = d.contract_id and l.synchronizer_pk = d.synchronizer_pk and l."offset" = $1
        returning l.*, d.ended_offset, d.ended_node_id, d.ended_by, d.ended_at),
-     moved as (${endedFrom('gone')})
+     moved as (${insertEndedSql('gone')})
      update active_counts a set deactivated = a.deactivated + n.ended
        from (select template_pk, count(*) as ended from gone group by 1) n
       where a.template_pk = n.template_pk`,
@@ -135,7 +135,7 @@ export async function moveMark(
   client: ClientBase,
   { lastUpdate, recordTimes }: Pick<Batch, 'lastUpdate' | 'recordTimes'>,
 ): Promise<void> {
-  const times = JSON.stringify(Object.fromEntries(recordTimes));
+  const recordTimesJson = JSON.stringify(Object.fromEntries(recordTimes));
   await client.query(
     `update stream
         set checkpoint_update_offset = case when newer then $1 else checkpoint_update_offset end,
@@ -146,6 +146,6 @@ export async function moveMark(
               (select jsonb_object_agg(t.key, t.value) from jsonb_each_text($3) t
                 where ((record_times ->> t.key)::timestamptz > t.value::timestamptz) is not true), '{}')
        from (select $1::bigint > coalesce(checkpoint_update_offset, 0) as newer from stream) mark`,
-    [lastUpdate?.offset ?? null, lastUpdate?.updateId ?? null, times],
+    [lastUpdate?.offset ?? null, lastUpdate?.updateId ?? null, recordTimesJson],
   );
 }

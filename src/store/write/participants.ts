@@ -2,7 +2,7 @@
 import type { ClientBase } from 'pg';
 import type { ParticipantRange, StreamState } from '../../model/stream.ts';
 import type { Database } from '../connection/database.ts';
-import { one, tablesOf } from '../connection/query-builder.ts';
+import { constantOne, tablesOf } from '../connection/query-builder.ts';
 
 /** Range of the current participant; undefined if the stream never switched participants. */
 export async function currentParticipant(client: ClientBase): Promise<ParticipantRange | undefined> {
@@ -17,12 +17,12 @@ export async function currentParticipant(client: ClientBase): Promise<Participan
       'common_update_id',
     ])
     .orderBy('participant_number', 'desc')
-    .limit(one)
+    .limit(constantOne)
     .executeTakeFirst();
   if (row === undefined || row.common_offset === null || row.common_update_id === null) return undefined;
   const { number, from, shift, overlaps, common_offset: participantOffset, common_update_id: updateId } = row;
-  const common = { offset: participantOffset + shift, updateId };
-  return { number, from, shift, overlaps: overlaps as Readonly<Record<string, number>>, common };
+  const commonUpdate = { offset: participantOffset + shift, updateId };
+  return { number, from, shift, overlaps: overlaps as Readonly<Record<string, number>>, common: commonUpdate };
 }
 
 export function readParticipant(database: Database): Promise<ParticipantRange | undefined> {
@@ -33,7 +33,7 @@ export function readParticipant(database: Database): Promise<ParticipantRange | 
  * Replaces the last update of a state by one with an offset of the current participant, for comparing histories:
  * updates of previous participants have other offsets there.
  */
-export function provenByParticipant<S extends Pick<StreamState, 'lastUpdate'>>(
+export function withParticipantMark<S extends Pick<StreamState, 'lastUpdate'>>(
   state: S,
   participantRange: ParticipantRange | undefined,
 ) {

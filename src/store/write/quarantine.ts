@@ -52,7 +52,7 @@ export async function quarantinedFrame(database: Database, offset: number): Prom
 }
 
 /** Records a failed attempt to store a quarantined update. */
-export async function noteAttempt(database: Database, offset: number): Promise<void> {
+export async function recordAttempt(database: Database, offset: number): Promise<void> {
   await database.withClient((client) =>
     tablesOf(client)
       .updateTable('quarantine')

@@ -23,16 +23,16 @@ import type { StoredUpdate } from '../../model/update.ts';
 import { writeBatch } from './batch-writer.ts';
 import { CommitNotices, type OnNotice } from './commit-notices.ts';
 import { StoreCompletions } from './completions.ts';
-import { noteInterfaces, readRequestedInterfaces } from './filter-interfaces.ts';
-import { BinaryRows } from './copy-binary.ts';
+import { storeFilterInterfaces, readRequestedInterfaces } from './filter-interfaces.ts';
+import { BinaryTables } from './copy-binary.ts';
 import type { Database } from '../connection/database.ts';
 import { loadDictionary } from './dictionary-store.ts';
 import { explainEntry, explainRefusal } from './duplicate.ts';
-import { inOneTransaction, type Statement } from '../connection/round-trip.ts';
-import { currentParticipant, provenByParticipant } from './participants.ts';
+import { runInTransaction, type Statement } from '../connection/round-trip.ts';
+import { currentParticipant, withParticipantMark } from './participants.ts';
 import { isStored, storeLate } from './late-update.ts';
 import { quarantineStatement } from './quarantine.ts';
-import { noteLedgerFacts } from '../reads/ledger-facts.ts';
+import { storeLedgerFacts } from '../reads/ledger-facts.ts';
 import { storedColumnTypes } from '../schema/exercise-json.ts';
 import { loadRedactions } from '../retention/redaction-store.ts';
 import {
@@ -40,13 +40,13 @@ import {
   beginSeed,
   checkpointStatement,
   newestActivation,
-  noteParticipant,
+  storeParticipantId,
   publishSeed,
   seedStatement,
 } from './stream-row.ts';
 
 /** A batch whose rows are encoded for COPY as they are added. */
-export type StoreBatch = Batch<BinaryRows>;
+export type StoreBatch = Batch<BinaryTables>;
 
 const writer = `${hostname()}:${String(process.pid)}`;
 
@@ -70,8 +70,8 @@ export async function openSession(
   options: SessionOptions = { notify: true },
 ): Promise<StoreSession> {
   options.assertHeld?.();
-  const loaded = await database.transaction(async (client) => ({
-    state: provenByParticipant(
+  const sessionData = await database.transaction(async (client) => ({
+    state: withParticipantMark(
       await acquireStream(client, identity, writer, options.filledFrom),
       await currentParticipant(client),
     ),
@@ -80,11 +80,11 @@ export async function openSession(
     columnTypes: await storedColumnTypes(client),
     interfaces: await readRequestedInterfaces(client),
   }));
-  return new StoreSession(database, loaded, options);
+  return new StoreSession(database, sessionData, options);
 }
 
 /** Data loaded from the database at the start of a session. */
-interface Loaded {
+interface SessionData {
   readonly state: StreamState;
   readonly dictionary: Dictionary;
   readonly redactions: Redactions | undefined;
@@ -106,8 +106,8 @@ export class StoreSession {
   readonly #columnTypes: ColumnTypes;
   #dictionary: Dictionary;
 
-  constructor(database: Database, loaded: Loaded, options: SessionOptions) {
-    const { state, dictionary, redactions, columnTypes, interfaces } = loaded;
+  constructor(database: Database, sessionData: SessionData, options: SessionOptions) {
+    const { state, dictionary, redactions, columnTypes, interfaces } = sessionData;
     this.#database = database;
     this.#options = options;
     this.#notices = options.notify ? new CommitNotices(database, options.onNotice) : undefined;
@@ -126,18 +126,18 @@ export class StoreSession {
   /** Stores the participant's id if the stream row has none. Call it once the history is confirmed. */
   async noteParticipant(participantId: string): Promise<void> {
     if (this.state.participantId !== null) return;
-    await this.#database.transaction((client) => noteParticipant(client, this.state.epoch, participantId));
+    await this.#database.transaction((client) => storeParticipantId(client, this.state.epoch, participantId));
   }
 
   /** Stores which interfaces are requested from now on. */
   async noteInterfaces(interfaces: readonly RequestedInterface[]): Promise<void> {
-    await this.#database.transaction((client) => noteInterfaces(client, this.state.epoch, interfaces));
+    await this.#database.transaction((client) => storeFilterInterfaces(client, this.state.epoch, interfaces));
   }
 
   /** A batch that begins after `offset`. It reuses the memory of a written batch if there is one. */
   newBatch(offset: number): StoreBatch {
     const { sink, lifetimes } = this.#spare.pop() ?? {
-      sink: new BinaryRows(this.#columnTypes),
+      sink: new BinaryTables(this.#columnTypes),
       lifetimes: new Lifetimes(),
     };
     const parts = { redactions: this.#redactions, lifetimes };
@@ -172,7 +172,7 @@ export class StoreSession {
   async quarantine(update: QuarantinedUpdate, from: number): Promise<void> {
     const move = { epoch: this.state.epoch, from, to: update.offset, lastUpdate: undefined, recordTimes: new Map() };
     const statements = [checkpointStatement(move), quarantineStatement(update, this.state.epoch)];
-    await this.#database.withClient((client) => inOneTransaction(client, statements));
+    await this.#database.withClient((client) => runInTransaction(client, statements));
     void this.#notices?.notifyCommit(update.offset);
   }
 
@@ -199,11 +199,15 @@ export class StoreSession {
 
   /**
    * Writes entries of the seed.
-   * @param written number of entries written before
+   * @param writtenCount number of entries written before
    */
-  writeSeed(batch: StoreBatch, written: number, predecessor?: Promise<unknown>): Promise<ReadonlyMap<string, number>> {
+  writeSeed(
+    batch: StoreBatch,
+    writtenCount: number,
+    predecessor?: Promise<unknown>,
+  ): Promise<ReadonlyMap<string, number>> {
     const { entries, continuationToken } = batch;
-    const advance = seedStatement(this.state.epoch, written, entries, continuationToken);
+    const advance = seedStatement(this.state.epoch, writtenCount, entries, continuationToken);
     return this.#write(batch, predecessor, advance);
   }
 
@@ -213,8 +217,8 @@ export class StoreSession {
     advance: Statement,
   ): Promise<ReadonlyMap<string, number>> {
     this.#options.assertHeld?.();
-    const added = this.#dictionary.takeAdded();
-    const rows = await writeBatch(this.#database, { batch, added, predecessor, advance });
+    const addedEntries = this.#dictionary.takeAdded();
+    const rows = await writeBatch(this.#database, { batch, added: addedEntries, predecessor, advance });
     const { sink, lifetimes } = batch;
     sink.clear();
     lifetimes.clear();
@@ -234,10 +238,10 @@ export class StoreSession {
 
   /**
    * Publishes the seed.
-   * @param anchor an update up to `offset` that is used to compare histories until another one is stored
+   * @param anchorMark an update up to `offset` that is used to compare histories until another one is stored
    */
-  async publishSeed(offset: number, origin: SeedOrigin, anchor?: UpdateMark): Promise<void> {
-    await this.#database.transaction((client) => publishSeed(client, this.state.epoch, offset, origin, anchor));
+  async publishSeed(offset: number, origin: SeedOrigin, anchorMark?: UpdateMark): Promise<void> {
+    await this.#database.transaction((client) => publishSeed(client, this.state.epoch, offset, origin, anchorMark));
     void this.#notices?.notifyCommit(offset);
   }
 
@@ -246,6 +250,6 @@ export class StoreSession {
    * changes nothing.
    */
   noteLedger(ledgerEnd: number, participantPrunedOffset: number | undefined): Promise<void> {
-    return noteLedgerFacts(this.#database, this.state.epoch, ledgerEnd, participantPrunedOffset);
+    return storeLedgerFacts(this.#database, this.state.epoch, ledgerEnd, participantPrunedOffset);
   }
 }

@@ -7,7 +7,7 @@ import type { ClientBase, QueryConfig } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { ListSource, StreamIdentity, StreamState, UpdateMark } from '../../model/stream.ts';
 import { markUnhostedAgain } from './departures.ts';
-import { filterChanged, isUnused, takeFilter, whatDiffers } from './filter-changed.ts';
+import { filterChanged, isUnused, storeFilter, describeFilterChange } from './filter-changed.ts';
 import { reportPlanning } from '../connection/report-planning.ts';
 import type { Statement } from '../connection/round-trip.ts';
 
@@ -31,7 +31,7 @@ interface StreamRow {
 
 /**
  * Takes over the stream: creates its row on first use, checks its identity, and raises the epoch.
- * @param filledFrom label of the database that will hand over to this one, for the job that fills it; null for an
+ * @param sourceLabel label of the database that will hand over to this one, for the job that fills it; null for an
  * indexer
  * @throws IndexerError PARTICIPANT_CHANGED or FILTER_CHANGED (park) if the row belongs to another stream that has
  * history, STREAM_HANDED_OVER or STREAM_NOT_OPEN (park) if no indexer may write here
@@ -40,22 +40,27 @@ export async function acquireStream(
   client: ClientBase,
   identity: StreamIdentity,
   writer: string,
-  filledFrom: string | null = null,
+  sourceLabel: string | null = null,
 ): Promise<StreamState> {
-  const handover = filledFrom === null ? null : 'filling';
+  const handover = sourceLabel === null ? null : 'filling';
   await client.query(
     `insert into stream (participant_id, filter, filter_hash, transaction_shape, handover, handover_peer)
      values ($1, $2, $3, $4, $5, $6) on conflict do nothing`,
-    [identity.participantId ?? null, identity.filter, identity.filterHash, identity.shape, handover, filledFrom],
+    [identity.participantId ?? null, identity.filter, identity.filterHash, identity.shape, handover, sourceLabel],
   );
   const { rows } = await client.query<StreamRow>('select * from stream for update');
   const row = rows[0];
-  if (row === undefined) throw fenced('the stream row vanished');
-  proveTurn(row, handover);
-  proveParticipant(row, identity);
-  const replaced = await proveFilter(client, row, identity);
-  const taken = await client.query<StreamRow>('update stream set epoch = epoch + 1, writer = $1 returning *', [writer]);
-  return { ...stateOf(taken.rows[0] ?? row), ...(replaced === undefined ? {} : { filterReplaced: replaced }) };
+  if (row === undefined) throw fencedError('the stream row vanished');
+  assertHandoverState(row, handover);
+  assertSameParticipant(row, identity);
+  const filterDifferences = await assertFilterUnchanged(client, row, identity);
+  const takenRows = await client.query<StreamRow>('update stream set epoch = epoch + 1, writer = $1 returning *', [
+    writer,
+  ]);
+  return {
+    ...stateOf(takenRows.rows[0] ?? row),
+    ...(filterDifferences === undefined ? {} : { filterReplaced: filterDifferences }),
+  };
 }
 
 function stateOf(row: StreamRow): StreamState {
@@ -75,7 +80,7 @@ function stateOf(row: StreamRow): StreamState {
 }
 
 /** Checks who may write here: an indexer, the job that fills the storage, or no one after a handover. */
-function proveTurn({ handover, handover_peer: peer }: StreamRow, expectedHandover: 'filling' | null): void {
+function assertHandoverState({ handover, handover_peer: peer }: StreamRow, expectedHandover: 'filling' | null): void {
   if (handover === expectedHandover) return;
   if (handover === 'handed over') {
     throw new IndexerError(`this stream was handed over and continues in database ${String(peer)}`, {
@@ -92,14 +97,14 @@ function proveTurn({ handover, handover_peer: peer }: StreamRow, expectedHandove
         'none needed while ledger-indexer rebuild --into runs there: the indexer continues automatically once that is done',
     });
   }
-  throw fenced('the storage was handed over meanwhile');
+  throw fencedError('the storage was handed over meanwhile');
 }
 
-function proveParticipant(row: StreamRow, identity: StreamIdentity): void {
-  const { participant_id: stored } = row;
+function assertSameParticipant(row: StreamRow, identity: StreamIdentity): void {
+  const { participant_id: storedId } = row;
   const { participantId } = identity;
-  if (stored !== null && participantId !== undefined && stored !== participantId) {
-    throw new IndexerError(`this schema holds participant ${stored}, the ledger is participant ${participantId}`, {
+  if (storedId !== null && participantId !== undefined && storedId !== participantId) {
+    throw new IndexerError(`this schema holds participant ${storedId}, the ledger is participant ${participantId}`, {
       code: 'PARTICIPANT_CHANGED',
       remedy:
         'if it hosts the same parties, continue from it: ledger-indexer switch-participant --yes; otherwise restore LEDGER_URL, or index the ' +
@@ -113,37 +118,42 @@ function proveParticipant(row: StreamRow, identity: StreamIdentity): void {
  * nothing is stored under it, the configured filter replaces it. Resolves to the differences if it was replaced.
  * @throws IndexerError FILTER_CHANGED (park)
  */
-async function proveFilter(client: ClientBase, row: StreamRow, identity: StreamIdentity): Promise<string | undefined> {
+async function assertFilterUnchanged(
+  client: ClientBase,
+  row: StreamRow,
+  identity: StreamIdentity,
+): Promise<string | undefined> {
   if (row.filter_hash === identity.filterHash) return undefined;
   const previousFilter = JSON.stringify(row.filter);
   const { checkpoint, seed_contracts: seedContracts } = row;
-  const begun = { seeded: row.seeded_at !== null, checkpoint, seedContracts };
-  if (!isUnused(begun)) throw await filterChanged(client, { ...begun, filter: previousFilter }, identity.filter);
-  await takeFilter(client, identity);
-  return whatDiffers(previousFilter, identity.filter);
+  const seedState = { seeded: row.seeded_at !== null, checkpoint, seedContracts };
+  if (!isUnused(seedState))
+    throw await filterChanged(client, { ...seedState, filter: previousFilter }, identity.filter);
+  await storeFilter(client, identity);
+  return describeFilterChange(previousFilter, identity.filter);
 }
 
 /**
  * Raises the epoch for one change outside the order of the stream. The previous writer has to begin a new session.
  * @param epoch the epoch that must be in force; undefined accepts any
  */
-export async function takeEpoch(client: ClientBase, epoch: number | undefined): Promise<number> {
+export async function increaseEpoch(client: ClientBase, epoch: number | undefined): Promise<number> {
   const { rows } = await client.query<{ epoch: number }>(
     'update stream set epoch = epoch + 1 where epoch = coalesce($1, epoch) returning epoch',
     [epoch ?? null],
   );
-  if (rows[0] === undefined) throw fenced('the epoch was taken over');
+  if (rows[0] === undefined) throw fencedError('the epoch was taken over');
   return rows[0].epoch;
 }
 
 /** Locks the stream row until the transaction ends. @throws IndexerError WRITER_FENCED (fenced) under another epoch */
 export async function assertEpoch(client: ClientBase, epoch: number): Promise<void> {
   const { rowCount } = await client.query('select from stream where epoch = $1 for update', [epoch]);
-  if (rowCount !== 1) throw fenced('the epoch was taken over');
+  if (rowCount !== 1) throw fencedError('the epoch was taken over');
 }
 
 /** Stores the id of the participant if none is stored yet. A stored id is never replaced. */
-export async function noteParticipant(client: ClientBase, epoch: number, participantId: string): Promise<void> {
+export async function storeParticipantId(client: ClientBase, epoch: number, participantId: string): Promise<void> {
   const { rowCount } = await client.query(
     'update stream set participant_id = $2 where epoch = $1 and participant_id is null',
     [epoch, participantId],
@@ -166,8 +176,8 @@ export interface CheckpointMove {
  * The newest of these times, compared as texts because a Date has no microseconds. Without their Z, times in UTC sort
  * like their texts.
  */
-function newestOf(times: Iterable<string>): string | null {
-  const [newest] = [...times].map((time) => time.replace(/Z$/, '')).sort((a, b) => (a < b ? 1 : -1));
+function newestOf(recordTimes: Iterable<string>): string | null {
+  const [newest] = [...recordTimes].map((time) => time.replace(/Z$/, '')).sort((a, b) => (a < b ? 1 : -1));
   return newest === undefined ? null : `${newest}Z`;
 }
 
@@ -176,10 +186,10 @@ function newestOf(times: Iterable<string>): string | null {
  * (fenced).
  */
 export function checkpointStatement(move: CheckpointMove): Statement {
-  const times = [...move.recordTimes.entries()];
+  const timesBySynchronizer = [...move.recordTimes.entries()];
   const newest = newestOf(move.recordTimes.values());
   const { offset = null, updateId = null } = move.lastUpdate ?? {};
-  const recordTimes = JSON.stringify(Object.fromEntries(times));
+  const recordTimes = JSON.stringify(Object.fromEntries(timesBySynchronizer));
   return compareAndSet({
     name: 'move-checkpoint',
     text: `update stream
@@ -210,14 +220,14 @@ export function compareAndSet(change: {
     name: change.name,
     text: `with changed as (${change.text} returning 1) select 1 / count(*) from changed`,
     values: change.values,
-    explain: (sqlstate) => (sqlstate === divisionByZero ? fenced(change.found) : undefined),
+    explain: (sqlstate) => (sqlstate === divisionByZero ? fencedError(change.found) : undefined),
   };
 }
 
 /**
  * For a history that begins without a list of active contracts: `hasInFlight` is true because no entries are missing.
  */
-const withoutList: ListSource = { release: null, hasInFlight: true };
+const unknownListSource: ListSource = { release: null, hasInFlight: true };
 
 /**
  * Begins a seed at an offset, or begins it again. Rows of an earlier unfinished seed are removed.
@@ -228,7 +238,7 @@ export async function beginSeed(
   client: ClientBase,
   epoch: number,
   offset: number,
-  { release, hasInFlight }: ListSource = withoutList,
+  { release, hasInFlight }: ListSource = unknownListSource,
 ): Promise<void> {
   // A function does this, so that the writer's role needs no right to truncate.
   const { rows } = await client.query<{ cleared: boolean }>('select clear_unfinished_seed($1) as cleared', [epoch]);
@@ -238,10 +248,10 @@ export async function beginSeed(
     [epoch, offset, release, hasInFlight],
     'seeded_at is null',
   );
-  if (rows[0]?.cleared !== true) throw historyIsHere();
+  if (rows[0]?.cleared !== true) throw historyExistsError();
 }
 
-function historyIsHere(): IndexerError {
+function historyExistsError(): IndexerError {
   return new IndexerError(
     'expected no history before the seed is published, found rows in coverage, batches or updates',
     {
@@ -263,7 +273,7 @@ export function seedStatement(epoch: number, from: number, entries: number, toke
     text: `update stream set seed_contracts = seed_contracts + $3, seed_token = $4
             where epoch = $1 and seed_contracts = $2 and seeded_at is null`,
     values: [epoch, from, entries, token],
-    found: takenOver,
+    found: takenOverMessage,
   });
 }
 
@@ -275,24 +285,24 @@ export async function newestActivation(client: ClientBase): Promise<number | und
 
 /**
  * Publishes the seed: from now on the tables are valid, and updates follow after `offset`.
- * @param anchor an update up to `offset` that is used to compare histories until the first update is stored
+ * @param anchorMark an update up to `offset` that is used to compare histories until the first update is stored
  */
 export async function publishSeed(
   client: ClientBase,
   epoch: number,
   offset: number,
   origin: string,
-  anchor?: UpdateMark,
+  anchorMark?: UpdateMark,
 ): Promise<void> {
   // Read without a lock on the stream row, because the ledger end is stored in it meanwhile.
   const { rowCount } = await client.query('select from stream where epoch = $1 and seeded_at is null', [epoch]);
-  if (rowCount !== 1) throw fenced(takenOver);
-  await refuseTwice(client, offset);
+  if (rowCount !== 1) throw fencedError(takenOverMessage);
+  await assertNoDuplicates(client, offset);
   await changeSeed(
     client,
     `seed_offset = $2, checkpoint = $2, seeded_at = now(), seed_token = null,
      checkpoint_update_offset = $3, checkpoint_update_id = $4`,
-    [epoch, offset, anchor?.offset ?? null, anchor?.updateId ?? null],
+    [epoch, offset, anchorMark?.offset ?? null, anchorMark?.updateId ?? null],
     'seeded_at is null',
   );
   await client.query(
@@ -303,40 +313,40 @@ export async function publishSeed(
 }
 
 /** Time limit of the check of a complete seed, milliseconds. */
-const askLimitMs = 60 * 60 * 1000;
+const checkTimeoutMs = 60 * 60 * 1000;
 
 /**
  * Checks all rows of a list, because no index ensures that it names each contract once.
  * @throws IndexerError DUPLICATE_KEY
  */
-async function refuseTwice(client: ClientBase, offset: number): Promise<void> {
-  await client.query(`set local statement_timeout = ${String(askLimitMs)}; ${reportPlanning}`);
-  const asking: QueryConfig & { query_timeout: number } = {
+async function assertNoDuplicates(client: ClientBase, offset: number): Promise<void> {
+  await client.query(`set local statement_timeout = ${String(checkTimeoutMs)}; ${reportPlanning}`);
+  const duplicatesQuery: QueryConfig & { query_timeout: number } = {
     text: `select id_text(l.contract_id) as contract, min(s.synchronizer_id) as synchronizer
              from live l join synchronizers s on s.synchronizer_pk = l.synchronizer_pk
             group by l.contract_id, l.synchronizer_pk having count(*) > 1 limit 1`,
-    query_timeout: askLimitMs,
+    query_timeout: checkTimeoutMs,
   };
-  const { rows } = await client.query<{ contract: string; synchronizer: string }>(asking);
-  const [twice] = rows;
-  if (twice === undefined) return;
-  const found = `found contract ${twice.contract} twice on ${twice.synchronizer}`;
-  throw new IndexerError(`expected each contract once among the active ones at offset ${String(offset)}, ${found}`, {
+  const { rows } = await client.query<{ contract: string; synchronizer: string }>(duplicatesQuery);
+  const [duplicate] = rows;
+  if (duplicate === undefined) return;
+  const message = `found contract ${duplicate.contract} twice on ${duplicate.synchronizer}`;
+  throw new IndexerError(`expected each contract once among the active ones at offset ${String(offset)}, ${message}`, {
     code: 'DUPLICATE_KEY',
     remedy: 'report it with the release of the participant; INDEXER_START=oldest follows the updates without this list',
     facts: { offset },
   });
 }
 
-const takenOver = 'the seed was taken over';
+const takenOverMessage = 'the seed was taken over';
 
-async function changeSeed(client: ClientBase, set: string, values: unknown[], where: string): Promise<void> {
-  const { rowCount } = await client.query(`update stream set ${set} where epoch = $1 and ${where}`, values);
-  if (rowCount !== 1) throw fenced(takenOver);
+async function changeSeed(client: ClientBase, set: string, values: unknown[], condition: string): Promise<void> {
+  const { rowCount } = await client.query(`update stream set ${set} where epoch = $1 and ${condition}`, values);
+  if (rowCount !== 1) throw fencedError(takenOverMessage);
 }
 
-export function fenced(found: string): IndexerError {
-  return new IndexerError(`${found}: another writer is at work`, {
+export function fencedError(problem: string): IndexerError {
+  return new IndexerError(`${problem}: another writer is at work`, {
     code: 'WRITER_FENCED',
     remedy: 'run one indexer per schema; this one discards its memory and reads the checkpoint again',
   });

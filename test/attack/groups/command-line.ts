@@ -17,18 +17,26 @@ interface Row {
   readonly without?: string;
 }
 
-const row = ({ id, what, argv, env, codes, fails = true, without = secret }: Row): Attempt => ({
+const row = ({
+  id,
+  what: description,
+  argv,
+  env,
+  codes,
+  fails = true,
+  without: forbiddenText = secret,
+}: Row): Attempt => ({
   id: `command-${id}`,
-  what,
+  what: description,
   expected: fails ? 'a refusal, without the secret' : 'no secret in the output',
   run: async (world) => {
     const { code, stdout, stderr } = await world.command(typeof argv === 'function' ? argv(world) : argv, env?.(world));
-    const isLeaked = (stdout + stderr).includes(without);
+    const isLeaked = (stdout + stderr).includes(forbiddenText);
     const isCode = codes === undefined ? code !== 0 && code !== 70 : codes.includes(Number(code));
     const isRefused = !fails || isCode;
     return verdict(
       isRefused && !isLeaked,
-      `exit ${String(code)}${isLeaked ? ', and the secret is printed' : ''}: ${stderr.replaceAll(without, '…')}`,
+      `exit ${String(code)}${isLeaked ? ', and the secret is printed' : ''}: ${stderr.replaceAll(forbiddenText, '…')}`,
     );
   },
 });
@@ -138,7 +146,7 @@ const statements: readonly (readonly [string, string])[] = [
   ['advisory-lock', 'select pg_advisory_lock(1)'],
 ];
 
-const others: readonly Attempt[] = [
+const otherAttempts: readonly Attempt[] = [
   ...(['writer', 'redactor', 'migrator'] as const).map((login): Attempt => ({
     id: `command-token-for-${login}`,
     what: `a token for the role of the ${login}`,
@@ -179,5 +187,5 @@ export const commandLine: Group = {
   name: 'command-line',
   what: 'commands of the program',
   quick: false,
-  attempts: [...rows.map(row), ...statements.map(([id, statement]) => query(id, statement)), ...others],
+  attempts: [...rows.map(row), ...statements.map(([id, statement]) => query(id, statement)), ...otherAttempts],
 };

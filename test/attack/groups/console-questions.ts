@@ -1,22 +1,28 @@
 /** Queries on the query page, sent locally and with tokens. */
 import { waitFor } from '../../support/wait-for.ts';
-import { held, verdict, type Attempt, type Group } from '../attempt.ts';
-import { ask, askHere, askWith, bearer, type Answer } from '../wire/ask.ts';
+import { heldVerdict, verdict, type Attempt, type Group } from '../attempt.ts';
+import { requestQueryPage, queryLocally, queryWithToken, bearer, type Answer } from '../wire/ask.ts';
 import type { World } from '../world/world.ts';
 
-type Asker = 'here' | 'limited' | 'all';
+type QueryClient = 'here' | 'limited' | 'all';
 
-const askAs = (world: World, by: Asker, statement: string, path?: string): Promise<Answer> =>
-  by === 'here' ? askHere(world, statement, path) : askWith(world, world.tokens[by].token, statement, path);
+const queryAs = (world: World, queryClient: QueryClient, statement: string, path?: string): Promise<Answer> =>
+  queryClient === 'here'
+    ? queryLocally(world, statement, path)
+    : queryWithToken(world, world.tokens[queryClient].token, statement, path);
 
 /** An attempt whose query must be rejected. */
-const refused = (by: Asker, id: string, statement: string | ((world: World) => string)): Attempt => ({
-  id: `question-${by}-${id}`,
+const refusedAttempt = (
+  queryClient: QueryClient,
+  id: string,
+  statement: string | ((world: World) => string),
+): Attempt => ({
+  id: `question-${queryClient}-${id}`,
   what: `asks ${typeof statement === 'string' ? statement : id}`,
   expected: 'a refusal, with a status of 400 or more',
   run: async (world) => {
     const text = typeof statement === 'string' ? statement : statement(world);
-    const { status, body } = await askAs(world, by, text);
+    const { status, body } = await queryAs(world, queryClient, text);
     return verdict(status >= 400 && status !== 503, `status ${String(status)}: ${body}`);
   },
 });
@@ -60,14 +66,14 @@ const writes = [
   ['write-by-ts-stat', `select * from ts_stat('delete from ledger.updates returning to_tsvector(update_id::text)')`],
 ] as const;
 
-const askers = ['here', 'limited', 'all'] as const;
+const queryClients = ['here', 'limited', 'all'] as const;
 
 const plans = [
   ['plain', 'explain select 1 from ledger.updates'],
   ['analyze', 'explain (analyze, costs off) select 1 from ledger.updates'],
   ['spaces', '\n\t  ExPlAiN(verbose)select 1'],
   ['comment', '-- a\n/* b */ explain select 1'],
-].map(([id, statement]) => refused('limited', `explain-${id ?? ''}`, statement ?? ''));
+].map(([id, statement]) => refusedAttempt('limited', `explain-${id ?? ''}`, statement ?? ''));
 
 /** Tries to get a plan through a function that runs a text. Postgres builds without XML reject the XML functions. */
 const planByXml = (id: string, statement: (world: World) => string): Attempt => ({
@@ -75,14 +81,14 @@ const planByXml = (id: string, statement: (world: World) => string): Attempt => 
   what: 'has a function of Postgres run EXPLAIN ANALYZE for a hidden row',
   expected: 'no plan is returned',
   run: async (world) => {
-    const { status, body } = await askAs(world, 'limited', statement(world));
+    const { status, body } = await queryAs(world, 'limited', statement(world));
     const isPlan = /Seq Scan|Index Scan|Rows Removed|SubPlan|never executed|QUERY_x0020_PLAN|cost=/.test(body);
     return verdict(!isPlan, `status ${String(status)}: ${body}`);
   },
 });
 
-const plan = ({ hidden }: World): string =>
-  `explain (analyze, costs off) select 1 from ledger.updates where "offset" = ${String(hidden.offset)} and command_id < ''z''`;
+const plan = ({ hidden: hiddenUpdate }: World): string =>
+  `explain (analyze, costs off) select 1 from ledger.updates where "offset" = ${String(hiddenUpdate.offset)} and command_id < ''z''`;
 
 const plansByFunction = [
   planByXml('xml', (world) => `select query_to_xml('${plan(world)}', true, false, '')::text`),
@@ -90,13 +96,13 @@ const plansByFunction = [
   planByXml('ts-stat', (world) => `select * from ts_stat('${plan(world)}')`),
 ];
 
-const secrets = (['here', 'all', 'limited'] as const).flatMap((by) =>
+const secrets = (['here', 'all', 'limited'] as const).flatMap((queryClient) =>
   ['webhook_secrets', 'reader_tokens'].map((table): Attempt => ({
-    id: `question-${by}-${table.replace('_', '-')}`,
+    id: `question-${queryClient}-${table.replace('_', '-')}`,
     what: `reads ${table}`,
     expected: 'no row',
     run: async (world) => {
-      const { status, body } = await askAs(world, by, `select * from ledger.${table}`);
+      const { status, body } = await queryAs(world, queryClient, `select * from ledger.${table}`);
       return verdict(status >= 400 || /"rows":\[\]/.test(body), `status ${String(status)}: ${body}`);
     },
   })),
@@ -121,45 +127,47 @@ const hiddenRows = [
   ['path', (w) => `select set_config('search_path', 'ledger', true), update_id from updates where "offset" = ${w}`],
 ] satisfies readonly (readonly [string, (offset: string, superuser: string) => string])[];
 
-const readsHidden = hiddenRows.map(([id, statement]): Attempt => ({
+const hiddenReadAttempts = hiddenRows.map(([id, statement]): Attempt => ({
   id: `question-limited-hidden-${id}`,
   what: 'changes who it is within the statement, and reads a hidden update',
   expected: 'no row of the hidden update, or a refusal',
   run: async (world) => {
-    const { status, body } = await askAs(world, 'limited', statement(String(world.hidden.offset), world.superuser));
+    const { status, body } = await queryAs(world, 'limited', statement(String(world.hidden.offset), world.superuser));
     return verdict(status >= 400 || /"rows":\[\]/.test(body), `status ${String(status)}: ${body}`);
   },
 }));
 
-const byId = ['updateId', 'offset', 'contractId'] as const;
-const explained = byId.map((key): Attempt => ({
+const idColumns = ['updateId', 'offset', 'contractId'] as const;
+const explainAttempts = idColumns.map((key): Attempt => ({
   id: `question-limited-explained-${key.toLowerCase()}`,
   what: `requests /query/explain for the ${key} of a hidden update`,
   expected: 'nothing of it',
   run: async (world) => {
     const headers = { ...bearer(world.tokens.limited.token), 'content-type': 'application/json' };
     const body = JSON.stringify({ id: String(world.hidden[key]) });
-    const answer = await ask(`${world.httpUrl}/query/explain`, { method: 'POST', headers, body });
+    const response = await requestQueryPage(`${world.httpUrl}/query/explain`, { method: 'POST', headers, body });
     const { updateId, contractId, commandId } = world.hidden;
-    const others = [updateId, contractId, commandId].filter((id) => id !== String(world.hidden[key]));
-    const isLeaked = others.some((id) => answer.body.includes(id));
-    return verdict(!isLeaked, `status ${String(answer.status)}: ${answer.body}`);
+    const otherIds = [updateId, contractId, commandId].filter((id) => id !== String(world.hidden[key]));
+    const isLeaked = otherIds.some((id) => response.body.includes(id));
+    return verdict(!isLeaked, `status ${String(response.status)}: ${response.body}`);
   },
 }));
 
-const formulas = ['=1+1', ' =1+1', 'a;=1+1', '\t=1', '@SUM(1)', '-2+3', 'a\n=1', 'x|=1'].map((text, at): Attempt => ({
-  id: `csv-formula-${String(at + 1)}`,
-  what: `exports ${JSON.stringify(text)}, which a spreadsheet may run`,
-  expected: 'an apostrophe before it',
-  run: async (world) => {
-    const { status, body } = await askHere(
-      world,
-      `select e'${text.replace('\n', '\\n').replace('\t', '\\t')}' as a`,
-      '/query/csv',
-    );
-    return verdict(status === 200 && body.includes(`'`), `status ${String(status)}: ${JSON.stringify(body)}`);
-  },
-}));
+const formulas = ['=1+1', ' =1+1', 'a;=1+1', '\t=1', '@SUM(1)', '-2+3', 'a\n=1', 'x|=1'].map(
+  (text, index): Attempt => ({
+    id: `csv-formula-${String(index + 1)}`,
+    what: `exports ${JSON.stringify(text)}, which a spreadsheet may run`,
+    expected: 'an apostrophe before it',
+    run: async (world) => {
+      const { status, body } = await queryLocally(
+        world,
+        `select e'${text.replace('\n', '\\n').replace('\t', '\\t')}' as a`,
+        '/query/csv',
+      );
+      return verdict(status === 200 && body.includes(`'`), `status ${String(status)}: ${JSON.stringify(body)}`);
+    },
+  }),
+);
 
 const sessions: readonly Attempt[] = [
   {
@@ -167,11 +175,11 @@ const sessions: readonly Attempt[] = [
     what: 'changes a setting for the session, and sends another query',
     expected: 'the next query has a new session',
     run: async (world) => {
-      await askHere(
+      await queryLocally(
         world,
         `select set_config('search_path', 'evil', false), set_config('statement_timeout', '0', false)`,
       );
-      const { body } = await askHere(
+      const { body } = await queryLocally(
         world,
         `select current_setting('search_path') || current_setting('statement_timeout')`,
       );
@@ -186,14 +194,14 @@ const sessions: readonly Attempt[] = [
       const mark = 'left at once';
       const headers = { ...bearer(world.tokens.all.token), 'content-type': 'application/json' };
       const body = JSON.stringify({ statement: `select pg_sleep(25), '${mark}'` });
-      await ask(`${world.httpUrl}/query`, { method: 'POST', headers, body, limitMs: 1_500 });
-      const running = `select from pg_stat_activity where query like '%${mark}%' and pid <> pg_backend_pid() and state = 'active'`;
+      await requestQueryPage(`${world.httpUrl}/query`, { method: 'POST', headers, body, limitMs: 1_500 });
+      const runningSql = `select from pg_stat_activity where query like '%${mark}%' and pid <> pg_backend_pid() and state = 'active'`;
       await waitFor(
         'the statement has ended',
-        async () => ((await world.admin.query(running)).rowCount === 0 ? true : undefined),
+        async () => ((await world.admin.query(runningSql)).rowCount === 0 ? true : undefined),
         15_000,
       );
-      return held('the statement has ended');
+      return heldVerdict('the statement has ended');
     },
   },
   {
@@ -201,14 +209,14 @@ const sessions: readonly Attempt[] = [
     what: 'sends five queries at a time with one token',
     expected: 'three run, two get 503, and another token gets a response',
     run: async (world) => {
-      const { all, limited } = world.tokens;
-      const five = Array.from({ length: 5 }, () => askWith(world, all.token, 'select pg_sleep(4)'));
-      const other = askWith(world, limited.token, 'select 1');
-      const statuses = (await Promise.all(five)).map(({ status }) => status);
-      const busy = statuses.filter((status) => status === 503).length;
+      const { all: allToken, limited: limitedToken } = world.tokens;
+      const fiveRequests = Array.from({ length: 5 }, () => queryWithToken(world, allToken.token, 'select pg_sleep(4)'));
+      const otherResponse = queryWithToken(world, limitedToken.token, 'select 1');
+      const statuses = (await Promise.all(fiveRequests)).map(({ status }) => status);
+      const busyCount = statuses.filter((status) => status === 503).length;
       return verdict(
-        busy === 2 && (await other).status === 200,
-        `${statuses.join(', ')}; other: ${String((await other).status)}`,
+        busyCount === 2 && (await otherResponse).status === 200,
+        `${statuses.join(', ')}; other: ${String((await otherResponse).status)}`,
       );
     },
   },
@@ -219,7 +227,9 @@ export const consoleQuestions: Group = {
   what: 'queries of the query page',
   quick: true,
   attempts: [
-    ...askers.flatMap((by) => writes.map(([id, statement]) => refused(by, id, statement))),
-    ...[plans, plansByFunction, secrets, readsHidden, explained, formulas, sessions].flat(),
+    ...queryClients.flatMap((queryClient) =>
+      writes.map(([id, statement]) => refusedAttempt(queryClient, id, statement)),
+    ),
+    ...[plans, plansByFunction, secrets, hiddenReadAttempts, explainAttempts, formulas, sessions].flat(),
   ],
 };

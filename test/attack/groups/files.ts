@@ -22,7 +22,7 @@ import type { World } from '../world/world.ts';
 
 const victimsToken = 'victims-ledger-token';
 
-interface Note {
+interface FileNote {
   readonly id: string;
   readonly what: string;
   readonly mode?: number;
@@ -33,9 +33,16 @@ interface Note {
 }
 
 /** A file that claims that a demo runs in the current folder, as a cloned repository can contain it. */
-const note = ({ id, what, mode = 0o600, change = {}, link, argv = ['ledger', 'end'] }: Note): Attempt => ({
+const fileAttempt = ({
+  id,
+  what: description,
+  mode = 0o600,
+  change = {},
+  link,
+  argv = ['ledger', 'end'],
+}: FileNote): Attempt => ({
   id: `note-${id}`,
-  what,
+  what: description,
   expected: 'the listener that the note names does not get a token of the victim',
   run: async (world) => {
     const folder = await mkdtemp(join(world.folder, 'cloned-'));
@@ -65,15 +72,15 @@ const note = ({ id, what, mode = 0o600, change = {}, link, argv = ['ledger', 'en
     const { code } = await runProgram(argv, { cwd: folder, env }, 20_000);
     server.closeAllConnections();
     server.close();
-    const leaked = requestHeaders.filter((headers) => JSON.stringify(headers).includes(victimsToken)).length;
+    const leakedHeaders = requestHeaders.filter((headers) => JSON.stringify(headers).includes(victimsToken)).length;
     return verdict(
-      leaked === 0,
-      `exit ${String(code)}; ${String(requestHeaders.length)} requests, ${String(leaked)} with the token`,
+      leakedHeaders === 0,
+      `exit ${String(code)}; ${String(requestHeaders.length)} requests, ${String(leakedHeaders)} with the token`,
     );
   },
 });
 
-const notes: readonly Note[] = [
+const fileNotes: readonly FileNote[] = [
   { id: 'of-a-checkout', what: 'a note that others can read', mode: 0o644 },
   { id: 'of-a-living-process', what: 'a note that names a running process' },
   { id: 'of-init', what: 'a note that names process 1', change: { pid: 1 } },
@@ -93,9 +100,9 @@ const notes: readonly Note[] = [
 ];
 
 /** Files that a cloned repository can contain in addition to the note of a demo. */
-const planted = (id: string, what: string, files: Readonly<Record<string, string>>): Attempt => ({
+const plantedAttempt = (id: string, description: string, files: Readonly<Record<string, string>>): Attempt => ({
   id: `planted-${id}`,
-  what,
+  what: description,
   expected: 'the program does not read it',
   run: async (world) => {
     const folder = await mkdtemp(join(world.folder, 'planted-'));
@@ -105,24 +112,26 @@ const planted = (id: string, what: string, files: Readonly<Record<string, string
       await chmod(join(folder, path), 0o755);
     }
     const { code, stdout, stderr } = await runProgram(['config'], { cwd: folder });
-    const isRead = /planted/.test(stdout + stderr) || (await readdir(folder)).includes('ran');
-    return verdict(!isRead && code === 0, `exit ${String(code)}: ${stderr}`);
+    const isReadable = /planted/.test(stdout + stderr) || (await readdir(folder)).includes('ran');
+    return verdict(!isReadable && code === 0, `exit ${String(code)}: ${stderr}`);
   },
 });
 
 const runs = `require('node:fs').writeFileSync('ran', 'planted')`;
-const plants: readonly Attempt[] = [
-  planted('env-file', 'a file .env with the address of a ledger', { '.env': 'LEDGER_URL=http://planted.example\n' }),
-  planted('node-modules', 'modules in the current folder', {
+const plantedAttempts: readonly Attempt[] = [
+  plantedAttempt('env-file', 'a file .env with the address of a ledger', {
+    '.env': 'LEDGER_URL=http://planted.example\n',
+  }),
+  plantedAttempt('node-modules', 'modules in the current folder', {
     'node_modules/pg/index.js': runs,
     'node_modules/pg/package.json': '{"name":"pg","main":"index.js"}',
   }),
-  planted('npmrc', 'settings of npm', {
+  plantedAttempt('npmrc', 'settings of npm', {
     '.npmrc': 'script-shell=planted\n',
     'package.json': '{"name":"planted","type":"module"}',
   }),
-  planted('migrations', 'migrations in the current folder', { 'migrations/0001_stream.sql': 'select planted' }),
-  planted('config-file', 'a configuration in the data folder', {
+  plantedAttempt('migrations', 'migrations in the current folder', { 'migrations/0001_stream.sql': 'select planted' }),
+  plantedAttempt('config-file', 'a configuration in the data folder', {
     '.ledger-indexer/config.json': '{"LEDGER_URL":"http://planted.example"}',
   }),
 ];
@@ -132,9 +141,9 @@ async function exported(world: World): Promise<{ readonly lake: string; readonly
   const lake = join(folder, 'lake');
   await world.succeed(['export', '--to', lake, '--until', '300']);
   await mkdir(join(folder, 'elsewhere'));
-  const precious = join(folder, 'elsewhere', 'precious');
-  await writeFile(precious, 'kept');
-  return { lake, precious };
+  const protectedFile = join(folder, 'elsewhere', 'precious');
+  await writeFile(protectedFile, 'kept');
+  return { lake, precious: protectedFile };
 }
 
 interface Segment {
@@ -152,17 +161,17 @@ interface Manifest {
 async function changeFiles(lake: string, path: string): Promise<void> {
   const file = join(lake, 'manifest.json');
   const head = JSON.parse(await readFile(file, 'utf8')) as Manifest;
-  const [first, ...rest] = head.segments;
+  const [first, ...otherSegments] = head.segments;
   if (first === undefined) throw new Error('the manifest names no segment');
   const segment = JSON.parse(await readFile(join(lake, first.path), 'utf8')) as Segment;
-  const files = segment.files.map((each) =>
-    each.path === null ? each : { ...each, path, marks: { redacted: 99, late: 99 } },
+  const files = segment.files.map((fileName) =>
+    fileName.path === null ? fileName : { ...fileName, path, marks: { redacted: 99, late: 99 } },
   );
   const text = JSON.stringify({ ...segment, files });
   const sha256 = createHash('sha256').update(text).digest('hex');
   const name = first.path.replace(/[\da-f]{16}(?=\.json$)/, sha256.slice(0, 16));
   await writeFile(join(lake, name), text);
-  await writeFile(file, JSON.stringify({ ...head, segments: [{ ...first, path: name, sha256 }, ...rest] }));
+  await writeFile(file, JSON.stringify({ ...head, segments: [{ ...first, path: name, sha256 }, ...otherSegments] }));
 }
 
 /** A manifest that names files outside of the lake. It is marked so that the export rewrites them. */
@@ -171,13 +180,13 @@ const manifest = (id: string, path: string): Attempt => ({
   what: `a manifest of a lake names ${path}`,
   expected: 'the export rejects it, and the file stays as it was',
   run: async (world) => {
-    const { lake, precious } = await exported(world);
-    await changeFiles(lake, path.replace('PRECIOUS', precious));
+    const { lake, precious: protectedFile } = await exported(world);
+    await changeFiles(lake, path.replace('PRECIOUS', protectedFile));
     const { code, stderr } = await world.command(['export', '--to', lake, '--until', '400']);
-    const kept = await readFile(precious, 'utf8').catch(() => 'gone');
+    const keptText = await readFile(protectedFile, 'utf8').catch(() => 'gone');
     return verdict(
-      kept === 'kept' && code !== 0 && code !== 70,
-      `exit ${String(code)}, the file is ${kept}: ${stderr}`,
+      keptText === 'kept' && code !== 0 && code !== 70,
+      `exit ${String(code)}, the file is ${keptText}: ${stderr}`,
     );
   },
 });
@@ -191,12 +200,15 @@ const lakes: readonly Attempt[] = [
     what: 'a folder of a table is a link to a folder outside of the lake',
     expected: 'nothing is written there',
     run: async (world) => {
-      const { precious } = await exported(world);
+      const { precious: protectedFile } = await exported(world);
       const lake = await mkdtemp(join(world.folder, 'linked-'));
-      await symlink(join(precious, '..'), join(lake, 'contracts'));
+      await symlink(join(protectedFile, '..'), join(lake, 'contracts'));
       const { code, stderr } = await world.command(['export', '--to', lake, '--until', '300']);
-      const found = await readdir(join(precious, '..'));
-      return verdict(found.length === 1 && code !== 70, `exit ${String(code)}, ${found.join(', ')}: ${stderr}`);
+      const foundFiles = await readdir(join(protectedFile, '..'));
+      return verdict(
+        foundFiles.length === 1 && code !== 70,
+        `exit ${String(code)}, ${foundFiles.join(', ')}: ${stderr}`,
+      );
     },
   },
   {
@@ -205,12 +217,12 @@ const lakes: readonly Attempt[] = [
     expected: 'folders have mode 0700, files 0600',
     run: async (world) => {
       const { lake } = await exported(world);
-      const open: string[] = [];
+      const readableEntries: string[] = [];
       for (const entry of await readdir(lake, { recursive: true })) {
         const { mode } = await lstat(join(lake, entry));
-        if ((mode & 0o077) !== 0) open.push(entry);
+        if ((mode & 0o077) !== 0) readableEntries.push(entry);
       }
-      return verdict(open.length === 0, open.slice(0, 5).join(', ') || 'closed to others');
+      return verdict(readableEntries.length === 0, readableEntries.slice(0, 5).join(', ') || 'closed to others');
     },
   },
 ];
@@ -218,23 +230,26 @@ const lakes: readonly Attempt[] = [
 /** Starts the embedded servers in a data folder that another user prepared. */
 const dataFolder = (
   id: string,
-  what: string,
-  prepare: (data: string, elsewhere: string) => Promise<unknown>,
+  description: string,
+  prepare: (data: string, outsideFolder: string) => Promise<unknown>,
 ): Attempt => ({
   id: `data-folder-${id}`,
-  what,
+  what: description,
   expected: 'the program refuses the folder, and the folder elsewhere stays as it was',
   run: async (world) => {
     const folder = await mkdtemp(join(world.folder, 'data-'));
-    const [data, elsewhere] = [join(folder, 'data'), join(folder, 'elsewhere')];
+    const [data, outsideFolder] = [join(folder, 'data'), join(folder, 'elsewhere')];
     await mkdir(data);
-    await mkdir(elsewhere, { mode: 0o755 });
-    await prepare(data, elsewhere);
-    const before = await lstat(elsewhere);
+    await mkdir(outsideFolder, { mode: 0o755 });
+    await prepare(data, outsideFolder);
+    const statBefore = await lstat(outsideFolder);
     const env = { INDEXER_DATA_DIR: data, LEDGER_URL: world.ledgerUrl, INDEXER_HTTP_PORT: '0', INDEXER_STOP_AT: '1' };
     const { code, stderr } = await runProgram([], { cwd: folder, env }, 30_000);
-    const after = await lstat(elsewhere);
-    const isSame = before.mode === after.mode && before.uid === after.uid && (await readdir(elsewhere)).length === 0;
+    const statAfter = await lstat(outsideFolder);
+    const isSame =
+      statBefore.mode === statAfter.mode &&
+      statBefore.uid === statAfter.uid &&
+      (await readdir(outsideFolder)).length === 0;
     return verdict(
       isSame && code === 78,
       `exit ${String(code)}, elsewhere ${isSame ? 'as before' : 'changed'}: ${stderr}`,
@@ -249,9 +264,9 @@ const folders: readonly Attempt[] = [
   // Only root can change the owner of a symbolic link.
   ...(process.getuid?.() === 0
     ? [
-        dataFolder('behind-a-link', 'the data folder is a link of another user', async (data, elsewhere) => {
+        dataFolder('behind-a-link', 'the data folder is a link of another user', async (data, outsideFolder) => {
           await rm(data, { recursive: true });
-          await symlink(elsewhere, data);
+          await symlink(outsideFolder, data);
           await lchown(data, otherUid, otherUid);
         }),
         dataFolder('of-another-user', 'the data folder belongs to another user', (data) =>
@@ -259,8 +274,8 @@ const folders: readonly Attempt[] = [
         ),
       ]
     : []),
-  dataFolder('with-a-link', 'postgres in the data folder is a link', (data, elsewhere) =>
-    symlink(elsewhere, join(data, 'postgres')),
+  dataFolder('with-a-link', 'postgres in the data folder is a link', (data, outsideFolder) =>
+    symlink(outsideFolder, join(data, 'postgres')),
   ),
   dataFolder('open-to-others', 'postgres in the data folder can be written by any user', async (data) => {
     await mkdir(join(data, 'postgres', 'cluster'), { recursive: true });
@@ -273,5 +288,5 @@ export const files: Group = {
   name: 'files',
   what: 'files and folders of other users',
   quick: false,
-  attempts: [...notes.map(note), ...plants, ...lakes, ...folders],
+  attempts: [...fileNotes.map(fileAttempt), ...plantedAttempts, ...lakes, ...folders],
 };

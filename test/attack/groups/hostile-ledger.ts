@@ -6,26 +6,26 @@ import type { ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { pause, waitFor } from '../../support/wait-for.ts';
 import { verdict, type Attempt, type Group } from '../attempt.ts';
-import { HostileLedger, type Edits } from '../wire/hostile-ledger.ts';
+import { HostileLedger, type FrameEdits } from '../wire/hostile-ledger.ts';
 import { Victim, type VictimState } from '../world/victim.ts';
 
 /** How long the ledger sends malicious data. */
 const hostileMs = 5_000;
 const secret = 'hunter2-in-the-words-of-the-ledger';
 
-interface Hostility {
+interface HostileBehavior {
   readonly id: string;
   readonly what: string;
-  readonly edits: () => Edits;
+  readonly edits: () => FrameEdits;
   /** Text that no output may contain. */
   readonly without?: string;
   readonly env?: Readonly<Record<string, string>>;
 }
 
 /** The indexer must keep running during the attack. Afterwards it must continue, also after a restart. */
-const hostility = ({ id, what, edits, without, env }: Hostility): Attempt => ({
+const hostileAttempt = ({ id, what: description, edits, without: forbiddenText, env }: HostileBehavior): Attempt => ({
   id: `ledger-${id}`,
-  what,
+  what: description,
   expected: 'the indexer runs, /livez responds, and a clean ledger is followed after a restart',
   run: async (world) => {
     await using ledger = await HostileLedger.before(world.ledgerUrl);
@@ -33,70 +33,72 @@ const hostility = ({ id, what, edits, without, env }: Hostility): Attempt => ({
     await waitFor('the indexer follows', async () => ((await victim.checkpoint()) >= 0 ? true : undefined), 60_000);
     ledger.edits = edits();
     await pause(hostileMs);
-    const during = await victim.state();
-    const output = during.status + victim.program.output();
+    const stateDuring = await victim.state();
+    const output = stateDuring.status + victim.program.output();
     ledger.edits = {};
-    const continues = await goesOn(victim, ledger.url, during);
-    const isSilent = without === undefined || !output.includes(without);
-    const seen = `exit ${String(during.exit)}, /livez ${String(during.livez)}, ${during.status.slice(0, 120)}`;
-    const isHeld = during.exit === undefined && during.livez === 200 && continues && isSilent;
+    const continuedVerdict = await checkContinues(victim, ledger.url, stateDuring);
+    const isHidden = forbiddenText === undefined || !output.includes(forbiddenText);
+    const observation = `exit ${String(stateDuring.exit)}, /livez ${String(stateDuring.livez)}, ${stateDuring.status.slice(0, 120)}`;
+    const isHeld = stateDuring.exit === undefined && stateDuring.livez === 200 && continuedVerdict && isHidden;
     return verdict(
       isHeld,
-      `${continues ? 'continues' : 'does not continue'}${isSilent ? '' : ', prints the secret'}; ${seen}`,
+      `${continuedVerdict ? 'continues' : 'does not continue'}${isHidden ? '' : ', prints the secret'}; ${observation}`,
     );
   },
 });
 
-async function goesOn(victim: Victim, url: string, { checkpoint }: VictimState): Promise<boolean> {
+async function checkContinues(victim: Victim, url: string, { checkpoint }: VictimState): Promise<boolean> {
   await victim.start(url);
-  const moved = async (): Promise<true | undefined> => ((await victim.checkpoint()) > checkpoint ? true : undefined);
-  return waitFor('the checkpoint moves', moved, 60_000).catch(() => false);
+  const hasMoved = async (): Promise<true | undefined> => ((await victim.checkpoint()) > checkpoint ? true : undefined);
+  return waitFor('the checkpoint moves', hasMoved, 60_000).catch(() => false);
 }
 
 type Json = Record<string, unknown>;
 
 /** Changes the first event of each transaction, at any depth of the frame. */
-const edited = (change: (event: Json) => void) => (): Edits => ({
+const editEvents = (change: (event: Json) => void) => (): FrameEdits => ({
   frame: (text) => {
     const frame = JSON.parse(text) as Json;
-    visit(frame, change);
+    visitEvents(frame, change);
     return [JSON.stringify(frame)];
   },
 });
 
-function visit(value: unknown, change: (event: Json) => void): void {
+function visitEvents(value: unknown, change: (event: Json) => void): void {
   if (typeof value !== 'object' || value === null) return;
-  for (const [key, inner] of Object.entries(value)) {
+  for (const [key, nestedValue] of Object.entries(value)) {
     if (key === 'CreatedEvent' || key === 'ExercisedEvent')
-      change((inner as Json)['value'] === undefined ? (inner as Json) : ((inner as Json)['value'] as Json));
-    else visit(inner, change);
+      change(
+        (nestedValue as Json)['value'] === undefined ? (nestedValue as Json) : ((nestedValue as Json)['value'] as Json),
+      );
+    else visitEvents(nestedValue, change);
   }
 }
 
-const frames = (make: (text: string) => readonly (string | Buffer)[]) => (): Edits => ({ frame: make });
+const frames = (make: (text: string) => readonly (string | Buffer)[]) => (): FrameEdits => ({ frame: make });
 
-let nth = 0;
+let partyCounter = 0;
 const parties = (count: number): readonly string[] => {
-  nth += 1;
-  return Array.from({ length: count }, (_, at) => `p${String(nth)}-${String(at)}::1220`);
+  partyCounter += 1;
+  return Array.from({ length: count }, (_, index) => `p${String(partyCounter)}-${String(index)}::1220`);
 };
 
-const deep = (levels: number): string => `${'['.repeat(levels)}${']'.repeat(levels)}`;
+const deepJson = (levels: number): string => `${'['.repeat(levels)}${']'.repeat(levels)}`;
 
-function endlessly(response: ServerResponse | Duplex, first: string, part: string): void {
+function writeEndlessly(response: ServerResponse | Duplex, first: string, repeatedPart: string): void {
   const socket = 'socket' in response && response.socket !== null ? (response.socket as Duplex) : (response as Duplex);
-  const more = (): void => {
-    if (!socket.destroyed) socket.write(part, () => setImmediate(more));
+  const writeMore = (): void => {
+    if (!socket.destroyed) socket.write(repeatedPart, () => setImmediate(writeMore));
   };
   socket.on('error', () => undefined);
-  socket.write(first, more);
+  socket.write(first, writeMore);
 }
 
 const hints = 'HTTP/1.1 103 Early Hints\r\nlink: </a>; rel=preload\r\n\r\n'.repeat(100);
-const answers = (first: string, part: string) => (): Edits => ({
+const withAnswers = (first: string, repeatedPart: string) => (): FrameEdits => ({
   answer: (path, response) => {
     if (path.startsWith('/v2/updates')) return false;
-    endlessly(response, first, part);
+    writeEndlessly(response, first, repeatedPart);
     return true;
   },
 });
@@ -107,15 +109,15 @@ const errorWords = JSON.stringify({
 });
 
 /** Inserts the nested value into the text, because JSON.stringify needs stack for each level of nesting. */
-const deepPayload = (levels: number) => (): Edits => ({
+const deepPayload = (levels: number) => (): FrameEdits => ({
   frame: (text) => {
     const frame = JSON.parse(text) as Json;
-    visit(frame, (event) => (event['createArgument'] = '<deep>'));
-    return [JSON.stringify(frame).replaceAll('"<deep>"', deep(levels))];
+    visitEvents(frame, (event) => (event['createArgument'] = '<deep>'));
+    return [JSON.stringify(frame).replaceAll('"<deep>"', deepJson(levels))];
   },
 });
 
-const table: readonly Hostility[] = [
+const table: readonly HostileBehavior[] = [
   {
     id: 'frame-of-100-megabytes',
     what: 'one text frame of 100 MB',
@@ -124,9 +126,9 @@ const table: readonly Hostility[] = [
   {
     id: 'frames-of-30-megabytes',
     what: 'each update with a payload of 30 MB',
-    edits: edited((event) => (event['createArgument'] = { x: 'y'.repeat(30_000_000) })),
+    edits: editEvents((event) => (event['createArgument'] = { x: 'y'.repeat(30_000_000) })),
   },
-  { id: 'deep-frame', what: 'a frame of 200,000 levels', edits: frames(() => [`{"update":${deep(200_000)}}`]) },
+  { id: 'deep-frame', what: 'a frame of 200,000 levels', edits: frames(() => [`{"update":${deepJson(200_000)}}`]) },
   {
     id: 'deep-payload',
     what: 'payloads of 5,000 levels',
@@ -135,34 +137,34 @@ const table: readonly Hostility[] = [
   {
     id: 'many-keys',
     what: 'payloads of 300,000 keys',
-    edits: edited(
+    edits: editEvents(
       (event) =>
         (event['createArgument'] = Object.fromEntries(
-          Array.from({ length: 300_000 }, (_, at) => [`k${String(at)}`, at]),
+          Array.from({ length: 300_000 }, (_, index) => [`k${String(index)}`, index]),
         )),
     ),
   },
   {
     id: 'party-lists',
     what: '100,000 observers that no other contract has',
-    edits: edited((event) => (event['observers'] = parties(100_000))),
+    edits: editEvents((event) => (event['observers'] = parties(100_000))),
   },
   {
     id: 'witness-lists',
     what: '100,000 witnesses that no other event has',
-    edits: edited((event) => (event['witnessParties'] = parties(100_000))),
+    edits: editEvents((event) => (event['witnessParties'] = parties(100_000))),
   },
   {
     id: 'nul-in-text',
     what: 'NUL characters in payloads and parties',
-    edits: edited((event) =>
+    edits: editEvents((event) =>
       Object.assign(event, { createArgument: { x: 'a\u0000b' }, signatories: ['a\u0000b::1220'] }),
     ),
   },
   {
     id: 'lone-surrogates',
     what: 'halves of characters in payloads',
-    edits: edited((event) => (event['createArgument'] = { x: '\ud800', ['\udfff']: 1 })),
+    edits: editEvents((event) => (event['createArgument'] = { x: '\ud800', ['\udfff']: 1 })),
   },
   {
     id: 'prototype-keys',
@@ -187,7 +189,7 @@ const table: readonly Hostility[] = [
   {
     id: 'sql-in-names',
     what: 'names of templates with quotes and SQL',
-    edits: edited((event) => (event['templateId'] = `x"; drop schema ledger cascade; --:Main.Iou:Iou'`)),
+    edits: editEvents((event) => (event['templateId'] = `x"; drop schema ledger cascade; --:Main.Iou:Iou'`)),
   },
   {
     id: 'binary-frames',
@@ -220,13 +222,17 @@ const table: readonly Hostility[] = [
     }),
     without: secret,
   },
-  { id: 'endless-hints', what: 'informational responses without end', edits: answers('', hints) },
+  { id: 'endless-hints', what: 'informational responses without end', edits: withAnswers('', hints) },
   {
     id: 'endless-body',
     what: 'a response without end',
-    edits: answers('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n{"offset":', '1'.repeat(65_536)),
+    edits: withAnswers('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n{"offset":', '1'.repeat(65_536)),
   },
-  { id: 'endless-header', what: 'a header without end', edits: answers('HTTP/1.1 200 OK\r\nx: ', 'y'.repeat(65_536)) },
+  {
+    id: 'endless-header',
+    what: 'a header without end',
+    edits: withAnswers('HTTP/1.1 200 OK\r\nx: ', 'y'.repeat(65_536)),
+  },
   {
     id: 'redirect-to-metadata',
     what: 'redirects to an address of a cloud',
@@ -240,7 +246,7 @@ const table: readonly Hostility[] = [
   {
     id: 'handshake-without-end',
     what: 'an upgrade whose response is hints without end',
-    edits: () => ({ frame: () => [], upgrade: (_, socket) => (endlessly(socket, '', hints), true) }),
+    edits: () => ({ frame: () => [], upgrade: (_, socket) => (writeEndlessly(socket, '', hints), true) }),
   },
 ];
 
@@ -248,5 +254,5 @@ export const hostileLedger: Group = {
   name: 'hostile-ledger',
   what: 'a malicious participant',
   quick: false,
-  attempts: table.map(hostility),
+  attempts: table.map(hostileAttempt),
 };

@@ -1,7 +1,7 @@
 /** Attacks with many concurrent connections and requests, and with clients that never read the responses. */
 import { verdict, type Attempt, type Group, type Verdict } from '../attempt.ts';
-import { ask, bearer } from '../wire/ask.ts';
-import { flood, floodRow, survived, type Flood } from '../wire/flood.ts';
+import { requestQueryPage, bearer } from '../wire/ask.ts';
+import { flood, floodRow, survivalVerdict, type FloodOptions } from '../wire/flood.ts';
 import type { World } from '../world/world.ts';
 
 const get = (path: string): string =>
@@ -9,11 +9,11 @@ const get = (path: string): string =>
 const holdMs = 15_000;
 
 /** Checks that every client gets responses again after the attempt. */
-async function answersAgain(world: World): Promise<Verdict> {
+async function checkResponsive(world: World): Promise<Verdict> {
   const paths = ['/livez', '/status', '/metrics', '/', '/wait?offset=1&timeout=0', '/events', '/changes'];
   const statuses: string[] = [];
   for (const path of paths) {
-    const { status } = await ask(`${world.httpUrl}${path}`, {
+    const { status } = await requestQueryPage(`${world.httpUrl}${path}`, {
       headers: bearer(world.tokens.all.token),
       most: 1,
       limitMs: 15_000,
@@ -21,12 +21,12 @@ async function answersAgain(world: World): Promise<Verdict> {
     statuses.push(`${path} ${String(status)}`);
   }
   return verdict(
-    statuses.every((each) => each.endsWith(' 200')),
+    statuses.every((status) => status.endsWith(' 200')),
     `afterwards: ${statuses.join(', ')}`,
   );
 }
 
-const floods: readonly (readonly [string, string, Flood])[] = [
+const floods: readonly (readonly [string, string, FloodOptions])[] = [
   [
     'metrics-pipelined',
     '990 requests for /metrics on each of 16 connections, unread',
@@ -125,17 +125,17 @@ const floods: readonly (readonly [string, string, Flood])[] = [
   ],
 ];
 
-const newcomers: Attempt = {
+const newcomerAttempt: Attempt = {
   id: 'flood-newcomers',
   what: '400 connections that send nothing, while 300 others connect at once and send their request a moment later',
   expected: 'each of the 300 gets a response',
   run: async (world) => {
-    const idle = flood(world, { connections: 400, holdMs: 8_000 });
-    const counted = await flood(world, { connections: 300, text: get('/livez'), afterMs: 500, holdMs: 4_000 });
-    await idle;
-    const { answers } = JSON.parse(counted) as { readonly answers: number };
-    const { held, seen } = survived(world, counted);
-    return verdict(held && answers === 300, `${String(answers)} answers; ${seen}`);
+    const idleFlood = flood(world, { connections: 400, holdMs: 8_000 });
+    const floodResult = await flood(world, { connections: 300, text: get('/livez'), afterMs: 500, holdMs: 4_000 });
+    await idleFlood;
+    const { answers: responseCount } = JSON.parse(floodResult) as { readonly answers: number };
+    const { held: isHeld, seen: observation } = survivalVerdict(world, floodResult);
+    return verdict(isHeld && responseCount === 300, `${String(responseCount)} answers; ${observation}`);
   },
 };
 
@@ -143,5 +143,8 @@ export const httpFloods: Group = {
   name: 'http-floods',
   what: 'many connections and requests at once',
   quick: false,
-  attempts: [...floods.map(([id, what, spec]) => floodRow(`flood-${id}`, what, spec, answersAgain)), newcomers],
+  attempts: [
+    ...floods.map(([id, description, spec]) => floodRow(`flood-${id}`, description, spec, checkResponsive)),
+    newcomerAttempt,
+  ],
 };

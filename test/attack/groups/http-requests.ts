@@ -1,42 +1,42 @@
 /** Malformed or forbidden requests, sent one at a time. They vary methods, bytes, hosts, origins and proxy headers. */
-import { held, verdict, type Attempt, type Group } from '../attempt.ts';
-import { ask, askHere, elsewhere } from '../wire/ask.ts';
-import { exchange, head, statusOf, talk } from '../wire/raw.ts';
-import { rawRow, requestRow } from '../wire/rows.ts';
+import { heldVerdict, verdict, type Attempt, type Group } from '../attempt.ts';
+import { requestQueryPage, queryLocally, forwardedHeaders } from '../wire/ask.ts';
+import { exchange, head, statusOf, openRawConnection } from '../wire/raw.ts';
+import { rawAttempt, requestRow } from '../wire/rows.ts';
 
 const methods = ['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE', 'PROPFIND', 'PURGE'].map((method) =>
-  rawRow(`method-${method.toLowerCase()}`, `${method} /metrics`, [`${method} /metrics HTTP/1.1`], [405]),
+  rawAttempt(`method-${method.toLowerCase()}`, `${method} /metrics`, [`${method} /metrics HTTP/1.1`], [405]),
 );
 
-const malformed = [
-  rawRow('connect-tunnel', 'CONNECT to another host', ['CONNECT 169.254.169.254:80 HTTP/1.1'], [0, 400, 405]),
-  rawRow('unknown-method', 'an invented method', ['HELLO / HTTP/1.1'], [0, 400, 405]),
-  rawRow('unknown-version', 'an invented version of HTTP', ['GET /livez HTTP/9.9'], [0, 400, 505]),
-  rawRow('control-bytes', 'bytes that are not HTTP', ['\u0000\u0001\u0016\u0003'], [0, 400]),
-  rawRow('header-of-9000-bytes', 'a long header', ['GET /livez HTTP/1.1', `X: ${'x'.repeat(9_000)}`], [431]),
-  rawRow('path-of-9000-bytes', 'a long path', [`GET /livez?${'x'.repeat(9_000)} HTTP/1.1`], [414, 431]),
-  rawRow('two-host-headers', 'two hosts', ['GET /status HTTP/1.1', 'Host: 127.0.0.1', 'Host: evil.example'], [400]),
-  rawRow(
+const malformedAttempts = [
+  rawAttempt('connect-tunnel', 'CONNECT to another host', ['CONNECT 169.254.169.254:80 HTTP/1.1'], [0, 400, 405]),
+  rawAttempt('unknown-method', 'an invented method', ['HELLO / HTTP/1.1'], [0, 400, 405]),
+  rawAttempt('unknown-version', 'an invented version of HTTP', ['GET /livez HTTP/9.9'], [0, 400, 505]),
+  rawAttempt('control-bytes', 'bytes that are not HTTP', ['\u0000\u0001\u0016\u0003'], [0, 400]),
+  rawAttempt('header-of-9000-bytes', 'a long header', ['GET /livez HTTP/1.1', `X: ${'x'.repeat(9_000)}`], [431]),
+  rawAttempt('path-of-9000-bytes', 'a long path', [`GET /livez?${'x'.repeat(9_000)} HTTP/1.1`], [414, 431]),
+  rawAttempt('two-host-headers', 'two hosts', ['GET /status HTTP/1.1', 'Host: 127.0.0.1', 'Host: evil.example'], [400]),
+  rawAttempt(
     'smuggled-lengths',
     'two lengths',
     ['GET / HTTP/1.1', 'Content-Length: 0', 'Content-Length: 40'],
     [0, 400, 413],
   ),
-  rawRow(
+  rawAttempt(
     'smuggled-chunks',
     'a length and chunks',
     ['POST /query HTTP/1.1', 'Content-Length: 4', 'Transfer-Encoding: chunked'],
     [0, 400, 413],
   ),
-  rawRow('announced-body', 'a body of a gigabyte', ['GET /status HTTP/1.1', 'Content-Length: 1000000000'], [413]),
-  rawRow(
+  rawAttempt('announced-body', 'a body of a gigabyte', ['GET /status HTTP/1.1', 'Content-Length: 1000000000'], [413]),
+  rawAttempt(
     'split-header-line',
     'a line break within a header',
     ['GET /livez HTTP/1.1', 'X: a\nInjected: b\r'],
     [0, 400, 200],
   ),
-  rawRow('folded-header', 'an obsolete folded header', ['GET /livez HTTP/1.1', 'X: a', ' b'], [0, 400, 200]),
-  rawRow(
+  rawAttempt('folded-header', 'an obsolete folded header', ['GET /livez HTTP/1.1', 'X: a', ' b'], [0, 400, 200]),
+  rawAttempt(
     'absolute-target',
     'the address of another host as the path',
     ['GET http://evil.example/status HTTP/1.1'],
@@ -54,7 +54,9 @@ const paths = [
   '/__proto__',
   '/constructor',
   '/toString',
-].map((path, at) => rawRow(`path-outside-${String(at + 1)}`, `GET ${path}`, [`GET ${path} HTTP/1.1`], [400, 404, 405]));
+].map((path, index) =>
+  rawAttempt(`path-outside-${String(index + 1)}`, `GET ${path}`, [`GET ${path} HTTP/1.1`], [400, 404, 405]),
+);
 
 const rebinding = [
   'evil.example',
@@ -64,7 +66,7 @@ const rebinding = [
   'evil.example:80',
 ].flatMap((host) =>
   ['/status', '/update?offset=1', '/changes', '/metrics'].map((path) =>
-    rawRow(
+    rawAttempt(
       `rebound-name-${host.replaceAll(/[.:]/g, '-')}${path.replaceAll(/\W+/g, '-')}`,
       `a page of ${host} whose name resolves to this machine reads ${path}`,
       [`GET ${path} HTTP/1.1`, `Host: ${host}`],
@@ -112,13 +114,13 @@ const proxyHeaders = [
   'an-unknown-header',
 ];
 
-const proxied: readonly Attempt[] = proxyHeaders.map((name) => ({
+const proxyAttempts: readonly Attempt[] = proxyHeaders.map((name) => ({
   id: `proxied-by-${name}`,
   what: `a proxy on this machine forwards a query with the header ${name}`,
   expected: 'status 403, because the caller is on another machine',
   run: async ({ httpUrl }) => {
     const headers = { origin: httpUrl, 'content-type': 'application/json', [name]: '203.0.113.7' };
-    const { status, body } = await ask(`${httpUrl}/query`, {
+    const { status, body } = await requestQueryPage(`${httpUrl}/query`, {
       method: 'POST',
       headers,
       body: '{"statement":"select 1"}',
@@ -127,16 +129,20 @@ const proxied: readonly Attempt[] = proxyHeaders.map((name) => ({
   },
 }));
 
-const question = '{"statement":"select count(*) from explore.contracts"}';
+const queryBody = '{"statement":"select count(*) from explore.contracts"}';
 
-function crossOrigin(id: string, what: string, change: (url: string) => Readonly<Record<string, string>>): Attempt {
+function crossOrigin(
+  id: string,
+  description: string,
+  change: (url: string) => Readonly<Record<string, string>>,
+): Attempt {
   return requestRow({
     id: `query-${id}`,
-    what,
+    what: description,
     path: '/query',
     options: ({ httpUrl }) => {
       const headers = { origin: httpUrl, 'content-type': 'application/json', ...change(httpUrl) };
-      return { method: 'POST', headers, body: question };
+      return { method: 'POST', headers, body: queryBody };
     },
     statuses: [403, 421],
   });
@@ -165,9 +171,12 @@ const origins = [
     expected: 'no header that allows it',
     run: async ({ httpUrl }) => {
       const headers = { origin: 'https://evil.example' };
-      const { headers: got, status } = await ask(`${httpUrl}/changes`, { headers, most: 1 });
-      const allowed = String(got['access-control-allow-origin']);
-      return verdict(got['access-control-allow-origin'] === undefined, `status ${String(status)}, allowed: ${allowed}`);
+      const { headers: responseHeaders, status } = await requestQueryPage(`${httpUrl}/changes`, { headers, most: 1 });
+      const allowedOrigin = String(responseHeaders['access-control-allow-origin']);
+      return verdict(
+        responseHeaders['access-control-allow-origin'] === undefined,
+        `status ${String(status)}, allowed: ${allowedOrigin}`,
+      );
     },
   },
   {
@@ -176,9 +185,11 @@ const origins = [
     expected: 'the origin alone is allowed, without credentials and never *',
     run: async ({ httpUrl }) => {
       const headers = { origin: 'https://app.example', 'access-control-request-method': 'GET' };
-      const { headers: got } = await ask(`${httpUrl}/changes`, { method: 'OPTIONS', headers });
-      const [origin, credentials] = ['origin', 'credentials'].map((name) => got[`access-control-allow-${name}`]);
-      return verdict(origin === 'https://app.example' && credentials === undefined, JSON.stringify(got));
+      const { headers: responseHeaders } = await requestQueryPage(`${httpUrl}/changes`, { method: 'OPTIONS', headers });
+      const [origin, credentials] = ['origin', 'credentials'].map(
+        (name) => responseHeaders[`access-control-allow-${name}`],
+      );
+      return verdict(origin === 'https://app.example' && credentials === undefined, JSON.stringify(responseHeaders));
     },
   },
 ] satisfies readonly Attempt[];
@@ -187,10 +198,10 @@ const overview = ['/status', '/update?offset=1', '/events', '/changes?after=0'].
   requestRow({
     id: `without-token-from-elsewhere${path.replaceAll(/\W+/g, '-')}`,
     what: `${path} from another machine without a token, while roles are limited to parties`,
-    path: ({ hidden }) => path.replace('=1', `=${String(hidden.offset)}`),
-    options: { headers: elsewhere, most: 1 },
+    path: ({ hidden: hiddenUpdate }) => path.replace('=1', `=${String(hiddenUpdate.offset)}`),
+    options: { headers: forwardedHeaders, most: 1 },
     statuses: [401, 403],
-    without: ({ hidden }) => [hidden.updateId, hidden.contractId],
+    without: ({ hidden: hiddenUpdate }) => [hiddenUpdate.updateId, hiddenUpdate.contractId],
   }),
 );
 
@@ -200,7 +211,7 @@ const bodies: readonly Attempt[] = [
     what: 'a query that is longer than 64 KiB',
     expected: 'status 413',
     run: async (world) => {
-      const { status } = await askHere(world, `select '${'x'.repeat(1_000_000)}'`);
+      const { status } = await queryLocally(world, `select '${'x'.repeat(1_000_000)}'`);
       return verdict(status === 413 || status === 0, `status ${String(status)}`);
     },
   },
@@ -212,13 +223,13 @@ const bodies: readonly Attempt[] = [
     '{"statement":["select 1"]}',
     '{"__proto__":{"statement":"select 1"}}',
     '{',
-  ].map((body, at): Attempt => ({
-    id: `malformed-question-${String(at + 1)}`,
+  ].map((body, index): Attempt => ({
+    id: `malformed-question-${String(index + 1)}`,
     what: `a query whose body is ${body === '' ? 'empty' : body}`,
     expected: 'status 400',
     run: async ({ httpUrl }) => {
       const headers = { origin: httpUrl, 'content-type': 'application/json' };
-      const { status } = await ask(`${httpUrl}/query`, { method: 'POST', headers, body });
+      const { status } = await requestQueryPage(`${httpUrl}/query`, { method: 'POST', headers, body });
       return verdict(status === 400, `status ${String(status)}`);
     },
   })),
@@ -232,10 +243,10 @@ const parameters = [
   'offset=',
   'offset[]=1',
   'offset=%00',
-].flatMap((query, at) =>
+].flatMap((query, index) =>
   ['/update', '/wait'].map((path) =>
     requestRow({
-      id: `odd-parameter-${String(at + 1)}-of${path.replace('/', '-')}`,
+      id: `odd-parameter-${String(index + 1)}-of${path.replace('/', '-')}`,
       what: `${path}?${query}`,
       path: `${path}?${query}&timeout=0`,
       statuses: [400, 404, 504],
@@ -243,15 +254,17 @@ const parameters = [
   ),
 );
 
-const slow: readonly Attempt[] = [
+const slowAttempts: readonly Attempt[] = [
   {
     id: 'half-a-request',
     what: 'a header that never ends, on 50 connections',
     expected: 'each is closed within seconds, and /livez responds meanwhile',
     run: async ({ port, httpUrl }) => {
-      const talks = Array.from({ length: 50 }, () => talk(port, 'GET /livez HTTP/1.1\r\nHost: x\r\n'));
-      const { status } = await ask(`${httpUrl}/livez`);
-      await Promise.all(talks.map(({ closed }) => closed));
+      const rawConnections = Array.from({ length: 50 }, () =>
+        openRawConnection(port, 'GET /livez HTTP/1.1\r\nHost: x\r\n'),
+      );
+      const { status } = await requestQueryPage(`${httpUrl}/livez`);
+      await Promise.all(rawConnections.map(({ closed: whenClosed }) => whenClosed));
       return verdict(status === 200, `all were closed; /livez: ${String(status)}`);
     },
   },
@@ -261,7 +274,7 @@ const slow: readonly Attempt[] = [
     expected: 'status 405',
     run: async ({ port }) => {
       const status = statusOf(await exchange(port, head('HEAD /changes HTTP/1.1')));
-      return status === 405 ? held('status 405') : verdict(false, `status ${String(status)}`);
+      return status === 405 ? heldVerdict('status 405') : verdict(false, `status ${String(status)}`);
     },
   },
 ];
@@ -271,7 +284,7 @@ export const httpRequests: Group = {
   what: 'requests that a client should not make',
   quick: true,
   attempts: [
-    ...[methods, malformed, paths, rebinding, proxied].flat(),
-    ...[origins, overview, bodies, parameters, slow].flat(),
+    ...[methods, malformedAttempts, paths, rebinding, proxyAttempts].flat(),
+    ...[origins, overview, bodies, parameters, slowAttempts].flat(),
   ],
 };

@@ -15,23 +15,25 @@ const kinds: Readonly<Record<string, readonly [what: string, prepare: Prepare]>>
 
 const limitMs = 20_000;
 
-const attempt = (kind: string, what: string, prepare: Prepare): Attempt => ({
+const attempt = (kind: string, description: string, prepare: Prepare): Attempt => ({
   id: `secret-file-${kind}`,
-  what: `every file of a secret is ${what}`,
+  what: `every file of a secret is ${description}`,
   expected: 'exit 78 at once, with the name of each option',
   run: async (world) => {
     const folder = await mkdtemp(join(world.folder, 'secret-file-'));
     const path = join(folder, 'secret');
     await prepare(path);
-    const named = { DATABASE_URL_FILE: path, LEDGER_TOKEN_FILE: path, LEDGER_CA_FILE: path };
+    const fileVariables = { DATABASE_URL_FILE: path, LEDGER_TOKEN_FILE: path, LEDGER_CA_FILE: path };
     const console = `postgres://127.0.0.1:9/ledger?sslmode=verify-full&sslrootcert=${path}`;
-    const env = { ...named, INDEXER_QUERY_PAGE_DATABASE_URL: console, LEDGER_URL: 'http://127.0.0.1:9' };
+    const env = { ...fileVariables, INDEXER_QUERY_PAGE_DATABASE_URL: console, LEDGER_URL: 'http://127.0.0.1:9' };
     const flags = ['--max-old-space-size=384'];
     const { code, stderr } = await runProgram(['run'], { cwd: folder, env, flags }, limitMs);
-    const missing = [...Object.keys(named), 'INDEXER_QUERY_PAGE_DATABASE_URL'].filter((name) => !stderr.includes(name));
+    const missingVariables = [...Object.keys(fileVariables), 'INDEXER_QUERY_PAGE_DATABASE_URL'].filter(
+      (name) => !stderr.includes(name),
+    );
     return verdict(
-      code === 78 && missing.length === 0,
-      `exit ${String(code)}, not named: ${missing.join(', ') || 'none'}`,
+      code === 78 && missingVariables.length === 0,
+      `exit ${String(code)}, not named: ${missingVariables.join(', ') || 'none'}`,
     );
   },
 });
@@ -40,5 +42,5 @@ export const secretFiles: Group = {
   name: 'secret-files',
   what: 'pipes, large files and devices in place of secret files',
   quick: true,
-  attempts: Object.entries(kinds).map(([kind, [what, prepare]]) => attempt(kind, what, prepare)),
+  attempts: Object.entries(kinds).map(([kind, [description, prepare]]) => attempt(kind, description, prepare)),
 };

@@ -5,24 +5,24 @@
 import type { Client } from 'pg';
 import { pause } from '../../support/wait-for.ts';
 import { verdict, type Attempt, type Group, type Verdict } from '../attempt.ts';
-import { askHere, askWith } from '../wire/ask.ts';
-import { survived } from '../wire/flood.ts';
+import { queryLocally, queryWithToken } from '../wire/ask.ts';
+import { survivalVerdict } from '../wire/flood.ts';
 import { connected } from '../world/server.ts';
 import type { Login, World } from '../world/world.ts';
 
 const heldMs = 20_000;
-const mostSessions = 200;
+const maxSessions = 200;
 /** An attempt that stops ingestion for longer than this has succeeded. */
 const longestStopSeconds = 2;
 
-async function sessions(world: World, as: Login, most: number): Promise<readonly Client[]> {
-  const opened: Client[] = [];
-  while (opened.length < most) {
-    const client = await connected(world.urlOf(as), 'attacker').catch(() => undefined);
+async function sessions(world: World, login: Login, maximum: number): Promise<readonly Client[]> {
+  const openClients: Client[] = [];
+  while (openClients.length < maximum) {
+    const client = await connected(world.urlOf(login), 'attacker').catch(() => undefined);
     if (client === undefined) break;
-    opened.push(client);
+    openClients.push(client);
   }
-  return opened;
+  return openClients;
 }
 
 /** Ends the sessions, whatever their state. */
@@ -31,36 +31,45 @@ async function end(world: World, clients: readonly Client[]): Promise<void> {
   await Promise.allSettled(clients.map((client) => client.end()));
 }
 
-function outcome(world: World, seen: string): Verdict {
-  const found = survived(world, seen);
+function outcome(world: World, observation: string): Verdict {
+  const outcomeFound = survivalVerdict(world, observation);
   const { stoppedSeconds } = world.watcher.observed();
-  return verdict(found.held && stoppedSeconds <= longestStopSeconds, found.seen);
+  return verdict(outcomeFound.held && stoppedSeconds <= longestStopSeconds, outcomeFound.seen);
 }
 
 const expected = 'the indexer runs, /livez responds, and ingestion stops for at most 2 s';
 
 /** Opens sessions of a login, each of which acquires resources and holds them. */
-const holding = (as: Login, id: string, what: string, most: number, texts: readonly string[]): Attempt => ({
-  id: `${as}-${id}`,
-  what,
+const holding = (
+  login: Login,
+  id: string,
+  description: string,
+  maximum: number,
+  texts: readonly string[],
+): Attempt => ({
+  id: `${login}-${id}`,
+  what: description,
   expected,
   run: async (world) => {
-    const clients = await sessions(world, as, most);
+    const clients = await sessions(world, login, maximum);
     const failures = new Set<string>();
     for (const client of clients) {
       for (const text of texts) {
         // Not awaited, because some statements run until their session is ended.
-        client.query(text).catch((thrown: unknown) => failures.add(String(Reflect.get(thrown as object, 'code'))));
+        client.query(text).catch((error: unknown) => failures.add(String(Reflect.get(error as object, 'code'))));
       }
     }
     await pause(heldMs);
-    const found = outcome(world, `${String(clients.length)} sessions; SQLSTATE ${[...failures].join(', ') || 'none'}`);
+    const outcomeFound = outcome(
+      world,
+      `${String(clients.length)} sessions; SQLSTATE ${[...failures].join(', ') || 'none'}`,
+    );
     await end(world, clients);
-    return found;
+    return outcomeFound;
   },
 });
 
-const everyLock = `do $$ declare r record; begin
+const lockEverySql = `do $$ declare r record; begin
   for r in select c.oid::regclass as name from pg_class c
             where c.relkind in ('r', 'v') and has_table_privilege(c.oid, 'select') loop
     begin
@@ -71,15 +80,15 @@ const everyLock = `do $$ declare r record; begin
 
 const readAll = `begin; select count(*) from ledger.updates; select count(*) from ledger.contracts; select count(*) from ledger.stream`;
 
-const ofLogins: readonly Attempt[] = [
-  holding('limited', 'takes-every-connection', 'opens every connection that Postgres gives', mostSessions, []),
-  holding('reader', 'takes-every-connection', 'opens every connection that Postgres gives', mostSessions, []),
+const loginAttempts: readonly Attempt[] = [
+  holding('limited', 'takes-every-connection', 'opens every connection that Postgres gives', maxSessions, []),
+  holding('reader', 'takes-every-connection', 'opens every connection that Postgres gives', maxSessions, []),
   holding(
     'limited',
     'fills-the-lock-table-by-reading',
     'locks every table and view in the mode of reading, in 60 sessions',
     60,
-    ['begin', everyLock],
+    ['begin', lockEverySql],
   ),
   holding('limited', 'holds-snapshots', 'holds 20 transactions open in which it has read everything', 20, [readAll]),
   holding('limited', 'burns-processors', 'counts endlessly in 6 sessions', 6, [
@@ -108,12 +117,12 @@ async function fillQueue(sender: Client | undefined): Promise<string> {
       await sender?.query(`select count(pg_notify('x', repeat('z', 7900) || i)) from generate_series(1, 500) i`);
     }
     return 'the queue did not fill within a minute';
-  } catch (thrown) {
-    return `SQLSTATE ${String(Reflect.get(thrown as object, 'code'))}`;
+  } catch (error) {
+    return `SQLSTATE ${String(Reflect.get(error as object, 'code'))}`;
   }
 }
 
-const notices: Attempt = {
+const fillNoticeQueue: Attempt = {
   id: 'limited-fills-the-queue-of-notices',
   what: 'listens in a transaction, and sends notices until the queue is full',
   expected,
@@ -122,16 +131,16 @@ const notices: Attempt = {
     const [listener, sender] = clients;
     await listener?.query('listen x');
     await listener?.query('begin; select 1');
-    const full = await fillQueue(sender);
+    const filledQueue = await fillQueue(sender);
     await pause(heldMs / 2);
-    const found = outcome(world, full);
+    const outcomeFound = outcome(world, filledQueue);
     await end(world, clients);
-    return found;
+    return outcomeFound;
   },
 };
 
 /** Makes a schema change wait for a reader, and writers wait for the schema change. */
-const behindReader: Attempt = {
+const holdUpCommand: Attempt = {
   id: 'limited-holds-up-a-command',
   what: 'holds a transaction open in which it has read, while an operator limits another reader',
   expected,
@@ -140,62 +149,66 @@ const behindReader: Attempt = {
     await clients[0]?.query(readAll);
     const command = world.command(['grant-reader', `${world.server.rolePrefix}_behind`, '--party', world.party]);
     await pause(heldMs);
-    const seen = outcome(world, 'an open transaction of a reader');
+    const observation = outcome(world, 'an open transaction of a reader');
     await end(world, clients);
     const { code, stderr } = await command;
-    return { ...seen, seen: `${seen.seen}; the command: exit ${String(code)} ${stderr.slice(0, 120)}` };
+    return { ...observation, seen: `${observation.seen}; the command: exit ${String(code)} ${stderr.slice(0, 120)}` };
   },
 };
 
 /** Sends concurrent queries to the query page: three with each token, and three as local requests. */
-const questions = (id: string, what: string, statement: string): Attempt => ({
+const queryAttempt = (id: string, description: string, statement: string): Attempt => ({
   id: `questions-${id}`,
-  what,
+  what: description,
   expected,
   run: async (world) => {
-    const { limited, all } = world.tokens;
+    const { limited: limitedToken, all: allToken } = world.tokens;
     const requests = [0, 1, 2].flatMap(() => [
-      askWith(world, limited.token, statement),
-      askWith(world, all.token, statement),
-      askHere(world, statement),
+      queryWithToken(world, limitedToken.token, statement),
+      queryWithToken(world, allToken.token, statement),
+      queryLocally(world, statement),
     ]);
     const statuses = (await Promise.all(requests)).map(({ status }) => status);
     return outcome(world, `statuses ${statuses.join(', ')}`);
   },
 });
 
-const ofQuestions: readonly Attempt[] = [
-  questions(
+const queryAttempts: readonly Attempt[] = [
+  queryAttempt(
     'of-60-megabytes',
     'nine queries whose results have 60 MB',
     `select repeat('x', 600000) from generate_series(1, 100)`,
   ),
-  questions('of-one-large-row', 'nine queries whose result is one text of 50 MB', `select repeat('x', 50000000)`),
-  questions('of-many-rows', 'nine queries of a hundred million rows', 'select i from generate_series(1, 100000000) i'),
-  questions(
+  queryAttempt('of-one-large-row', 'nine queries whose result is one text of 50 MB', `select repeat('x', 50000000)`),
+  queryAttempt(
+    'of-many-rows',
+    'nine queries of a hundred million rows',
+    'select i from generate_series(1, 100000000) i',
+  ),
+  queryAttempt(
     'of-many-columns',
     'nine queries of 1,600 columns',
-    `select ${Array.from({ length: 1_600 }, (_, at) => `repeat('y', 1000) c${String(at)}`)
+    `select ${Array.from({ length: 1_600 }, (_, index) => `repeat('y', 1000) c${String(index)}`)
       .join(', ')
       .slice(0, 60_000)
       .replace(/,[^,]*$/, '')} from generate_series(1, 1000)`,
   ),
-  questions(
+  queryAttempt(
     'of-temporary-files',
     'nine queries that sort for 30 s',
     'select i from generate_series(1, 1000000000) i order by i desc offset 999999999',
   ),
-  questions(
+  queryAttempt(
     'that-recurse',
     'nine queries that recurse endlessly',
     'with recursive r(a) as (values (1) union all select a + 1 from r) select count(*) from r',
   ),
-  questions(
+  queryAttempt(
     'of-deep-expressions',
     'nine queries of 20,000 brackets',
     `select ${'('.repeat(20_000)}1${')'.repeat(20_000)}`,
   ),
-  questions(
+  queryAttempt(
     'of-backtracking',
     'nine queries whose regular expression backtracks',
     `select repeat('a', 5000) ~ '(a*)*(a*)*(a*)*b\\1\\2\\3'`,
@@ -206,5 +219,5 @@ export const sharedResources: Group = {
   name: 'shared-resources',
   what: 'readers that use up shared resources of the server',
   quick: false,
-  attempts: [...ofLogins, notices, behindReader, ...ofQuestions],
+  attempts: [...loginAttempts, fillNoticeQueue, holdUpCommand, ...queryAttempts],
 };

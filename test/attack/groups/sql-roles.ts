@@ -6,8 +6,8 @@ import { waitFor } from '../../support/wait-for.ts';
 import { emptyRow, refusedRow } from '../wire/rows.ts';
 import type { Login, World } from '../world/world.ts';
 
-async function within<T>(world: World, as: Login, work: (client: Client) => Promise<T>): Promise<T> {
-  const client = await world.session(as);
+async function runInTransaction<T>(world: World, login: Login, work: (client: Client) => Promise<T>): Promise<T> {
+  const client = await world.session(login);
   try {
     return await work(client);
   } finally {
@@ -16,76 +16,84 @@ async function within<T>(world: World, as: Login, work: (client: Client) => Prom
 }
 
 /** Runs all statements that the role does not need. */
-const table = (as: Login, kind: string): Attempt => ({
-  id: `${as}-statements-it-does-not-need`,
+const table = (login: Login, kind: string): Attempt => ({
+  id: `${login}-statements-it-does-not-need`,
   what: 'every statement of test/security/attempts.ts that the role does not need',
   expected: 'SQLSTATE 42501 for each',
   run: (world) =>
-    within(world, as, async (client) => {
-      const done: string[] = [];
-      for (const { sql, may = [] } of statements) {
-        if (may.includes(kind)) continue;
-        if ((await tryStatement(client, sql)) !== '42501') done.push(sql);
+    runInTransaction(world, login, async (client) => {
+      const executedSql: string[] = [];
+      for (const { sql, may: allowedLogins = [] } of statements) {
+        if (allowedLogins.includes(kind)) continue;
+        if ((await tryStatement(client, sql)) !== '42501') executedSql.push(sql);
       }
-      return verdict(done.length === 0, done.length === 0 ? 'all refused' : `not refused: ${done.join('; ')}`);
+      return verdict(
+        executedSql.length === 0,
+        executedSql.length === 0 ? 'all refused' : `not refused: ${executedSql.join('; ')}`,
+      );
     }),
 });
 
-const counted = ['contracts', 'coverage', 'contract_parties', 'templates', 'updates', 'exercises', 'archives'];
+const countedTables = ['contracts', 'coverage', 'contract_parties', 'templates', 'updates', 'exercises', 'archives'];
 // The indexer may move rows from one table to the other between two counts.
 const states = '(select count(*) from ledger.live)::int + (select count(*) from ledger.ended)::int as states';
-const count = `select ${states}, ${counted.map((name) => `(select count(*) from ledger.${name})::int as ${name}`).join(', ')}`;
+const count = `select ${states}, ${countedTables.map((name) => `(select count(*) from ledger.${name})::int as ${name}`).join(', ')}`;
 
 /** Runs these statements in one transaction that is rolled back. No history table may have lost rows. */
-const keeps = (as: Login, id: string, what: string, texts: readonly string[]): Attempt => ({
-  id: `${as}-${id}`,
-  what,
+const keepsTables = (login: Login, id: string, description: string, texts: readonly string[]): Attempt => ({
+  id: `${login}-${id}`,
+  what: description,
   expected: 'no table of history has fewer rows',
   run: (world) =>
-    within(world, as, async (client) => {
+    runInTransaction(world, login, async (client) => {
       await client.query('begin');
-      const [before] = (await client.query<Record<string, number>>(count)).rows;
+      const [countsBefore] = (await client.query<Record<string, number>>(count)).rows;
       const outcomes: string[] = [];
       for (const text of texts) {
         await client.query('savepoint s');
         try {
           const { rows } = await client.query<Record<string, unknown>>(text);
           outcomes.push(JSON.stringify(rows).slice(0, 60));
-        } catch (thrown) {
-          outcomes.push(String(Reflect.get(thrown as object, 'code')));
+        } catch (error) {
+          outcomes.push(String(Reflect.get(error as object, 'code')));
           await client.query('rollback to s');
         }
       }
-      const [after] = (await client.query<Record<string, number>>(count)).rows;
+      const [countsAfter] = (await client.query<Record<string, number>>(count)).rows;
       await client.query('rollback');
-      const fewer = ['states', ...counted].filter((name) => Number(after?.[name]) < Number(before?.[name]));
-      return verdict(fewer.length === 0, `${outcomes.join(', ')}; fewer rows in: ${fewer.join(', ') || 'none'}`);
+      const reducedTables = ['states', ...countedTables].filter(
+        (name) => Number(countsAfter?.[name]) < Number(countsBefore?.[name]),
+      );
+      return verdict(
+        reducedTables.length === 0,
+        `${outcomes.join(', ')}; fewer rows in: ${reducedTables.join(', ') || 'none'}`,
+      );
     }),
 });
 
-const clear = 'select ledger.clear_unfinished_seed(epoch) as cleared from ledger.stream';
+const clearSeedSql = 'select ledger.clear_unfinished_seed(epoch) as cleared from ledger.stream';
 
-const ofWriter: readonly Attempt[] = [
+const writerAttempts: readonly Attempt[] = [
   table('writer', 'writer'),
-  keeps('writer', 'clears-the-seed', 'calls the function that clears a seed', [clear]),
-  keeps('writer', 'clears-after-unpublishing', 'marks the seed as unpublished, and clears it', [
+  keepsTables('writer', 'clears-the-seed', 'calls the function that clears a seed', [clearSeedSql]),
+  keepsTables('writer', 'clears-after-unpublishing', 'marks the seed as unpublished, and clears it', [
     'update ledger.stream set seeded_at = null, checkpoint = null',
-    clear,
+    clearSeedSql,
   ]),
-  keeps('writer', 'clears-after-new-epoch', 'begins a new epoch, and clears it', [
+  keepsTables('writer', 'clears-after-new-epoch', 'begins a new epoch, and clears it', [
     'update ledger.stream set epoch = epoch + 1, seeded_at = null',
-    clear,
+    clearSeedSql,
   ]),
-  keeps('writer', 'clears-every-epoch', 'clears epochs that it names', [
+  keepsTables('writer', 'clears-every-epoch', 'clears epochs that it names', [
     'update ledger.stream set seeded_at = null',
     'select ledger.clear_unfinished_seed(e) from generate_series(0, 5) e',
   ]),
-  keeps('writer', 'clears-with-a-path', 'clears with another search path', [
+  keepsTables('writer', 'clears-with-a-path', 'clears with another search path', [
     'set local search_path = pg_temp, ledger',
     'update ledger.stream set seeded_at = null',
-    clear,
+    clearSeedSql,
   ]),
-  keeps('writer', 'prunes', 'calls the functions that prune and redact', [
+  keepsTables('writer', 'prunes', 'calls the functions that prune and redact', [
     `select p.oid::regprocedure from pg_proc p where pronamespace = 'ledger'::regnamespace and prosecdef`,
     'delete from ledger.updates',
     'delete from ledger.contracts',
@@ -93,7 +101,7 @@ const ofWriter: readonly Attempt[] = [
     'delete from ledger.archives',
     'truncate ledger.updates cascade',
   ]),
-  keeps('writer', 'merges-away', 'deletes by MERGE and by a query with data changes', [
+  keepsTables('writer', 'merges-away', 'deletes by MERGE and by a query with data changes', [
     'merge into ledger.contracts c using (select 1) x on true when matched then delete',
     'with gone as (delete from ledger.updates returning 1) select count(*) from gone',
   ]),
@@ -128,34 +136,36 @@ const lastEpoch: Attempt = {
     const { rows } = await world.admin.query<{ epoch: string; checkpoint: string }>(
       'select epoch, checkpoint from ledger.stream',
     );
-    const [before] = rows;
-    const refusal = await within(world, 'redactor', async (client) => {
+    const [countsBefore] = rows;
+    const refusal = await runInTransaction(world, 'redactor', async (client) => {
       await client.query('begin read write');
       try {
         await client.query('update ledger.stream set epoch = 9223372036854775807');
         await client.query('commit');
         return undefined;
-      } catch (thrown) {
-        return String(Reflect.get(thrown as object, 'code'));
+      } catch (error) {
+        return String(Reflect.get(error as object, 'code'));
       }
     });
     if (refusal !== undefined) return verdict(true, `SQLSTATE ${refusal}`);
     try {
       await waitFor('the checkpoint moves', async () => {
         const now = await world.admin.query<{ checkpoint: string }>('select checkpoint from ledger.stream');
-        return Number(now.rows[0]?.checkpoint) > Number(before?.checkpoint) + 10 ? true : undefined;
+        return Number(now.rows[0]?.checkpoint) > Number(countsBefore?.checkpoint) + 10 ? true : undefined;
       });
       return verdict(true, 'the indexer continues');
     } catch {
       const status = await (await fetch(`${world.httpUrl}/status`)).text();
       return verdict(false, `carried out, and the checkpoint does not move: ${status}`);
     } finally {
-      await world.admin.query('update ledger.stream set epoch = $1 where epoch > 9223372036854775000', [before?.epoch]);
+      await world.admin.query('update ledger.stream set epoch = $1 where epoch > 9223372036854775000', [
+        countsBefore?.epoch,
+      ]);
     }
   },
 };
 
-const ofRedactor: readonly Attempt[] = [
+const redactorAttempts: readonly Attempt[] = [
   table('redactor', 'redactor'),
   refusedRow(
     'redactor',
@@ -249,7 +259,7 @@ const ofRedactor: readonly Attempt[] = [
   emptyRow('redactor', 'reader-tokens', 'reads hashes of tokens', 'select * from ledger.reader_tokens'),
 ];
 
-const ofReader: readonly Attempt[] = [
+const readerAttempts: readonly Attempt[] = [
   table('reader', 'reader'),
   emptyRow('reader', 'webhook-secrets', 'reads signing secrets', 'select * from ledger.webhook_secrets'),
   emptyRow('reader', 'reader-tokens', 'reads hashes of tokens', 'select * from ledger.reader_tokens'),
@@ -274,17 +284,17 @@ export const sqlReader: Group = {
   name: 'sql-as-reader',
   what: 'statements of the full reader',
   quick: true,
-  attempts: ofReader,
+  attempts: readerAttempts,
 };
 export const sqlWriter: Group = {
   name: 'sql-as-writer',
   what: 'statements of the writer',
   quick: true,
-  attempts: ofWriter,
+  attempts: writerAttempts,
 };
 export const sqlRedactor: Group = {
   name: 'sql-as-redactor',
   what: 'statements of the redactor',
   quick: true,
-  attempts: ofRedactor,
+  attempts: redactorAttempts,
 };

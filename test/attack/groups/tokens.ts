@@ -3,29 +3,29 @@ import type { Client } from 'pg';
 import { loginPasswordOf } from '../../../src/reader-token.ts';
 import { attempt as tryStatement } from '../../security/attempts.ts';
 import { waitFor } from '../../support/wait-for.ts';
-import { held, verdict, type Attempt, type Group } from '../attempt.ts';
-import { ask, askWith, bearer, elsewhere } from '../wire/ask.ts';
+import { heldVerdict, verdict, type Attempt, type Group } from '../attempt.ts';
+import { requestQueryPage, queryWithToken, bearer, forwardedHeaders } from '../wire/ask.ts';
 import { requestRow } from '../wire/rows.ts';
 import { connected } from '../world/server.ts';
-import type { TokenOf, World } from '../world/world.ts';
+import type { UserToken, World } from '../world/world.ts';
 
-const wrong = `lir_${'A'.repeat(43)}`;
+const unknownToken = `lir_${'A'.repeat(43)}`;
 
 /** An invalid token, or a token sent in an unsupported way. */
 const invalidTokenRow = (
   id: string,
-  what: string,
+  description: string,
   change: (token: string) => { query?: string; headers?: Readonly<Record<string, string>> },
 ) =>
   requestRow({
     id: `token-${id}`,
-    what,
+    what: description,
     path: ({ tokens }) => `/changes?after=0${change(tokens.all.token).query ?? ''}`,
-    options: ({ tokens }) => ({ headers: { ...elsewhere, ...change(tokens.all.token).headers }, most: 1 }),
+    options: ({ tokens }) => ({ headers: { ...forwardedHeaders, ...change(tokens.all.token).headers }, most: 1 }),
     statuses: [400, 401, 403],
   });
 
-const showing = [
+const tokenUrlAttempts = [
   invalidTokenRow('in-the-address', 'a token in the address', (token) => ({ query: `&token=${token}` })),
   invalidTokenRow('as-access-token', 'a token as access_token', (token) => ({ query: `&access_token=${token}` })),
   invalidTokenRow('in-a-cookie', 'a token in a cookie', (token) => ({ headers: { cookie: `token=${token}` } })),
@@ -44,11 +44,13 @@ const showing = [
   invalidTokenRow('other-case', 'a token in upper case', (token) => ({
     headers: { authorization: `Bearer ${token.toUpperCase()}` },
   })),
-  invalidTokenRow('wrong', 'a token that was invented', () => ({ headers: { authorization: `Bearer ${wrong}` } })),
+  invalidTokenRow('wrong', 'a token that was invented', () => ({
+    headers: { authorization: `Bearer ${unknownToken}` },
+  })),
   invalidTokenRow('empty', 'no token after Bearer', () => ({ headers: { authorization: 'Bearer ' } })),
   invalidTokenRow('injected', 'SQL as a token', () => ({ headers: { authorization: `Bearer ' or '1'='1` } })),
   invalidTokenRow('two-of-them', 'two tokens in one header', (token) => ({
-    headers: { authorization: `Bearer ${wrong}, Bearer ${token}` },
+    headers: { authorization: `Bearer ${unknownToken}, Bearer ${token}` },
   })),
 ];
 
@@ -56,14 +58,14 @@ const overviews = ['/status', '/events', '/update?offset='].map((path) =>
   requestRow({
     id: `token-limited-overview${path.replaceAll(/\W+/g, '-').replace(/-$/, '')}`,
     what: `${path} from another machine with the token of a limited role`,
-    path: ({ hidden }) => (path.endsWith('=') ? `${path}${String(hidden.offset)}` : path),
+    path: ({ hidden: hiddenUpdate }) => (path.endsWith('=') ? `${path}${String(hiddenUpdate.offset)}` : path),
     options: ({ tokens }) => ({ headers: bearer(tokens.limited.token), most: 1 }),
     statuses: [403],
-    without: ({ hidden }) => [hidden.updateId, hidden.contractId],
+    without: ({ hidden: hiddenUpdate }) => [hiddenUpdate.updateId, hiddenUpdate.contractId],
   }),
 );
 
-async function asToken<T>(world: World, { login, token }: TokenOf, work: (client: Client) => Promise<T>): Promise<T> {
+async function asToken<T>(world: World, { login, token }: UserToken, work: (client: Client) => Promise<T>): Promise<T> {
   const client = await connected(world.urlAs(login, loginPasswordOf(token)), 'attacker token');
   try {
     return await work(client);
@@ -72,9 +74,9 @@ async function asToken<T>(world: World, { login, token }: TokenOf, work: (client
   }
 }
 
-const ofLogin = (id: string, what: string, sql: (world: World) => string): Attempt => ({
+const loginAttempt = (id: string, description: string, sql: (world: World) => string): Attempt => ({
   id: `token-login-${id}`,
-  what: `logs in to Postgres as the login of a token, and ${what}`,
+  what: `logs in to Postgres as the login of a token, and ${description}`,
   expected: 'SQLSTATE 42501',
   run: (world) =>
     asToken(world, world.tokens.limited, async (client) => {
@@ -84,23 +86,23 @@ const ofLogin = (id: string, what: string, sql: (world: World) => string): Attem
 });
 
 const logins: readonly Attempt[] = [
-  ofLogin('other-role', 'becomes the role of another token', ({ tokens }) => `set role ${tokens.all.role}`),
-  ofLogin('reader', 'becomes the full reader', (world) => `set role ${world.role('reader')}`),
-  ofLogin('writer', 'becomes the writer', (world) => `set role ${world.role('writer')}`),
-  ofLogin(
+  loginAttempt('other-role', 'becomes the role of another token', ({ tokens }) => `set role ${tokens.all.role}`),
+  loginAttempt('reader', 'becomes the full reader', (world) => `set role ${world.role('reader')}`),
+  loginAttempt('writer', 'becomes the writer', (world) => `set role ${world.role('writer')}`),
+  loginAttempt(
     'grants',
     'grants its role to another',
     (world) => `grant ${world.tokens.limited.role} to ${world.role('reader')}`,
   ),
-  ofLogin(
+  loginAttempt(
     'ends-another',
     'ends sessions of others',
     () =>
       'select pg_terminate_backend(pid) from pg_stat_activity where usename <> current_user and usename is not null',
   ),
-  ofLogin('advisory-lock', 'takes an advisory lock', () => 'select pg_advisory_lock(1)'),
-  ofLogin('large-object', 'makes a large object', () => `select lo_from_bytea(0, 'x')`),
-  ofLogin('schema', 'makes a schema', () => 'create schema mine'),
+  loginAttempt('advisory-lock', 'takes an advisory lock', () => 'select pg_advisory_lock(1)'),
+  loginAttempt('large-object', 'makes a large object', () => `select lo_from_bytea(0, 'x')`),
+  loginAttempt('schema', 'makes a schema', () => 'create schema mine'),
   {
     id: 'token-login-hidden-rows',
     what: 'logs in to Postgres as the login of a token, with and without its role, and reads hidden rows',
@@ -122,52 +124,55 @@ const logins: readonly Attempt[] = [
     expected: 'at most 8',
     run: async (world) => {
       const { login, token } = world.tokens.all;
-      const opened: Client[] = [];
-      for (let nth = 0; nth < 20; nth += 1) {
+      const openClients: Client[] = [];
+      for (let index = 0; index < 20; index += 1) {
         const client = await connected(world.urlAs(login, loginPasswordOf(token))).catch(() => undefined);
-        if (client !== undefined) opened.push(client);
+        if (client !== undefined) openClients.push(client);
       }
-      for (const client of opened) await client.end();
-      return verdict(opened.length <= 8, `${String(opened.length)} sessions`);
+      for (const client of openClients) await client.end();
+      return verdict(openClients.length <= 8, `${String(openClients.length)} sessions`);
     },
   },
 ];
 
 /** Creates a token, opens a stream and a session with it, and then ends the token. */
-const ended = (
+const endedToken = (
   id: string,
-  what: string,
-  end: (world: World, token: TokenOf) => Promise<unknown>,
+  description: string,
+  end: (world: World, token: UserToken) => Promise<unknown>,
   sessionMs: number,
 ): Attempt => ({
   id: `token-${id}`,
-  what,
+  what: description,
   expected: 'its stream and its sessions end, and it is refused',
   run: async (world) => {
     const token = await world.newToken(`${world.server.rolePrefix}_${id.replaceAll('-', '_')}`, [world.party]);
     const client = await connected(world.urlAs(token.login, loginPasswordOf(token.token)));
-    const gone = new Promise<true>((resolve) => client.once('end', () => resolve(true)));
-    const stream = ask(`${world.httpUrl}/changes`, { headers: bearer(token.token) });
+    const whenDisconnected = new Promise<true>((resolve) => client.once('end', () => resolve(true)));
+    const stream = requestQueryPage(`${world.httpUrl}/changes`, { headers: bearer(token.token) });
     await end(world, token);
     const { body } = await stream;
-    const over = await Promise.race([gone, waitFor('the session ends', () => undefined, sessionMs).catch(() => false)]);
-    const { status } = await askWith(world, token.token, 'select 1');
+    const endedFirst = await Promise.race([
+      whenDisconnected,
+      waitFor('the session ends', () => undefined, sessionMs).catch(() => false),
+    ]);
+    const { status } = await queryWithToken(world, token.token, 'select 1');
     await client.end().catch(() => undefined);
     return verdict(
-      over === true && status === 401,
-      `session ended: ${String(over)}; then status ${String(status)}; ${body.slice(-80)}`,
+      endedFirst === true && status === 401,
+      `session ended: ${String(endedFirst)}; then status ${String(status)}; ${body.slice(-80)}`,
     );
   },
 });
 
-const endings: readonly Attempt[] = [
-  ended(
+const endedTokenAttempts: readonly Attempt[] = [
+  endedToken(
     'revoked',
     'uses a token that is revoked',
     (world, { id }) => world.succeed(['reader-token', 'revoke', id]),
     10_000,
   ),
-  ended(
+  endedToken(
     'revoked-with-objects',
     'alters its own defaults, so that its login cannot be dropped',
     async (world, token) => {
@@ -188,7 +193,7 @@ const endings: readonly Attempt[] = [
       const { token } = await world.newToken(role, []);
       await world.admin.query(`drop owned by ${role}; drop role ${role}`);
       await world.succeed(['grant-reader', role]);
-      const { status } = await askWith(world, token, 'select 1');
+      const { status } = await queryWithToken(world, token, 'select 1');
       return verdict(status === 401, `status ${String(status)}`);
     },
   },
@@ -199,7 +204,7 @@ const endings: readonly Attempt[] = [
     run: async (world) => {
       const { role, token } = world.tokens.all;
       await world.admin.query(`grant update on ledger.stream to ${role}`);
-      const { status } = await askWith(world, token, 'select 1');
+      const { status } = await queryWithToken(world, token, 'select 1');
       await world.admin.query(`revoke update on ledger.stream from ${role}`);
       return verdict(status === 401, `status ${String(status)}`);
     },
@@ -209,12 +214,14 @@ const endings: readonly Attempt[] = [
     what: 'guesses 200 tokens at once',
     expected: 'each gets 401 or 503, and a holder of a token gets responses meanwhile',
     run: async (world) => {
-      const guess = (nth: number): string => `lir_${String(nth).padStart(43, 'B')}`;
-      const guesses = Array.from({ length: 200 }, (_, nth) => askWith(world, guess(nth), 'select 1'));
-      const good = await askWith(world, world.tokens.all.token, 'select 1');
-      const statuses = new Set((await Promise.all(guesses)).map(({ status }) => status));
-      const isHeld = good.status === 200 && [...statuses].every((status) => status === 401 || status === 503);
-      return verdict(isHeld, `guesses: ${[...statuses].join(', ')}; the holder: ${String(good.status)}`);
+      const guessedToken = (index: number): string => `lir_${String(index).padStart(43, 'B')}`;
+      const guessedResponses = Array.from({ length: 200 }, (_, index) =>
+        queryWithToken(world, guessedToken(index), 'select 1'),
+      );
+      const validResponse = await queryWithToken(world, world.tokens.all.token, 'select 1');
+      const statuses = new Set((await Promise.all(guessedResponses)).map(({ status }) => status));
+      const isHeld = validResponse.status === 200 && [...statuses].every((status) => status === 401 || status === 503);
+      return verdict(isHeld, `guesses: ${[...statuses].join(', ')}; the holder: ${String(validResponse.status)}`);
     },
   },
   {
@@ -223,14 +230,18 @@ const endings: readonly Attempt[] = [
     expected: 'no token in the log',
     run: async (world) => {
       const { token } = world.tokens.all;
-      await ask(`${world.httpUrl}/changes?after=${token}`, {
+      await requestQueryPage(`${world.httpUrl}/changes?after=${token}`, {
         headers: { 'user-agent': token, referer: token },
         most: 1,
       });
-      await ask(`${world.httpUrl}/query?token=${token}`, { method: 'POST', headers: bearer(token), body: token });
+      await requestQueryPage(`${world.httpUrl}/query?token=${token}`, {
+        method: 'POST',
+        headers: bearer(token),
+        body: token,
+      });
       return world.indexer.output().includes(token.slice(4))
         ? verdict(false, 'the token is in the log')
-        : held('not in the log');
+        : heldVerdict('not in the log');
     },
   },
 ];
@@ -239,7 +250,7 @@ export const tokens: Group = {
   name: 'tokens',
   what: 'tokens of readers',
   quick: true,
-  attempts: [...showing, ...overviews, ...logins, ...endings],
+  attempts: [...tokenUrlAttempts, ...overviews, ...logins, ...endedTokenAttempts],
 };
 
 export const tokenExpiry: Group = {
@@ -247,7 +258,7 @@ export const tokenExpiry: Group = {
   what: 'a token that expires while it is used',
   quick: false,
   attempts: [
-    ended(
+    endedToken(
       'expired',
       'uses a token that expires',
       async (world, { id }) => {

@@ -55,10 +55,10 @@ const receivers: readonly Receiver[] = [
 ];
 
 /** Reading more bytes than this of one receiver is a finding. It is more than a socket buffers. */
-const mostBytes = 16 * 1024 * 1024;
+const maxBytes = 16 * 1024 * 1024;
 const watchedMs = 10_000;
 
-interface Listening {
+interface WebhookListener {
   readonly url: string;
   readonly server: Server;
   /** The largest number of bytes that one connection received. */
@@ -66,15 +66,17 @@ interface Listening {
   readonly connections: () => number;
 }
 
-async function listen({ first, part, everyMs }: Receiver): Promise<Listening> {
+async function listen({ first, part: repeatedPart, everyMs }: Receiver): Promise<WebhookListener> {
   const sockets: Socket[] = [];
   const server = createServer((socket) => {
     sockets.push(socket);
-    const more = (): void => {
-      if (part === undefined || socket.destroyed) return;
-      socket.write(part, () => (everyMs === undefined ? setImmediate(more) : setTimeout(more, everyMs).unref()));
+    const writeMore = (): void => {
+      if (repeatedPart === undefined || socket.destroyed) return;
+      socket.write(repeatedPart, () =>
+        everyMs === undefined ? setImmediate(writeMore) : setTimeout(writeMore, everyMs).unref(),
+      );
     };
-    socket.on('error', () => undefined).once('data', () => socket.write(first, more));
+    socket.on('error', () => undefined).once('data', () => socket.write(first, writeMore));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
@@ -101,40 +103,40 @@ function cpuSeconds(pid: number): number {
  * CPU limit, as a share of one processor. A run that exceeds it is a finding, unless it made so many deliveries that
  * each of them was cheap.
  */
-const mostCpu = 0.5;
-const mostMsOfDelivery = 10;
+const maxCpu = 0.5;
+const maxMsPerDelivery = 10;
 
 const receiver = (spec: Receiver): Attempt => ({
   id: `receiver-${spec.id}`,
   what: `a receiver responds with ${spec.what}`,
   expected: 'few bytes are read, little CPU is used, and the ledger is followed',
   run: async (world) => {
-    const listening = await listen(spec);
+    const webhookListener = await listen(spec);
     await using victim = await Victim.open(world, world.ledgerUrl, { INDEXER_WEBHOOK_NETWORKS: 'loopback' });
     await waitFor('the indexer follows', async () => ((await victim.checkpoint()) >= 0 ? true : undefined), 60_000);
     const role = `${world.server.rolePrefix}_hooks`;
     await world.succeed(['grant-reader', role], { DATABASE_URL: victim.databaseUrl });
-    await world.succeed(['webhook', 'add', 'hostile', '--url', listening.url, '--role', role], {
+    await world.succeed(['webhook', 'add', 'hostile', '--url', webhookListener.url, '--role', role], {
       DATABASE_URL: victim.databaseUrl,
     });
-    await waitFor('a delivery', () => (listening.connections() > 0 ? true : undefined), 60_000);
-    const [before, { checkpoint }] = [cpuSeconds(victim.program.pid), await victim.state()];
-    const earlier = listening.connections();
+    await waitFor('a delivery', () => (webhookListener.connections() > 0 ? true : undefined), 60_000);
+    const [cpuBefore, { checkpoint }] = [cpuSeconds(victim.program.pid), await victim.state()];
+    const earlierConnections = webhookListener.connections();
     await pause(watchedMs);
-    const used = ((cpuSeconds(victim.program.pid) - before) * 1000) / watchedMs;
-    const msOfDelivery = (used * watchedMs) / Math.max(1, listening.connections() - earlier);
-    const after = await victim.state();
-    const bytes = listening.taken();
-    listening.server.close();
+    const cpuPercent = ((cpuSeconds(victim.program.pid) - cpuBefore) * 1000) / watchedMs;
+    const msPerDelivery = (cpuPercent * watchedMs) / Math.max(1, webhookListener.connections() - earlierConnections);
+    const stateAfter = await victim.state();
+    const bytes = webhookListener.taken();
+    webhookListener.server.close();
     await dropRoles(victim.databaseUrl, role);
     const isHeld =
-      after.exit === undefined &&
-      after.livez === 200 &&
-      after.checkpoint > checkpoint &&
-      bytes < mostBytes &&
-      (used < mostCpu || msOfDelivery < mostMsOfDelivery);
-    const seen = `${String(bytes)} bytes at most, ${(used * 100).toFixed(0)} % of a processor, ${msOfDelivery.toFixed(1)} ms for each of ${String(listening.connections())} connections`;
-    return verdict(isHeld, `${seen}; checkpoint ${String(checkpoint)} to ${String(after.checkpoint)}`);
+      stateAfter.exit === undefined &&
+      stateAfter.livez === 200 &&
+      stateAfter.checkpoint > checkpoint &&
+      bytes < maxBytes &&
+      (cpuPercent < maxCpu || msPerDelivery < maxMsPerDelivery);
+    const observation = `${String(bytes)} bytes at most, ${(cpuPercent * 100).toFixed(0)} % of a processor, ${msPerDelivery.toFixed(1)} ms for each of ${String(webhookListener.connections())} connections`;
+    return verdict(isHeld, `${observation}; checkpoint ${String(checkpoint)} to ${String(stateAfter.checkpoint)}`);
   },
 });
 
@@ -182,22 +184,22 @@ const deliveryMs = 5_000;
  * The command may accept the address, because other settings of the webhook networks could allow it. With the default
  * networks, no delivery may connect to it.
  */
-const address = (url: string, at: number): Attempt => ({
-  id: `webhook-address-${String(at + 1)}`,
+const address = (url: string, index: number): Attempt => ({
+  id: `webhook-address-${String(index + 1)}`,
   what: `adds a webhook with the address ${url}`,
   expected: 'the command refuses it, or nothing connects to this machine',
   run: async (world) => {
-    const listening = await listen({ id: '', what: '', first: '' });
-    const name = `attack${String(at)}`;
-    const here = url.replace(/^(https?:\/\/[^/]+?)(?::\d+)?\//, `$1:${new URL(listening.url).port}/`);
-    const argv = ['webhook', 'add', name, '--url', here, '--role', world.tokens.all.role];
+    const webhookListener = await listen({ id: '', what: '', first: '' });
+    const name = `attack${String(index)}`;
+    const localUrl = url.replace(/^(https?:\/\/[^/]+?)(?::\d+)?\//, `$1:${new URL(webhookListener.url).port}/`);
+    const argv = ['webhook', 'add', name, '--url', localUrl, '--role', world.tokens.all.role];
     const { code, stderr } = await world.command(argv);
     if (code === 0) {
       await pause(deliveryMs);
       await world.command(['webhook', 'remove', name]);
     }
-    const connections = listening.connections();
-    listening.server.close();
+    const connections = webhookListener.connections();
+    webhookListener.server.close();
     return verdict(
       connections === 0 && code !== 70,
       `exit ${String(code)}, ${String(connections)} connections: ${stderr}`,

@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream';
 import { WebSocket, WebSocketServer } from 'ws';
 
 /** Changes that the proxy makes. By default it makes none. */
-export interface Edits {
+export interface FrameEdits {
   /** Returns the frames to send instead of one frame of `/v2/updates`. */
   readonly frame?: (text: string) => readonly (string | Buffer)[];
   /** Responds to a request in place of the ledger; returns false to let the ledger respond. */
@@ -15,10 +15,10 @@ export interface Edits {
 }
 
 /** Limit of bytes that wait to be sent to the indexer. Frames beyond it are dropped. */
-const mostUnsent = 64 * 1024 * 1024;
+const maxUnsentBytes = 64 * 1024 * 1024;
 
 export class HostileLedger implements AsyncDisposable {
-  edits: Edits = {};
+  edits: FrameEdits = {};
   readonly #target: string;
   readonly #server: Server;
   readonly #sockets = new WebSocketServer({
@@ -34,8 +34,8 @@ export class HostileLedger implements AsyncDisposable {
       socket.on('error', () => undefined);
       const { url = '' } = request;
       if (this.edits.upgrade?.(url, socket) === true) return;
-      this.#sockets.handleUpgrade(request, socket, head, (inner) => {
-        inner.once('message', (text: Buffer) => this.#relay(url, inner, text.toString()));
+      this.#sockets.handleUpgrade(request, socket, head, (innerSocket) => {
+        innerSocket.once('message', (text: Buffer) => this.#relay(url, innerSocket, text.toString()));
       });
     });
   }
@@ -62,26 +62,26 @@ export class HostileLedger implements AsyncDisposable {
     const { method, headers, url = '/' } = request;
     response.on('error', () => undefined);
     if (this.edits.answer?.(url, response) === true) return;
-    const outer = forward(`${this.#target}${url}`, { method, headers }, (answer) => {
-      response.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(response);
+    const upstreamRequest = forward(`${this.#target}${url}`, { method, headers }, (upstream) => {
+      response.writeHead(upstream.statusCode ?? 502, upstream.headers);
+      upstream.pipe(response);
     });
-    outer.on('error', () => response.destroy());
-    request.pipe(outer);
+    upstreamRequest.on('error', () => response.destroy());
+    request.pipe(upstreamRequest);
   }
 
-  #relay(path: string, inner: WebSocket, requestText: string): void {
-    const outer = new WebSocket(`${this.#target.replace('http', 'ws')}${path}`, ['daml.ws.auth']);
-    outer.on('open', () => outer.send(requestText));
-    outer.on('message', (frame: Buffer) => {
+  #relay(path: string, innerSocket: WebSocket, requestText: string): void {
+    const upstreamSocket = new WebSocket(`${this.#target.replace('http', 'ws')}${path}`, ['daml.ws.auth']);
+    upstreamSocket.on('open', () => upstreamSocket.send(requestText));
+    upstreamSocket.on('message', (frame: Buffer) => {
       // Drop frames while the indexer does not read, so that they do not fill the memory of this process.
-      if (inner.readyState !== inner.OPEN || inner.bufferedAmount > mostUnsent) return;
+      if (innerSocket.readyState !== innerSocket.OPEN || innerSocket.bufferedAmount > maxUnsentBytes) return;
       const text = frame.toString();
       const edit = path.startsWith('/v2/updates') ? this.edits.frame : undefined;
-      for (const each of edit?.(text) ?? [text]) inner.send(each);
+      for (const frameText of edit?.(text) ?? [text]) innerSocket.send(frameText);
     });
-    outer.on('close', () => inner.close(1000));
-    inner.on('close', () => outer.terminate());
-    for (const socket of [inner, outer]) socket.on('error', () => undefined);
+    upstreamSocket.on('close', () => innerSocket.close(1000));
+    innerSocket.on('close', () => upstreamSocket.terminate());
+    for (const socket of [innerSocket, upstreamSocket]) socket.on('error', () => undefined);
   }
 }

@@ -1,7 +1,7 @@
 /** Requests sent as raw bytes, without an HTTP client that would correct them. */
 import { connect, type Socket } from 'node:net';
 
-export interface Talk {
+export interface RawConnection {
   readonly socket: Socket;
   /** The response received so far. */
   readonly heard: () => string;
@@ -12,23 +12,23 @@ export interface Talk {
 const limitMs = 30_000;
 
 /** Opens a connection to the local port and sends the text. */
-export function talk(port: number, text = ''): Talk {
+export function openRawConnection(port: number, text = ''): RawConnection {
   const socket = connect(port, '127.0.0.1');
-  const parts: string[] = [];
-  socket.setEncoding('latin1').on('data', (part: string) => parts.push(part));
+  const chunks: string[] = [];
+  socket.setEncoding('latin1').on('data', (chunk: string) => chunks.push(chunk));
   socket.on('error', () => undefined);
-  const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+  const whenClosed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
   if (text !== '') socket.write(text, 'latin1');
-  return { socket, heard: () => parts.join(''), closed };
+  return { socket, heard: () => chunks.join(''), closed: whenClosed };
 }
 
 /** The complete response: reads until the server closes the connection, for at most half a minute. */
 export async function exchange(port: number, text: string): Promise<string> {
-  const { socket, heard, closed } = talk(port, text);
+  const { socket, heard: readReceived, closed: whenClosed } = openRawConnection(port, text);
   const limit = setTimeout(() => socket.destroy(), limitMs);
-  await closed;
+  await whenClosed;
   clearTimeout(limit);
-  return heard();
+  return readReceived();
 }
 
 /**
@@ -42,6 +42,6 @@ export function head(...lines: readonly string[]): string {
 }
 
 /** Status code of a response; 0 if there is none. */
-export function statusOf(answer: string): number {
-  return Number(/^HTTP\/1\.[01] (\d{3})/.exec(answer)?.[1] ?? 0);
+export function statusOf(responseText: string): number {
+  return Number(/^HTTP\/1\.[01] (\d{3})/.exec(responseText)?.[1] ?? 0);
 }

@@ -28,15 +28,15 @@ export interface StartOptions {
   readonly flags?: readonly string[];
 }
 
-export interface Ended {
+export interface ProcessResult {
   readonly code: number | string;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-const running = new Set<ChildProcess>();
+const runningChildren = new Set<ChildProcess>();
 process.once('exit', () => {
-  for (const child of running) child.kill('SIGKILL');
+  for (const child of runningChildren) child.kill('SIGKILL');
 });
 
 /** Starts a script with Node, without the environment variables of the caller. */
@@ -44,29 +44,29 @@ export function startNode(script: string, argv: readonly string[], options: Star
   const child = start(script, argv, options);
   const text: string[] = [];
   for (const stream of [child.stdout, child.stderr]) {
-    stream?.setEncoding('utf8').on('data', (part: string) => text.push(part));
+    stream?.setEncoding('utf8').on('data', (chunk: string) => text.push(chunk));
   }
-  let ended: number | string | undefined;
-  const exited = new Promise<void>((resolve) => {
+  let exitCode: number | string | undefined;
+  const whenExited = new Promise<void>((resolve) => {
     child.once('close', (code, signal) => {
-      ended = code ?? signal ?? 'unknown';
+      exitCode = code ?? signal ?? 'unknown';
       resolve();
     });
   });
   const output = (): string => text.join('');
   return {
     pid: child.pid ?? 0,
-    exit: () => ended,
+    exit: () => exitCode,
     output,
     waitForOutput: (pattern) =>
       waitFor(`the output matches ${String(pattern)}`, () => {
-        const found = pattern.exec(output());
-        if (found === null && ended !== undefined) throw new Error(`ended (${ended}): ${output().slice(-1_500)}`);
-        return found ?? undefined;
+        const match = pattern.exec(output());
+        if (match === null && exitCode !== undefined) throw new Error(`ended (${exitCode}): ${output().slice(-1_500)}`);
+        return match ?? undefined;
       }),
     kill: async (signal = 'SIGKILL') => {
       child.kill(signal);
-      await exited;
+      await whenExited;
     },
   };
 }
@@ -82,12 +82,12 @@ export async function runProgram(
   argv: readonly string[],
   options: StartOptions = {},
   limitMs = 60_000,
-): Promise<Ended> {
+): Promise<ProcessResult> {
   const child = start(program, argv, options);
   const kill = setTimeout(() => child.kill('SIGKILL'), limitMs);
   const texts = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const) {
-    child[name]?.setEncoding('utf8').on('data', (part: string) => (texts[name] += part));
+    child[name]?.setEncoding('utf8').on('data', (chunk: string) => (texts[name] += chunk));
   }
   const code = await new Promise<number | string>((resolve) => {
     child.once('close', (exit, signal) => resolve(exit ?? signal ?? 'unknown'));
@@ -102,8 +102,8 @@ function start(script: string, argv: readonly string[], { env = {}, cwd, flags =
     cwd: cwd ?? projectRoot,
     env: { PATH: process.env['PATH'], ...env },
   });
-  running.add(child);
-  child.once('close', () => running.delete(child));
+  runningChildren.add(child);
+  child.once('close', () => runningChildren.delete(child));
   return child;
 }
 

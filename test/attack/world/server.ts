@@ -20,17 +20,17 @@ export interface Server extends AsyncDisposable {
 
 /** @param superuserUrl URL of a superuser; if absent, an embedded server is started */
 export async function openServer(superuserUrl: string | undefined): Promise<Server> {
-  const started = superuserUrl === undefined ? await startEmbedded() : undefined;
-  const address = superuserUrl ?? started?.url ?? '';
+  const embeddedServer = superuserUrl === undefined ? await startEmbedded() : undefined;
+  const address = superuserUrl ?? embeddedServer?.url ?? '';
   const admin = await connected(address);
   const { rows } = await admin.query<{ version: string; super: string }>(
     `select current_setting('server_version') as version, current_setting('is_superuser') as super`,
   );
   if (rows[0]?.super !== 'on') throw new Error('the role of the database URL must be a superuser');
   const rolePrefix = `attack_${randomBytes(3).toString('hex')}`;
-  const made = new Set<string>();
+  const createdDatabases = new Set<string>();
   const dropDatabase = async (url: string): Promise<void> => {
-    made.delete(url);
+    createdDatabases.delete(url);
     await admin.query(`drop database if exists ${escapeIdentifier(new URL(url).pathname.slice(1))} with (force)`);
   };
   return {
@@ -42,18 +42,18 @@ export async function openServer(superuserUrl: string | undefined): Promise<Serv
       await admin.query(`create database ${name} encoding 'UTF8' template template0`);
       const url = new URL(address);
       url.pathname = `/${name}`;
-      made.add(url.href);
+      createdDatabases.add(url.href);
       return url.href;
     },
     dropDatabase,
     [Symbol.asyncDispose]: async () => {
-      const logins = await tokenLogins(made);
-      for (const url of made) await dropDatabase(url);
+      const logins = await tokenLogins(createdDatabases);
+      for (const url of createdDatabases) await dropDatabase(url);
       for (const role of [...(await rolesOf(admin, rolePrefix)), ...logins]) {
         await admin.query(`drop role if exists ${escapeIdentifier(role)}`);
       }
       await admin.end();
-      await started?.stop();
+      await embeddedServer?.stop();
     },
   };
 }
@@ -68,19 +68,19 @@ export async function connected(url: string, name = 'attack suite'): Promise<Cli
 
 /** Logins that `reader-token create` created. Their names are random. */
 async function tokenLogins(urls: ReadonlySet<string>): Promise<readonly string[]> {
-  const found: string[] = [];
+  const problems: string[] = [];
   for (const url of urls) {
     const client = await connected(url);
     try {
       const { rows } = await client.query<{ name: string }>('select login_name as name from ledger.reader_tokens');
-      found.push(...rows.map(({ name }) => name));
+      problems.push(...rows.map(({ name }) => name));
     } catch {
       // The database has no tables yet.
     } finally {
       await client.end();
     }
   }
-  return found;
+  return problems;
 }
 
 async function rolesOf(admin: Client, prefix: string): Promise<readonly string[]> {
@@ -98,7 +98,7 @@ async function startEmbedded(): Promise<{ readonly url: string; stop(): Promise<
     // The smallest notification queue: filling it has the same effect as filling the default of 8 GB.
     settings: { max_notify_queue_pages: '64', shared_buffers: '64MB', temp_file_limit: '2GB' },
   });
-  const abandoned = (): void => {
+  const onAbort = (): void => {
     try {
       process.kill(server.pid, 'SIGKILL');
     } catch {
@@ -106,12 +106,12 @@ async function startEmbedded(): Promise<{ readonly url: string; stop(): Promise<
     }
     rmSync(folder, { recursive: true, force: true });
   };
-  process.once('exit', abandoned);
+  process.once('exit', onAbort);
   return {
     url: server.url,
     stop: async () => {
       await server.stop();
-      process.removeListener('exit', abandoned);
+      process.removeListener('exit', onAbort);
       await rm(folder, { recursive: true, force: true });
     },
   };

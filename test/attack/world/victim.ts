@@ -2,7 +2,7 @@
  * A second indexer with its own database and the same small heap. It is the target of receivers and ledgers that may
  * damage its rows.
  */
-import { ask } from '../wire/ask.ts';
+import { requestQueryPage } from '../wire/ask.ts';
 import { connected } from './server.ts';
 import { startProgram, type Program } from './program.ts';
 import type { World } from './world.ts';
@@ -56,8 +56,8 @@ export class Victim implements AsyncDisposable {
   }
 
   async state(): Promise<VictimState> {
-    const { status } = await ask(`${this.#httpUrl}/livez`, { limitMs: 15_000 });
-    const { body } = await ask(`${this.#httpUrl}/status`, { limitMs: 15_000 });
+    const { status } = await requestQueryPage(`${this.#httpUrl}/livez`, { limitMs: 15_000 });
+    const { body } = await requestQueryPage(`${this.#httpUrl}/status`, { limitMs: 15_000 });
     return { exit: this.program.exit(), livez: status, status: body, checkpoint: await this.checkpoint() };
   }
 

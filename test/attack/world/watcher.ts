@@ -27,7 +27,7 @@ export interface Observation {
 }
 
 /** The indexer that is currently running. */
-export interface Watched {
+export interface WatchedServer {
   readonly url: string;
   readonly pid: number;
 }
@@ -35,7 +35,7 @@ export interface Watched {
 export class Watcher implements AsyncDisposable {
   readonly #databaseUrl: string;
   readonly #ledgerUrl: string;
-  readonly #indexer: () => Watched;
+  readonly #indexer: () => WatchedServer;
   readonly #loops: readonly Promise<void>[];
   #client: Client | undefined;
   #ended = false;
@@ -47,7 +47,7 @@ export class Watcher implements AsyncDisposable {
   #livezMs = 0;
   #wholeLivezMs = 0;
 
-  constructor(databaseUrl: string, ledgerUrl: string, indexer: () => Watched) {
+  constructor(databaseUrl: string, ledgerUrl: string, indexer: () => WatchedServer) {
     [this.#databaseUrl, this.#ledgerUrl, this.#indexer] = [databaseUrl, ledgerUrl, indexer];
     this.#loops = [this.#loop(everyMs, () => this.#look()), this.#loop(livezEveryMs, () => this.#probe())];
   }
@@ -72,9 +72,9 @@ export class Watcher implements AsyncDisposable {
    * does not move in time.
    */
   settled(): Promise<boolean> {
-    const moves = (): true | undefined =>
+    const hasMoved = (): true | undefined =>
       this.#isBehind && performance.now() - this.#movedAt > 3 * everyMs ? undefined : true;
-    return waitFor('ingestion continues', moves, 40_000).catch(() => false);
+    return waitFor('ingestion continues', hasMoved, 40_000).catch(() => false);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -91,14 +91,14 @@ export class Watcher implements AsyncDisposable {
   }
 
   async #look(): Promise<void> {
-    const begin = performance.now();
+    const startMs = performance.now();
     const end = await ledgerEnd(this.#ledgerUrl);
     const checkpoint = await this.#stored();
     this.#isBehind = checkpoint < end;
     if (checkpoint !== this.#checkpoint || !this.#isBehind) this.#movedAt = performance.now();
     // The time is counted only until the check began, because this process may have waited for a processor during the
     // check.
-    else this.#stoppedMs = Math.max(this.#stoppedMs, begin - this.#movedAt);
+    else this.#stoppedMs = Math.max(this.#stoppedMs, startMs - this.#movedAt);
     this.#checkpoint = checkpoint;
   }
 
@@ -109,23 +109,23 @@ export class Watcher implements AsyncDisposable {
         'select checkpoint::text as at from ledger.stream',
       );
       return Number(rows[0]?.at ?? -1);
-    } catch (thrown) {
+    } catch (error) {
       void this.#client?.end().catch(() => undefined);
       this.#client = undefined;
-      throw thrown;
+      throw error;
     }
   }
 
   async #probe(): Promise<void> {
     const { url, pid } = this.#indexer();
-    const [begin, queuedBefore] = [performance.now(), queuedMs(pid)];
+    const [startMs, queuedBefore] = [performance.now(), queuedMs(pid)];
     await new Promise<void>((resolve) => {
       const request = get(`${url}/livez`, { agent: false, timeout: livezLimitMs }, (response) => {
         response.resume().once('close', resolve);
       });
       request.once('timeout', () => request.destroy()).once('error', () => resolve());
     });
-    const totalMs = performance.now() - begin;
+    const totalMs = performance.now() - startMs;
     this.#wholeLivezMs = Math.max(this.#wholeLivezMs, totalMs);
     this.#livezMs = Math.max(this.#livezMs, totalMs - Math.max(0, queuedMs(pid) - queuedBefore));
   }

@@ -9,14 +9,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Client } from 'pg';
 import { waitFor } from '../../support/wait-for.ts';
-import { projectRoot, runProgram, startNode, startProgram, type Ended, type Program } from './program.ts';
+import { projectRoot, runProgram, startNode, startProgram, type ProcessResult, type Program } from './program.ts';
 import { connected, openServer, type Server } from './server.ts';
 import { ledgerEnd, Watcher } from './watcher.ts';
 
 const logins = ['migrator', 'writer', 'redactor', 'reader', 'console', 'limited'] as const;
 export type Login = (typeof logins)[number];
 
-export interface TokenOf {
+export interface UserToken {
   readonly token: string;
   readonly id: string;
   readonly role: string;
@@ -25,7 +25,7 @@ export interface TokenOf {
 }
 
 /** Ids of an update that the limited reader may not see. */
-export interface Hidden {
+export interface HiddenUpdate {
   readonly offset: number;
   readonly updateId: string;
   readonly commandId: string;
@@ -57,8 +57,8 @@ export class World implements AsyncDisposable {
   /** Base URL of the HTTP endpoints of the indexer. */
   httpUrl = '';
   party = '';
-  hidden: Hidden = { offset: 0, updateId: '', commandId: '', contractId: '' };
-  tokens: Readonly<Record<'limited' | 'all', TokenOf>> = { limited: noToken, all: noToken };
+  hidden: HiddenUpdate = { offset: 0, updateId: '', commandId: '', contractId: '' };
+  tokens: Readonly<Record<'limited' | 'all', UserToken>> = { limited: emptyToken, all: emptyToken };
   #watcher: Watcher | undefined;
 
   private constructor(server: Server, databaseUrl: string, admin: Client, folder: string, sandbox: Program) {
@@ -75,9 +75,9 @@ export class World implements AsyncDisposable {
     const world = new World(server, databaseUrl, await connected(databaseUrl), folder, sandbox);
     try {
       await world.#setUp();
-    } catch (thrown) {
+    } catch (error) {
       await world[Symbol.asyncDispose]();
-      throw thrown;
+      throw error;
     }
     return world;
   }
@@ -121,21 +121,24 @@ export class World implements AsyncDisposable {
   }
 
   /** Runs a command of the program, by default as the superuser. */
-  command(argv: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {
+  command(argv: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<ProcessResult> {
     return runProgram(argv, { env: { DATABASE_URL: this.databaseUrl, ...env }, cwd: this.folder });
   }
 
   /** Runs a command that must succeed. */
-  async succeed(argv: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ended> {
-    const ended = await this.command(argv, env);
-    if (ended.code !== 0) throw new Error(`${argv.join(' ')} ended with ${ended.code}: ${ended.stderr}${ended.stdout}`);
-    return ended;
+  async succeed(argv: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<ProcessResult> {
+    const commandResult = await this.command(argv, env);
+    if (commandResult.code !== 0)
+      throw new Error(
+        `${argv.join(' ')} ended with ${commandResult.code}: ${commandResult.stderr}${commandResult.stdout}`,
+      );
+    return commandResult;
   }
 
   /** Creates a reader role without login, and a token for it. */
-  async newToken(role: string, parties: readonly string[], ...more: readonly string[]): Promise<TokenOf> {
+  async newToken(role: string, parties: readonly string[], ...extraArgs: readonly string[]): Promise<UserToken> {
     await this.succeed(['grant-reader', role, ...parties.flatMap((party) => ['--party', party])]);
-    const { stdout, stderr } = await this.succeed(['reader-token', 'create', '--role', role, ...more]);
+    const { stdout, stderr } = await this.succeed(['reader-token', 'create', '--role', role, ...extraArgs]);
     const [, id = ''] = /token (\w+)/.exec(stderr) ?? [];
     const { rows } = await this.admin.query<{ login: string }>(
       'select login_name as login from ledger.reader_tokens order by created_at desc limit 1',
@@ -158,11 +161,11 @@ export class World implements AsyncDisposable {
 
   async reachesLedgerEnd(): Promise<void> {
     const end = await ledgerEnd(this.ledgerUrl);
-    const stored = async (): Promise<true | undefined> => {
+    const isStored = async (): Promise<true | undefined> => {
       const { rows } = await this.admin.query<{ at: string | null }>('select checkpoint as at from ledger.stream');
       return Number(rows[0]?.at ?? -1) >= end ? true : undefined;
     };
-    await waitFor(`the indexer has stored offset ${String(end)}`, stored, longestStartMs);
+    await waitFor(`the indexer has stored offset ${String(end)}`, isStored, longestStartMs);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -213,29 +216,29 @@ export class World implements AsyncDisposable {
     );
     this.party = rows[0]?.party ?? '';
     await this.succeed(['grant-reader', this.role('limited'), '--party', this.party, '--password-file', 'limited']);
-    const [limited, all] = ['tl', 'ta'].map((name) => `${this.server.rolePrefix}_${name}`);
+    const [limitedToken, allToken] = ['tl', 'ta'].map((name) => `${this.server.rolePrefix}_${name}`);
     this.tokens = {
-      limited: await this.newToken(limited ?? '', [this.party]),
-      all: await this.newToken(all ?? '', []),
+      limited: await this.newToken(limitedToken ?? '', [this.party]),
+      all: await this.newToken(allToken ?? '', []),
     };
-    this.hidden = await this.#hiddenUpdate(limited ?? '');
+    this.hidden = await this.#hiddenUpdate(limitedToken ?? '');
   }
 
-  async #hiddenUpdate(role: string): Promise<Hidden> {
-    const seen = await connected(this.databaseUrl);
-    await seen.query(`set role ${role}`);
-    const visible = await seen.query<{ offset: string }>('select "offset" from ledger.updates');
-    await seen.end();
-    const { rows } = await this.admin.query<Hidden>(
+  async #hiddenUpdate(role: string): Promise<HiddenUpdate> {
+    const watcherClient = await connected(this.databaseUrl);
+    await watcherClient.query(`set role ${role}`);
+    const visibleRows = await watcherClient.query<{ offset: string }>('select "offset" from ledger.updates');
+    await watcherClient.end();
+    const { rows } = await this.admin.query<HiddenUpdate>(
       `select u."offset"::int as "offset", u.update_id as "updateId", u.command_id as "commandId", c.contract_id as "contractId"
          from explore.contracts c join explore.updates u on u."offset" = c.created_at_offset
         where u.command_id <> '' and not u."offset" = any($1) order by 1 desc offset 20 limit 1`,
-      [visible.rows.map(({ offset }) => offset)],
+      [visibleRows.rows.map(({ offset }) => offset)],
     );
-    const [found] = rows;
-    if (found === undefined) throw new Error('the limited reader sees every update: the history is too short');
-    return found;
+    const [hiddenRow] = rows;
+    if (hiddenRow === undefined) throw new Error('the limited reader sees every update: the history is too short');
+    return hiddenRow;
   }
 }
 
-const noToken: TokenOf = { token: '', id: '', role: '', login: '' };
+const emptyToken: UserToken = { token: '', id: '', role: '', login: '' };

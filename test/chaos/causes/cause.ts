@@ -8,22 +8,22 @@ import type { CauseWorld, WorldOptions } from './world.ts';
 export type CauseGroup = 'Participant' | 'Token' | 'Postgres' | 'Disk' | 'Pooler';
 
 /** A state, and the code reported in it. */
-export interface Named {
+export interface AlertCodes {
   /** Absent if nothing fails. */
   readonly code?: ErrorCode;
   readonly state: 'backing_off' | 'parked' | 'live' | 'ledger_timeout' | 'stalled' | 'standby' | 'starting';
 }
 
-export interface Cause {
+export interface AlertCause {
   readonly group: CauseGroup;
   /** Text in the table of docs/runbook/causes.md: a sentence without its period. */
   readonly what: string;
   /** Reported within ten seconds, or within `within`. */
-  readonly soon: Named;
+  readonly soon: AlertCodes;
   /** Time limit in seconds until the cause is reported; set only if the indexer detects the cause by a timeout. */
   readonly within?: number;
   /** Reported after five minutes, if different from `soon`. */
-  readonly later?: Named;
+  readonly later?: AlertCodes;
   /** True if the clock of the indexer must keep its normal speed. */
   readonly isRealTime?: boolean;
   /** Further codes that may be counted. They come from connections that the cause ended, and from retries. */

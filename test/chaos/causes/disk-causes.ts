@@ -1,20 +1,20 @@
 /** Causes that affect the disk of the Postgres server. */
 import { statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { mountSmallDisk, noSmallDisk, type SmallDisk } from '../../ha/small-disk.ts';
-import type { Cause } from './cause.ts';
+import { mountSmallDisk, smallDiskSkipReason, type SmallDisk } from '../../ha/small-disk.ts';
+import type { AlertCause } from './cause.ts';
 import type { CauseWorld } from './world.ts';
 
 const disks = new WeakMap<CauseWorld, SmallDisk>();
 const megabytes = 96;
 
-export const diskCauses: readonly Cause[] = [
+export const diskCauses: readonly AlertCause[] = [
   {
     group: 'Disk',
     what: 'the disk of Postgres is full',
     soon: { code: 'STORE_FULL', state: 'backing_off' },
     alerts: ['IndexerDiskFull'],
-    missing: noSmallDisk,
+    missing: smallDiskSkipReason,
     world: {
       prepare: async (world) => {
         const disk = await mountSmallDisk(megabytes);

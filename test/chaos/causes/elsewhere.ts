@@ -2,7 +2,7 @@
  * Error codes of a running indexer that no cause in this folder provokes, each with the test that does, or the reason
  * why no test can.
  */
-export const elsewhere: Readonly<Record<string, string>> = {
+export const otherAlertTests: Readonly<Record<string, string>> = {
   LEDGER_TOKEN_EXPIRED: 'test/e2e/oidc.slow.test.ts: passes with the next token',
   LEDGER_TOKEN_MALFORMED: 'test/faults/authorization.slow.test.ts',
   LEDGER_TOKEN_UNREADABLE: 'test/ledger/access/token.test.ts: the last token stays in use',

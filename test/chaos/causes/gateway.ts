@@ -41,38 +41,38 @@ export class Gateway implements AsyncDisposable {
 
   /** @param certificate for TLS; without it, connections are not encrypted */
   static async before(target: number, certificate?: Certificate): Promise<Gateway> {
-    return new Gateway(target, await listening(0, certificate), certificate);
+    return new Gateway(target, await listenOnPort(0, certificate), certificate);
   }
 
   /** Ends every connection without a message. */
   cut(): void {
-    for (const [near, far] of this.#pairs) {
-      near.destroy();
-      far.destroy();
+    for (const [clientSocket, upstream] of this.#pairs) {
+      clientSocket.destroy();
+      upstream.destroy();
     }
     this.#pairs.clear();
   }
 
   /** Closes the port and every connection. */
   async close(): Promise<void> {
-    const closed = once(this.#server, 'close');
+    const whenClosed = once(this.#server, 'close');
     this.#server.close();
     this.cut();
-    await closed;
+    await whenClosed;
   }
 
   /** Opens the port again. @param certificate replaces the previous certificate; null: without TLS */
   async open(certificate: Certificate | null | undefined = this.#certificate): Promise<void> {
-    this.#server = await listening(this.port, certificate ?? undefined);
+    this.#server = await listenOnPort(this.port, certificate ?? undefined);
     this.#serve(this.#server);
   }
 
   /** Keeps connections open, but forwards nothing in either direction. */
   hang(): void {
     this.#hangs = true;
-    for (const [near, far] of this.#pairs) {
-      near.unpipe(far);
-      far.unpipe(near);
+    for (const [clientSocket, upstream] of this.#pairs) {
+      clientSocket.unpipe(upstream);
+      upstream.unpipe(clientSocket);
     }
   }
 
@@ -90,31 +90,31 @@ export class Gateway implements AsyncDisposable {
     server.on('connection', ignoreErrors);
     server.on(
       this.#certificate !== undefined && 'setSecureContext' in server ? 'secureConnection' : 'connection',
-      (near) => this.#take(near as Socket),
+      (clientSocket) => this.#take(clientSocket as Socket),
     );
   }
 
-  #take(near: Socket): void {
-    ignoreErrors(near);
-    const far = connect(this.target, '127.0.0.1');
-    ignoreErrors(far);
-    this.#pairs.set(near, far);
-    near.on('close', () => {
-      far.destroy();
-      this.#pairs.delete(near);
+  #take(clientSocket: Socket): void {
+    ignoreErrors(clientSocket);
+    const upstream = connect(this.target, '127.0.0.1');
+    ignoreErrors(upstream);
+    this.#pairs.set(clientSocket, upstream);
+    clientSocket.on('close', () => {
+      upstream.destroy();
+      this.#pairs.delete(clientSocket);
     });
-    far.on('close', () => near.destroy());
+    upstream.on('close', () => clientSocket.destroy());
     if (this.#hangs) return;
-    near.once('data', (first: Buffer) => {
-      const answer = this.answer;
+    clientSocket.once('data', (first: Buffer) => {
+      const override = this.answer;
       const line = first.toString('latin1', 0, Math.max(0, first.indexOf('\r\n')));
-      if (answer !== undefined && line.includes(answer.to ?? '')) {
-        near.end(textOf(answer));
+      if (override !== undefined && line.includes(override.to ?? '')) {
+        clientSocket.end(textOf(override));
         return;
       }
-      far.write(first);
-      near.pipe(far);
-      far.pipe(near);
+      upstream.write(first);
+      clientSocket.pipe(upstream);
+      upstream.pipe(clientSocket);
     });
   }
 }
@@ -123,7 +123,7 @@ function ignoreErrors(socket: { on(event: 'error', listener: () => void): unknow
   socket.on('error', () => undefined);
 }
 
-async function listening(port: number, certificate: Certificate | undefined): Promise<Server> {
+async function listenOnPort(port: number, certificate: Certificate | undefined): Promise<Server> {
   const server = certificate === undefined ? createPlainServer() : createTlsServer({ ...certificate });
   server.on('tlsClientError', () => undefined);
   server.listen(port, '127.0.0.1');

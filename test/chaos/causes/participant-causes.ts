@@ -4,20 +4,20 @@ import { fileURLToPath } from 'node:url';
 import { startSandbox } from '../../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import { generateHistory } from '../../../packages/ledger-sandbox/src/demo/traffic.ts';
 import type { Faults } from '../../../packages/ledger-sandbox/src/faults/faults.ts';
-import type { Cause } from './cause.ts';
+import type { AlertCause } from './cause.ts';
 import type { Answer, Certificate } from './gateway.ts';
 import type { CauseWorld } from './world.ts';
 
 const updatesPath = '/v2/updates';
 
-type Ways = Pick<Cause, 'provoke' | 'end'>;
+type CauseSteps = Pick<AlertCause, 'provoke' | 'end'>;
 
 /**
  * All requests and streams get this response while the cause lasts. Open streams are ended, so that they get it too.
  */
-const respondWith = (answer: Answer): Ways => ({
+const respondCause = (override: Answer): CauseSteps => ({
   provoke: ({ gateway }) => {
-    gateway.answer = answer;
+    gateway.answer = override;
     gateway.cut();
   },
   end: ({ gateway }) => {
@@ -25,12 +25,16 @@ const respondWith = (answer: Answer): Ways => ({
   },
 });
 
-/** A fault of the ledger. @param when `at once`: open streams are closed, because the fault affects new streams */
-function fault<Name extends keyof Faults>(name: Name, value: Faults[Name], when: 'next' | 'at once' = 'next'): Ways {
+/** A fault of the ledger. @param timing `at once`: open streams are closed, because the fault affects new streams */
+function fault<Name extends keyof Faults>(
+  name: Name,
+  value: Faults[Name],
+  timing: 'next' | 'at once' = 'next',
+): CauseSteps {
   return {
     provoke: ({ sandbox, gateway }) => {
       sandbox.faults[name] = value;
-      if (when === 'at once') gateway.cut();
+      if (timing === 'at once') gateway.cut();
     },
     end: ({ sandbox }) => {
       sandbox.faults[name] = undefined;
@@ -39,7 +43,7 @@ function fault<Name extends keyof Faults>(name: Name, value: Faults[Name], when:
 }
 
 /** Opens the port again with this certificate; null: without TLS; undefined: with the original certificate. */
-const reopened =
+const reopenGateway =
   (certificate?: Certificate | null) =>
   async ({ gateway }: CauseWorld): Promise<void> => {
     await gateway.close();
@@ -53,28 +57,28 @@ const refusal = (status: number, code: string, grpcCodeValue: number): Answer =>
 });
 
 /** Replaces the ledger by another participant, or by another history. */
-const replacedBy =
+const replaceParticipant =
   (options: { readonly participantId?: string; readonly updates: number }) =>
   async (world: CauseWorld): Promise<void> => {
-    const other = await startSandbox({
+    const otherSandbox = await startSandbox({
       seed: 77,
       limits: { checkpointIntervalMs: 500 },
       ...(options.participantId !== undefined && { participantId: options.participantId }),
     });
-    world.closing.push(() => other.close());
-    generateHistory(other.ledger, { seed: 77, updates: options.updates });
-    world.gateway.target = Number(new URL(other.url).port);
+    world.closing.push(() => otherSandbox.close());
+    generateHistory(otherSandbox.ledger, { seed: 77, updates: options.updates });
+    world.gateway.target = Number(new URL(otherSandbox.url).port);
     world.gateway.cut();
   };
 
 function certificateOf(name: string): Certificate {
-  const file = (part: string): string => readFileSync(certificatePath(`${name}${part}.pem`), 'utf8');
+  const file = (fileName: string): string => readFileSync(certificatePath(`${name}${fileName}.pem`), 'utf8');
   return { cert: file(''), key: file('-key') };
 }
 
 function certificatePath(file: string): string {
-  const near = '../../support/certificates/';
-  const found = [near, `../../../../../test/support/certificates/`].find((folder) => {
+  const certificateFolder = '../../support/certificates/';
+  const certificatePaths = [certificateFolder, `../../../../../test/support/certificates/`].find((folder) => {
     try {
       readFileSync(new URL(`${folder}${file}`, import.meta.url));
       return true;
@@ -82,15 +86,15 @@ function certificatePath(file: string): string {
       return false;
     }
   });
-  return fileURLToPath(new URL(`${found ?? near}${file}`, import.meta.url));
+  return fileURLToPath(new URL(`${certificatePaths ?? certificateFolder}${file}`, import.meta.url));
 }
 
-const secured = {
+const tlsOptions = {
   certificate: certificateOf('server'),
   env: (): Readonly<Record<string, string>> => ({ LEDGER_CA_FILE: certificatePath('ca.pem') }),
 };
 
-export const participantCauses: readonly Cause[] = [
+export const participantCauses: readonly AlertCause[] = [
   {
     group: 'Participant',
     what: 'nothing listens on its port',
@@ -117,7 +121,7 @@ export const participantCauses: readonly Cause[] = [
     soon: { code: 'LEDGER_UNAVAILABLE', state: 'backing_off' },
     also: ['LEDGER_STREAM_CLOSED'],
     alerts: ['IndexerLedgerUnreachable'],
-    ...respondWith({ status: 503, type: 'text/html', body: '<html>no healthy upstream</html>' }),
+    ...respondCause({ status: 503, type: 'text/html', body: '<html>no healthy upstream</html>' }),
   },
   {
     group: 'Participant',
@@ -125,7 +129,7 @@ export const participantCauses: readonly Cause[] = [
     soon: { code: 'LEDGER_UNAVAILABLE', state: 'backing_off' },
     also: ['LEDGER_STREAM_CLOSED'],
     alerts: ['IndexerLedgerUnreachable'],
-    ...respondWith(refusal(429, 'too many requests', 8)),
+    ...respondCause(refusal(429, 'too many requests', 8)),
   },
   {
     group: 'Participant',
@@ -134,7 +138,7 @@ export const participantCauses: readonly Cause[] = [
     later: { code: 'LEDGER_INTERNAL', state: 'parked' },
     also: ['LEDGER_STREAM_CLOSED'],
     alerts: ['IndexerParked'],
-    ...respondWith(refusal(500, 'NA', 13)),
+    ...respondCause(refusal(500, 'NA', 13)),
   },
   {
     group: 'Participant',
@@ -142,7 +146,7 @@ export const participantCauses: readonly Cause[] = [
     soon: { code: 'LEDGER_UNAUTHENTICATED', state: 'parked' },
     also: ['LEDGER_STREAM_CLOSED'],
     alerts: ['IndexerParked'],
-    ...respondWith(refusal(401, 'UNAUTHENTICATED', 16)),
+    ...respondCause(refusal(401, 'UNAUTHENTICATED', 16)),
   },
   {
     group: 'Participant',
@@ -158,7 +162,7 @@ export const participantCauses: readonly Cause[] = [
     soon: { code: 'LEDGER_NOT_A_LEDGER', state: 'parked' },
     also: ['LEDGER_STREAM_CLOSED'],
     alerts: ['IndexerParked'],
-    ...respondWith({ status: 200, type: 'text/html', body: '<html><h1>Welcome</h1></html>' }),
+    ...respondCause({ status: 200, type: 'text/html', body: '<html><h1>Welcome</h1></html>' }),
   },
   {
     group: 'Participant',
@@ -173,9 +177,9 @@ export const participantCauses: readonly Cause[] = [
     soon: { code: 'LEDGER_TLS', state: 'parked' },
     also: ['LEDGER_STREAM_CLOSED', 'LEDGER_UNREACHABLE'],
     alerts: ['IndexerParked'],
-    world: secured,
-    provoke: reopened(certificateOf('client')),
-    end: reopened(),
+    world: tlsOptions,
+    provoke: reopenGateway(certificateOf('client')),
+    end: reopenGateway(),
   },
   {
     group: 'Participant',
@@ -183,9 +187,9 @@ export const participantCauses: readonly Cause[] = [
     soon: { code: 'LEDGER_TLS', state: 'parked' },
     also: ['LEDGER_STREAM_CLOSED', 'LEDGER_UNREACHABLE'],
     alerts: ['IndexerParked'],
-    world: secured,
-    provoke: reopened(null),
-    end: reopened(),
+    world: tlsOptions,
+    provoke: reopenGateway(null),
+    end: reopenGateway(),
   },
   {
     group: 'Participant',
@@ -193,7 +197,7 @@ export const participantCauses: readonly Cause[] = [
     soon: { code: 'PARTICIPANT_CHANGED', state: 'parked' },
     also: ['LEDGER_STREAM_CLOSED'],
     alerts: ['IndexerParked'],
-    provoke: replacedBy({ participantId: `other::1220${'ab'.repeat(32)}`, updates: 400 }),
+    provoke: replaceParticipant({ participantId: `other::1220${'ab'.repeat(32)}`, updates: 400 }),
   },
   {
     group: 'Participant',
@@ -201,7 +205,7 @@ export const participantCauses: readonly Cause[] = [
     soon: { code: 'HISTORY_CHANGED', state: 'parked' },
     also: ['LEDGER_STREAM_CLOSED'],
     alerts: ['IndexerParked'],
-    provoke: replacedBy({ updates: 2_000 }),
+    provoke: replaceParticipant({ updates: 2_000 }),
   },
   {
     group: 'Participant',
@@ -210,7 +214,7 @@ export const participantCauses: readonly Cause[] = [
     later: { code: 'LEDGER_BEHIND_CHECKPOINT', state: 'parked' },
     also: ['LEDGER_STREAM_CLOSED'],
     alerts: ['IndexerParked'],
-    provoke: replacedBy({ updates: 5 }),
+    provoke: replaceParticipant({ updates: 5 }),
   },
   {
     group: 'Participant',

@@ -1,11 +1,11 @@
 /** Causes inside Postgres: changes by an administrator, locks of a session, exhausted resources of the server. */
 import type { Client } from 'pg';
-import { noBouncer, startBouncer } from '../../support/bouncer.ts';
-import type { Cause } from './cause.ts';
+import { bouncerSkipReason, startBouncer } from '../../support/bouncer.ts';
+import type { AlertCause } from './cause.ts';
 import { password, role, type CauseWorld } from './world.ts';
 
 /** Runs a statement of the administrator that takes effect only in new sessions, so it ends the open ones. */
-const changed =
+const alterSetting =
   (text: string, database?: string) =>
   async (world: CauseWorld): Promise<void> => {
     await world.sql(text, database);
@@ -22,7 +22,7 @@ const sql =
 const holders = new WeakMap<CauseWorld, Client>();
 
 /** Runs these statements in another session, which stays open. The last statement may fail. */
-const heldBy =
+const waitForLock =
   (...texts: readonly string[]) =>
   async (world: CauseWorld): Promise<void> => {
     const client = await world.client();
@@ -32,19 +32,19 @@ const heldBy =
   };
 
 /** Switches the indexer to a connection through a pooler in this mode. */
-const behind =
+const backendsWith =
   (mode: string) =>
   async (world: CauseWorld): Promise<void> => {
-    const bouncer = await startBouncer(world.urlOfRole(world.postgres.port), mode);
-    world.closing.push(() => bouncer[Symbol.asyncDispose]());
-    world.databaseGateway.target = Number(new URL(bouncer.url).port);
+    const pgBouncer = await startBouncer(world.urlOfRole(world.postgres.port), mode);
+    world.closing.push(() => pgBouncer[Symbol.asyncDispose]());
+    world.databaseGateway.target = Number(new URL(pgBouncer.url).port);
   };
 
-async function letGo(world: CauseWorld): Promise<void> {
+async function releaseLocks(world: CauseWorld): Promise<void> {
   await holders.get(world)?.end();
 }
 
-export const postgresCauses: readonly Cause[] = [
+export const postgresCauses: readonly AlertCause[] = [
   {
     group: 'Postgres',
     what: 'the server is down',
@@ -70,8 +70,8 @@ export const postgresCauses: readonly Cause[] = [
     soon: { code: 'STORE_READ_ONLY', state: 'backing_off' },
     also: ['STORE_UNREACHABLE'],
     alerts: ['IndexerNoWriter'],
-    provoke: changed('alter database indexed set default_transaction_read_only = on'),
-    end: changed('alter database indexed reset default_transaction_read_only', 'postgres'),
+    provoke: alterSetting('alter database indexed set default_transaction_read_only = on'),
+    end: alterSetting('alter database indexed reset default_transaction_read_only', 'postgres'),
   },
   {
     group: 'Postgres',
@@ -79,8 +79,8 @@ export const postgresCauses: readonly Cause[] = [
     soon: { code: 'STORE_TOO_MANY_CONNECTIONS', state: 'backing_off' },
     also: ['STORE_UNREACHABLE'],
     alerts: ['IndexerNoWriter'],
-    provoke: changed(`alter role ${role} connection limit 0`),
-    end: changed(`alter role ${role} connection limit -1`),
+    provoke: alterSetting(`alter role ${role} connection limit 0`),
+    end: alterSetting(`alter role ${role} connection limit -1`),
   },
   {
     group: 'Postgres',
@@ -89,8 +89,8 @@ export const postgresCauses: readonly Cause[] = [
     later: { code: 'STORE_PASSWORD_REFUSED', state: 'parked' },
     also: ['STORE_UNREACHABLE'],
     alerts: ['IndexerParked'],
-    provoke: changed(`alter role ${role} password 'another'`),
-    end: changed(`alter role ${role} password '${password}'`),
+    provoke: alterSetting(`alter role ${role} password 'another'`),
+    end: alterSetting(`alter role ${role} password '${password}'`),
   },
   {
     group: 'Postgres',
@@ -98,8 +98,8 @@ export const postgresCauses: readonly Cause[] = [
     soon: { code: 'STORE_LOGIN_REFUSED', state: 'parked' },
     also: ['STORE_UNREACHABLE'],
     alerts: ['IndexerParked'],
-    provoke: changed(`alter role ${role} nologin`),
-    end: changed(`alter role ${role} login`),
+    provoke: alterSetting(`alter role ${role} nologin`),
+    end: alterSetting(`alter role ${role} login`),
   },
   {
     group: 'Postgres',
@@ -167,8 +167,8 @@ export const postgresCauses: readonly Cause[] = [
     // The time limit is enforced by the server, whose clock is not accelerated.
     isRealTime: true,
     world: { env: () => ({ POSTGRES_STATEMENT_TIMEOUT: '2s' }) },
-    provoke: heldBy('begin', 'lock table ledger.updates in access exclusive mode'),
-    end: letGo,
+    provoke: waitForLock('begin', 'lock table ledger.updates in access exclusive mode'),
+    end: releaseLocks,
   },
   {
     group: 'Postgres',
@@ -177,8 +177,8 @@ export const postgresCauses: readonly Cause[] = [
     alerts: ['IndexerNoWriter'],
     world: { settings: { max_locks_per_transaction: '20' } },
     // The locks remain after the statement has failed because the lock table is full.
-    provoke: heldBy('select pg_advisory_lock(n) from generate_series(1, 100000) n'),
-    end: letGo,
+    provoke: waitForLock('select pg_advisory_lock(n) from generate_series(1, 100000) n'),
+    end: releaseLocks,
   },
   {
     group: 'Postgres',
@@ -188,15 +188,15 @@ export const postgresCauses: readonly Cause[] = [
     world: { settings: { max_notify_queue_pages: '64' } },
     provoke: async (world) => {
       // A listener inside a transaction reads no notifications, so the queue keeps them.
-      await heldBy('listen x', 'begin', 'select 1')(world);
-      for (let full = false; !full;) {
-        full = await world.sql(`select pg_notify('x', n || repeat('x', 7000)) from generate_series(1, 10) n`).then(
+      await waitForLock('listen x', 'begin', 'select 1')(world);
+      for (let isFull = false; !isFull;) {
+        isFull = await world.sql(`select pg_notify('x', n || repeat('x', 7000)) from generate_series(1, 10) n`).then(
           () => false,
           () => true,
         );
       }
     },
-    end: letGo,
+    end: releaseLocks,
   },
   {
     group: 'Pooler',
@@ -204,14 +204,14 @@ export const postgresCauses: readonly Cause[] = [
     soon: { code: 'STORE_POOLER_UNSUPPORTED', state: 'parked' },
     also: ['STORE_UNREACHABLE'],
     alerts: ['IndexerParked'],
-    missing: noBouncer,
-    world: { pooler: behind('session') },
+    missing: bouncerSkipReason,
+    world: { pooler: backendsWith('session') },
     provoke: async (world) => {
-      await behind('transaction')(world);
+      await backendsWith('transaction')(world);
       world.databaseGateway.cut();
     },
     end: async (world) => {
-      await behind('session')(world);
+      await backendsWith('session')(world);
       world.databaseGateway.cut();
     },
   },
@@ -220,8 +220,8 @@ export const postgresCauses: readonly Cause[] = [
     what: 'the server behind a pooler is down',
     soon: { code: 'STORE_UNREACHABLE', state: 'backing_off' },
     alerts: ['IndexerDatabaseUnreachable'],
-    missing: noBouncer,
-    world: { pooler: behind('session') },
+    missing: bouncerSkipReason,
+    world: { pooler: backendsWith('session') },
     provoke: (world) => world.stopServer(),
     end: (world) => world.startServer(),
   },

@@ -11,7 +11,7 @@ export interface SurfaceText {
 /** Samples by name and labels, as `/metrics` writes them. */
 export type Samples = ReadonlyMap<string, number>;
 
-export interface Seen {
+export interface SurfaceSample {
   /** Seconds since the world was opened, by the clock of the indexer. */
   readonly at: number;
   /** Whether `/readyz` returns 200. */
@@ -29,7 +29,7 @@ export interface Seen {
 }
 
 /** Reads all interfaces. The command is read first, because it is a separate process and takes the most time. */
-export async function look(world: CauseWorld): Promise<Seen> {
+export async function sampleSurfaces(world: CauseWorld): Promise<SurfaceSample> {
   const command = await statusCommand(world);
   const [readyz, livez, status, page, samples] = await Promise.all([
     fetch(`${world.http}/readyz`),
@@ -71,11 +71,11 @@ async function statusCommand({ http, postgres }: CauseWorld): Promise<SurfaceTex
 /** The first `tick` of the event stream that the status page reads. */
 async function pageOf(http: string): Promise<SurfaceText> {
   const stop = new AbortController();
-  const answer = await fetch(`${http}/events`, { signal: stop.signal });
+  const response = await fetch(`${http}/events`, { signal: stop.signal });
   let text = '';
   const decoder = new TextDecoder();
   try {
-    for await (const bytes of answer.body ?? []) {
+    for await (const bytes of response.body ?? []) {
       text += decoder.decode(bytes as Uint8Array, { stream: true });
       const tick = /^event: tick\ndata: (.*)$/m.exec(text)?.[1];
       if (tick !== undefined && text.slice(text.indexOf(tick)).includes('\n')) {

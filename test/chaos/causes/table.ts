@@ -3,20 +3,20 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Cause, Named } from './cause.ts';
+import type { AlertCause, AlertCodes } from './cause.ts';
 
-const [begin, end] = ['<!-- causes -->', '<!-- /causes -->'];
+const [marker, end] = ['<!-- causes -->', '<!-- /causes -->'];
 /** The project root. This file is compiled before it runs. */
 const root = fileURLToPath(new URL('../../../../..', import.meta.url));
 
 /** @param runbook folder with the pages of the alerts */
-export function causesMarkdown(causes: readonly Cause[], runbook: string): string {
+export function causesMarkdown(causes: readonly AlertCause[], runbook: string): string {
   const links = alertLinks(runbook);
-  const rows = causes.map(({ group, what, soon, later = soon, alerts }) => [
+  const rows = causes.map(({ group, what: description, soon: earlyCodes, later: laterCodes = earlyCodes, alerts }) => [
     group,
-    what,
-    named(soon),
-    later.state === soon.state && later.code === soon.code ? 'the same' : named(later),
+    description,
+    causeText(earlyCodes),
+    laterCodes.state === earlyCodes.state && laterCodes.code === earlyCodes.code ? 'the same' : causeText(laterCodes),
     alerts.map((alert) => links.get(alert) ?? alert).join(', ') || 'none',
   ]);
   const titles = ['Where', 'What happens', 'Within ten seconds', 'After five minutes', 'Alert'];
@@ -36,7 +36,7 @@ function alertLinks(runbook: string): ReadonlyMap<string, string> {
   );
 }
 
-function named({ code, state }: Named): string {
+function causeText({ code, state }: AlertCodes): string {
   return code === undefined ? `\`${state}\`` : `\`${state}\`: \`${code}\``;
 }
 
@@ -47,13 +47,13 @@ export function tableIn(page: string): string {
 }
 
 function markersIn(page: string): { readonly from: number; readonly to: number } {
-  const [at, to] = [page.indexOf(begin), page.indexOf(end)];
-  if (at < 0 || to < at) throw new Error(`the page lacks ${begin} or ${end}`);
-  return { from: at + begin.length, to };
+  const [markerStart, to] = [page.indexOf(marker), page.indexOf(end)];
+  if (markerStart < 0 || to < markerStart) throw new Error(`the page lacks ${marker} or ${end}`);
+  return { from: markerStart + marker.length, to };
 }
 
 /** Writes the table into docs/runbook/causes.md. */
-export async function writeTable(causes: readonly Cause[]): Promise<void> {
+export async function writeTable(causes: readonly AlertCause[]): Promise<void> {
   const runbook = join(root, 'docs/runbook');
   const path = join(runbook, 'causes.md');
   const page = await readFile(path, 'utf8');

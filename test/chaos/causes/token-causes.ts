@@ -2,7 +2,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { audience, clientId, clientSecret, startOidc, type Oidc } from '../../support/oidc.ts';
-import type { Cause } from './cause.ts';
+import type { AlertCause } from './cause.ts';
 import type { CauseWorld, WorldOptions } from './world.ts';
 
 /** The identity provider of each world. */
@@ -36,11 +36,11 @@ const fromFile: WorldOptions = {
 
 /** A token that does not expire. The sandbox only compares it. */
 function jwt(subject: string): string {
-  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
-  return `${part({ alg: 'none' })}.${part({ sub: subject, aud: audience })}.c2lnbmF0dXJl`;
+  const encodePart = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+  return `${encodePart({ alg: 'none' })}.${encodePart({ sub: subject, aud: audience })}.c2lnbmF0dXJl`;
 }
 
-const answers =
+const respondWith =
   (status: number, type: string, body: string) =>
   (world: CauseWorld): void => {
     const oidc = providers.get(world);
@@ -53,7 +53,7 @@ function provides(world: CauseWorld): void {
   if (oidc !== undefined) oidc.answerWith = undefined;
 }
 
-export const tokenCauses: readonly Cause[] = [
+export const tokenCauses: readonly AlertCause[] = [
   {
     group: 'Token',
     what: 'the provider is down',
@@ -70,7 +70,7 @@ export const tokenCauses: readonly Cause[] = [
     alerts: ['IndexerNoWriter'],
     also: ['LEDGER_TOKEN_EXPIRED'],
     world: fromProvider,
-    provoke: answers(200, 'text/html', '<html>Sign in</html>'),
+    provoke: respondWith(200, 'text/html', '<html>Sign in</html>'),
     end: provides,
   },
   {
@@ -80,7 +80,7 @@ export const tokenCauses: readonly Cause[] = [
     alerts: ['IndexerParked'],
     also: ['LEDGER_TOKEN_EXPIRED'],
     world: fromProvider,
-    provoke: answers(401, 'application/json', '{"error":"invalid_client"}'),
+    provoke: respondWith(401, 'application/json', '{"error":"invalid_client"}'),
     end: provides,
   },
   {

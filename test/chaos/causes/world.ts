@@ -71,17 +71,17 @@ export class CauseWorld implements AsyncDisposable {
       await world.#openServers(options);
       await world.#openIndexer(options);
       return world;
-    } catch (thrown) {
+    } catch (error) {
       await world[Symbol.asyncDispose]();
-      throw thrown;
+      throw error;
     }
   }
 
   /** Seconds since the world was opened, by the clock of the indexer. */
   seconds(): number {
     const now = performance.now();
-    const fast = this.#acceleratedAt === undefined ? 0 : now - this.#acceleratedAt;
-    return (now - this.#openedAt + fast * (acceleration - 1)) / 1000;
+    const acceleratedMs = this.#acceleratedAt === undefined ? 0 : now - this.#acceleratedAt;
+    return (now - this.#openedAt + acceleratedMs * (acceleration - 1)) / 1000;
   }
 
   /** Makes the clocks and timers of the indexer run ten times faster. */
@@ -102,12 +102,12 @@ export class CauseWorld implements AsyncDisposable {
 
   /** URL of the database for the role of the indexer. @param port of the server, or of the proxy in front of it */
   urlOfRole(port: number): string {
-    return at(this.postgres.url, { path: databaseName, port, role });
+    return urlAt(this.postgres.url, { path: databaseName, port, role });
   }
 
   /** Opens a session of the administrator that bypasses the gateway. */
   async client(database = databaseName): Promise<Client> {
-    const client = new Client({ connectionString: at(this.postgres.url, { path: database }) });
+    const client = new Client({ connectionString: urlAt(this.postgres.url, { path: database }) });
     client.on('error', () => undefined);
     await client.connect();
     return client;
@@ -148,8 +148,8 @@ export class CauseWorld implements AsyncDisposable {
     this.postgres = await startEmbeddedPostgres({ dataDir, settings: this.#settings });
     this.databaseGateway = await Gateway.before(this.postgres.port);
     await this.sql(`create role ${role} login password '${password}'`, 'postgres');
-    const words = await prepare?.(this);
-    await this.sql(`create database ${databaseName} owner ${role} ${words ?? ''}`, 'postgres');
+    const args = await prepare?.(this);
+    await this.sql(`create database ${databaseName} owner ${role} ${args ?? ''}`, 'postgres');
   }
 
   async #openIndexer({ certificate, pooler, env }: WorldOptions): Promise<void> {
@@ -168,19 +168,19 @@ export class CauseWorld implements AsyncDisposable {
     });
     this.http = await this.daemon.http();
     const isReady = async (): Promise<true | undefined> => ((await fetch(`${this.http}/readyz`)).ok ? true : undefined);
-    await waitFor('the indexer is ready', isReady, liveLimitMs).catch((thrown: unknown) => {
-      throw new Error(this.daemon.output().slice(-2_000), { cause: thrown });
+    await waitFor('the indexer is ready', isReady, liveLimitMs).catch((error: unknown) => {
+      throw new Error(this.daemon.output().slice(-2_000), { cause: error });
     });
   }
 }
 
-function at(url: string, to: { readonly path: string; readonly port?: number; readonly role?: string }): string {
-  const changed = new URL(url);
-  changed.pathname = `/${to.path}`;
-  if (to.port !== undefined) changed.port = String(to.port);
+function urlAt(url: string, to: { readonly path: string; readonly port?: number; readonly role?: string }): string {
+  const databaseUrl = new URL(url);
+  databaseUrl.pathname = `/${to.path}`;
+  if (to.port !== undefined) databaseUrl.port = String(to.port);
   if (to.role !== undefined) {
-    changed.username = to.role;
-    changed.password = encodeURIComponent(password);
+    databaseUrl.username = to.role;
+    databaseUrl.password = encodeURIComponent(password);
   }
-  return changed.href;
+  return databaseUrl.href;
 }

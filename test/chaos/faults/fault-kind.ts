@@ -1,7 +1,7 @@
 /** A kind of fault, and the parts of a run that it may affect. */
 import type { ChaosDatabase } from '../databases.ts';
 import type { ModelLedger } from '../model/model-ledger.ts';
-import type { Seeded } from '../history/random.ts';
+import type { SeededRandom } from '../history/random.ts';
 import type { WireFaults } from './wire-faults.ts';
 
 /** The servers and faults around one indexer. */
@@ -9,7 +9,7 @@ export interface ChaosWorld {
   readonly ledger: ModelLedger;
   readonly database: ChaosDatabase;
   readonly wires: WireFaults;
-  readonly random: Seeded;
+  readonly random: SeededRandom;
 }
 
 export interface FaultKind {

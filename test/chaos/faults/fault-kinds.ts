@@ -4,12 +4,12 @@ import { ledgerFaults } from './faults-ledger.ts';
 import { postgresFaults } from './faults-postgres.ts';
 import { wireFaults } from './faults-wire.ts';
 
-const always = ['seed', 'follow'] as const;
+const bothMoments = ['seed', 'follow'] as const;
 
 /** The indexer dies before one of its next messages. */
-const death: FaultKind = {
+const deathFault: FaultKind = {
   name: 'indexer: dropped dead',
-  moments: always,
+  moments: bothMoments,
   needs: 'death',
   arm: ({ wires, random }) =>
     wires.armAfter('postgres', 'up', random.between(0, 60), () => ({ act: 'reset', keepBytes: 0 })),
@@ -18,7 +18,7 @@ const death: FaultKind = {
 /** The indexer dies before one of its next messages, while a second indexer waits for the writer lock. */
 const takeover: FaultKind = {
   name: 'indexer: dropped dead with a second one standing by',
-  moments: always,
+  moments: bothMoments,
   needs: 'takeover',
   arm: ({ wires, random }) => wires.armAfter('postgres', 'up', random.between(0, 60), () => ({ act: 'pass' })),
 };
@@ -26,7 +26,7 @@ const takeover: FaultKind = {
 /** An operator stops the indexer and starts it again. */
 const restart: FaultKind = {
   name: 'indexer: stopped and started',
-  moments: always,
+  moments: bothMoments,
   needs: 'restart',
   arm: ({ wires, random }) => wires.armAfter('postgres', 'up', random.between(0, 60), () => ({ act: 'pass' })),
 };
@@ -35,7 +35,7 @@ export const faultKinds: readonly FaultKind[] = [
   ...wireFaults,
   ...ledgerFaults,
   ...postgresFaults,
-  death,
+  deathFault,
   takeover,
   restart,
 ];

@@ -5,28 +5,38 @@ import { ledgerErrors, type LedgerErrorFrame } from '../model/ledger-errors.ts';
 import { refuse, type StreamMoment, type StreamName, type StreamOutcome } from '../model/model-ledger.ts';
 import { pause } from '../../support/wait-for.ts';
 
-type Act = (moment: StreamMoment, world: ChaosWorld) => StreamOutcome | Promise<StreamOutcome>;
+type Act = (streamPhase: StreamMoment, world: ChaosWorld) => StreamOutcome | Promise<StreamOutcome>;
 
 /** The fault happens in the current stream, before one of its next frames. */
-function inStream(name: string, moments: FaultKind['moments'], act: Act, needs?: 'restart'): FaultKind[] {
-  return moments.map((moment) => {
-    const at: StreamName = moment === 'seed' ? 'acs' : 'updates';
+function streamFault(
+  name: string,
+  phases: FaultKind['moments'],
+  faultAction: Act,
+  requirement?: 'restart',
+): FaultKind[] {
+  return phases.map((streamPhase) => {
+    const streamName: StreamName = streamPhase === 'seed' ? 'acs' : 'updates';
     return {
-      name: `ledger ${at}: ${name}`,
-      moments: [moment],
-      ...(needs === undefined ? {} : { needs }),
-      arm: (world) => world.ledger.arm({ at, after: world.random.between(0, 5), act: (stream) => act(stream, world) }),
+      name: `ledger ${streamName}: ${name}`,
+      moments: [streamPhase],
+      ...(requirement === undefined ? {} : { needs: requirement }),
+      arm: (world) =>
+        world.ledger.arm({
+          at: streamName,
+          after: world.random.between(0, 5),
+          act: (stream) => faultAction(stream, world),
+        }),
     };
   });
 }
 
-const both = ['seed', 'follow'] as const;
+const bothMoments = ['seed', 'follow'] as const;
 const json = 'application/json';
 /** Time without frames, several times longer than the interval after which the indexer probes the ledger. */
 const probedWithinMs = 400;
 /** Time until a sent frame is received, and until a range that was passed by mistake is committed. */
-const arrivesWithinMs = 15;
-const storedWithinMs = 60;
+const arrivalLimitMs = 15;
+const storeDelayMs = 60;
 
 const reply =
   (status: number, type: string, text: string) =>
@@ -35,16 +45,21 @@ const reply =
     return Promise.resolve('over');
   };
 
-function errorFrame(name: string, error: LedgerErrorFrame, moments: FaultKind['moments'] = both, needs?: 'restart') {
-  const act: Act = ({ socket }) => {
+function errorFrame(
+  name: string,
+  error: LedgerErrorFrame,
+  phases: FaultKind['moments'] = bothMoments,
+  requirement?: 'restart',
+) {
+  const faultAction: Act = ({ socket }) => {
     refuse(socket, error);
     return 'over';
   };
-  return inStream(`error frame ${name}`, moments, act, needs);
+  return streamFault(`error frame ${name}`, phases, faultAction, requirement);
 }
 
 function closes(code: number): FaultKind[] {
-  return inStream(`closed with ${String(code)}`, both, ({ socket }) => {
+  return streamFault(`closed with ${String(code)}`, bothMoments, ({ socket }) => {
     socket.close(code);
     return 'over';
   });
@@ -52,11 +67,11 @@ function closes(code: number): FaultKind[] {
 
 function sends(
   name: string,
-  extra: (moment: StreamMoment, world: ChaosWorld) => string | Buffer | undefined,
+  extraFrame: (streamPhase: StreamMoment, world: ChaosWorld) => string | Buffer | undefined,
 ): FaultKind[] {
-  return inStream(name, ['follow'], (moment, world) => {
-    const frame = extra(moment, world);
-    if (frame !== undefined) moment.socket.send(frame, { binary: typeof frame !== 'string' });
+  return streamFault(name, ['follow'], (streamPhase, world) => {
+    const frame = extraFrame(streamPhase, world);
+    if (frame !== undefined) streamPhase.socket.send(frame, { binary: typeof frame !== 'string' });
     return 'go';
   });
 }
@@ -65,11 +80,11 @@ function sends(
  * The stream sends nothing although there are more updates. The pause is long enough for the indexer to probe the
  * ledger, then the stream is closed. An update below the checkpoint is not sent again.
  */
-function owes(name: string, arm: (moment: StreamMoment) => Promise<void>): FaultKind[] {
-  return inStream(`silent, then closed, and ${name}`, ['follow'], async (moment): Promise<StreamOutcome> => {
-    await Promise.race([arm(moment), pause(probedWithinMs)]);
-    await pause(storedWithinMs);
-    moment.socket.terminate();
+function owedFault(name: string, armFault: (streamPhase: StreamMoment) => Promise<void>): FaultKind[] {
+  return streamFault(`silent, then closed, and ${name}`, ['follow'], async (streamPhase): Promise<StreamOutcome> => {
+    await Promise.race([armFault(streamPhase), pause(probedWithinMs)]);
+    await pause(storeDelayMs);
+    streamPhase.socket.terminate();
     return 'over';
   });
 }
@@ -90,45 +105,45 @@ const streamFaults: readonly FaultKind[] = [
   ...errorFrame('pruned', ledgerErrors.pruned(1), ['follow'], 'restart'),
   ...errorFrame('permission denied', ledgerErrors.denied, ['follow'], 'restart'),
   ...[1000, 1001, 1008, 1011, 1012, 1013].flatMap(closes),
-  ...inStream('closed without a close frame (1006)', both, ({ socket }) => {
+  ...streamFault('closed without a close frame (1006)', bothMoments, ({ socket }) => {
     socket.terminate();
     return 'over';
   }),
-  ...inStream('stall', both, async (_, { random }): Promise<StreamOutcome> => {
+  ...streamFault('stall', bothMoments, async (_, { random }): Promise<StreamOutcome> => {
     await pause(random.between(50, 250));
     return 'go';
   }),
-  ...inStream('the ledger moves', ['seed'], ({ ledger }, { random }) => {
+  ...streamFault('the ledger moves', ['seed'], ({ ledger }, { random }) => {
     ledger.grow(ledger.visible + random.between(1, 8));
     return 'go';
   }),
-  ...inStream('the ledger moves, then the stream ends', ['seed'], ({ ledger, socket }, { random }) => {
+  ...streamFault('the ledger moves, then the stream ends', ['seed'], ({ ledger, socket }, { random }) => {
     ledger.grow(ledger.visible + random.between(1, 8));
     socket.terminate();
     return 'over';
   }),
-  ...inStream('the participant is upgraded', ['seed'], ({ ledger, socket }) => {
+  ...streamFault('the participant is upgraded', ['seed'], ({ ledger, socket }) => {
     ledger.version = '3.7.5';
     socket.terminate();
     return 'over';
   }),
-  ...owes('a question closed early with 1000', ({ ledger }) =>
+  ...owedFault('a question closed early with 1000', ({ ledger }) =>
     ledger.arm({
       at: 'bounded',
-      act: (question) => {
-        question.close(1000);
+      act: (stream) => {
+        stream.close(1000);
         return 'over';
       },
     }),
   ),
-  ...owes('a question without a list', ({ ledger }) =>
+  ...owedFault('a question without a list', ({ ledger }) =>
     ledger.arm({ at: 'request', path: '/v2/updates?', act: reply(200, json, '[]') }),
   ),
-  ...owes('a response that is older than the newest frame', ({ ledger, socket, frame }) => {
+  ...owedFault('a response that is older than the newest frame', ({ ledger, socket, frame }) => {
     void ledger.arm({
       at: 'bounded',
-      act: (question) => {
-        question.close(1000);
+      act: (stream) => {
+        stream.close(1000);
         return 'over';
       },
     });
@@ -137,15 +152,15 @@ const streamFaults: readonly FaultKind[] = [
       path: '/v2/updates?',
       act: async (response) => {
         socket.send(frame);
-        await pause(arrivesWithinMs);
+        await pause(arrivalLimitMs);
         response.writeHead(200, { 'content-type': json }).end('[]');
         return 'over';
       },
     });
   }),
-  ...sends('the last update again', ({ sent }) => sent.findLast(isUpdate)),
-  ...sends('an older update again', ({ sent }) => sent.find(isUpdate)),
-  ...sends('an older OffsetCheckpoint again', ({ sent }) => sent.find((frame) => !isUpdate(frame))),
+  ...sends('the last update again', ({ sent: sentFrames }) => sentFrames.findLast(isUpdate)),
+  ...sends('an older update again', ({ sent: sentFrames }) => sentFrames.find(isUpdate)),
+  ...sends('an older OffsetCheckpoint again', ({ sent: sentFrames }) => sentFrames.find((frame) => !isUpdate(frame))),
   ...sends('an update before the one before it', ({ ledger, index }) =>
     index + 1 < ledger.visible ? ledger.history.items[index + 1]?.frame : undefined,
   ),
@@ -158,7 +173,7 @@ const streamFaults: readonly FaultKind[] = [
  * A frame whose beginning is valid and whose end is missing. Until a complete frame was read, nothing after it may be
  * stored.
  */
-const brokenFrames: readonly FaultKind[] = inStream(
+const brokenFrames: readonly FaultKind[] = streamFault(
   'a frame without its end',
   ['follow'],
   ({ socket, frame }) => {
@@ -180,20 +195,20 @@ const paths = [
  */
 function onRequest(
   name: string,
-  answer: (response: ServerResponse) => Promise<'go' | 'over'>,
-  needs?: 'restart',
+  override: (response: ServerResponse) => Promise<'go' | 'over'>,
+  requirement?: 'restart',
   path?: string,
 ): FaultKind {
   return {
     name: `ledger request: ${name}`,
-    moments: path === undefined ? both : ['follow'],
-    ...(needs === undefined ? {} : { needs }),
+    moments: path === undefined ? bothMoments : ['follow'],
+    ...(requirement === undefined ? {} : { needs: requirement }),
     arm: ({ ledger, random }) => {
       // The other path is not used, because it requests a stored update, which may not exist yet.
       const requestPath = path ?? random.pick(paths.slice(0, 3));
-      const happened = ledger.arm({ at: 'request', path: requestPath, act: answer });
+      const whenHappened = ledger.arm({ at: 'request', path: requestPath, act: override });
       ledger.closeStreams(1001);
-      return happened;
+      return whenHappened;
     },
   };
 }
@@ -231,19 +246,19 @@ const requestFaults: readonly FaultKind[] = [
 /**
  * Changes the response to the request that checks whether a list is complete, after the stream of the list has ended.
  */
-function onProof(name: string, answer: (response: ServerResponse) => Promise<'go' | 'over'>): FaultKind {
+function proofFault(name: string, override: (response: ServerResponse) => Promise<'go' | 'over'>): FaultKind {
   return {
     name: `ledger proof of a list: ${name}`,
     moments: ['seed'],
-    arm: ({ ledger }) => ledger.arm({ at: 'request', path: '/v2/state/active-contracts', act: answer }),
+    arm: ({ ledger }) => ledger.arm({ at: 'request', path: '/v2/state/active-contracts', act: override }),
   };
 }
 
 const proofFaults: readonly FaultKind[] = [
-  onProof('503', reply(503, json, JSON.stringify(ledgerErrors.unavailable))),
-  onProof('no such call', reply(404, json, '{"errors":["no such resource"],"status":404}')),
-  onProof('token invalid', reply(400, json, JSON.stringify(ledgerErrors.badToken))),
-  onProof('cut', (response) => {
+  proofFault('503', reply(503, json, JSON.stringify(ledgerErrors.unavailable))),
+  proofFault('no such call', reply(404, json, '{"errors":["no such resource"],"status":404}')),
+  proofFault('token invalid', reply(400, json, JSON.stringify(ledgerErrors.badToken))),
+  proofFault('cut', (response) => {
     response.socket?.destroy();
     return Promise.resolve('over');
   }),
@@ -252,9 +267,9 @@ const proofFaults: readonly FaultKind[] = [
 function onUpgrade(name: string, head: string | undefined): FaultKind {
   return {
     name: `ledger handshake: ${name}`,
-    moments: both,
+    moments: bothMoments,
     arm: ({ ledger }) => {
-      const happened = ledger.arm({
+      const whenHappened = ledger.arm({
         at: 'upgrade',
         act: (socket) => {
           if (head === undefined) socket.destroy();
@@ -262,7 +277,7 @@ function onUpgrade(name: string, head: string | undefined): FaultKind {
         },
       });
       ledger.closeStreams(1001);
-      return happened;
+      return whenHappened;
     },
   };
 }

@@ -1,18 +1,18 @@
 /** Faults that are armed at the proxies of one indexer. Each fault receives every unit until it has happened. */
-import { pass, type Tap, type Verdict } from './wire-proxy.ts';
-import type { Direction, Protocol, Unit } from './wire-units.ts';
+import { passVerdict, type Tap, type Verdict } from './wire-proxy.ts';
+import type { Direction, Protocol, WireUnit } from './wire-units.ts';
 
 /** Returns undefined if the fault does not apply to the unit. The fault calls `done` when it has happened. */
-export type WireFault = (unit: Unit, connection: number, done: () => void) => Verdict | undefined;
+export type WireFault = (unit: WireUnit, connection: number, callback: () => void) => Verdict | undefined;
 
-interface Waiting {
+interface PendingFault {
   readonly protocol: Protocol;
   readonly fault: WireFault;
   readonly happened: () => void;
 }
 
 export class WireFaults {
-  #waiting: Waiting[] = [];
+  #waiting: PendingFault[] = [];
   readonly #lockConnections = new Set<number>();
   readonly taps: { readonly postgres: Tap; readonly ledger: Tap } = {
     postgres: (unit, connection) => this.#verdict('postgres', unit, connection),
@@ -30,16 +30,16 @@ export class WireFaults {
   armAfter(
     protocol: Protocol,
     direction: Direction,
-    after: number,
-    verdict: (unit: Unit) => Verdict,
-    concerns: (unit: Unit, connection: number) => boolean = () => true,
+    unitsToSkip: number,
+    verdict: (unit: WireUnit) => Verdict,
+    matchesUnit: (unit: WireUnit, connection: number) => boolean = () => true,
   ): Promise<void> {
-    let left = after;
-    return this.arm(protocol, (unit, connection, done) => {
-      if (unit.direction !== direction || !concerns(unit, connection)) return undefined;
-      left -= 1;
-      if (left >= 0) return undefined;
-      done();
+    let remainingUnits = unitsToSkip;
+    return this.arm(protocol, (unit, connection, callback) => {
+      if (unit.direction !== direction || !matchesUnit(unit, connection)) return undefined;
+      remainingUnits -= 1;
+      if (remainingUnits >= 0) return undefined;
+      callback();
       return verdict(unit);
     });
   }
@@ -59,17 +59,17 @@ export class WireFaults {
     this.#lockConnections.clear();
   }
 
-  #verdict(protocol: Protocol, unit: Unit, connection: number): Verdict {
+  #verdict(protocol: Protocol, unit: WireUnit, connection: number): Verdict {
     if (unit.type === 'startup' && unit.bytes.includes('ledger-indexer lock')) this.#lockConnections.add(connection);
-    for (const waiting of this.#waiting) {
-      if (waiting.protocol !== protocol) continue;
-      const done = (): void => {
-        this.#waiting = this.#waiting.filter((other) => other !== waiting);
-        waiting.happened();
+    for (const pendingFault of this.#waiting) {
+      if (pendingFault.protocol !== protocol) continue;
+      const finish = (): void => {
+        this.#waiting = this.#waiting.filter((candidate) => candidate !== pendingFault);
+        pendingFault.happened();
       };
-      const verdict = waiting.fault(unit, connection, done);
+      const verdict = pendingFault.fault(unit, connection, finish);
       if (verdict !== undefined) return verdict;
     }
-    return pass;
+    return passVerdict;
   }
 }

@@ -4,7 +4,7 @@
  */
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { resetNow } from '../../../packages/ledger-sandbox/src/faults/connection.ts';
-import { splitters, type Direction, type Protocol, type Unit } from './wire-units.ts';
+import { splitters, type Direction, type Protocol, type WireUnit } from './wire-units.ts';
 
 /** The decision about one unit. */
 export type Verdict =
@@ -15,10 +15,10 @@ export type Verdict =
   | { readonly act: 'freeze'; readonly ms: number; readonly end: 'thaw' | 'reset' }
   | { readonly act: 'drop' };
 
-export const pass: Verdict = { act: 'pass' };
+export const passVerdict: Verdict = { act: 'pass' };
 
 /** Called for every unit. Each proxy numbers its connections from 0. */
-export type Tap = (unit: Unit, connection: number) => Verdict;
+export type Tap = (unit: WireUnit, connection: number) => Verdict;
 
 interface Pair {
   readonly inner: Socket;
@@ -28,7 +28,7 @@ interface Pair {
 export class WireProxy implements AsyncDisposable {
   readonly port: number;
   /** May be replaced while the proxy runs; by default, everything is forwarded. */
-  tap: Tap = () => pass;
+  tap: Tap = () => passVerdict;
   readonly #server: Server;
   readonly #pairs = new Set<Pair>();
   #connections = 0;
@@ -37,8 +37,8 @@ export class WireProxy implements AsyncDisposable {
   private constructor(server: Server, protocol: Protocol, target: { readonly host: string; readonly port: number }) {
     this.#server = server;
     this.port = (server.address() as AddressInfo).port;
-    server.on('connection', (inner) => {
-      this.#accept(inner, protocol, target);
+    server.on('connection', (clientSocket) => {
+      this.#accept(clientSocket, protocol, target);
     });
   }
 
@@ -53,10 +53,10 @@ export class WireProxy implements AsyncDisposable {
 
   /** The same URL, with the address of this proxy. */
   before(url: string): string {
-    const through = new URL(url);
-    through.hostname = '127.0.0.1';
-    through.port = String(this.port);
-    return through.href.replace(/\/$/, '');
+    const proxyUrl = new URL(url);
+    proxyUrl.hostname = '127.0.0.1';
+    proxyUrl.port = String(this.port);
+    return proxyUrl.href.replace(/\/$/, '');
   }
 
   /** Ends every connection with RST. */
@@ -75,48 +75,52 @@ export class WireProxy implements AsyncDisposable {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  #accept(inner: Socket, protocol: Protocol, { host, port }: { readonly host: string; readonly port: number }): void {
-    inner.on('error', () => undefined);
+  #accept(
+    clientSocket: Socket,
+    protocol: Protocol,
+    { host, port }: { readonly host: string; readonly port: number },
+  ): void {
+    clientSocket.on('error', () => undefined);
     if (this.#refusing) {
-      resetNow(inner);
+      resetNow(clientSocket);
       return;
     }
     const connection = this.#connections;
     this.#connections += 1;
-    const outer = connect({ host, port, noDelay: true });
-    outer.on('error', () => undefined);
-    const pair: Pair = { inner, outer };
+    const upstreamSocket = connect({ host, port, noDelay: true });
+    upstreamSocket.on('error', () => undefined);
+    const pair: Pair = { inner: clientSocket, outer: upstreamSocket };
     this.#pairs.add(pair);
-    const { up, down } = splitters(protocol);
-    this.#pipe(pair, 'up', up, connection);
-    this.#pipe(pair, 'down', down, connection);
-    inner.on('close', () => {
-      outer.destroy();
+    const { up: upSplitter, down: downSplitter } = splitters(protocol);
+    this.#pipe(pair, 'up', upSplitter, connection);
+    this.#pipe(pair, 'down', downSplitter, connection);
+    clientSocket.on('close', () => {
+      upstreamSocket.destroy();
       this.#pairs.delete(pair);
     });
-    outer.on('close', () => inner.destroy());
+    upstreamSocket.on('close', () => clientSocket.destroy());
   }
 
-  #pipe(pair: Pair, direction: Direction, split: (chunk: Buffer) => Unit[], connection: number): void {
+  #pipe(pair: Pair, direction: Direction, split: (chunk: Buffer) => WireUnit[], connection: number): void {
     const [source, sink] = direction === 'up' ? [pair.inner, pair.outer] : [pair.outer, pair.inner];
-    const waiting: Unit[] = [];
-    let frozen = false;
-    let ending = false;
+    const pendingUnits: WireUnit[] = [];
+    let isFrozen = false;
+    let isEnding = false;
     const flush = (): void => {
       // Units that are forwarded together are written together, with one system call instead of one per message.
       sink.cork();
-      const open = passOn();
+      const isOpen = flushUnits();
       sink.uncork();
-      if (open && ending) sink.end();
+      if (isOpen && isEnding) sink.end();
     };
     /** False while a frozen unit is waiting, or after the connection has ended. */
-    const passOn = (): boolean => {
-      for (let unit = waiting.shift(); unit !== undefined; unit = waiting.shift()) {
+    const flushUnits = (): boolean => {
+      for (let unit = pendingUnits.shift(); unit !== undefined; unit = pendingUnits.shift()) {
         const verdict = this.tap(unit, connection);
         if (verdict.act === 'freeze') {
-          waiting.unshift(unit);
-          frozen = true;
-          setTimeout(thaw, verdict.ms, verdict.end);
+          pendingUnits.unshift(unit);
+          isFrozen = true;
+          setTimeout(resumeFlow, verdict.ms, verdict.end);
           return false;
         }
         if (verdict.act === 'pass') sink.write(unit.bytes);
@@ -128,40 +132,40 @@ export class WireProxy implements AsyncDisposable {
       }
       return true;
     };
-    const thaw = (end: 'thaw' | 'reset'): void => {
-      frozen = false;
+    const resumeFlow = (end: 'thaw' | 'reset'): void => {
+      isFrozen = false;
       if (end === 'reset') {
         reset(pair);
         return;
       }
-      const first = waiting.shift();
+      const first = pendingUnits.shift();
       if (first !== undefined) sink.write(first.bytes);
       flush();
     };
     source.on('data', (chunk: Buffer) => {
-      waiting.push(...split(chunk));
-      if (!frozen) flush();
+      pendingUnits.push(...split(chunk));
+      if (!isFrozen) flush();
     });
     source.on('end', () => {
-      ending = true;
-      if (!frozen) flush();
+      isEnding = true;
+      if (!isFrozen) flush();
     });
   }
 }
 
-type Ending = Extract<Verdict, { readonly act: 'cut' | 'reset' }>;
+type CloseVerdict = Extract<Verdict, { readonly act: 'cut' | 'reset' }>;
 
 /** Ends the connection within a unit. Earlier units have been sent. */
-function end({ act, keepBytes }: Ending, unit: Unit, sink: Socket, pair: Pair): void {
-  const kept = unit.bytes.subarray(0, keepBytes);
+function end({ act, keepBytes }: CloseVerdict, unit: WireUnit, sink: Socket, pair: Pair): void {
+  const keptBytes = unit.bytes.subarray(0, keepBytes);
   if (act === 'cut') {
-    sink.end(kept);
+    sink.end(keptBytes);
     (sink === pair.inner ? pair.outer : pair.inner).destroy();
-  } else if (kept.length === 0) reset(pair);
-  else sink.write(kept, () => reset(pair));
+  } else if (keptBytes.length === 0) reset(pair);
+  else sink.write(keptBytes, () => reset(pair));
 }
 
-function reset({ inner, outer }: Pair): void {
-  resetNow(inner);
-  resetNow(outer);
+function reset({ inner: clientSocket, outer: upstreamSocket }: Pair): void {
+  resetNow(clientSocket);
+  resetNow(upstreamSocket);
 }

@@ -6,14 +6,14 @@
 /** `up`: from the indexer to the server. */
 export type Direction = 'up' | 'down';
 
-export interface Unit {
+export interface WireUnit {
   readonly direction: Direction;
   /** Postgres: the type byte of the message, or `startup` for the first one. Ledger: `http` or `frame`. */
   readonly type: string;
   readonly bytes: Buffer;
 }
 
-export type Splitter = (chunk: Buffer) => Unit[];
+export type Splitter = (chunk: Buffer) => WireUnit[];
 
 export type Protocol = 'postgres' | 'ledger';
 
@@ -28,26 +28,26 @@ function splitter(
   direction: Direction,
   next: (buffer: Buffer) => { type: string; length: number } | undefined,
 ): Splitter {
-  let rest: Buffer = Buffer.alloc(0);
+  let bufferedBytes: Buffer = Buffer.alloc(0);
   return (chunk) => {
-    rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
-    const units: Unit[] = [];
+    bufferedBytes = bufferedBytes.length === 0 ? chunk : Buffer.concat([bufferedBytes, chunk]);
+    const units: WireUnit[] = [];
     for (;;) {
-      const found = next(rest);
-      if (found === undefined || rest.length < found.length) return units;
-      units.push({ direction, type: found.type, bytes: rest.subarray(0, found.length) });
-      rest = rest.subarray(found.length);
+      const nextUnit = next(bufferedBytes);
+      if (nextUnit === undefined || bufferedBytes.length < nextUnit.length) return units;
+      units.push({ direction, type: nextUnit.type, bytes: bufferedBytes.subarray(0, nextUnit.length) });
+      bufferedBytes = bufferedBytes.subarray(nextUnit.length);
     }
   };
 }
 
 function postgresSplitter(direction: Direction): Splitter {
-  let started = direction === 'down';
+  let isStarted = direction === 'down';
   return splitter(direction, (buffer) => {
-    if (!started) {
+    if (!isStarted) {
       if (buffer.length < 4) return undefined;
       const length = buffer.readUInt32BE(0);
-      if (buffer.length >= length) started = true;
+      if (buffer.length >= length) isStarted = true;
       return { type: 'startup', length };
     }
     if (buffer.length < 5) return undefined;
@@ -72,9 +72,9 @@ function ledgerSplitter(direction: Direction): Splitter {
 function frameLength(buffer: Buffer): { type: string; length: number } | undefined {
   if (buffer.length < 2) return undefined;
   const masked = ((buffer[1] ?? 0) & 0x80) !== 0 ? 4 : 0;
-  const short = (buffer[1] ?? 0) & 0x7f;
-  if (short < 126) return { type: 'frame', length: 2 + masked + short };
-  if (short === 126) {
+  const shortLength = (buffer[1] ?? 0) & 0x7f;
+  if (shortLength < 126) return { type: 'frame', length: 2 + masked + shortLength };
+  if (shortLength === 126) {
     return buffer.length < 4 ? undefined : { type: 'frame', length: 4 + masked + buffer.readUInt16BE(2) };
   }
   return buffer.length < 10 ? undefined : { type: 'frame', length: 10 + masked + Number(buffer.readBigUInt64BE(2)) };

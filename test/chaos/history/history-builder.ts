@@ -1,34 +1,34 @@
 /** Builds a history, one update at a time. */
 import { parties } from './history-content.ts';
 import { EventWriter, isoOf, templates, type Fields, type Template } from './history-events.ts';
-import type { Item, Standing } from './history.ts';
+import type { Item, ActiveContract } from './history.ts';
 import { jsonText, type Json } from './json-text.ts';
-import type { Seeded } from './random.ts';
+import type { SeededRandom } from './random.ts';
 
 const synchronizers: readonly string[] = ['north::1220aaaa', 'south::1220bbbb'];
 
-interface Live {
+interface LiveContract {
   readonly contractId: string;
   readonly template: Template;
   created: Fields;
   synchronizer: string | undefined;
   counter: number;
-  standing: Standing;
+  standing: ActiveContract;
   /** The unassigned event, while the contract is in flight. */
   unassigned: Fields | undefined;
 }
 
 export class HistoryBuilder {
   readonly items: Item[] = [];
-  readonly standings: Standing[] = [];
-  readonly #random: Seeded;
-  readonly #live: Live[] = [];
+  readonly standings: ActiveContract[] = [];
+  readonly #random: SeededRandom;
+  readonly #live: LiveContract[] = [];
   #offset = 0;
   #micros = Date.UTC(2026, 0, 5, 8) * 1000;
   readonly #events: EventWriter;
   #readTimes = new Map<string, string>();
 
-  constructor(random: Seeded) {
+  constructor(random: SeededRandom) {
     this.#random = random;
     this.#events = new EventWriter(random);
   }
@@ -41,11 +41,11 @@ export class HistoryBuilder {
     this.#micros += random.chance(0.1) ? random.between(1, 90) * 60_000_000 : random.between(1, 2_000_000);
     this.#events.next(this.#offset, this.#micros);
     const inFlight = this.#live.filter(({ synchronizer }) => synchronizer === undefined);
-    const dice = random.next();
-    if (inFlight.length > 0 && dice < 0.12) this.#assign(random.pick(inFlight));
-    else if (dice < 0.22) this.#unassignOne();
-    else if (dice < 0.26) this.#topology();
-    else if (dice < 0.27) this.#unknown();
+    const roll = random.next();
+    if (inFlight.length > 0 && roll < 0.12) this.#assign(random.pick(inFlight));
+    else if (roll < 0.22) this.#unassignOne();
+    else if (roll < 0.26) this.#topology();
+    else if (roll < 0.27) this.#unknown();
     else this.#transaction();
     if (random.chance(0.12)) this.checkpoint();
   }
@@ -94,13 +94,14 @@ export class HistoryBuilder {
     const synchronizer = random.pick(synchronizers);
     const header = this.#header(synchronizer);
     const events: Json[] = [];
-    const deeds = random.chance(0.03) ? random.between(20, 60) : random.between(1, 4);
-    for (let deed = 0; deed < deeds; deed += 1) {
-      const here = this.#live.filter((live) => live.synchronizer === synchronizer);
-      const dice = random.next();
-      if (here.length > 3 && dice < 0.35) events.push(...this.#exercise(random.pick(here), true));
-      else if (here.length > 0 && dice < 0.5) events.push(...this.#exercise(random.pick(here), false));
-      else if (dice < 0.58) events.push(...this.#transient());
+    const actionCount = random.chance(0.03) ? random.between(20, 60) : random.between(1, 4);
+    for (let actionIndex = 0; actionIndex < actionCount; actionIndex += 1) {
+      const localContracts = this.#live.filter((liveContract) => liveContract.synchronizer === synchronizer);
+      const roll = random.next();
+      if (localContracts.length > 3 && roll < 0.35) events.push(...this.#exercise(random.pick(localContracts), true));
+      else if (localContracts.length > 0 && roll < 0.5)
+        events.push(...this.#exercise(random.pick(localContracts), false));
+      else if (roll < 0.58) events.push(...this.#transient());
       else events.push({ CreatedEvent: this.#create(synchronizer) });
     }
     const hash = random.chance(0.2) ? random.hex(64) : null;
@@ -111,44 +112,57 @@ export class HistoryBuilder {
   #create(synchronizer: string): Json {
     const template = this.#random.pick(templates);
     const contractId = this.#events.contractId();
-    const created = this.#events.createdEvent(contractId, template, true);
-    const standing = this.#activate(contractId, synchronizer, created, 0);
-    this.#live.push({ contractId, template, created, synchronizer, counter: 0, standing, unassigned: undefined });
-    return created;
+    const createdEvent = this.#events.createdEvent(contractId, template, true);
+    const activeContract = this.#activate(contractId, synchronizer, createdEvent, 0);
+    this.#live.push({
+      contractId,
+      template,
+      created: createdEvent,
+      synchronizer,
+      counter: 0,
+      standing: activeContract,
+      unassigned: undefined,
+    });
+    return createdEvent;
   }
 
-  #activate(contractId: string, synchronizer: string, created: Fields, counter: number): Standing {
+  #activate(contractId: string, synchronizer: string, createdFields: Fields, counter: number): ActiveContract {
     return this.#stand(contractId, synchronizer, {
-      JsActiveContract: { createdEvent: created, synchronizerId: synchronizer, reassignmentCounter: counter },
+      JsActiveContract: { createdEvent: createdFields, synchronizerId: synchronizer, reassignmentCounter: counter },
     });
   }
 
-  #stand(contractId: string, synchronizer: string | undefined, contractEntry: Fields): Standing {
-    const where = { contractId, synchronizer, from: this.#offset, to: undefined };
-    const standing: Standing = { ...where, workflowId: '', contractEntry, entry: jsonText(contractEntry) };
-    this.standings.push(standing);
-    return standing;
+  #stand(contractId: string, synchronizer: string | undefined, contractEntry: Fields): ActiveContract {
+    const lifetimeFields = { contractId, synchronizer, from: this.#offset, to: undefined };
+    const activeContract: ActiveContract = {
+      ...lifetimeFields,
+      workflowId: '',
+      contractEntry,
+      entry: jsonText(contractEntry),
+    };
+    this.standings.push(activeContract);
+    return activeContract;
   }
 
   /** An exercise, with the contracts that it creates as its children. A consuming exercise archives the contract. */
-  #exercise(live: Live, consuming: boolean): Json[] {
+  #exercise(liveContract: LiveContract, consuming: boolean): Json[] {
     const random = this.#random;
-    const { template } = live;
+    const { template } = liveContract;
     // As after an upgrade, the exercise names the newer package.
     const now = consuming && template === templates[0] && random.chance(0.3) ? (templates[1] ?? template) : template;
-    const exercised = this.#events.exercisedEvent(live.contractId, now, consuming, true);
-    if (consuming) this.#end(live);
+    const exercisedEvent = this.#events.exercisedEvent(liveContract.contractId, now, consuming, true);
+    if (consuming) this.#end(liveContract);
     const children: Json[] = [];
-    const { synchronizer } = live;
+    const { synchronizer } = liveContract;
     const count = synchronizer === undefined ? 0 : random.between(0, 2);
     for (let child = 0; child < count; child += 1) children.push({ CreatedEvent: this.#create(synchronizer ?? '') });
-    return [{ ExercisedEvent: { ...exercised, lastDescendantNodeId: this.#events.lastNode } }, ...children];
+    return [{ ExercisedEvent: { ...exercisedEvent, lastDescendantNodeId: this.#events.lastNode } }, ...children];
   }
 
   /** Ends the contract on its synchronizer. If it began at the same offset, it was never active. */
-  #end(live: Live): void {
-    live.standing.to = this.#offset;
-    this.#live.splice(this.#live.indexOf(live), 1);
+  #end(liveContract: LiveContract): void {
+    liveContract.standing.to = this.#offset;
+    this.#live.splice(this.#live.indexOf(liveContract), 1);
   }
 
   /**
@@ -158,68 +172,76 @@ export class HistoryBuilder {
   #transient(): Json[] {
     const contractId = this.#events.contractId();
     const template = this.#random.pick(templates);
-    const created = this.#events.createdEvent(contractId, template, false);
-    const exercised = this.#events.exercisedEvent(contractId, template, true, false);
+    const createdEvent = this.#events.createdEvent(contractId, template, false);
+    const exercisedEvent = this.#events.exercisedEvent(contractId, template, true, false);
     return [
-      { CreatedEvent: created },
-      { ExercisedEvent: { ...exercised, lastDescendantNodeId: this.#events.lastNode } },
+      { CreatedEvent: createdEvent },
+      { ExercisedEvent: { ...exercisedEvent, lastDescendantNodeId: this.#events.lastNode } },
     ];
   }
 
   #unassignOne(): void {
-    const free = this.#live.filter(
-      ({ synchronizer, standing }) => synchronizer !== undefined && standing.from < this.#offset,
+    const freeContracts = this.#live.filter(
+      ({ synchronizer, standing: activeContract }) => synchronizer !== undefined && activeContract.from < this.#offset,
     );
-    if (free.length === 0) {
+    if (freeContracts.length === 0) {
       this.#transaction();
       return;
     }
-    const live = this.#random.pick(free);
-    const source = live.synchronizer ?? '';
-    const target = synchronizers.find((other) => other !== source) ?? source;
+    const liveContract = this.#random.pick(freeContracts);
+    const source = liveContract.synchronizer ?? '';
+    const target = synchronizers.find((otherSynchronizer) => otherSynchronizer !== source) ?? source;
     const header = this.#header(source);
-    live.counter += 1;
-    const unassigned: Fields = {
+    liveContract.counter += 1;
+    const unassignedEvent: Fields = {
       reassignmentId: `00${this.#random.hex(40)}`,
-      contractId: live.contractId,
-      templateId: live.template.id,
+      contractId: liveContract.contractId,
+      templateId: liveContract.template.id,
       source,
       target,
       submitter: this.#random.chance(0.5) ? '' : this.#random.pick(parties),
-      reassignmentCounter: live.counter,
+      reassignmentCounter: liveContract.counter,
       assignmentExclusivity: this.#random.chance(0.5) ? null : isoOf(this.#micros + 60_000_000),
       witnessParties: [this.#random.pick(parties)],
-      packageName: live.template.packageName,
+      packageName: liveContract.template.packageName,
       offset: this.#offset,
       nodeId: 0,
     };
-    live.standing.to = this.#offset;
-    live.synchronizer = undefined;
-    live.unassigned = unassigned;
-    const contractEntry = { JsIncompleteUnassigned: { createdEvent: live.created, unassignedEvent: unassigned } };
-    live.standing = this.#stand(live.contractId, undefined, contractEntry);
-    const value = { ...header, events: [{ JsUnassignedEvent: { value: unassigned } }] };
+    liveContract.standing.to = this.#offset;
+    liveContract.synchronizer = undefined;
+    liveContract.unassigned = unassignedEvent;
+    const contractEntry = {
+      JsIncompleteUnassigned: { createdEvent: liveContract.created, unassignedEvent: unassignedEvent },
+    };
+    liveContract.standing = this.#stand(liveContract.contractId, undefined, contractEntry);
+    const value = { ...header, events: [{ JsUnassignedEvent: { value: unassignedEvent } }] };
     this.#add('reassignment', 'Reassignment', header.updateId, value, 1);
   }
 
-  #assign(live: Live): void {
-    const { source = '', target, reassignmentId = '', submitter = '' } = live.unassigned ?? {};
+  #assign(liveContract: LiveContract): void {
+    const { source = '', target, reassignmentId = '', submitter = '' } = liveContract.unassigned ?? {};
     const synchronizer = typeof target === 'string' ? target : '';
     const header = this.#header(synchronizer);
-    const createdEvent = { ...live.created, offset: this.#offset, nodeId: 0, acsDelta: true };
-    live.standing.to = this.#offset;
-    live.created = createdEvent;
-    live.synchronizer = synchronizer;
-    live.standing = this.#activate(live.contractId, synchronizer, createdEvent, live.counter);
-    const half = {
+    const createdEvent = { ...liveContract.created, offset: this.#offset, nodeId: 0, acsDelta: true };
+    liveContract.standing.to = this.#offset;
+    liveContract.created = createdEvent;
+    liveContract.synchronizer = synchronizer;
+    liveContract.standing = this.#activate(liveContract.contractId, synchronizer, createdEvent, liveContract.counter);
+    const reassignmentFields = {
       source,
       target: synchronizer,
       reassignmentId,
       submitter,
-      reassignmentCounter: live.counter,
+      reassignmentCounter: liveContract.counter,
       createdEvent,
     };
-    this.#add('reassignment', 'Reassignment', header.updateId, { ...header, events: [{ JsAssignmentEvent: half }] }, 1);
+    this.#add(
+      'reassignment',
+      'Reassignment',
+      header.updateId,
+      { ...header, events: [{ JsAssignmentEvent: reassignmentFields }] },
+      1,
+    );
   }
 
   #topology(): void {

@@ -1,18 +1,18 @@
 /** Payloads of contracts: ordinary values, and values that databases and parsers are known to change or reject. */
 import { RawJson, jsonText, type Json } from './json-text.ts';
-import type { Seeded } from './random.ts';
+import type { SeededRandom } from './random.ts';
 
 /** A text of random length. Most texts are short, and a few are long. */
-function textOfSomeLength(random: Seeded): string {
+function randomLengthText(random: SeededRandom): string {
   const length = Math.min(40_000, Math.floor(4 / Math.max(0.0004, random.next() ** 1.5)));
   // Hexadecimal digits compress badly, so a long value may be too large for an index entry.
   return random.hex(length);
 }
 
-const nested = (depth: number): RawJson => new RawJson(`${'{"in":'.repeat(depth)}"core"${'}'.repeat(depth)}`);
+const nestedJson = (depth: number): RawJson => new RawJson(`${'{"in":'.repeat(depth)}"core"${'}'.repeat(depth)}`);
 
 /** Unusual values, by name, so that a failure can report which value it was. */
-const odd: Readonly<Record<string, (random: Seeded) => Json>> = {
+const oddFields: Readonly<Record<string, (random: SeededRandom) => Json>> = {
   nul: () => `before\u0000after`,
   'nul next to other keys': () => ({ text: '\u0000', other: 'readable' }),
   'lone surrogate': () => 'half \ud800 a pair',
@@ -23,8 +23,8 @@ const odd: Readonly<Record<string, (random: Seeded) => Json>> = {
   'number forms': () => new RawJson('[1e0,-0,1.10,100000000000000000000000]'),
   'int64 as text': () => '9223372036854775807',
   'numeric with 38 digits': (random) => `${String(random.between(1, 9))}${'7'.repeat(27)}.9900000000`,
-  'deep nesting': () => nested(90),
-  'deeper nesting than a server holds': () => nested(700),
+  'deep nesting': () => nestedJson(90),
+  'deeper nesting than a server holds': () => nestedJson(700),
   'looks like an escaped value': () => new RawJson('{"$escaped":"not by us"}'),
   'long random text': (random) => random.hex(9_000),
   'controls and quotes': () => '\b\f\n\r\t"\\/\u0001\u001f\u007f\u2028\u2029',
@@ -34,18 +34,18 @@ const odd: Readonly<Record<string, (random: Seeded) => Json>> = {
   'empty things': () => ({ text: '', list: [], map: {} }),
 };
 
-const oddNames = Object.keys(odd);
+const oddNames = Object.keys(oddFields);
 
 /** A create argument as JSON text, sometimes with an unusual value. */
-export function payload(random: Seeded, note: string): RawJson {
+export function payload(random: SeededRandom, noteText: string): RawJson {
   const fields: Record<string, Json> = {
-    owner: `${note}::1220ab`,
+    owner: `${noteText}::1220ab`,
     amount: `${String(random.between(0, 1_000_000))}.${String(random.between(0, 9)).repeat(10)}`,
-    memo: textOfSomeLength(random),
+    memo: randomLengthText(random),
   };
   if (random.chance(0.3)) {
     const name = random.pick(oddNames);
-    const make = odd[name];
+    const make = oddFields[name];
     if (make !== undefined) fields[name] = make(random);
   }
   return new RawJson(jsonText(fields));

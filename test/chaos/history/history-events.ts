@@ -1,7 +1,7 @@
 /** Events of a transaction as JSON, with the fields that participants send. */
 import { parties, payload } from './history-content.ts';
 import { RawJson, type Json } from './json-text.ts';
-import type { Seeded } from './random.ts';
+import type { SeededRandom } from './random.ts';
 
 export type Fields = Record<string, Json>;
 
@@ -22,14 +22,14 @@ const interfaceId = `${'c3'.repeat(32)}:Chaos.Api:Holding`;
 
 /** Writes the events of one update at a time. */
 export class EventWriter {
-  readonly #random: Seeded;
+  readonly #random: SeededRandom;
   /** Offset and time (microseconds since 1970) of the current update. */
   offset = 0;
   micros = Date.UTC(2026, 0, 5, 8) * 1000;
   #node = 0;
   #contracts = 0;
 
-  constructor(random: Seeded) {
+  constructor(random: SeededRandom) {
     this.#random = random;
   }
 
@@ -82,14 +82,14 @@ export class EventWriter {
   }
 
   #view(): Json {
-    const failed = this.#random.chance(0.3);
+    const isFailed = this.#random.chance(0.3);
     return {
       interfaceId,
-      viewStatus: failed
+      viewStatus: isFailed
         ? { code: 9, message: 'NO_VETTED(9,0): no package', details: [] }
         : { code: 0, message: '', details: [] },
-      viewValue: failed ? null : payload(this.#random, 'view'),
-      implementationPackageId: failed ? null : packageOne,
+      viewValue: isFailed ? null : payload(this.#random, 'view'),
+      implementationPackageId: isFailed ? null : packageOne,
     };
   }
 
@@ -119,7 +119,7 @@ export class EventWriter {
 /** ISO 8601 with 0, 3 or 6 fractional digits: the fewest that represent the time exactly. */
 export function isoOf(micros: number): string {
   const millis = new Date(Math.floor(micros / 1000)).toISOString();
-  const rest = micros % 1000;
-  if (rest !== 0) return `${millis.slice(0, -1)}${String(rest).padStart(3, '0')}Z`;
+  const remainingMicros = micros % 1000;
+  if (remainingMicros !== 0) return `${millis.slice(0, -1)}${String(remainingMicros).padStart(3, '0')}Z`;
   return millis.endsWith('.000Z') ? `${millis.slice(0, -5)}Z` : millis;
 }

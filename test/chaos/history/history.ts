@@ -4,7 +4,7 @@
  */
 import { HistoryBuilder } from './history-builder.ts';
 import type { Fields } from './history-events.ts';
-import { Seeded } from './random.ts';
+import { SeededRandom } from './random.ts';
 
 /** One frame of the update stream. */
 export interface Item {
@@ -20,7 +20,7 @@ export interface Item {
 }
 
 /** A contract active on a synchronizer, or in flight from one, over a range of offsets. */
-export interface Standing {
+export interface ActiveContract {
   readonly contractId: string;
   /** Synchronizer on which the contract is active; undefined while it is in flight. */
   readonly synchronizer: string | undefined;
@@ -37,7 +37,7 @@ export interface Standing {
 export interface History {
   readonly seed: number;
   readonly items: readonly Item[];
-  readonly standings: readonly Standing[];
+  readonly standings: readonly ActiveContract[];
 }
 
 export interface HistorySize {
@@ -47,7 +47,7 @@ export interface HistorySize {
 
 /** The same seed and size give the same history; a larger size continues a smaller one. */
 export function historyOf(seed: number, size: HistorySize): History {
-  const builder = new HistoryBuilder(new Seeded(seed));
+  const builder = new HistoryBuilder(new SeededRandom(seed));
   for (let update = 0; update < size.updates; update += 1) builder.step();
   // A reader that has read all items must be at the ledger end, whatever kind the last update has.
   builder.checkpoint();
@@ -55,13 +55,13 @@ export function historyOf(seed: number, size: HistorySize): History {
 }
 
 /** The entries of the active-contracts stream at an offset, always in the same order. */
-export function standingAt(history: History, offset: number): readonly Standing[] {
+export function activeContractsAt(history: History, offset: number): readonly ActiveContract[] {
   return history.standings.filter(({ from, to }) => from <= offset && (to === undefined || to > offset));
 }
 
 /** The active contracts at an offset, as sorted `contract id@synchronizer`. */
 export function activeSetAt(history: History, offset: number): readonly string[] {
-  return standingAt(history, offset)
+  return activeContractsAt(history, offset)
     .flatMap(({ contractId, synchronizer }) => (synchronizer === undefined ? [] : [`${contractId}@${synchronizer}`]))
     .sort();
 }

@@ -1,6 +1,6 @@
 /** Pseudorandom numbers from a seed: the same seed gives the same history and the same faults. */
 
-export class Seeded {
+export class SeededRandom {
   #state: number;
 
   constructor(seed: number) {
@@ -12,10 +12,10 @@ export class Seeded {
   /** Uniform in [0, 1). */
   next(): number {
     this.#state = (this.#state + 0x9e3779b9) >>> 0;
-    let mixed = this.#state;
-    mixed = Math.imul(mixed ^ (mixed >>> 16), 0x21f0aaad);
-    mixed = Math.imul(mixed ^ (mixed >>> 15), 0x735a2d97);
-    return ((mixed ^ (mixed >>> 15)) >>> 0) / 2 ** 32;
+    let mixedState = this.#state;
+    mixedState = Math.imul(mixedState ^ (mixedState >>> 16), 0x21f0aaad);
+    mixedState = Math.imul(mixedState ^ (mixedState >>> 15), 0x735a2d97);
+    return ((mixedState ^ (mixedState >>> 15)) >>> 0) / 2 ** 32;
   }
 
   /** A random integer from `low` to `high`, both inclusive. */
@@ -28,9 +28,9 @@ export class Seeded {
   }
 
   pick<T>(list: readonly T[]): T {
-    const found = list[this.between(0, list.length - 1)];
-    if (found === undefined) throw new Error('nothing to pick from');
-    return found;
+    const picked = list[this.between(0, list.length - 1)];
+    if (picked === undefined) throw new Error('nothing to pick from');
+    return picked;
   }
 
   /** A text of `digits` random hexadecimal digits. */

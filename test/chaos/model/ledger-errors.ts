@@ -34,17 +34,17 @@ function ledgerError(
   };
 }
 
-const redacted = 'A security-sensitive error has been received';
+const redactedCause = 'A security-sensitive error has been received';
 
 export const ledgerErrors = {
   unavailable: ledgerError('SERVICE_NOT_RUNNING', 1, 14, 'Index Service is not running.'),
   overloaded: ledgerError('SERVER_OVERLOADED', 2, 10, 'The server is overloaded.'),
   deadline: ledgerError('REQUEST_TIME_OUT', 3, 4, 'The request took too long.'),
-  internal: ledgerError('NA', -1, 13, redacted),
+  internal: ledgerError('NA', -1, 13, redactedCause),
   tokenExpired: ledgerError('ACCESS_TOKEN_EXPIRED', 2, 10, 'JWT token has expired'),
   staleAuthorization: ledgerError('STALE_STREAM_AUTHORIZATION', 2, 10, 'Stale stream authorization. Retry quickly.'),
-  unauthenticated: ledgerError('NA', -1, 16, redacted),
-  denied: ledgerError('NA', -1, 7, redacted),
+  unauthenticated: ledgerError('NA', -1, 16, redactedCause),
+  denied: ledgerError('NA', -1, 7, redactedCause),
   notFound: ledgerError('PACKAGE_NOT_FOUND', 11, 5, 'There is no such package.'),
   updateNotFound: ledgerError('UPDATE_NOT_FOUND', 11, 5, 'Update not found, or not visible.'),
   listTooLong: ledgerError('JSON_API_MAXIMUM_LIST_ELEMENTS_NUMBER_REACHED', 2, 10, 'The list is too long.'),
@@ -57,8 +57,14 @@ export const ledgerErrors = {
       11,
       `Begin offset (${String(begin)}) is after ledger end (${String(end)})`,
     ),
-  pruned: (pruned: number): LedgerErrorFrame =>
-    ledgerError('PARTICIPANT_PRUNED_DATA_ACCESSED', 9, 9, `The request precedes pruned offset ${String(pruned)}`, {
-      earliest_offset: String(pruned),
-    }),
+  pruned: (prunedOffset: number): LedgerErrorFrame =>
+    ledgerError(
+      'PARTICIPANT_PRUNED_DATA_ACCESSED',
+      9,
+      9,
+      `The request precedes pruned offset ${String(prunedOffset)}`,
+      {
+        earliest_offset: String(prunedOffset),
+      },
+    ),
 };

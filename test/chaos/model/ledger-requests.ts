@@ -11,7 +11,7 @@ export interface StreamRequest {
 }
 
 /** A stream may begin with an OffsetCheckpoint at `beginExclusive`, but not with an update. */
-export function follows(item: Item, beginExclusive: number): boolean {
+export function isAfter(item: Item, beginExclusive: number): boolean {
   return item.offset > beginExclusive || (item.kind === 'checkpoint' && item.offset === beginExclusive);
 }
 

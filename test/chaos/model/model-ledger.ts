@@ -9,8 +9,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { WebSocketServer, type WebSocket } from 'ws';
 import { endAfter, type History } from '../history/history.ts';
 import { ledgerErrors, type LedgerErrorFrame } from './ledger-errors.ts';
-import { entriesAt, entryFrame, indexOf, listAnswer, type ListRequest } from './model-list.ts';
-import { follows, framesBetween, readBody, type StreamRequest } from './ledger-requests.ts';
+import { entriesAt, entryFrame, indexOf, listResponse, type ListRequest } from './model-list.ts';
+import { isAfter, framesBetween, readBody, type StreamRequest } from './ledger-requests.ts';
 import { pause } from '../../support/wait-for.ts';
 
 export const modelParticipant = 'chaos::1220c4a05';
@@ -38,7 +38,7 @@ export type LedgerFault =
       readonly at: StreamName;
       /** Number of frames of such streams before the fault. */
       readonly after: number;
-      readonly act: (moment: StreamMoment) => StreamOutcome | Promise<StreamOutcome>;
+      readonly act: (streamPhase: StreamMoment) => StreamOutcome | Promise<StreamOutcome>;
     }
   /** A fault of a stream that has an end offset. */
   | { readonly at: 'bounded'; readonly act: (socket: WebSocket) => StreamOutcome }
@@ -49,7 +49,7 @@ export type LedgerFault =
     }
   | { readonly at: 'upgrade'; readonly act: (socket: Duplex) => void };
 
-interface Armed {
+interface ArmedFault {
   readonly fault: LedgerFault;
   left: number;
   readonly fired: () => void;
@@ -72,13 +72,13 @@ export class ModelLedger implements AsyncDisposable {
   readonly #server: Server;
   readonly #sockets: WebSocketServer;
   #visible: number;
-  #armed: Armed[] = [];
+  #armed: ArmedFault[] = [];
   readonly #waiting = new Set<() => void>();
   #closed = false;
 
-  private constructor(history: History, visible: number, server: Server) {
+  private constructor(history: History, visibleCount: number, server: Server) {
     this.history = history;
-    this.#visible = visible;
+    this.#visible = visibleCount;
     this.#server = server;
     this.port = (server.address() as AddressInfo).port;
     this.#sockets = new WebSocketServer({
@@ -91,12 +91,12 @@ export class ModelLedger implements AsyncDisposable {
   }
 
   /** Starts a ledger on which the first `visible` items are visible. `grow` makes more items visible. */
-  static async start(history: History, visible: number): Promise<ModelLedger> {
+  static async start(history: History, visibleCount: number): Promise<ModelLedger> {
     const server = createServer();
     await new Promise<void>((resolve) => {
       server.listen(0, '127.0.0.1', resolve);
     });
-    return new ModelLedger(history, visible, server);
+    return new ModelLedger(history, visibleCount, server);
   }
 
   get url(): string {
@@ -149,12 +149,12 @@ export class ModelLedger implements AsyncDisposable {
     this.#waiting.clear();
   }
 
-  #take(match: (armed: Armed) => boolean): LedgerFault | undefined {
-    const found = this.#armed.find(match);
-    if (found === undefined) return undefined;
-    this.#armed = this.#armed.filter((other) => other !== found);
-    found.fired();
-    return found.fault;
+  #take(match: (armedFault: ArmedFault) => boolean): LedgerFault | undefined {
+    const matchedFault = this.#armed.find(match);
+    if (matchedFault === undefined) return undefined;
+    this.#armed = this.#armed.filter((candidate) => candidate !== matchedFault);
+    matchedFault.fired();
+    return matchedFault.fault;
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -163,8 +163,8 @@ export class ModelLedger implements AsyncDisposable {
     if (body === undefined) return;
     const fault = this.#take(({ fault }) => fault.at === 'request' && path.startsWith(fault.path));
     if (fault?.at === 'request' && (await fault.act(response, this)) === 'over') return;
-    const [status, answer] = this.#resource(path, body);
-    response.writeHead(status, { 'content-type': 'application/json' }).end(answer);
+    const [status, responseText] = this.#resource(path, body);
+    response.writeHead(status, { 'content-type': 'application/json' }).end(responseText);
   }
 
   #resource(path: string, body: string): readonly [number, string] {
@@ -188,7 +188,7 @@ export class ModelLedger implements AsyncDisposable {
       case '/v2/packages':
         return [200, '{"packageIds":[]}'];
       case '/v2/state/active-contracts':
-        return listAnswer(this, JSON.parse(body) as ListRequest, Number(/limit=(\d+)/.exec(path)?.[1] ?? Infinity));
+        return listResponse(this, JSON.parse(body) as ListRequest, Number(/limit=(\d+)/.exec(path)?.[1] ?? Infinity));
       case '/v2/updates':
         return [200, `[${this.#between(JSON.parse(body) as StreamRequest).join()}]`];
       case '/v2/updates/update-by-offset':
@@ -199,7 +199,9 @@ export class ModelLedger implements AsyncDisposable {
   }
 
   #updateAt(offset: number): readonly [number, string] {
-    const item = this.history.items.find((one) => one.offset === offset && one.kind !== 'checkpoint');
+    const item = this.history.items.find(
+      (candidateItem) => candidateItem.offset === offset && candidateItem.kind !== 'checkpoint',
+    );
     if (item === undefined || offset > this.end) return [404, JSON.stringify(ledgerErrors.updateNotFound)];
     return [200, item.frame];
   }
@@ -226,37 +228,37 @@ export class ModelLedger implements AsyncDisposable {
       stream.on('error', () => undefined);
       stream.once('message', (data: Buffer) => {
         const streamRequest = JSON.parse(data.toString()) as StreamRequest;
-        const served =
+        const whenServed =
           request.url === '/v2/updates' ? this.#follow(stream, streamRequest) : this.#entries(stream, streamRequest);
-        served.catch((thrown: unknown) => {
-          stream.close(1011, String(thrown).slice(0, 100));
+        whenServed.catch((error: unknown) => {
+          stream.close(1011, String(error).slice(0, 100));
         });
       });
     });
   }
 
   /** Whether the frame may be sent. */
-  async #passes(at: StreamName, moment: StreamMoment): Promise<boolean> {
+  async #passes(streamName: StreamName, streamPhase: StreamMoment): Promise<boolean> {
     if (this.frameDelayMs > 0) await pause(this.frameDelayMs);
-    for (const armed of this.#armed) if (armed.fault.at === at) armed.left -= 1;
-    const fault = this.#take(({ fault, left }) => fault.at === at && left < 0);
-    if (fault?.at !== at) return true;
-    return (await fault.act(moment)) === 'go';
+    for (const armedFault of this.#armed) if (armedFault.fault.at === streamName) armedFault.left -= 1;
+    const fault = this.#take(({ fault, left: remainingItems }) => fault.at === streamName && remainingItems < 0);
+    if (fault?.at !== streamName) return true;
+    return (await fault.act(streamPhase)) === 'go';
   }
 
   async #follow(socket: WebSocket, request: StreamRequest): Promise<void> {
     const { beginExclusive = 0, endInclusive } = request;
-    const furthest = Math.max(beginExclusive, endInclusive ?? 0);
+    const highestOffset = Math.max(beginExclusive, endInclusive ?? 0);
     if (beginExclusive < this.pruned) return refuse(socket, ledgerErrors.pruned(this.pruned));
-    if (furthest > this.end) return refuse(socket, ledgerErrors.afterEnd(furthest, this.end));
+    if (highestOffset > this.end) return refuse(socket, ledgerErrors.afterEnd(highestOffset, this.end));
     if (endInclusive !== undefined) {
       this.#bounded(socket, request);
       return;
     }
     this.onFollow();
     const { items } = this.history;
-    const sent: string[] = [];
-    let index = items.findIndex((item) => follows(item, beginExclusive));
+    const sentFrames: string[] = [];
+    let index = items.findIndex((item) => isAfter(item, beginExclusive));
     if (index === -1) index = items.length;
     while (socket.readyState === socket.OPEN && !this.#closed) {
       const item = items[index];
@@ -264,9 +266,10 @@ export class ModelLedger implements AsyncDisposable {
         await this.#grown(socket);
         continue;
       }
-      if (!(await this.#passes('updates', { ledger: this, socket, frame: item.frame, sent, index }))) return;
+      if (!(await this.#passes('updates', { ledger: this, socket, frame: item.frame, sent: sentFrames, index })))
+        return;
       socket.send(item.frame);
-      sent.push(item.frame);
+      sentFrames.push(item.frame);
       index += 1;
       if (index % 4 === 0) await nextTurn();
     }
@@ -286,14 +289,14 @@ export class ModelLedger implements AsyncDisposable {
     const { activeAtOffset = 0, streamContinuationToken } = request;
     if (activeAtOffset < this.pruned) return refuse(socket, ledgerErrors.pruned(this.pruned));
     const entries = entriesAt(this.history, this.version, request);
-    const sent: string[] = [];
+    const sentFrames: string[] = [];
     let index = indexOf(streamContinuationToken);
-    for (const standing of entries.slice(index)) {
-      const frame = entryFrame(standing, index, this.tokens);
-      if (!(await this.#passes('acs', { ledger: this, socket, frame, sent, index }))) return;
+    for (const activeContract of entries.slice(index)) {
+      const frame = entryFrame(activeContract, index, this.tokens);
+      if (!(await this.#passes('acs', { ledger: this, socket, frame, sent: sentFrames, index }))) return;
       if (socket.readyState !== socket.OPEN) return;
       socket.send(frame);
-      sent.push(frame);
+      sentFrames.push(frame);
       index += 1;
       if (index % 4 === 0) await nextTurn();
     }

@@ -2,7 +2,7 @@
  * Active contracts as the model ledger sends them: frames with or without tokens, and the same entries as a list over
  * HTTP.
  */
-import { standingAt, type History, type Standing } from '../history/history.ts';
+import { activeContractsAt, type History, type ActiveContract } from '../history/history.ts';
 import { ledgerErrors } from './ledger-errors.ts';
 
 export interface ListRequest {
@@ -20,15 +20,15 @@ export function versionOf(seed: number): string {
 }
 
 /** The entries at an offset, as a participant of this release lists them. */
-export function entriesAt(history: History, version: string, request: ListRequest): readonly Standing[] {
+export function entriesAt(history: History, version: string, request: ListRequest): readonly ActiveContract[] {
   const { activeAtOffset = 0, includeIncompleteReassignments } = request;
-  const all = standingAt(history, activeAtOffset);
-  if (!version.startsWith('3.7') || includeIncompleteReassignments === true) return all;
-  return all.filter(({ entry }) => !entry.startsWith('{"JsIncomplete'));
+  const activeContracts = activeContractsAt(history, activeAtOffset);
+  if (!version.startsWith('3.7') || includeIncompleteReassignments === true) return activeContracts;
+  return activeContracts.filter(({ entry }) => !entry.startsWith('{"JsIncomplete'));
 }
 
 /** The frame of an entry. Its token contains the number of entries up to and including it. */
-export function entryFrame({ workflowId, entry }: Standing, index: number, tokens: boolean): string {
+export function entryFrame({ workflowId, entry }: ActiveContract, index: number, tokens: boolean): string {
   const token = tokens ? Buffer.from(String(index + 1)).toString('base64') : '';
   return `{"workflowId":${JSON.stringify(workflowId)},"contractEntry":${entry},"streamContinuationToken":"${token}"}`;
 }
@@ -47,14 +47,18 @@ interface Ledger {
 }
 
 /** Status and body of a response with a list. */
-export function listAnswer(
-  { history, version, pruned, tokens, listLimit }: Ledger,
+export function listResponse(
+  { history, version, pruned: prunedOffset, tokens, listLimit }: Ledger,
   request: ListRequest,
   limit: number,
 ): readonly [number, string] {
   const { activeAtOffset = 0, streamContinuationToken } = request;
-  if (activeAtOffset < pruned) return [400, JSON.stringify(ledgerErrors.pruned(pruned))];
-  const entries = entriesAt(history, version, request).map((standing, index) => entryFrame(standing, index, tokens));
-  const taken = entries.slice(indexOf(streamContinuationToken)).slice(0, Math.min(limit, listLimit + 1));
-  return taken.length > listLimit ? [413, JSON.stringify(ledgerErrors.listTooLong)] : [200, `[${taken.join(',')}]`];
+  if (activeAtOffset < prunedOffset) return [400, JSON.stringify(ledgerErrors.pruned(prunedOffset))];
+  const entries = entriesAt(history, version, request).map((activeContract, index) =>
+    entryFrame(activeContract, index, tokens),
+  );
+  const takenEntries = entries.slice(indexOf(streamContinuationToken)).slice(0, Math.min(limit, listLimit + 1));
+  return takenEntries.length > listLimit
+    ? [413, JSON.stringify(ledgerErrors.listTooLong)]
+    : [200, `[${takenEntries.join(',')}]`];
 }

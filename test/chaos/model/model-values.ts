@@ -6,12 +6,12 @@
 import type { Client } from 'pg';
 import { compareRelations } from '../../recordings/comparison.ts';
 import { addSummaries } from '../../recordings/expected-summaries.ts';
-import { Expected } from '../../recordings/expected.ts';
+import { ExpectedRows } from '../../recordings/expected.ts';
 import { asObject, JsonObject, type Json as Tree } from '../../recordings/json.ts';
 import { integer, postgresTime, type Row, type Rows } from '../../recordings/rows.ts';
 import { tables } from '../../recordings/stored.ts';
 import type { Fields } from '../history/history-events.ts';
-import { standingAt, type History, type Item } from '../history/history.ts';
+import { activeContractsAt, type History, type Item } from '../history/history.ts';
 import { modelParticipant } from './model-ledger.ts';
 import { StoredJson } from './stored-json.ts';
 
@@ -19,33 +19,36 @@ import { StoredJson } from './stored-json.ts';
 const maxReported = 8;
 
 /** The differences, one sentence each; empty if there are none. */
-export async function valuesThatDiffer(client: Client, history: History, seedOffset: number): Promise<string[]> {
+export async function differingValues(client: Client, history: History, seedOffset: number): Promise<string[]> {
   const rows = await expectedRows(client, history, seedOffset);
-  const { all } = await compareRelations(client, rows, tables);
-  const more = all.length - maxReported;
-  return [...all.slice(0, maxReported), ...(more > 0 ? [`and ${String(more)} more values`] : [])];
+  const { all: differenceTexts } = await compareRelations(client, rows, tables);
+  const omittedCount = differenceTexts.length - maxReported;
+  return [
+    ...differenceTexts.slice(0, maxReported),
+    ...(omittedCount > 0 ? [`and ${String(omittedCount)} more values`] : []),
+  ];
 }
 
 /** The rows of an indexer that seeded at `seedOffset` and then read the rest of the history. */
 async function expectedRows(client: Client, history: History, seedOffset: number): Promise<Rows> {
-  const entries = standingAt(history, seedOffset);
+  const entries = activeContractsAt(history, seedOffset);
   const items = history.items.filter(({ offset }) => offset > seedOffset);
   const updates = items.filter(({ kind }) => kind !== 'checkpoint');
   const messages = [...entries.map((entry) => entry.contractEntry), ...updates.map(({ value }) => value)];
-  const stored = await StoredJson.of(client, messages);
-  const expected = new Expected();
+  const storedJson = await StoredJson.of(client, messages);
+  const expected = new ExpectedRows();
   for (const entry of entries) {
     const fields = { workflowId: entry.workflowId, contractEntry: entry.contractEntry, streamContinuationToken: '' };
-    expected.entry({ json: stored.tree(fields) });
+    expected.entry({ json: storedJson.tree(fields) });
   }
   for (const { kind, name, value } of updates) {
     // The complete message is stored only if its kind is unknown.
-    const update = kind === 'unknown' ? stored.kept({ [name]: { value } }) : null;
+    const update = kind === 'unknown' ? storedJson.kept({ [name]: { value } }) : null;
     const json = new JsonObject(new Map([['update', update]]));
-    expected.update({ kind: name, value: asObject(stored.tree(value)), json });
+    expected.update({ kind: name, value: asObject(storedJson.tree(value)), json });
   }
-  const { unplaced } = expected.tally;
-  if (unplaced.length > 0) throw new Error(`no place for ${unplaced.join(', ')}`);
+  const { unplaced: unplacedPaths } = expected.tally;
+  if (unplacedPaths.length > 0) throw new Error(`no place for ${unplacedPaths.join(', ')}`);
   addSummaries(expected);
   const { rows } = expected;
   rows.add('coverage', {
@@ -75,10 +78,10 @@ function progressOf(items: readonly Item[]): Row {
       times.set(textOf(synchronizerId), textOf(recordTime));
     if (updateId !== undefined) last = { checkpoint_update_offset: integer(offset), checkpoint_update_id: updateId };
   }
-  const newest = [...times.values()].map(comparable).sort().at(-1);
+  const newestTime = [...times.values()].map(comparable).sort().at(-1);
   return {
     ...last,
-    checkpoint_record_time: newest === undefined ? null : postgresTime(newest),
+    checkpoint_record_time: newestTime === undefined ? null : postgresTime(newestTime),
     record_times: new JsonObject(new Map<string, Tree>(times)),
   };
 }

@@ -7,9 +7,9 @@ import { namedRow, numberedTables } from '../../support/dictionary-names.ts';
 import { digestOf } from '../../support/digest.ts';
 import { activeSetAt, type History } from '../history/history.ts';
 import { schema, type ChaosDatabase } from '../databases.ts';
-import { valuesThatDiffer } from './model-values.ts';
+import { differingValues } from './model-values.ts';
 
-export interface Outcome {
+export interface RunOutcome {
   readonly digest: string;
   readonly seedOffset: number;
   /** Contradictions with the model ledger; empty if there are none. */
@@ -17,7 +17,7 @@ export interface Outcome {
 }
 
 /** Digest of the current table contents, and their contradictions to the history. */
-export async function outcomeOf(database: ChaosDatabase, history: History): Promise<Outcome> {
+export async function outcomeOf(database: ChaosDatabase, history: History): Promise<RunOutcome> {
   const { rows } = await database.client.query<{ seed_offset: string; checkpoint: string }>(
     `select seed_offset, checkpoint from ${schema}.stream`,
   );
@@ -25,65 +25,72 @@ export async function outcomeOf(database: ChaosDatabase, history: History): Prom
   const checkpoint = Number(rows[0]?.checkpoint ?? -1);
   const contradictions = await contradictionsOf(database.client, history, seedOffset, checkpoint);
   const digest = await digestOf(database.url, schema, 'named');
-  if (contradictions.length === 0 && !isProven(history, digest)) {
-    contradictions.push(...(await valuesThatDiffer(database.client, history, seedOffset)));
-    if (contradictions.length === 0) prove(history, digest);
+  if (contradictions.length === 0 && !isVerified(history, digest)) {
+    contradictions.push(...(await differingValues(database.client, history, seedOffset)));
+    if (contradictions.length === 0) markVerified(history, digest);
   }
   return { digest, seedOffset, contradictions };
 }
 
 /** Digests of table contents whose values were already compared with the history. Equal digests mean equal contents. */
-const proven = new WeakMap<History, Set<string>>();
+const verifiedDigests = new WeakMap<History, Set<string>>();
 
-function isProven(history: History, digest: string): boolean {
-  return proven.get(history)?.has(digest) === true;
+function isVerified(history: History, digest: string): boolean {
+  return verifiedDigests.get(history)?.has(digest) === true;
 }
 
-function prove(history: History, digest: string): void {
-  const digests = proven.get(history) ?? new Set();
-  proven.set(history, digests.add(digest));
+function markVerified(history: History, digest: string): void {
+  const digests = verifiedDigests.get(history) ?? new Set();
+  verifiedDigests.set(history, digests.add(digest));
 }
 
 /** Compares the tables with the history, independently of other runs. */
 async function contradictionsOf(client: Client, history: History, seed: number, checkpoint: number): Promise<string[]> {
-  const found: string[] = [];
+  const contradictionTexts: string[] = [];
   const end = history.items.at(-1)?.offset ?? 0;
-  if (checkpoint !== end) found.push(`the checkpoint is ${String(checkpoint)}, the ledger ends at ${String(end)}`);
-  const stored = await client.query<{ offset: string; event_count: number }>(
+  if (checkpoint !== end)
+    contradictionTexts.push(`the checkpoint is ${String(checkpoint)}, the ledger ends at ${String(end)}`);
+  const storedUpdates = await client.query<{ offset: string; event_count: number }>(
     `select "offset", event_count from ${schema}.updates order by "offset"`,
   );
   const sentUpdates = history.items.filter(({ kind, offset }) => kind !== 'checkpoint' && offset > seed);
-  const storedOffsets = stored.rows.map(({ offset }) => Number(offset));
+  const storedOffsets = storedUpdates.rows.map(({ offset }) => Number(offset));
   const sentOffsets = sentUpdates.map(({ offset }) => offset);
-  found.push(...difference('update', sentOffsets.map(String), storedOffsets.map(String)));
-  const counts = new Map(stored.rows.map(({ offset, event_count: count }) => [Number(offset), count]));
+  contradictionTexts.push(...difference('update', sentOffsets.map(String), storedOffsets.map(String)));
+  const counts = new Map(storedUpdates.rows.map(({ offset, event_count: count }) => [Number(offset), count]));
   for (const { offset, events } of sentUpdates) {
     const count = counts.get(offset);
     if (count !== undefined && count !== events) {
-      found.push(`update ${String(offset)} has ${String(count)} events, the ledger sent ${String(events)}`);
+      contradictionTexts.push(
+        `update ${String(offset)} has ${String(count)} events, the ledger sent ${String(events)}`,
+      );
     }
   }
-  const active = await client.query<{ name: string }>(
+  const activeSources = await client.query<{ name: string }>(
     `select l.contract_id || '@' || s.synchronizer_id as name
        from ${schema}.lifetimes l join ${schema}.synchronizers s using (synchronizer_pk)
       where l.deactivated_offset is null`,
   );
-  const names = active.rows.map(({ name }) => name).sort();
-  found.push(...difference('active contract', activeSetAt(history, end), names));
-  return found;
+  const names = activeSources.rows.map(({ name }) => name).sort();
+  contradictionTexts.push(...difference('active contract', activeSetAt(history, end), names));
+  return contradictionTexts;
 }
 
 /** Lost, surplus and duplicated rows, as sentences. */
-export function difference(what: string, expected: readonly string[], found: readonly string[]): string[] {
+export function difference(subject: string, expected: readonly string[], actual: readonly string[]): string[] {
   const expectedSet = new Set(expected);
-  const foundSet = new Set(found);
-  const lost = expected.filter((one) => !foundSet.has(one));
-  const extra = found.filter((one) => !expectedSet.has(one));
-  const twice = found.length - foundSet.size;
+  const foundSet = new Set(actual);
+  const lostLeaves = expected.filter((rowText) => !foundSet.has(rowText));
+  const extraLeaves = actual.filter((rowText) => !expectedSet.has(rowText));
+  const duplicateCount = actual.length - foundSet.size;
   return [
-    ...(lost.length > 0 ? [`${String(lost.length)} ${what}s lost, the first is ${lost[0] ?? ''}`] : []),
-    ...(extra.length > 0 ? [`${String(extra.length)} ${what}s too many, the first is ${extra[0] ?? ''}`] : []),
-    ...(twice > 0 ? [`${String(twice)} ${what}s stored twice`] : []),
+    ...(lostLeaves.length > 0
+      ? [`${String(lostLeaves.length)} ${subject}s lost, the first is ${lostLeaves[0] ?? ''}`]
+      : []),
+    ...(extraLeaves.length > 0
+      ? [`${String(extraLeaves.length)} ${subject}s too many, the first is ${extraLeaves[0] ?? ''}`]
+      : []),
+    ...(duplicateCount > 0 ? [`${String(duplicateCount)} ${subject}s stored twice`] : []),
   ];
 }
 
@@ -117,24 +124,27 @@ const nonStreamTables = new Set([
 ]);
 
 /** Compares row by row. Reads complete tables, so it is only called when digests differ. */
-export async function rowsThatDiffer(expected: ChaosDatabase, found: ChaosDatabase): Promise<RowDifference> {
+export async function differingRowsOf(expected: ChaosDatabase, actual: ChaosDatabase): Promise<RowDifference> {
   const total = { lost: 0, duplicated: 0, altered: 0, examples: [] as string[] };
   for (const table of await keyedTables(expected.client)) {
-    const should = await rowsOf(expected.client, table);
-    const is = await rowsOf(found.client, table);
-    for (const [key, row] of should) {
-      const other = is.get(key);
-      if (other === row) continue;
-      if (other === undefined) total.lost += 1;
+    const expectedRows = await rowsOf(expected.client, table);
+    const is = await rowsOf(actual.client, table);
+    for (const [key, row] of expectedRows) {
+      const actualRow = is.get(key);
+      if (actualRow === row) continue;
+      if (actualRow === undefined) total.lost += 1;
       else total.altered += 1;
       if (total.examples.length < 8) {
         total.examples.push(
-          `${table.table} ${key} ${other === undefined ? 'lost' : `is ${other} instead of ${row}`}`.slice(0, 1200),
+          `${table.table} ${key} ${actualRow === undefined ? 'lost' : `is ${actualRow} instead of ${row}`}`.slice(
+            0,
+            1200,
+          ),
         );
       }
     }
     for (const key of is.keys()) {
-      if (should.has(key)) continue;
+      if (expectedRows.has(key)) continue;
       total.duplicated += 1;
       if (total.examples.length < 8) total.examples.push(`${table.table} ${key} is too much`);
     }

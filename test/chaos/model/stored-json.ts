@@ -7,17 +7,24 @@ import { JsonNumber, JsonObject, parseJson, type Json as Tree } from '../../reco
 import { jsonText, RawJson, type Json } from '../history/json-text.ts';
 
 /** Fields with values of ledger users, which are stored unchanged. */
-const contents = new Set(['createArgument', 'contractKey', 'choiceArgument', 'exerciseResult', 'viewValue', 'details']);
+const contentFields = new Set([
+  'createArgument',
+  'contractKey',
+  'choiceArgument',
+  'exerciseResult',
+  'viewValue',
+  'details',
+]);
 /**
  * A nesting depth that is larger than in real contracts, and smaller than a depth that overflows the stack of a server.
  */
-const deepest = 500;
+const maxDepth = 500;
 
 export class StoredJson {
   readonly #printed: ReadonlyMap<string, string>;
 
-  private constructor(printed: ReadonlyMap<string, string>) {
-    this.#printed = printed;
+  private constructor(printedTexts: ReadonlyMap<string, string>) {
+    this.#printed = printedTexts;
   }
 
   /** Postgres itself prints all values, so this file does not compute how it prints numbers and repeated keys. */
@@ -42,17 +49,17 @@ export class StoredJson {
   /** A complete message that is stored unchanged, in a column of type json, which does not reformat it. */
   kept(value: Json): Tree {
     const text = jsonText(value);
-    return isHeld(text) ? parseJson(text) : escaped(text);
+    return isHeld(text) ? parseJson(text) : escapedString(text);
   }
 
   #content(text: string): Tree {
-    const printed = this.#printed.get(text);
-    return printed === undefined ? escaped(text) : parseJson(printed);
+    const printedText = this.#printed.get(text);
+    return printedText === undefined ? escapedString(text) : parseJson(printedText);
   }
 }
 
 function isContents(value: Json, name: string): boolean {
-  return value !== null && (value instanceof RawJson || contents.has(name));
+  return value !== null && (value instanceof RawJson || contentFields.has(name));
 }
 
 function* contentsOf(value: Json, name: string): Generator<string> {
@@ -67,7 +74,7 @@ function isList(value: Json): value is readonly Json[] {
 }
 
 /** A value that jsonb cannot store: it is stored as text, under its own key. */
-function escaped(text: string): Tree {
+function escapedString(text: string): Tree {
   return new JsonObject(new Map([['$escaped', text]]));
 }
 
@@ -79,7 +86,7 @@ function isHeld(text: string): boolean {
 function isHeldValue(value: unknown, depth: number): boolean {
   if (typeof value === 'string') return !value.includes('\u0000') && value.isWellFormed();
   if (value === null || typeof value !== 'object') return true;
-  if (depth > deepest) return false;
+  if (depth > maxDepth) return false;
   return Object.entries(value).every(
     ([key, field]) => (Array.isArray(value) || isHeldValue(key, depth)) && isHeldValue(field, depth + 1),
   );

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { mutants, type Mutant } from './mutants.ts';
 import { replaceOnce } from './replace-once.ts';
-import { inLanes, type Tier, type TierContext } from '../tiers/tier.ts';
+import { runInLanes, type ChaosTier, type TierContext } from '../tiers/tier.ts';
 
 /** Folder of the compiled program, which contains this file. */
 const compiled = fileURLToPath(new URL('../../..', import.meta.url));
@@ -19,7 +19,7 @@ const root = fileURLToPath(new URL('../../../../..', import.meta.url));
 const links = ['/migrations', '/src/observe/page/browser', '/package.json'];
 /** Longer than any short run. A bug that makes a run hang counts as detected. */
 const limitMs = 240_000;
-const campaign = [
+const campaignArgs = [
   '--tier',
   'crash-points,seeded,reseeds',
   '--stride',
@@ -36,7 +36,7 @@ const campaign = [
   '--bail',
 ];
 
-export const mutation: Tier = {
+export const mutation: ChaosTier = {
   name: 'mutants',
   what: `${String(mutants.length)} injected bugs, each of which a short run of the suite has to detect`,
   run: async (context) => {
@@ -53,13 +53,13 @@ export const mutation: Tier = {
         return;
       }
     }
-    await inLanes(Math.min(2, context.lanes), selectedMutants, (mutant) => tryMutant(context, mutant));
+    await runInLanes(Math.min(2, context.lanes), selectedMutants, (mutant) => tryMutant(context, mutant));
   },
 };
 
 const replay = 'npm run chaos -- --tier mutants';
 
-async function tryMutant({ report, say }: TierContext, mutant: Mutant): Promise<void> {
+async function tryMutant({ report, say: logLine }: TierContext, mutant: Mutant): Promise<void> {
   const { code, output } = await tryCopy(mutant, mutant.fault);
   report.mutants += 1;
   // If a run ended for another reason, it has detected nothing.
@@ -68,7 +68,7 @@ async function tryMutant({ report, say }: TierContext, mutant: Mutant): Promise<
     return;
   }
   report.mutantsCaught += 1;
-  say(`detected: ${mutant.name}: ${output}`);
+  logLine(`detected: ${mutant.name}: ${output}`);
 }
 
 /** Runs a copy of the program. The code is null if the run had to be killed. */
@@ -93,8 +93,8 @@ async function runCampaign(
   folder: string,
   fault: string | undefined,
 ): Promise<{ readonly code: number | null; readonly output: string }> {
-  const more = fault === undefined ? [] : ['--fault', fault];
-  const child = spawn(process.execPath, [join(folder, 'test/chaos/main.js'), ...campaign, ...more], {
+  const faultArgs = fault === undefined ? [] : ['--fault', fault];
+  const child = spawn(process.execPath, [join(folder, 'test/chaos/main.js'), ...campaignArgs, ...faultArgs], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let output = '';

@@ -12,7 +12,7 @@ import { replaceOnce } from './replace-once.ts';
 /** The project root. This file is compiled before it runs. */
 const root = fileURLToPath(new URL('../../../../..', import.meta.url));
 /** Generated, installed and local data is not copied. */
-const left = new Set(['.git', '.bench', '.ledger-indexer', 'coverage', 'dist', 'node_modules']);
+const ignoredEntries = new Set(['.git', '.bench', '.ledger-indexer', 'coverage', 'dist', 'node_modules']);
 /** This is longer than the time limits of the tests, which therefore detect a bug that makes them hang. */
 const limitMs = 900_000;
 
@@ -42,9 +42,9 @@ export class ProjectCopy implements AsyncDisposable {
   /** Copies the project and builds it. @throws Error if it does not compile */
   static async make(): Promise<ProjectCopy> {
     const copy = new ProjectCopy(await mkdtemp(join(tmpdir(), 'ledger-indexer-planted-')));
-    const built = await copy.#copyOf(root);
-    await copy.#compile(built);
-    const { code, output } = await copy.#node(built, [join(built, 'scripts/mark-executable.mjs')]);
+    const buildFolder = await copy.#copyOf(root);
+    await copy.#compile(buildFolder);
+    const { code, output } = await copy.#node(buildFolder, [join(buildFolder, 'scripts/mark-executable.mjs')]);
     if (code !== 0) throw new Error(output);
     return copy;
   }
@@ -57,9 +57,9 @@ export class ProjectCopy implements AsyncDisposable {
   /**
    * Injects the bug and runs the tests that must detect it. @throws Error if it cannot be injected or does not compile
    */
-  async runWith({ file, line, instead }: PlantedDefect, tests: TestSelection): Promise<TestRun> {
+  async runWith({ file, line, instead: replacement }: PlantedDefect, tests: TestSelection): Promise<TestRun> {
     return this.#within(async (folder) => {
-      await replaceOnce(join(folder, file), line, instead);
+      await replaceOnce(join(folder, file), line, replacement);
       if (file.endsWith('.ts')) await this.#compile(folder);
       return this.#test(folder, tests);
     });
@@ -86,7 +86,7 @@ export class ProjectCopy implements AsyncDisposable {
     await mkdir(folder);
     for (const name of await readdir(source)) {
       // Copies of the copy include its `dist`; an earlier build of the project is never copied.
-      if (left.has(name) && (source === root || name !== 'dist')) continue;
+      if (ignoredEntries.has(name) && (source === root || name !== 'dist')) continue;
       await cp(join(source, name), join(folder, name), { recursive: true });
     }
     await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
@@ -96,14 +96,14 @@ export class ProjectCopy implements AsyncDisposable {
   /** A program with a bug must compile, except that unused names are allowed. */
   async #compile(folder: string): Promise<void> {
     const compiler = join(root, 'node_modules/typescript/bin/tsc');
-    const overlooked = ['--noUnusedLocals', 'false', '--noUnusedParameters', 'false'];
-    const { code, output } = await this.#node(folder, [compiler, '-p', 'tsconfig.build.json', ...overlooked]);
+    const compilerFlags = ['--noUnusedLocals', 'false', '--noUnusedParameters', 'false'];
+    const { code, output } = await this.#node(folder, [compiler, '-p', 'tsconfig.build.json', ...compilerFlags]);
     if (code !== 0) throw new Error(`it does not compile: ${output.slice(0, 600)}`);
   }
 
-  async #test(folder: string, { test, only }: TestSelection): Promise<TestRun> {
+  async #test(folder: string, { test, only: testName }: TestSelection): Promise<TestRun> {
     const report = join(folder, 'report.json');
-    const named = only === undefined ? [] : ['--testNamePattern', escaped(only)];
+    const patternArgs = testName === undefined ? [] : ['--testNamePattern', escapeRegExp(testName)];
     const { code, output } = await this.#node(folder, [
       join(root, 'node_modules/vitest/vitest.mjs'),
       'run',
@@ -113,13 +113,13 @@ export class ProjectCopy implements AsyncDisposable {
       '--reporter=default',
       '--reporter=json',
       `--outputFile.json=${report}`,
-      ...named,
+      ...patternArgs,
     ]);
     const reportJson = await readFile(report, 'utf8').catch(() => '{"testResults":[]}');
     const results = (JSON.parse(reportJson) as Report).testResults.flatMap(({ assertionResults }) => assertionResults);
-    const failed = results.filter(({ status }) => status === 'failed').map(lineOf);
+    const failedResults = results.filter(({ status }) => status === 'failed').map(lineOf);
     const ok = code === 0 && results.some(({ status }) => status === 'passed');
-    return { ok, failed, output: output.trim().slice(-1_500) };
+    return { ok, failed: failedResults, output: output.trim().slice(-1_500) };
   }
 
   async #node(folder: string, args: readonly string[]): Promise<{ code: number | null; output: string }> {
@@ -156,6 +156,6 @@ function lineOf({ fullName, failureMessages }: Assertion): string {
 }
 
 /** A regular expression that matches only this text. */
-function escaped(text: string): string {
+function escapeRegExp(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`);
 }

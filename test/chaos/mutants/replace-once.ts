@@ -2,8 +2,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 
 /** @throws Error if the text does not occur exactly once, because the list of bugs is out of date */
-export async function replaceOnce(path: string, line: string, instead: string): Promise<void> {
-  const parts = (await readFile(path, 'utf8')).split(line);
-  if (parts.length !== 2) throw new Error(`the line is ${String(parts.length - 1)} times in ${path}: ${line}`);
-  await writeFile(path, parts.join(instead));
+export async function replaceOnce(path: string, line: string, replacement: string): Promise<void> {
+  const fileSplit = (await readFile(path, 'utf8')).split(line);
+  if (fileSplit.length !== 2) throw new Error(`the line is ${String(fileSplit.length - 1)} times in ${path}: ${line}`);
+  await writeFile(path, fileSplit.join(replacement));
 }

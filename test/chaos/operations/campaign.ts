@@ -31,45 +31,45 @@ const operations = [
 
 /** Resolves to the number of lost, duplicated or altered rows, plus the number of operations with too few kills. */
 export async function runOperations(
-  { only, seeds: requestedSeeds, json, ...options }: OperationsOptions,
-  say: (line: string) => void,
+  { only: onlyOperation, seeds: requestedSeeds, json, ...options }: OperationsOptions,
+  logLine: (line: string) => void,
 ): Promise<number> {
-  if (only !== undefined && !operations.some(({ name }) => name === only)) {
-    throw new TypeError(`there is no operation ${only}`);
+  if (onlyOperation !== undefined && !operations.some(({ name }) => name === onlyOperation)) {
+    throw new TypeError(`there is no operation ${onlyOperation}`);
   }
   const figures: Record<string, Readonly<Record<string, number>>> = {};
   // Writes the results after each run, so that an interrupted suite has its results so far.
-  const note = (name: string, found: Readonly<Record<string, number>>): void => {
-    figures[name] = found;
+  const recordCounts = (name: string, counts: Readonly<Record<string, number>>): void => {
+    figures[name] = counts;
     if (json !== undefined) writeFileSync(json, `${JSON.stringify(figures, null, 2)}\n`);
   };
-  let wrong = 0;
-  for (const { name, seeds: claimed, run } of operations) {
-    if (only !== undefined && only !== name) continue;
-    const seeds = requestedSeeds ?? claimed;
-    const began = performance.now();
-    const which = `--operations --point ${name} --seed ${String(options.firstSeed)} --seeds ${String(seeds)}`;
-    const replay = `npm run chaos -- ${which} --contracts ${String(options.contracts)}`;
-    say(`operation ${name}: ${String(seeds)} runs over ${String(options.contracts)} contracts`);
-    const progress = (found: Readonly<Record<string, number>>): void => {
-      note(name, found);
-      say(`  ${formatFigures(found)}; ${seconds(began)} s`);
+  let failedOperations = 0;
+  for (const { name, seeds: claimedSeeds, run } of operations) {
+    if (onlyOperation !== undefined && onlyOperation !== name) continue;
+    const seeds = requestedSeeds ?? claimedSeeds;
+    const startMs = performance.now();
+    const repeatArgs = `--operations --point ${name} --seed ${String(options.firstSeed)} --seeds ${String(seeds)}`;
+    const replay = `npm run chaos -- ${repeatArgs} --contracts ${String(options.contracts)}`;
+    logLine(`operation ${name}: ${String(seeds)} runs over ${String(options.contracts)} contracts`);
+    const progress = (counts: Readonly<Record<string, number>>): void => {
+      recordCounts(name, counts);
+      logLine(`  ${formatFigures(counts)}; ${seconds(startMs)} s`);
     };
-    const found = await run({ seeds, ...options, progress }).catch((thrown: unknown) => {
-      say(`FAILED operation ${name}\n  again: ${replay}`);
-      throw thrown;
+    const counts = await run({ seeds, ...options, progress }).catch((error: unknown) => {
+      logLine(`FAILED operation ${name}\n  again: ${replay}`);
+      throw error;
     });
-    note(name, found);
-    const failed = found.lost + found.duplicated + found.altered + (found.kills < seeds ? 1 : 0);
-    wrong += failed;
-    say(`  ${formatFigures(found)}; ${seconds(began)} s`);
-    if (failed > 0) say(`FAILED operation ${name}\n  again: ${replay}`);
+    recordCounts(name, counts);
+    const failureCount = counts.lost + counts.duplicated + counts.altered + (counts.kills < seeds ? 1 : 0);
+    failedOperations += failureCount;
+    logLine(`  ${formatFigures(counts)}; ${seconds(startMs)} s`);
+    if (failureCount > 0) logLine(`FAILED operation ${name}\n  again: ${replay}`);
   }
-  return wrong;
+  return failedOperations;
 }
 
-function formatFigures(found: Readonly<Record<string, number>>): string {
-  return Object.entries(found)
+function formatFigures(counts: Readonly<Record<string, number>>): string {
+  return Object.entries(counts)
     .map(([figure, value]) => `${figure} ${String(value)}`)
     .join(', ');
 }

@@ -30,8 +30,8 @@ interface MoveFigures extends OperationFigures {
 }
 
 /** Minimum number of kills, even if there are few runs. */
-const fewestKills = 50;
-const fresh = 'fresh';
+const minKills = 50;
+const freshSchema = 'fresh';
 
 export async function run({
   firstSeed,
@@ -43,19 +43,19 @@ export async function run({
   await using server = await openChaosServer();
   const database = await server.lend();
   const network = await Network.open({ seed: 17, updates: contracts, travels: true });
-  const other = await Network.open({ seed: 18, participants: 3, updates: 200 });
-  const moves = new Moves(database, { network, other }, stepTimeoutMs);
+  const otherNetwork = await Network.open({ seed: 18, participants: 3, updates: 200 });
+  const moveTests = new Moves(database, { network, other: otherNetwork }, stepTimeoutMs);
   try {
-    await moves.begin();
-    const each = Math.max(3, Math.ceil(fewestKills / seeds));
+    await moveTests.begin();
+    const killsPerSeed = Math.max(3, Math.ceil(minKills / seeds));
     for (let run = 1; run <= seeds; run += 1) {
-      await moves.once(new Random(firstSeed + run - 1), each);
-      progress({ runs: run, ...moves.counts });
+      await moveTests.once(new Random(firstSeed + run - 1), killsPerSeed);
+      progress({ runs: run, ...moveTests.counts });
     }
-    return { runs: seeds, ...(await moves.end()) };
+    return { runs: seeds, ...(await moveTests.end()) };
   } finally {
     await network.close();
-    await other.close();
+    await otherNetwork.close();
     database.giveBack();
   }
 }
@@ -89,14 +89,14 @@ class Moves {
   }
 
   /** Switches from one participant to the next, with this many kills. */
-  async once(random: Random, kills: number): Promise<void> {
-    const before = this.#counts.kills;
+  async once(random: Random, maxKills: number): Promise<void> {
+    const killsBefore = this.#counts.kills;
     await this.#followKilled(random);
     await this.#refuseOther();
     const next = (this.#participant + 1) % this.#network.participants.length;
     await this.#moveKilled(random, next);
     this.#participant = next;
-    while (this.#counts.kills - before < kills) await this.#followKilled(random);
+    while (this.#counts.kills - killsBefore < maxKills) await this.#followKilled(random);
     await this.#look();
   }
 
@@ -104,21 +104,26 @@ class Moves {
     this.#network.settle();
     await this.#follow(schema);
     await this.#look();
-    await this.#follow(fresh);
-    const [stored, expected] = [await this.#contents(schema), await this.#contents(fresh)];
-    const { lost, added } = difference(stored, expected);
+    await this.#follow(freshSchema);
+    const [storedIds, expected] = [await this.#contents(schema), await this.#contents(freshSchema)];
+    const { lost: lostKeys, added: addedKeys } = difference(storedIds, expected);
     const ids = await this.#ids();
-    const known = new Set(ids);
-    const missing = this.#network.updateIds.filter((id) => !known.has(id)).length;
-    const duplicated = ids.length - known.size;
-    const changed = Math.max(0, Math.max(lost.length, added.length) - missing - duplicated);
-    const broken = await brokenRules(this.#database.url, schema);
-    for (const rule of broken) console.error(rule);
-    return { lost: missing, duplicated, altered: changed + broken.length, ...this.#counts };
+    const knownIds = new Set(ids);
+    const missingIds = this.#network.updateIds.filter((id) => !knownIds.has(id)).length;
+    const duplicatedCount = ids.length - knownIds.size;
+    const changedCount = Math.max(0, Math.max(lostKeys.length, addedKeys.length) - missingIds - duplicatedCount);
+    const brokenRuleIds = await brokenRules(this.#database.url, schema);
+    for (const rule of brokenRuleIds) console.error(rule);
+    return {
+      lost: missingIds,
+      duplicated: duplicatedCount,
+      altered: changedCount + brokenRuleIds.length,
+      ...this.#counts,
+    };
   }
 
-  #contents(of: string): Promise<readonly string[]> {
-    return contentsOf(this.#database.url, of, 'hashed');
+  #contents(schemaName: string): Promise<readonly string[]> {
+    return contentsOf(this.#database.url, schemaName, 'hashed');
   }
 
   async #ids(): Promise<readonly string[]> {
@@ -128,32 +133,37 @@ class Moves {
     return rows.map(({ id }) => id);
   }
 
-  #start(of: string, argv: readonly string[] = [], network = this.#network, participant = this.#participant): Daemon {
+  #start(
+    schemaName: string,
+    argv: readonly string[] = [],
+    network = this.#network,
+    participant = this.#participant,
+  ): Daemon {
     return startDaemon({
       ledgerUrl: network.participants[participant]?.url ?? '',
       databaseUrl: this.#database.url,
-      schema: of,
+      schema: schemaName,
       argv,
       env: { LEDGER_INTERFACES: 'tokens', INDEXER_START: 'genesis', INDEXER_BATCH_UPDATES: '50', INDEXER_LEASE: '2s' },
     });
   }
 
   /** Runs the indexer until everything that the participant now returns is stored. */
-  async #follow(of: string): Promise<void> {
-    await using daemon = this.#start(of);
-    const [newest] = this.#network.participants[this.#participant]?.ledger.range(0, Infinity, 1, true) ?? [];
+  async #follow(schemaName: string): Promise<void> {
+    await using daemon = this.#start(schemaName);
+    const [newestUpdate] = this.#network.participants[this.#participant]?.ledger.range(0, Infinity, 1, true) ?? [];
     const isStored = async (): Promise<true | undefined> => {
       if (daemon.exit() !== undefined) throw new Error(`the daemon ended:\n${daemon.output().slice(-2_000)}`);
-      const found = await this.#database.client
+      const storedRows = await this.#database.client
         .query(
-          `select from ${of}.stream s join ${of}.updates u on u."offset" <= s.checkpoint
-            where ${of}.id_text(u.update_id) = $1`,
-          [newest?.updateId],
+          `select from ${schemaName}.stream s join ${schemaName}.updates u on u."offset" <= s.checkpoint
+            where ${schemaName}.id_text(u.update_id) = $1`,
+          [newestUpdate?.updateId],
         )
         .catch(() => undefined);
-      return (found?.rowCount ?? 0) > 0 ? true : undefined;
+      return (storedRows?.rowCount ?? 0) > 0 ? true : undefined;
     };
-    await waitFor(`update ${newest?.updateId} is stored`, isStored, this.#patienceMs);
+    await waitFor(`update ${newestUpdate?.updateId} is stored`, isStored, this.#patienceMs);
   }
 
   /** Runs the indexer during new traffic, and kills it after a random time, possibly before it has started. */
@@ -174,9 +184,9 @@ class Moves {
   async #moveKilled(random: Random, participant: number): Promise<void> {
     const command = this.#start(schema, ['switch-participant', '--yes'], this.#network, participant);
     const end = performance.now() + random.between(100, 1_500);
-    const atStep = random.chance(0.5);
+    const isAtStep = random.chance(0.5);
     while (performance.now() < end && command.exit() === undefined) {
-      if (atStep && command.output().includes('checkpoint ')) break;
+      if (isAtStep && command.output().includes('checkpoint ')) break;
       await pause(1);
     }
     if (command.exit() === undefined) {

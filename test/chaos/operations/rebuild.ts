@@ -11,47 +11,47 @@ import { startRebuild, steps, type RebuildProcess } from '../../rebuild/process.
 import { digestOf } from '../../support/digest.ts';
 import { pause, waitFor } from '../../support/wait-for.ts';
 import { openChaosServer, schema, type ChaosDatabase } from '../databases.ts';
-import { Seeded } from '../history/random.ts';
-import { rowsThatDiffer } from '../model/oracle.ts';
+import { SeededRandom } from '../history/random.ts';
+import { differingRowsOf } from '../model/oracle.ts';
 import type { OperationFigures, OperationOptions } from './operation.ts';
 
 /** Interval of new updates while a rebuild runs. */
 const growEveryMs = 25;
-const lookEveryMs = 10;
+const pollIntervalMs = 10;
 /** Maximum number of kills in one run. */
-const kills = 3;
+const maxKills = 3;
 const env = { INDEXER_START: 'genesis', INDEXER_LEASE: '2s' };
 
 /** @throws Error if a run does not end in time */
 export async function run(options: OperationOptions): Promise<OperationFigures> {
   await using server = await openChaosServer();
   await using world = await RebuildWorld.open(await server.lend(), await server.lend(), options);
-  const found = { runs: 0, kills: 0, lost: 0, duplicated: 0, altered: 0, pause_max_s: 0 };
+  const counts = { runs: 0, kills: 0, lost: 0, duplicated: 0, altered: 0, pause_max_s: 0 };
   for (let run = 0; run < options.seeds; run += 1) {
-    const { killed, pauseS } = await world.rebuilt(new Seeded(options.firstSeed + run));
-    const { lost, duplicated, altered } = await world.differences();
-    found.runs += 1;
-    found.kills += killed;
-    found.lost += lost;
-    found.duplicated += duplicated;
-    found.altered += altered;
-    found.pause_max_s = Math.max(found.pause_max_s, pauseS);
-    options.progress(found);
+    const { killed: killCount, pauseS } = await world.rebuilt(new SeededRandom(options.firstSeed + run));
+    const { lost: lostCount, duplicated: duplicatedCount, altered: alteredCount } = await world.differences();
+    counts.runs += 1;
+    counts.kills += killCount;
+    counts.lost += lostCount;
+    counts.duplicated += duplicatedCount;
+    counts.altered += alteredCount;
+    counts.pause_max_s = Math.max(counts.pause_max_s, pauseS);
+    options.progress(counts);
   }
-  if (options.madeContracts === undefined) return found;
-  return { ...found, pause_over_made_s: await world.overMade(options.madeContracts) };
+  if (options.madeContracts === undefined) return counts;
+  return { ...counts, pause_over_made_s: await world.overMade(options.madeContracts) };
 }
 
 /** Creates rows like an indexer. One contract in ten is active. Their offsets are lower than all others. */
-function madeContracts(storage: string, contracts: number): readonly string[] {
-  const made = `(select n, sha256(int8send(n)) as id from generate_series(1, ${String(contracts)}) n) made`;
+function madeContracts(schemaName: string, contracts: number): readonly string[] {
+  const madeIdsSql = `(select n, sha256(int8send(n)) as id from generate_series(1, ${String(contracts)}) n) made`;
   return [
-    `insert into ${storage}.contracts ("offset", node_id, template_pk, synchronizer_pk, parties_pk, origin, contract_id, payload)
-     select -n, 0, 1, 1, 1, 'c', id, '{"made": true}' from ${made}`,
-    `insert into ${storage}.live ("offset", node_id, template_pk, synchronizer_pk, parties_pk, contract_id)
-     select -n, 0, 1, 1, 1, id from ${made} where n % 10 = 0`,
-    `insert into ${storage}.ended ("offset", ended_offset, node_id, template_pk, synchronizer_pk, parties_pk, class, ended_by, contract_id)
-     select -n, 1 - n, 0, 1, 1, 1, 1, 'a', id from ${made} where n % 10 <> 0`,
+    `insert into ${schemaName}.contracts ("offset", node_id, template_pk, synchronizer_pk, parties_pk, origin, contract_id, payload)
+     select -n, 0, 1, 1, 1, 'c', id, '{"made": true}' from ${madeIdsSql}`,
+    `insert into ${schemaName}.live ("offset", node_id, template_pk, synchronizer_pk, parties_pk, contract_id)
+     select -n, 0, 1, 1, 1, id from ${madeIdsSql} where n % 10 = 0`,
+    `insert into ${schemaName}.ended ("offset", ended_offset, node_id, template_pk, synchronizer_pk, parties_pk, class, ended_by, contract_id)
+     select -n, 1 - n, 0, 1, 1, 1, 1, 'a', id from ${madeIdsSql} where n % 10 <> 0`,
   ];
 }
 
@@ -75,31 +75,35 @@ class RebuildWorld implements AsyncDisposable {
     this.#calmIndexer = this.#start(this.#calm);
   }
 
-  static async open(one: ChaosDatabase, other: ChaosDatabase, options: OperationOptions): Promise<RebuildWorld> {
+  static async open(
+    calmDatabase: ChaosDatabase,
+    disturbedDatabase: ChaosDatabase,
+    options: OperationOptions,
+  ): Promise<RebuildWorld> {
     const sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
-    const world = new RebuildWorld(sandbox, [one, other], options);
+    const world = new RebuildWorld(sandbox, [calmDatabase, disturbedDatabase], options);
     await world.#fill();
     return world;
   }
 
   /** Runs one rebuild, with kills chosen by the seed, until it has swapped. Then drops the previous schema. */
-  async rebuilt(random: Seeded): Promise<{ readonly killed: number; readonly pauseS: number }> {
-    let killed = 0;
-    const targetKills = random.between(1, kills);
-    const growing = setInterval(() => this.#grow(1), growEveryMs);
+  async rebuilt(random: SeededRandom): Promise<{ readonly killed: number; readonly pauseS: number }> {
+    let killCount = 0;
+    const targetKills = random.between(1, maxKills);
+    const growTimer = setInterval(() => this.#grow(1), growEveryMs);
     let pauseS = 0;
     try {
       do {
-        if (killed < targetKills) {
+        if (killCount < targetKills) {
           await this.#violate(this.#rebuild(['--yes']), random);
-          killed += 1;
+          killCount += 1;
         } else pauseS = await this.#undisturbed();
       } while (!(await this.#isSwapped()));
     } finally {
-      clearInterval(growing);
+      clearInterval(growTimer);
     }
     await this.#carriedOut(['--drop-previous', '--yes']);
-    return { killed, pauseS };
+    return { killed: killCount, pauseS };
   }
 
   /** Creates this many contracts in both schemas and then runs a rebuild. Resolves to the pause, in seconds. */
@@ -108,11 +112,11 @@ class RebuildWorld implements AsyncDisposable {
     for (const name of [schema, `${schema}_next`]) {
       for (const statement of madeContracts(name, contracts)) await this.#disturbed.client.query(statement);
     }
-    const growing = setInterval(() => this.#grow(1), growEveryMs);
+    const growTimer = setInterval(() => this.#grow(1), growEveryMs);
     try {
       return await this.#undisturbed();
     } finally {
-      clearInterval(growing);
+      clearInterval(growTimer);
     }
   }
 
@@ -124,19 +128,27 @@ class RebuildWorld implements AsyncDisposable {
     return watch.stop();
   }
 
-  async #carriedOut(words: readonly string[]): Promise<void> {
-    const child = this.#rebuild(words);
+  async #carriedOut(args: readonly string[]): Promise<void> {
+    const child = this.#rebuild(args);
     if ((await child.ended()) === 0) return;
-    throw new Error(`rebuild ${words.join(' ')} failed: ${child.output().slice(-2_000)}`);
+    throw new Error(`rebuild ${args.join(' ')} failed: ${child.output().slice(-2_000)}`);
   }
 
   async differences(): Promise<{ readonly lost: number; readonly duplicated: number; readonly altered: number }> {
     await this.#stored();
     const digests = await Promise.all([this.#disturbed, this.#calm].map(({ url }) => digestOf(url, schema, 'named')));
     if (digests[0] === digests[1]) return { lost: 0, duplicated: 0, altered: 0 };
-    const { lost, duplicated, altered } = await rowsThatDiffer(this.#calm, this.#disturbed);
+    const {
+      lost: lostCount,
+      duplicated: duplicatedCount,
+      altered: alteredCount,
+    } = await differingRowsOf(this.#calm, this.#disturbed);
     // If the digests differ although no row does, this counts as one difference.
-    return { lost, duplicated, altered: Math.max(altered, lost + duplicated === 0 ? 1 : 0) };
+    return {
+      lost: lostCount,
+      duplicated: duplicatedCount,
+      altered: Math.max(alteredCount, lostCount + duplicatedCount === 0 ? 1 : 0),
+    };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -150,12 +162,12 @@ class RebuildWorld implements AsyncDisposable {
     return startDaemon({ ledgerUrl: this.#sandbox.url, databaseUrl: url, schema, env });
   }
 
-  #rebuild(words: readonly string[]): RebuildProcess {
-    return startRebuild({ ledgerUrl: this.#sandbox.url, databaseUrl: this.#disturbed.url }, words);
+  #rebuild(args: readonly string[]): RebuildProcess {
+    return startRebuild({ ledgerUrl: this.#sandbox.url, databaseUrl: this.#disturbed.url }, args);
   }
 
   #grow(updates: number): void {
-    for (let made = 0; made < updates; made += 1) {
+    for (let updateIndex = 0; updateIndex < updates; updateIndex += 1) {
       this.#microseconds += 40_000_000;
       this.#steps.step(this.#microseconds);
     }
@@ -166,10 +178,10 @@ class RebuildWorld implements AsyncDisposable {
     const { contracts } = this.#options;
     for (;;) {
       await this.#stored();
-      const made = await this.#count(this.#calm, 'contracts');
-      if (made >= contracts) return;
+      const contractCount = await this.#count(this.#calm, 'contracts');
+      if (contractCount >= contracts) return;
       // An update creates about one contract. Small batches, so that the ledger responds in between.
-      this.#grow(Math.min(2_000, contracts - made));
+      this.#grow(Math.min(2_000, contracts - contractCount));
     }
   }
 
@@ -209,11 +221,11 @@ class RebuildWorld implements AsyncDisposable {
   }
 
   /** Kills the rebuild at one of its steps or at a random moment; in one of five cases, kills the indexer instead. */
-  async #violate(child: RebuildProcess, random: Seeded): Promise<void> {
+  async #violate(child: RebuildProcess, random: SeededRandom): Promise<void> {
     const step = random.pick(steps);
-    const moment = random.between(0, 3) === 0 ? pause(random.between(0, 4_000)) : child.says(step);
+    const killDelay = random.between(0, 3) === 0 ? pause(random.between(0, 4_000)) : child.says(step);
     // A resumed rebuild does not reach all steps again.
-    await Promise.race([moment.catch(() => undefined), child.ended()]);
+    await Promise.race([killDelay.catch(() => undefined), child.ended()]);
     if (random.between(0, 4) === 0) {
       await this.#indexer.kill();
       this.#indexer = this.#start(this.#disturbed);
@@ -223,27 +235,27 @@ class RebuildWorld implements AsyncDisposable {
 
   /** Measures the longest time, in seconds, in which readers saw no newer checkpoint although the ledger had one. */
   #watchPause(): { stop(): number } {
-    let longest = 0;
-    const over = new AbortController();
-    let seen = -1;
+    let longestPauseMs = 0;
+    const runEnded = new AbortController();
+    let highestOffset = -1;
     let since = performance.now();
-    const look = async (): Promise<void> => {
-      while (!over.signal.aborted) {
+    const checkVisible = async (): Promise<void> => {
+      while (!runEnded.signal.aborted) {
         const { rows } = await this.#disturbed.aside.query<{ at: string }>('select explore.latest_offset() as at');
         const at = Number(rows[0]?.at);
-        if (at > seen || at >= this.#sandbox.ledger.ledgerEnd()) {
-          if (seen >= 0) longest = Math.max(longest, performance.now() - since);
-          seen = at;
+        if (at > highestOffset || at >= this.#sandbox.ledger.ledgerEnd()) {
+          if (highestOffset >= 0) longestPauseMs = Math.max(longestPauseMs, performance.now() - since);
+          highestOffset = at;
           since = performance.now();
         }
-        await pause(lookEveryMs);
+        await pause(pollIntervalMs);
       }
     };
-    void look();
+    void checkVisible();
     return {
       stop: () => {
-        over.abort();
-        return Math.round(longest) / 1000;
+        runEnded.abort();
+        return Math.round(longestPauseMs) / 1000;
       },
     };
   }

@@ -18,14 +18,14 @@ import { openChaosServer, type ChaosDatabase } from '../databases.ts';
 import type { OperationFigures, OperationOptions } from './operation.ts';
 
 const previousParty = 'former::1220aa';
-const added = 'added::1220bb';
+const addedParty = 'added::1220bb';
 const killsOfRun = 3;
 const contractsOfUpdate = 100;
 /** The load during runs with kills, and the load during the run that measures the lag. */
 const updatesPerSecond = { killed: 100, measured: 500 };
 const tickMs = 20;
 /** Number of open contracts above which the load archives or reassigns contracts. Below it, each update creates one. */
-const loadKept = 200;
+const maxInFlight = 200;
 /** Approximate number of contracts in flight to another synchronizer. Release 3.7 lists them only on request. */
 const inFlightKept = 20;
 
@@ -42,21 +42,21 @@ export async function run({
   await using world = await World.open(await server.lend(), stepTimeoutMs);
   world.fill(contracts);
   for (let seed = firstSeed; seed < firstSeed + seeds; seed += 1) {
-    const found = await oneRun(world, seed);
+    const runResult = await runOnce(world, seed);
     sums.runs += 1;
-    sums.kills += found.kills;
-    sums.in_flight += found.in_flight;
-    sums.lost += found.lost;
-    sums.duplicated += found.duplicated;
-    sums.altered += found.altered;
+    sums.kills += runResult.kills;
+    sums.in_flight += runResult.in_flight;
+    sums.lost += runResult.lost;
+    sums.duplicated += runResult.duplicated;
+    sums.altered += runResult.altered;
     progress(sums);
   }
-  const measured = await lagRun(world);
-  return { ...sums, ...measured };
+  const lagFigures = await lagRun(world);
+  return { ...sums, ...lagFigures };
 }
 
 /** A reassignment of a contract to another synchronizer. */
-interface Journey {
+interface Reassignment {
   readonly contractId: string;
   readonly reassignmentId: string;
   readonly leftAt: number;
@@ -72,9 +72,9 @@ class World implements AsyncDisposable {
   readonly #open: string[] = [];
   /** Contracts that the indexed party also sees. `inFlightAt` returns only contracts that it does not see. */
   readonly #shared = new Set<string>();
-  readonly #inFlight: Journey[] = [];
+  readonly #inFlight: Reassignment[] = [];
   /** All reassignments, in the order in which they began. */
-  readonly #journeys: Journey[] = [];
+  readonly #journeys: Reassignment[] = [];
   /** Offset and time (in milliseconds) of each update of the load. */
   readonly madeAt: { readonly offset: number; readonly at: number }[] = [];
 
@@ -86,7 +86,7 @@ class World implements AsyncDisposable {
 
   static async open(database: ChaosDatabase, stepTimeoutMs: number): Promise<World> {
     const sandbox = await startSandbox({ release: '3.7', limits: { checkpointIntervalMs: 50 } });
-    for (const party of [previousParty, added]) sandbox.ledger.addLocalParty(party);
+    for (const party of [previousParty, addedParty]) sandbox.ledger.addLocalParty(party);
     return new World(sandbox, database, stepTimeoutMs);
   }
 
@@ -100,7 +100,7 @@ class World implements AsyncDisposable {
     await this.database.endOthers();
     await this.database.empty();
     this.madeAt.length = 0;
-    const daemon = this.start('ledger', narrow);
+    const daemon = this.start('ledger', narrowFilter);
     await this.reaches('ledger', this.#ledger.ledgerEnd());
     return daemon;
   }
@@ -111,14 +111,14 @@ class World implements AsyncDisposable {
 
   /** Creates contracts of the added party. The indexed party also sees a tenth of them. */
   fill(contracts: number): void {
-    for (let made = 0; made < contracts; made += contractsOfUpdate) {
-      const commands = Array.from({ length: Math.min(contractsOfUpdate, contracts - made) }, (_, index) => {
-        const owner = index % 10 === 0 ? previousParty : added;
+    for (let updateIndex = 0; updateIndex < contracts; updateIndex += contractsOfUpdate) {
+      const commands = Array.from({ length: Math.min(contractsOfUpdate, contracts - updateIndex) }, (_, index) => {
+        const owner = index % 10 === 0 ? previousParty : addedParty;
         this.#made += 1;
-        const argument = { bank: added, owner, number: String(this.#made), balance: '1.0', version: '1' };
+        const argument = { bank: addedParty, owner, number: String(this.#made), balance: '1.0', version: '1' };
         return { kind: 'create' as const, templateId: `#${accountTemplate}`, argument };
       });
-      for (const event of this.#ledger.submit({ commands, actAs: [added, previousParty] }).events) {
+      for (const event of this.#ledger.submit({ commands, actAs: [addedParty, previousParty] }).events) {
         if (!('CreatedEvent' in event)) continue;
         const { contractId, witnessParties } = event.CreatedEvent;
         this.#open.push(contractId);
@@ -129,22 +129,24 @@ class World implements AsyncDisposable {
 
   /** Adds one update: a create, an archive, or the beginning or end of a reassignment, of old or new contracts. */
   load(random: Random): void {
-    const moves = random.chance(0.1);
-    const arriving =
-      moves && this.#inFlight.length > random.between(0, 2 * inFlightKept) ? this.#inFlight.shift() : undefined;
-    if (arriving !== undefined) {
-      arriving.arrivedAt = assign(this.#ledger, arriving.reassignmentId);
-      this.#open.push(arriving.contractId);
-    } else if (this.#open.length > loadKept && random.chance(0.5)) {
+    const isReassignment = random.chance(0.1);
+    const isAssignment =
+      isReassignment && this.#inFlight.length > random.between(0, 2 * inFlightKept)
+        ? this.#inFlight.shift()
+        : undefined;
+    if (isAssignment !== undefined) {
+      isAssignment.arrivedAt = assign(this.#ledger, isAssignment.reassignmentId);
+      this.#open.push(isAssignment.contractId);
+    } else if (this.#open.length > maxInFlight && random.chance(0.5)) {
       const [contractId = ''] = this.#open.splice(random.between(0, this.#open.length - 1), 1);
-      if (moves) {
+      if (isReassignment) {
         this.#leave(contractId);
-      } else this.#ledger.exercise(contractId, 'Archive', {}, [added, previousParty]);
+      } else this.#ledger.exercise(contractId, 'Archive', {}, [addedParty, previousParty]);
     } else {
       this.#made += 1;
-      const bank = random.chance(0.5) ? previousParty : added;
-      const argument = { bank, owner: added, number: String(this.#made), balance: '1.0', version: '1' };
-      const { contractId } = this.#ledger.create(`#${accountTemplate}`, argument, [bank, added]);
+      const bank = random.chance(0.5) ? previousParty : addedParty;
+      const argument = { bank, owner: addedParty, number: String(this.#made), balance: '1.0', version: '1' };
+      const { contractId } = this.#ledger.create(`#${accountTemplate}`, argument, [bank, addedParty]);
       this.#open.push(contractId);
       if (bank === previousParty) this.#shared.add(contractId);
     }
@@ -153,16 +155,16 @@ class World implements AsyncDisposable {
 
   #leave(contractId: string): void {
     const reassignmentId = unassign(this.#ledger, contractId);
-    const journey = { contractId, reassignmentId, leftAt: this.#ledger.ledgerEnd() };
-    this.#inFlight.push(journey);
-    this.#journeys.push(journey);
+    const reassignmentRecord = { contractId, reassignmentId, leftAt: this.#ledger.ledgerEnd() };
+    this.#inFlight.push(reassignmentRecord);
+    this.#journeys.push(reassignmentRecord);
   }
 
   /** Contracts that only the added party sees and that were in flight at this offset. */
   inFlightAt(offset: number): readonly string[] {
     return this.#journeys
-      .filter(({ contractId, leftAt, arrivedAt = Infinity }) => {
-        return !this.#shared.has(contractId) && leftAt <= offset && offset < arrivedAt;
+      .filter(({ contractId, leftAt: unassignedOffset, arrivedAt: arrivedOffset = Infinity }) => {
+        return !this.#shared.has(contractId) && unassignedOffset <= offset && offset < arrivedOffset;
       })
       .map(({ contractId }) => contractId)
       .sort();
@@ -170,11 +172,11 @@ class World implements AsyncDisposable {
 
   /** Adds updates at a constant rate until it is stopped. */
   traffic(random: Random, updatesPerSecond: number): { stop(): void } {
-    const began = performance.now();
-    let sent = 0;
+    const startMs = performance.now();
+    let sentCount = 0;
     const timer = setInterval(() => {
-      const due = ((performance.now() - began) * updatesPerSecond) / 1_000;
-      for (; sent < due; sent += 1) this.load(random);
+      const dueUpdates = ((performance.now() - startMs) * updatesPerSecond) / 1_000;
+      for (; sentCount < dueUpdates; sentCount += 1) this.load(random);
     }, tickMs);
     return { stop: () => clearInterval(timer) };
   }
@@ -220,10 +222,10 @@ class World implements AsyncDisposable {
   }
 
   /** Waits for this step or a later one. */
-  async comesTo(stage: number): Promise<void> {
+  async comesTo(stageNumber: number): Promise<void> {
     await waitFor(
-      `the step ${stages[stage] ?? ''} to be killed at`,
-      async () => (stages.indexOf(await stageOf(this.database.url)) >= stage ? true : undefined),
+      `the step ${stages[stageNumber] ?? ''} to be killed at`,
+      async () => (stages.indexOf(await stageOf(this.database.url)) >= stageNumber ? true : undefined),
       this.#patienceMs,
     );
   }
@@ -244,10 +246,10 @@ class World implements AsyncDisposable {
   }
 }
 
-const narrow = { LEDGER_PARTIES: previousParty };
-const wide = { LEDGER_PARTIES: `${added},${previousParty}` };
+const narrowFilter = { LEDGER_PARTIES: previousParty };
+const wideFilter = { LEDGER_PARTIES: `${addedParty},${previousParty}` };
 
-interface Found {
+interface ExtendResult {
   readonly kills: number;
   /** Number of contracts outside of the previous filter that were in flight when the new filter took effect. */
   readonly in_flight: number;
@@ -256,15 +258,15 @@ interface Found {
   readonly altered: number;
 }
 
-async function oneRun(world: World, seed: number): Promise<Found> {
+async function runOnce(world: World, seed: number): Promise<ExtendResult> {
   const random = new Random(seed);
   let daemon = await world.begin();
   const traffic = world.traffic(random, updatesPerSecond.killed);
   try {
-    await world.command(['--yes'], wide);
+    await world.command(['--yes'], wideFilter);
     for (let kill = 0; kill < killsOfRun; kill += 1) {
       await killAt(world, daemon, random, seed + kill);
-      daemon = world.start('ledger', kill % 2 === 0 ? wide : narrow);
+      daemon = world.start('ledger', kill % 2 === 0 ? wideFilter : narrowFilter);
     }
     await world.extended();
   } finally {
@@ -273,7 +275,7 @@ async function oneRun(world: World, seed: number): Promise<Found> {
   const end = world.sandbox.ledger.ledgerEnd();
   await world.reaches('ledger', end);
   await daemon.kill();
-  return { kills: killsOfRun, ...(await compared(world, end)) };
+  return { kills: killsOfRun, ...(await compareStreams(world, end)) };
 }
 
 /** Kills the indexer at a named step, or shortly after it. */
@@ -283,41 +285,41 @@ async function killAt(world: World, daemon: Daemon, random: Random, stageNumber:
   await daemon.kill();
 }
 
-async function compared(world: World, end: number): Promise<Omit<Found, 'kills'>> {
+async function compareStreams(world: World, end: number): Promise<Omit<ExtendResult, 'kills'>> {
   const { url } = world.database;
   // This index starts at genesis and continues in each run, so its rows are those of an index whose filter was never
   // extended.
-  const fresh = world.start('fresh', { ...wide, INDEXER_START: 'genesis' });
+  const freshIndexer = world.start('fresh', { ...wideFilter, INDEXER_START: 'genesis' });
   await world.reaches('fresh', end);
-  await fresh.kill();
+  await freshIndexer.kill();
   const [range] = await query(url, 'select max(from_offset)::int as at from ledger.coverage');
   const from = Number(range?.['at']);
   const inFlight = world.inFlightAt(from);
-  const found = await differences(url, 'ledger', 'fresh', from, Infinity);
-  found.push(...(await lackingOf(inFlight, url)));
+  const rowDifferences = await differences(url, 'ledger', 'fresh', from, Infinity);
+  rowDifferences.push(...(await countMissing(inFlight, url)));
   // A row that differs between both sides is reported for each side.
-  const places = (side: string): readonly string[] =>
-    found
+  const differenceKeys = (side: string): readonly string[] =>
+    rowDifferences
       .filter((line) => line.startsWith(side))
       .map((line) => line.slice(side.length).replace(/"(?!offset|node_id)[a-z_]+": .*$/, ''));
-  const [onlyLedger, onlyFresh] = [places('only ledger: '), places('only fresh: ')];
-  const altered = onlyLedger.filter((key) => onlyFresh.includes(key)).length;
-  if (found.length > 0) for (const line of found.slice(0, 5)) console.error(line);
+  const [ledgerOnlyKeys, freshOnlyKeys] = [differenceKeys('only ledger: '), differenceKeys('only fresh: ')];
+  const alteredKeys = ledgerOnlyKeys.filter((key) => freshOnlyKeys.includes(key)).length;
+  if (rowDifferences.length > 0) for (const line of rowDifferences.slice(0, 5)) console.error(line);
   return {
     in_flight: inFlight.length,
-    lost: onlyFresh.length - altered,
-    duplicated: onlyLedger.length - altered,
-    altered,
+    lost: freshOnlyKeys.length - alteredKeys,
+    duplicated: ledgerOnlyKeys.length - alteredKeys,
+    altered: alteredKeys,
   };
 }
 
 /** Contracts in flight when the filter took effect and not stored. Only the list contains them, not the updates. */
-async function lackingOf(inFlight: readonly string[], url: string): Promise<readonly string[]> {
-  const stored = await query(
+async function countMissing(inFlight: readonly string[], url: string): Promise<readonly string[]> {
+  const storedRows = await query(
     url,
     'select ledger.id_text(contract_id) as id from ledger.reassignments where incomplete',
   );
-  const ids = new Set(stored.map(({ id }) => id));
+  const ids = new Set(storedRows.map(({ id }) => id));
   return inFlight.filter((id) => !ids.has(id)).map((id) => `only fresh: in flight ${id}`);
 }
 
@@ -326,39 +328,40 @@ async function lagRun(world: World) {
   const daemon = await world.begin();
   const traffic = world.traffic(new Random(7), updatesPerSecond.measured);
   await pause(3_000);
-  const before = await lagWhile(world, () => pause(5_000));
-  const began = performance.now();
-  const during = await lagWhile(world, async () => {
-    await world.command(['--yes'], wide);
+  const lagBefore = await lagWhile(world, () => pause(5_000));
+  const startMs = performance.now();
+  const lagDuring = await lagWhile(world, async () => {
+    await world.command(['--yes'], wideFilter);
     await world.extended();
   });
-  const seconds = (performance.now() - began) / 1_000;
+  const seconds = (performance.now() - startMs) / 1_000;
   traffic.stop();
   await daemon.kill();
-  const longest = (lags: ReadonlyMap<string, number>): number => Math.max(...lags.values());
-  console.log(`  seconds behind, by step of the background job: ${JSON.stringify(Object.fromEntries(during))}`);
-  return { lag_max_s: longest(during), lag_before_max_s: longest(before), widen_s: seconds };
+  const longestLag = (lagsByName: ReadonlyMap<string, number>): number => Math.max(...lagsByName.values());
+  console.log(`  seconds behind, by step of the background job: ${JSON.stringify(Object.fromEntries(lagDuring))}`);
+  return { lag_max_s: longestLag(lagDuring), lag_before_max_s: longestLag(lagBefore), widen_s: seconds };
 }
 
 /** The longest wait during each step of the job, in seconds. */
 async function lagWhile(world: World, work: () => Promise<void>): Promise<ReadonlyMap<string, number>> {
-  const over = new AbortController();
-  const longest = new Map<string, number>([['nothing', 0]]);
+  const runEnded = new AbortController();
+  const longestLags = new Map<string, number>([['nothing', 0]]);
   const watching = (async () => {
-    for (let next = 0; !over.signal.aborted;) {
+    for (let next = 0; !runEnded.signal.aborted;) {
       const { checkpoint, step } = await world.readProgress();
       const now = performance.now();
       while ((world.madeAt[next]?.offset ?? Infinity) <= checkpoint) next += 1;
-      const waiting = world.madeAt[next];
-      if (waiting !== undefined) longest.set(step, Math.max(longest.get(step) ?? 0, (now - waiting.at) / 1_000));
+      const nextMade = world.madeAt[next];
+      if (nextMade !== undefined)
+        longestLags.set(step, Math.max(longestLags.get(step) ?? 0, (now - nextMade.at) / 1_000));
       await pause(20);
     }
   })();
   try {
     await work();
   } finally {
-    over.abort();
+    runEnded.abort();
     await watching;
   }
-  return longest;
+  return longestLags;
 }

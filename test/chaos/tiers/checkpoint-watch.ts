@@ -4,7 +4,7 @@ import type { IndexerLife } from './indexer-life.ts';
 import { pause } from '../../support/wait-for.ts';
 
 /** Interval of checks while no notification arrives. */
-const lookEveryMs = 100;
+const pollIntervalMs = 100;
 
 export class CheckpointWatch implements AsyncDisposable {
   readonly #database: ChaosDatabase;
@@ -37,18 +37,18 @@ export class CheckpointWatch implements AsyncDisposable {
   async reaches(
     offset: number,
     limitMs: number,
-    life: IndexerLife,
+    indexerLife: IndexerLife,
     shouldCancel: () => boolean = () => false,
   ): Promise<boolean> {
-    const until = performance.now() + limitMs;
+    const deadlineMs = performance.now() + limitMs;
     for (;;) {
-      const noticed = new Promise<void>((resolve) => {
+      const whenChanged = new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
       if (shouldCancel()) return false;
       if ((await this.checkpoint()) >= offset) return true;
-      if (performance.now() > until || life.ended() !== undefined) return false;
-      await Promise.race([noticed, pause(lookEveryMs, undefined, { ref: false })]);
+      if (performance.now() > deadlineMs || indexerLife.ended() !== undefined) return false;
+      await Promise.race([whenChanged, pause(pollIntervalMs, undefined, { ref: false })]);
     }
   }
 

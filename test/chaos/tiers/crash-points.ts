@@ -9,25 +9,25 @@ import type { ChaosDatabase } from '../databases.ts';
 import { historyOf, offsetAfter, type History } from '../history/history.ts';
 import { startLife, type IndexerLife } from './indexer-life.ts';
 import { ModelLedger } from '../model/model-ledger.ts';
-import { outcomeOf, type Outcome } from '../model/oracle.ts';
-import { inLanes, type Tier, type TierContext } from './tier.ts';
-import { pass, type Tap } from '../faults/wire-proxy.ts';
+import { outcomeOf, type RunOutcome } from '../model/oracle.ts';
+import { runInLanes, type ChaosTier, type TierContext } from './tier.ts';
+import { passVerdict, type Tap } from '../faults/wire-proxy.ts';
 import type { Direction, Protocol } from '../faults/wire-units.ts';
 
 /** One direction of the connections to one server. */
-interface Wire {
+interface WireDirection {
   readonly protocol: Protocol;
   readonly direction: Direction;
 }
 
-const wires: readonly Wire[] = [
+const wires: readonly WireDirection[] = [
   { protocol: 'postgres', direction: 'up' },
   { protocol: 'postgres', direction: 'down' },
   { protocol: 'ledger', direction: 'up' },
   { protocol: 'ledger', direction: 'down' },
 ];
 
-const nameOf = ({ protocol, direction }: Wire): string => `${protocol} ${direction}`;
+const nameOf = ({ protocol, direction }: WireDirection): string => `${protocol} ${direction}`;
 
 const updates = 40;
 const seededUpdates = 14;
@@ -57,9 +57,9 @@ class Death {
     });
   }
 
-  of(life: IndexerLife): void {
-    this.#life = life;
-    if (this.dead) life.drop();
+  of(indexerLife: IndexerLife): void {
+    this.#life = indexerLife;
+    if (this.dead) indexerLife.drop();
   }
 
   strike(): void {
@@ -73,25 +73,25 @@ class Death {
 /** Counts the messages of one run per wire, and kills the indexer before message number `point.at` (from 1). */
 function counting(
   counts: Map<string, number>,
-  point: { readonly wire: Wire; readonly at: number } | undefined,
-  death: Death,
+  crashPoint: { readonly wire: WireDirection; readonly at: number } | undefined,
+  indexerDeath: Death,
 ) {
-  const tap =
+  const unitTap =
     (protocol: Protocol): Tap =>
     (unit) => {
-      if (death.dead) return { act: 'drop' };
+      if (indexerDeath.dead) return { act: 'drop' };
       const name = nameOf({ protocol, direction: unit.direction });
       const number = (counts.get(name) ?? 0) + 1;
       counts.set(name, number);
-      if (point === undefined || number !== point.at || name !== nameOf(point.wire)) return pass;
-      death.strike();
+      if (crashPoint === undefined || number !== crashPoint.at || name !== nameOf(crashPoint.wire)) return passVerdict;
+      indexerDeath.strike();
       return { act: 'drop' };
     };
-  return { postgres: tap('postgres'), ledger: tap('ledger') };
+  return { postgres: unitTap('postgres'), ledger: unitTap('ledger') };
 }
 
 interface PointRun {
-  readonly outcome: Outcome;
+  readonly outcome: RunOutcome;
   /** Whether the indexer died. */
   readonly died: boolean;
   readonly counts: ReadonlyMap<string, number>;
@@ -103,71 +103,77 @@ interface PointRun {
  */
 async function runPoint(
   database: ChaosDatabase,
-  { history, before }: Setting,
-  point: { readonly wire: Wire; readonly at: number } | undefined,
+  { history, before: undisturbedCount }: Setting,
+  crashPoint: { readonly wire: WireDirection; readonly at: number } | undefined,
 ): Promise<PointRun> {
-  await using ledger = await ModelLedger.start(history, before);
+  await using ledger = await ModelLedger.start(history, undisturbedCount);
   ledger.onFollow = () => {
     ledger.grow(history.items.length);
   };
   await using watch = await CheckpointWatch.over(database);
   const end = offsetAfter(history, history.items.length);
-  const death = new Death();
+  const indexerDeath = new Death();
   const counts = new Map<string, number>();
   const urls = { ledgerUrl: ledger.url, databaseUrl: database.url };
-  const life = await startLife({ ...urls, taps: counting(counts, point, death) });
-  death.of(life);
-  void death.happened.then(() => watch.nudge());
-  const reached = await watch.reaches(end, limitMs, life, () => death.dead);
-  if (reached) await Promise.race([life.stop(), death.happened]);
-  if (!reached && !death.dead) {
-    life.drop();
-    throw new Error(`it did not get to ${String(end)}: ${life.ended() ?? life.log.slice(-3).join(' ')}`);
+  const indexerLife = await startLife({ ...urls, taps: counting(counts, crashPoint, indexerDeath) });
+  indexerDeath.of(indexerLife);
+  void indexerDeath.happened.then(() => watch.nudge());
+  const hasReached = await watch.reaches(end, limitMs, indexerLife, () => indexerDeath.dead);
+  if (hasReached) await Promise.race([indexerLife.stop(), indexerDeath.happened]);
+  if (!hasReached && !indexerDeath.dead) {
+    indexerLife.drop();
+    throw new Error(`it did not get to ${String(end)}: ${indexerLife.ended() ?? indexerLife.log.slice(-3).join(' ')}`);
   }
-  if (death.dead) {
+  if (indexerDeath.dead) {
     await database.endOthers();
     const second = await startLife(urls);
-    const again = await watch.reaches(end, limitMs, second);
+    const reachedAgain = await watch.reaches(end, limitMs, second);
     await second.stop();
-    if (!again) throw new Error(`after the crash it did not get to ${String(end)}: ${second.log.slice(-3).join(' ')}`);
+    if (!reachedAgain)
+      throw new Error(`after the crash it did not get to ${String(end)}: ${second.log.slice(-3).join(' ')}`);
   }
-  await life.swept();
-  return { outcome: await outcomeOf(database, history), died: death.dead, counts };
+  await indexerLife.swept();
+  return { outcome: await outcomeOf(database, history), died: indexerDeath.dead, counts };
 }
 
-export const crashPoints: Tier = {
+export const crashPoints: ChaosTier = {
   name: 'crash-points',
   what: 'a death before every message of both wires: seed, follow and stop',
   run: async (context) => {
     const setting = settingOf(context.firstSeed);
     const reference = await context.server.lend();
-    const fail = (found: readonly string[]): void =>
-      context.report.fail({ tier: 'crash-points', replay: replayOf(context, undefined), found });
-    const undisturbed = await runPoint(reference, setting, undefined).catch((thrown: unknown) => {
-      fail([`undisturbed: ${String(thrown)}`]);
+    const fail = (problems: readonly string[]): void =>
+      context.report.fail({ tier: 'crash-points', replay: replayOf(context, undefined), found: problems });
+    const undisturbedRun = await runPoint(reference, setting, undefined).catch((error: unknown) => {
+      fail([`undisturbed: ${String(error)}`]);
       return undefined;
     });
     // Without an undisturbed run there are no rows to compare with.
-    if (undisturbed === undefined) return;
-    if (undisturbed.outcome.contradictions.length > 0) fail(undisturbed.outcome.contradictions);
-    const all = [...pointsOf(undisturbed.counts, context.stride)];
-    const points = context.point === undefined ? all : all.filter((point) => pointName(point) === context.point);
+    if (undisturbedRun === undefined) return;
+    if (undisturbedRun.outcome.contradictions.length > 0) fail(undisturbedRun.outcome.contradictions);
+    const selectedPoints = [...pointsOf(undisturbedRun.counts, context.stride)];
+    const requestedPoints =
+      context.point === undefined
+        ? selectedPoints
+        : selectedPoints.filter((crashPoint) => pointName(crashPoint) === context.point);
     context.say(
-      `crash points: ${[...undisturbed.counts].map(([wire, count]) => `${wire} ${String(count)}`).join(', ')}`,
+      `crash points: ${[...undisturbedRun.counts].map(([wire, count]) => `${wire} ${String(count)}`).join(', ')}`,
     );
-    await inLanes(context.lanes, points, (point) => tryPoint(context, setting, reference, undisturbed.outcome, point));
+    await runInLanes(context.lanes, requestedPoints, (crashPoint) =>
+      tryPoint(context, setting, reference, undisturbedRun.outcome, crashPoint),
+    );
     reference.giveBack();
   },
 };
 
 function* pointsOf(counts: ReadonlyMap<string, number>, stride: number) {
-  let turn = 0;
+  let round = 0;
   for (const wire of wires) {
     // Because of background work, the number of messages varies slightly between runs.
-    const most = counts.get(nameOf(wire)) ?? 0;
-    for (let at = 1; at <= most; at += 1) {
-      turn += 1;
-      if (turn % stride === 0) yield { wire, at };
+    const maxMessages = counts.get(nameOf(wire)) ?? 0;
+    for (let pointIndex = 1; pointIndex <= maxMessages; pointIndex += 1) {
+      round += 1;
+      if (round % stride === 0) yield { wire, at: pointIndex };
     }
   }
 }
@@ -176,42 +182,45 @@ async function tryPoint(
   context: TierContext,
   setting: Setting,
   reference: ChaosDatabase,
-  expected: Outcome,
-  point: { readonly wire: Wire; readonly at: number },
+  expected: RunOutcome,
+  crashPoint: { readonly wire: WireDirection; readonly at: number },
 ): Promise<void> {
   const { report, server } = context;
-  const kind = `crash: ${nameOf(point.wire)}`;
+  const kind = `crash: ${nameOf(crashPoint.wire)}`;
   report.expect(kind);
   const database = await server.lend();
-  const found: string[] = [];
+  const problems: string[] = [];
   try {
-    const { outcome, died } = await runPoint(database, setting, point);
-    if (!died) {
+    const { outcome, died: hasDied } = await runPoint(database, setting, crashPoint);
+    if (!hasDied) {
       database.giveBack();
       return;
     }
-    found.push(...outcome.contradictions);
-    const reached = { database: database, outcome: outcome };
-    found.push(...(await differences(report, { database: reference, outcome: expected }, reached)));
-  } catch (thrown) {
-    found.push(thrown instanceof Error ? thrown.message : String(thrown));
+    problems.push(...outcome.contradictions);
+    const reachedRun = { database: database, outcome: outcome };
+    problems.push(...(await differences(report, { database: reference, outcome: expected }, reachedRun)));
+  } catch (error) {
+    problems.push(error instanceof Error ? error.message : String(error));
   }
   report.crashPoints += 1;
   report.hit(kind);
-  if (found.length === 0) report.crashPointsEqual += 1;
+  if (problems.length === 0) report.crashPointsEqual += 1;
   else
     report.fail({
       tier: 'crash-points',
-      replay: replayOf(context, point),
-      found: [`${nameOf(point.wire)} ${String(point.at)}`, ...found],
+      replay: replayOf(context, crashPoint),
+      found: [`${nameOf(crashPoint.wire)} ${String(crashPoint.at)}`, ...problems],
     });
   database.giveBack();
 }
 
-const pointName = ({ wire, at }: { readonly wire: Wire; readonly at: number }): string =>
-  `${wire.protocol}-${wire.direction}-${String(at)}`;
+const pointName = ({ wire, at: messageIndex }: { readonly wire: WireDirection; readonly at: number }): string =>
+  `${wire.protocol}-${wire.direction}-${String(messageIndex)}`;
 
-function replayOf({ firstSeed }: TierContext, point: { readonly wire: Wire; readonly at: number } | undefined): string {
-  const at = point === undefined ? '' : ` --point ${pointName(point)}`;
-  return `npm run chaos -- --tier crash-points --seed ${String(firstSeed)}${at}`;
+function replayOf(
+  { firstSeed }: TierContext,
+  crashPoint: { readonly wire: WireDirection; readonly at: number } | undefined,
+): string {
+  const pointOption = crashPoint === undefined ? '' : ` --point ${pointName(crashPoint)}`;
+  return `npm run chaos -- --tier crash-points --seed ${String(firstSeed)}${pointOption}`;
 }

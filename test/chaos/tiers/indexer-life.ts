@@ -58,7 +58,7 @@ export async function startLife(options: LifeOptions): Promise<IndexerLife> {
     return true;
   };
   const env = { ...defaults, LEDGER_URL: ledgerUrl, DATABASE_URL: databaseUrl, ...options.env };
-  const config = withHaste(loadConfig(env));
+  const config = withShortDelays(loadConfig(env));
   const logging = createLogger({ level: 'info', format: 'json', stream: { write: keep } });
   const access = await openAccess(config.ledger, new AbortController().signal);
   const indexer = await startIndexer({ config, access, ledgerUrl, databaseUrl, version: 'chaos', logging });
@@ -66,14 +66,14 @@ export async function startLife(options: LifeOptions): Promise<IndexerLife> {
 }
 
 /** Shorter limits than an operator can set, because the suite waits for many of them. */
-function withHaste(config: Config): Config {
+function withShortDelays(config: Config): Config {
   return { ...config, indexer: { ...config.indexer, idleProbeAfterMs } };
 }
 
 /** Starts the proxies between an indexer and both servers. */
 export async function startProxies(
   { ledgerUrl, databaseUrl }: Pick<LifeOptions, 'ledgerUrl' | 'databaseUrl'>,
-  taps: { readonly postgres: Tap; readonly ledger: Tap },
+  wireTaps: { readonly postgres: Tap; readonly ledger: Tap },
 ): Promise<{ readonly postgres: WireProxy; readonly ledger: WireProxy }> {
   const endpointOf = (url: string): { host: string; port: number } => {
     const { hostname, port } = new URL(url);
@@ -81,17 +81,17 @@ export async function startProxies(
   };
   const postgres = await WireProxy.start('postgres', endpointOf(databaseUrl));
   const ledger = await WireProxy.start('ledger', endpointOf(ledgerUrl));
-  postgres.tap = taps.postgres;
-  ledger.tap = taps.ledger;
+  postgres.tap = wireTaps.postgres;
+  ledger.tap = wireTaps.ledger;
   return { postgres, ledger };
 }
 
 function lifeOf(indexer: Indexer, log: readonly string[], proxies: IndexerLife['proxies']): IndexerLife {
-  let ended: string | undefined;
-  let swept: Promise<void> | undefined;
+  let endReason: string | undefined;
+  let whenSwept: Promise<void> | undefined;
   indexer.done.then(
-    () => (ended = 'by itself'),
-    (thrown: unknown) => (ended = thrown instanceof Error ? thrown.message : 'for no reason'),
+    () => (endReason = 'by itself'),
+    (error: unknown) => (endReason = error instanceof Error ? error.message : 'for no reason'),
   );
   const sweep = async (): Promise<void> => {
     await indexer.stop();
@@ -101,20 +101,20 @@ function lifeOf(indexer: Indexer, log: readonly string[], proxies: IndexerLife['
   return {
     log,
     proxies,
-    ended: () => ended,
+    ended: () => endReason,
     parked: () => {
       const last = log.findLast((line) => line.includes('"phase":'));
       return last?.includes('"phase":"parked"') === true;
     },
-    stop: () => (swept ??= sweep()),
+    stop: () => (whenSwept ??= sweep()),
     drop: () => {
       proxies?.postgres.sever();
       proxies?.ledger.sever();
-      swept ??= sweep();
-      swept.catch(() => undefined);
+      whenSwept ??= sweep();
+      whenSwept.catch(() => undefined);
     },
     swept: async () => {
-      await swept;
+      await whenSwept;
     },
   };
 }

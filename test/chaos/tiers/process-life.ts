@@ -3,7 +3,7 @@ import { startDaemon, type Daemon, type Exit } from '../../e2e/runs/daemon.ts';
 import type { ChaosDatabase } from '../databases.ts';
 import { schema } from '../databases.ts';
 import type { ModelLedger } from '../model/model-ledger.ts';
-import { pass, WireProxy, type Tap } from '../faults/wire-proxy.ts';
+import { passVerdict, WireProxy, type Tap } from '../faults/wire-proxy.ts';
 import { pause } from '../../support/wait-for.ts';
 
 /** The access token of every process. No output may contain it. */
@@ -17,36 +17,36 @@ const settings = {
 };
 
 /** The proxies of a run, between its processes and both servers. */
-export interface Wires extends AsyncDisposable {
+export interface WireSession extends AsyncDisposable {
   readonly ledgerUrl: string;
   readonly databaseUrl: string;
   /** Resolves after `count` more messages, counted over both connections and directions. */
   messages(count: number): Promise<void>;
 }
 
-export async function openWires(ledger: ModelLedger, database: ChaosDatabase): Promise<Wires> {
+export async function openWires(ledger: ModelLedger, database: ChaosDatabase): Promise<WireSession> {
   const endpointOf = (url: string): { host: string; port: number } => ({
     host: new URL(url).hostname,
     port: Number(new URL(url).port),
   });
   const postgres = await WireProxy.start('postgres', endpointOf(database.url));
   const updates = await WireProxy.start('ledger', endpointOf(ledger.url));
-  let left = Number.POSITIVE_INFINITY;
-  let reached: () => void = () => undefined;
-  const tap: Tap = () => {
-    left -= 1;
-    if (left === 0) reached();
-    return pass;
+  let remainingUnits = Number.POSITIVE_INFINITY;
+  let onReached: () => void = () => undefined;
+  const unitTap: Tap = () => {
+    remainingUnits -= 1;
+    if (remainingUnits === 0) onReached();
+    return passVerdict;
   };
-  postgres.tap = tap;
-  updates.tap = tap;
+  postgres.tap = unitTap;
+  updates.tap = unitTap;
   return {
     ledgerUrl: updates.before(ledger.url),
     databaseUrl: postgres.before(database.url),
     messages: (count) =>
       new Promise((resolve) => {
-        reached = resolve;
-        left = count;
+        onReached = resolve;
+        remainingUnits = count;
       }),
     [Symbol.asyncDispose]: async () => {
       await postgres[Symbol.asyncDispose]();
@@ -56,12 +56,12 @@ export async function openWires(ledger: ModelLedger, database: ChaosDatabase): P
 }
 
 /** Starts the program behind the proxies. */
-export function startProcess(wires: Wires): Daemon {
+export function startProcess(wires: WireSession): Daemon {
   return startDaemon({ ledgerUrl: wires.ledgerUrl, databaseUrl: wires.databaseUrl, schema, env: settings });
 }
 
 /** Waits until the checkpoint is at least `offset`. @throws Error if it takes too long or the program ends before */
-export async function untilStored(database: ChaosDatabase, offset: number, daemon: Daemon): Promise<void> {
+export async function waitUntilStored(database: ChaosDatabase, offset: number, daemon: Daemon): Promise<void> {
   const end = performance.now() + 30_000;
   for (;;) {
     const { rows } = await database.client.query<{ checkpoint: string | null }>(

@@ -8,11 +8,11 @@ import { differences } from '../model/comparison.ts';
 import type { ChaosDatabase } from '../databases.ts';
 import { historyOf, offsetAfter, type History } from '../history/history.ts';
 import { ModelLedger } from '../model/model-ledger.ts';
-import { outcomeOf, type Outcome } from '../model/oracle.ts';
-import { openWires, startProcess, stopCleanly, token, untilStored, type Wires } from './process-life.ts';
-import { Seeded } from '../history/random.ts';
-import { inLanes, type Tier, type TierContext } from './tier.ts';
-import { undisturbed } from './undisturbed.ts';
+import { outcomeOf, type RunOutcome } from '../model/oracle.ts';
+import { openWires, startProcess, stopCleanly, token, waitUntilStored, type WireSession } from './process-life.ts';
+import { SeededRandom } from '../history/random.ts';
+import { runInLanes, type ChaosTier, type TierContext } from './tier.ts';
+import { runUndisturbed } from './undisturbed.ts';
 import { pause } from '../../support/wait-for.ts';
 
 const updates = 90;
@@ -32,10 +32,10 @@ const kinds = {
   impatient: 'process: SIGTERM, then SIGKILL',
   standby: 'process: SIGKILL with a standby waiting',
 } as const;
-type Violence = keyof typeof kinds;
+type KillKind = keyof typeof kinds;
 
 /** Most of these faults are plain SIGKILLs, because the product promises to survive them. */
-const drawn: readonly Violence[] = [
+const killPlan: readonly KillKind[] = [
   ...Array.from({ length: 12 }, () => 'kill' as const),
   'killIdle',
   'freeze',
@@ -49,17 +49,17 @@ interface Run {
   readonly history: History;
   readonly ledger: ModelLedger;
   readonly database: ChaosDatabase;
-  readonly wires: Wires;
-  readonly random: Seeded;
+  readonly wires: WireSession;
+  readonly random: SeededRandom;
 }
 
-export const processes: Tier = {
+export const processes: ChaosTier = {
   name: 'processes',
   what: 'the built program as processes: SIGKILL, SIGSTOP, SIGTERM, two for one stream',
   run: async (context) => {
     for (const kind of Object.values(kinds)) context.report.expect(kind);
     const seeds = Array.from({ length: Math.ceil(context.seeds * share) }, (_, index) => context.firstSeed + index);
-    await inLanes(context.lanes, seeds, (seed) => trySeed(context, seed));
+    await runInLanes(context.lanes, seeds, (seed) => trySeed(context, seed));
   },
 };
 
@@ -68,54 +68,62 @@ async function trySeed(context: TierContext, seed: number): Promise<void> {
   const history = historyOf(seed, { updates });
   const reference = await server.lend();
   const database = await server.lend();
-  const found: string[] = [];
+  const problems: string[] = [];
   try {
-    const expected = await undisturbed(reference, history, seededUpdates);
+    const expected = await runUndisturbed(reference, history, seededUpdates);
     const passwords = [decodeURIComponent(new URL(database.url).password)];
     const canary = new Canary({ tokens: [token], passwords, words: [] });
-    const outcome = await disturbed(context, database, history, new Seeded(seed), canary);
-    found.push(...outcome.contradictions, ...canary.leaks().map(({ where, what }) => `a ${what} in the ${where}`));
-    const reached = { database: database, outcome: outcome };
-    found.push(...(await differences(report, { database: reference, outcome: expected }, reached)));
-  } catch (thrown) {
-    found.push(thrown instanceof Error ? thrown.message : String(thrown));
+    const outcome = await runDisturbed(context, database, history, new SeededRandom(seed), canary);
+    problems.push(
+      ...outcome.contradictions,
+      ...canary.leaks().map(({ where: leakLocation, what: leakKind }) => `a ${leakKind} in the ${leakLocation}`),
+    );
+    const reachedRun = { database: database, outcome: outcome };
+    problems.push(...(await differences(report, { database: reference, outcome: expected }, reachedRun)));
+  } catch (error) {
+    problems.push(error instanceof Error ? error.message : String(error));
   }
   report.seeds += 1;
-  if (found.length > 0) {
-    report.fail({ tier: 'processes', replay: `npm run chaos -- --tier processes --seed ${String(seed)}`, found });
+  if (problems.length > 0) {
+    report.fail({
+      tier: 'processes',
+      replay: `npm run chaos -- --tier processes --seed ${String(seed)}`,
+      found: problems,
+    });
   }
   reference.giveBack();
   database.giveBack();
 }
 
-async function disturbed(
+async function runDisturbed(
   context: TierContext,
   database: ChaosDatabase,
   history: History,
-  random: Seeded,
+  random: SeededRandom,
   canary: Canary,
-): Promise<Outcome> {
+): Promise<RunOutcome> {
   await using ledger = await ModelLedger.start(history, seededUpdates);
   await using wires = await openWires(ledger, database);
   const run: Run = { context, history, ledger, database, wires, random };
-  let survivor: Daemon | undefined;
-  for (let death = 1; death <= deaths; death += 1) {
+  let survivingDaemon: Daemon | undefined;
+  for (let deathNumber = 1; deathNumber <= deaths; deathNumber += 1) {
     // Later items become visible only after the seed is published, so that every run seeds at the same offset.
-    const visibleItems = seededUpdates + Math.ceil(((history.items.length - seededUpdates) * death) / (deaths + 1));
+    const visibleItems =
+      seededUpdates + Math.ceil(((history.items.length - seededUpdates) * deathNumber) / (deaths + 1));
     ledger.onFollow = () => {
       ledger.grow(visibleItems);
     };
-    if (death > 1 && (await isSeeded(database))) ledger.grow(visibleItems);
-    const daemon: Daemon = survivor ?? startProcess(wires);
-    survivor = await violate(run, daemon, random.pick(drawn), visibleItems);
-    if (survivor !== daemon) canary.look('log', daemon.output());
+    if (deathNumber > 1 && (await isSeeded(database))) ledger.grow(visibleItems);
+    const daemon: Daemon = survivingDaemon ?? startProcess(wires);
+    survivingDaemon = await killAndCheck(run, daemon, random.pick(killPlan), visibleItems);
+    if (survivingDaemon !== daemon) canary.look('log', daemon.output());
   }
   ledger.onFollow = () => {
     ledger.grow(history.items.length);
   };
   if (await isSeeded(database)) ledger.grow(history.items.length);
-  await using last = survivor ?? startProcess(wires);
-  await untilStored(database, offsetAfter(history, history.items.length), last);
+  await using last = survivingDaemon ?? startProcess(wires);
+  await waitUntilStored(database, offsetAfter(history, history.items.length), last);
   await canary.lookAt('last process', last);
   await stopCleanly(last);
   return outcomeOf(database, history);
@@ -127,30 +135,32 @@ async function isSeeded(database: ChaosDatabase): Promise<boolean> {
 }
 
 /** Ends or freezes a process in one of these ways. Returns the process that survives, if there is one. */
-async function violate(
+async function killAndCheck(
   run: Run,
   daemon: Daemon,
-  violence: Violence,
+  killKind: KillKind,
   visibleItems: number,
 ): Promise<Daemon | undefined> {
   const { wires, random, context } = run;
-  const moment = wires.messages(random.between(1, sessionMessages));
-  const calm = untilStored(run.database, offsetAfter(run.history, visibleItems), daemon).catch((thrown: unknown) => {
-    // Irrelevant after the process has ended; before that, it is a bug.
-    if (daemon.exit() === undefined) throw thrown;
-  });
+  const messageCount = wires.messages(random.between(1, sessionMessages));
+  const whenStored = waitUntilStored(run.database, offsetAfter(run.history, visibleItems), daemon).catch(
+    (error: unknown) => {
+      // Irrelevant after the process has ended; before that, it is a bug.
+      if (daemon.exit() === undefined) throw error;
+    },
+  );
   // The message may never be sent. Then the process is killed while it is idle, which is also a valid moment.
-  if (violence === 'killIdle') await calm;
-  else await Promise.race([moment, calm.then(() => pause(random.between(0, 30)))]);
+  if (killKind === 'killIdle') await whenStored;
+  else await Promise.race([messageCount, whenStored.then(() => pause(random.between(0, 30)))]);
   if (daemon.exit() !== undefined) throw new Error(`it ended without a stop: ${daemon.output().slice(-1_500)}`);
-  const survivor = await carryOut(violence, run, daemon);
-  context.report.hit(kinds[violence]);
-  if (survivor !== daemon) await calm.catch(() => undefined);
-  return survivor;
+  const survivingDaemon = await executeKill(killKind, run, daemon);
+  context.report.hit(kinds[killKind]);
+  if (survivingDaemon !== daemon) await whenStored.catch(() => undefined);
+  return survivingDaemon;
 }
 
-async function carryOut(violence: Violence, { wires, random, context }: Run, daemon: Daemon) {
-  switch (violence) {
+async function executeKill(killKind: KillKind, { wires, random, context }: Run, daemon: Daemon) {
+  switch (killKind) {
     case 'freeze':
       daemon.signal('SIGSTOP');
       await pause(random.between(50, 400));

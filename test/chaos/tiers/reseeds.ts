@@ -13,19 +13,19 @@ import { activeSetAt, historyOf, endAfter, offsetAfter, type History } from '../
 import { defaults, startLife, startProxies } from './indexer-life.ts';
 import { ModelLedger } from '../model/model-ledger.ts';
 import { versionOf } from '../model/model-list.ts';
-import { difference, type Outcome } from '../model/oracle.ts';
+import { difference, type RunOutcome } from '../model/oracle.ts';
 import { digestOf } from '../../support/digest.ts';
-import { Seeded } from '../history/random.ts';
+import { SeededRandom } from '../history/random.ts';
 import { runCommand } from '../../support/run-command.ts';
-import { inLanes, type Tier, type TierContext } from './tier.ts';
+import { runInLanes, type ChaosTier, type TierContext } from './tier.ts';
 import { WireFaults } from '../faults/wire-faults.ts';
 
 /** Fraction of the seeds that this tier runs. */
 const share = 0.2;
 const updates = 70;
 /** Maximum number of times that the command is run. */
-const mostRuns = 12;
-const clean = 'ledger acs: closed with 1000';
+const maxRuns = 12;
+const cleanClose = 'ledger acs: closed with 1000';
 
 interface ReseedPlan {
   readonly seed: number;
@@ -43,34 +43,35 @@ interface ReseedPlan {
 
 /** Faults that can interrupt a list without changing it. Every run uses the fault `clean` first. */
 const kinds = faultKinds.filter(
-  ({ moments, needs, name }) => moments.includes('seed') && needs === undefined && !name.includes('pruned'),
+  ({ moments: phases, needs: requirement, name }) =>
+    phases.includes('seed') && requirement === undefined && !name.includes('pruned'),
 );
 
 /**
  * The smallest number of items, at least `items`, whose last offset is the ledger end. With another number, timing
  * would decide whether the indexer stops at the last item or at the ledger end, and the gap would vary.
  */
-function atItsEnd(history: History, items: number): number {
+function itemsAtEnd(history: History, items: number): number {
   const number = history.items.findIndex(
-    (_, at) => at + 1 >= items && endAfter(history, at + 1) === offsetAfter(history, at + 1),
+    (_, index) => index + 1 >= items && endAfter(history, index + 1) === offsetAfter(history, index + 1),
   );
   return number < 0 ? history.items.length : number + 1;
 }
 
 function planOf(seed: number): ReseedPlan {
-  const random = new Seeded(seed ^ 0x7e5eed);
+  const random = new SeededRandom(seed ^ 0x7e5eed);
   const history = historyOf(seed, { updates });
-  const stopped = atItsEnd(history, Math.floor(history.items.length * (0.3 + 0.1 * random.next())));
-  const resumed = Math.floor(history.items.length * (0.7 + 0.1 * random.next()));
+  const stopped = itemsAtEnd(history, Math.floor(history.items.length * (0.3 + 0.1 * random.next())));
+  const resumedItems = Math.floor(history.items.length * (0.7 + 0.1 * random.next()));
   const checkpoint = offsetAfter(history, stopped);
-  const faults = kinds.filter(({ name }) => name === clean);
+  const faults = kinds.filter(({ name }) => name === cleanClose);
   const tokens = seed % 2 === 0;
   return {
     seed,
     history,
     checkpoint,
-    visibleItems: [stopped, resumed],
-    pruned: seed % 4 === 3 ? 0 : offsetAfter(history, random.between(stopped + 5, resumed - 5)),
+    visibleItems: [stopped, resumedItems],
+    pruned: seed % 4 === 3 ? 0 : offsetAfter(history, random.between(stopped + 5, resumedItems - 5)),
     tokens,
     // Without tokens, a list longer than the limit cannot be confirmed complete, so no contract ends.
     listLimit: tokens ? random.pick([200, 3]) : 200,
@@ -78,14 +79,14 @@ function planOf(seed: number): ReseedPlan {
   };
 }
 
-export const reseeds: Tier = {
+export const reseeds: ChaosTier = {
   name: 'reseeds',
   what: 'gaps bridged by reseed while lists and connections are interrupted',
   run: async (context) => {
-    context.report.expect(clean);
+    context.report.expect(cleanClose);
     const seeds = Math.ceil(context.seeds * share);
-    const all = Array.from({ length: seeds }, (_, index) => context.firstSeed + index);
-    await inLanes(context.lanes, all, (seed) => tryReseed(context, planOf(seed)));
+    const allSeeds = Array.from({ length: seeds }, (_, index) => context.firstSeed + index);
+    await runInLanes(context.lanes, allSeeds, (seed) => tryReseed(context, planOf(seed)));
   },
 };
 
@@ -93,70 +94,71 @@ async function tryReseed(context: TierContext, plan: ReseedPlan): Promise<void> 
   const { server, report } = context;
   const database = await server.lend();
   const reference = await server.lend();
-  const found: string[] = [];
+  const problems: string[] = [];
   try {
     const outcome = await runReseed(context, database, plan);
     const expected = await runReseed(context, reference, { ...plan, faults: [] });
-    found.push(...outcome.contradictions, ...expected.contradictions.map((one) => `undisturbed: ${one}`));
-    found.push(...(await differences(report, { database: reference, outcome: expected }, { database, outcome })));
-  } catch (thrown) {
-    found.push(thrown instanceof Error ? thrown.message : String(thrown));
+    problems.push(...outcome.contradictions, ...expected.contradictions.map((problem) => `undisturbed: ${problem}`));
+    problems.push(...(await differences(report, { database: reference, outcome: expected }, { database, outcome })));
+  } catch (error) {
+    problems.push(error instanceof Error ? error.message : String(error));
   }
   report.seeds += 1;
-  if (found.length > 0) {
+  if (problems.length > 0) {
     const faults = plan.faults.map(({ name }) => name).join(', ');
     const replay = `npm run chaos -- --tier reseeds --seed ${String(plan.seed)}`;
-    report.fail({ tier: 'reseeds', replay, found: [`seed ${String(plan.seed)}`, ...found, `planned: ${faults}`] });
+    report.fail({ tier: 'reseeds', replay, found: [`seed ${String(plan.seed)}`, ...problems, `planned: ${faults}`] });
   }
-  for (const one of [database, reference]) {
-    await one.endOthers();
-    await one.client.query(`drop schema if exists ${schema}_reseed cascade`);
-    one.giveBack();
+  for (const chaosDatabase of [database, reference]) {
+    await chaosDatabase.endOthers();
+    await chaosDatabase.client.query(`drop schema if exists ${schema}_reseed cascade`);
+    chaosDatabase.giveBack();
   }
 }
 
 /** Indexes up to the checkpoint, stops, bridges the gap, and indexes to the end. */
-async function runReseed(context: TierContext, database: ChaosDatabase, plan: ReseedPlan): Promise<Outcome> {
-  const { history, checkpoint, visibleItems, pruned } = plan;
+async function runReseed(context: TierContext, database: ChaosDatabase, plan: ReseedPlan): Promise<RunOutcome> {
+  const { history, checkpoint, visibleItems, pruned: prunedOffset } = plan;
   await using ledger = await ModelLedger.start(history, visibleItems[0]);
   ledger.version = versionOf(plan.seed);
   ledger.tokens = plan.tokens;
   ledger.listLimit = plan.listLimit;
   await follow(database, ledger, checkpoint, context.stepTimeoutMs);
   ledger.grow(visibleItems[1]);
-  ledger.pruned = pruned;
-  await bridge(context, database, ledger, plan);
-  const contradictions = await atEndOfGap(database, plan);
+  ledger.pruned = prunedOffset;
+  await waitForGapEnd(context, database, ledger, plan);
+  const contradictions = await stateAtGapEnd(database, plan);
   ledger.grow(history.items.length);
   await follow(database, ledger, ledger.end, context.stepTimeoutMs);
-  contradictions.push(...(await atEnd(database, plan)));
+  contradictions.push(...(await stateAtEnd(database, plan)));
   return { digest: await digestOf(database.url, schema, 'named'), seedOffset: gapEnd(plan), contradictions };
 }
 
-const gapEnd = ({ checkpoint, pruned }: ReseedPlan): number => Math.max(checkpoint, pruned);
+const gapEnd = ({ checkpoint, pruned: prunedOffset }: ReseedPlan): number => Math.max(checkpoint, prunedOffset);
 
 async function follow(database: ChaosDatabase, ledger: ModelLedger, to: number, stepTimeoutMs: number): Promise<void> {
   await using watch = await CheckpointWatch.over(database);
   // A probe of offsets without an update could move the checkpoint.
   const env = { INDEXER_START: 'genesis', INDEXER_IDLE_PROBE_AFTER: '10m' };
-  const life = await startLife({ ledgerUrl: ledger.url, databaseUrl: database.url, env });
-  const reached = await watch.reaches(to, stepTimeoutMs, life, () => life.parked());
-  await life.stop();
-  if (!reached) throw new Error(`it did not get to ${String(to)}: ${life.ended() ?? life.log.slice(-3).join(' ')}`);
+  const indexerLife = await startLife({ ledgerUrl: ledger.url, databaseUrl: database.url, env });
+  const hasReached = await watch.reaches(to, stepTimeoutMs, indexerLife, () => indexerLife.parked());
+  await indexerLife.stop();
+  if (!hasReached)
+    throw new Error(`it did not get to ${String(to)}: ${indexerLife.ended() ?? indexerLife.log.slice(-3).join(' ')}`);
 }
 
 /** Runs the command behind proxies with the planned faults, and repeats it until it succeeds. */
-async function bridge(
+async function waitForGapEnd(
   { report }: TierContext,
   database: ChaosDatabase,
   ledger: ModelLedger,
   plan: ReseedPlan,
 ): Promise<void> {
   const wires = new WireFaults();
-  const world = { ledger, database, wires, random: new Seeded(plan.seed ^ 0xfa17) };
+  const world = { ledger, database, wires, random: new SeededRandom(plan.seed ^ 0xfa17) };
   for (const kind of plan.faults) void kind.arm(world).then(() => report.hit(kind.name));
   const failures: string[] = [];
-  while (failures.length < mostRuns) {
+  while (failures.length < maxRuns) {
     const proxies = await startProxies({ ledgerUrl: ledger.url, databaseUrl: database.url }, wires.taps);
     const env = {
       ...defaults,
@@ -169,8 +171,8 @@ async function bridge(
       await runCommand(reseedCommand, ['--yes'], env);
       ledger.disarm();
       return;
-    } catch (thrown) {
-      failures.push(thrown instanceof Error ? thrown.message : String(thrown));
+    } catch (error) {
+      failures.push(error instanceof Error ? error.message : String(error));
     } finally {
       wires.reborn();
       await proxies.postgres[Symbol.asyncDispose]();
@@ -180,7 +182,7 @@ async function bridge(
   throw new Error(`the gap was not bridged: ${failures.at(-1) ?? ''}`);
 }
 
-async function atEndOfGap({ client }: ChaosDatabase, plan: ReseedPlan): Promise<string[]> {
+async function stateAtGapEnd({ client }: ChaosDatabase, plan: ReseedPlan): Promise<string[]> {
   const end = gapEnd(plan);
   const { rows } = await client.query<{ checkpoint: string; active: readonly string[] | null }>(
     `select s.checkpoint,
@@ -190,14 +192,14 @@ async function atEndOfGap({ client }: ChaosDatabase, plan: ReseedPlan): Promise<
        from ${schema}.stream s`,
   );
   const [row] = rows;
-  const found = difference('active contract', activeSetAt(plan.history, end), row?.active ?? []);
+  const problems = difference('active contract', activeSetAt(plan.history, end), row?.active ?? []);
   if (Number(row?.checkpoint) !== end) {
-    found.push(`the gap ends at ${String(row?.checkpoint)} and could end at ${String(end)}`);
+    problems.push(`the gap ends at ${String(row?.checkpoint)} and could end at ${String(end)}`);
   }
-  return found;
+  return problems;
 }
 
-async function atEnd({ client }: ChaosDatabase, plan: ReseedPlan): Promise<readonly string[]> {
+async function stateAtEnd({ client }: ChaosDatabase, plan: ReseedPlan): Promise<readonly string[]> {
   const { history, checkpoint } = plan;
   const { rows } = await client.query<{ offset: string }>(`select "offset" from ${schema}.updates`);
   const sentUpdates = history.items.filter(

@@ -7,11 +7,11 @@ import { endAfter, historyOf, type History } from '../history/history.ts';
 import { startLife, type IndexerLife } from './indexer-life.ts';
 import { ModelLedger } from '../model/model-ledger.ts';
 import { versionOf } from '../model/model-list.ts';
-import { outcomeOf, type Outcome } from '../model/oracle.ts';
-import { Seeded } from '../history/random.ts';
+import { outcomeOf, type RunOutcome } from '../model/oracle.ts';
+import { SeededRandom } from '../history/random.ts';
 import { WireFaults } from '../faults/wire-faults.ts';
 
-const mostFaults = 8;
+const maxFaults = 8;
 
 /** Choices that a seed makes before the run. */
 export interface Plan {
@@ -27,35 +27,35 @@ export interface Plan {
   readonly listLimit: number;
 }
 
-const follows = faultKinds.filter(({ moments }) => moments.includes('follow'));
-const seeds = faultKinds.filter(({ moments }) => moments.includes('seed'));
+const followFaultKinds = faultKinds.filter(({ moments: phases }) => phases.includes('follow'));
+const seeds = faultKinds.filter(({ moments: phases }) => phases.includes('seed'));
 /** Faults that can only happen while the indexer seeds. They have fewer opportunities. */
-const seedsOnly = seeds.filter(({ moments }) => !moments.includes('follow'));
+const seedFaultKinds = seeds.filter(({ moments: phases }) => !phases.includes('follow'));
 
 /**
  * The kind of fault that is next for this seed, followed by random kinds. With random kinds only, some kinds would be
  * missing for a long time.
  */
-function draw(seed: number, random: Seeded, count: number, kinds: Record<'turns' | 'all', readonly FaultKind[]>) {
-  const turn = kinds.turns[seed % kinds.turns.length];
-  const others = Array.from({ length: count }, () => random.pick(kinds.all));
-  return [...(turn === undefined ? [] : [turn]), ...others].slice(0, count);
+function draw(seed: number, random: SeededRandom, count: number, kinds: Record<'turns' | 'all', readonly FaultKind[]>) {
+  const faultOrder = kinds.turns[seed % kinds.turns.length];
+  const otherFaults = Array.from({ length: count }, () => random.pick(kinds.all));
+  return [...(faultOrder === undefined ? [] : [faultOrder]), ...otherFaults].slice(0, count);
 }
 
 /** @param fault part of fault names: every seed gets a matching fault while it follows; by default all match */
 export function planOf(seed: number, fault = ''): Plan {
-  const random = new Seeded(seed ^ 0x5eed);
+  const random = new SeededRandom(seed ^ 0x5eed);
   const history = historyOf(seed, { updates: random.between(40, 110) });
-  const faults = random.between(6, mostFaults);
-  const whileSeeding = random.chance(0.85) ? random.between(1, 2) : 0;
+  const faults = random.between(6, maxFaults);
+  const seedFaultCount = random.chance(0.85) ? random.between(1, 2) : 0;
   return {
     seed,
     history,
     before: Math.floor(history.items.length * (0.1 + 0.3 * random.next())),
-    seedFaults: draw(seed, random, whileSeeding, { turns: seedsOnly, all: seeds }),
-    followFaults: draw(seed, random, faults - whileSeeding, {
-      turns: follows.filter(({ name }) => name.includes(fault)),
-      all: follows,
+    seedFaults: draw(seed, random, seedFaultCount, { turns: seedFaultKinds, all: seeds }),
+    followFaults: draw(seed, random, faults - seedFaultCount, {
+      turns: followFaultKinds.filter(({ name }) => name.includes(fault)),
+      all: followFaultKinds,
     }),
     env: {
       INDEXER_BATCH_UPDATES: String(random.between(1, 12)),
@@ -69,7 +69,7 @@ export function planOf(seed: number, fault = ''): Plan {
 }
 
 export interface SeededOutcome {
-  readonly outcome: Outcome | undefined;
+  readonly outcome: RunOutcome | undefined;
   /** Names of the faults that happened. */
   readonly hits: readonly string[];
   readonly problems: readonly string[];
@@ -89,9 +89,9 @@ export async function runSeed(database: ChaosDatabase, plan: Plan, stepTimeoutMs
     await run.quietly();
     const outcome = await outcomeOf(database, plan.history);
     return { outcome, hits: run.hits, problems: run.problems, log: run.log };
-  } catch (thrown) {
+  } catch (error) {
     await run.end();
-    const problem = thrown instanceof Error ? thrown.message : String(thrown);
+    const problem = error instanceof Error ? error.message : String(error);
     return { outcome: undefined, hits: run.hits, problems: [...run.problems, problem], log: run.log };
   }
 }
@@ -115,7 +115,7 @@ class SeededRun {
     this.#database = database;
     this.#plan = plan;
     this.#watch = watch;
-    this.#world = { ledger, database, wires: new WireFaults(), random: new Seeded(plan.seed ^ 0xfa17) };
+    this.#world = { ledger, database, wires: new WireFaults(), random: new SeededRandom(plan.seed ^ 0xfa17) };
   }
 
   get log(): readonly string[] {
@@ -124,12 +124,12 @@ class SeededRun {
 
   /** Applies one fault after the other, each on its own part of the history. */
   async throughFaults(): Promise<void> {
-    const { history, before, seedFaults, followFaults } = this.#plan;
+    const { history, before: undisturbedCount, seedFaults, followFaults } = this.#plan;
     for (const kind of seedFaults) this.#arm(kind);
     await this.#start();
-    await this.#reaches(endAfter(history, before), 'the seed is stored');
+    await this.#reaches(endAfter(history, undisturbedCount), 'the seed is stored');
     this.#disarm();
-    let visibleItems = Math.max(before, this.#world.ledger.visible);
+    let visibleItems = Math.max(undisturbedCount, this.#world.ledger.visible);
     const share = Math.ceil((history.items.length - visibleItems) / (followFaults.length + 1));
     for (const kind of followFaults) {
       this.#arm(kind);
@@ -153,7 +153,7 @@ class SeededRun {
 
   async end(): Promise<void> {
     await this.#life?.stop();
-    for (const life of this.#gone) await life.swept();
+    for (const indexerLife of this.#gone) await indexerLife.swept();
   }
 
   #arm(kind: FaultKind): void {
@@ -204,39 +204,39 @@ class SeededRun {
 
   /** Removes the current life and keeps its log. */
   #bury(): IndexerLife | undefined {
-    const life = this.#life;
-    if (life === undefined) return undefined;
-    this.#olderLog = [...this.#olderLog, ...life.log];
-    this.#gone.push(life);
+    const indexerLife = this.#life;
+    if (indexerLife === undefined) return undefined;
+    this.#olderLog = [...this.#olderLog, ...indexerLife.log];
+    this.#gone.push(indexerLife);
     this.#life = undefined;
-    return life;
+    return indexerLife;
   }
 
-  async #reaches(offset: number, what: string): Promise<void> {
-    const until = performance.now() + this.#patienceMs;
-    while (performance.now() < until) {
-      const life = this.#life;
-      if (life === undefined) {
+  async #reaches(offset: number, subject: string): Promise<void> {
+    const deadlineMs = performance.now() + this.#patienceMs;
+    while (performance.now() < deadlineMs) {
+      const indexerLife = this.#life;
+      if (indexerLife === undefined) {
         // Between two lives.
         await new Promise((resolve) => setTimeout(resolve, 2));
         continue;
       }
-      const stopped = (): boolean => life !== this.#life || life.parked();
-      if (await this.#watch.reaches(offset, until - performance.now(), life, stopped)) return;
-      if (life !== this.#life) continue;
-      if (life.parked()) await this.#unpark(life, what);
-      else if (life.ended() !== undefined) throw new Error(`${what}: it ended, ${life.ended() ?? ''}`);
+      const stopped = (): boolean => indexerLife !== this.#life || indexerLife.parked();
+      if (await this.#watch.reaches(offset, deadlineMs - performance.now(), indexerLife, stopped)) return;
+      if (indexerLife !== this.#life) continue;
+      if (indexerLife.parked()) await this.#unpark(indexerLife, subject);
+      else if (indexerLife.ended() !== undefined) throw new Error(`${subject}: it ended, ${indexerLife.ended() ?? ''}`);
     }
     const checkpoint = await this.#watch.checkpoint();
     throw new Error(
-      `${what}: not within ${String(this.#patienceMs)} ms, the checkpoint is ${String(checkpoint)} of ${String(offset)}`,
+      `${subject}: not within ${String(this.#patienceMs)} ms, the checkpoint is ${String(checkpoint)} of ${String(offset)}`,
     );
   }
 
-  async #unpark(life: IndexerLife, what: string): Promise<void> {
+  async #unpark(indexerLife: IndexerLife, subject: string): Promise<void> {
     if (!this.#mayPark) {
-      const reason = life.log.findLast((line) => line.includes('parked')) ?? '';
-      this.problems.push(`${what}: it parked without a cause: ${reason.slice(0, 600)}`);
+      const reason = indexerLife.log.findLast((line) => line.includes('parked')) ?? '';
+      this.problems.push(`${subject}: it parked without a cause: ${reason.slice(0, 600)}`);
     }
     await this.#restart();
   }

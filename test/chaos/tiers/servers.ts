@@ -15,11 +15,11 @@ import { differences } from '../model/comparison.ts';
 import { schema, type ChaosDatabase } from '../databases.ts';
 import { historyOf, offsetAfter, type History } from '../history/history.ts';
 import { ModelLedger } from '../model/model-ledger.ts';
-import { outcomeOf, type Outcome } from '../model/oracle.ts';
+import { outcomeOf, type RunOutcome } from '../model/oracle.ts';
 import { stopCleanly } from './process-life.ts';
-import { Seeded } from '../history/random.ts';
-import type { Tier, TierContext } from './tier.ts';
-import { undisturbed } from './undisturbed.ts';
+import { SeededRandom } from '../history/random.ts';
+import type { ChaosTier, TierContext } from './tier.ts';
+import { runUndisturbed } from './undisturbed.ts';
 import { pause } from '../../support/wait-for.ts';
 
 const updates = 150;
@@ -33,9 +33,9 @@ const kinds = {
   lose: 'server: SIGKILL, confirmed commits are lost',
   restart: 'server: restart by an administrator',
 } as const;
-type End = keyof typeof kinds;
+type ServerEnding = keyof typeof kinds;
 
-export const servers: Tier = {
+export const servers: ChaosTier = {
   name: 'servers',
   what: 'Postgres killed and restarted under a running daemon, commits lost',
   run: async (context) => {
@@ -49,60 +49,60 @@ async function trySeed(context: TierContext, seed: number): Promise<void> {
   const { report, server } = context;
   const history = historyOf(seed, { updates });
   const reference = await server.lend();
-  const found: string[] = [];
-  await using mortal = await MortalServer.open(seed % 2 === 0);
+  const problems: string[] = [];
+  await using mortalServer = await MortalServer.open(seed % 2 === 0);
   try {
-    const expected = await undisturbed(reference, history, seededUpdates);
-    const outcome = await disturbed(context, mortal, history, new Seeded(seed));
-    found.push(...outcome.contradictions);
-    const reached = { database: mortal.database(), outcome: outcome };
-    found.push(...(await differences(report, { database: reference, outcome: expected }, reached)));
-  } catch (thrown) {
-    found.push(thrown instanceof Error ? thrown.message : String(thrown));
+    const expected = await runUndisturbed(reference, history, seededUpdates);
+    const outcome = await runDisturbed(context, mortalServer, history, new SeededRandom(seed));
+    problems.push(...outcome.contradictions);
+    const reachedRun = { database: mortalServer.database(), outcome: outcome };
+    problems.push(...(await differences(report, { database: reference, outcome: expected }, reachedRun)));
+  } catch (error) {
+    problems.push(error instanceof Error ? error.message : String(error));
   }
   report.seeds += 1;
-  if (found.length > 0) {
-    report.fail({ tier: 'servers', replay: `npm run chaos -- --tier servers --seed ${String(seed)}`, found });
+  if (problems.length > 0) {
+    report.fail({ tier: 'servers', replay: `npm run chaos -- --tier servers --seed ${String(seed)}`, found: problems });
   }
   reference.giveBack();
 }
 
-async function disturbed(
+async function runDisturbed(
   { report }: TierContext,
-  mortal: MortalServer,
+  mortalServer: MortalServer,
   history: History,
-  random: Seeded,
-): Promise<Outcome> {
+  random: SeededRandom,
+): Promise<RunOutcome> {
   await using ledger = await ModelLedger.start(history, seededUpdates);
   ledger.onFollow = () => {
     ledger.grow(seededUpdates + 5);
   };
   await using daemon = startDaemon({
     ledgerUrl: ledger.url,
-    databaseUrl: mortal.url,
+    databaseUrl: mortalServer.url,
     schema,
     env: { INDEXER_BATCH_UPDATES: '5', INDEXER_RETRY_MAX_DELAY: '50ms' },
   });
-  await until(mortal, offsetAfter(history, seededUpdates), daemon);
+  await waitUntil(mortalServer, offsetAfter(history, seededUpdates), daemon);
   // If the seed were lost, the indexer could correctly repeat it at another offset, and the rows would not be
   // comparable.
-  await mortal.settle();
+  await mortalServer.settle();
   for (let end = 1; end <= endsPerSeed; end += 1) {
     ledger.grow(seededUpdates + Math.ceil(((history.items.length - seededUpdates) * end) / (endsPerSeed + 1)));
     await pause(random.between(0, 60));
-    const how: End = random.chance(0.3) ? 'restart' : mortal.forgetful ? 'lose' : 'kill';
-    await mortal.end(how === 'restart');
-    report.hit(kinds[how]);
+    const endKind: ServerEnding = random.chance(0.3) ? 'restart' : mortalServer.forgetful ? 'lose' : 'kill';
+    await mortalServer.end(endKind === 'restart');
+    report.hit(kinds[endKind]);
   }
   ledger.grow(history.items.length);
-  await until(mortal, offsetAfter(history, history.items.length), daemon);
+  await waitUntil(mortalServer, offsetAfter(history, history.items.length), daemon);
   await stopCleanly(daemon);
-  return outcomeOf(mortal.database(), history);
+  return outcomeOf(mortalServer.database(), history);
 }
 
-async function until(mortal: MortalServer, offset: number, daemon: Daemon): Promise<void> {
+async function waitUntil(mortalServer: MortalServer, offset: number, daemon: Daemon): Promise<void> {
   const end = performance.now() + 60_000;
-  while ((await mortal.checkpoint()) < offset) {
+  while ((await mortalServer.checkpoint()) < offset) {
     if (daemon.exit() !== undefined) throw new Error(`it ended: ${daemon.output().slice(-1_500)}`);
     if (performance.now() > end) {
       throw new Error(`it did not get to offset ${String(offset)}: ${daemon.output().slice(-1_500)}`);
@@ -118,18 +118,18 @@ class MortalServer implements AsyncDisposable {
   #server: EmbeddedPostgres;
   #client: Client;
 
-  private constructor(folder: string, forgetful: boolean, server: EmbeddedPostgres, client: Client) {
+  private constructor(folder: string, isForgetful: boolean, server: EmbeddedPostgres, client: Client) {
     this.#folder = folder;
-    this.forgetful = forgetful;
+    this.forgetful = isForgetful;
     this.#server = server;
     this.#client = client;
   }
 
-  /** @param forgetful whether the server confirms commits before they are in its log */
-  static async open(forgetful: boolean): Promise<MortalServer> {
+  /** @param isForgetful whether the server confirms commits before they are in its log */
+  static async open(isForgetful: boolean): Promise<MortalServer> {
     const folder = mkdtempSync(join(tmpdir(), 'ledger-indexer-chaos-'));
-    const server = await start(folder, forgetful);
-    return new MortalServer(folder, forgetful, server, await connected(server.url));
+    const server = await start(folder, isForgetful);
+    return new MortalServer(folder, isForgetful, server, await connected(server.url));
   }
 
   get url(): string {
@@ -138,14 +138,14 @@ class MortalServer implements AsyncDisposable {
 
   /** The database as the oracle expects it. */
   database(): ChaosDatabase {
-    const nothing = (): Promise<void> => Promise.resolve();
+    const doNothing = (): Promise<void> => Promise.resolve();
     return {
       url: this.url,
       name: 'mortal',
       client: this.#client,
       aside: this.#client,
-      endOthers: nothing,
-      empty: nothing,
+      endOthers: doNothing,
+      empty: doNothing,
       giveBack: () => undefined,
     };
   }
@@ -164,9 +164,9 @@ class MortalServer implements AsyncDisposable {
   }
 
   /** Ends the server, by a regular stop if `politely`, otherwise by SIGKILL, and starts it again. */
-  async end(politely: boolean): Promise<void> {
+  async end(isGraceful: boolean): Promise<void> {
     const { port, pid } = this.#server;
-    if (politely) await this.#server.stop();
+    if (isGraceful) await this.#server.stop();
     else process.kill(pid, 'SIGKILL');
     this.#server = await start(this.#folder, this.forgetful, port);
     await this.#client.end().catch(() => undefined);
@@ -180,10 +180,10 @@ class MortalServer implements AsyncDisposable {
   }
 }
 
-function start(folder: string, forgetful: boolean, port?: number): Promise<EmbeddedPostgres> {
+function start(folder: string, isForgetful: boolean, port?: number): Promise<EmbeddedPostgres> {
   const settings = {
     fsync: 'off',
-    synchronous_commit: forgetful ? 'off' : 'on',
+    synchronous_commit: isForgetful ? 'off' : 'on',
     wal_writer_delay: '10s',
     shared_buffers: '128MB',
   };

@@ -30,7 +30,7 @@ export interface TierContext {
   readonly say: (line: string) => void;
 }
 
-export interface Tier {
+export interface ChaosTier {
   readonly name: string;
   /** Description for the usage text, in one line. */
   readonly what: string;
@@ -38,7 +38,11 @@ export interface Tier {
 }
 
 /** Runs `work` for each item, with `lanes` concurrent calls. */
-export async function inLanes<T>(lanes: number, items: Iterable<T>, work: (item: T) => Promise<void>): Promise<void> {
+export async function runInLanes<T>(
+  lanes: number,
+  items: Iterable<T>,
+  work: (item: T) => Promise<void>,
+): Promise<void> {
   const iterator = items[Symbol.iterator]();
   const lane = async (): Promise<void> => {
     for (let next = iterator.next(); next.done !== true; next = iterator.next()) await work(next.value);

@@ -3,26 +3,26 @@
  * order, with the kind of each value. Rejections are compared by value, except for trace ids and the participant, which
  * differ in every event.
  */
-import type { Answered } from './exchange.ts';
+import type { ExchangeResult } from './exchange.ts';
 
 const trace = /^[0-9a-f]{32}$/;
 
 /** Keys and kinds of values at every depth. A list is represented by the kinds of its elements. */
 function shapeOf(value: unknown): unknown {
-  if (Array.isArray(value)) return [...new Set(value.map((one) => JSON.stringify(shapeOf(one))))];
+  if (Array.isArray(value)) return [...new Set(value.map((nestedValue) => JSON.stringify(shapeOf(nestedValue))))];
   if (typeof value !== 'object') return typeof value;
   if (value === null) return 'null';
-  return Object.entries(value).map(([key, one]) => [key, shapeOf(one)]);
+  return Object.entries(value).map(([key, nestedValue]) => [key, shapeOf(nestedValue)]);
 }
 
-function blurred(value: unknown): unknown {
+function blurValues(value: unknown): unknown {
   return typeof value === 'string' && trace.test(value) ? '<trace>' : value;
 }
 
 /** The context of a rejection, sorted, because it is a map without a defined order. */
 function contextOf(context: Readonly<Record<string, unknown>>): unknown {
   const entries = Object.entries(context).map(([key, value]) =>
-    key === 'participant' ? [key, '<participant>'] : [key, blurred(value)],
+    key === 'participant' ? [key, '<participant>'] : [key, blurValues(value)],
   );
   return entries.toSorted(([a], [b]) => (String(a) < String(b) ? -1 : 1));
 }
@@ -40,20 +40,20 @@ function comparableText(text: string): unknown {
     return text;
   }
   if (!isRefusal(value)) return shapeOf(value);
-  const { context, ...rest } = value;
-  const body = Object.entries(rest).map(([key, one]) => [key, blurred(one)]);
+  const { context, ...otherFields } = value;
+  const body = Object.entries(otherFields).map(([key, nestedValue]) => [key, blurValues(nestedValue)]);
   return { body, context: contextOf(context as Readonly<Record<string, unknown>>) };
 }
 
 /** A part of a response that is not compared. */
-export type Ignored = 'body';
+export type IgnoredPart = 'body';
 
 /** A response in a comparable form. @param frames number of frames that are compared */
-export function comparable(response: Answered, frames: number, ignored?: Ignored): unknown {
-  const { body, ...rest } = response;
+export function comparable(response: ExchangeResult, frames: number, ignoredPart?: IgnoredPart): unknown {
+  const { body, ...otherFields } = response;
   return {
-    ...rest,
-    ...(body === undefined || ignored === 'body' ? {} : { body: comparableText(body) }),
+    ...otherFields,
+    ...(body === undefined || ignoredPart === 'body' ? {} : { body: comparableText(body) }),
     frames: response.frames.slice(0, frames).map(comparableText),
   };
 }

@@ -5,7 +5,7 @@
 import { WebSocket } from 'ws';
 
 /** A response in a common form. */
-export interface Answered {
+export interface ExchangeResult {
   /** Status of an HTTP response, or of a rejected handshake. */
   readonly status?: number;
   readonly contentType?: string;
@@ -20,7 +20,7 @@ export interface Answered {
 }
 
 /** One recorded exchange. */
-export interface Recorded {
+export interface RecordedExchange {
   readonly name: string;
   /** Path of a WebSocket, or of a POST if there is an `answer`. */
   readonly path?: string;
@@ -41,31 +41,36 @@ export interface Recorded {
 }
 
 /** The recorded response, in the same form as actual responses. */
-export function recordedAnswer(recorded: Recorded): Answered {
-  const { frames = [], upgrade, error, close, open, status, headers, answer, body } = recorded;
+export function recordedResponse(exchange: RecordedExchange): ExchangeResult {
+  const { frames = [], upgrade, error, close, open: openFrame, status, headers, answer: answerText, body } = exchange;
   const protocol = upgrade?.['sec-websocket-protocol'];
   const contentType = headers?.['content-type'];
-  const ended = open === undefined ? close : 'open';
+  const endState = openFrame === undefined ? close : 'open';
   return {
     ...(status === undefined ? {} : { status }),
     ...(contentType === undefined ? {} : { contentType }),
-    ...(typeof (answer ?? body) === 'string' ? { body: String(answer ?? body) } : {}),
+    ...(typeof (answerText ?? body) === 'string' ? { body: String(answerText ?? body) } : {}),
     frames,
     ...(protocol === undefined ? {} : { protocol }),
     ...(error === undefined ? {} : { error }),
-    ...(ended === undefined ? {} : { close: ended }),
+    ...(endState === undefined ? {} : { close: endState }),
   };
 }
 
-const textOf = (sent: unknown): string => (typeof sent === 'string' ? sent : JSON.stringify(sent));
+const textOf = (recordedValue: unknown): string =>
+  typeof recordedValue === 'string' ? recordedValue : JSON.stringify(recordedValue);
 
-async function ask(url: string, request: NonNullable<Recorded['request']>, token?: string): Promise<Answered> {
+async function sendRequest(
+  url: string,
+  request: NonNullable<RecordedExchange['request']>,
+  token?: string,
+): Promise<ExchangeResult> {
   const { method, path, body } = request;
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
-  const sent = body === undefined ? {} : { body: textOf(body) };
-  const answer = await fetch(`${url}${path}`, { method, headers, ...sent });
-  const contentType = answer.headers.get('content-type') ?? '';
-  return { status: answer.status, contentType, body: await answer.text(), frames: [] };
+  const requestInit = body === undefined ? {} : { body: textOf(body) };
+  const response = await fetch(`${url}${path}`, { method, headers, ...requestInit });
+  const contentType = response.headers.get('content-type') ?? '';
+  return { status: response.status, contentType, body: await response.text(), frames: [] };
 }
 
 /** Resolves when the server has responded to a ping, so that all its earlier messages have arrived. */
@@ -77,48 +82,57 @@ export async function pong(socket: WebSocket): Promise<void> {
 }
 
 /**
- * @param enough number of frames after which to stop, for a stream that does not end; undefined for streams that end
+ * @param frameLimit number of frames after which to stop, for a stream that does not end; undefined for streams that end
  */
-async function stream(url: string, recorded: Recorded, enough?: number, token?: string): Promise<Answered> {
-  const { path = '', protocols = [], sent } = recorded;
-  const offered = protocols.map((name) => (name.startsWith('jwt.token.') ? `jwt.token.${token ?? ''}` : name));
-  const socket = new WebSocket(`${url.replace('http', 'ws')}${path}`, offered);
+async function stream(
+  url: string,
+  exchange: RecordedExchange,
+  frameLimit?: number,
+  token?: string,
+): Promise<ExchangeResult> {
+  const { path = '', protocols = [], sent: sentTexts } = exchange;
+  const offeredProtocols = protocols.map((name) => (name.startsWith('jwt.token.') ? `jwt.token.${token ?? ''}` : name));
+  const socket = new WebSocket(`${url.replace('http', 'ws')}${path}`, offeredProtocols);
   const frames: string[] = [];
-  const seen: { error?: string; protocol?: string; status?: number; contentType?: string; body?: string } = {};
-  socket.on('upgrade', ({ headers }) => (seen.protocol = headers['sec-websocket-protocol'] ?? ''));
-  socket.on('error', ({ message }) => (seen.error = message));
+  const streamResult: { error?: string; protocol?: string; status?: number; contentType?: string; body?: string } = {};
+  socket.on('upgrade', ({ headers }) => (streamResult.protocol = headers['sec-websocket-protocol'] ?? ''));
+  socket.on('error', ({ message }) => (streamResult.error = message));
   const close = await new Promise<readonly [number, string] | 'open' | undefined>((resolve) => {
-    const stillOpen = (): void => {
-      if (frames.length === enough) void pong(socket).then(() => resolve('open'));
+    const stopWhenOpen = (): void => {
+      if (frames.length === frameLimit) void pong(socket).then(() => resolve('open'));
     };
     socket.on('unexpected-response', (_request, response) => {
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
       response.on('end', () => {
         const contentType = response.headers['content-type'] ?? '';
-        Object.assign(seen, { status: response.statusCode, contentType, body: Buffer.concat(chunks).toString() });
+        Object.assign(streamResult, {
+          status: response.statusCode,
+          contentType,
+          body: Buffer.concat(chunks).toString(),
+        });
         resolve(undefined);
       });
     });
     socket.on('open', () => {
-      if (sent !== undefined) socket.send(textOf(sent));
-      stillOpen();
+      if (sentTexts !== undefined) socket.send(textOf(sentTexts));
+      stopWhenOpen();
     });
     socket.on('message', (data: Buffer) => {
       frames.push(data.toString());
-      stillOpen();
+      stopWhenOpen();
     });
     socket.on('close', (code, reason) => resolve([code, reason.toString()]));
   });
   socket.terminate();
-  return { ...seen, frames, ...(close === undefined ? {} : { close }) };
+  return { ...streamResult, frames, ...(close === undefined ? {} : { close }) };
 }
 
 /** Sends a recorded request again. @param token sent in the header, or in place of the recorded subprotocol token */
-export async function replay(url: string, recorded: Recorded, token?: string): Promise<Answered> {
-  if (recorded.request !== undefined) return await ask(url, recorded.request, token);
-  if (recorded.answer !== undefined) {
-    return await ask(url, { method: 'POST', path: recorded.path ?? '', body: recorded.body }, token);
+export async function replay(url: string, exchange: RecordedExchange, token?: string): Promise<ExchangeResult> {
+  if (exchange.request !== undefined) return await sendRequest(url, exchange.request, token);
+  if (exchange.answer !== undefined) {
+    return await sendRequest(url, { method: 'POST', path: exchange.path ?? '', body: exchange.body }, token);
   }
-  return await stream(url, recorded, recorded.open === undefined ? undefined : (recorded.frames ?? []).length, token);
+  return await stream(url, exchange, exchange.open === undefined ? undefined : (exchange.frames ?? []).length, token);
 }

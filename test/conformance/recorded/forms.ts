@@ -2,13 +2,13 @@
  * The forms of messages in streams: for each update, event and entry, its keys in order, with the kind of each value,
  * including null. Daml values and views are not compared, because they belong to the templates.
  */
-const own = new Set(['createArgument', 'contractKey', 'choiceArgument', 'exerciseResult', 'interfaceViews']);
-const parts = new Set(['events', 'contractEntry', 'createdEvent', 'unassignedEvent', 'assignedEvent']);
+const payloadFields = new Set(['createArgument', 'contractKey', 'choiceArgument', 'exerciseResult', 'interfaceViews']);
+const partNames = new Set(['events', 'contractEntry', 'createdEvent', 'unassignedEvent', 'assignedEvent']);
 
 type Fields = Readonly<Record<string, unknown>>;
 
 function kindOf(key: string, value: unknown): unknown {
-  if (own.has(key) || parts.has(key)) return 'something';
+  if (payloadFields.has(key) || partNames.has(key)) return 'something';
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'list';
   return typeof value === 'object' ? formOf(value as Fields) : typeof value;
@@ -22,9 +22,9 @@ function formOf(fields: Fields): readonly unknown[] {
 function collect(fields: Fields, forms: Set<string>): void {
   forms.add(JSON.stringify(formOf(fields)));
   for (const [key, value] of Object.entries(fields)) {
-    const below = Array.isArray(value) ? value : [value];
-    if (own.has(key)) continue;
-    for (const one of below) if (typeof one === 'object' && one !== null) collect(one as Fields, forms);
+    const children = Array.isArray(value) ? value : [value];
+    if (payloadFields.has(key)) continue;
+    for (const child of children) if (typeof child === 'object' && child !== null) collect(child as Fields, forms);
   }
 }
 

@@ -7,15 +7,15 @@ import type { Template } from '../../../packages/ledger-sandbox/src/contracts/mo
 import { startSandbox } from '../../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox, SandboxOptions } from '../../../packages/ledger-sandbox/src/server/sandbox.ts';
 import type { Transaction } from '../../../packages/ledger-sandbox/src/wire/wire.ts';
-import type { Recorded } from './exchange.ts';
+import type { RecordedExchange } from './exchange.ts';
 
 const ownedBy = ({ owner }: { readonly owner?: unknown }): string[] => [String(owner)];
-const owned = { signatories: ownedBy, observers: () => [], interfaces: [] };
+const ownedTemplate = { signatories: ownedBy, observers: () => [], interfaces: [] };
 const recordName = 'richtypes:RichTypes:RichRecord';
 
-const marker: Template = { ...owned, name: 'richtypes:RichTypes:Marker', choices: {} };
+const marker: Template = { ...ownedTemplate, name: 'richtypes:RichTypes:Marker', choices: {} };
 const record: Template = {
-  ...owned,
+  ...ownedTemplate,
   name: recordName,
   choices: {
     Relabel: {
@@ -30,7 +30,7 @@ const record: Template = {
 /** Offset of the last update. Later offsets have no update. */
 const lastUpdate = 400;
 /** Party with more active contracts than a list response may contain. */
-const another = 'another::1220aa';
+const otherParty = 'another::1220aa';
 
 export const secret = 'a shared secret for tests of recorded answers';
 export const users = [{ id: 'reader', rights: [{ kind: 'CanReadAsAnyParty' as const }] }];
@@ -38,25 +38,25 @@ export const users = [{ id: 'reader', rights: [{ kind: 'CanReadAsAnyParty' as co
 export interface SceneOptions {
   readonly ledgerEnd: number;
   /** Recorded responses, from which the party and the contracts of the first updates are taken. */
-  readonly recorded: readonly Recorded[];
+  readonly recorded: readonly RecordedExchange[];
   readonly pruned?: number;
   readonly sandbox?: SandboxOptions;
 }
 
 /** The create argument of the first contract of a template in the recorded frames. */
-function argumentOf(recorded: readonly Recorded[], entity: string): JsonObject {
-  const allFrames = recorded.flatMap(({ frames = [] }) => frames).join('\n');
-  const created = new RegExp(
+function argumentOf(exchanges: readonly RecordedExchange[], entity: string): JsonObject {
+  const allFrames = exchanges.flatMap(({ frames = [] }) => frames).join('\n');
+  const createdPattern = new RegExp(
     `"templateId":"[^"]*:RichTypes:${entity}"[^{]*"createArgument":(\\{.*?\\}),"createdEventBlob"`,
     'u',
   );
-  return JSON.parse(created.exec(allFrames)?.[1] ?? '{"owner":"someone::1220aa"}') as JsonObject;
+  return JSON.parse(createdPattern.exec(allFrames)?.[1] ?? '{"owner":"someone::1220aa"}') as JsonObject;
 }
 
 const user = { userId: 'ledger-api-user', paidTrafficCost: 0 };
 
 /** Creates the updates up to offset 52. The recordings contain the first ones. */
-function beginAsRecorded(ledger: Ledger, party: string, richRecord: JsonObject): void {
+function replayRecordedStart(ledger: Ledger, party: string, richRecord: JsonObject): void {
   const submitAt = (offset: number, command: Command): Transaction => {
     ledger.skipOffsets(offset - 1 - ledger.ledgerEnd());
     const ids = { commandId: `c-${offset}`, submissionId: `s-${offset}` };
@@ -77,19 +77,24 @@ function beginAsRecorded(ledger: Ledger, party: string, richRecord: JsonObject):
 }
 
 /** Creates the first updates of the recording one by one, then enough contracts of another party. */
-export async function startScene({ ledgerEnd, recorded, pruned = 0, sandbox = {} }: SceneOptions): Promise<Sandbox> {
-  const started = await startSandbox({ seed: 11, participantId: 'sandbox::1220aa', ...sandbox });
-  const { ledger } = started;
+export async function startScene({
+  ledgerEnd,
+  recorded: exchanges,
+  pruned: prunedOffset = 0,
+  sandbox = {},
+}: SceneOptions): Promise<Sandbox> {
+  const startedSandbox = await startSandbox({ seed: 11, participantId: 'sandbox::1220aa', ...sandbox });
+  const { ledger } = startedSandbox;
   for (const template of [marker, record]) ledger.model.register(template);
   authorize(ledger, ledger.participantId, true);
-  beginAsRecorded(ledger, asText(argumentOf(recorded, 'Marker')['owner']), argumentOf(recorded, 'RichRecord'));
-  const of = { templateId: `#${marker.name}`, argument: { owner: another } };
-  const transient = { kind: 'create-and-exercise', ...of, choice: 'Archive', choiceArgument: {} } as const;
+  replayRecordedStart(ledger, asText(argumentOf(exchanges, 'Marker')['owner']), argumentOf(exchanges, 'RichRecord'));
+  const contractData = { templateId: `#${marker.name}`, argument: { owner: otherParty } };
+  const transient = { kind: 'create-and-exercise', ...contractData, choice: 'Archive', choiceArgument: {} } as const;
   const submit = (...commands: readonly Command[]): unknown =>
-    ledger.submit({ commands, actAs: [another], paidTrafficCost: 0 });
+    ledger.submit({ commands, actAs: [otherParty], paidTrafficCost: 0 });
   submit(transient);
-  while (ledger.ledgerEnd() < lastUpdate) submit(transient, { kind: 'create', ...of });
+  while (ledger.ledgerEnd() < lastUpdate) submit(transient, { kind: 'create', ...contractData });
   ledger.skipOffsets(ledgerEnd - ledger.ledgerEnd());
-  if (pruned > 0) ledger.pruneTo(pruned);
-  return started;
+  if (prunedOffset > 0) ledger.pruneTo(prunedOffset);
+  return startedSandbox;
 }

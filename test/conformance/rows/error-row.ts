@@ -18,7 +18,7 @@ export interface Stage {
 }
 
 /** @returns the error of the client; fails if there is none */
-export type Raise = (stage: Stage) => Promise<IndexerError>;
+export type ErrorSource = (errorStage: Stage) => Promise<IndexerError>;
 
 /** Expected facts of an error: a value, or a pattern that its text must match. */
 export type ExpectedFacts = Readonly<Record<string, unknown>>;
@@ -37,8 +37,8 @@ export interface ErrorRow {
   readonly message?: RegExp;
   readonly sandbox?: SandboxOptions;
   readonly token?: () => Promise<string>;
-  readonly http?: Raise;
-  readonly ws?: Raise;
+  readonly http?: ErrorSource;
+  readonly ws?: ErrorSource;
 }
 
 export interface StageOptions {
@@ -47,11 +47,11 @@ export interface StageOptions {
 }
 
 /** Runs `act` with a new participant. */
-export async function onStage<T>(options: StageOptions, act: (stage: Stage) => Promise<T>): Promise<T> {
+export async function onStage<T>(options: StageOptions, whileStaged: (errorStage: Stage) => Promise<T>): Promise<T> {
   await using sandbox = await startSandbox({ seed: 3, limits: { checkpointIntervalMs: 50 }, ...options.sandbox });
   generateHistory(sandbox.ledger, { seed: 2, updates: 20 });
   const { url } = sandbox;
-  return await act({ sandbox, url, token: options.token, client: clientOf(url, options.token) });
+  return await whileStaged({ sandbox, url, token: options.token, client: clientOf(url, options.token) });
 }
 
 /** A client for the given base URL. */
@@ -62,23 +62,26 @@ export function clientOf(url: string, token: string | undefined): LedgerClient {
 
 /** The error of a failed call. */
 export async function errorOf(call: Promise<unknown>): Promise<IndexerError> {
-  const thrown = await call.then(
+  const caughtError = await call.then(
     () => undefined,
     (error: unknown) => error,
   );
-  if (thrown instanceof IndexerError) return thrown;
-  throw new Error(thrown === undefined ? 'the call succeeded' : 'the call failed with another error', {
-    cause: thrown,
+  if (caughtError instanceof IndexerError) return caughtError;
+  throw new Error(caughtError === undefined ? 'the call succeeded' : 'the call failed with another error', {
+    cause: caughtError,
   });
 }
 
 /** Sends a POST through the transport, without the client's own checks, and returns the error. */
-export function posted(path: string, body: object, query?: Readonly<Record<string, number>>): Raise {
+export function posted(path: string, body: object, query?: Readonly<Record<string, number>>): ErrorSource {
   return ({ client }) => errorOf(client.transport.request('POST', path, body, query));
 }
 
 /** Opens a stream and returns its error; undefined after a normal end. */
-export function ending(path: StreamPath, request: object): (stage: Stage) => Promise<IndexerError | undefined> {
+export function endingRequest(
+  path: StreamPath,
+  request: object,
+): (errorStage: Stage) => Promise<IndexerError | undefined> {
   return async ({ url, token }) => {
     const run = openRun(url, { path, request, token });
     return await run.ended;
@@ -86,9 +89,9 @@ export function ending(path: StreamPath, request: object): (stage: Stage) => Pro
 }
 
 /** Opens a stream and returns its error. */
-export function streamed(path: StreamPath, request: object): Raise {
-  return async (stage) => {
-    const error = await ending(path, request)(stage);
+export function streamed(path: StreamPath, request: object): ErrorSource {
+  return async (errorStage) => {
+    const error = await endingRequest(path, request)(errorStage);
     if (error === undefined) throw new Error('the stream ended well');
     return error;
   };
@@ -106,17 +109,17 @@ export function updateFormat(identifierFilter?: object): object {
 }
 
 /** A request for the updates after an offset. */
-export const after = (beginExclusive: number, more: object = {}): object => ({
+export const updatesAfter = (beginExclusive: number, overrides: object = {}): object => ({
   beginExclusive,
   updateFormat: updateFormat(),
-  ...more,
+  ...overrides,
 });
 
 /** A request for the active contracts at an offset. */
-export const activeAt = (activeAtOffset: number, more: object = {}): object => ({
+export const activeAt = (activeAtOffset: number, overrides: object = {}): object => ({
   activeAtOffset,
   eventFormat,
-  ...more,
+  ...overrides,
 });
 
 /** Raises the same rejection of an updates request over HTTP and in a stream. */
@@ -132,11 +135,16 @@ export const contractsRefused = (request: object): Pick<ErrorRow, 'http' | 'ws'>
 });
 
 /** The facts of every error that the participant itself sends. */
-export const wire = (ledgerCode: string, category: number, grpcCode: number, more: object = {}): ExpectedFacts => ({
+export const wire = (
+  ledgerCode: string,
+  category: number,
+  grpcCode: number,
+  overrides: object = {},
+): ExpectedFacts => ({
   ledgerCode,
   category,
   grpcCode,
   traceId: /^[0-9a-f]{32}$/,
   definiteAnswer: false,
-  ...more,
+  ...overrides,
 });

@@ -1,8 +1,8 @@
 /** Errors of access: tokens and rights that are missing, or that expire or are revoked during a stream. */
-import { token as tokenOf, endsIn, sharedSecret } from '../../support/tokens.ts';
+import { token as tokenOf, expiresIn, sharedSecret } from '../../support/tokens.ts';
 import {
   activeAt,
-  after,
+  updatesAfter,
   clientOf,
   contractsRefused,
   errorOf,
@@ -11,7 +11,7 @@ import {
   wire,
   type ErrorRow,
   type ExpectedFacts,
-  type Raise,
+  type ErrorSource,
 } from './error-row.ts';
 
 const secret = 'a shared secret for tests of the error table';
@@ -25,67 +25,77 @@ const auth = {
     { id: 'admin', rights: [{ kind: 'ParticipantAdmin' as const }] },
   ],
 };
-const secured = { auth, limits: { checkpointIntervalMs: 50 } };
-const as = (sub: string, milliseconds = 60_000) => ({
-  sandbox: secured,
-  token: () => tokenOf(signer, { sub, exp: endsIn(milliseconds) }),
+const authOptions = { auth, limits: { checkpointIntervalMs: 50 } };
+const tokenFor = (sub: string, milliseconds = 60_000) => ({
+  sandbox: authOptions,
+  token: () => tokenOf(signer, { sub, exp: expiresIn(milliseconds) }),
 });
 
-const redacted = (grpcCode: number): ExpectedFacts => ({ ledgerCode: 'NA', category: -1, grpcCode });
+const redactedFacts = (grpcCode: number): ExpectedFacts => ({ ledgerCode: 'NA', category: -1, grpcCode });
 
 const user: Pick<ErrorRow, 'code' | 'facts' | 'httpStatus'> = {
   code: 'LEDGER_UNAUTHENTICATED',
-  facts: redacted(16),
+  facts: redactedFacts(16),
   httpStatus: 401,
 };
-const denied: Pick<ErrorRow, 'code' | 'facts' | 'httpStatus'> = {
+const deniedRow: Pick<ErrorRow, 'code' | 'facts' | 'httpStatus'> = {
   code: 'LEDGER_PERMISSION_DENIED',
-  facts: redacted(7),
+  facts: redactedFacts(7),
   httpStatus: 403,
 };
 
 export const accessRows: readonly ErrorRow[] = [
-  { ...user, says: 'no token', sandbox: secured, ...updatesRefused(after(0)) },
-  { ...user, ...as('reader', -1_000), says: 'a token that expired yesterday', ...updatesRefused(after(0)) },
-  { ...user, ...as('reader', 600_000), says: 'a token with an excessive lifetime', ...updatesRefused(after(0)) },
-  { ...denied, ...as('nobody'), says: 'no right to read', ...updatesRefused(after(0)) },
-  { ...denied, ...as('nobody'), says: 'no right to read contracts', ...contractsRefused(activeAt(5)) },
+  { ...user, says: 'no token', sandbox: authOptions, ...updatesRefused(updatesAfter(0)) },
   {
-    ...denied,
-    ...as('stranger'),
-    says: 'an unknown user at the handshake',
-    remedy: /create the user/,
-    ...updatesRefused(after(0)),
+    ...user,
+    ...tokenFor('reader', -1_000),
+    says: 'a token that expired yesterday',
+    ...updatesRefused(updatesAfter(0)),
   },
   {
-    ...as('reader', 400),
+    ...user,
+    ...tokenFor('reader', 600_000),
+    says: 'a token with an excessive lifetime',
+    ...updatesRefused(updatesAfter(0)),
+  },
+  { ...deniedRow, ...tokenFor('nobody'), says: 'no right to read', ...updatesRefused(updatesAfter(0)) },
+  { ...deniedRow, ...tokenFor('nobody'), says: 'no right to read contracts', ...contractsRefused(activeAt(5)) },
+  {
+    ...deniedRow,
+    ...tokenFor('stranger'),
+    says: 'an unknown user at the handshake',
+    remedy: /create the user/,
+    ...updatesRefused(updatesAfter(0)),
+  },
+  {
+    ...tokenFor('reader', 400),
     says: 'a token that expires during the stream',
     code: 'LEDGER_TOKEN_EXPIRED',
     facts: wire('ACCESS_TOKEN_EXPIRED', 2, 10, { retryInfo: '1 second', traceId: undefined }),
     httpStatus: 409,
-    ws: streamed('/v2/updates', after(0)),
-    http: scriptedAnswer('ACCESS_TOKEN_EXPIRED'),
+    ws: streamed('/v2/updates', updatesAfter(0)),
+    http: scriptedResponse('ACCESS_TOKEN_EXPIRED'),
   },
   {
-    ...as('reader'),
+    ...tokenFor('reader'),
     says: 'rights that change during the stream',
     code: 'LEDGER_STALE_AUTHORIZATION',
     facts: wire('STALE_STREAM_AUTHORIZATION', 2, 10, { retryInfo: '1 second' }),
     httpStatus: 409,
-    http: scriptedAnswer('STALE_STREAM_AUTHORIZATION'),
-    ws: async (stage) => {
-      const ended = streamed('/v2/updates', after(0))(stage);
-      const admin = clientOf(stage.url, await tokenOf(signer, { sub: 'admin' }));
+    http: scriptedResponse('STALE_STREAM_AUTHORIZATION'),
+    ws: async (errorStage) => {
+      const streamError = streamed('/v2/updates', updatesAfter(0))(errorStage);
+      const admin = clientOf(errorStage.url, await tokenOf(signer, { sub: 'admin' }));
       // Waits until the stream has begun with the old rights.
       await new Promise((resolve) => setTimeout(resolve, 100));
       await admin.users.grant('reader', [{ kind: { CanReadAs: { value: { party: 'a' } } } }]);
-      return await ended;
+      return await streamError;
     },
   },
 ];
 
 /** These two errors are scripted, because over HTTP they occur only at moments that a test cannot choose. */
-function scriptedAnswer(name: 'ACCESS_TOKEN_EXPIRED' | 'STALE_STREAM_AUTHORIZATION'): Raise {
+function scriptedResponse(name: 'ACCESS_TOKEN_EXPIRED' | 'STALE_STREAM_AUTHORIZATION'): ErrorSource {
   return ({ sandbox, client }) => {
     sandbox.faults.answer = { as: name };
     return errorOf(client.state.ledgerEnd());

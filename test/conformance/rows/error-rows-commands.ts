@@ -3,7 +3,7 @@
  * the error class, and the facts contain the code of the ledger.
  */
 import type { Command, Commands } from '../../../src/ledger/api/commands.ts';
-import { errorOf, type ErrorRow, type Raise, type Stage } from './error-row.ts';
+import { errorOf, type ErrorRow, type ErrorSource, type Stage } from './error-row.ts';
 
 const bank = 'Bank::1220aa';
 const templateId = '#sandbox-test:Keyed:Account';
@@ -17,12 +17,12 @@ const commandsOf = (command: Command, commandId: string): Commands => ({
   userId: 'tester',
 });
 
-const submitted =
-  (command: Command): Raise =>
+const submitError =
+  (command: Command): ErrorSource =>
   ({ client }) =>
     errorOf(client.commands.submitAndWait(commandsOf(command, 'first')));
 
-async function twice({ client }: Stage): ReturnType<Raise> {
+async function submitTwice({ client }: Stage): ReturnType<ErrorSource> {
   await client.commands.submitAndWait(commandsOf(create, 'again'));
   return await errorOf(client.commands.submitAndWait(commandsOf(create, 'again')));
 }
@@ -31,7 +31,13 @@ const exercise = (contractId: string): Command => ({
   ExerciseCommand: { templateId, contractId, choice: 'Account_Withdraw', choiceArgument: { amount: '11' } },
 });
 
-const row = (ledgerCode: string, category: number, grpcCode: number, httpStatus: number, http: Raise): ErrorRow => ({
+const row = (
+  ledgerCode: string,
+  category: number,
+  grpcCode: number,
+  httpStatus: number,
+  http: ErrorSource,
+): ErrorRow => ({
   says: ledgerCode,
   code: 'LEDGER_REQUEST_INVALID',
   facts: { ledgerCode, category, grpcCode, definiteAnswer: /^(?:true|false)$/, traceId: /^[0-9a-f]{32}$/ },
@@ -40,14 +46,14 @@ const row = (ledgerCode: string, category: number, grpcCode: number, httpStatus:
 });
 
 export const commandRows: readonly ErrorRow[] = [
-  row('DUPLICATE_COMMAND', 10, 6, 409, twice),
-  row('CONTRACT_NOT_FOUND', 11, 5, 404, submitted(exercise('00aa'))),
+  row('DUPLICATE_COMMAND', 10, 6, 409, submitTwice),
+  row('CONTRACT_NOT_FOUND', 11, 5, 404, submitError(exercise('00aa'))),
   row(
     'CONTRACT_KEY_NOT_FOUND',
     11,
     5,
     404,
-    submitted({
+    submitError({
       ExerciseByKeyCommand: {
         templateId,
         contractKey: { _1: bank, _2: 'secret' },
@@ -61,7 +67,7 @@ export const commandRows: readonly ErrorRow[] = [
     9,
     9,
     400,
-    submitted({
+    submitError({
       CreateAndExerciseCommand: {
         templateId,
         createArguments: account,

@@ -1,7 +1,7 @@
 /** Errors that result from the request or from the state of the participant. */
 import {
   activeAt,
-  after,
+  updatesAfter,
   clientOf,
   contractsRefused,
   errorOf,
@@ -11,7 +11,7 @@ import {
   updatesRefused,
   wire,
   type ErrorRow,
-  type Raise,
+  type ErrorSource,
 } from './error-row.ts';
 
 const template = (templateId: string): object => ({
@@ -21,91 +21,95 @@ const interfaceNamed = (interfaceId: string): object => ({
   updateFormat: updateFormat({ InterfaceFilter: { value: { interfaceId, includeInterfaceView: true } } }),
 });
 
-const pruned: Pick<ErrorRow, 'code' | 'facts' | 'httpStatus'> = {
+const prunedRow: Pick<ErrorRow, 'code' | 'facts' | 'httpStatus'> = {
   code: 'LEDGER_PRUNED',
   facts: wire('PARTICIPANT_PRUNED_DATA_ACCESSED', 9, 9, { earliestOffset: 10 }),
   httpStatus: 400,
 };
 const prunedFirst =
-  (raise: Raise): Raise =>
-  (stage) => {
-    stage.sandbox.ledger.pruneTo(10);
-    return raise(stage);
+  (provokeError: ErrorSource): ErrorSource =>
+  (errorStage) => {
+    errorStage.sandbox.ledger.pruneTo(10);
+    return provokeError(errorStage);
   };
 
 const pruning: readonly ErrorRow[] = [
   {
-    ...pruned,
+    ...prunedRow,
     says: 'updates below the pruned offset',
-    http: prunedFirst(posted('/v2/updates', after(5, { endInclusive: 15 }))),
-    ws: prunedFirst(streamed('/v2/updates', after(5))),
+    http: prunedFirst(posted('/v2/updates', updatesAfter(5, { endInclusive: 15 }))),
+    ws: prunedFirst(streamed('/v2/updates', updatesAfter(5))),
   },
   {
-    ...pruned,
+    ...prunedRow,
     says: 'active contracts below the pruned offset',
     http: prunedFirst(posted('/v2/state/active-contracts', activeAt(5))),
     ws: prunedFirst(streamed('/v2/state/active-contracts', activeAt(5))),
   },
   {
-    ...pruned,
+    ...prunedRow,
     says: 'pruning past the position of a stream',
     facts: wire('PARTICIPANT_PRUNED_DATA_ACCESSED', 9, 9, { earliestOffset: 1 }),
-    ws: (stage) => {
-      stage.sandbox.faults.streamFailure = { failure: 'PARTICIPANT_PRUNED_DATA_ACCESSED', afterFrames: 2 };
-      return streamed('/v2/updates', after(0))(stage);
+    ws: (errorStage) => {
+      errorStage.sandbox.faults.streamFailure = { failure: 'PARTICIPANT_PRUNED_DATA_ACCESSED', afterFrames: 2 };
+      return streamed('/v2/updates', updatesAfter(0))(errorStage);
     },
   },
 ];
 
-const invalid = (says: string, code: string, category: number, grpc: number): Omit<ErrorRow, 'http' | 'ws'> => ({
-  says,
+const invalid = (condition: string, code: string, category: number, grpc: number): Omit<ErrorRow, 'http' | 'ws'> => ({
+  says: condition,
   code: 'LEDGER_REQUEST_INVALID',
   facts: wire(code, category, grpc),
   httpStatus: category === 11 ? 404 : category === 10 ? 409 : 400,
 });
 
 /** Offset errors have no `definiteAnswer`. */
-const invalidOffset = (says: string, code: string): Omit<ErrorRow, 'http' | 'ws'> => ({
-  ...invalid(says, code, 8, 3),
+const invalidOffset = (condition: string, code: string): Omit<ErrorRow, 'http' | 'ws'> => ({
+  ...invalid(condition, code, 8, 3),
   facts: wire(code, 8, 3, { definiteAnswer: undefined }),
 });
 
-const tooLate: Pick<ErrorRow, 'code' | 'facts' | 'httpStatus'> = {
+const expiredRow: Pick<ErrorRow, 'code' | 'facts' | 'httpStatus'> = {
   code: 'LEDGER_OFFSET_AFTER_END',
   facts: wire('OFFSET_AFTER_LEDGER_END', 12, 11, { retryInfo: '1 second', latestOffset: /^\d+$/ }),
   httpStatus: 400,
 };
 
 const requests: readonly ErrorRow[] = [
-  { ...tooLate, says: 'a begin offset after the ledger end', ...updatesRefused(after(1_000)) },
-  { ...tooLate, says: 'an end offset after the ledger end', ...updatesRefused(after(0, { endInclusive: 1_000 })) },
-  { ...tooLate, says: 'active contracts after the ledger end', ...contractsRefused(activeAt(1_000)) },
+  { ...expiredRow, says: 'a begin offset after the ledger end', ...updatesRefused(updatesAfter(1_000)) },
+  {
+    ...expiredRow,
+    says: 'an end offset after the ledger end',
+    ...updatesRefused(updatesAfter(0, { endInclusive: 1_000 })),
+  },
+  { ...expiredRow, says: 'active contracts after the ledger end', ...contractsRefused(activeAt(1_000)) },
   {
     ...invalid('an end offset before the begin offset', 'OFFSET_OUT_OF_RANGE', 9, 9),
-    ...updatesRefused(after(5, { endInclusive: 2 })),
+    ...updatesRefused(updatesAfter(5, { endInclusive: 2 })),
   },
-  { ...invalidOffset('a negative begin offset', 'NEGATIVE_OFFSET'), ...updatesRefused(after(-1)) },
+  { ...invalidOffset('a negative begin offset', 'NEGATIVE_OFFSET'), ...updatesRefused(updatesAfter(-1)) },
   { ...invalidOffset('a negative activeAtOffset', 'NEGATIVE_OFFSET'), ...contractsRefused(activeAt(-1)) },
   {
     ...invalidOffset('an end offset of zero', 'NON_POSITIVE_OFFSET'),
-    ...updatesRefused(after(0, { endInclusive: 0 })),
+    ...updatesRefused(updatesAfter(0, { endInclusive: 0 })),
   },
   {
     ...invalid('a descending order without an end', 'DESCENDING_ORDER_MISSING_END', 8, 3),
-    ...updatesRefused(after(0, { descendingOrder: true })),
+    ...updatesRefused(updatesAfter(0, { descendingOrder: true })),
   },
   { ...invalid('a request without a format', 'INVALID_ARGUMENT', 8, 3), ...updatesRefused({ beginExclusive: 0 }) },
   {
     ...invalid('a request with new and legacy formats', 'INVALID_ARGUMENT', 8, 3),
-    ...updatesRefused(after(0, { verbose: true })),
+    ...updatesRefused(updatesAfter(0, { verbose: true })),
   },
   {
     ...invalid('a template by package id', 'INVALID_FIELD', 8, 3),
-    ...updatesRefused(after(0, template('1220ab:Iou:Iou'))),
+    ...updatesRefused(updatesAfter(0, template('1220ab:Iou:Iou'))),
   },
   {
     ...invalid('transactions without a shape', 'MISSING_FIELD', 8, 3),
-    ...updatesRefused(after(0, { updateFormat: { includeTransactions: {} } })),
+    ...updatesRefused(updatesAfter(0, { updateFormat: { includeTransactions: {} } })),
   },
 ];
 
@@ -119,18 +123,18 @@ const unknownName = (says: string, ledgerCode: string): Omit<ErrorRow, 'http' | 
 const names: readonly ErrorRow[] = [
   {
     ...unknownName('a package that was not uploaded', 'PACKAGE_NAMES_NOT_FOUND'),
-    ...updatesRefused(after(0, template('#nope:Iou:Iou'))),
+    ...updatesRefused(updatesAfter(0, template('#nope:Iou:Iou'))),
   },
   {
     ...unknownName('a template that the package does not contain', 'NO_TEMPLATES_FOR_PACKAGE_NAME_AND_QUALIFIED_NAME'),
-    ...updatesRefused(after(0, template('#model-tests:Iou:Nope'))),
+    ...updatesRefused(updatesAfter(0, template('#model-tests:Iou:Nope'))),
   },
   {
     ...unknownName(
       'an interface that the package does not contain',
       'NO_INTERFACE_FOR_PACKAGE_NAME_AND_QUALIFIED_NAME',
     ),
-    ...updatesRefused(after(0, interfaceNamed('#model-tests:Iou:Nope'))),
+    ...updatesRefused(updatesAfter(0, interfaceNamed('#model-tests:Iou:Nope'))),
   },
 ];
 
@@ -182,7 +186,7 @@ const limits: readonly ErrorRow[] = [
     facts: wire('JSON_API_MAXIMUM_LIST_ELEMENTS_NUMBER_REACHED', 2, 10),
     httpStatus: 413,
     sandbox: { limits: { listElements: 5 } },
-    http: posted('/v2/updates', after(0)),
+    http: posted('/v2/updates', updatesAfter(0)),
   },
   {
     says: 'a body that is too large',
@@ -190,7 +194,7 @@ const limits: readonly ErrorRow[] = [
     facts: { httpStatus: 413 },
     message: /HTTP 413: /,
     sandbox: { limits: { bodyBytes: 100 } },
-    http: posted('/v2/updates', after(0, { padding: 'x'.repeat(200) })),
+    http: posted('/v2/updates', updatesAfter(0, { padding: 'x'.repeat(200) })),
   },
   {
     says: 'a body that is not JSON',
@@ -211,7 +215,7 @@ const limits: readonly ErrorRow[] = [
     facts: { httpStatus: 503 },
     message: /HTTP 503: The server was not able to produce a timely response/,
     sandbox: { limits: { requestTimeoutMs: 20, listWaitMs: 2_000 } },
-    http: posted('/v2/updates', after(0)),
+    http: posted('/v2/updates', updatesAfter(0)),
   },
 ];
 
@@ -223,7 +227,7 @@ const addresses: readonly ErrorRow[] = [
     message: /no such endpoint \(HTTP 404\)/,
     remedy: /path prefix/,
     http: ({ url }) => errorOf(clientOf(`${url}/prefix`, undefined).state.ledgerEnd()),
-    ws: (stage) => streamed('/v2/updates', after(0))({ ...stage, url: `${stage.url}/prefix` }),
+    ws: (stage) => streamed('/v2/updates', updatesAfter(0))({ ...stage, url: `${stage.url}/prefix` }),
   },
   {
     says: 'an endpoint of another release',
@@ -231,8 +235,8 @@ const addresses: readonly ErrorRow[] = [
     facts: { httpStatus: 404 },
     remedy: /release/,
     sandbox: { release: '3.7' },
-    http: posted('/v2/updates/trees', after(0)),
-    ws: streamed('/v2/updates/trees', after(0)),
+    http: posted('/v2/updates/trees', updatesAfter(0)),
+    ws: streamed('/v2/updates/trees', updatesAfter(0)),
   },
   {
     says: 'an endpoint that the release has disabled',
@@ -240,8 +244,8 @@ const addresses: readonly ErrorRow[] = [
     facts: { ledgerCode: 'DEPRECATED_API_DISABLED' },
     remedy: /enable-deprecated-endpoints-34/,
     sandbox: { release: '3.6' },
-    http: posted('/v2/updates/trees', after(0)),
-    ws: streamed('/v2/updates/trees', after(0)),
+    http: posted('/v2/updates/trees', updatesAfter(0)),
+    ws: streamed('/v2/updates/trees', updatesAfter(0)),
   },
   {
     says: 'fields that the release has disabled',

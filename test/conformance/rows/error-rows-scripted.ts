@@ -1,11 +1,11 @@
 /** Errors that cannot be provoked on a healthy participant. The fault script of the sandbox sends them. */
 import type { JsonObject } from '../../../packages/ledger-sandbox/src/wire/json.ts';
 import type { Refusal } from '../../../packages/ledger-sandbox/src/faults/named-failures.ts';
-import { after, errorOf, streamed, type ErrorRow, type Raise } from './error-row.ts';
+import { updatesAfter, errorOf, streamed, type ErrorRow, type ErrorSource } from './error-row.ts';
 
 const traceId = '3051d9f0355445a8fa7b910f3ebecc7f';
 
-interface Reported {
+interface ReportedError {
   readonly code: string;
   readonly category: number;
   readonly grpc: number;
@@ -13,17 +13,17 @@ interface Reported {
   readonly cause?: string;
 }
 
-function bodyOf({ code, category, grpc, cause = 'a cause' }: Reported): JsonObject {
-  const redacted = category === -1;
+function bodyOf({ code, category, grpc, cause = 'a cause' }: ReportedError): JsonObject {
+  const isRedacted = category === -1;
   const retryable = [1, 2, 3, 12].includes(category);
   const context = { category: String(category), tid: traceId, definite_answer: 'false', commands: '{secret: data}' };
   return {
     code,
     cause,
     correlationId: null,
-    traceId: redacted ? null : traceId,
-    context: redacted ? {} : context,
-    resources: redacted ? [] : [['ErrorResource(CONTRACT_KEY)', 'secret data']],
+    traceId: isRedacted ? null : traceId,
+    context: isRedacted ? {} : context,
+    resources: isRedacted ? [] : [['ErrorResource(CONTRACT_KEY)', 'secret data']],
     errorCategory: category,
     grpcCodeValue: grpc,
     retryInfo: retryable ? '1 second' : null,
@@ -32,45 +32,45 @@ function bodyOf({ code, category, grpc, cause = 'a cause' }: Reported): JsonObje
 }
 
 /** Raises the error of a request that gets this response. */
-function respondWith(as: Refusal): Raise {
+function respondError(refusal: Refusal): ErrorSource {
   return ({ sandbox, client }) => {
-    sandbox.faults.answer = { as };
+    sandbox.faults.answer = { as: refusal };
     return errorOf(client.state.ledgerEnd());
   };
 }
 
 /** Raises the error of a stream that ends with this frame, after two data frames. */
-function framed(body: JsonObject): Raise {
-  return (stage) => {
-    stage.sandbox.faults.errorFrameOnce = { body, afterFrames: 2 };
-    return streamed('/v2/updates', after(0))(stage);
+function frameError(body: JsonObject): ErrorSource {
+  return (errorStage) => {
+    errorStage.sandbox.faults.errorFrameOnce = { body, afterFrames: 2 };
+    return streamed('/v2/updates', updatesAfter(0))(errorStage);
   };
 }
 
 /** Raises the error of a handshake that is rejected in this way. */
-function refused(as: Refusal): Raise {
-  return (stage) => {
-    stage.sandbox.faults.refuseUpgrade = { as };
-    return streamed('/v2/updates', after(0))(stage);
+function refuseRequest(refusal: Refusal): ErrorSource {
+  return (errorStage) => {
+    errorStage.sandbox.faults.refuseUpgrade = { as: refusal };
+    return streamed('/v2/updates', updatesAfter(0))(errorStage);
   };
 }
 
-function scriptedRow(code: string, error: Reported): ErrorRow {
+function scriptedRow(code: string, error: ReportedError): ErrorRow {
   const { category, grpc, status } = error;
   const body = bodyOf(error);
-  const known = category === -1 ? {} : { traceId, definiteAnswer: false, resources: 'CONTRACT_KEY' };
+  const knownFields = category === -1 ? {} : { traceId, definiteAnswer: false, resources: 'CONTRACT_KEY' };
   return {
     says: `${error.code} of category ${category} and gRPC ${grpc}`,
     code,
-    facts: { ledgerCode: error.code, category, grpcCode: grpc, ...known },
+    facts: { ledgerCode: error.code, category, grpcCode: grpc, ...knownFields },
     httpStatus: status,
-    http: respondWith({ status, type: 'application/json', content: JSON.stringify(body) }),
-    ws: framed(body),
+    http: respondError({ status, type: 'application/json', content: JSON.stringify(body) }),
+    ws: frameError(body),
   };
 }
 
 /** Ledger codes whose causes a test cannot provoke, each with the expected code of the client. */
-const codes: readonly (readonly [code: string, error: Reported])[] = [
+const codes: readonly (readonly [code: string, error: ReportedError])[] = [
   ['LEDGER_UNAVAILABLE', { code: 'SERVICE_NOT_RUNNING', category: 1, grpc: 14, status: 503 }],
   ['LEDGER_UNAVAILABLE', { code: 'ABORTED_DUE_TO_SHUTDOWN', category: 1, grpc: 14, status: 503 }],
   ['LEDGER_UNAVAILABLE', { code: 'INDEX_DB_SQL_NETWORK_TIMEOUT_ERROR', category: 4, grpc: 13, status: 500 }],
@@ -155,18 +155,18 @@ const statuses: readonly (readonly [status: number, code: string])[] = [
   [599, 'LEDGER_INTERNAL'],
 ];
 
-function stray(code: string, says: string, refusal: Refusal, message: RegExp): ErrorRow {
+function strayError(code: string, condition: string, refusal: Refusal, message: RegExp): ErrorRow {
   const { status } = refusal;
   // Streams are retried, because a missing route of a gateway may come back.
-  const again = status === 404 ? ({ isRetriedStream: true } as const) : {};
+  const streamRetry = status === 404 ? ({ isRetriedStream: true } as const) : {};
   return {
-    says,
+    says: condition,
     code,
     facts: { httpStatus: status },
     message,
-    http: respondWith(refusal),
-    ws: refused(refusal),
-    ...again,
+    http: respondError(refusal),
+    ws: refuseRequest(refusal),
+    ...streamRetry,
   };
 }
 
@@ -183,11 +183,11 @@ const closes: readonly (readonly [closeCode: number, code: string])[] = [
   [3003, 'LEDGER_PERMISSION_DENIED'],
 ];
 
-function closed(closeCode: number): Raise {
-  return (stage) => {
-    if (closeCode === 1006) stage.sandbox.faults.cut = { afterFrames: 2 };
-    else stage.sandbox.faults.close = { code: closeCode, afterFrames: 2 };
-    return streamed('/v2/updates', after(0))(stage);
+function closedStream(closeCode: number): ErrorSource {
+  return (errorStage) => {
+    if (closeCode === 1006) errorStage.sandbox.faults.cut = { afterFrames: 2 };
+    else errorStage.sandbox.faults.close = { code: closeCode, afterFrames: 2 };
+    return streamed('/v2/updates', updatesAfter(0))(errorStage);
   };
 }
 
@@ -201,14 +201,14 @@ export const scriptedRows: readonly ErrorRow[] = [
   ),
   scriptedRow('LEDGER_UNAVAILABLE', { code: 'deadline exceeded after 20s', category: -1, grpc: 4, status: 504 }),
   ...statuses.map(([status, code]) =>
-    stray(
+    strayError(
       code,
       `HTTP ${status} in plain text`,
       { status, type: 'text/plain', content: 'why not' },
       /HTTP \d+: why not$/,
     ),
   ),
-  stray(
+  strayError(
     'LEDGER_UNAVAILABLE',
     'an HTML error page of a proxy',
     { status: 502, type: 'text/html', content: page },
@@ -218,6 +218,6 @@ export const scriptedRows: readonly ErrorRow[] = [
     says: `close code ${closeCode}`,
     code,
     facts: { closeCode },
-    ws: closed(closeCode),
+    ws: closedStream(closeCode),
   })),
 ];

@@ -3,7 +3,7 @@ import type { LedgerClient } from '../../../src/ledger/api/client.ts';
 import type { StreamPath } from '../../../src/ledger/transport/frame-stream.ts';
 import type { Faults } from '../../../packages/ledger-sandbox/src/faults/faults.ts';
 import type { Release } from '../../../packages/ledger-sandbox/src/wire/release.ts';
-import type { Outcome } from '../outcomes.ts';
+import type { OutcomeName } from '../outcomes.ts';
 import type { World } from '../world.ts';
 
 /**
@@ -61,13 +61,13 @@ export interface Case {
   /** Names of query parameters that are tried with a value of the wrong type. */
   readonly badQuery?: readonly string[];
   /** Calls that are refused, by outcome. */
-  readonly refused?: Partial<Readonly<Record<Outcome, Call | Refusal>>>;
+  readonly refused?: Partial<Readonly<Record<OutcomeName, Call | Refusal>>>;
 }
 
 export interface Row {
   readonly operation: string;
   /** An outcome, `success`, or `success (<variant>)`. */
-  readonly outcome: Outcome | `success${string}`;
+  readonly outcome: OutcomeName | `success${string}`;
   /** Distinguishes rows with the same outcome. */
   readonly how: string;
   readonly as: UserName;

@@ -22,7 +22,7 @@ const create = (world: World, number = world.unique('account')): Command => ({
 });
 
 const deposit = { choice: 'Account_Deposit', choiceArgument: { amount: '2.5' } };
-const overdraft = { choice: 'Account_Withdraw', choiceArgument: { amount: '99' } };
+const overdraftChoice = { choice: 'Account_Withdraw', choiceArgument: { amount: '99' } };
 
 /** A submission of one command that acts as both parties. */
 function commandsOf(world: World, command: Command, change: Partial<Commands> = {}): Commands {
@@ -39,24 +39,24 @@ async function account(world: World, number = world.unique('account')): Promise<
 type Submit = (session: Session, commands: Commands) => Promise<unknown>;
 
 const submit =
-  (how: Submit, command: (world: World) => Command | Promise<Command>, change: Partial<Commands> = {}): Call =>
+  (submitVia: Submit, command: (world: World) => Command | Promise<Command>, change: Partial<Commands> = {}): Call =>
   async (session, world) =>
-    how(session, commandsOf(world, await command(world), change));
+    submitVia(session, commandsOf(world, await command(world), change));
 
 /** Calls with every kind of command except create commands. */
-function kinds(how: Submit): NonNullable<Case['also']> {
+function kinds(submitVia: Submit): NonNullable<Case['also']> {
   return {
-    ExerciseCommand: submit(how, async (world) => ({
+    ExerciseCommand: submit(submitVia, async (world) => ({
       ExerciseCommand: { templateId: accountTemplate, contractId: await account(world), ...deposit },
     })),
-    CreateAndExerciseCommand: submit(how, (world) => ({
+    CreateAndExerciseCommand: submit(submitVia, (world) => ({
       CreateAndExerciseCommand: {
         templateId: accountTemplate,
         createArguments: accountOf(world, world.unique('account')),
         ...deposit,
       },
     })),
-    ExerciseByKeyCommand: submit(how, async (world) => {
+    ExerciseByKeyCommand: submit(submitVia, async (world) => {
       const number = world.unique('account');
       await account(world, number);
       const contractKey = { _1: world.bank, _2: number };
@@ -66,47 +66,47 @@ function kinds(how: Submit): NonNullable<Case['also']> {
 }
 
 const withdrawal = (contractId: string): Command => ({
-  ExerciseCommand: { templateId: accountTemplate, contractId, ...overdraft },
+  ExerciseCommand: { templateId: accountTemplate, contractId, ...overdraftChoice },
 });
 
 /**
  * Commands that are rejected before they are sequenced, so that clients that do not wait also receive the rejection.
  */
-function refusals(how: Submit): NonNullable<Case['refused']> {
+function refusals(submitVia: Submit): NonNullable<Case['refused']> {
   const period = (value: number): Partial<Commands> => ({ deduplicationPeriod: { DeduplicationOffset: { value } } });
   const unknownTemplate = { CreateCommand: { templateId: `${'ab'.repeat(32)}:A:B`, createArguments: {} } };
   const unknownPackage = { CreateCommand: { templateId: '#no-such-package:A:B', createArguments: {} } };
   return {
-    MISSING_FIELD: submit(how, create, { commands: [] }),
-    INVALID_FIELD: submit(how, create, { commandId: 'two\nlines' }),
-    INVALID_ARGUMENT: submit(how, create, {
+    MISSING_FIELD: submit(submitVia, create, { commands: [] }),
+    INVALID_FIELD: submit(submitVia, create, { commandId: 'two\nlines' }),
+    INVALID_ARGUMENT: submit(submitVia, create, {
       minLedgerTimeAbs: '2026-08-14T00:00:00Z',
       minLedgerTimeRel: { seconds: 1, nanos: 0 },
     }),
-    INVALID_DEDUPLICATION_PERIOD: submit(how, create, period(1)),
-    INVALID_PRESCRIBED_SYNCHRONIZER_ID: submit(how, create, { synchronizerId: 'elsewhere::1220aa' }),
-    TEMPLATES_OR_INTERFACES_NOT_FOUND: submit(how, () => unknownTemplate),
-    PACKAGE_NAMES_NOT_FOUND: submit(how, () => unknownPackage),
-    CONTRACT_NOT_FOUND: submit(how, () => withdrawal('00ff')),
-    CONTRACT_KEY_NOT_FOUND: submit(how, ({ bank }) => ({
+    INVALID_DEDUPLICATION_PERIOD: submit(submitVia, create, period(1)),
+    INVALID_PRESCRIBED_SYNCHRONIZER_ID: submit(submitVia, create, { synchronizerId: 'elsewhere::1220aa' }),
+    TEMPLATES_OR_INTERFACES_NOT_FOUND: submit(submitVia, () => unknownTemplate),
+    PACKAGE_NAMES_NOT_FOUND: submit(submitVia, () => unknownPackage),
+    CONTRACT_NOT_FOUND: submit(submitVia, () => withdrawal('00ff')),
+    CONTRACT_KEY_NOT_FOUND: submit(submitVia, ({ bank }) => ({
       ExerciseByKeyCommand: { templateId: accountTemplate, contractKey: { _1: bank, _2: 'none' }, ...deposit },
     })),
-    DAML_FAILURE: submit(how, async (world) => withdrawal(await account(world))),
+    DAML_FAILURE: submit(submitVia, async (world) => withdrawal(await account(world))),
     DAML_AUTHORIZATION_ERROR: async (session, world) =>
-      how(session, { ...commandsOf(world, create(world)), actAs: [world.alice] }),
+      submitVia(session, { ...commandsOf(world, create(world)), actAs: [world.alice] }),
   };
 }
 
 /** Submits the same change twice. */
-const repeated =
-  (how: Submit): Call =>
+const repeatedCall =
+  (submitVia: Submit): Call =>
   async (session, world) => {
     const commands = commandsOf(world, create(world));
     await world.session('admin').client.commands.submitAndWait(commands);
-    return await how(session, commands);
+    return await submitVia(session, commands);
   };
 
-const wait: Submit = ({ client }, commands) => client.commands.submitAndWait(commands);
+const submitAndWait: Submit = ({ client }, commands) => client.commands.submitAndWait(commands);
 const transact: Submit = ({ client }, commands) => client.commands.submitAndWaitForTransaction(commands, effects);
 const async: Submit = ({ client }, commands) => client.commands.submit(commands);
 
@@ -120,27 +120,27 @@ async function unassignment(world: World, change: Partial<ReassignmentCommands> 
 }
 
 const reassign =
-  (how: Reassign, change: Partial<ReassignmentCommands> = {}): Call =>
+  (reassignVia: Reassign, change: Partial<ReassignmentCommands> = {}): Call =>
   async (session, world) =>
-    how(session, await unassignment(world, change));
+    reassignVia(session, await unassignment(world, change));
 
 const waitForReassignment: Reassign = ({ client }, commands) =>
   client.commands.submitAndWaitForReassignment(commands, anyParty);
 const reassignAsync: Reassign = ({ client }, commands) => client.commands.submitReassignment(commands);
 
-function reassignmentRefusals(how: Reassign): NonNullable<Case['refused']> {
+function reassignmentRefusals(reassignVia: Reassign): NonNullable<Case['refused']> {
   return {
-    MISSING_FIELD: reassign(how, { commands: [] }),
-    INVALID_FIELD: reassign(how, { commandId: 'two\nlines' }),
+    MISSING_FIELD: reassign(reassignVia, { commands: [] }),
+    INVALID_FIELD: reassign(reassignVia, { commandId: 'two\nlines' }),
     CONTRACT_NOT_FOUND: async (session, world) => {
       const [source, target] = world.synchronizers;
       const commands = [{ command: { UnassignCommand: { value: { contractId: '00ff', source, target } } } }];
-      return how(session, await unassignment(world, { commands }));
+      return reassignVia(session, await unassignment(world, { commands }));
     },
     INVALID_ARGUMENT: async (session, world) => {
       const [source] = world.synchronizers;
       const commands = [{ command: { UnassignCommand: { value: { contractId: '00ff', source, target: source } } } }];
-      return how(session, await unassignment(world, { commands }));
+      return reassignVia(session, await unassignment(world, { commands }));
     },
   };
 }
@@ -149,11 +149,11 @@ export const commandCases: readonly Case[] = [
   {
     operation: 'POST /v2/commands/submit-and-wait',
     as: 'admin',
-    call: submit(wait, create),
+    call: submit(submitAndWait, create),
     check: (result) => expect(result).toMatchObject({ updateId: expect.stringMatching(/^1220/u) }),
-    also: kinds(wait),
+    also: kinds(submitAndWait),
     body: 'json',
-    refused: { ...refusals(wait), DUPLICATE_COMMAND: repeated(wait) },
+    refused: { ...refusals(submitAndWait), DUPLICATE_COMMAND: repeatedCall(submitAndWait) },
   },
   {
     operation: 'POST /v2/commands/submit-and-wait-for-transaction',
@@ -162,14 +162,14 @@ export const commandCases: readonly Case[] = [
     check: (result) => expect((result as Transaction).events?.[0]?.CreatedEvent?.createArgument).toBeDefined(),
     also: kinds(transact),
     body: 'json',
-    refused: { ...refusals(transact), DUPLICATE_COMMAND: repeated(transact) },
+    refused: { ...refusals(transact), DUPLICATE_COMMAND: repeatedCall(transact) },
   },
   {
     operation: 'POST /v2/commands/async/submit',
     as: 'admin',
     call: submit(async, create),
     check: (result) => expect(result).toBeUndefined(),
-    also: { ...kinds(async), 'a change made before, reported by its completion': repeated(async) },
+    also: { ...kinds(async), 'a change made before, reported by its completion': repeatedCall(async) },
     body: 'json',
     refused: refusals(async),
   },

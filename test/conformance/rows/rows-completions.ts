@@ -4,24 +4,27 @@ import { from, isFrom } from '../../../packages/ledger-sandbox/src/wire/release.
 import { completionIn, type CompletionResponse } from '../../../src/ledger/api/completions.ts';
 import type { Call, Case, Session } from './row.ts';
 import { hashOfExecuted } from './rows-interactive.ts';
-import { all } from './rows-state.ts';
+import { collect } from './rows-state.ts';
 import type { World } from '../world.ts';
 
-const soon = { limit: 3, streamIdleTimeoutMs: 50 };
+const shortIdle = { limit: 3, streamIdleTimeoutMs: 50 };
 
 interface CompletionsRequest {
   readonly parties: readonly string[];
   readonly beginExclusive: number;
 }
-type Ask = (session: Session, request: CompletionsRequest) => Promise<unknown>;
+type CompletionsCall = (session: Session, request: CompletionsRequest) => Promise<unknown>;
 
-const requestFor = ({ bank, pruned }: World): CompletionsRequest => ({ parties: [bank], beginExclusive: pruned });
+const requestFor = ({ bank, pruned: prunedOffset }: World): CompletionsRequest => ({
+  parties: [bank],
+  beginExclusive: prunedOffset,
+});
 
-function refusals(ask: Ask): NonNullable<Case['refused']> {
+function refusals(call: CompletionsCall): NonNullable<Case['refused']> {
   const from =
     (beginExclusive: number): Call =>
     (session, world) =>
-      ask(session, { ...requestFor(world), beginExclusive });
+      call(session, { ...requestFor(world), beginExclusive });
   return {
     NEGATIVE_OFFSET: from(-1),
     OFFSET_AFTER_LEDGER_END: from(2 ** 52),
@@ -36,15 +39,19 @@ function checkCompletions(result: unknown): void {
 
 const paths = ['/v2/commands/completions', '/v2/commands/command-completions'] as const;
 
-const listed: readonly Case[] = paths.flatMap((path): readonly Case[] => {
-  const ofUser = path === '/v2/commands/completions';
-  const since: Pick<Case, 'releases' | 'as'> = ofUser ? { as: 'admin' } : { as: 'admin', releases: from('3.5') };
-  const list: Ask = ({ client }, request) =>
-    all(ofUser ? client.completions.list(request, soon) : client.completions.commandCompletions(request, soon));
-  const stream: Ask = async (session, request) =>
+const listedCases: readonly Case[] = paths.flatMap((path): readonly Case[] => {
+  const isUserScoped = path === '/v2/commands/completions';
+  const since: Pick<Case, 'releases' | 'as'> = isUserScoped ? { as: 'admin' } : { as: 'admin', releases: from('3.5') };
+  const list: CompletionsCall = ({ client }, request) =>
+    collect(
+      isUserScoped
+        ? client.completions.list(request, shortIdle)
+        : client.completions.commandCompletions(request, shortIdle),
+    );
+  const stream: CompletionsCall = async (session, request) =>
     (await session.stream(path, request, 3)).map((text) => completionIn(text, path));
-  const noParty: NonNullable<Case['refused']> = {
-    MISSING_FIELD: (session, { pruned }) => list(session, { parties: [], beginExclusive: pruned }),
+  const partyRefusals: NonNullable<Case['refused']> = {
+    MISSING_FIELD: (session, { pruned: prunedOffset }) => list(session, { parties: [], beginExclusive: prunedOffset }),
   };
   return [
     {
@@ -56,10 +63,10 @@ const listed: readonly Case[] = paths.flatMap((path): readonly Case[] => {
       badQuery: ['limit', 'stream_idle_timeout_ms'],
       refused: {
         ...refusals(list),
-        ...(ofUser ? noParty : {}),
+        ...(isUserScoped ? partyRefusals : {}),
         JSON_API_MAXIMUM_LIST_ELEMENTS_NUMBER_REACHED: ({ client }, world) =>
-          all(
-            ofUser
+          collect(
+            isUserScoped
               ? client.completions.list(requestFor(world))
               : client.completions.commandCompletions(requestFor(world)),
           ),
@@ -75,7 +82,7 @@ const listed: readonly Case[] = paths.flatMap((path): readonly Case[] => {
   ];
 });
 
-const byHash: Case = {
+const hashCase: Case = {
   operation: 'POST /v2/commands/completion-by-hash',
   releases: from('3.6'),
   needs: 'nothing',
@@ -91,4 +98,4 @@ const byHash: Case = {
   },
 };
 
-export const completionCases: readonly Case[] = [...listed, byHash];
+export const completionCases: readonly Case[] = [...listedCases, hashCase];

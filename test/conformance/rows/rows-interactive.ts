@@ -28,10 +28,10 @@ function preparation(world: World, party: string): PrepareRequest {
 }
 
 /** A signed transaction that can be executed. @param signer key that signs; by default the key of the party */
-async function signed(world: World, signer?: SigningKey): Promise<ExecuteRequest> {
+async function signPreparation(world: World, signer?: SigningKey): Promise<ExecuteRequest> {
   const { party, key } = await external(world);
-  const prepared = await world.session('admin').client.interactive.prepare(preparation(world, party));
-  const { preparedTransaction, preparedTransactionHash, hashingSchemeVersion } = prepared;
+  const preparedResponse = await world.session('admin').client.interactive.prepare(preparation(world, party));
+  const { preparedTransaction, preparedTransactionHash, hashingSchemeVersion } = preparedResponse;
   const signatures = [partySignature(signer ?? key, party, preparedTransactionHash)];
   const submissionId = world.unique('submission');
   return { preparedTransaction, hashingSchemeVersion, partySignatures: { signatures }, submissionId };
@@ -40,31 +40,32 @@ async function signed(world: World, signer?: SigningKey): Promise<ExecuteRequest
 /** Executes a transaction and returns its hash in Base64, as lookups expect it. */
 export async function hashOfExecuted(world: World): Promise<string> {
   const { client } = world.session('admin');
-  const transaction = await client.interactive.executeAndWaitForTransaction(await signed(world));
+  const transaction = await client.interactive.executeAndWaitForTransaction(await signPreparation(world));
   return Buffer.from(transaction.transactionHash ?? '', 'hex').toString('base64');
 }
 
 type Execute = (session: Session, request: ExecuteRequest) => Promise<unknown>;
 
 const execution =
-  (how: Execute, change: Partial<ExecuteRequest> = {}): Call =>
+  (executeVia: Execute, change: Partial<ExecuteRequest> = {}): Call =>
   async (session, world) =>
-    how(session, { ...(await signed(world)), ...change });
+    executeVia(session, { ...(await signPreparation(world)), ...change });
 
-function refusals(how: Execute): NonNullable<Case['refused']> {
+function refusals(executeVia: Execute): NonNullable<Case['refused']> {
   return {
-    FAILED_TO_EXECUTE_TRANSACTION: async (session, world) => how(session, await signed(world, generateSigningKey())),
-    MISSING_FIELD: execution(how, { submissionId: '' }),
-    INVALID_ARGUMENT: execution(how, { preparedTransaction: Buffer.from('nothing').toString('base64') }),
+    FAILED_TO_EXECUTE_TRANSACTION: async (session, world) =>
+      executeVia(session, await signPreparation(world, generateSigningKey())),
+    MISSING_FIELD: execution(executeVia, { submissionId: '' }),
+    INVALID_ARGUMENT: execution(executeVia, { preparedTransaction: Buffer.from('nothing').toString('base64') }),
   };
 }
 
-const repeated =
-  (how: Execute): Call =>
+const repeatedCall =
+  (executeVia: Execute): Call =>
   async (session, world) => {
-    const request = await signed(world);
+    const request = await signPreparation(world);
     await world.session('admin').client.interactive.executeAndWait(request);
-    return await how(session, { ...request, submissionId: world.unique('submission') });
+    return await executeVia(session, { ...request, submissionId: world.unique('submission') });
   };
 
 const executeAsync: Execute = ({ client }, request) => client.interactive.execute(request);
@@ -122,7 +123,7 @@ export const interactiveCases: readonly Case[] = [
     operation: 'POST /v2/interactive-submission/execute',
     as: 'admin',
     call: execution(executeAsync),
-    also: { 'a change made before, reported by its completion': repeated(executeAsync) },
+    also: { 'a change made before, reported by its completion': repeatedCall(executeAsync) },
     body: 'json',
     refused: refusals(executeAsync),
   },
@@ -132,7 +133,7 @@ export const interactiveCases: readonly Case[] = [
     call: execution(executeAndWait),
     check: (result) => expect(result).toMatchObject({ updateId: expect.stringMatching(/^1220/u) }),
     body: 'json',
-    refused: { ...refusals(executeAndWait), DUPLICATE_COMMAND: repeated(executeAndWait) },
+    refused: { ...refusals(executeAndWait), DUPLICATE_COMMAND: repeatedCall(executeAndWait) },
   },
   {
     operation: 'POST /v2/interactive-submission/executeAndWaitForTransaction',
@@ -140,6 +141,6 @@ export const interactiveCases: readonly Case[] = [
     call: execution(executeForTransaction),
     check: (result) => expect(result).toMatchObject({ externalTransactionHash: expect.stringMatching(/^[0-9a-f]+$/u) }),
     body: 'json',
-    refused: { ...refusals(executeForTransaction), DUPLICATE_COMMAND: repeated(executeForTransaction) },
+    refused: { ...refusals(executeForTransaction), DUPLICATE_COMMAND: repeatedCall(executeForTransaction) },
   },
 ];

@@ -1,7 +1,7 @@
 /** The node and its packages. */
 import { expect } from 'vitest';
 import { from } from '../../../packages/ledger-sandbox/src/wire/release.ts';
-import { darOf, darOfPackage, sealed } from '../../../packages/ledger-sandbox/test/packages/dars.ts';
+import { darOf, darOfPackage, sealArchive } from '../../../packages/ledger-sandbox/test/packages/dars.ts';
 import type { UpdateVettedPackages } from '../../../src/ledger/api/packages.ts';
 import type { Call, Case } from './row.ts';
 
@@ -50,51 +50,51 @@ export const nodeCases: readonly Case[] = [
   },
 ];
 
-const thing = (name: string): Uint8Array => darOfPackage({ name, version: '1.0.0', templates: ['Thing'] });
+const thingDar = (name: string): Uint8Array => darOfPackage({ name, version: '1.0.0', templates: ['Thing'] });
 /** A package with the name and version of the package that every world has, but with other content. */
-const clash = darOfPackage({ name: 'conformance', version: '1.0.0', templates: ['Other'] });
-const notAZip = Buffer.from('not a zip');
-const notAnArchive = darOf({ 'a.dalf': sealed(Buffer.from('not a package')) });
-const tooLarge = (): Buffer => Buffer.alloc(8 * 1024 * 1024 + 1);
+const clashingDar = darOfPackage({ name: 'conformance', version: '1.0.0', templates: ['Other'] });
+const invalidZip = Buffer.from('not a zip');
+const invalidArchiveDar = darOf({ 'a.dalf': sealArchive(Buffer.from('not a package')) });
+const oversizedDar = (): Buffer => Buffer.alloc(8 * 1024 * 1024 + 1);
 
 const darRefusals: Case['refused'] = {
-  INVALID_DAR: ({ client }) => client.packages.validateDar(notAZip),
-  DAR_PARSE_ERROR: ({ client }) => client.packages.validateDar(notAnArchive),
-  KNOWN_PACKAGE_VERSION: ({ client }) => client.packages.validateDar(clash),
+  INVALID_DAR: ({ client }) => client.packages.validateDar(invalidZip),
+  DAR_PARSE_ERROR: ({ client }) => client.packages.validateDar(invalidArchiveDar),
+  KNOWN_PACKAGE_VERSION: ({ client }) => client.packages.validateDar(clashingDar),
 };
 
 /** Vets or unvets a package: by default the one that every world has. */
-function vet(operation: 'Vet' | 'Unvet', more: object = {}, packageName = 'conformance'): Call {
+function vet(operation: 'Vet' | 'Unvet', overrides: object = {}, packageName = 'conformance'): Call {
   const change = { [operation]: { value: { packages: [{ packageName, packageVersion: '1.0.0' }] } } };
   const changes = [{ operation: change as unknown as UpdateVettedPackages['changes'][number]['operation'] }];
   return ({ client }, { synchronizers }) =>
-    client.packages.updateVetted({ changes, synchronizerId: synchronizers[0], ...more });
+    client.packages.updateVetted({ changes, synchronizerId: synchronizers[0], ...overrides });
 }
 
 export const packageCases: readonly Case[] = [
   {
     operation: 'POST /v2/dars',
     as: 'admin',
-    call: ({ client }, { unique }) => client.packages.uploadDar(thing(unique('dar'))),
+    call: ({ client }, { unique }) => client.packages.uploadDar(thingDar(unique('dar'))),
     also: {
       'vetAllPackages=false': ({ client }, { unique }) =>
-        client.packages.uploadDar(thing(unique('dar')), { vetAllPackages: false }),
+        client.packages.uploadDar(thingDar(unique('dar')), { vetAllPackages: false }),
       synchronizerId: ({ client }, { unique, synchronizers }) =>
-        client.packages.uploadDar(thing(unique('dar')), { synchronizerId: synchronizers[0] }),
+        client.packages.uploadDar(thingDar(unique('dar')), { synchronizerId: synchronizers[0] }),
     },
     body: 'bytes',
     badQuery: ['vetAllPackages', 'synchronizerId'],
     refused: {
-      INVALID_DAR: ({ client }) => client.packages.uploadDar(notAZip),
-      DAR_PARSE_ERROR: ({ client }) => client.packages.uploadDar(notAnArchive),
-      KNOWN_PACKAGE_VERSION: ({ client }) => client.packages.uploadDar(clash),
-      '413 text/plain': ({ client }) => client.packages.uploadDar(tooLarge()),
+      INVALID_DAR: ({ client }) => client.packages.uploadDar(invalidZip),
+      DAR_PARSE_ERROR: ({ client }) => client.packages.uploadDar(invalidArchiveDar),
+      KNOWN_PACKAGE_VERSION: ({ client }) => client.packages.uploadDar(clashingDar),
+      '413 text/plain': ({ client }) => client.packages.uploadDar(oversizedDar()),
     },
   },
   {
     operation: 'POST /v2/dars/validate',
     as: 'admin',
-    call: ({ client }, { unique }) => client.packages.validateDar(thing(unique('dar'))),
+    call: ({ client }, { unique }) => client.packages.validateDar(thingDar(unique('dar'))),
     body: 'bytes',
     badQuery: ['synchronizerId'],
     refused: darRefusals,
@@ -102,12 +102,12 @@ export const packageCases: readonly Case[] = [
   {
     operation: 'POST /v2/packages',
     as: 'admin',
-    call: ({ client }, { unique }) => client.packages.upload(thing(unique('dar'))),
+    call: ({ client }, { unique }) => client.packages.upload(thingDar(unique('dar'))),
     body: 'bytes',
     badQuery: ['vetAllPackages', 'synchronizerId'],
     refused: {
-      INVALID_DAR: ({ client }) => client.packages.upload(notAZip),
-      KNOWN_PACKAGE_VERSION: ({ client }) => client.packages.upload(clash),
+      INVALID_DAR: ({ client }) => client.packages.upload(invalidZip),
+      KNOWN_PACKAGE_VERSION: ({ client }) => client.packages.upload(clashingDar),
     },
   },
   {

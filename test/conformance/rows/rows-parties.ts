@@ -111,9 +111,9 @@ export const partyCases: readonly Case[] = [
       MISSING_FIELD: async ({ client }, world) =>
         client.parties.allocateExternal({ ...allocation(world, await topologyOf(world)), onboardingTransactions: [] }),
       INVALID_ARGUMENT: async ({ client }, world) => {
-        const twice = allocation(world, await topologyOf(world));
-        await world.session('admin').client.parties.allocateExternal(twice);
-        return await client.parties.allocateExternal(twice);
+        const repeatedAllocation = allocation(world, await topologyOf(world));
+        await world.session('admin').client.parties.allocateExternal(repeatedAllocation);
+        return await client.parties.allocateExternal(repeatedAllocation);
       },
     },
   },

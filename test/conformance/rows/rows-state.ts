@@ -10,20 +10,22 @@ import { accountTemplate, anyParty } from '../world.ts';
 const unknownParty = 'Nobody::1220aa';
 
 /** All elements of a list. */
-export async function all<T>(elements: AsyncIterable<T>): Promise<T[]> {
-  const found: T[] = [];
-  for await (const element of elements) found.push(element);
-  return found;
+export async function collect<T>(elements: AsyncIterable<T>): Promise<T[]> {
+  const parsedElements: T[] = [];
+  for await (const element of elements) parsedElements.push(element);
+  return parsedElements;
 }
 
-const filtered = (identifierFilter: object): object => ({
+const filteredRequest = (identifierFilter: object): object => ({
   filtersByParty: {},
   filtersForAnyParty: { cumulative: [{ identifierFilter }] },
 });
 /** An event format with a template filter. */
-export const byTemplate = (templateId: string): object => filtered({ TemplateFilter: { value: { templateId } } });
+export const templateRequest = (templateId: string): object =>
+  filteredRequest({ TemplateFilter: { value: { templateId } } });
 /** An event format with an interface filter. */
-export const byInterface = (interfaceId: string): object => filtered({ InterfaceFilter: { value: { interfaceId } } });
+export const interfaceRequest = (interfaceId: string): object =>
+  filteredRequest({ InterfaceFilter: { value: { interfaceId } } });
 export const packageIdForm = `${'ab'.repeat(32)}:Main:Thing`;
 
 /** Checks that the decoder accepts every entry. */
@@ -32,34 +34,41 @@ function checkEntries(result: unknown): void {
   expect(entries.length).toBeGreaterThan(0);
 }
 
-type Ask = (session: Parameters<Call>[0], request: GetActiveContractsRequest) => Promise<unknown>;
+type SnapshotCall = (session: Parameters<Call>[0], request: GetActiveContractsRequest) => Promise<unknown>;
 
 /** Rejections of active-contracts requests, the same for the list and the stream. */
-function snapshotRefusals(ask: Ask): NonNullable<Case['refused']> {
-  const at = (session: Parameters<Call>[0], activeAtOffset: number, eventFormat: object = anyParty): Promise<unknown> =>
-    ask(session, { activeAtOffset, eventFormat });
+function snapshotRefusals(call: SnapshotCall): NonNullable<Case['refused']> {
+  const snapshotAt = (
+    session: Parameters<Call>[0],
+    activeAtOffset: number,
+    eventFormat: object = anyParty,
+  ): Promise<unknown> => call(session, { activeAtOffset, eventFormat });
   return {
-    INVALID_ARGUMENT: (session, { ledgerEnd }) => ask(session, { activeAtOffset: ledgerEnd }),
-    NEGATIVE_OFFSET: (session) => at(session, -1),
-    OFFSET_AFTER_LEDGER_END: (session) => at(session, 2 ** 52),
-    PARTICIPANT_PRUNED_DATA_ACCESSED: { run: (session, { pruned }) => at(session, pruned - 1), inSandbox: true },
-    INVALID_FIELD: (session, { ledgerEnd }) => at(session, ledgerEnd, byTemplate(packageIdForm)),
-    PACKAGE_NAMES_NOT_FOUND: (session, { ledgerEnd }) => at(session, ledgerEnd, byTemplate('#no-such-package:A:B')),
+    INVALID_ARGUMENT: (session, { ledgerEnd }) => call(session, { activeAtOffset: ledgerEnd }),
+    NEGATIVE_OFFSET: (session) => snapshotAt(session, -1),
+    OFFSET_AFTER_LEDGER_END: (session) => snapshotAt(session, 2 ** 52),
+    PARTICIPANT_PRUNED_DATA_ACCESSED: {
+      run: (session, { pruned: prunedOffset }) => snapshotAt(session, prunedOffset - 1),
+      inSandbox: true,
+    },
+    INVALID_FIELD: (session, { ledgerEnd }) => snapshotAt(session, ledgerEnd, templateRequest(packageIdForm)),
+    PACKAGE_NAMES_NOT_FOUND: (session, { ledgerEnd }) =>
+      snapshotAt(session, ledgerEnd, templateRequest('#no-such-package:A:B')),
     NO_TEMPLATES_FOR_PACKAGE_NAME_AND_QUALIFIED_NAME: {
-      run: (session, { ledgerEnd }) => at(session, ledgerEnd, byTemplate('#conformance:Main:Nothing')),
+      run: (session, { ledgerEnd }) => snapshotAt(session, ledgerEnd, templateRequest('#conformance:Main:Nothing')),
       inSandbox: true,
     },
     NO_INTERFACE_FOR_PACKAGE_NAME_AND_QUALIFIED_NAME: {
-      run: (session, { ledgerEnd }) => at(session, ledgerEnd, byInterface('#conformance:Main:Nothing')),
+      run: (session, { ledgerEnd }) => snapshotAt(session, ledgerEnd, interfaceRequest('#conformance:Main:Nothing')),
       inSandbox: true,
     },
     INVALID_CONTINUATION_TOKEN: (session, { ledgerEnd }) =>
-      ask(session, { activeAtOffset: ledgerEnd, eventFormat: anyParty, streamContinuationToken: 'bm9uZQ==' }),
+      call(session, { activeAtOffset: ledgerEnd, eventFormat: anyParty, streamContinuationToken: 'bm9uZQ==' }),
   };
 }
 
-const listed: Ask = ({ client }, request) => all(client.state.activeContracts(request, { limit: 5 }));
-const streamed: Ask = ({ stream }, request) => stream('/v2/state/active-contracts', request);
+const listActive: SnapshotCall = ({ client }, request) => collect(client.state.activeContracts(request, { limit: 5 }));
+const streamed: SnapshotCall = ({ stream }, request) => stream('/v2/state/active-contracts', request);
 
 export const stateCases: readonly Case[] = [
   {
@@ -78,7 +87,7 @@ export const stateCases: readonly Case[] = [
     needs: 'token',
     readOnly: true,
     call: ({ client }) => client.state.latestPrunedOffsets(),
-    check: (result, { pruned }) => expect(result).toBe(pruned),
+    check: (result, { pruned: prunedOffset }) => expect(result).toBe(prunedOffset),
   },
   {
     operation: 'GET /v2/state/connected-synchronizers',
@@ -98,23 +107,23 @@ export const stateCases: readonly Case[] = [
     operation: 'POST /v2/state/active-contracts',
     readOnly: true,
     call: ({ client }, { ledgerEnd }) =>
-      all(client.state.activeContracts({ activeAtOffset: ledgerEnd, eventFormat: anyParty }, { limit: 20 })),
+      collect(client.state.activeContracts({ activeAtOffset: ledgerEnd, eventFormat: anyParty }, { limit: 20 })),
     check: checkEntries,
     also: {
-      'the lowest legal offset': (session, { pruned }) =>
-        listed(session, { activeAtOffset: pruned, eventFormat: anyParty }),
+      'the lowest legal offset': (session, { pruned: prunedOffset }) =>
+        listActive(session, { activeAtOffset: prunedOffset, eventFormat: anyParty }),
       'legacy filter': {
-        run: (session, { ledgerEnd }) => listed(session, { activeAtOffset: ledgerEnd, filter: anyParty }),
+        run: (session, { ledgerEnd }) => listActive(session, { activeAtOffset: ledgerEnd, filter: anyParty }),
         releases: ['3.4', '3.5'],
       },
     },
     body: 'json',
     badQuery: ['limit', 'stream_idle_timeout_ms'],
     refused: {
-      ...snapshotRefusals(listed),
+      ...snapshotRefusals(listActive),
       JSON_API_MAXIMUM_LIST_ELEMENTS_NUMBER_REACHED: {
         run: ({ client }, { ledgerEnd }) =>
-          all(client.state.activeContracts({ activeAtOffset: ledgerEnd, eventFormat: anyParty })),
+          collect(client.state.activeContracts({ activeAtOffset: ledgerEnd, eventFormat: anyParty })),
         inSandbox: true,
       },
     },
@@ -124,8 +133,8 @@ export const stateCases: readonly Case[] = [
     readOnly: true,
     // A sandbox streams to the normal end. On another participant, some entries are enough.
     call: ({ stream }, { ledgerEnd, sandbox }) => {
-      const enough = sandbox === undefined ? 50 : Infinity;
-      return stream('/v2/state/active-contracts', { activeAtOffset: ledgerEnd, eventFormat: anyParty }, enough);
+      const elementLimit = sandbox === undefined ? 50 : Infinity;
+      return stream('/v2/state/active-contracts', { activeAtOffset: ledgerEnd, eventFormat: anyParty }, elementLimit);
     },
     check: checkEntries,
     refused: snapshotRefusals(streamed),
@@ -163,7 +172,8 @@ export const contractCases: readonly Case[] = [
       CONTRACT_EVENTS_NOT_FOUND: ({ client }) => client.events.byContractId('00ff', anyParty),
       INVALID_ARGUMENT: ({ client }) => client.events.byContractId('00ff', { filtersByParty: {} }),
       MISSING_FIELD: ({ client }) => client.events.byContractId('', anyParty),
-      PACKAGE_NAMES_NOT_FOUND: ({ client }) => client.events.byContractId('00ff', byTemplate('#no-such-package:A:B')),
+      PACKAGE_NAMES_NOT_FOUND: ({ client }) =>
+        client.events.byContractId('00ff', templateRequest('#no-such-package:A:B')),
     },
   },
   {
@@ -177,11 +187,13 @@ export const contractCases: readonly Case[] = [
         const { activeContracts } = await client.state
           .activeContractsPage({ eventFormat, activeAtOffset: ledgerEnd, maxPageSize: 1 })
           .catch(() => ({ activeContracts: [] }));
-        const created = activeContracts[0]?.contractEntry?.JsActiveContract?.createdEvent;
-        const found = await client.events.contractById(created?.contractId ?? '00ff', [alice]);
-        expect(found?.contractId).toBe(created?.contractId);
-        expect(created === undefined || created.templateId.endsWith(accountTemplate.slice(14))).toBe(true);
-        return found;
+        const activeContract = activeContracts[0]?.contractEntry?.JsActiveContract?.createdEvent;
+        const contractEvents = await client.events.contractById(activeContract?.contractId ?? '00ff', [alice]);
+        expect(contractEvents?.contractId).toBe(activeContract?.contractId);
+        expect(activeContract === undefined || activeContract.templateId.endsWith(accountTemplate.slice(14))).toBe(
+          true,
+        );
+        return contractEvents;
       },
     },
     body: 'json',

@@ -5,10 +5,10 @@ import type { GetUpdatesRequest, UpdatesPage } from '../../../src/ledger/api/upd
 import { decodeUpdate } from '../../support/wire/decode.ts';
 import type { Call, Case, Session } from './row.ts';
 import { hashOfExecuted } from './rows-interactive.ts';
-import { all, byInterface, byTemplate, packageIdForm } from './rows-state.ts';
+import { collect, interfaceRequest, templateRequest, packageIdForm } from './rows-state.ts';
 import { anyParty, updateFormat } from '../world.ts';
 
-const far = 2 ** 52;
+const farOffset = 2 ** 52;
 
 /** Checks that the decoder accepts every frame. */
 function checkUpdates(result: unknown): void {
@@ -22,7 +22,7 @@ function checkTrees(result: unknown): void {
   expect(texts.join('\n')).toContain('"eventsById"');
 }
 
-type Ask = (session: Session, request: GetUpdatesRequest) => Promise<unknown>;
+type UpdatesCall = (session: Session, request: GetUpdatesRequest) => Promise<unknown>;
 
 const withEvents = (eventFormat: object): typeof updateFormat => ({
   ...updateFormat,
@@ -30,90 +30,94 @@ const withEvents = (eventFormat: object): typeof updateFormat => ({
 });
 
 /** Rejections of updates requests, the same for lists and streams. */
-function rangeRefusals(ask: Ask): NonNullable<Case['refused']> {
-  const filtered =
+function rangeRefusals(call: UpdatesCall): NonNullable<Case['refused']> {
+  const filteredCall =
     (eventFormat: object): Call =>
-    (session, { begin, ledgerEnd }) =>
-      ask(session, { beginExclusive: begin, endInclusive: ledgerEnd, updateFormat: withEvents(eventFormat) });
+    (session, { begin: beginOffset, ledgerEnd }) =>
+      call(session, { beginExclusive: beginOffset, endInclusive: ledgerEnd, updateFormat: withEvents(eventFormat) });
   return {
-    INVALID_ARGUMENT: (session, { pruned }) => ask(session, { beginExclusive: pruned, updateFormat, verbose: true }),
-    MISSING_FIELD: (session, { pruned }) =>
-      ask(session, {
-        beginExclusive: pruned,
+    INVALID_ARGUMENT: (session, { pruned: prunedOffset }) =>
+      call(session, { beginExclusive: prunedOffset, updateFormat, verbose: true }),
+    MISSING_FIELD: (session, { pruned: prunedOffset }) =>
+      call(session, {
+        beginExclusive: prunedOffset,
         updateFormat: {
           includeTransactions: { eventFormat: anyParty, transactionShape: 'TRANSACTION_SHAPE_UNSPECIFIED' },
         },
       }),
-    NEGATIVE_OFFSET: (session) => ask(session, { beginExclusive: -1, updateFormat }),
-    NON_POSITIVE_OFFSET: (session, { pruned }) =>
-      ask(session, { beginExclusive: pruned, endInclusive: 0, updateFormat }),
-    DESCENDING_ORDER_MISSING_END: (session, { pruned }) =>
-      ask(session, { beginExclusive: pruned, descendingOrder: true, updateFormat }),
+    NEGATIVE_OFFSET: (session) => call(session, { beginExclusive: -1, updateFormat }),
+    NON_POSITIVE_OFFSET: (session, { pruned: prunedOffset }) =>
+      call(session, { beginExclusive: prunedOffset, endInclusive: 0, updateFormat }),
+    DESCENDING_ORDER_MISSING_END: (session, { pruned: prunedOffset }) =>
+      call(session, { beginExclusive: prunedOffset, descendingOrder: true, updateFormat }),
     OFFSET_OUT_OF_RANGE: (session, { ledgerEnd }) =>
-      ask(session, { beginExclusive: ledgerEnd, endInclusive: ledgerEnd - 1, updateFormat }),
-    OFFSET_AFTER_LEDGER_END: (session) => ask(session, { beginExclusive: far, updateFormat }),
+      call(session, { beginExclusive: ledgerEnd, endInclusive: ledgerEnd - 1, updateFormat }),
+    OFFSET_AFTER_LEDGER_END: (session) => call(session, { beginExclusive: farOffset, updateFormat }),
     PARTICIPANT_PRUNED_DATA_ACCESSED: {
-      run: (session, { ledgerEnd }) => ask(session, { beginExclusive: 0, endInclusive: ledgerEnd, updateFormat }),
+      run: (session, { ledgerEnd }) => call(session, { beginExclusive: 0, endInclusive: ledgerEnd, updateFormat }),
       inSandbox: true,
     },
-    INVALID_FIELD: filtered(byTemplate(packageIdForm)),
-    PACKAGE_NAMES_NOT_FOUND: filtered(byTemplate('#no-such-package:A:B')),
+    INVALID_FIELD: filteredCall(templateRequest(packageIdForm)),
+    PACKAGE_NAMES_NOT_FOUND: filteredCall(templateRequest('#no-such-package:A:B')),
     NO_TEMPLATES_FOR_PACKAGE_NAME_AND_QUALIFIED_NAME: {
-      run: filtered(byTemplate('#conformance:Main:Nothing')),
+      run: filteredCall(templateRequest('#conformance:Main:Nothing')),
       inSandbox: true,
     },
     NO_INTERFACE_FOR_PACKAGE_NAME_AND_QUALIFIED_NAME: {
-      run: filtered(byInterface('#conformance:Main:Nothing')),
+      run: filteredCall(interfaceRequest('#conformance:Main:Nothing')),
       inSandbox: true,
     },
   };
 }
 
-const tooMany: Call = ({ client }, { pruned, ledgerEnd }) =>
-  all(client.updates.list({ beginExclusive: pruned, endInclusive: ledgerEnd, updateFormat }));
-const listed: Ask = ({ client }, request) => all(client.updates.list(request, { limit: 20, streamIdleTimeoutMs: 50 }));
-const streamed: Ask = ({ stream }, request) => stream('/v2/updates', request);
+const oversizedPage: Call = ({ client }, { pruned: prunedOffset, ledgerEnd }) =>
+  collect(client.updates.list({ beginExclusive: prunedOffset, endInclusive: ledgerEnd, updateFormat }));
+const listUpdates: UpdatesCall = ({ client }, request) =>
+  collect(client.updates.list(request, { limit: 20, streamIdleTimeoutMs: 50 }));
+const streamed: UpdatesCall = ({ stream }, request) => stream('/v2/updates', request);
 
 /** `/v2/updates/flats` and `/v2/updates/trees`: requests in the older format, which had no transaction shapes. */
 function legacy(name: 'flats' | 'trees'): readonly Case[] {
-  const common = {
+  const commonOptions = {
     releases: ['3.4', '3.5'],
     deprecated: true,
     check: name === 'trees' ? checkTrees : checkUpdates,
   } as const;
   return [
     {
-      ...common,
+      ...commonOptions,
       operation: `POST /v2/updates/${name}`,
       readOnly: true,
-      call: ({ client }, { begin, ledgerEnd }) =>
-        all(
+      call: ({ client }, { begin: beginOffset, ledgerEnd }) =>
+        collect(
           client.updates[name](
-            { beginExclusive: begin, endInclusive: ledgerEnd, filter: anyParty },
+            { beginExclusive: beginOffset, endInclusive: ledgerEnd, filter: anyParty },
             { limit: 20, streamIdleTimeoutMs: 50 },
           ),
         ),
       body: 'json',
       badQuery: ['limit', 'stream_idle_timeout_ms'],
       refused: {
-        INVALID_ARGUMENT: ({ client }, { pruned }) => all(client.updates[name]({ beginExclusive: pruned })),
-        OFFSET_AFTER_LEDGER_END: ({ client }) => all(client.updates[name]({ beginExclusive: far, filter: anyParty })),
+        INVALID_ARGUMENT: ({ client }, { pruned: prunedOffset }) =>
+          collect(client.updates[name]({ beginExclusive: prunedOffset })),
+        OFFSET_AFTER_LEDGER_END: ({ client }) =>
+          collect(client.updates[name]({ beginExclusive: farOffset, filter: anyParty })),
         JSON_API_MAXIMUM_LIST_ELEMENTS_NUMBER_REACHED: {
-          run: ({ client }, { pruned, ledgerEnd }) =>
-            all(client.updates[name]({ beginExclusive: pruned, endInclusive: ledgerEnd, filter: anyParty })),
+          run: ({ client }, { pruned: prunedOffset, ledgerEnd }) =>
+            collect(client.updates[name]({ beginExclusive: prunedOffset, endInclusive: ledgerEnd, filter: anyParty })),
           inSandbox: true,
         },
       },
     },
     {
-      ...common,
+      ...commonOptions,
       operation: `WS /v2/updates/${name}`,
       readOnly: true,
-      call: ({ stream }, { begin, ledgerEnd }) =>
-        stream(`/v2/updates/${name}`, { beginExclusive: begin, endInclusive: ledgerEnd, filter: anyParty }, 20),
+      call: ({ stream }, { begin: beginOffset, ledgerEnd }) =>
+        stream(`/v2/updates/${name}`, { beginExclusive: beginOffset, endInclusive: ledgerEnd, filter: anyParty }, 20),
       refused: {
         OFFSET_AFTER_LEDGER_END: ({ stream }) =>
-          stream(`/v2/updates/${name}`, { beginExclusive: far, filter: anyParty }),
+          stream(`/v2/updates/${name}`, { beginExclusive: farOffset, filter: anyParty }),
         PARTICIPANT_PRUNED_DATA_ACCESSED: {
           run: ({ stream }) => stream(`/v2/updates/${name}`, { beginExclusive: 0, filter: anyParty }),
           inSandbox: true,
@@ -127,36 +131,41 @@ export const updateCases: readonly Case[] = [
   {
     operation: 'POST /v2/updates',
     readOnly: true,
-    call: (session, { begin, ledgerEnd }) =>
-      listed(session, { beginExclusive: begin, endInclusive: ledgerEnd, updateFormat }),
+    call: (session, { begin: beginOffset, ledgerEnd }) =>
+      listUpdates(session, { beginExclusive: beginOffset, endInclusive: ledgerEnd, updateFormat }),
     check: checkUpdates,
     also: {
-      'open-ended': (session, { ledgerEnd }) => listed(session, { beginExclusive: ledgerEnd, updateFormat }),
+      'open-ended': (session, { ledgerEnd }) => listUpdates(session, { beginExclusive: ledgerEnd, updateFormat }),
       'legacy filter': {
-        run: (session, { pruned, ledgerEnd }) =>
-          listed(session, { beginExclusive: pruned, endInclusive: ledgerEnd, filter: anyParty }),
+        run: (session, { pruned: prunedOffset, ledgerEnd }) =>
+          listUpdates(session, { beginExclusive: prunedOffset, endInclusive: ledgerEnd, filter: anyParty }),
         releases: ['3.4', '3.5'],
       },
-      descending: (session, { pruned, ledgerEnd }) =>
-        listed(session, { beginExclusive: pruned, endInclusive: ledgerEnd, descendingOrder: true, updateFormat }),
+      descending: (session, { pruned: prunedOffset, ledgerEnd }) =>
+        listUpdates(session, {
+          beginExclusive: prunedOffset,
+          endInclusive: ledgerEnd,
+          descendingOrder: true,
+          updateFormat,
+        }),
     },
     body: 'json',
     badQuery: ['limit', 'stream_idle_timeout_ms'],
     refused: {
-      ...rangeRefusals(listed),
-      JSON_API_MAXIMUM_LIST_ELEMENTS_NUMBER_REACHED: { run: tooMany, inSandbox: true },
+      ...rangeRefusals(listUpdates),
+      JSON_API_MAXIMUM_LIST_ELEMENTS_NUMBER_REACHED: { run: oversizedPage, inSandbox: true },
       '413 text/plain': ({ client }) => client.transport.request('POST', '/v2/updates', Buffer.alloc(2 ** 23 + 1, 32)),
     },
   },
   {
     operation: 'WS /v2/updates',
     readOnly: true,
-    call: (session, { begin, ledgerEnd }) =>
-      streamed(session, { beginExclusive: begin, endInclusive: ledgerEnd, updateFormat }),
+    call: (session, { begin: beginOffset, ledgerEnd }) =>
+      streamed(session, { beginExclusive: beginOffset, endInclusive: ledgerEnd, updateFormat }),
     check: checkUpdates,
     also: {
-      'tail, one checkpoint': async ({ stream }, { pruned }) => {
-        const [frame = ''] = await stream('/v2/updates', { beginExclusive: pruned, updateFormat: {} }, 1);
+      'tail, one checkpoint': async ({ stream }, { pruned: prunedOffset }) => {
+        const [frame = ''] = await stream('/v2/updates', { beginExclusive: prunedOffset, updateFormat: {} }, 1);
         expect(decodeUpdate(frame).kind).toBe('offset_checkpoint');
         return frame;
       },
@@ -164,7 +173,8 @@ export const updateCases: readonly Case[] = [
     refused: {
       ...rangeRefusals(streamed),
       SERVER_OVERLOADED: {
-        run: ({ stream }, { pruned }) => stream('/v2/updates', { beginExclusive: pruned, updateFormat }),
+        run: ({ stream }, { pruned: prunedOffset }) =>
+          stream('/v2/updates', { beginExclusive: prunedOffset, updateFormat }),
         fault: { streamFailure: { failure: 'SERVER_OVERLOADED', path: '/v2/updates', times: 1 } },
       },
     },
@@ -176,15 +186,16 @@ export const updateCases: readonly Case[] = [
     releases: from('3.5'),
     readOnly: true,
     call: ({ client }) => client.updates.page({ updateFormat, maxPageSize: 10 }),
-    check: (result, { pruned }) => expect((result as UpdatesPage).lowestPageOffsetExclusive).toBe(pruned),
+    check: (result, { pruned: prunedOffset }) =>
+      expect((result as UpdatesPage).lowestPageOffsetExclusive).toBe(prunedOffset),
     body: 'json',
     refused: {
       INVALID_UPDATES_PAGE_TOKEN: ({ client }) => client.updates.page({ updateFormat, pageToken: 'bm9uZQ==' }),
       NEGATIVE_OFFSET: ({ client }) => client.updates.page({ updateFormat, beginOffsetExclusive: -1 }),
       NON_POSITIVE_OFFSET: ({ client }) => client.updates.page({ updateFormat, endOffsetInclusive: 0 }),
-      OFFSET_AFTER_LEDGER_END: ({ client }) => client.updates.page({ updateFormat, beginOffsetExclusive: far }),
+      OFFSET_AFTER_LEDGER_END: ({ client }) => client.updates.page({ updateFormat, beginOffsetExclusive: farOffset }),
       PACKAGE_NAMES_NOT_FOUND: ({ client }) =>
-        client.updates.page({ updateFormat: withEvents(byTemplate('#no-such-package:A:B')) }),
+        client.updates.page({ updateFormat: withEvents(templateRequest('#no-such-package:A:B')) }),
       PARTICIPANT_PRUNED_DATA_ACCESSED: {
         run: ({ client }) => client.updates.page({ updateFormat, beginOffsetExclusive: 1 }),
         inSandbox: true,
@@ -201,10 +212,10 @@ export const lookupCases: readonly Case[] = [
     check: (result, { update }) => expect(JSON.stringify(result)).toContain(`"offset":${update.offset}`),
     body: 'json',
     refused: {
-      UPDATE_NOT_FOUND: ({ client }) => client.updates.byOffset(far, updateFormat),
+      UPDATE_NOT_FOUND: ({ client }) => client.updates.byOffset(farOffset, updateFormat),
       NON_POSITIVE_OFFSET: ({ client }) => client.updates.byOffset(0, updateFormat),
       PACKAGE_NAMES_NOT_FOUND: ({ client }, { update }) =>
-        client.updates.byOffset(update.offset, withEvents(byTemplate('#no-such-package:A:B'))),
+        client.updates.byOffset(update.offset, withEvents(templateRequest('#no-such-package:A:B'))),
     },
   },
   {

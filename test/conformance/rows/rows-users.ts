@@ -4,7 +4,7 @@ import type { Right } from '../../../src/ledger/api/users.ts';
 import type { Case, Session } from './row.ts';
 import type { World } from '../world.ts';
 
-const reading: readonly Right[] = [{ kind: { CanReadAsAnyParty: { value: {} } } }];
+const readRights: readonly Right[] = [{ kind: { CanReadAsAnyParty: { value: {} } } }];
 const unknown: readonly Right[] = [{}];
 
 /** Creates a user without rights. */
@@ -13,9 +13,9 @@ async function user({ session, unique }: World): Promise<string> {
 }
 
 const withUser =
-  (use: (client: Session['client'], id: string) => Promise<unknown>): Case['call'] =>
+  (changeUser: (client: Session['client'], id: string) => Promise<unknown>): Case['call'] =>
   async ({ client }, world) =>
-    use(client, await user(world));
+    changeUser(client, await user(world));
 
 export const userCases: readonly Case[] = [
   {
@@ -30,7 +30,7 @@ export const userCases: readonly Case[] = [
   {
     operation: 'POST /v2/users',
     as: 'admin',
-    call: ({ client }, { unique }) => client.users.create({ id: unique('user') }, reading),
+    call: ({ client }, { unique }) => client.users.create({ id: unique('user') }, readRights),
     check: (result) => expect(result).toMatchObject({ isDeactivated: false }),
     body: 'json',
     refused: {
@@ -57,17 +57,17 @@ export const userCases: readonly Case[] = [
     operation: 'GET /v2/users/{user-id}/rights',
     as: 'admin',
     call: ({ client }) => client.users.rights('reader'),
-    check: (result) => expect(result).toEqual(reading),
+    check: (result) => expect(result).toEqual(readRights),
     refused: { USER_NOT_FOUND: ({ client }) => client.users.rights('none') },
   },
   {
     operation: 'POST /v2/users/{user-id}/rights',
     as: 'admin',
-    call: withUser((client, id) => client.users.grant(id, reading)),
-    check: (result) => expect(result).toEqual(reading),
+    call: withUser((client, id) => client.users.grant(id, readRights)),
+    check: (result) => expect(result).toEqual(readRights),
     body: 'json',
     refused: {
-      USER_NOT_FOUND: ({ client }) => client.users.grant('none', reading),
+      USER_NOT_FOUND: ({ client }) => client.users.grant('none', readRights),
       INVALID_ARGUMENT: withUser((client, id) => client.users.grant(id, unknown)),
     },
   },
@@ -75,12 +75,12 @@ export const userCases: readonly Case[] = [
     operation: 'PATCH /v2/users/{user-id}/rights',
     as: 'admin',
     call: withUser(async (client, id) => {
-      await client.users.grant(id, reading);
-      return await client.users.revoke(id, reading);
+      await client.users.grant(id, readRights);
+      return await client.users.revoke(id, readRights);
     }),
-    check: (result) => expect(result).toEqual(reading),
+    check: (result) => expect(result).toEqual(readRights),
     body: 'json',
-    refused: { USER_NOT_FOUND: ({ client }) => client.users.revoke('none', reading) },
+    refused: { USER_NOT_FOUND: ({ client }) => client.users.revoke('none', readRights) },
   },
   {
     operation: 'GET /v2/authenticated-user',

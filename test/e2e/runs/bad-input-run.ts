@@ -22,7 +22,7 @@ export interface LogLine {
   readonly err?: { readonly code: string; readonly message: string; readonly remedy?: string };
 }
 
-export interface Ended {
+export interface ProcessResult {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -41,13 +41,13 @@ export interface RunningIndexer extends AsyncDisposable {
 }
 
 export interface Run extends RunningIndexer {
-  readonly ended: Promise<Ended>;
+  readonly ended: Promise<ProcessResult>;
 }
 
 const outputs: string[] = [];
 
 /** All output to stdout and stderr of the runs so far. */
-export function everythingPrinted(): string {
+export function allOutput(): string {
   return outputs.join('\n');
 }
 
@@ -62,7 +62,7 @@ export function startRun(env: Readonly<Record<string, string>>, args: readonly s
   let stderr = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
-  const ended = once(child, 'close').then(([code]): Ended => {
+  const whenEnded = once(child, 'close').then(([code]): ProcessResult => {
     outputs.push(stdout, stderr);
     return { code: code as number | null, stdout, stderr };
   });
@@ -79,12 +79,12 @@ export function startRun(env: Readonly<Record<string, string>>, args: readonly s
         if (child.exitCode !== null) throw new Error(`the program ended with ${String(child.exitCode)}: ${stderr}`);
         return lines().find(({ http }) => http !== undefined)?.http;
       });
-      return await answerOf(`${url}${path}`);
+      return await responseOf(`${url}${path}`);
     },
-    ended,
+    ended: whenEnded,
     [Symbol.asyncDispose]: async () => {
       child.kill('SIGTERM');
-      await ended;
+      await whenEnded;
     },
   };
 }
@@ -97,7 +97,7 @@ export async function startInProcess(env: Readonly<Record<string, string>>): Pro
   const run = await runIndexer({ POSTGRES_SCHEMA: schema, ...env });
   return {
     lines: () => run.log.map((line) => JSON.parse(line) as LogLine),
-    get: (path) => answerOf(`${run.httpUrl}${path}`),
+    get: (path) => responseOf(`${run.httpUrl}${path}`),
     [Symbol.asyncDispose]: async () => {
       await run[Symbol.asyncDispose]();
       outputs.push(run.log.join(''));
@@ -105,22 +105,28 @@ export async function startInProcess(env: Readonly<Record<string, string>>): Pro
   };
 }
 
-async function answerOf(url: string): Promise<Answer> {
+async function responseOf(url: string): Promise<Answer> {
   const response = await fetch(url);
   return { status: response.status, body: (await response.json()) as Answer['body'] };
 }
 
 /** Runs a command to its end inside the test process. */
-export async function commandToEnd(env: Readonly<Record<string, string>>, args: readonly string[]): Promise<Ended> {
+export async function runCommandToEnd(
+  env: Readonly<Record<string, string>>,
+  args: readonly string[],
+): Promise<ProcessResult> {
   // Silent, because the log would go to the output of the test.
   const base = { POSTGRES_SCHEMA: schema, INDEXER_HTTP_PORT: '0', INDEXER_LOG_LEVEL: 'silent' };
-  const ended = await programInProcess(args, { ...base, ...env });
-  outputs.push(ended.stdout, ended.stderr);
-  return ended;
+  const processResult = await programInProcess(args, { ...base, ...env });
+  outputs.push(processResult.stdout, processResult.stderr);
+  return processResult;
 }
 
 /** Runs the program to its end. */
-export async function runToEnd(env: Readonly<Record<string, string>>, args: readonly string[] = []): Promise<Ended> {
+export async function runToEnd(
+  env: Readonly<Record<string, string>>,
+  args: readonly string[] = [],
+): Promise<ProcessResult> {
   await using run = startRun(env, args);
   return await run.ended;
 }

@@ -6,7 +6,7 @@ import type { Sandbox } from '../../../packages/ledger-sandbox/src/server/sandbo
 import type { TestDatabase } from '../../support/database.ts';
 import { digestOf } from '../../support/digest.ts';
 import { assertBuilt, startDaemon, type Daemon } from './daemon.ts';
-import { watchStored, type Stored } from './stored.ts';
+import { watchStored, type StoredStream } from './stored.ts';
 
 const startAt = Date.UTC(2026, 0, 5, 8) * 1000;
 const secondMicros = 1_000_000;
@@ -14,7 +14,7 @@ const secondMicros = 1_000_000;
 export interface World extends AsyncDisposable {
   readonly sandbox: Sandbox;
   readonly database: TestDatabase;
-  readonly stored: Stored;
+  readonly stored: StoredStream;
   /** Appends updates. The same calls produce the same history. */
   grow(updates: number): void;
   /** Number of appended updates. */
@@ -29,15 +29,16 @@ export async function createWorld(seed: number, database: TestDatabase): Promise
   const sandbox = await startSandbox({ seed, now: () => startAt / 1000 });
   const stored = await watchStored(database.url);
   const steps = new Steps(sandbox.ledger, seed);
-  let made = 0;
+  let updateCount = 0;
   return {
     sandbox,
     database,
     stored,
     grow: (updates) => {
-      for (const end = made + updates; made < end; made += 1) steps.step(startAt + made * secondMicros);
+      for (const end = updateCount + updates; updateCount < end; updateCount += 1)
+        steps.step(startAt + updateCount * secondMicros);
     },
-    updates: () => made,
+    updates: () => updateCount,
     start: (schema, env) => startDaemon({ ledgerUrl: sandbox.url, databaseUrl: database.url, schema, env: env ?? {} }),
     finish: async (daemon, schema) => {
       await stored.reaches(daemon, schema, sandbox.ledger.ledgerEnd());

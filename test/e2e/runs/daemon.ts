@@ -73,38 +73,38 @@ export function startDaemon(options: DaemonOptions): Daemon {
     },
   });
   let output = '';
-  let ended: Exit | undefined;
+  let exit: Exit | undefined;
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => {
       output += text;
     });
   }
-  const exited = new Promise<Exit>((resolve, reject) => {
+  const whenExited = new Promise<Exit>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (code, signal) => {
-      ended = { code, signal };
-      resolve(ended);
+      exit = { code, signal };
+      resolve(exit);
     });
   });
-  const find = <T>(what: string, pick: (line: LogLine) => T | undefined): Promise<T> => {
+  const find = <T>(subject: string, selectValue: (line: LogLine) => T | undefined): Promise<T> => {
     // Parse each line only once, however often the output is searched.
     let from = 0;
-    return waitFor(what, () => {
+    return waitFor(subject, () => {
       const to = output.lastIndexOf('\n') + 1;
-      const found = firstOf(output.slice(from, to), pick);
+      const picked = firstOf(output.slice(from, to), selectValue);
       from = to;
-      if (found === undefined && ended !== undefined) throw endedEarly(what, ended, output);
-      return found;
+      if (picked === undefined && exit !== undefined) throw describeEarlyExit(subject, exit, output);
+      return picked;
     });
   };
   const kill = async (): Promise<void> => {
     child.kill('SIGKILL');
-    await exited;
+    await whenExited;
   };
   return {
     pid: child.pid,
-    exited,
-    exit: () => ended,
+    exited: whenExited,
+    exit: () => exit,
     output: () => output,
     logged: async (message) => {
       await find(`the daemon logs "${message}"`, (line) => (line.msg === message ? true : undefined));
@@ -118,15 +118,15 @@ export function startDaemon(options: DaemonOptions): Daemon {
   };
 }
 
-function firstOf<T>(output: string, pick: (line: LogLine) => T | undefined): T | undefined {
+function firstOf<T>(output: string, selectValue: (line: LogLine) => T | undefined): T | undefined {
   for (const line of output.split('\n')) {
     if (!line.startsWith('{') || !line.endsWith('}')) continue;
-    const found = pick(JSON.parse(line) as LogLine);
-    if (found !== undefined) return found;
+    const picked = selectValue(JSON.parse(line) as LogLine);
+    if (picked !== undefined) return picked;
   }
   return undefined;
 }
 
-function endedEarly(what: string, { code, signal }: Exit, output: string): Error {
-  return new Error(`the daemon ended (${String(code ?? signal)}) before: ${what}\n${output.slice(-2_000)}`);
+function describeEarlyExit(subject: string, { code, signal }: Exit, output: string): Error {
+  return new Error(`the daemon ended (${String(code ?? signal)}) before: ${subject}\n${output.slice(-2_000)}`);
 }

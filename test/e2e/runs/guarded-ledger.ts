@@ -8,10 +8,10 @@ import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import { text as bodyText } from 'node:stream/consumers';
 import { WebSocketServer, type WebSocket } from 'ws';
-import { sound } from './scripted-ledger.ts';
+import { validUpdates } from './scripted-ledger.ts';
 
 /** A rejection as participants send it, without the reason. */
-const redacted = (grpcCodeValue: number): string =>
+const redactedBody = (grpcCodeValue: number): string =>
   JSON.stringify({
     code: 'NA',
     cause: 'A security-sensitive error has been received',
@@ -24,7 +24,7 @@ const redacted = (grpcCodeValue: number): string =>
     retryInfo: null,
     definiteAnswer: null,
   });
-const expired = JSON.stringify({
+const expiredBody = JSON.stringify({
   code: 'ACCESS_TOKEN_EXPIRED',
   cause: 'ACCESS_TOKEN_EXPIRED(2,8f0c2b1d): JWT token has expired',
   context: {},
@@ -39,13 +39,13 @@ interface LedgerRequest {
   readonly atMs: number;
 }
 
-interface Refused {
+interface RefusedRequest {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly of: 'requests' | 'handshakes';
 }
 
-interface Following {
+interface FollowedStream {
   readonly socket: WebSocket;
   readonly token: string;
 }
@@ -56,7 +56,7 @@ export class GuardedLedger implements AsyncDisposable {
   /** Whether the user may read the requested contracts. */
   rights = true;
   /** If set, the response to all requests or handshakes. */
-  refusal: Refused | undefined;
+  refusal: RefusedRequest | undefined;
   /** Handlers by path that respond in place of the ledger. */
   readonly instead = new Map<string, (response: ServerResponse) => void>();
   /** Whether every connection is reset before anything is read from it. */
@@ -68,7 +68,7 @@ export class GuardedLedger implements AsyncDisposable {
   readonly #server = createServer((request, response) => void this.#answer(request, response));
   readonly #sockets = new WebSocketServer({ noServer: true, handleProtocols: () => 'daml.ws.auth' });
   readonly #open = new Set<Socket>();
-  #following: Following[] = [];
+  #following: FollowedStream[] = [];
   #end = 3;
 
   static async start(...tokens: readonly string[]): Promise<GuardedLedger> {
@@ -104,8 +104,8 @@ export class GuardedLedger implements AsyncDisposable {
   grow(): number {
     this.#end += 1;
     for (const { socket, token } of this.#following) {
-      if (this.accepted.has(token)) socket.send(JSON.stringify(sound[this.#end - 1]));
-      else this.#refuse(socket, expired);
+      if (this.accepted.has(token)) socket.send(JSON.stringify(validUpdates[this.#end - 1]));
+      else this.#refuse(socket, expiredBody);
     }
     return this.#end;
   }
@@ -130,21 +130,21 @@ export class GuardedLedger implements AsyncDisposable {
       response.writeHead(this.refusal.status, this.refusal.headers).end();
       return;
     }
-    const instead = this.instead.get(path);
-    if (instead !== undefined) return instead(response);
-    if (!this.accepted.has(tokenOf(request))) return answer(response, 401, redacted(16));
-    const answers: Record<string, object> = {
+    const override = this.instead.get(path);
+    if (override !== undefined) return override(response);
+    if (!this.accepted.has(tokenOf(request))) return writeResponse(response, 401, redactedBody(16));
+    const responsesByUrl: Record<string, object> = {
       '/v2/version': { version: '3.5.10' },
       '/v2/parties/participant-id': { participantId: 'p::1220' },
       '/v2/state/ledger-end': { offset: this.#end },
       '/v2/state/latest-pruned-offsets': { participantPrunedUpToInclusive: 0 },
-      '/v2/updates/update-by-offset': sound[Number(/"offset":(\d+)/.exec(body)?.[1]) - 1] ?? {},
+      '/v2/updates/update-by-offset': validUpdates[Number(/"offset":(\d+)/.exec(body)?.[1]) - 1] ?? {},
       '/v2/updates': [],
     };
-    const found = answers[path];
-    if (found === undefined) return answer(response, 404, '{}');
-    if (path.startsWith('/v2/updates') && !this.rights) return answer(response, 403, redacted(7));
-    answer(response, 200, JSON.stringify(found));
+    const scripted = responsesByUrl[path];
+    if (scripted === undefined) return writeResponse(response, 404, '{}');
+    if (path.startsWith('/v2/updates') && !this.rights) return writeResponse(response, 403, redactedBody(7));
+    writeResponse(response, 200, JSON.stringify(scripted));
   }
 
   #upgrade(request: IncomingMessage, raw: Socket, head: Buffer): void {
@@ -164,13 +164,13 @@ export class GuardedLedger implements AsyncDisposable {
   }
 
   #follow(socket: WebSocket, token: string, request: string): void {
-    if (!this.accepted.has(token)) return this.#refuse(socket, redacted(16));
-    if (!this.rights) return this.#refuse(socket, redacted(7));
-    const after = Number(/"beginExclusive":(\d+)/.exec(request)?.[1]);
-    for (const update of sound.slice(after, this.#end)) socket.send(JSON.stringify(update));
+    if (!this.accepted.has(token)) return this.#refuse(socket, redactedBody(16));
+    if (!this.rights) return this.#refuse(socket, redactedBody(7));
+    const beginOffset = Number(/"beginExclusive":(\d+)/.exec(request)?.[1]);
+    for (const update of validUpdates.slice(beginOffset, this.#end)) socket.send(JSON.stringify(update));
     this.#following.push({ socket, token });
     socket.once('close', () => {
-      this.#following = this.#following.filter((other) => other.socket !== socket);
+      this.#following = this.#following.filter((stream) => stream.socket !== socket);
     });
   }
 
@@ -184,6 +184,6 @@ function tokenOf({ headers }: IncomingMessage): string {
   return headers.authorization?.replace('Bearer ', '') ?? '';
 }
 
-function answer(response: ServerResponse, status: number, body: string): void {
+function writeResponse(response: ServerResponse, status: number, body: string): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(body);
 }

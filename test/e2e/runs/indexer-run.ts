@@ -45,10 +45,10 @@ export async function runIndexer(env: Readonly<Record<string, string>>): Promise
   const guide = pageGuide({ ...urls, embeddedLedger: false, embeddedDatabase: false }, config);
   const pageOptions = { version: 'test', logging, guide, console };
   const indexer = await startIndexer({ config, access, ...urls, ...pageOptions, pace: quickPace });
-  let ended: string | undefined;
+  let endReason: string | undefined;
   indexer.done.then(
-    () => (ended = 'by itself'),
-    (thrown: unknown) => (ended = thrown instanceof Error ? thrown.message : 'for no reason'),
+    () => (endReason = 'by itself'),
+    (error: unknown) => (endReason = error instanceof Error ? error.message : 'for no reason'),
   );
   // The request is retried once, because an idle connection may be closed at the moment it is reused (RFC 9110, 9.2.2
   // permits it).
@@ -69,13 +69,13 @@ export async function runIndexer(env: Readonly<Record<string, string>>): Promise
       await waitFor(
         `the checkpoint reaches ${offset}`,
         async () => {
-          if (ended !== undefined) throw new Error(`the indexer ended: ${ended}`);
+          if (endReason !== undefined) throw new Error(`the indexer ended: ${endReason}`);
           // Every checkpoint is at least 0, and /wait does not accept 0.
           if (offset === 0) return true;
           // One waiting request is cheaper than polling, because both client and server are in this process.
-          const answer = await get(`/wait?offset=${offset}&timeout=1`);
-          await answer.arrayBuffer();
-          return answer.ok ? true : undefined;
+          const response = await get(`/wait?offset=${offset}&timeout=1`);
+          await response.arrayBuffer();
+          return response.ok ? true : undefined;
         },
         limitMs,
       );

@@ -14,27 +14,32 @@ export interface Samples {
 
 /** Reads the samples, in the order of their file names. */
 export function readSamples(): Samples {
-  const found = { updates: [] as Sample[], checkpoints: [] as Sample[], entries: [] as Sample[] };
+  const samplesFound = { updates: [] as Sample[], checkpoints: [] as Sample[], entries: [] as Sample[] };
   for (const name of sampleNames()) {
     const body: unknown = JSON.parse(fixture(`samples/${name}`));
-    const parts = Array.isArray(body) ? (body as Message[]) : [body as Message];
-    for (const part of parts) {
-      const frame = asFrame(part);
+    const sampleParts = Array.isArray(body) ? (body as Message[]) : [body as Message];
+    for (const samplePart of sampleParts) {
+      const frame = asFrame(samplePart);
       if (frame === undefined) continue;
-      if ('contractEntry' in frame) found.entries.push({ name, frame });
-      else if ('OffsetCheckpoint' in (frame['update'] as Message)) found.checkpoints.push({ name, frame });
-      else found.updates.push({ name, frame });
+      if ('contractEntry' in frame) samplesFound.entries.push({ name, frame });
+      else if ('OffsetCheckpoint' in (frame['update'] as Message)) samplesFound.checkpoints.push({ name, frame });
+      else samplesFound.updates.push({ name, frame });
     }
   }
-  return found;
+  return samplesFound;
 }
 
 /**
  * The message as a frame; undefined for messages that no stream sends, such as rejections and responses of other
  * endpoints.
  */
-function asFrame(part: Message): Message | undefined {
-  if ('update' in part || 'contractEntry' in part) return part;
-  const bare = 'transaction' in part ? part['transaction'] : 'events' in part && 'updateId' in part ? part : undefined;
-  return bare === undefined ? undefined : { update: { Transaction: { value: bare } } };
+function asFrame(samplePart: Message): Message | undefined {
+  if ('update' in samplePart || 'contractEntry' in samplePart) return samplePart;
+  const rootField =
+    'transaction' in samplePart
+      ? samplePart['transaction']
+      : 'events' in samplePart && 'updateId' in samplePart
+        ? samplePart
+        : undefined;
+  return rootField === undefined ? undefined : { update: { Transaction: { value: rootField } } };
 }

@@ -7,8 +7,8 @@ type Row = Readonly<Record<string, unknown>>;
 
 const time = (column: string): string =>
   `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as ${column.split('.').at(-1)}`;
-const id = (alias: string, as: string): string =>
-  `${alias}.package_id || ':' || ${alias}.module_name || ':' || ${alias}.entity_name as ${as}`;
+const id = (alias: string, roleName: string): string =>
+  `${alias}.package_id || ':' || ${alias}.module_name || ':' || ${alias}.entity_name as ${roleName}`;
 
 const queries = {
   updates: `select u.*, s.synchronizer_id, ${time('u.record_time')}, ${time('u.effective_at')}
@@ -27,9 +27,12 @@ const queries = {
 } as const;
 
 /** Maps fields to columns: `same` to their names in snake case, `others` as given. */
-function fields(same: string, others: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
+function fields(
+  sharedField: string,
+  otherFields: Readonly<Record<string, string>> = {},
+): Readonly<Record<string, string>> {
   const snake = (field: string): string => field.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-  return { ...Object.fromEntries(same.split(' ').map((field) => [field, snake(field)])), ...others };
+  return { ...Object.fromEntries(sharedField.split(' ').map((field) => [field, snake(field)])), ...otherFields };
 }
 
 const event = 'offset nodeId contractId templateId packageName witnessParties';
@@ -71,7 +74,7 @@ const times = new Set(['effective_at', 'record_time', 'created_at', 'assignment_
 const daml = new Set(['payload', 'contract_key', 'argument', 'result', 'view', 'status_details']);
 
 /** On this interface, absent fields, null, empty text and empty lists have the same meaning. */
-function plain(value: unknown): unknown {
+function withoutWrappers(value: unknown): unknown {
   if (value === undefined || value === '' || (Array.isArray(value) && value.length === 0)) return null;
   return value;
 }
@@ -94,18 +97,18 @@ export class LeafCheck {
   readonly #stored: Readonly<Record<keyof typeof queries, readonly Row[]>>;
   #sample = '';
 
-  private constructor(stored: Readonly<Record<keyof typeof queries, readonly Row[]>>) {
-    this.#stored = stored;
+  private constructor(storedRows: Readonly<Record<keyof typeof queries, readonly Row[]>>) {
+    this.#stored = storedRows;
   }
 
   static async of(database: Database): Promise<LeafCheck> {
-    const stored: { -readonly [Table in keyof typeof queries]?: readonly Row[] } = {};
+    const storedRows: { -readonly [Table in keyof typeof queries]?: readonly Row[] } = {};
     for (const [name, sql] of Object.entries(queries)) {
-      stored[name as keyof typeof queries] = await database.withClient(
+      storedRows[name as keyof typeof queries] = await database.withClient(
         async (client) => (await client.query<Row>(sql)).rows,
       );
     }
-    return new LeafCheck(stored as Required<typeof stored>);
+    return new LeafCheck(storedRows as Required<typeof storedRows>);
   }
 
   update(sample: string, kind: string, value: Message): void {
@@ -127,17 +130,17 @@ export class LeafCheck {
       this.#compare('entry', frame, { workflow_id: null });
     } else if (kind === 'JsIncompleteAssigned') {
       this.#compare('incompleteAssigned', value, {});
-      const half = object(value['assignedEvent']);
-      const row = this.#half(half, Number(object(half['createdEvent'])['offset']), 'assign');
+      const assignedEvent = object(value['assignedEvent']);
+      const row = this.#half(assignedEvent, Number(object(assignedEvent['createdEvent'])['offset']), 'assign');
       this.#compare('entry', frame, row);
       this.leaves += 1;
-      if (!isDeepStrictEqual(row?.['created_event'], half['createdEvent']))
+      if (!isDeepStrictEqual(row?.['created_event'], assignedEvent['createdEvent']))
         this.problems.push(`${sample}: createdEvent`);
     } else {
       this.#compare(kind === 'JsActiveContract' ? 'active' : 'incompleteUnassigned', value, this.#created(value));
       this.#compare('entry', frame, this.#created(value));
-      const half = object(value['unassignedEvent']);
-      if (kind === 'JsIncompleteUnassigned') this.#half(half, Number(half['offset']), 'unassign');
+      const unassignedEvent = object(value['unassignedEvent']);
+      if (kind === 'JsIncompleteUnassigned') this.#half(unassignedEvent, Number(unassignedEvent['offset']), 'unassign');
     }
   }
 
@@ -167,40 +170,40 @@ export class LeafCheck {
     const row = this.#row('contracts', { contract_id, offset });
     this.#compare('created', event, row);
     for (const view of list(event['interfaceViews'])) {
-      const stored = this.#row('views', { contract_id, offset, interface_id: view['interfaceId'] });
-      this.#compare('view', view, stored);
-      this.#compare('status', object(view['viewStatus']), stored);
+      const storedView = this.#row('views', { contract_id, offset, interface_id: view['interfaceId'] });
+      this.#compare('view', view, storedView);
+      this.#compare('status', object(view['viewStatus']), storedView);
     }
     return row;
   }
 
-  #half(half: Message, offset: number, kind: string): Row | undefined {
-    const contract = half['contractId'] ?? object(half['createdEvent'])['contractId'];
+  #half(reassignmentEvent: Message, offset: number, kind: string): Row | undefined {
+    const contract = reassignmentEvent['contractId'] ?? object(reassignmentEvent['createdEvent'])['contractId'];
     const row = this.#row('reassignments', { offset, kind, contract_id: contract });
-    this.#compare('reassigned', half, row);
+    this.#compare('reassigned', reassignmentEvent, row);
     return row;
   }
 
   #row(table: keyof typeof queries, key: Row): Row | undefined {
-    const fits = (row: Row): boolean => Object.entries(key).every(([column, value]) => row[column] === value);
-    const found = this.#stored[table].find(fits);
-    if (found === undefined) this.problems.push(`${this.#sample}: no row in ${table} for ${JSON.stringify(key)}`);
-    return found;
+    const matchesKey = (row: Row): boolean => Object.entries(key).every(([column, value]) => row[column] === value);
+    const storedRow = this.#stored[table].find(matchesKey);
+    if (storedRow === undefined) this.problems.push(`${this.#sample}: no row in ${table} for ${JSON.stringify(key)}`);
+    return storedRow;
   }
 
   #compare(message: string, value: Message, row: Row | undefined): void {
-    for (const [field, sent] of Object.entries(value)) {
+    for (const [field, sentValue] of Object.entries(value)) {
       const column = columns[message]?.[field];
       if (column === undefined) this.problems.push(`${this.#sample}: no mapping for ${message}.${field}`);
       if (column === undefined || column === '#' || column.startsWith('none')) continue;
       this.leaves += 1;
-      const stored = row?.[column];
-      const expected = times.has(column) ? microseconds(plain(sent)) : plain(sent);
-      const same =
+      const storedValue = row?.[column];
+      const expected = times.has(column) ? microseconds(withoutWrappers(sentValue)) : withoutWrappers(sentValue);
+      const isSameColumn =
         daml.has(column) && column !== 'status_details'
-          ? isDeepStrictEqual(stored ?? null, sent ?? null)
-          : isDeepStrictEqual(plain(stored), expected);
-      if (!same) this.problems.push(`${this.#sample}: ${message}.${field} is not in column ${column}`);
+          ? isDeepStrictEqual(storedValue ?? null, sentValue ?? null)
+          : isDeepStrictEqual(withoutWrappers(storedValue), expected);
+      if (!isSameColumn) this.problems.push(`${this.#sample}: ${message}.${field} is not in column ${column}`);
     }
   }
 }

@@ -13,7 +13,7 @@ export const move = (offset: number, from: string, to: string, party = alice): R
   ]);
 
 /** Five correct updates, at offsets 1 to 5. */
-export const sound = [
+export const validUpdates = [
   create(1, '00a'),
   move(2, '00a', '00b'),
   move(3, '00b', '00c'),
@@ -25,26 +25,28 @@ export const sound = [
  * request for a single update returns a correct update.
  */
 export async function scriptedLedger(updates: readonly unknown[]): Promise<FakeLedger & AsyncDisposable> {
-  const answers: Record<string, object> = {
+  const responsesByUrl: Record<string, object> = {
     '/v2/parties/participant-id': { participantId: 'p::1220' },
     '/v2/state/ledger-end': { offset: Math.max(5, updates.length) },
     '/v2/state/latest-pruned-offsets': { participantPrunedUpToInclusive: 0 },
-    '/v2/updates/update-by-offset': sound[0] ?? {},
+    '/v2/updates/update-by-offset': validUpdates[0] ?? {},
   };
   const ledger = await startFakeLedger({
     http: (request, response) => {
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
       request.on('end', () => {
-        const at = /"offset":(\d+)/.exec(Buffer.concat(chunks).toString('utf8'))?.[1];
-        const answer =
-          at === undefined ? answers[request.url ?? ''] : (sound[Number(at) - 1] ?? updates[Number(at) - 1]);
-        response.writeHead(answer === undefined ? 404 : 200).end(JSON.stringify(answer ?? {}));
+        const offset = /"offset":(\d+)/.exec(Buffer.concat(chunks).toString('utf8'))?.[1];
+        const scripted =
+          offset === undefined
+            ? responsesByUrl[request.url ?? '']
+            : (validUpdates[Number(offset) - 1] ?? updates[Number(offset) - 1]);
+        response.writeHead(scripted === undefined ? 404 : 200).end(JSON.stringify(scripted ?? {}));
       });
     },
     socket: (socket, request) => {
-      const after = Number(/"beginExclusive":(\d+)/.exec(request)?.[1]);
-      updates.slice(after).forEach((update) => {
+      const beginOffset = Number(/"beginExclusive":(\d+)/.exec(request)?.[1]);
+      updates.slice(beginOffset).forEach((update) => {
         socket.send(text(update as ReturnType<typeof transaction>));
       });
     },

@@ -6,7 +6,7 @@ import type { Daemon } from './daemon.ts';
 /** SQLSTATE of a missing table, also if the schema is missing. */
 const undefinedTable = '42P01';
 
-export interface Stored extends AsyncDisposable {
+export interface StoredStream extends AsyncDisposable {
   readonly client: Client;
   /** Undefined while there is no checkpoint: no table, no row, or an incomplete seed. */
   checkpoint(schema: string): Promise<number | undefined>;
@@ -16,7 +16,7 @@ export interface Stored extends AsyncDisposable {
   reaches(daemon: Daemon, schema: string, offset: number, limitMs?: number): Promise<number>;
 }
 
-export async function watchStored(url: string): Promise<Stored> {
+export async function watchStored(url: string): Promise<StoredStream> {
   const client = new Client({ connectionString: url, application_name: 'test' });
   await client.connect();
   const streamColumn = async (schema: string, column: 'checkpoint' | 'seed_contracts'): Promise<number | undefined> => {
@@ -25,9 +25,9 @@ export async function watchStored(url: string): Promise<Stored> {
       const { rows } = await client.query<{ value: string | null }>(`select ${column} as value from ${table}`);
       const value = rows[0]?.value;
       return value === undefined || value === null ? undefined : Number(value);
-    } catch (thrown) {
-      if (thrown instanceof DatabaseError && thrown.code === undefinedTable) return undefined;
-      throw thrown;
+    } catch (error) {
+      if (error instanceof DatabaseError && error.code === undefinedTable) return undefined;
+      throw error;
     }
   };
   const checkpoint = (schema: string): Promise<number | undefined> => streamColumn(schema, 'checkpoint');
@@ -39,11 +39,13 @@ export async function watchStored(url: string): Promise<Stored> {
       waitFor(
         `the checkpoint of ${schema} reaches ${offset}`,
         async () => {
-          const at = await checkpoint(schema);
-          if (at !== undefined && at >= offset) return at;
+          const storedCheckpoint = await checkpoint(schema);
+          if (storedCheckpoint !== undefined && storedCheckpoint >= offset) return storedCheckpoint;
           const exit = daemon.exit();
           if (exit === undefined) return undefined;
-          throw new Error(`the daemon ended (${exit.code ?? exit.signal}) at ${at}:\n${daemon.output().slice(-2_000)}`);
+          throw new Error(
+            `the daemon ended (${exit.code ?? exit.signal}) at ${storedCheckpoint}:\n${daemon.output().slice(-2_000)}`,
+          );
         },
         limitMs,
       ),

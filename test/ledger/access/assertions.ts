@@ -22,23 +22,28 @@ export interface AssertionRules {
 const longestLifeSeconds = 300;
 
 /** The reason for which the assertion in a form is rejected; undefined if it is accepted. */
-export function assertionFlaw(form: URLSearchParams, key: RegisteredKey, rules: AssertionRules): string | undefined {
+export function assertionFlaw(
+  formParameters: URLSearchParams,
+  key: RegisteredKey,
+  rules: AssertionRules,
+): string | undefined {
   const type = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
-  if (form.get('client_assertion_type') !== type) return 'The client must use private_key_jwt.';
-  if ((form.get('client_id') ?? rules.clientId) !== rules.clientId) return 'The client_id is not the subject.';
-  const parts = (form.get('client_assertion') ?? '').split('.');
-  const [header = '', claims = '', signature = ''] = parts;
-  if (parts.length !== 3 || signature === '') return 'The client_assertion is not a signed JWT.';
+  if (formParameters.get('client_assertion_type') !== type) return 'The client must use private_key_jwt.';
+  if ((formParameters.get('client_id') ?? rules.clientId) !== rules.clientId)
+    return 'The client_id is not the subject.';
+  const tokenParts = (formParameters.get('client_assertion') ?? '').split('.');
+  const [header = '', claims = '', signature = ''] = tokenParts;
+  if (tokenParts.length !== 3 || signature === '') return 'The client_assertion is not a signed JWT.';
   const { alg, kid } = objectOf(header);
   if (key.kid !== undefined && kid !== key.kid) return 'The client_assertion has no registered kid.';
-  const read = objectOf(claims);
-  const flaw = claimFlaw(read, rules);
+  const claimObject = objectOf(claims);
+  const flaw = claimFlaw(claimObject, rules);
   if (flaw !== undefined) return flaw;
-  const signed = Buffer.from(`${header}.${claims}`);
-  if (!isSigned(signed, Buffer.from(signature, 'base64url'), String(alg), key.publicKey)) {
+  const signedBytes = Buffer.from(`${header}.${claims}`);
+  if (!isSigned(signedBytes, Buffer.from(signature, 'base64url'), String(alg), key.publicKey)) {
     return 'The client_assertion signature is invalid.';
   }
-  rules.usedIds.add(String(read['jti']));
+  rules.usedIds.add(String(claimObject['jti']));
   return undefined;
 }
 
@@ -57,18 +62,18 @@ function claimFlaw(claims: Readonly<Record<string, unknown>>, rules: AssertionRu
 }
 
 /** True if this key made the signature, with an algorithm for keys of its type. */
-function isSigned(signed: Buffer, signature: Buffer, alg: string, key: KeyObject): boolean {
+function isSigned(signedBytes: Buffer, signature: Buffer, alg: string, key: KeyObject): boolean {
   const hash = `sha${alg.slice(2)}`;
   const [type, family] = [key.asymmetricKeyType, alg.slice(0, 2)];
-  if (type === 'rsa' && family === 'RS') return verify(hash, signed, key, signature);
+  if (type === 'rsa' && family === 'RS') return verify(hash, signedBytes, key, signature);
   if (type === 'rsa' && family === 'PS') {
     const pss = { key, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST };
-    return verify(hash, signed, pss, signature);
+    return verify(hash, signedBytes, pss, signature);
   }
-  if (type === 'ec' && family === 'ES') return verify(hash, signed, { key, dsaEncoding: 'ieee-p1363' }, signature);
-  return type === 'ed25519' && /^(?:EdDSA|Ed25519)$/u.test(alg) && verify(null, signed, key, signature);
+  if (type === 'ec' && family === 'ES') return verify(hash, signedBytes, { key, dsaEncoding: 'ieee-p1363' }, signature);
+  return type === 'ed25519' && /^(?:EdDSA|Ed25519)$/u.test(alg) && verify(null, signedBytes, key, signature);
 }
 
-function objectOf(part: string): Readonly<Record<string, unknown>> {
-  return JSON.parse(Buffer.from(part, 'base64url').toString('utf8')) as Record<string, unknown>;
+function objectOf(tokenPart: string): Readonly<Record<string, unknown>> {
+  return JSON.parse(Buffer.from(tokenPart, 'base64url').toString('utf8')) as Record<string, unknown>;
 }

@@ -26,18 +26,18 @@ function pem({ privateKey }: Pair, type: Form = 'pkcs8', encryption: object = {}
   return privateKey.export({ type, format: 'pem', ...encryption }).toString();
 }
 
-function jwk({ privateKey }: Pair, more: object = {}): string {
-  return JSON.stringify({ ...privateKey.export({ format: 'jwk' }), ...more });
+function jwk({ privateKey }: Pair, overrides: object = {}): string {
+  return JSON.stringify({ ...privateKey.export({ format: 'jwk' }), ...overrides });
 }
 
 const server = { issuer: 'https://id.example', token_endpoint: 'https://id.example/token' };
 
 async function formOf(key: ClientKey): Promise<URLSearchParams> {
-  const form = new URLSearchParams();
+  const formParameters = new URLSearchParams();
   const auth = clientAuth({ id: 'indexer', key }, 'issuer');
   // The library awaits the result, although its type declares none.
-  await (auth(server, { client_id: 'indexer' }, form, new Headers()) as unknown as Promise<void>);
-  return form;
+  await (auth(server, { client_id: 'indexer' }, formParameters, new Headers()) as unknown as Promise<void>);
+  return formParameters;
 }
 
 const p256 = ec('P-256');
@@ -62,20 +62,20 @@ describe('readClientKey()', () => {
     const key = await readClientKey(secretFile(text), 'by-option');
     expect(key).toMatchObject({ alg, kid });
     expect(key.key.extractable).toBe(false);
-    const form = await formOf(key);
+    const formParameters = await formOf(key);
     const rules = { clientId: 'indexer', audiences: [server.issuer], usedIds: new Set<string>() };
-    expect(assertionFlaw(form, { publicKey, kid }, rules)).toBeUndefined();
-    const [header = ''] = form.get('client_assertion')?.split('.') ?? [];
+    expect(assertionFlaw(formParameters, { publicKey, kid }, rules)).toBeUndefined();
+    const [header = ''] = formParameters.get('client_assertion')?.split('.') ?? [];
     expect(JSON.parse(Buffer.from(header, 'base64url').toString('utf8'))).toEqual({ alg, kid });
   });
 
   it('returns a version that depends on the file content, and no kid by default', async () => {
-    const [first, same, other] = await Promise.all(
+    const [first, sameAssertion, otherAssertion] = await Promise.all(
       [pem(rsa), pem(rsa), jwk(rsa)].map(async (text) => await readClientKey(secretFile(text), undefined)),
     );
     expect(first?.kid).toBeUndefined();
-    expect(first?.version).toBe(same?.version);
-    expect(first?.version).not.toBe(other?.version);
+    expect(first?.version).toBe(sameAssertion?.version);
+    expect(first?.version).not.toBe(otherAssertion?.version);
   });
 });
 
@@ -86,7 +86,7 @@ function certificate(): string {
 const passphrase = { cipher: 'aes-256-cbc', passphrase: 'canary' };
 const publicPem = rsa.publicKey.export({ type: 'spki', format: 'pem' }).toString();
 const publicJwk = JSON.stringify(rsa.publicKey.export({ format: 'jwk' }));
-const small = generateKeyPairSync('rsa', { modulusLength: 1024 });
+const smallKey = generateKeyPairSync('rsa', { modulusLength: 1024 });
 const opensshPem = '-----BEGIN OPENSSH PRIVATE KEY-----\ncanary\n-----END OPENSSH PRIVATE KEY-----';
 const damagedPem = '-----BEGIN PRIVATE KEY-----\nY2FuYXJ5\n-----END PRIVATE KEY-----';
 
@@ -97,8 +97,8 @@ describe('readClientKey() with an invalid file', () => {
     ['a public key', publicPem],
     ['a public key', publicJwk],
     ['a certificate', certificate()],
-    ['an RSA key of 1024 bits', pem(small)],
-    ['an RSA key of 1024 bits', jwk(small)],
+    ['an RSA key of 1024 bits', pem(smallKey)],
+    ['an RSA key of 1024 bits', jwk(smallKey)],
     ['a key of type secp256k1', pem(ec('secp256k1'))],
     ['a key of type x25519', pem(generateKeyPairSync('x25519'))],
     ['a key of type rsa-pss', pem(generateKeyPairSync('rsa-pss', { modulusLength: 2048 }))],
@@ -111,12 +111,12 @@ describe('readClientKey() with an invalid file', () => {
     ['a JWK whose `alg` does not fit its key', jwk(rsa, { alg: 'ES256' })],
     ['nothing', ''],
     ['other text', 'canary-client-secret'],
-  ])('reports that the file contains %s, without printing the contents', async (found, text) => {
+  ])('reports that the file contains %s, without printing the contents', async (problem, text) => {
     const failure = await failureOf(secretFile(text));
     expect(failure.message).toMatch(
       /^LEDGER_OAUTH_CLIENT_KEY_FILE: expected an unencrypted private key as PEM or JWK:/u,
     );
-    expect(failure.message).toContain(`; found ${found} in /`);
+    expect(failure.message).toContain(`; found ${problem} in /`);
     expect(`${failure.message} ${failure.stack ?? ''}`).not.toMatch(/canary|Y2FuYXJ5|MII/u);
   });
 
@@ -137,9 +137,9 @@ describe('readClientKey() with an invalid file', () => {
 });
 
 async function failureOf(path: string): Promise<IndexerError> {
-  const thrown: unknown = await readClientKey(path, undefined).catch((error: unknown) => error);
-  if (!(thrown instanceof IndexerError)) throw new Error(`expected an IndexerError, found ${String(thrown)}`);
-  expect(thrown).toMatchObject({ code: 'CONFIGURATION_INVALID', exitCode: 78, retry: 'fatal' });
-  expect(thrown.cause).toBeUndefined();
-  return thrown;
+  const caughtError: unknown = await readClientKey(path, undefined).catch((error: unknown) => error);
+  if (!(caughtError instanceof IndexerError)) throw new Error(`expected an IndexerError, found ${String(caughtError)}`);
+  expect(caughtError).toMatchObject({ code: 'CONFIGURATION_INVALID', exitCode: 78, retry: 'fatal' });
+  expect(caughtError.cause).toBeUndefined();
+  return caughtError;
 }

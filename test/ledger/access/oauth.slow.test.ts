@@ -39,14 +39,16 @@ function claimsOf(token: string | undefined): Record<string, unknown> {
 }
 
 async function failureOf(promise: Promise<unknown>): Promise<IndexerError> {
-  const thrown = await promise.then(
+  const caughtError = await promise.then(
     () => undefined,
     (error: unknown) => error,
   );
-  if (!(thrown instanceof IndexerError)) throw new Error(`expected an IndexerError, found ${String(thrown)}`);
-  expect(`${thrown.message} ${thrown.stack ?? ''} ${JSON.stringify(thrown.facts)}`).not.toContain(clientSecret);
-  expect(thrown.cause).toBeUndefined();
-  return thrown;
+  if (!(caughtError instanceof IndexerError)) throw new Error(`expected an IndexerError, found ${String(caughtError)}`);
+  expect(`${caughtError.message} ${caughtError.stack ?? ''} ${JSON.stringify(caughtError.facts)}`).not.toContain(
+    clientSecret,
+  );
+  expect(caughtError.cause).toBeUndefined();
+  return caughtError;
 }
 
 describe('OAuth token source', () => {
@@ -93,9 +95,9 @@ describe('OAuth token source', () => {
   });
 
   it('delays the next request if the ledger rejects a token immediately', async () => {
-    await using lasting = await startOidc({ tokenSeconds: 300 });
-    const waits: number[] = [];
-    const source = sourceOf({ issuer: lasting.issuer, pause: async (ms) => void waits.push(ms) });
+    await using longTokenProvider = await startOidc({ tokenSeconds: 300 });
+    const waitTimes: number[] = [];
+    const source = sourceOf({ issuer: longTokenProvider.issuer, pause: async (ms) => void waitTimes.push(ms) });
     const clock = stopClock();
     for (let refusals = 0; refusals < 4; refusals += 1) {
       await source.read();
@@ -103,19 +105,19 @@ describe('OAuth token source', () => {
       // The rejection is reported twice for the same token.
       source.invalidate();
     }
-    expect(waits).toEqual([2_000, 5_000, 5_000]);
-    const other = sourceOf({ issuer: lasting.issuer, pause: async (ms) => void waits.push(ms) });
-    await other.read();
+    expect(waitTimes).toEqual([2_000, 5_000, 5_000]);
+    const otherSource = sourceOf({ issuer: longTokenProvider.issuer, pause: async (ms) => void waitTimes.push(ms) });
+    await otherSource.read();
     clock.advance(10_000);
-    other.invalidate();
-    await other.read();
-    expect(waits).toHaveLength(3);
+    otherSource.invalidate();
+    await otherSource.read();
+    expect(waitTimes).toHaveLength(3);
     // A short lifetime makes the delay shorter.
-    const short = sourceOf({ pause: async (ms) => void waits.push(ms) });
-    await short.read();
-    short.invalidate();
-    await short.read();
-    expect(waits.at(-1)).toBeLessThanOrEqual(500);
+    const shortLeaseSource = sourceOf({ pause: async (ms) => void waitTimes.push(ms) });
+    await shortLeaseSource.read();
+    shortLeaseSource.invalidate();
+    await shortLeaseSource.read();
+    expect(waitTimes.at(-1)).toBeLessThanOrEqual(500);
   });
 
   it('uses the lifetime that the provider states, even if the local clock differs', async () => {
@@ -148,25 +150,31 @@ describe('OAuth token source', () => {
 describe('OAuth token source with form secrets', () => {
   it.each(['both methods are listed', 'no method is listed'])(
     'switches to the form after one failed attempt if %s, and keeps using it',
-    async (listed) => {
-      await using form = await startOidc({ tokenSeconds: 300, onlyForm: true });
+    async (authMethods) => {
+      await using formOnlyProvider = await startOidc({ tokenSeconds: 300, onlyForm: true });
       const source = sourceOf(
-        listed === 'both methods are listed' ? { issuer: form.issuer } : { tokenUrl: form.tokenUrl },
+        authMethods === 'both methods are listed'
+          ? { issuer: formOnlyProvider.issuer }
+          : { tokenUrl: formOnlyProvider.tokenUrl },
       );
-      expect(claimsOf(await source.read())).toMatchObject({ iss: form.issuer });
-      expect(form.tokenRequests).toHaveLength(2);
+      expect(claimsOf(await source.read())).toMatchObject({ iss: formOnlyProvider.issuer });
+      expect(formOnlyProvider.tokenRequests).toHaveLength(2);
       source.invalidate();
       await source.read();
-      expect(form.tokenRequests.map((request) => request.has('client_secret'))).toEqual([false, true, true]);
+      expect(formOnlyProvider.tokenRequests.map((request) => request.has('client_secret'))).toEqual([
+        false,
+        true,
+        true,
+      ]);
     },
   );
 
   it('rejects a wrong secret, and tries the second method only once', async () => {
-    await using form = await startOidc({ onlyForm: true });
-    const source = sourceOf({ issuer: form.issuer, clientSecret: 'wrong' });
+    await using formOnlyProvider = await startOidc({ onlyForm: true });
+    const source = sourceOf({ issuer: formOnlyProvider.issuer, clientSecret: 'wrong' });
     await expect(source.read()).rejects.toMatchObject({ code: 'LEDGER_TOKEN_REFUSED' });
     await expect(source.read()).rejects.toMatchObject({ code: 'LEDGER_TOKEN_REFUSED' });
-    expect(form.tokenRequests).toHaveLength(3);
+    expect(formOnlyProvider.tokenRequests).toHaveLength(3);
   });
 });
 

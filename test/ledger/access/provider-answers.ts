@@ -1,8 +1,8 @@
 /** Rows of the table of identity providers: fields of responses, clocks, rotation, and errors. */
 import { writeFileSync } from 'node:fs';
 import { errorFromRefusal } from '../../../src/ledger/transport/refusal.ts';
-import { parks, type ProviderRow, retries, type RowRun } from './provider-row.ts';
-import { registered, type Answer } from './providers.ts';
+import { parkedFailure, type ProviderRow, retries, type RowRun } from './provider-row.ts';
+import { registeredClient, type Answer } from './providers.ts';
 
 const json = { 'content-type': 'application/json' };
 const page = { 'content-type': 'text/html' };
@@ -13,7 +13,7 @@ function granting(changes: Readonly<Record<string, unknown>>): (token: string) =
 }
 
 /** Expects this error message after the participant has rejected the token. */
-async function explained({ source }: RowRun, expected: RegExp): Promise<void> {
+async function expectExplanation({ source }: RowRun, expected: RegExp): Promise<void> {
   const refusal = { status: 401, headers: {}, body: { code: 'NA', grpcCodeValue: 16 } };
   const { message } = errorFromRefusal(refusal, await source.read());
   if (!expected.test(message)) throw new Error(`expected ${String(expected)}, got: ${message}`);
@@ -60,7 +60,7 @@ const fieldRows: readonly ProviderRow[] = [
     expected: {
       requests: 1,
       lifeSeconds: 'unknown',
-      after: (run) => explained(run, /the token itself is not a JWT, which participants require/u),
+      after: (run) => expectExplanation(run, /the token itself is not a JWT, which participants require/u),
     },
   },
   {
@@ -96,7 +96,7 @@ const fieldRows: readonly ProviderRow[] = [
     provider: '200 with an `error`',
     indexer: 'Parks and reports it',
     behavior: { grants: () => ({ body: { error: 'invalid_scope', error_description: 'no such scope' } }) },
-    expected: parks(/refused: invalid_scope \(no such scope\)/u),
+    expected: parkedFailure(/refused: invalid_scope \(no such scope\)/u),
   },
 ];
 
@@ -109,8 +109,8 @@ function isAccepted(token: string): boolean {
 /**
  * Expects that the participant accepts one of the first three tokens, because the indexer parks after three rejections.
  */
-async function acceptedInTime({ source }: RowRun): Promise<void> {
-  for (let tries = 0; tries < 3; tries += 1) {
+async function acceptTokenInTime({ source }: RowRun): Promise<void> {
+  for (let attempt = 0; attempt < 3; attempt += 1) {
     if (isAccepted((await source.read()) ?? '')) return;
     source.invalidate();
   }
@@ -122,13 +122,13 @@ const clockRows: readonly ProviderRow[] = [
     provider: 'Clock 1 s ahead of the participant',
     indexer: 'Keeps the next token back for 2 s',
     behavior: { ahead: 1 },
-    expected: { requests: 1, after: acceptedInTime },
+    expected: { requests: 1, after: acceptTokenInTime },
   },
   {
     provider: 'Clock 3 s ahead of the participant',
     indexer: 'Keeps tokens back for 2 s, then 5 s',
     behavior: { ahead: 3 },
-    expected: { requests: 1, after: acceptedInTime },
+    expected: { requests: 1, after: acceptTokenInTime },
   },
   {
     provider: 'Clock an hour ahead',
@@ -137,14 +137,14 @@ const clockRows: readonly ProviderRow[] = [
     expected: {
       requests: 1,
       lifeSeconds: 300,
-      after: (run) => explained(run, /is not valid for another 60 minutes: the clocks .* differ/u),
+      after: (run) => expectExplanation(run, /is not valid for another 60 minutes: the clocks .* differ/u),
     },
   },
   {
     provider: 'Clock an hour behind',
     indexer: 'Renews by `expires_in`; after a refusal reports that the token expired',
     behavior: { ahead: -3600 },
-    expected: { requests: 1, lifeSeconds: 300, after: (run) => explained(run, /expired 55 minutes ago/u) },
+    expected: { requests: 1, lifeSeconds: 300, after: (run) => expectExplanation(run, /expired 55 minutes ago/u) },
   },
   {
     provider: '`iat` and `exp` with fractions',
@@ -177,7 +177,7 @@ const rotationRows: readonly ProviderRow[] = [
     expected: {
       requests: 1,
       after: async ({ provider, source, credentialFile }) => {
-        provider.client = { ...registered, secret: 'canary-secret-new-91ab' };
+        provider.client = { ...registeredClient, secret: 'canary-secret-new-91ab' };
         writeFileSync(credentialFile, '');
         source.invalidate();
         if ((await source.read().catch(() => undefined)) !== undefined) throw new Error('the old secret was accepted');
@@ -192,13 +192,13 @@ const rotationRows: readonly ProviderRow[] = [
     behavior: {
       first: ({ number }) => (number <= 2 ? { status: 401, body: { error: 'invalid_client' } } : undefined),
     },
-    expected: parks(/refused: invalid_client$/u, async ({ source }) => {
+    expected: parkedFailure(/refused: invalid_client$/u, async ({ source }) => {
       await source.read();
     }),
   },
 ];
 
-const errorDescription = `secret ${registered.secret} of \r\n\u{1B}[2J ${Buffer.from(`${registered.id}:${registered.secret}`).toString('base64')}`;
+const errorDescription = `secret ${registeredClient.secret} of \r\n\u{1B}[2J ${Buffer.from(`${registeredClient.id}:${registeredClient.secret}`).toString('base64')}`;
 
 const errorRows: readonly ProviderRow[] = [
   {
@@ -207,7 +207,7 @@ const errorRows: readonly ProviderRow[] = [
     behavior: {
       first: () => ({ status: 400, body: { error: 'invalid_client', error_description: errorDescription } }),
     },
-    expected: parks(/invalid_client \(secret … of \\u000d\\u000a\\u001b\[2J …\)$/u),
+    expected: parkedFailure(/invalid_client \(secret … of \\u000d\\u000a\\u001b\[2J …\)$/u),
   },
   {
     provider: '401 `invalid_client` with `WWW-Authenticate`',
@@ -219,7 +219,7 @@ const errorRows: readonly ProviderRow[] = [
         body: { error: 'invalid_client', error_description: 'Secret expired' },
       }),
     },
-    expected: parks(/refused: invalid_client \(Secret expired\)$/u),
+    expected: parkedFailure(/refused: invalid_client \(Secret expired\)$/u),
   },
   {
     provider: '401 with `WWW-Authenticate` and a page',
@@ -227,7 +227,7 @@ const errorRows: readonly ProviderRow[] = [
     behavior: {
       first: () => ({ status: 401, headers: { ...page, 'www-authenticate': 'Basic realm="x"' }, body: '<html>' }),
     },
-    expected: parks(/refused: invalid_client$/u),
+    expected: parkedFailure(/refused: invalid_client$/u),
   },
   {
     provider: '`errorCode` and `errorSummary` instead of `error` (Okta)',
@@ -238,25 +238,25 @@ const errorRows: readonly ProviderRow[] = [
         body: { errorCode: 'invalid_client', errorSummary: "Invalid value for 'client_id' parameter." },
       }),
     },
-    expected: parks(/invalid_client \(Invalid value for 'client_id' parameter\.\)$/u),
+    expected: parkedFailure(/invalid_client \(Invalid value for 'client_id' parameter\.\)$/u),
   },
   {
     provider: '400 `unauthorized_client`: the grant is not allowed',
     indexer: 'Parks and reports it',
     behavior: { refuses: () => ({ status: 400, body: { error: 'unauthorized_client' } }) },
-    expected: parks(/refused: unauthorized_client$/u),
+    expected: parkedFailure(/refused: unauthorized_client$/u),
   },
   {
     provider: 'Error as JSON of another content type',
     indexer: 'Reads it',
     behavior: { refuses: () => ({ status: 400, headers: page, body: '{"error":"invalid_scope"}' }) },
-    expected: parks(/refused: invalid_scope$/u),
+    expected: parkedFailure(/refused: invalid_scope$/u),
   },
   {
     provider: 'Error code that repeats the secret, long description',
     indexer: 'Retries; neither is reported in full',
     behavior: {
-      first: () => ({ status: 400, body: { error: registered.secret, error_description: 'word '.repeat(1000) } }),
+      first: () => ({ status: 400, body: { error: registeredClient.secret, error_description: 'word '.repeat(1000) } }),
     },
     expected: retries(/returned HTTP 400: an error without a code \((?:word ){60}\)$/u),
   },

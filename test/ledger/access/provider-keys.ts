@@ -1,19 +1,19 @@
 /** Rows of the table of identity providers: clients that sign an assertion instead of sending a secret. */
 import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
-import { parks, type ProviderRow } from './provider-row.ts';
-import { registered } from './providers.ts';
+import { parkedFailure, type ProviderRow } from './provider-row.ts';
+import { registeredClient } from './providers.ts';
 
 const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-const newer = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const newerKey = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 
 function pemOf({ privateKey }: { readonly privateKey: KeyObject }): string {
   return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
 }
 
 function clientOf({ publicKey }: { readonly publicKey: KeyObject }, kid?: string) {
-  return { ...registered, key: kid === undefined ? { publicKey } : { publicKey, kid } };
+  return { ...registeredClient, key: kid === undefined ? { publicKey } : { publicKey, kid } };
 }
 
 export const rowsOfKeys: readonly ProviderRow[] = [
@@ -23,15 +23,15 @@ export const rowsOfKeys: readonly ProviderRow[] = [
     behavior: {
       client: clientOf(rsa),
       metadata: { token_endpoint_auth_methods_supported: ['private_key_jwt'] },
-      first: ({ form }) =>
-        form.has('client_assertion')
+      first: ({ form: formParameters }) =>
+        formParameters.has('client_assertion')
           ? undefined
           : {
               status: 401,
               body: { error: 'invalid_client', error_description: 'The client must use private_key_jwt' },
             },
     },
-    expected: parks(/invalid_client \(The client must use private_key_jwt\)/u),
+    expected: parkedFailure(/invalid_client \(The client must use private_key_jwt\)/u),
   },
   {
     provider: 'Requires `private_key_jwt` with the issuer as audience (FAPI 2.0)',
@@ -74,9 +74,9 @@ export const rowsOfKeys: readonly ProviderRow[] = [
   {
     provider: 'Another public key is registered, endpoint as audience',
     indexer: 'Parks and reports the description until the key is registered',
-    behavior: { client: clientOf(newer), assertionAudience: 'endpoint' },
+    behavior: { client: clientOf(newerKey), assertionAudience: 'endpoint' },
     options: { key: pemOf(ec) },
-    expected: parks(
+    expected: parkedFailure(
       /invalid_client \(The client_assertion signature is invalid\.\)$/u,
       async ({ provider, source }) => {
         provider.client = clientOf(ec);
@@ -95,10 +95,10 @@ export const rowsOfKeys: readonly ProviderRow[] = [
         writeFileSync(credentialFile, '');
         source.invalidate();
         await source.read();
-        provider.client = clientOf(newer);
+        provider.client = clientOf(newerKey);
         source.invalidate();
         if ((await source.read().catch(() => undefined)) !== undefined) throw new Error('the old key was accepted');
-        writeFileSync(credentialFile, pemOf(newer));
+        writeFileSync(credentialFile, pemOf(newerKey));
         await source.read();
       },
     },
@@ -108,12 +108,15 @@ export const rowsOfKeys: readonly ProviderRow[] = [
     indexer: 'Parks; the assertion is removed',
     behavior: {
       client: clientOf(ec),
-      first: ({ form }) => ({
+      first: ({ form: formParameters }) => ({
         status: 400,
-        body: { error: 'invalid_client', error_description: `cannot read ${form.get('client_assertion')} (JWT)` },
+        body: {
+          error: 'invalid_client',
+          error_description: `cannot read ${formParameters.get('client_assertion')} (JWT)`,
+        },
       }),
     },
     options: { key: pemOf(ec) },
-    expected: parks(/refused: invalid_client \(cannot read … \(JWT\)\)$/u),
+    expected: parkedFailure(/refused: invalid_client \(cannot read … \(JWT\)\)$/u),
   },
 ];

@@ -2,12 +2,12 @@
  * Rows of the table of identity providers: the method by which the client authenticates, and the required parameters.
  */
 import { rowsOfKeys } from './provider-keys.ts';
-import { parks, type ProviderRow, retries } from './provider-row.ts';
+import { parkedFailure, type ProviderRow, retries } from './provider-row.ts';
 import type { Answer, TokenRequest } from './providers.ts';
 
-const both = { token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'] };
+const authMethods = { token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'] };
 
-function refused(error: string, description: string, status = 400): Answer {
+function refusedToken(error: string, description: string, status = 400): Answer {
   return { status, body: { error, error_description: description } };
 }
 
@@ -29,8 +29,12 @@ const clientRows: readonly ProviderRow[] = [
     indexer: 'Tries Basic, then the form, and keeps the form',
     behavior: {
       accepts: ['form'],
-      metadata: both,
-      unrecognized: refused('invalid_client', "supports 'client_secret_post', but 'client_secret_basic' was used", 401),
+      metadata: authMethods,
+      unrecognized: refusedToken(
+        'invalid_client',
+        "supports 'client_secret_post', but 'client_secret_basic' was used",
+        401,
+      ),
     },
     expected: {
       requests: 2,
@@ -46,14 +50,14 @@ const clientRows: readonly ProviderRow[] = [
     indexer: 'Tries the other method',
     behavior: {
       accepts: ['form'],
-      unrecognized: refused('unauthorized_client', 'Invalid client or Invalid client credentials', 401),
+      unrecognized: refusedToken('unauthorized_client', 'Invalid client or Invalid client credentials', 401),
     },
     expected: { requests: 2 },
   },
   {
     provider: 'Reads the form only, and reports a missing `client_id`',
     indexer: 'Tries the other method',
-    behavior: { accepts: ['form'], unrecognized: refused('invalid_request', 'Missing parameter: client_id') },
+    behavior: { accepts: ['form'], unrecognized: refusedToken('invalid_request', 'Missing parameter: client_id') },
     expected: { requests: 2 },
   },
   {
@@ -70,7 +74,7 @@ const clientRows: readonly ProviderRow[] = [
     indexer: 'Tries the other method',
     behavior: {
       accepts: ['form'],
-      unrecognized: refused('unauthorized_client', 'AADSTS7000216: client_assertion or client_secret is required'),
+      unrecognized: refusedToken('unauthorized_client', 'AADSTS7000216: client_assertion or client_secret is required'),
     },
     expected: { requests: 2 },
   },
@@ -86,24 +90,24 @@ const clientRows: readonly ProviderRow[] = [
   {
     provider: 'Form only, and the client may not have the scope',
     indexer: 'Parks and reports `invalid_scope`',
-    behavior: { accepts: ['form'], refuses: () => refused('invalid_scope', 'Invalid scopes: daml_ledger_api') },
-    expected: parks(/refused: invalid_scope \(Invalid scopes/u),
+    behavior: { accepts: ['form'], refuses: () => refusedToken('invalid_scope', 'Invalid scopes: daml_ledger_api') },
+    expected: parkedFailure(/refused: invalid_scope \(Invalid scopes/u),
   },
 ];
 
-const awkward = { id: 'team/indexer', secret: 'a:b%41c+d e~f/g=h&i"j' };
+const specialClient = { id: 'team/indexer', secret: 'a:b%41c+d e~f/g=h&i"j' };
 
 const encodingRows: readonly ProviderRow[] = [
   {
     provider: 'Decodes Basic (RFC 6749), secret with `:`, `%`, `+` and a blank',
     indexer: 'Encodes it',
-    behavior: { client: awkward, accepts: ['basic'] },
+    behavior: { client: specialClient, accepts: ['basic'] },
     expected: { requests: 1 },
   },
   {
     provider: 'Compares Basic without decoding, the same secret',
     indexer: 'Tries Basic, the form, then Basic without encoding',
-    behavior: { client: awkward, accepts: ['basic'], comparesRaw: true },
+    behavior: { client: specialClient, accepts: ['basic'], comparesRaw: true },
     expected: { requests: 3 },
   },
   {
@@ -118,16 +122,16 @@ const encodingRows: readonly ProviderRow[] = [
   },
 ];
 
-function needsAudience({ form }: TokenRequest): Answer | undefined {
-  if (form.has('audience')) return undefined;
-  const why = 'No audience parameter was provided, and no default audience has been configured';
-  return refused('access_denied', why, 403);
+function needsAudience({ form: formParameters }: TokenRequest): Answer | undefined {
+  if (formParameters.has('audience')) return undefined;
+  const refusalText = 'No audience parameter was provided, and no default audience has been configured';
+  return refusedToken('access_denied', refusalText, 403);
 }
 
 /** Requires a scope that ends with `/.default`. Ignores unknown parameters, such as `audience`. */
-function needsDefaultScope({ form }: TokenRequest): Answer | undefined {
-  if (form.get('scope')?.endsWith('/.default') === true) return undefined;
-  return refused('invalid_scope', 'AADSTS1002012: Client credential flows must have a scope with /.default');
+function needsDefaultScope({ form: formParameters }: TokenRequest): Answer | undefined {
+  if (formParameters.get('scope')?.endsWith('/.default') === true) return undefined;
+  return refusedToken('invalid_scope', 'AADSTS1002012: Client credential flows must have a scope with /.default');
 }
 
 const requestRows: readonly ProviderRow[] = [
@@ -135,7 +139,7 @@ const requestRows: readonly ProviderRow[] = [
     provider: 'Requires `audience` (Auth0), not set',
     indexer: 'Parks and reports the description; set `LEDGER_OAUTH_AUDIENCE`',
     behavior: { refuses: needsAudience },
-    expected: parks(/access_denied \(No audience parameter was provided/u),
+    expected: parkedFailure(/access_denied \(No audience parameter was provided/u),
   },
   {
     provider: 'Requires `audience` (Auth0), set',
@@ -148,7 +152,7 @@ const requestRows: readonly ProviderRow[] = [
     provider: 'Requires a scope `…/.default` (Entra), not set',
     indexer: 'Parks and reports the description; set `LEDGER_OAUTH_SCOPE`',
     behavior: { refuses: needsDefaultScope },
-    expected: parks(/invalid_scope \(AADSTS1002012: Client credential flows/u),
+    expected: parkedFailure(/invalid_scope \(AADSTS1002012: Client credential flows/u),
   },
   {
     provider: 'Requires a scope `…/.default` (Entra), set',
@@ -160,7 +164,10 @@ const requestRows: readonly ProviderRow[] = [
   {
     provider: 'Refuses scopes that it does not know (Keycloak, Cognito), `LEDGER_OAUTH_SCOPE=none`',
     indexer: 'Sends no scope',
-    behavior: { refuses: ({ form }) => (form.has('scope') ? refused('invalid_scope', 'unknown') : undefined) },
+    behavior: {
+      refuses: ({ form: formParameters }) =>
+        formParameters.has('scope') ? refusedToken('invalid_scope', 'unknown') : undefined,
+    },
     options: { scope: 'none' },
     expected: { requests: 1 },
   },
@@ -168,9 +175,9 @@ const requestRows: readonly ProviderRow[] = [
     provider: 'Refuses a request with two client credentials (Okta)',
     indexer: 'Sends one',
     behavior: {
-      first: ({ form, headers }) =>
-        headers.authorization !== undefined && form.has('client_id')
-          ? refused('invalid_request', 'Cannot supply multiple client credentials.', 401)
+      first: ({ form: formParameters, headers }) =>
+        headers.authorization !== undefined && formParameters.has('client_id')
+          ? refusedToken('invalid_request', 'Cannot supply multiple client credentials.', 401)
           : undefined,
     },
     expected: { requests: 1 },

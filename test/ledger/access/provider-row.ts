@@ -47,12 +47,12 @@ export interface ExpectedFailure {
 }
 
 /** The indexer parks, because an operator must change something. */
-export function parks(message: RegExp, after?: ExpectedFailure['after']): ExpectedFailure {
-  return { code: 'LEDGER_TOKEN_REFUSED', message, ...(after === undefined ? {} : { after }) };
+export function parkedFailure(message: RegExp, check?: ExpectedFailure['after']): ExpectedFailure {
+  return { code: 'LEDGER_TOKEN_REFUSED', message, ...(check === undefined ? {} : { after: check }) };
 }
 
 /** The indexer retries automatically. */
 export function retries(message: RegExp, retryAfterSeconds?: number): ExpectedFailure {
-  const wait = retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
-  return { code: 'LEDGER_TOKEN_PROVIDER_UNAVAILABLE', message, ...wait };
+  const retryAfter = retryAfterSeconds === undefined ? {} : { retryAfterSeconds };
+  return { code: 'LEDGER_TOKEN_PROVIDER_UNAVAILABLE', message, ...retryAfter };
 }

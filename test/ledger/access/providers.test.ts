@@ -16,7 +16,7 @@ import { secretFile } from '../../support/secret-file.ts';
 import { rowsOfAnswers } from './provider-answers.ts';
 import { rowsOfRequests } from './provider-requests.ts';
 import type { ExpectedFailure, ExpectedToken, ProviderRow, RowRun } from './provider-row.ts';
-import { registered, startProvider, type Answer, type Provider } from './providers.ts';
+import { registeredClient, startProvider, type Answer, type Provider } from './providers.ts';
 
 const groups = { ...rowsOfRequests, ...rowsOfAnswers };
 
@@ -54,7 +54,7 @@ async function runOf(row: ProviderRow, provider: Provider): Promise<RowRun> {
   return { provider, source, credentialFile: path, clock };
 }
 
-async function expectToken(run: RowRun, { requests, lifeSeconds, after }: ExpectedToken): Promise<void> {
+async function expectToken(run: RowRun, { requests, lifeSeconds, after: checkAfter }: ExpectedToken): Promise<void> {
   const requestedAt = performance.now();
   const lease = await run.source.lease();
   expect(lease?.token).toBeTruthy();
@@ -62,31 +62,31 @@ async function expectToken(run: RowRun, { requests, lifeSeconds, after }: Expect
   if (lifeSeconds === 'unknown') expect(lease?.endsAt).toBeUndefined();
   // The last second is not counted, because timestamps are rounded to seconds.
   else if (lifeSeconds !== undefined) expect(lease?.endsAt).toBeCloseTo(requestedAt + (lifeSeconds - 1) * 1000);
-  await after?.(run);
+  await checkAfter?.(run);
 }
 
 async function failureOf(promise: Promise<unknown>): Promise<IndexerError> {
-  const thrown = await promise.then(
+  const caughtError = await promise.then(
     () => undefined,
     (error: unknown) => error,
   );
-  if (thrown instanceof IndexerError) return thrown;
-  throw new Error(`expected an IndexerError, found ${String(thrown)}`);
+  if (caughtError instanceof IndexerError) return caughtError;
+  throw new Error(`expected an IndexerError, found ${String(caughtError)}`);
 }
 
 /** All text of a failure that an operator may see. */
 async function visibleTextOf(error: IndexerError): Promise<string> {
-  let logged = '';
+  let logText = '';
   const stream = new Writable({
-    write: (chunk: Buffer, _encoding, done) => {
-      logged += chunk.toString('utf8');
-      done();
+    write: (chunk: Buffer, _encoding, callback) => {
+      logText += chunk.toString('utf8');
+      callback();
     },
   });
   createLogger({ level: 'trace', format: 'json', stream }).logger.error({ err: error }, 'backing off');
   await new Promise((resolve) => stream.end(resolve));
-  expect(logged).toContain(error.code);
-  return `${logged} ${error.message} ${error.stack ?? ''} ${error.remedy} ${JSON.stringify(error.facts)}`;
+  expect(logText).toContain(error.code);
+  return `${logText} ${error.message} ${error.stack ?? ''} ${error.remedy} ${JSON.stringify(error.facts)}`;
 }
 
 async function expectFailure(run: RowRun, expected: ExpectedFailure, secret: string): Promise<void> {
@@ -99,15 +99,15 @@ async function expectFailure(run: RowRun, expected: ExpectedFailure, secret: str
     isRefusal ? 'check client id, client secret or key, scope and audience' : 'check the address',
   );
   expect(failure.facts['retryAfterSeconds']).toBe(expected.retryAfterSeconds);
-  const visible = await visibleTextOf(failure);
-  expect(visible).not.toContain(secret);
-  expect(visible).not.toContain(Buffer.from(`${registered.id}:${secret}`).toString('base64'));
-  for (const { form } of run.provider.tokenRequests) {
+  const visibleText = await visibleTextOf(failure);
+  expect(visibleText).not.toContain(secret);
+  expect(visibleText).not.toContain(Buffer.from(`${registeredClient.id}:${secret}`).toString('base64'));
+  for (const { form: formParameters } of run.provider.tokenRequests) {
     // A form without an assertion contains no secret.
-    const [, claims = 'none', signature = 'none'] = form.get('client_assertion')?.split('.') ?? [];
+    const [, claims = 'none', signature = 'none'] = formParameters.get('client_assertion')?.split('.') ?? [];
     if (claims === 'none') continue;
-    expect(visible).not.toContain(claims);
-    expect(visible).not.toContain(signature);
+    expect(visibleText).not.toContain(claims);
+    expect(visibleText).not.toContain(signature);
   }
   await expected.after?.(run);
 }
@@ -119,7 +119,7 @@ describe.each(Object.entries(groups))('OAuth token source (%s)', (_group, rows) 
       await using provider = await startProvider(row.behavior);
       const run = await runOf(row, provider);
       if ('requests' in row.expected) await expectToken(run, row.expected);
-      else await expectFailure(run, row.expected, (row.behavior.client ?? registered).secret);
+      else await expectFailure(run, row.expected, (row.behavior.client ?? registeredClient).secret);
     },
   );
 });

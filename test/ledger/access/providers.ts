@@ -78,7 +78,7 @@ export interface Provider extends AsyncDisposable {
 }
 
 /** A unique text, so that a test can search for it. */
-export const registered: Client = { id: 'indexer-7c1f', secret: 'canary-secret-5d2e' };
+export const registeredClient: Client = { id: 'indexer-7c1f', secret: 'canary-secret-5d2e' };
 
 const tokenPath = '/oauth2/token';
 
@@ -86,17 +86,17 @@ const tokenPath = '/oauth2/token';
 export async function startProvider(behavior: Behavior): Promise<Provider> {
   const tokenRequests: TokenRequest[] = [];
   const usedIds = new Set<string>();
-  let client = behavior.client ?? registered;
+  let client = behavior.client ?? registeredClient;
   const server = createServer((request, response) => {
-    void answer(request).then((found) => send(response, found));
+    void respond(request).then((providerAnswer) => send(response, providerAnswer));
   });
-  const answer = async (request: IncomingMessage): Promise<Answer> => {
+  const respond = async (request: IncomingMessage): Promise<Answer> => {
     const path = request.url ?? '';
     if (path !== tokenPath) return metadataOf(behavior, path, addresses());
-    const form = new URLSearchParams(await textOf(request));
-    const tokenRequest = { number: tokenRequests.length + 1, form, headers: request.headers };
+    const formParameters = new URLSearchParams(await textOf(request));
+    const tokenRequest = { number: tokenRequests.length + 1, form: formParameters, headers: request.headers };
     tokenRequests.push(tokenRequest);
-    return tokenAnswer({ ...behavior, client }, tokenRequest, { ...addresses(), usedIds });
+    return tokenResponse({ ...behavior, client }, tokenRequest, { ...addresses(), usedIds });
   };
   const addresses = (): Addresses => {
     const { port } = server.address() as AddressInfo;
@@ -141,78 +141,84 @@ async function textOf(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-function send(response: ServerResponse, answer: Answer): void {
-  if (answer === 'cut') {
+function send(response: ServerResponse, serverResponse: Answer): void {
+  if (serverResponse === 'cut') {
     response.destroy();
     return;
   }
-  const { status = 200, headers = {}, body = '' } = answer;
+  const { status = 200, headers = {}, body = '' } = serverResponse;
   const type = typeof body === 'string' ? 'text/plain' : 'application/json';
   response.writeHead(status, { 'content-type': type, ...headers });
   response.end(typeof body === 'string' ? body : JSON.stringify(body));
 }
 
 function metadataOf(behavior: Behavior, path: string, { issuer, tokenUrl }: Addresses): Answer {
-  const { issuerPath = '', spelled = (name) => name, metadataMovedTo } = behavior;
+  const { issuerPath = '', spelled: spellName = (name) => name, metadataMovedTo } = behavior;
   const metadataPath = behavior.metadataAt ?? `${issuerPath}/.well-known/openid-configuration`;
   if (path !== metadataPath) return { status: 404, body: 'not found' };
   if (metadataMovedTo !== undefined) return { status: 302, headers: { location: metadataMovedTo } };
-  return { body: { issuer: spelled(issuer), token_endpoint: tokenUrl, ...behavior.metadata } };
+  return { body: { issuer: spellName(issuer), token_endpoint: tokenUrl, ...behavior.metadata } };
 }
 
 function refusal(error: string, status = 400): Answer {
   return { status, body: { error } };
 }
 
-function tokenAnswer(behavior: Behavior, request: TokenRequest, endpoint: Endpoint): Answer {
-  const early = behavior.first?.(request) ?? malformed(request);
-  if (early !== undefined) return early;
-  const { client: { key } = registered, unrecognized } = behavior;
+function tokenResponse(behavior: Behavior, request: TokenRequest, endpoint: Endpoint): Answer {
+  const rejection = behavior.first?.(request) ?? malformedAnswer(request);
+  if (rejection !== undefined) return rejection;
+  const { client: { key } = registeredClient, unrecognized } = behavior;
   const flaw = key === undefined ? undefined : flawOf(key, behavior, request, endpoint);
   if (flaw !== undefined) return { status: 401, body: { error: 'invalid_client', error_description: flaw } };
   if (key === undefined && !isRecognized(behavior, request)) return unrecognized ?? refusal('invalid_client', 401);
-  const refused = behavior.refuses?.(request);
-  if (refused !== undefined) return refused;
+  const refusedResult = behavior.refuses?.(request);
+  if (refusedResult !== undefined) return refusedResult;
   const token = behavior.token?.(request.number) ?? jwtOf(behavior, request);
   return behavior.grants?.(token) ?? { body: { access_token: token, token_type: 'Bearer', expires_in: 300 } };
 }
 
 /** Rejects requests that violate RFC 6749 §3.2 or §4.4.2. Some servers also reject bodies without a length. */
-function malformed({ form, headers }: TokenRequest): Answer | undefined {
+function malformedAnswer({ form: formParameters, headers }: TokenRequest): Answer | undefined {
   if (headers['content-length'] === undefined) return { status: 411 };
   if (!/^application\/x-www-form-urlencoded(?:;|$)/iu.test(headers['content-type'] ?? '')) {
     return refusal('invalid_request');
   }
-  const names = [...form.keys()];
+  const names = [...formParameters.keys()];
   if (new Set(names).size !== names.length) return refusal('invalid_request');
-  return form.get('grant_type') === 'client_credentials' ? undefined : refusal('unsupported_grant_type');
+  return formParameters.get('grant_type') === 'client_credentials' ? undefined : refusal('unsupported_grant_type');
 }
 
 function flawOf(key: RegisteredKey, behavior: Behavior, request: TokenRequest, endpoint: Endpoint): string | undefined {
-  const { client = registered, assertionAudience, spelled = (name) => name } = behavior;
-  const { headers, form } = request;
-  if (headers.authorization !== undefined || form.has('client_secret')) return 'Multiple client credentials.';
-  const known = { issuer: spelled(endpoint.issuer), endpoint: endpoint.tokenUrl };
-  const audiences = assertionAudience === undefined ? Object.values(known) : [known[assertionAudience]];
-  return assertionFlaw(form, key, { clientId: client.id, audiences, usedIds: endpoint.usedIds });
+  const { client = registeredClient, assertionAudience, spelled: spellName = (name) => name } = behavior;
+  const { headers, form: formParameters } = request;
+  if (headers.authorization !== undefined || formParameters.has('client_secret')) return 'Multiple client credentials.';
+  const metadataFields = { issuer: spellName(endpoint.issuer), endpoint: endpoint.tokenUrl };
+  const audiences =
+    assertionAudience === undefined ? Object.values(metadataFields) : [metadataFields[assertionAudience]];
+  return assertionFlaw(formParameters, key, { clientId: client.id, audiences, usedIds: endpoint.usedIds });
 }
 
-function isRecognized(behavior: Behavior, { form, headers }: TokenRequest): boolean {
-  const { client = registered, accepts = ['basic', 'form'], comparesRaw = false } = behavior;
+function isRecognized(behavior: Behavior, { form: formParameters, headers }: TokenRequest): boolean {
+  const { client = registeredClient, accepts = ['basic', 'form'], comparesRaw = false } = behavior;
   const basic = /^Basic (.+)$/u.exec(headers.authorization ?? '')?.[1];
   // RFC 6749 §2.3 permits only one method in a request.
-  if (basic !== undefined && form.has('client_secret')) return false;
+  if (basic !== undefined && formParameters.has('client_secret')) return false;
   if (basic === undefined) {
-    const isSame = form.get('client_id') === client.id && form.get('client_secret') === client.secret;
+    const isSame =
+      formParameters.get('client_id') === client.id && formParameters.get('client_secret') === client.secret;
     return accepts.includes('form') && isSame;
   }
-  const [id = '', ...rest] = Buffer.from(basic, 'base64').toString('utf8').split(':');
-  const read = comparesRaw ? (text: string) => text : decoded;
-  return accepts.includes('basic') && read(id) === client.id && read(rest.join(':')) === client.secret;
+  const [id = '', ...secretParts] = Buffer.from(basic, 'base64').toString('utf8').split(':');
+  const decodeCredential = comparesRaw ? (text: string) => text : decodeComponent;
+  return (
+    accepts.includes('basic') &&
+    decodeCredential(id) === client.id &&
+    decodeCredential(secretParts.join(':')) === client.secret
+  );
 }
 
 /** Decodes `application/x-www-form-urlencoded`; undefined for other encodings. */
-function decoded(text: string): string | undefined {
+function decodeComponent(text: string): string | undefined {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
   } catch {
@@ -220,10 +226,20 @@ function decoded(text: string): string | undefined {
   }
 }
 
-function jwtOf({ ahead = 0, claims = (own) => own }: Behavior, { number, form }: TokenRequest): string {
-  const now = Math.floor(Date.now() / 1000) + ahead;
-  const audience = form.get('audience') ?? 'https://daml.com/jwt/aud/participant/p';
-  const own = { sub: registered.id, aud: audience, iat: now, nbf: now, exp: now + 300, jti: String(number) };
-  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
-  return `${part({ alg: 'RS256', kid: 'key-1' })}.${part(claims(own))}.c2ln`;
+function jwtOf(
+  { ahead: clockOffset = 0, claims = (ownClaims) => ownClaims }: Behavior,
+  { number, form: formParameters }: TokenRequest,
+): string {
+  const now = Math.floor(Date.now() / 1000) + clockOffset;
+  const audience = formParameters.get('audience') ?? 'https://daml.com/jwt/aud/participant/p';
+  const ownClaims = {
+    sub: registeredClient.id,
+    aud: audience,
+    iat: now,
+    nbf: now,
+    exp: now + 300,
+    jti: String(number),
+  };
+  const encodePart = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+  return `${encodePart({ alg: 'RS256', kid: 'key-1' })}.${encodePart(claims(ownClaims))}.c2ln`;
 }

@@ -63,14 +63,14 @@ describe('signing key', () => {
       'CRYPTO_KEY_FORMAT_DER_X509_SUBJECT_PUBLIC_KEY_INFO',
       'SIGNING_KEY_SPEC_EC_CURVE25519',
     ]);
-    const read = createPublicKey({ key: Buffer.from(keyData, 'base64'), format: 'der', type: 'spki' });
-    expect(read.export({ format: 'jwk' }).x).toBe(key.rawPublicKey.toString('base64url'));
+    const publicKey = createPublicKey({ key: Buffer.from(keyData, 'base64'), format: 'der', type: 'spki' });
+    expect(publicKey.export({ format: 'jwk' }).x).toBe(key.rawPublicKey.toString('base64url'));
   });
 
   it('cannot be read from another type of key or from invalid PEM', () => {
     const p256 = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
-    const other = p256.export({ type: 'pkcs8', format: 'pem' }).toString();
-    expect(() => signingKeyFromPem(other)).toThrow(/found another kind of key/u);
+    const otherKey = p256.export({ type: 'pkcs8', format: 'pem' }).toString();
+    expect(() => signingKeyFromPem(otherKey)).toThrow(/found another kind of key/u);
     expect(() => signingKeyFromPem('-----BEGIN PRIVATE KEY-----\nsecret')).toThrow(/found other text$/u);
   });
 });
@@ -81,7 +81,7 @@ describe('party signature', () => {
   it('has the format of the ledger API and matches the public key', () => {
     const key = generateSigningKey();
     const { party, signatures } = partySignature(key, 'Alice::1220', hash.toString('base64'));
-    const [only] = signatures;
+    const [singleSignature] = signatures;
     expect(party).toBe('Alice::1220');
     expect(signatures).toEqual([
       {
@@ -91,7 +91,7 @@ describe('party signature', () => {
         signingAlgorithmSpec: 'SIGNING_ALGORITHM_SPEC_ED25519',
       },
     ]);
-    const bytes = Buffer.from(only?.signature ?? '', 'base64');
+    const bytes = Buffer.from(singleSignature?.signature ?? '', 'base64');
     expect(bytes).toHaveLength(64);
     expect(verify(null, hash, createPublicKey(key.privateKey), bytes)).toBe(true);
     expect(verify(null, Buffer.from('other'), createPublicKey(key.privateKey), bytes)).toBe(false);

@@ -2,8 +2,8 @@ import { mkdtemp, rm, symlink, rename, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { leaseOfIssued } from '../../../src/ledger/access/token-lifetime.ts';
-import { assertTokenMayTravel, createTokenSource } from '../../../src/ledger/access/token.ts';
+import { leaseOfIssuedToken } from '../../../src/ledger/access/token-lifetime.ts';
+import { assertTokenConfidential, createTokenSource } from '../../../src/ledger/access/token.ts';
 import { stopClock } from '../../support/chance/clock.ts';
 
 let folder = '';
@@ -47,7 +47,7 @@ describe('token source', () => {
     async (token) => {
       const refusal = await createTokenSource({ token })
         .read()
-        .catch((thrown: unknown) => thrown);
+        .catch((error: unknown) => error);
       expect(refusal).toMatchObject({ code: 'LEDGER_TOKEN_MALFORMED', retry: 'park' });
       expect(String(refusal)).not.toContain(token);
     },
@@ -55,39 +55,39 @@ describe('token source', () => {
 });
 
 describe('tokenSource.replaced()', () => {
-  const settled = async (waiting: Promise<void>): Promise<boolean> => {
-    const later = new Promise<boolean>((resolve) => setTimeout(() => resolve(false), 20));
-    return await Promise.race([waiting.then(() => true), later]);
+  const isSettled = async (whenReplaced: Promise<void>): Promise<boolean> => {
+    const laterResult = new Promise<boolean>((resolve) => setTimeout(() => resolve(false), 20));
+    return await Promise.race([whenReplaced.then(() => true), laterResult]);
   };
 
   it('resolves when the content of the token file changes, but not when the file is missing', async () => {
     const tokenFile = join(folder, 'token');
     const source = createTokenSource({ tokenFile });
-    const never = new AbortController().signal;
+    const neverAborted = new AbortController().signal;
     await writeFile(tokenFile, 'one');
     await source.read();
-    const waiting = source.replaced(never);
+    const whenReplaced = source.replaced(neverAborted);
     await writeFile(tokenFile, ' one\n');
     await rm(tokenFile);
-    expect(await settled(waiting)).toBe(false);
+    expect(await isSettled(whenReplaced)).toBe(false);
     await writeFile(join(folder, 'next'), 'two');
     await symlink(join(folder, 'next'), join(folder, 'link'));
     await rename(join(folder, 'link'), tokenFile);
-    await waiting;
+    await whenReplaced;
     // The new token has not been read yet, so it still counts as a replacement.
-    await source.replaced(never);
+    await source.replaced(neverAborted);
     await source.read();
-    expect(await settled(source.replaced(AbortSignal.timeout(1_000)))).toBe(false);
+    expect(await isSettled(source.replaced(AbortSignal.timeout(1_000)))).toBe(false);
     await writeFile(tokenFile, 'no "token"');
-    await source.replaced(never);
+    await source.replaced(neverAborted);
   });
 
   it('resolves only when it is aborted if the token is fixed', async () => {
     const stop = new AbortController();
-    const waiting = createTokenSource({ token: 'abc' }).replaced(stop.signal);
-    expect(await settled(waiting)).toBe(false);
+    const whenReplaced = createTokenSource({ token: 'abc' }).replaced(stop.signal);
+    expect(await isSettled(whenReplaced)).toBe(false);
     stop.abort();
-    await waiting;
+    await whenReplaced;
     await createTokenSource({ token: 'abc' }).replaced(stop.signal);
   });
 });
@@ -101,7 +101,7 @@ describe('assertTokenMayTravel()', () => {
     'http://ledger.localhost',
   ])('accepts %s', (url) => {
     expect(() => {
-      assertTokenMayTravel(url, 'secret', false);
+      assertTokenConfidential(url, 'secret', false);
     }).not.toThrow();
   });
 
@@ -109,7 +109,7 @@ describe('assertTokenMayTravel()', () => {
     'rejects %s unless clear text is allowed or there is no token',
     (url) => {
       const send = (insecure: boolean): void => {
-        assertTokenMayTravel(url, 'secret', insecure);
+        assertTokenConfidential(url, 'secret', insecure);
       };
       expect(() => {
         send(false);
@@ -118,7 +118,7 @@ describe('assertTokenMayTravel()', () => {
         send(true);
       }).not.toThrow();
       expect(() => {
-        assertTokenMayTravel(url, undefined, false);
+        assertTokenConfidential(url, undefined, false);
       }).not.toThrow();
     },
   );
@@ -137,9 +137,9 @@ describe('token lease', () => {
     expect((lease?.endsAt ?? 0) - performance.now()).toBeGreaterThan(898_000);
     expect((lease?.endsAt ?? 0) - (lease?.renewAt ?? 0)).toBeCloseTo(200_000);
     await writeFile(tokenFile, jwt({ iat: now() - 900, exp: now() + 100 }));
-    const late = await source.lease();
-    expect((late?.renewAt ?? 0) - performance.now()).toBeGreaterThan(500);
-    expect((late?.renewAt ?? 0) - performance.now()).toBeLessThan(1_001);
+    const lateLease = await source.lease();
+    expect((lateLease?.renewAt ?? 0) - performance.now()).toBeGreaterThan(500);
+    expect((lateLease?.renewAt ?? 0) - performance.now()).toBeLessThan(1_001);
   });
 
   it('is limited by its claims if the wall clock is wrong, and has a pause before renewal', async () => {
@@ -149,8 +149,8 @@ describe('token lease', () => {
     await writeFile(tokenFile, jwt({ iat: now() + 3_600, exp: now() + 3_900 }));
     expect(((await source.lease())?.endsAt ?? 0) - performance.now()).toBeLessThan(300_001);
     await writeFile(tokenFile, jwt({ iat: now() - 3_900, exp: now() - 3_600 }));
-    const expired = await source.lease();
-    expect((expired?.renewAt ?? 0) - performance.now()).toBeGreaterThan(500);
+    const expiredLease = await source.lease();
+    expect((expiredLease?.renewAt ?? 0) - performance.now()).toBeGreaterThan(500);
   });
 
   it('has a pause before renewal even if the token has already expired', async () => {
@@ -164,13 +164,13 @@ describe('token lease', () => {
   });
 
   it('uses expires_in of an issued token, or its claims if expires_in is missing or 0', () => {
-    const own = jwt({ iat: now(), exp: now() + 100 });
-    expect(leaseOfIssued(own, 0, 0)).toMatchObject({ endsAt: 99_000 });
-    expect(leaseOfIssued(own, 0, undefined)).toMatchObject({ endsAt: 99_000 });
-    expect(leaseOfIssued(own, 0, 50)).toMatchObject({ endsAt: 49_000 });
-    expect(leaseOfIssued('opaque', 0, 0)).toMatchObject({ renewAt: undefined, endsAt: undefined });
-    const endless = jwt({ iat: -1e308, exp: 1e308 });
-    for (const lease of [leaseOfIssued('opaque', 0, 1e308), leaseOfIssued(endless, 0, undefined)]) {
+    const ownToken = jwt({ iat: now(), exp: now() + 100 });
+    expect(leaseOfIssuedToken(ownToken, 0, 0)).toMatchObject({ endsAt: 99_000 });
+    expect(leaseOfIssuedToken(ownToken, 0, undefined)).toMatchObject({ endsAt: 99_000 });
+    expect(leaseOfIssuedToken(ownToken, 0, 50)).toMatchObject({ endsAt: 49_000 });
+    expect(leaseOfIssuedToken('opaque', 0, 0)).toMatchObject({ renewAt: undefined, endsAt: undefined });
+    const endlessToken = jwt({ iat: -1e308, exp: 1e308 });
+    for (const lease of [leaseOfIssuedToken('opaque', 0, 1e308), leaseOfIssuedToken(endlessToken, 0, undefined)]) {
       expect(lease.renewAt).toBeGreaterThan(300_000_000);
     }
   });

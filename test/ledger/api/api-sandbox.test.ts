@@ -6,7 +6,7 @@ import { decodeActiveContract, decodeUpdate } from '../../support/wire/decode.ts
 import { startSandbox } from '../../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { generateHistory } from '../../../packages/ledger-sandbox/src/demo/traffic.ts';
-import { all } from '../../support/all.ts';
+import { collect } from '../../support/all.ts';
 
 let sandbox: Sandbox;
 let client: LedgerClient;
@@ -42,20 +42,20 @@ describe('ledger client with the sandbox', () => {
   it('lists updates and active contracts that the decoders accept', async () => {
     const end = await client.state.ledgerEnd();
     const request = { beginExclusive: 0, endInclusive: end, updateFormat };
-    const updates = (await all(client.updates.list(request, { limit: 40 }))).map((text) => decodeUpdate(text));
+    const updates = (await collect(client.updates.list(request, { limit: 40 }))).map((text) => decodeUpdate(text));
     expect(updates).toHaveLength(40);
-    const entries = await all(client.state.activeContracts({ activeAtOffset: end, eventFormat: anyParty }));
+    const entries = await collect(client.state.activeContracts({ activeAtOffset: end, eventFormat: anyParty }));
     expect(entries.map((text) => decodeActiveContract(text)).length).toBeGreaterThan(3);
-    expect(await all(client.state.activeContracts({ activeAtOffset: 0, eventFormat: anyParty }))).toEqual([]);
+    expect(await collect(client.state.activeContracts({ activeAtOffset: 0, eventFormat: anyParty }))).toEqual([]);
   });
 
   it('rejects a list that is longer than the node permits or begins after the ledger end', async () => {
     generateHistory(sandbox.ledger, { seed: 3, updates: 300 });
-    const tooLong = all(client.updates.list({ beginExclusive: 0, updateFormat }));
-    await expect(tooLong).rejects.toMatchObject({ code: 'LEDGER_REQUEST_INVALID', facts: { httpStatus: 413 } });
+    const oversizedList = collect(client.updates.list({ beginExclusive: 0, updateFormat }));
+    await expect(oversizedList).rejects.toMatchObject({ code: 'LEDGER_REQUEST_INVALID', facts: { httpStatus: 413 } });
     const beginExclusive = (await client.state.ledgerEnd()) + 5;
-    const late = all(client.updates.list({ beginExclusive, updateFormat }));
-    await expect(late).rejects.toMatchObject({ code: 'LEDGER_OFFSET_AFTER_END' });
+    const lateUpdates = collect(client.updates.list({ beginExclusive, updateFormat }));
+    await expect(lateUpdates).rejects.toMatchObject({ code: 'LEDGER_OFFSET_AFTER_END' });
   });
 
   it('submits commands and reads their update by offset and by id', async () => {
@@ -64,13 +64,13 @@ describe('ledger client with the sandbox', () => {
     const createArguments = { issuer: party, owner: party, currency: 'USD', amount: '1.0', observers: [] };
     const command = { CreateCommand: { templateId: '#model-tests:Iou:Iou', createArguments } };
     const commands = { commands: [command], actAs: [party], userId: 'tester' };
-    const submitted = await client.commands.submitAndWait({ ...commands, commandId: 'one' });
-    const byOffset = await client.updates.byOffset(submitted.completionOffset, updateFormat);
-    expect(byOffset?.update?.Transaction?.value).toMatchObject({ updateId: submitted.updateId });
-    expect(await client.updates.byId(submitted.updateId, updateFormat)).toEqual(byOffset);
+    const submitResult = await client.commands.submitAndWait({ ...commands, commandId: 'one' });
+    const updateByOffset = await client.updates.byOffset(submitResult.completionOffset, updateFormat);
+    expect(updateByOffset?.update?.Transaction?.value).toMatchObject({ updateId: submitResult.updateId });
+    expect(await client.updates.byId(submitResult.updateId, updateFormat)).toEqual(updateByOffset);
     const transaction = await client.commands.submitAndWaitForTransaction({ ...commands, commandId: 'two' });
     expect(transaction.events?.[0]?.CreatedEvent?.createArgument).toMatchObject({ currency: 'USD' });
     await client.commands.submit({ ...commands, commandId: 'three' });
-    expect(await client.updates.byOffset(submitted.completionOffset + 1000, updateFormat)).toBeUndefined();
+    expect(await client.updates.byOffset(submitResult.completionOffset + 1000, updateFormat)).toBeUndefined();
   });
 });

@@ -16,21 +16,25 @@ afterEach(async () => {
   ledger = undefined;
 });
 
-interface Seen {
+interface SeenRequest {
   readonly method: string | undefined;
   readonly url: string | undefined;
   readonly body: string;
 }
 
-async function clientOf(status: number, answer: unknown, seen: Seen[] = []): Promise<LedgerClient> {
+async function clientOf(
+  status: number,
+  responseBody: unknown,
+  seenRequests: SeenRequest[] = [],
+): Promise<LedgerClient> {
   ledger = await startFakeLedger({
     http: (request, response) => {
       let body = '';
       request.on('data', (chunk: Buffer) => (body += chunk.toString('utf8')));
       request.on('end', () => {
-        seen.push({ method: request.method, url: request.url, body });
+        seenRequests.push({ method: request.method, url: request.url, body });
         response.writeHead(status, { 'Canton-Package-Hash': 'f00' });
-        response.end(typeof answer === 'string' ? answer : JSON.stringify(answer));
+        response.end(typeof responseBody === 'string' ? responseBody : JSON.stringify(responseBody));
       });
     },
   });
@@ -38,13 +42,13 @@ async function clientOf(status: number, answer: unknown, seen: Seen[] = []): Pro
   return createLedgerClient({ url: ledger.url, tokenSource, insecure: false, requestTimeoutMs: 5000 });
 }
 
-const refused = (code: string): object => ({ code, cause: 'x', context: {}, errorCategory: 11, grpcCodeValue: 5 });
+const errorBody = (code: string): object => ({ code, cause: 'x', context: {}, errorCategory: 11, grpcCodeValue: 5 });
 
 describe('ledger client', () => {
   it.each(calls)(
     'sends the request of $operation and returns its result',
     async ({ operation, url, body, call, answer, result }) => {
-      const seen: Seen[] = [];
+      const seen: SeenRequest[] = [];
       const client = await clientOf(200, answer, seen);
       expect(await call(client)).toEqual(result);
       const sent = body === undefined || typeof body === 'string' ? (body ?? '') : JSON.stringify(body);
@@ -60,15 +64,15 @@ describe('ledger client', () => {
   });
 
   it('returns undefined for "not found" codes and rejects other 404s', async () => {
-    let client = await clientOf(404, refused('CONTRACT_EVENTS_NOT_FOUND'));
+    let client = await clientOf(404, errorBody('CONTRACT_EVENTS_NOT_FOUND'));
     expect(await client.events.byContractId('00', {})).toBeUndefined();
     await expect(client.events.contractById('00')).rejects.toMatchObject({ code: 'LEDGER_REQUEST_INVALID' });
     await ledger?.stop();
-    client = await clientOf(404, refused('CONTRACT_PAYLOAD_NOT_FOUND'));
+    client = await clientOf(404, errorBody('CONTRACT_PAYLOAD_NOT_FOUND'));
     expect(await client.events.contractById('00')).toBeUndefined();
     await expect(client.updates.byId('x', {})).rejects.toMatchObject({ code: 'LEDGER_REQUEST_INVALID' });
     await ledger?.stop();
-    client = await clientOf(404, refused('UPDATE_NOT_FOUND'));
+    client = await clientOf(404, errorBody('UPDATE_NOT_FOUND'));
     expect(await client.updates.byHash('x', {})).toBeUndefined();
     await ledger?.stop();
     client = await clientOf(200, { partyDetails: [] });
@@ -101,7 +105,7 @@ describe('ledger client', () => {
   });
 
   it.each(['', '.', '..'])('sends no request if the id is %j', async (id) => {
-    const seen: Seen[] = [];
+    const seen: SeenRequest[] = [];
     const client = await clientOf(200, {}, seen);
     await expect(client.users.delete(id)).rejects.toMatchObject({ code: 'LEDGER_REQUEST_INVALID' });
     await expect(client.parties.get(id)).rejects.toMatchObject({ code: 'LEDGER_REQUEST_INVALID' });

@@ -20,7 +20,7 @@ export interface CallCase {
 }
 
 export const party = 'Alice::1220ab';
-export const escaped = 'Alice%3A%3A1220ab';
+export const escapedParty = 'Alice%3A%3A1220ab';
 export const eventFormat = { filtersByParty: { [party]: {} } };
 export const transactionFormat = { eventFormat, transactionShape: 'TRANSACTION_SHAPE_LEDGER_EFFECTS' };
 export const updateFormat = { includeTransactions: transactionFormat };
@@ -34,7 +34,7 @@ export const created = {
 };
 export const transaction = { offset: 7, updateId: '1220', events: [{ CreatedEvent: created }, { LaterEvent: {} }] };
 export const update = { update: { Transaction: { value: transaction } } };
-export const submitted = { updateId: '1220', completionOffset: 11 };
+export const submitResult = { updateId: '1220', completionOffset: 11 };
 export const commands = {
   commandId: 'c',
   actAs: [party],

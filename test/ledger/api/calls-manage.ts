@@ -1,6 +1,6 @@
 /** Test cases for administrative calls: node, packages, users, and parties of the participant. */
 import { generateSigningKey, hashSignature, signingPublicKey } from '../../../src/ledger/access/signing.ts';
-import { party, escaped, type CallCase } from './call-case.ts';
+import { party, escapedParty, type CallCase } from './call-case.ts';
 
 const key = generateSigningKey();
 const dar = Buffer.from('PK');
@@ -193,7 +193,7 @@ export const parties: readonly CallCase[] = [
   },
   {
     operation: 'GET /v2/parties/{party}',
-    url: `/v2/parties/${escaped}?identity-provider-id=i`,
+    url: `/v2/parties/${escapedParty}?identity-provider-id=i`,
     call: ({ parties }) => parties.get(party, 'i'),
     answer: { partyDetails: [{ party }] },
     result: { party },

@@ -1,7 +1,7 @@
 /** Test cases for calls that read state, contracts and updates. */
 import type { LedgerClient } from '../../../src/ledger/api/client.ts';
-import { all } from '../../support/all.ts';
-import { party, escaped, eventFormat, updateFormat, created, update, type CallCase } from './call-case.ts';
+import { collect } from '../../support/all.ts';
+import { party, escapedParty, eventFormat, updateFormat, created, update, type CallCase } from './call-case.ts';
 
 export const state: readonly CallCase[] = [
   {
@@ -20,7 +20,7 @@ export const state: readonly CallCase[] = [
   },
   {
     operation: 'GET /v2/state/connected-synchronizers',
-    url: `/v2/state/connected-synchronizers?party=${escaped}&identityProviderId=i`,
+    url: `/v2/state/connected-synchronizers?party=${escapedParty}&identityProviderId=i`,
     call: ({ state }) => state.connectedSynchronizers({ party, identityProviderId: 'i' }),
     answer: { connectedSynchronizers: [{ synchronizerAlias: 'g', synchronizerId: 'g::1' }] },
     result: [{ synchronizerAlias: 'g', synchronizerId: 'g::1', permission: '' }],
@@ -31,7 +31,9 @@ export const state: readonly CallCase[] = [
     schema: 'GetActiveContractsRequest',
     body: { activeAtOffset: 5, eventFormat, streamContinuationToken: 'dA==' },
     call: ({ state }) =>
-      all(state.activeContracts({ activeAtOffset: 5, eventFormat, streamContinuationToken: 'dA==' }, { limit: 200 })),
+      collect(
+        state.activeContracts({ activeAtOffset: 5, eventFormat, streamContinuationToken: 'dA==' }, { limit: 200 }),
+      ),
     answer: [{ workflowId: '', contractEntry: { JsEmpty: {} } }],
     result: ['{"workflowId":"","contractEntry":{"JsEmpty":{}}}'],
   },
@@ -67,13 +69,13 @@ export const state: readonly CallCase[] = [
   },
 ];
 
-const listed = (name: 'flats' | 'trees'): CallCase => ({
+const listCall = (name: 'flats' | 'trees'): CallCase => ({
   operation: `POST /v2/updates/${name}`,
   url: `/v2/updates/${name}`,
   schema: 'GetUpdatesRequest',
   body: { beginExclusive: 0, filter: { filtersByParty: { [party]: {} } }, verbose: false },
   call: ({ updates }) =>
-    all(updates[name]({ beginExclusive: 0, filter: { filtersByParty: { [party]: {} } }, verbose: false })),
+    collect(updates[name]({ beginExclusive: 0, filter: { filtersByParty: { [party]: {} } }, verbose: false })),
   answer: [update],
   result: [JSON.stringify(update)],
 });
@@ -85,7 +87,7 @@ export const updates: readonly CallCase[] = [
     schema: 'GetUpdatesRequest',
     body: { beginExclusive: 1, endInclusive: 9, updateFormat, descendingOrder: true },
     call: ({ updates }) =>
-      all(
+      collect(
         updates.list(
           { beginExclusive: 1, endInclusive: 9, updateFormat, descendingOrder: true },
           { limit: 3, streamIdleTimeoutMs: 10 },
@@ -94,8 +96,8 @@ export const updates: readonly CallCase[] = [
     answer: [update],
     result: [JSON.stringify(update)],
   },
-  listed('flats'),
-  listed('trees'),
+  listCall('flats'),
+  listCall('trees'),
   {
     operation: 'POST /v2/updates/get-updates-page',
     url: '/v2/updates/get-updates-page',

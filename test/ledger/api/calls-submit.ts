@@ -1,7 +1,15 @@
 /** Test cases for calls that submit commands, directly or with signatures of external parties, and for completions. */
 import { generateSigningKey, partySignature } from '../../../src/ledger/access/signing.ts';
-import { all } from '../../support/all.ts';
-import { party, eventFormat, transactionFormat, transaction, submitted, commands, type CallCase } from './call-case.ts';
+import { collect } from '../../support/all.ts';
+import {
+  party,
+  eventFormat,
+  transactionFormat,
+  transaction,
+  submitResult,
+  commands,
+  type CallCase,
+} from './call-case.ts';
 
 const key = generateSigningKey();
 const reassignment = {
@@ -17,8 +25,8 @@ export const submission: readonly CallCase[] = [
     schema: 'JsCommands',
     body: commands,
     call: (client) => client.commands.submitAndWait(commands),
-    answer: { ...submitted, later: 1 },
-    result: submitted,
+    answer: { ...submitResult, later: 1 },
+    result: submitResult,
   },
   {
     operation: 'POST /v2/commands/submit-and-wait-for-transaction',
@@ -62,7 +70,7 @@ export const submission: readonly CallCase[] = [
     schema: 'CompletionStreamRequest',
     body: { parties: [party], userId: 'u', beginExclusive: 0 },
     call: ({ completions }) =>
-      all(
+      collect(
         completions.list({ parties: [party], userId: 'u', beginExclusive: 0 }, { limit: 2, streamIdleTimeoutMs: 100 }),
       ),
     answer: [
@@ -94,7 +102,7 @@ export const submission: readonly CallCase[] = [
     url: '/v2/commands/command-completions',
     schema: 'GetCompletionsRequest',
     body: { beginExclusive: 5 },
-    call: ({ completions }) => all(completions.commandCompletions({ beginExclusive: 5 })),
+    call: ({ completions }) => collect(completions.commandCompletions({ beginExclusive: 5 })),
     answer: [],
     result: [],
   },
@@ -108,7 +116,7 @@ const prepareRequest = {
   maxRecordTime: '2026-01-01T00:00:00Z',
 };
 const withoutPeriod = JSON.parse(JSON.stringify(prepareRequest)) as Omit<typeof prepareRequest, 'deduplicationPeriod'>;
-const prepared = {
+const preparation = {
   preparedTransaction: 'dA==',
   preparedTransactionHash: 'EiA=',
   hashingSchemeVersion: 'HASHING_SCHEME_VERSION_V2',
@@ -129,8 +137,8 @@ export const interactive: readonly CallCase[] = [
     schema: 'JsPrepareSubmissionRequest',
     body: { ...withoutPeriod, packageIdSelectionPreference: [] },
     call: ({ interactive }) => interactive.prepare(withoutPeriod),
-    answer: prepared,
-    result: prepared,
+    answer: preparation,
+    result: preparation,
   },
   {
     operation: 'POST /v2/interactive-submission/execute',
@@ -147,8 +155,8 @@ export const interactive: readonly CallCase[] = [
     schema: 'JsExecuteSubmissionAndWaitRequest',
     body: { ...executeRequest, deduplicationPeriod: { Empty: {} } },
     call: ({ interactive }) => interactive.executeAndWait(executeRequest),
-    answer: submitted,
-    result: submitted,
+    answer: submitResult,
+    result: submitResult,
   },
   {
     operation: 'POST /v2/interactive-submission/executeAndWaitForTransaction',

@@ -11,17 +11,17 @@ afterEach(async () => {
   ledger = undefined;
 });
 
-const seen: { url: string; authorization: string | undefined; body: string }[] = [];
+const seenRequests: { url: string; authorization: string | undefined; body: string }[] = [];
 
 /** Starts a ledger with one response to all requests; returns its client. */
 async function clientOf(status: number, body: string, prefix = ''): Promise<LedgerClient> {
-  seen.length = 0;
+  seenRequests.length = 0;
   ledger = await startFakeLedger({
     http: (request: IncomingMessage, response: ServerResponse) => {
       let text = '';
       request.on('data', (chunk: Buffer) => (text += chunk.toString('utf8')));
       request.on('end', () => {
-        seen.push({ url: request.url ?? '', authorization: request.headers.authorization, body: text });
+        seenRequests.push({ url: request.url ?? '', authorization: request.headers.authorization, body: text });
         response.writeHead(status, { location: '/elsewhere' }).end(body);
       });
     },
@@ -51,7 +51,7 @@ describe('ledger client', () => {
   it('sends the bearer token to a URL with a path prefix, and returns the ledger end', async () => {
     const client = await clientOf(200, '{"offset":250,"synchronizerTimes":[]}', '/prefix/');
     expect(await client.state.ledgerEnd()).toBe(250);
-    expect(seen).toEqual([{ url: '/prefix/v2/state/ledger-end', authorization: 'Bearer abc', body: '' }]);
+    expect(seenRequests).toEqual([{ url: '/prefix/v2/state/ledger-end', authorization: 'Bearer abc', body: '' }]);
   });
 
   it('reads version, participant id, pruned offset and synchronizers', async () => {
@@ -87,7 +87,7 @@ describe('ledger client', () => {
   it('returns an update by offset, and undefined when none is visible', async () => {
     let client = await clientOf(200, '{"update":{}}');
     expect(await client.updates.byOffset(5, format)).toEqual({ update: {} });
-    expect(JSON.parse(seen[0]?.body ?? '')).toEqual({ offset: 5, updateFormat: format });
+    expect(JSON.parse(seenRequests[0]?.body ?? '')).toEqual({ offset: 5, updateFormat: format });
     await ledger?.stop();
     client = await clientOf(404, '{"code":"UPDATE_NOT_FOUND","cause":"x","errorCategory":11,"grpcCodeValue":5}');
     expect(await client.updates.byOffset(5, format)).toBeUndefined();
@@ -102,7 +102,7 @@ describe('ledger client', () => {
   ])('classifies HTTP %d with the body %j', async (status, body, code) => {
     const client = await clientOf(status, body);
     await expect(client.node.version()).rejects.toMatchObject({ code });
-    expect(seen).toHaveLength(1);
+    expect(seenRequests).toHaveLength(1);
   });
 
   it('times out if the ledger does not respond or stops in the middle of a response', async () => {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import {
-  isFrom,
-  lacksInFlight,
-  listSource,
-  omitsInFlight,
+  isReleaseSince,
+  mayLackInFlight,
+  listSourceOf,
+  inFlightOmittedSince,
   readRelease,
   releaseOf,
   unreadRelease,
@@ -28,10 +28,10 @@ describe('participant release', () => {
   });
 
   it('is compared by its numbers, and an unknown release is older than any other', () => {
-    expect(isFrom(releaseOf('3.10.0'), '3.7')).toBe(true);
-    expect(isFrom(releaseOf('3.6.99'), '3.7')).toBe(false);
-    expect(isFrom(releaseOf('4.0.0'), '3.7')).toBe(true);
-    expect([isFrom(releaseOf('main'), '3.4'), isFrom(unreadRelease, '3.4')]).toEqual([false, false]);
+    expect(isReleaseSince(releaseOf('3.10.0'), '3.7')).toBe(true);
+    expect(isReleaseSince(releaseOf('3.6.99'), '3.7')).toBe(false);
+    expect(isReleaseSince(releaseOf('4.0.0'), '3.7')).toBe(true);
+    expect([isReleaseSince(releaseOf('main'), '3.4'), isReleaseSince(unreadRelease, '3.4')]).toEqual([false, false]);
   });
 
   it('is unknown if the version call is rejected, but an unreachable server is an error', async () => {
@@ -45,25 +45,28 @@ describe('participant release', () => {
 });
 
 describe('list of active contracts', () => {
-  const stored = (seedRelease: string | null, seedHasInFlight: boolean | null) => ({ seedRelease, seedHasInFlight });
+  const releaseFields = (seedRelease: string | null, hasInFlight: boolean | null) => ({
+    seedRelease,
+    seedHasInFlight: hasInFlight,
+  });
 
   it.each([
-    ['false if the list is recorded as complete', stored('3.7.4', true), '3.7.4', false],
-    ['false if 3.6 returned a complete list before an upgrade', stored('3.6.2', true), '3.7.4', false],
-    ['true if 3.7 returned an incomplete list', stored('3.7.0', false), '3.7.4', true],
-    ['true if the release could not be read and is 3.7 now', stored(null, false), '3.7.4', true],
-    ['true if the version had no numbers and the release is 3.7 now', stored('main', false), '3.7.4', true],
-    ['false if the release could not be read and is 3.6 now', stored(null, false), '3.6.2', false],
-    ['true if no release was recorded and it is 3.7 now', stored(null, null), '3.7.4', true],
-    ['false if no release was recorded and it is 3.5 now', stored(null, null), '3.5.10', false],
-  ])('makes lacksInFlight() return %s', (_what, source, now, expected) => {
-    expect(lacksInFlight(source, releaseOf(now))).toBe(expected);
+    ['false if the list is recorded as complete', releaseFields('3.7.4', true), '3.7.4', false],
+    ['false if 3.6 returned a complete list before an upgrade', releaseFields('3.6.2', true), '3.7.4', false],
+    ['true if 3.7 returned an incomplete list', releaseFields('3.7.0', false), '3.7.4', true],
+    ['true if the release could not be read and is 3.7 now', releaseFields(null, false), '3.7.4', true],
+    ['true if the version had no numbers and the release is 3.7 now', releaseFields('main', false), '3.7.4', true],
+    ['false if the release could not be read and is 3.6 now', releaseFields(null, false), '3.6.2', false],
+    ['true if no release was recorded and it is 3.7 now', releaseFields(null, null), '3.7.4', true],
+    ['false if no release was recorded and it is 3.5 now', releaseFields(null, null), '3.5.10', false],
+  ])('makes lacksInFlight() return %s', (_caseName, source, now, expected) => {
+    expect(mayLackInFlight(source, releaseOf(now))).toBe(expected);
   });
 
   it('is recorded as complete only if the release is known', () => {
-    expect(listSource(releaseOf('3.7.4'))).toEqual({ release: '3.7.4', hasInFlight: true });
-    expect(listSource(releaseOf('main'))).toEqual({ release: 'main', hasInFlight: false });
-    expect(listSource(unreadRelease)).toEqual({ release: null, hasInFlight: false });
-    expect(isFrom(releaseOf(`${omitsInFlight}.0`), omitsInFlight)).toBe(true);
+    expect(listSourceOf(releaseOf('3.7.4'))).toEqual({ release: '3.7.4', hasInFlight: true });
+    expect(listSourceOf(releaseOf('main'))).toEqual({ release: 'main', hasInFlight: false });
+    expect(listSourceOf(unreadRelease)).toEqual({ release: null, hasInFlight: false });
+    expect(isReleaseSince(releaseOf(`${inFlightOmittedSince}.0`), inFlightOmittedSince)).toBe(true);
   });
 });

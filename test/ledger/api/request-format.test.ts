@@ -8,7 +8,7 @@ import {
   type LedgerFilter,
 } from '../../../src/ledger/api/request-format.ts';
 
-const everything: LedgerFilter = {
+const fullFilter: LedgerFilter = {
   parties: [],
   templates: [],
   interfaces: [],
@@ -20,7 +20,7 @@ const wildcard = { identifierFilter: { WildcardFilter: { value: { includeCreated
 
 describe('request format', () => {
   it('includes all contracts of all parties if no filter is configured', () => {
-    expect(updatesRequest(7, everything)).toEqual({
+    expect(updatesRequest(7, fullFilter)).toEqual({
       beginExclusive: 7,
       updateFormat: {
         includeTransactions: {
@@ -38,7 +38,7 @@ describe('request format', () => {
   });
 
   it('contains the same filters for every party, and no filter for all parties', () => {
-    const format = eventFormat({ ...everything, parties: ['A', 'B'], templates: ['#p:M:T'], createdEventBlobs: true });
+    const format = eventFormat({ ...fullFilter, parties: ['A', 'B'], templates: ['#p:M:T'], createdEventBlobs: true });
     const filters = {
       cumulative: [
         { identifierFilter: { TemplateFilter: { value: { templateId: '#p:M:T', includeCreatedEventBlob: true } } } },
@@ -55,25 +55,25 @@ describe('request format', () => {
         },
       },
     };
-    const onlyInterfaces = eventFormat({ ...everything, interfaces: ['#p:M:I'] });
-    expect(onlyInterfaces.filtersForAnyParty).toEqual({ cumulative: [wildcard, view] });
-    const both = eventFormat({ ...everything, interfaces: ['#p:M:I'], templates: ['#p:M:T'] });
-    expect(both.filtersForAnyParty?.cumulative).toHaveLength(2);
-    expect(JSON.stringify(both)).not.toContain('Wildcard');
+    const interfaceOnlyFormat = eventFormat({ ...fullFilter, interfaces: ['#p:M:I'] });
+    expect(interfaceOnlyFormat.filtersForAnyParty).toEqual({ cumulative: [wildcard, view] });
+    const eventFormatBoth = eventFormat({ ...fullFilter, interfaces: ['#p:M:I'], templates: ['#p:M:T'] });
+    expect(eventFormatBoth.filtersForAnyParty?.cumulative).toHaveLength(2);
+    expect(JSON.stringify(eventFormatBoth)).not.toContain('Wildcard');
   });
 
   it('includes only contracts that implement the interfaces if onlyInterfaces is set', () => {
-    const format = eventFormat({ ...everything, interfaces: ['#a:B:C'], onlyInterfaces: true });
+    const format = eventFormat({ ...fullFilter, interfaces: ['#a:B:C'], onlyInterfaces: true });
     expect(format.filtersForAnyParty?.cumulative).toHaveLength(1);
     expect(JSON.stringify(format)).toContain('InterfaceFilter');
   });
 
   it('has the same event format for seed and stream, without deprecated fields', () => {
-    const seed = activeContractsRequest(5, everything, releaseOf('3.6.2'), 'token');
-    const follow = updatesRequest(5, { ...everything, topology: false });
+    const seed = activeContractsRequest(5, fullFilter, releaseOf('3.6.2'), 'token');
+    const follow = updatesRequest(5, { ...fullFilter, topology: false });
     expect(seed.eventFormat).toEqual(follow.updateFormat.includeTransactions.eventFormat);
     expect(Object.keys(seed)).toEqual(['activeAtOffset', 'eventFormat', 'streamContinuationToken']);
-    expect(Object.keys(activeContractsRequest(5, everything, unreadRelease))).toEqual([
+    expect(Object.keys(activeContractsRequest(5, fullFilter, unreadRelease))).toEqual([
       'activeAtOffset',
       'eventFormat',
     ]);
@@ -89,19 +89,24 @@ describe('request format', () => {
     ['4.0.0', true],
     ['main', false],
   ])('requests reassignments in flight from a participant of version %s: %s', (version, isSent) => {
-    const request = activeContractsRequest(5, everything, releaseOf(version), 'token');
-    const sent = isSent ? ['includeIncompleteReassignments'] : [];
-    expect(Object.keys(request)).toEqual(['activeAtOffset', 'eventFormat', ...sent, 'streamContinuationToken']);
+    const request = activeContractsRequest(5, fullFilter, releaseOf(version), 'token');
+    const sentParameters = isSent ? ['includeIncompleteReassignments'] : [];
+    expect(Object.keys(request)).toEqual([
+      'activeAtOffset',
+      'eventFormat',
+      ...sentParameters,
+      'streamContinuationToken',
+    ]);
     if (isSent) expect(request.includeIncompleteReassignments).toBe(true);
   });
 
   it('has a filter hash that does not depend on the order of the parties', () => {
-    const filter = { ...everything, wantedInterfaces: ['tokens'] };
-    const one = filterFingerprint({ ...filter, parties: ['B', 'A', 'A'] });
-    expect(one.hash).toMatch(/^[0-9a-f]{64}$/u);
-    expect(filterFingerprint({ ...filter, parties: ['A', 'B'] })).toEqual(one);
-    for (const other of [{ shape: 'ACS_DELTA' as const }, { topology: false }, { createdEventBlobs: true }]) {
-      expect(filterFingerprint({ ...filter, parties: ['A', 'B'], ...other }).hash).not.toBe(one.hash);
+    const filter = { ...fullFilter, wantedInterfaces: ['tokens'] };
+    const fingerprint = filterFingerprint({ ...filter, parties: ['B', 'A', 'A'] });
+    expect(fingerprint.hash).toMatch(/^[0-9a-f]{64}$/u);
+    expect(filterFingerprint({ ...filter, parties: ['A', 'B'] })).toEqual(fingerprint);
+    for (const otherChange of [{ shape: 'ACS_DELTA' as const }, { topology: false }, { createdEventBlobs: true }]) {
+      expect(filterFingerprint({ ...filter, parties: ['A', 'B'], ...otherChange }).hash).not.toBe(fingerprint.hash);
     }
   });
 });

@@ -32,28 +32,28 @@ const entries: readonly (readonly [string, JsonRecord])[] = [
 
 /** Decodes from bytes and from a string. The quick reader and the scanner must return the same result. */
 function decodeUpdate(frame: string): Update {
-  const read = inMemory.copied(inMemory.decodeUpdate(frame));
-  expect(read).toEqual(decode.decodeUpdate(frame));
-  return read;
+  const decodedUpdate = inMemory.copyValue(inMemory.decodeUpdate(frame));
+  expect(decodedUpdate).toEqual(decode.decodeUpdate(frame));
+  return decodedUpdate;
 }
 
 function decodeActiveContract(frame: string): ActiveContractEntry {
-  const read = inMemory.copied(inMemory.decodeActiveContract(frame));
-  expect(read).toEqual(decode.decodeActiveContract(frame));
-  return read;
+  const decodedContract = inMemory.copyValue(inMemory.decodeActiveContract(frame));
+  expect(decodedContract).toEqual(decode.decodeActiveContract(frame));
+  return decodedContract;
 }
 
 /** Every path in a value, except the root. */
-function paths(value: Json, at: Path = []): Path[] {
+function paths(value: Json, path: Path = []): Path[] {
   if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([key, inner]) => {
-    const here = [...at, Array.isArray(value) ? Number(key) : key];
-    return [here, ...paths(inner, here)];
+  return Object.entries(value).flatMap(([key, nestedValue]) => {
+    const childPath = [...path, Array.isArray(value) ? Number(key) : key];
+    return [childPath, ...paths(nestedValue, childPath)];
   });
 }
 
 /** A copy in which the value at the path is replaced, or removed if `replacement` is undefined. */
-function changed(frame: Json, path: Path, replacement: Json | undefined): Json {
+function replaceAt(frame: Json, path: Path, replacement: Json | undefined): Json {
   const copy = structuredClone(frame);
   let parent = copy as { [key: string | number]: Json };
   for (const key of path.slice(0, -1)) parent = parent[key] as { [key: string]: Json };
@@ -70,9 +70,9 @@ function refusal(decode: () => unknown): IndexerError | undefined {
   try {
     decode();
     return undefined;
-  } catch (thrown) {
-    if (thrown instanceof IndexerError) return thrown;
-    throw thrown;
+  } catch (error) {
+    if (error instanceof IndexerError) return error;
+    throw error;
   }
 }
 
@@ -113,27 +113,27 @@ describe('decodeUpdate()', () => {
       deep: [{ number: 1 }],
       details: { a: '1.50' },
     });
-    const decoded = decodeUpdate(text(frame));
-    expect(decoded).toMatchObject({ kind: 'unknown', name: 'Prophecy', offset: 9, updateId: 'u' });
-    expect(decoded.kind === 'unknown' ? decoded.raw : undefined).toBe(text(frame['update'] ?? null));
+    const decodedUpdate = decodeUpdate(text(frame));
+    expect(decodedUpdate).toMatchObject({ kind: 'unknown', name: 'Prophecy', offset: 9, updateId: 'u' });
+    expect(decodedUpdate.kind === 'unknown' ? decodedUpdate.raw : undefined).toBe(text(frame['update'] ?? null));
   });
 
   it.each(updates)('accepts a missing field or reports its path and offset: %s', (_name, frame) => {
     for (const path of paths(frame)) {
-      const refused = refusal(() => decodeUpdate(text(changed(frame, path, undefined))));
-      if (refused === undefined) continue;
-      expect(refused.code).toBe('UPDATE_UNDECODABLE');
-      expect(refused.facts['path'], path.join('.')).toBeTypeOf('string');
+      const decodeError = refusal(() => decodeUpdate(text(replaceAt(frame, path, undefined))));
+      if (decodeError === undefined) continue;
+      expect(decodeError.code).toBe('UPDATE_UNDECODABLE');
+      expect(decodeError.facts['path'], path.join('.')).toBeTypeOf('string');
       const withoutOffset = path.length <= 3 || path.at(-1) === 'offset';
-      expect(withoutOffset || typeof refused.facts['offset'] === 'number', refused.message).toBe(true);
+      expect(withoutOffset || typeof decodeError.facts['offset'] === 'number', decodeError.message).toBe(true);
     }
   });
 
   it('requires only the fields that indexing needs or that every release sends', () => {
-    const needed = paths(frames.fullTransaction())
-      .filter((path) => refusal(() => decodeUpdate(text(changed(frames.fullTransaction(), path, undefined)))))
+    const requiredPaths = paths(frames.fullTransaction())
+      .filter((path) => refusal(() => decodeUpdate(text(replaceAt(frames.fullTransaction(), path, undefined)))))
       .map((path) => path.at(-1));
-    expect(new Set(needed)).toEqual(
+    expect(new Set(requiredPaths)).toEqual(
       new Set([
         'update',
         'Transaction',
@@ -156,7 +156,7 @@ describe('decodeUpdate()', () => {
 
   it('reports the path of a field with the wrong type, and does not print the value', () => {
     const secret = 'do-not-print-me';
-    for (const [wrong, path] of [
+    for (const [invalidFrame, path] of [
       [{ secret }, 'update.Transaction.value.updateId'],
       [[secret], 'update.Transaction.value.recordTime'],
       [secret, 'update.Transaction.value.events'],
@@ -164,11 +164,11 @@ describe('decodeUpdate()', () => {
       [1.5, 'update.Transaction.value.offset'],
       [-1, 'update.Transaction.value.offset'],
     ] as const) {
-      const refused = refusal(() =>
-        decodeUpdate(text(changed(frames.fullTransaction(), path.split('.'), wrong as Json))),
+      const decodeError = refusal(() =>
+        decodeUpdate(text(replaceAt(frames.fullTransaction(), path.split('.'), invalidFrame as Json))),
       );
-      expect(refused).toMatchObject({ code: 'UPDATE_UNDECODABLE', retry: 'park', exitCode: 65, facts: { path } });
-      expect(refused?.message).not.toContain(secret);
+      expect(decodeError).toMatchObject({ code: 'UPDATE_UNDECODABLE', retry: 'park', exitCode: 65, facts: { path } });
+      expect(decodeError?.message).not.toContain(secret);
     }
   });
 
@@ -193,8 +193,8 @@ describe('decodeUpdate()', () => {
 
 describe('decodeActiveContract()', () => {
   it('decodes active, incomplete and empty entries', () => {
-    const decoded = entries.map(([, frame]) => decodeActiveContract(text(frame)));
-    expect(decoded).toMatchObject([
+    const decodedEntries = entries.map(([, frame]) => decodeActiveContract(text(frame)));
+    expect(decodedEntries).toMatchObject([
       {
         kind: 'active',
         synchronizerId: frames.here,
@@ -206,15 +206,15 @@ describe('decodeActiveContract()', () => {
       { kind: 'incomplete_assigned', assigned: { created: { contractId: '00c1' } } },
       { kind: 'empty' },
     ]);
-    expect(decoded[2]?.kind === 'incomplete_assigned' && JSON.parse(decoded[2].createdText)).toEqual(
+    expect(decodedEntries[2]?.kind === 'incomplete_assigned' && JSON.parse(decodedEntries[2].createdText)).toEqual(
       frames.created({ offset: 51 }),
     );
   });
 
   it.each(entries)('accepts a missing field or reports UPDATE_UNDECODABLE: %s', (_name, frame) => {
     for (const path of paths(frame)) {
-      const refused = refusal(() => decodeActiveContract(text(changed(frame, path, undefined))));
-      expect([undefined, 'UPDATE_UNDECODABLE']).toContain(refused?.code);
+      const decodeError = refusal(() => decodeActiveContract(text(replaceAt(frame, path, undefined))));
+      expect([undefined, 'UPDATE_UNDECODABLE']).toContain(decodeError?.code);
     }
   });
 });
@@ -229,18 +229,18 @@ describe('frame decoders under fuzzing', () => {
     'offset',
     'CreatedEvent',
   );
-  const odd: fc.Arbitrary<Json> = fc.oneof(
+  const oddArbitrary: fc.Arbitrary<Json> = fc.oneof(
     fc.jsonValue() as fc.Arbitrary<Json>,
     fc.constantFrom<Json>(null, -0, 1e300, 9_007_199_254_740_992, '', '\u0000', '\ud800', [], {}),
     fc.dictionary(oddKeys, fc.jsonValue() as fc.Arbitrary<Json>),
   );
   const pristine = JSON.stringify(Object.getOwnPropertyNames(Object.prototype));
 
-  function survive(decode: (frame: string) => unknown, frame: string): void {
-    const refused = refusal(() => {
+  function expectNoCrash(decode: (frame: string) => unknown, frame: string): void {
+    const decodeError = refusal(() => {
       expect(decode(frame)).toHaveProperty('kind');
     });
-    expect([undefined, 'UPDATE_UNDECODABLE']).toContain(refused?.code);
+    expect([undefined, 'UPDATE_UNDECODABLE']).toContain(decodeError?.code);
     expect(JSON.stringify(Object.getOwnPropertyNames(Object.prototype))).toBe(pristine);
   }
 
@@ -248,16 +248,16 @@ describe('frame decoders under fuzzing', () => {
     ['update', updates, decodeUpdate],
     ['entry', entries, decodeActiveContract],
   ] as const)('decode or reject a frame with a mutated %s, without any other error', (_name, samples, decode) => {
-    const mutated = fc
+    const mutatedFrame = fc
       .constantFrom(...samples.map(([, frame]) => frame))
       .chain((frame) =>
         fc
-          .tuple(fc.constantFrom(...paths(frame)), fc.option(odd, { nil: undefined }))
-          .map(([path, value]) => text(changed(frame, path, value))),
+          .tuple(fc.constantFrom(...paths(frame)), fc.option(oddArbitrary, { nil: undefined }))
+          .map(([path, value]) => text(replaceAt(frame, path, value))),
       );
     expectProperty(
-      fc.property(mutated, (frame) => {
-        survive(decode, frame);
+      fc.property(mutatedFrame, (frame) => {
+        expectNoCrash(decode, frame);
       }),
       2_000,
     );
@@ -280,9 +280,9 @@ describe('frame decoders under fuzzing', () => {
       '',
     );
     expectProperty(
-      fc.property(fc.constantFrom(...samples), fc.nat(), fc.nat(30), patch, (frame, at, length, inserted) => {
-        const start = at % frame.length;
-        survive(decodeUpdate, frame.slice(0, start) + inserted + frame.slice(start + length));
+      fc.property(fc.constantFrom(...samples), fc.nat(), fc.nat(30), patch, (frame, position, length, insertedText) => {
+        const start = position % frame.length;
+        expectNoCrash(decodeUpdate, frame.slice(0, start) + insertedText + frame.slice(start + length));
       }),
       2_000,
     );

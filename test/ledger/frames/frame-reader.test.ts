@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { readFrame } from '../../../src/ledger/frames/frame-reader.ts';
 import { activeContractFrame, updateFrame } from '../../../src/ledger/frames/frame-shapes.ts';
 import { payloadKeys, scanFrame, type RawJson } from '../../../src/ledger/frames/raw-json.ts';
-import { copied, frameOf } from '../../support/wire/decode.ts';
+import { copyValue, frameOf } from '../../support/wire/decode.ts';
 import * as frames from '../../support/frames.ts';
 import { expectProperty } from '../../support/chance/property.ts';
 
@@ -19,109 +19,130 @@ const knownKeys = new Set(
 );
 
 /** A frame as decoded by the quick reader, with its payloads; undefined if the quick reader does not decode it. */
-function quick(text: string, shape = updateFrame): unknown {
-  const read = readFrame(frameOf(text), shape);
-  return read && bare(copied(read.value), (payload) => payload);
+function readQuickly(text: string, shape = updateFrame): unknown {
+  const parsedFrame = readFrame(frameOf(text), shape);
+  return parsedFrame && withoutPayloads(copyValue(parsedFrame.value), (payload) => payload);
 }
 
 /** The payloads of a frame, as text. */
 function payloadsOf(text: string): readonly string[] {
-  const found: string[] = [];
-  bare(copied(readFrame(frameOf(text), updateFrame)?.value), (payload) => found.push(String(payload)));
-  return found;
+  const readFields: string[] = [];
+  withoutPayloads(copyValue(readFrame(frameOf(text), updateFrame)?.value), (payload) =>
+    readFields.push(String(payload)),
+  );
+  return readFields;
 }
 
-function slow(text: string): unknown {
-  return bare(scanFrame(text), (raw) => (raw as RawJson).text);
+function readSlowly(text: string): unknown {
+  return withoutPayloads(scanFrame(text), (raw) => (raw as RawJson).text);
 }
 
 /** The value without absent fields, and without fields that the quick reader skips. */
-function bare(value: unknown, payloadOf: (value: unknown) => unknown): unknown {
-  if (Array.isArray(value)) return value.map((entry) => bare(entry, payloadOf));
+function withoutPayloads(value: unknown, payloadOf: (value: unknown) => unknown): unknown {
+  if (Array.isArray(value)) return value.map((entry) => withoutPayloads(entry, payloadOf));
   if (typeof value !== 'object' || value === null) return value;
-  const entries = Object.entries(value).filter(([key, inner]) => knownKeys.has(key) && (inner ?? null) !== null);
-  const inner = ([key, held]: [string, unknown]): [string, unknown] => [
+  const entries = Object.entries(value).filter(
+    ([key, nestedValue]) => knownKeys.has(key) && (nestedValue ?? null) !== null,
+  );
+  const nestedEntry = ([key, fieldValue]: [string, unknown]): [string, unknown] => [
     key,
-    payloadKeys.has(key) ? payloadOf(held) : bare(held, payloadOf),
+    payloadKeys.has(key) ? payloadOf(fieldValue) : withoutPayloads(fieldValue, payloadOf),
   ];
-  return Object.fromEntries(entries.map(inner));
+  return Object.fromEntries(entries.map(nestedEntry));
 }
 
 const json = fc.json({ maxDepth: 4 }).map((text) => text.trim());
 const shortString = fc.string({ unit: 'grapheme', maxLength: 12 });
-const maybe = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | null | undefined> =>
+const optionalArbitrary = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | null | undefined> =>
   fc.oneof({ weight: 4, arbitrary }, fc.constantFrom(null, undefined));
 
 /** An object with its fields in any order, some absent, some unknown. */
-function shuffled(fields: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<string> {
-  const known = fc.record(Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, maybe(value)])));
+function shuffleFields(fields: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<string> {
+  const knownFields = fc.record(
+    Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, optionalArbitrary(value)])),
+  );
   return fc
-    .tuple(known, fc.array(fc.tuple(shortString, json), { maxLength: 1 }), fc.infiniteStream(fc.nat()))
-    .map(([values, others, keys]) => {
+    .tuple(knownFields, fc.array(fc.tuple(shortString, json), { maxLength: 1 }), fc.infiniteStream(fc.nat()))
+    .map(([values, otherFields, keys]) => {
       const members = Object.entries(values)
         .filter(([, value]) => value !== undefined)
-        .map(([key, value]) => `"${key}":${payloadKeys.has(key) ? String(value) : printed(value)}`)
-        .concat(others.map(([key, value]) => `${JSON.stringify(`other${key}`)}:${value}`));
-      const ordered = members.map((text) => ({ text, key: keys.next().value as number }));
-      return `{${ordered.sort((a, b) => a.key - b.key).map(({ text }) => text).join(',')}}`; // prettier-ignore
+        .map(([key, value]) => `"${key}":${payloadKeys.has(key) ? String(value) : printValue(value)}`)
+        .concat(otherFields.map(([key, value]) => `${JSON.stringify(`other${key}`)}:${value}`));
+      const orderedMembers = members.map((text) => ({ text, key: keys.next().value as number }));
+      return `{${orderedMembers.sort((a, b) => a.key - b.key).map(({ text }) => text).join(',')}}`; // prettier-ignore
     });
 }
 
 /** Prints a value as JSON. Objects are already texts. */
-function printed(value: unknown): string {
+function printValue(value: unknown): string {
   if (Array.isArray(value) && typeof value[0] === 'string' && value[0].startsWith('{')) return `[${value.join(',')}]`;
   return typeof value === 'string' && value.startsWith('{') ? value : JSON.stringify(value);
 }
 
 const text = shortString.filter((value) => !value.startsWith('{'));
 const integer = fc.oneof(fc.integer(), fc.maxSafeInteger());
-const created = shuffled({
+const createdJson = shuffleFields({
   offset: integer,
   contractId: text,
   createArgument: json,
   contractKey: json,
   signatories: fc.array(text, { maxLength: 3 }),
-  interfaceViews: fc.array(shuffled({ interfaceId: text, viewValue: json, viewStatus: shuffled({ code: integer }) }), {
-    maxLength: 2,
-  }),
+  interfaceViews: fc.array(
+    shuffleFields({ interfaceId: text, viewValue: json, viewStatus: shuffleFields({ code: integer }) }),
+    {
+      maxLength: 2,
+    },
+  ),
   acsDelta: fc.boolean(),
 });
-const exercised = shuffled({ choice: text, choiceArgument: json, exerciseResult: json, consuming: fc.boolean() });
+const exercisedJson = shuffleFields({
+  choice: text,
+  choiceArgument: json,
+  exerciseResult: json,
+  consuming: fc.boolean(),
+});
 const event = fc.oneof(
-  created.map((value) => `{"CreatedEvent":${value}}`),
-  exercised.map((value) => `{"ExercisedEvent":${value}}`),
+  createdJson.map((value) => `{"CreatedEvent":${value}}`),
+  exercisedJson.map((value) => `{"ExercisedEvent":${value}}`),
 );
-const frame = shuffled({
+const frame = shuffleFields({
   offset: integer,
   events: fc.array(event, { maxLength: 3 }),
   commandId: text,
-  traceContext: shuffled({ traceparent: text }),
+  traceContext: shuffleFields({ traceparent: text }),
 }).map((value) => `{"update":{"Transaction":{"value":${value}}}}`);
 
 describe('readFrame()', () => {
   it('returns the same value as the scanner for any field order and unknown fields', () => {
-    let read = 0;
+    let readCount = 0;
     expectProperty(
       fc.property(frame, (frameText) => {
-        const found = quick(frameText);
-        read += found === undefined ? 0 : 1;
-        if (found !== undefined) expect(found).toEqual(slow(frameText));
+        const quickFields = readQuickly(frameText);
+        readCount += quickFields === undefined ? 0 : 1;
+        if (quickFields !== undefined) expect(quickFields).toEqual(readSlowly(frameText));
       }),
       1_500,
     );
-    expect(read, 'frames that were not left to the scanner').toBeGreaterThan(500);
+    expect(readCount, 'frames that were not left to the scanner').toBeGreaterThan(500);
   });
 
   it('passes a damaged frame to the scanner, unless the damage is in a payload', () => {
-    const damage = fc.tuple(fc.nat(), fc.constantFrom('', '"', '{', '}', '[', ']', ',', ':', '\\', '0', 'n', ' '));
+    const damageArbitrary = fc.tuple(
+      fc.nat(),
+      fc.constantFrom('', '"', '{', '}', '[', ']', ',', ':', '\\', '0', 'n', ' '),
+    );
     expectProperty(
-      fc.property(frame, damage, (frameText, [position, by]) => {
-        const at = position % frameText.length;
+      fc.property(frame, damageArbitrary, (frameText, [position, replacement]) => {
+        const damagePosition = position % frameText.length;
         // A WebSocket never delivers half a character.
-        const damaged = (frameText.slice(0, at) + by + frameText.slice(at + 1)).toWellFormed();
-        if (readFrame(frameOf(damaged), updateFrame) === undefined) return;
-        if (isJson(damaged)) expect(quick(damaged)).toEqual(slow(damaged));
-        else expect(payloadsOf(damaged).every(isJson)).toBe(false);
+        const damagedFrame = (
+          frameText.slice(0, damagePosition) +
+          replacement +
+          frameText.slice(damagePosition + 1)
+        ).toWellFormed();
+        if (readFrame(frameOf(damagedFrame), updateFrame) === undefined) return;
+        if (isJson(damagedFrame)) expect(readQuickly(damagedFrame)).toEqual(readSlowly(damagedFrame));
+        else expect(payloadsOf(damagedFrame).every(isJson)).toBe(false);
       }),
       3_000,
     );
@@ -168,8 +189,8 @@ describe('readFrame()', () => {
   it('returns the same active contract as the scanner', () => {
     const entry = { createdEvent: frames.created(), synchronizerId: 'here', reassignmentCounter: 3 };
     const frameText = JSON.stringify({ workflowId: 'w', contractEntry: { JsActiveContract: entry } });
-    expect(quick(frameText, activeContractFrame)).toEqual(slow(frameText));
-    expect(quick(frameText, activeContractFrame)).toHaveProperty(
+    expect(readQuickly(frameText, activeContractFrame)).toEqual(readSlowly(frameText));
+    expect(readQuickly(frameText, activeContractFrame)).toHaveProperty(
       'contractEntry.JsActiveContract.reassignmentCounter',
       3,
     );

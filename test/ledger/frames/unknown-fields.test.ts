@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { knownFields } from '../../../src/ledger/frames/known-fields.ts';
+import { fieldsByMessage } from '../../../src/ledger/frames/known-fields.ts';
 import { decodeActiveContract, decodeUpdate } from '../../../src/ledger/frames/decode.ts';
 import { decodeCompletion } from '../../../src/ledger/frames/decode-completion.ts';
 import { UnknownNames, otherNames } from '../../../src/model/unknown.ts';
@@ -10,15 +10,15 @@ import * as frames from '../../support/frames.ts';
 import type { Json, JsonRecord } from '../../support/frames.ts';
 import { fixture, fixtureLines, sampleNames } from '../../support/wire/fixtures.ts';
 
-const half = { JsUnassignedEvent: { value: frames.unassigned() } };
+const unassignment = { JsUnassignedEvent: { value: frames.unassigned() } };
 const everyUpdate = [
   frames.fullTransaction(41),
-  frames.reassignment(50, half),
+  frames.reassignment(50, unassignment),
   frames.reassignment(51, { JsAssignmentEvent: frames.assigned() }),
   frames.topology(60),
   frames.offsetCheckpoint(70),
 ];
-const everyCompletion = [
+const completionKinds = [
   {
     completionResponse: {
       Completion: {
@@ -40,7 +40,7 @@ const everyCompletion = [
   },
   { completionResponse: { OffsetCheckpoint: { value: { offset: 81, synchronizerTimes: [] } } } },
 ];
-const everyEntry = [
+const entryKinds = [
   frames.activeEntry(),
   frames.entry('JsIncompleteUnassigned', { createdEvent: frames.created(), unassignedEvent: frames.unassigned() }),
   frames.entry('JsIncompleteAssigned', { assignedEvent: frames.assigned() }),
@@ -58,10 +58,13 @@ function unknownOf(decode: Decode, text: string): readonly string[] {
 const opaque = new Set(['createArgument', 'contractKey', 'choiceArgument', 'exerciseResult', 'viewValue', 'details']);
 
 /** The value with one more field in every object that is not a payload. */
-function extended(value: Json, name: string): Json {
-  if (Array.isArray(value)) return value.map((entry) => extended(entry, name));
+function withUnknownField(value: Json, name: string): Json {
+  if (Array.isArray(value)) return value.map((entry) => withUnknownField(entry, name));
   if (typeof value !== 'object' || value === null) return value;
-  const fields = Object.entries(value).map(([key, inner]) => [key, opaque.has(key) ? inner : extended(inner, name)]);
+  const fields = Object.entries(value).map(([key, nestedValue]) => [
+    key,
+    opaque.has(key) ? nestedValue : withUnknownField(nestedValue, name),
+  ]);
   return { ...(Object.fromEntries(fields) as JsonRecord), [name]: { n: [1.5] } };
 }
 
@@ -82,25 +85,28 @@ describe('unknown fields', () => {
   });
 
   it('are reported in every type of message', () => {
-    const named = new Set<string>();
+    const fieldNames = new Set<string>();
     const collect = (decode: Decode, frame: JsonRecord): void => {
-      for (const name of unknownOf(decode, JSON.stringify(extended(frame, 'novel')))) {
+      for (const name of unknownOf(decode, JSON.stringify(withUnknownField(frame, 'novel')))) {
         expect(name).toMatch(/^field \w+\.novel /);
-        named.add(name.split(/[ .]/)[1] ?? '');
+        fieldNames.add(name.split(/[ .]/)[1] ?? '');
       }
     };
     for (const frame of everyUpdate) collect(decodeUpdate, frame);
-    for (const frame of everyEntry) collect(decodeActiveContract, frame);
-    for (const frame of everyCompletion) collect(decodeCompletion, frame);
-    expect([...named].sort()).toEqual(Object.keys(knownFields).sort());
+    for (const frame of entryKinds) collect(decodeActiveContract, frame);
+    for (const frame of completionKinds) collect(decodeCompletion, frame);
+    expect([...fieldNames].sort()).toEqual(Object.keys(fieldsByMessage).sort());
   });
 
   it('are reported even with the names of JavaScript properties, but not in known frames', () => {
     for (const frame of everyUpdate) expect(unknownOf(decodeUpdate, JSON.stringify(frame, undefined, 1))).toEqual([]);
-    for (const frame of everyEntry) expect(unknownOf(decodeActiveContract, JSON.stringify(frame))).toEqual([]);
-    for (const frame of everyCompletion) expect(unknownOf(decodeCompletion, JSON.stringify(frame))).toEqual([]);
-    const odd = JSON.stringify(frames.topology(60)).replace('"traceContext":null', '"constructor":1,"__proto__":{}');
-    expect(unknownOf(decodeUpdate, odd)).toEqual([
+    for (const frame of entryKinds) expect(unknownOf(decodeActiveContract, JSON.stringify(frame))).toEqual([]);
+    for (const frame of completionKinds) expect(unknownOf(decodeCompletion, JSON.stringify(frame))).toEqual([]);
+    const oddTopology = JSON.stringify(frames.topology(60)).replace(
+      '"traceContext":null',
+      '"constructor":1,"__proto__":{}',
+    );
+    expect(unknownOf(decodeUpdate, oddTopology)).toEqual([
       'field TopologyTransaction.constructor 60 1',
       'field TopologyTransaction.(unknown) 60 1',
     ]);
@@ -108,10 +114,10 @@ describe('unknown fields', () => {
 
   it('are all fields without a row in docs/reference/coverage.md', () => {
     const text = readFileSync(join(import.meta.dirname, '../../../docs/reference/coverage.md'), 'utf8');
-    const documented = [...text.matchAll(/^\| ([A-Z]\w+)\.(\w+) /gm)].map(
+    const documentedFieldPairs = [...text.matchAll(/^\| ([A-Z]\w+)\.(\w+) /gm)].map(
       ([, message = '', field = '']) => `${message}.${field}`,
     );
-    const known = Object.entries(knownFields)
+    const knownNames = Object.entries(fieldsByMessage)
       .filter(([message]) => /^[A-Z]/.test(message))
       .flatMap(([message, fields]) => Object.keys(fields).map((field) => `${message}.${field}`))
       // These fields are described in the text of the page. Their own fields have separate tables.
@@ -120,30 +126,30 @@ describe('unknown fields', () => {
           !/\.(?:traceContext|viewStatus|contractEntry|synchronizerTimes?|status|deduplicationPeriod)$/.test(field),
       );
     // A deduplication period is documented by the fields of its kinds.
-    const plain = (fields: readonly string[]): readonly string[] =>
+    const plainFields = (fields: readonly string[]): readonly string[] =>
       fields.filter((field) => !field.startsWith('DeduplicationPeriod.')).sort();
-    expect(plain(known)).toEqual(plain(documented));
+    expect(plainFields(knownNames)).toEqual(plainFields(documentedFieldPairs));
   });
 
   it('do not occur in recordings of participants or in samples', () => {
     const names = ['updates-ledger-effects', 'updates-acs-delta', 'active-contracts'];
-    const lines = ['core', 'two-synchronizers'].flatMap((of) =>
-      names.flatMap((name) => fixtureLines(`recordings/${of}/${name}.jsonl`)),
+    const lines = ['core', 'two-synchronizers'].flatMap((recordingName) =>
+      names.flatMap((name) => fixtureLines(`recordings/${recordingName}/${name}.jsonl`)),
     );
     const samples = sampleNames().map((name) => fixture(`samples/${name}`));
-    const read = { updates: 0, entries: 0 };
+    const readCounts = { updates: 0, entries: 0 };
     for (const text of [...lines, ...samples]) {
       const frame = JSON.parse(text) as object;
       if ('update' in frame) {
         expect(unknownOf(decodeUpdate, text), text).toEqual([]);
-        read.updates += 1;
+        readCounts.updates += 1;
       } else if ('contractEntry' in frame) {
         expect(unknownOf(decodeActiveContract, text), text).toEqual([]);
-        read.entries += 1;
+        readCounts.entries += 1;
       }
     }
-    expect(read.updates).toBeGreaterThan(300);
-    expect(read.entries).toBeGreaterThan(100);
+    expect(readCounts.updates).toBeGreaterThan(300);
+    expect(readCounts.entries).toBeGreaterThan(100);
   });
 });
 

@@ -16,7 +16,7 @@ afterEach(async () => {
   ledger = undefined;
 });
 
-function open(url: string, options?: Partial<FrameStreamOptions>): StreamRun {
+function openStream(url: string, options?: Partial<FrameStreamOptions>): StreamRun {
   const run = openRun(url, options);
   stream = run.stream;
   return run;
@@ -28,7 +28,8 @@ async function serve(behavior: FakeLedgerBehaviour): Promise<string> {
 }
 
 const update = (offset: number): string => `{"update":{"OffsetCheckpoint":{"value":{"offset":${offset}}}}}`;
-const expired = '{"code":"ACCESS_TOKEN_EXPIRED","cause":"JWT token has expired","errorCategory":2,"grpcCodeValue":10}';
+const expiredBody =
+  '{"code":"ACCESS_TOKEN_EXPIRED","cause":"JWT token has expired","errorCategory":2,"grpcCodeValue":10}';
 
 describe('stream handshake', () => {
   it('sends the token as header and first subprotocol, then the request as the first frame', async () => {
@@ -39,7 +40,7 @@ describe('stream handshake', () => {
         socket.close(1000);
       },
     });
-    expect(await open(`${url}/prefix`, { token: 'a.b.c' }).ended).toBeUndefined();
+    expect(await openStream(`${url}/prefix`, { token: 'a.b.c' }).ended).toBeUndefined();
     const handshake = ledger?.handshakes[0];
     expect(handshake?.url).toBe('/prefix/v2/updates');
     expect(handshake?.headers.authorization).toBe('Bearer a.b.c');
@@ -50,7 +51,7 @@ describe('stream handshake', () => {
 
   it('offers the fixed subprotocols even without a token', async () => {
     const url = await serve({ socket: (socket) => socket.close(1000) });
-    expect(await open(url).ended).toBeUndefined();
+    expect(await openStream(url).ended).toBeUndefined();
     expect(ledger?.handshakes[0]?.headers['sec-websocket-protocol']).toBe('daml.ws.auth,ledger.ws.auth');
     expect(ledger?.handshakes[0]?.headers.authorization).toBeUndefined();
   });
@@ -66,7 +67,7 @@ describe('stream handshake', () => {
     ['404 Not Found', 'text/html', '<html></html>', 'LEDGER_NOT_A_LEDGER'],
     ['503 Service Unavailable', 'text/plain', 'x'.repeat(200_000), 'LEDGER_UNAVAILABLE'],
   ])('is classified if the ledger responds with HTTP %s (%s)', async (status, type, body, code) => {
-    const run = open(await serve({ refuse: { status, type, body } }));
+    const run = openStream(await serve({ refuse: { status, type, body } }));
     expect((await run.ended)?.code).toBe(code);
     expect(run.ends).toHaveLength(1);
   });
@@ -75,22 +76,22 @@ describe('stream handshake', () => {
     ['from a gateway as an error to retry', 'text/html', '<html></html>', 'retry'],
     ['from a participant as an error that parks', 'application/json', '{"errors":["uri: /v2"],"status":404}', 'park'],
   ])('reports HTTP 404 %s', async (_, type, body, retry) => {
-    const run = open(await serve({ refuse: { status: '404 Not Found', type, body } }));
+    const run = openStream(await serve({ refuse: { status: '404 Not Found', type, body } }));
     expect(await run.ended).toMatchObject({ code: 'LEDGER_NOT_A_LEDGER', retry });
   });
 
   it('reports an illegal token without printing it, a closed port and a non-HTTP port', async () => {
-    const illegal = await open('http://127.0.0.1:9', { token: 'a b==' }).ended;
-    expect(illegal?.code).toBe('LEDGER_TOKEN_MALFORMED');
-    expect(`${illegal?.message}${String(illegal?.cause)}`).not.toContain('a b==');
-    const other = createServer((socket) => socket.resume().end('220 mail ready\r\n')).listen(0, '127.0.0.1');
-    await once(other, 'listening');
-    const address = other.address();
+    const illegalToken = await openStream('http://127.0.0.1:9', { token: 'a b==' }).ended;
+    expect(illegalToken?.code).toBe('LEDGER_TOKEN_MALFORMED');
+    expect(`${illegalToken?.message}${String(illegalToken?.cause)}`).not.toContain('a b==');
+    const otherServer = createServer((socket) => socket.resume().end('220 mail ready\r\n')).listen(0, '127.0.0.1');
+    await once(otherServer, 'listening');
+    const address = otherServer.address();
     const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`;
-    expect((await open(url).ended)?.code).toBe('LEDGER_NOT_A_LEDGER');
-    other.close();
-    await once(other, 'close');
-    expect((await open(url).ended)?.code).toBe('LEDGER_UNREACHABLE');
+    expect((await openStream(url).ended)?.code).toBe('LEDGER_NOT_A_LEDGER');
+    otherServer.close();
+    await once(otherServer, 'close');
+    expect((await openStream(url).ended)?.code).toBe('LEDGER_UNREACHABLE');
   });
 });
 
@@ -102,14 +103,14 @@ describe('stream frames', () => {
         socket.close(1000);
       },
     });
-    const run = open(url);
+    const run = openStream(url);
     expect(await run.ended).toBeUndefined();
     expect(run.frames).toEqual([1, 2, 3].map(update));
   });
 
   it('end when the peer sends a close frame but leaves the connection open', async () => {
     const clientEnded = deferred();
-    const half = createServer({ allowHalfOpen: true }, (socket) => {
+    const halfOpenServer = createServer({ allowHalfOpen: true }, (socket) => {
       socket.on('error', () => undefined);
       socket.once('end', clientEnded.resolve);
       socket.once('data', (head) => {
@@ -126,20 +127,20 @@ describe('stream frames', () => {
         socket.write(Buffer.from([0x88, 0x02, 0x0f, 0xa1]));
       });
     });
-    half.listen({ port: 0, host: '127.0.0.1' });
-    await once(half, 'listening');
-    const address = half.address();
+    halfOpenServer.listen({ port: 0, host: '127.0.0.1' });
+    await once(halfOpenServer, 'listening');
+    const address = halfOpenServer.address();
     const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`;
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     try {
-      const { ended } = open(url);
+      const { ended: whenEnded } = openStream(url);
       await clientEnded.promise;
       // By default, the library waits 30 s for the end of the connection.
       await vi.advanceTimersByTimeAsync(1_500);
-      expect(await ended).toMatchObject({ code: 'LEDGER_STREAM_CLOSED', facts: { closeCode: 4001 } });
+      expect(await whenEnded).toMatchObject({ code: 'LEDGER_STREAM_CLOSED', facts: { closeCode: 4001 } });
     } finally {
       vi.useRealTimers();
-      half.close();
+      halfOpenServer.close();
     }
   }, 30_000);
 
@@ -147,11 +148,11 @@ describe('stream frames', () => {
     const url = await serve({
       socket: (socket) => {
         socket.send(update(1));
-        socket.send(expired);
+        socket.send(expiredBody);
         socket.close(1000);
       },
     });
-    const run = open(url);
+    const run = openStream(url);
     expect(await run.ended).toMatchObject({ code: 'LEDGER_TOKEN_EXPIRED', retry: 'refresh-token' });
     expect(run.frames).toEqual([update(1)]);
     await vi.waitFor(() => {
@@ -168,7 +169,7 @@ describe('stream frames', () => {
         socket.close(1000);
       },
     });
-    const run = open(url, { path: '/v2/state/active-contracts' });
+    const run = openStream(url, { path: '/v2/state/active-contracts' });
     expect(await run.ended).toBeUndefined();
     expect(run.frames).toEqual(entries);
   });
@@ -182,10 +183,10 @@ describe('stream frames', () => {
     const url = await serve({
       socket: (socket) => {
         socket.send(data);
-        socket.send(expired);
+        socket.send(expiredBody);
       },
     });
-    const run = open(url, { path });
+    const run = openStream(url, { path });
     expect((await run.ended)?.code).toBe('LEDGER_TOKEN_EXPIRED');
     expect(run.frames).toEqual([data]);
     expect(ledger?.handshakes[0]?.url).toBe(path);
@@ -203,15 +204,15 @@ describe('stream frames', () => {
     ['a broken connection', (socket: WebSocket) => socket.terminate(), 'LEDGER_STREAM_CLOSED', 'retry'],
     ['a server error', (socket: WebSocket) => socket.close(1011), 'LEDGER_STREAM_CLOSED', 'retry'],
     ['a shutdown', (socket: WebSocket) => socket.close(1001), 'LEDGER_STREAM_CLOSED', 'retry'],
-  ])('end with an error after %s', async (_name, act, code, retry) => {
-    const run = open(await serve({ socket: act }), { maxPayloadBytes: 1024 });
+  ])('end with an error after %s', async (_name, serverAction, code, retry) => {
+    const run = openStream(await serve({ socket: serverAction }), { maxPayloadBytes: 1024 });
     expect(await run.ended).toMatchObject({ code, retry });
     expect(run.frames).toEqual([]);
   });
 
   it('end with an error if the consumer throws', async () => {
     const url = await serve({ socket: (socket) => socket.send(update(1)) });
-    const run = open(url, {
+    const run = openStream(url, {
       onFrame: () => {
         throw new Error('defect');
       },
@@ -224,7 +225,7 @@ describe('stream keepalive', () => {
   it('pings an idle ledger, and treats it as alive while it responds', async () => {
     let pings = 0;
     const url = await serve({ socket: (socket) => socket.on('ping', () => (pings += 1)) });
-    const run = open(url, { pingIntervalMs: 20 });
+    const run = openStream(url, { pingIntervalMs: 20 });
     await vi.waitFor(() => {
       expect(pings).toBeGreaterThan(6);
     }, 40_000);
@@ -232,7 +233,7 @@ describe('stream keepalive', () => {
   });
 
   it('disconnects from a ledger that does not respond to pings', async () => {
-    const run = open(await serve({ options: { autoPong: false } }), { pingIntervalMs: 20 });
+    const run = openStream(await serve({ options: { autoPong: false } }), { pingIntervalMs: 20 });
     expect(await run.ended).toMatchObject({ code: 'LEDGER_PING_TIMEOUT', retry: 'retry' });
     await vi.waitFor(() => {
       expect(ledger?.connections.every((socket) => socket.destroyed)).toBe(true);
@@ -242,21 +243,21 @@ describe('stream keepalive', () => {
 
   it('continues to ping while the stream is paused and after it is resumed', async () => {
     let pings = 0;
-    let served: WebSocket | undefined;
+    let serverSocket: WebSocket | undefined;
     const url = await serve({
       socket: (socket) => {
-        served = socket;
+        serverSocket = socket;
         socket.on('ping', () => (pings += 1));
       },
     });
-    const run = open(url, { pingIntervalMs: 20 });
+    const run = openStream(url, { pingIntervalMs: 20 });
     // The stream is paused before the connection is open, and the pause must survive the handshake.
     run.stream.pause();
     await run.opened;
     await vi.waitFor(() => {
       expect(pings).toBeGreaterThan(8);
     }, 40_000);
-    served?.send(update(1));
+    serverSocket?.send(update(1));
     await vi.waitFor(() => {
       expect(pings).toBeGreaterThan(16);
     }, 40_000);
@@ -265,15 +266,15 @@ describe('stream keepalive', () => {
     await vi.waitFor(() => {
       expect(run.frames).toEqual([update(1)]);
     }, 40_000);
-    const before = pings;
+    const pingsBefore = pings;
     await vi.waitFor(() => {
-      expect(pings).toBeGreaterThan(before + 6);
+      expect(pings).toBeGreaterThan(pingsBefore + 6);
     }, 40_000);
     expect(run.ends).toEqual([]);
   });
 
   it('disconnects from a ledger that does not respond to pings after a pause', async () => {
-    const run = open(await serve({ options: { autoPong: false } }), { pingIntervalMs: 20 });
+    const run = openStream(await serve({ options: { autoPong: false } }), { pingIntervalMs: 20 });
     run.stream.pause();
     await run.opened;
     run.stream.resume();
@@ -282,10 +283,10 @@ describe('stream keepalive', () => {
 });
 
 describe('closing a stream', () => {
-  it.each([false, true])('is reported as LEDGER_STREAM_CLOSED, not as a clean end (paused: %s)', async (paused) => {
-    const run = open(await serve({}));
+  it.each([false, true])('is reported as LEDGER_STREAM_CLOSED, not as a clean end (paused: %s)', async (isPaused) => {
+    const run = openStream(await serve({}));
     await run.opened;
-    if (paused) run.stream.pause();
+    if (isPaused) run.stream.pause();
     run.stream.close();
     run.stream.close();
     expect(await run.ended).toMatchObject({ code: 'LEDGER_STREAM_CLOSED', facts: { closedBy: 'us' } });
@@ -307,32 +308,32 @@ describe('closing a stream', () => {
         });
       },
     });
-    const run = open(url);
+    const run = openStream(url);
     await vi.waitFor(() => {
       expect(run.frames.length).toBeGreaterThan(0);
     }, 40_000);
     run.stream.close();
-    const received = run.frames.length;
+    const frameCount = run.frames.length;
     expect((await run.ended)?.facts).toEqual({ closedBy: 'us' });
-    expect(run.frames).toHaveLength(received);
-    expect(frames).toBeGreaterThan(received);
+    expect(run.frames).toHaveLength(frameCount);
+    expect(frames).toBeGreaterThan(frameCount);
     for (const socket of ledger?.connections ?? []) socket.destroy();
   });
 
   it('works by an abort signal before, during and after the handshake', async () => {
     const url = await serve({});
-    const early = AbortSignal.abort();
-    expect((await open(url, { signal: early }).ended)?.facts).toEqual({ closedBy: 'us' });
-    const during = new AbortController();
-    const connecting = open(url, { signal: during.signal });
-    during.abort();
+    const abortedSignal = AbortSignal.abort();
+    expect((await openStream(url, { signal: abortedSignal }).ended)?.facts).toEqual({ closedBy: 'us' });
+    const abortDuring = new AbortController();
+    const connecting = openStream(url, { signal: abortDuring.signal });
+    abortDuring.abort();
     expect((await connecting.ended)?.facts).toEqual({ closedBy: 'us' });
-    const late = new AbortController();
-    const running = open(url, { signal: late.signal });
-    await running.opened;
-    late.abort();
-    expect((await running.ended)?.facts).toEqual({ closedBy: 'us' });
-    running.stream.close();
-    expect(running.ends).toHaveLength(1);
+    const lateAbort = new AbortController();
+    const runningStream = openStream(url, { signal: lateAbort.signal });
+    await runningStream.opened;
+    lateAbort.abort();
+    expect((await runningStream.ended)?.facts).toEqual({ closedBy: 'us' });
+    runningStream.stream.close();
+    expect(runningStream.ends).toHaveLength(1);
   });
 });

@@ -15,18 +15,19 @@ setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 
 /** The bytes in chunks of the given lengths, which are repeated. */
-async function* cut(bytes: Buffer, lengths: readonly number[]): AsyncGenerator<Buffer> {
-  for (let at = 0, turn = 0; at < bytes.length; turn += 1) {
-    const length = lengths[turn % lengths.length] ?? 1;
-    yield await Promise.resolve(bytes.subarray(at, at + length));
-    at += length;
+async function* splitBytes(bytes: Buffer, lengths: readonly number[]): AsyncGenerator<Buffer> {
+  for (let position = 0, round = 0; position < bytes.length; round += 1) {
+    const length = lengths[round % lengths.length] ?? 1;
+    yield await Promise.resolve(bytes.subarray(position, position + length));
+    position += length;
   }
 }
 
 async function elements(text: string | Buffer, lengths: readonly number[] = [7], max = limit): Promise<string[]> {
-  const found: string[] = [];
-  for await (const element of jsonArrayElements(cut(Buffer.from(text), lengths), max)) found.push(element);
-  return found;
+  const parsedElements: string[] = [];
+  for await (const element of jsonArrayElements(splitBytes(Buffer.from(text), lengths), max))
+    parsedElements.push(element);
+  return parsedElements;
 }
 
 const lengths = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 5 });
@@ -38,10 +39,10 @@ describe('jsonArrayElements()', () => {
         fc.array(fc.jsonValue({ stringUnit: 'binary' })),
         fc.constantFrom(undefined, 1, '\t'),
         lengths,
-        async (values, indent, cuts) => {
+        async (values, indent, chunkLengths) => {
           const text = JSON.stringify(values, null, indent);
-          const found = await elements(text, cuts);
-          expect(found.map((element) => JSON.parse(element) as unknown)).toEqual(JSON.parse(text));
+          const parsedElements = await elements(text, chunkLengths);
+          expect(parsedElements.map((element) => JSON.parse(element) as unknown)).toEqual(JSON.parse(text));
         },
       ),
       500,
@@ -94,7 +95,8 @@ describe('jsonArrayElements()', () => {
   it('returns the elements before the damage, then reports the damage', async () => {
     const found: string[] = [];
     const read = async (): Promise<void> => {
-      for await (const element of jsonArrayElements(cut(Buffer.from('[1,2,{"a"'), [100]), limit)) found.push(element);
+      for await (const element of jsonArrayElements(splitBytes(Buffer.from('[1,2,{"a"'), [100]), limit))
+        found.push(element);
     };
     await expect(read()).rejects.toThrow(/ends after 2 elements/u);
     expect(found).toEqual(['1', '2']);

@@ -5,25 +5,25 @@ import type { AddressInfo, Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createTokenSource } from '../../../src/ledger/access/token.ts';
 import { createTransport } from '../../../src/ledger/transport/transport.ts';
-import { all } from '../../support/all.ts';
+import { collect } from '../../support/all.ts';
 import { openRun } from './stream-run.ts';
 
 const requestTimeoutMs = 30_000;
 
 let server: Server;
 let url: string;
-let sent: number;
+let sentBytes: number;
 const sockets = new Set<Socket>();
 beforeEach(async () => {
-  sent = 0;
+  sentBytes = 0;
   server = createServer((_request, response) => {
     const chunk = Buffer.alloc(64 * 1024, 'no ');
-    const more = (): void => {
-      sent += chunk.length;
-      if (!response.destroyed) response.write(chunk, () => setImmediate(more));
+    const writeMore = (): void => {
+      sentBytes += chunk.length;
+      if (!response.destroyed) response.write(chunk, () => setImmediate(writeMore));
     };
     response.writeHead(503, { 'content-type': 'text/plain' });
-    more();
+    writeMore();
   });
   server.on('connection', (socket) => {
     sockets.add(socket);
@@ -45,22 +45,22 @@ describe('HTTP rejection with an endless body', () => {
     const transport = createTransport({ url, tokenSource: createTokenSource({}), insecure: false, requestTimeoutMs });
     const unavailable = { code: 'LEDGER_UNAVAILABLE', facts: { httpStatus: 503 } };
     await expect(transport.request('GET', '/v2/state/ledger-end')).rejects.toMatchObject(unavailable);
-    await expect(all(transport.requestElements('POST', '/v2/updates', {}))).rejects.toMatchObject(unavailable);
-    expect(sent).toBeLessThan(32 * 1024 * 1024);
+    await expect(collect(transport.requestElements('POST', '/v2/updates', {}))).rejects.toMatchObject(unavailable);
+    expect(sentBytes).toBeLessThan(32 * 1024 * 1024);
   });
 
   it('is read up to a time limit after a handshake', async () => {
     server.on('upgrade', (_request, socket) => {
       socket.write('HTTP/1.1 403 Forbidden\r\ncontent-type: text/plain\r\ncontent-length: 100000\r\n\r\n');
-      const trickle = setInterval(() => socket.write('x'), 50);
+      const trickleTimer = setInterval(() => socket.write('x'), 50);
       socket
         .on('error', () => undefined)
         .on('close', () => {
-          clearInterval(trickle);
+          clearInterval(trickleTimer);
         });
     });
-    const { ended, ends } = openRun(url, { handshakeTimeoutMs: 300 });
-    expect(await ended).toMatchObject({ code: 'LEDGER_PERMISSION_DENIED' });
-    expect(ends).toHaveLength(1);
+    const { ended: whenEnded, ends: streamEnds } = openRun(url, { handshakeTimeoutMs: 300 });
+    expect(await whenEnded).toMatchObject({ code: 'LEDGER_PERMISSION_DENIED' });
+    expect(streamEnds).toHaveLength(1);
   });
 });

@@ -25,8 +25,10 @@ describe('rejected stream', () => {
   });
 
   it('reports the Retry-After header of the handshake', async () => {
-    const later = { status: '503 Service Unavailable', type: 'text/plain\r\nretry-after: 40', body: 'later' };
-    expect((await openRun(await serve({ refuse: later })).ended)?.facts).toMatchObject({ retryAfterSeconds: 40 });
+    const laterRefusal = { status: '503 Service Unavailable', type: 'text/plain\r\nretry-after: 40', body: 'later' };
+    expect((await openRun(await serve({ refuse: laterRefusal })).ended)?.facts).toMatchObject({
+      retryAfterSeconds: 40,
+    });
   });
 
   it('reports the flaw of a token that is rejected by a handshake, a frame or a close', async () => {

@@ -17,9 +17,9 @@ export interface StreamRun {
 
 export function openRun(url: string, options: Partial<FrameStreamOptions> = {}): StreamRun {
   const frames: string[] = [];
-  const ends: (IndexerError | undefined)[] = [];
-  const ended = deferred<IndexerError | undefined>();
-  const opened = deferred();
+  const streamEnds: (IndexerError | undefined)[] = [];
+  const whenEnded = deferred<IndexerError | undefined>();
+  const whenOpened = deferred();
   const stream = openFrameStream({
     url,
     path: '/v2/updates',
@@ -28,13 +28,13 @@ export function openRun(url: string, options: Partial<FrameStreamOptions> = {}):
     pingIntervalMs: 60_000,
     onFrame: (frame) => frames.push(frame.toString()),
     onEnd: (error) => {
-      ends.push(error);
-      ended.resolve(error);
+      streamEnds.push(error);
+      whenEnded.resolve(error);
     },
     onOpen: () => {
-      opened.resolve();
+      whenOpened.resolve();
     },
     ...options,
   });
-  return { frames, ends, ended: ended.promise, opened: opened.promise, stream };
+  return { frames, ends: streamEnds, ended: whenEnded.promise, opened: whenOpened.promise, stream };
 }

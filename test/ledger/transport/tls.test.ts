@@ -77,22 +77,22 @@ describe('ledger that requires a client certificate', () => {
 });
 
 describe('TLS certificate files', () => {
-  let own = '';
+  let ownCertificate = '';
   beforeEach(() => {
-    own = mkdtempSync(join(tmpdir(), 'tls-'));
+    ownCertificate = mkdtempSync(join(tmpdir(), 'tls-'));
   });
   afterEach(() => {
-    rmSync(own, { recursive: true });
+    rmSync(ownCertificate, { recursive: true });
   });
 
   it('are checked together, and each problem names its option without file contents', async () => {
-    writeFileSync(join(own, 'page'), 'hunter2');
+    writeFileSync(join(ownCertificate, 'page'), 'hunter2');
     const refusal = await readTlsFiles({
-      caFile: join(own, 'page'),
+      caFile: join(ownCertificate, 'page'),
       certFile: '/nowhere/cert.pem',
       keyFile: file('client.pem'),
       oauthCaFile: file('client-key.pem'),
-    }).catch((thrown: unknown) => thrown);
+    }).catch((error: unknown) => error);
     expect(refusal).toMatchObject({ code: 'CONFIGURATION_INVALID', exitCode: 78, facts: { problems: 4 } });
     const text = String(refusal);
     for (const option of ['LEDGER_CA_FILE', 'LEDGER_CERT_FILE', 'LEDGER_KEY_FILE', 'LEDGER_OAUTH_CA_FILE']) {
@@ -103,10 +103,10 @@ describe('TLS certificate files', () => {
   });
 
   it('are rejected if the key does not match the certificate, or if a file is damaged', async () => {
-    const mixed = readTlsFiles({ certFile: file('client.pem'), keyFile: file('server-key.pem') });
-    await expect(mixed).rejects.toThrow(/LEDGER_CERT_FILE, LEDGER_KEY_FILE: not usable together/u);
-    writeFileSync(join(own, 'ca.pem'), '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n');
-    await expect(readTlsFiles({ caFile: join(own, 'ca.pem') })).rejects.toThrow(
+    const mixedTlsFiles = readTlsFiles({ certFile: file('client.pem'), keyFile: file('server-key.pem') });
+    await expect(mixedTlsFiles).rejects.toThrow(/LEDGER_CERT_FILE, LEDGER_KEY_FILE: not usable together/u);
+    writeFileSync(join(ownCertificate, 'ca.pem'), '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n');
+    await expect(readTlsFiles({ caFile: join(ownCertificate, 'ca.pem') })).rejects.toThrow(
       /LEDGER_CA_FILE: a certificate in it is not usable/u,
     );
   });

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import type { IndexerError } from '../../../src/errors/indexer-error.ts';
 import { createTokenSource } from '../../../src/ledger/access/token.ts';
 import { createTransport, type Transport } from '../../../src/ledger/transport/transport.ts';
-import { all } from '../../support/all.ts';
+import { collect } from '../../support/all.ts';
 import { startFakeLedger, type FakeLedger } from '../fake-ledger.ts';
 
 let ledger: FakeLedger | undefined;
@@ -15,10 +15,10 @@ afterEach(async () => {
   ledger = undefined;
 });
 
-type Answering = (...exchange: Parameters<RequestListener>) => void | Promise<void>;
+type RequestHandler = (...exchange: Parameters<RequestListener>) => void | Promise<void>;
 
-async function transportTo(answer: Answering, requestTimeoutMs = 5000, signal?: AbortSignal): Promise<Transport> {
-  ledger = await startFakeLedger({ http: (request, response) => void answer(request, response) });
+async function transportTo(handler: RequestHandler, requestTimeoutMs = 5000, signal?: AbortSignal): Promise<Transport> {
+  ledger = await startFakeLedger({ http: (request, response) => void handler(request, response) });
   const tokenSource = createTokenSource({ token: 'abc' });
   return createTransport({ url: `${ledger.url}/prefix`, tokenSource, insecure: false, requestTimeoutMs, signal });
 }
@@ -27,16 +27,16 @@ const list = ['POST', '/v2/updates', {}] as const;
 
 describe('transport request', () => {
   it('sends method, query, token and JSON body to a path below the prefix', async () => {
-    const seen: unknown[] = [];
+    const seenRequests: unknown[] = [];
     const transport = await transportTo(async (request, response) => {
       const { method, url, headers } = request;
       const { accept, authorization, 'content-type': type } = headers;
-      seen.push({ method, url, accept, authorization, type, body: await bodyText(request) });
+      seenRequests.push({ method, url, accept, authorization, type, body: await bodyText(request) });
       response.end('{"ä":1}');
     });
     const query = { party: 'Alice::12 20', limit: 3, vetAllPackages: false, parties: ['a', 'b'], absent: undefined };
     expect(await transport.request('PATCH', '/v2/x', { text: 'ü' }, query)).toEqual({ ä: 1 });
-    expect(seen).toEqual([
+    expect(seenRequests).toEqual([
       {
         method: 'PATCH',
         url: '/prefix/v2/x?party=Alice%3A%3A12+20&limit=3&vetAllPackages=false&parties=a&parties=b',
@@ -64,7 +64,7 @@ describe('transport request', () => {
       response.end(`\uFEFF${request.method === 'GET' ? '{"a":"\uFEFF"}' : '[1,2]'}`);
     });
     expect(await transport.request('GET', '/v2/x')).toEqual({ a: '\uFEFF' });
-    expect(await all(transport.requestElements(...list))).toEqual(['1', '2']);
+    expect(await collect(transport.requestElements(...list))).toEqual(['1', '2']);
   });
 
   it('accepts an empty response as text, but not as JSON', async () => {
@@ -78,7 +78,7 @@ describe('transport request', () => {
     const transport = await transportTo(() => abort.abort(), 5000, abort.signal);
     await expect(transport.request('GET', '/v2/version')).rejects.toMatchObject({ code: 'LEDGER_UNREACHABLE' });
     await expect(transport.request('GET', '/v2/version')).rejects.toMatchObject({ code: 'LEDGER_UNREACHABLE' });
-    await expect(all(transport.requestElements(...list))).rejects.toMatchObject({ code: 'LEDGER_UNREACHABLE' });
+    await expect(collect(transport.requestElements(...list))).rejects.toMatchObject({ code: 'LEDGER_UNREACHABLE' });
   });
 });
 
@@ -99,7 +99,7 @@ describe('transport rejection', () => {
     'reports Retry-After only if it is valid and the status permits it: %s',
     async (_what, status, headers, seconds) => {
       const transport = await transportTo((_request, response) => void response.writeHead(status, headers).end());
-      for (const ask of [() => transport.request('GET', '/v2/x'), () => all(transport.requestElements(...list))]) {
+      for (const ask of [() => transport.request('GET', '/v2/x'), () => collect(transport.requestElements(...list))]) {
         const error = (await ask().catch((thrown: unknown) => thrown)) as IndexerError;
         expect(error.facts['retryAfterSeconds']).toBe(seconds);
       }
@@ -130,7 +130,7 @@ describe('requestElements()', () => {
     const elements = transport.requestElements(...list);
     await transport.requestText('GET', '/livez').catch(() => undefined);
     expect(requests).toBe(1);
-    expect(await all(elements)).toEqual([]);
+    expect(await collect(elements)).toEqual([]);
     expect(requests).toBe(2);
   });
 
@@ -158,8 +158,8 @@ describe('requestElements()', () => {
       if (request.url?.endsWith('silent') !== true) response.write('[1,2');
     }, 80);
     const silent = { code: 'LEDGER_UNREACHABLE', message: expect.stringMatching(/did not respond within 80 ms/u) };
-    await expect(all(transport.requestElements('POST', '/silent'))).rejects.toMatchObject(silent);
-    await expect(all(transport.requestElements(...list))).rejects.toMatchObject(silent);
+    await expect(collect(transport.requestElements('POST', '/silent'))).rejects.toMatchObject(silent);
+    await expect(collect(transport.requestElements(...list))).rejects.toMatchObject(silent);
   });
 
   it('closes the connection when the consumer stops early', async () => {
@@ -175,9 +175,9 @@ describe('requestElements()', () => {
 
   it('keeps the connection open for the next request after a complete read', async () => {
     const transport = await transportTo((_request, response) => void response.end('[1]'));
-    expect(await all(transport.requestElements(...list))).toEqual(['1']);
+    expect(await collect(transport.requestElements(...list))).toEqual(['1']);
     await new Promise((resolve) => setTimeout(resolve, 20));
-    expect(await all(transport.requestElements(...list))).toEqual(['1']);
+    expect(await collect(transport.requestElements(...list))).toEqual(['1']);
     expect(ledger?.connections).toHaveLength(1);
   });
 
@@ -191,7 +191,7 @@ describe('requestElements()', () => {
     const transport = await transportTo((_request, response) => {
       response.writeHead(status, { location: '/elsewhere' }).end(body);
     });
-    await expect(all(transport.requestElements(...list))).rejects.toMatchObject({ code });
+    await expect(collect(transport.requestElements(...list))).rejects.toMatchObject({ code });
     expect(ledger?.connections).toHaveLength(1);
   });
 
@@ -200,6 +200,6 @@ describe('requestElements()', () => {
       response.write('[1,2]');
       setTimeout(() => response.destroy(), 20);
     });
-    await expect(all(transport.requestElements(...list))).rejects.toMatchObject({ code: 'LEDGER_UNREACHABLE' });
+    await expect(collect(transport.requestElements(...list))).rejects.toMatchObject({ code: 'LEDGER_UNREACHABLE' });
   });
 });

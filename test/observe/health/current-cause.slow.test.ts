@@ -29,18 +29,18 @@ it('GET /status reports the current error when the port closes after the stream'
   });
   await waitFor('it follows', async () => ((await indexer.status()).state === 'live' ? true : undefined));
   await sandbox.close();
-  const answer = async (path: string): Promise<Readonly<Record<string, unknown>>> =>
+  const readStatus = async (path: string): Promise<Readonly<Record<string, unknown>>> =>
     (await (await fetch(`${indexer.httpUrl}${path}`)).json()) as never;
   const now = { reason: expect.stringMatching(/^for \d+ s: LEDGER_UNREACHABLE: /) as unknown };
-  const found = await waitFor('the current error is reported', async () => {
-    const { reason } = await answer('/readyz');
-    return String(reason).includes('LEDGER_UNREACHABLE') ? await answer('/readyz') : undefined;
+  const currentError = await waitFor('the current error is reported', async () => {
+    const { reason } = await readStatus('/readyz');
+    return String(reason).includes('LEDGER_UNREACHABLE') ? await readStatus('/readyz') : undefined;
   });
-  expect(found).toMatchObject({
+  expect(currentError).toMatchObject({
     ...now,
     remedy: expect.stringContaining('check that the participant runs') as unknown,
   });
-  expect(await answer('/status')).toMatchObject({ ...now, state: 'backing_off', remedy: found['remedy'] });
+  expect(await readStatus('/status')).toMatchObject({ ...now, state: 'backing_off', remedy: currentError['remedy'] });
   // The phase does not change with the error, so the log has one line.
   expect(indexer.logged('backing off')).toBe(1);
 });

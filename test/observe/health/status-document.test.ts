@@ -24,10 +24,10 @@ function world() {
   });
   const { logger } = createLogger({ level: 'silent', format: 'json', stream: { write: () => undefined } });
   observers = createObservers({ logger, metrics: createMetrics({ version: '1.2.3' }), health });
-  const pass = (ms: number): void => {
+  const advanceClock = (ms: number): void => {
     nowMs += ms;
   };
-  return { observers, health, pass, wallNow };
+  return { observers, health, pass: advanceClock, wallNow };
 }
 
 it('the status document of a new indexer matches its snapshot', () => {
@@ -88,7 +88,7 @@ it('the status document of a new indexer matches its snapshot', () => {
 });
 
 it('the status document of an indexer with running jobs matches its snapshot', () => {
-  const { observers, health, pass, wallNow } = world();
+  const { observers, health, pass: advanceClock, wallNow } = world();
   const failure = new IndexerError('cannot reach node: refused', { code: 'LEDGER_UNREACHABLE' });
   observers.stream.storedFound(40);
   observers.stream.sessionOpened('participant::1220aa', 40);
@@ -101,7 +101,7 @@ it('the status document of an indexer with running jobs matches its snapshot', (
   observers.polls.ledgerEnd(100);
   observers.polls.pruned(10);
   observers.stream.failed('ledger', failure, 500);
-  pass(2_000);
+  advanceClock(2_000);
   observers.stream.frameReceived(900);
   observers.stream.batchCommitted({
     checkpoint: 60,
@@ -142,7 +142,7 @@ it('the status document of an indexer with running jobs matches its snapshot', (
       updatedAt: new Date(1_000),
     },
   ]);
-  pass(1_000);
+  advanceClock(1_000);
   expect(JSON.stringify(health.status(), null, 1)).toMatchInlineSnapshot(`
     "{
      "state": "catching_up",

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 
 import { IndexerError } from '../../../src/errors/indexer-error.ts';
-import { verdict } from '../../../src/observe/health/health.ts';
+import { verdictOf } from '../../../src/observe/health/health.ts';
 import type { HealthFacts } from '../../../src/observe/health/health.ts';
 import { HealthTracker } from '../../../src/observe/health/health-tracker.ts';
 import { catchUpText } from '../../../src/observe/log/progress-line.ts';
 
 const minute = 60_000;
-const live: HealthFacts = {
+const liveFacts: HealthFacts = {
   phase: 'live',
   phaseSinceMs: 0,
   checkpoint: 100,
@@ -26,66 +26,66 @@ const live: HealthFacts = {
 describe('verdict()', () => {
   it('returns live but not ready until the ledger end is reached', () => {
     for (const phase of ['starting', 'seeding', 'standby', 'parked', 'stopping'] as const) {
-      expect(verdict({ ...live, phase, caughtUp: false }, 1000 * minute)).toMatchObject({
+      expect(verdictOf({ ...liveFacts, phase, caughtUp: false }, 1000 * minute)).toMatchObject({
         state: phase,
         ready: false,
         live: true,
       });
     }
-    const behind = { ...live, phase: 'catching_up', ledgerEnd: 150, waitingSinceMs: 0 } as const;
-    expect(verdict(behind, 1000)).toMatchObject({ state: 'catching_up', ready: false, live: true });
-    expect(verdict(behind, 1000).reason).toBe('50 offsets behind the ledger end');
+    const catchingUp = { ...liveFacts, phase: 'catching_up', ledgerEnd: 150, waitingSinceMs: 0 } as const;
+    expect(verdictOf(catchingUp, 1000)).toMatchObject({ state: 'catching_up', ready: false, live: true });
+    expect(verdictOf(catchingUp, 1000).reason).toBe('50 offsets behind the ledger end');
   });
 
   it('returns ready on a quiet ledger while everything is stored', () => {
-    expect(verdict(live, 1000)).toMatchObject({ state: 'live', ready: true });
-    expect(verdict(live, 1000 * minute)).toMatchObject({ state: 'idle', ready: true, live: true });
+    expect(verdictOf(liveFacts, 1000)).toMatchObject({ state: 'live', ready: true });
+    expect(verdictOf(liveFacts, 1000 * minute)).toMatchObject({ state: 'idle', ready: true, live: true });
   });
 
   it('returns ledger_timeout and not ready if the ledger end is unknown for too long', () => {
-    const old = { ...live, learnedAtMs: 0, unlearnedReason: 'LEDGER_UNAUTHENTICATED: refused' };
-    expect(verdict(old, 10_000)).toMatchObject({ state: 'live', ready: true });
-    expect(verdict(old, 10_001)).toEqual({
+    const old = { ...liveFacts, learnedAtMs: 0, unlearnedReason: 'LEDGER_UNAUTHENTICATED: refused' };
+    expect(verdictOf(old, 10_000)).toMatchObject({ state: 'live', ready: true });
+    expect(verdictOf(old, 10_001)).toEqual({
       state: 'ledger_timeout',
       ready: false,
       live: true,
       reason: 'the ledger end, last known as 100, has not been learned for 10 s: LEDGER_UNAUTHENTICATED: refused',
     });
-    expect(verdict({ ...old, unlearnedReason: undefined }, 34_000).reason).toMatch(/for 34 s: no answer$/);
-    expect(verdict({ ...old, phase: 'catching_up', ledgerEnd: 150 }, 34_000).state).toBe('ledger_timeout');
-    const away = { ...old, phase: 'backing_off', reason: 'LEDGER_UNREACHABLE: refused' } as const;
-    expect(verdict(away, 9_000)).toMatchObject({ state: 'backing_off', ready: true });
-    expect(verdict(away, 11_000)).toMatchObject({ state: 'backing_off', ready: false });
+    expect(verdictOf({ ...old, unlearnedReason: undefined }, 34_000).reason).toMatch(/for 34 s: no answer$/);
+    expect(verdictOf({ ...old, phase: 'catching_up', ledgerEnd: 150 }, 34_000).state).toBe('ledger_timeout');
+    const backingOff = { ...old, phase: 'backing_off', reason: 'LEDGER_UNREACHABLE: refused' } as const;
+    expect(verdictOf(backingOff, 9_000)).toMatchObject({ state: 'backing_off', ready: true });
+    expect(verdictOf(backingOff, 11_000)).toMatchObject({ state: 'backing_off', ready: false });
   });
 
   it('returns ledger_timeout only after frames stop arriving', () => {
-    const old = { ...live, learnedAtMs: 0, frameAtMs: 300_000, unlearnedReason: 'LEDGER_UNAVAILABLE: busy' };
-    expect(verdict(old, 310_000)).toMatchObject({ ready: true });
-    expect(verdict(old, 310_001)).toMatchObject({
+    const old = { ...liveFacts, learnedAtMs: 0, frameAtMs: 300_000, unlearnedReason: 'LEDGER_UNAVAILABLE: busy' };
+    expect(verdictOf(old, 310_000)).toMatchObject({ ready: true });
+    expect(verdictOf(old, 310_001)).toMatchObject({
       state: 'ledger_timeout',
       reason: 'the ledger end, last known as 100, has not been learned for 310 s: LEDGER_UNAVAILABLE: busy',
     });
-    const away = { ...old, phase: 'backing_off', phaseSinceMs: 305_000 } as const;
-    expect(verdict(away, 309_000).ready).toBe(true);
-    expect(verdict({ ...old, frameAtMs: 0, learnedAtMs: 300_000 }, 310_000).ready).toBe(true);
+    const backingOff = { ...old, phase: 'backing_off', phaseSinceMs: 305_000 } as const;
+    expect(verdictOf(backingOff, 309_000).ready).toBe(true);
+    expect(verdictOf({ ...old, frameAtMs: 0, learnedAtMs: 300_000 }, 310_000).ready).toBe(true);
   });
 
   it('returns stalled if the checkpoint stays below the ledger end, and much later not live', () => {
-    const stuck = { ...live, ledgerEnd: 101, waitingSinceMs: 0 };
-    expect(verdict(stuck, 4 * minute)).toMatchObject({ state: 'live', ready: true });
-    expect(verdict(stuck, 5 * minute)).toMatchObject({ state: 'stalled', ready: false, live: true });
-    expect(verdict(stuck, 15 * minute)).toMatchObject({ state: 'stalled', ready: false, live: false });
-    expect(verdict({ ...stuck, phaseSinceMs: 14 * minute }, 15 * minute).live).toBe(true);
+    const stuckFacts = { ...liveFacts, ledgerEnd: 101, waitingSinceMs: 0 };
+    expect(verdictOf(stuckFacts, 4 * minute)).toMatchObject({ state: 'live', ready: true });
+    expect(verdictOf(stuckFacts, 5 * minute)).toMatchObject({ state: 'stalled', ready: false, live: true });
+    expect(verdictOf(stuckFacts, 15 * minute)).toMatchObject({ state: 'stalled', ready: false, live: false });
+    expect(verdictOf({ ...stuckFacts, phaseSinceMs: 14 * minute }, 15 * minute).live).toBe(true);
   });
 
   it('returns ready during a short interruption, but not a long or repeated one', () => {
-    const away = { ...live, phase: 'backing_off', reason: 'LEDGER_UNREACHABLE: refused' } as const;
-    expect(verdict(away, minute)).toMatchObject({ state: 'backing_off', ready: true, live: true });
-    expect(verdict(away, 6 * minute)).toMatchObject({ ready: false, live: true });
-    expect(verdict({ ...away, caughtUp: false }, minute).ready).toBe(false);
-    const repeated = { ...away, phaseSinceMs: 9 * minute, ledgerEnd: 101, waitingSinceMs: 0 };
-    expect(verdict(repeated, 10 * minute).ready).toBe(false);
-    expect(verdict(away, minute).reason).toContain('LEDGER_UNREACHABLE');
+    const backingOff = { ...liveFacts, phase: 'backing_off', reason: 'LEDGER_UNREACHABLE: refused' } as const;
+    expect(verdictOf(backingOff, minute)).toMatchObject({ state: 'backing_off', ready: true, live: true });
+    expect(verdictOf(backingOff, 6 * minute)).toMatchObject({ ready: false, live: true });
+    expect(verdictOf({ ...backingOff, caughtUp: false }, minute).ready).toBe(false);
+    const repeatedFacts = { ...backingOff, phaseSinceMs: 9 * minute, ledgerEnd: 101, waitingSinceMs: 0 };
+    expect(verdictOf(repeatedFacts, 10 * minute).ready).toBe(false);
+    expect(verdictOf(backingOff, minute).reason).toContain('LEDGER_UNREACHABLE');
   });
 });
 
@@ -123,13 +123,13 @@ describe('HealthTracker', () => {
   };
 
   it('reports the current error with its remedy, and the duration since the first error', () => {
-    const { health, pass } = tracker();
+    const { health, pass: advanceClock } = tracker();
     const first = new IndexerError('closed with 1006', { code: 'LEDGER_STREAM_CLOSED', remedy: 'check proxies' });
     const second = new IndexerError('connection refused', { code: 'LEDGER_UNREACHABLE', remedy: 'start it' });
     health.phaseChanged('backing_off', first);
-    pass(5_000);
+    advanceClock(5_000);
     health.phaseChanged('backing_off', second);
-    pass(5_000);
+    advanceClock(5_000);
     expect(health.verdict()).toMatchObject({
       reason: 'for 10 s: LEDGER_UNREACHABLE: connection refused',
       remedy: 'start it',
@@ -140,61 +140,61 @@ describe('HealthTracker', () => {
   });
 
   it('becomes ready after a long outage when everything is stored', () => {
-    const { health, pass } = tracker();
-    const lost = new IndexerError('connection refused', { code: 'LEDGER_UNREACHABLE', remedy: 'start it' });
-    const ready: boolean[] = [];
-    const look = (): number => ready.push(health.verdict().ready);
+    const { health, pass: advanceClock } = tracker();
+    const refusedError = new IndexerError('connection refused', { code: 'LEDGER_UNREACHABLE', remedy: 'start it' });
+    const readyStates: boolean[] = [];
+    const recordReady = (): number => readyStates.push(health.verdict().ready);
     health.phaseChanged('live', undefined);
     commit(health, batch(10));
     health.ledgerPolled(10);
-    health.phaseChanged('backing_off', lost);
-    pass(1_000);
-    look();
-    pass(60_000);
-    look();
+    health.phaseChanged('backing_off', refusedError);
+    advanceClock(1_000);
+    recordReady();
+    advanceClock(60_000);
+    recordReady();
     // The ledger returns with new updates, and drops its first connections.
     health.ledgerPolled(50);
-    look();
+    recordReady();
     health.phaseChanged('catching_up', undefined);
-    look();
-    health.phaseChanged('backing_off', lost);
-    pass(1_000);
+    recordReady();
+    health.phaseChanged('backing_off', refusedError);
+    advanceClock(1_000);
     health.ledgerPolled(51);
-    look();
+    recordReady();
     health.phaseChanged('catching_up', undefined);
-    look();
+    recordReady();
     commit(health, batch(51));
     health.phaseChanged('live', undefined);
-    look();
-    health.phaseChanged('backing_off', lost);
-    look();
-    expect(ready).toEqual([true, false, false, false, false, false, true, true]);
+    recordReady();
+    health.phaseChanged('backing_off', refusedError);
+    recordReady();
+    expect(readyStates).toEqual([true, false, false, false, false, false, true, true]);
   });
 
   it('is not ready in a second interruption after a long first one', () => {
-    const { health, pass } = tracker();
-    const lost = new IndexerError('not reachable', { code: 'LEDGER_UNREACHABLE', remedy: 'start it' });
+    const { health, pass: advanceClock } = tracker();
+    const unreachableError = new IndexerError('not reachable', { code: 'LEDGER_UNREACHABLE', remedy: 'start it' });
     health.phaseChanged('live', undefined);
     commit(health, batch(10));
     health.ledgerPolled(10);
-    health.phaseChanged('backing_off', lost);
-    pass(6 * minute);
+    health.phaseChanged('backing_off', unreachableError);
+    advanceClock(6 * minute);
     // Frames prevent ledger_timeout, so only the length of the interruption matters.
     health.source.frameReceived();
     expect(health.verdict().ready).toBe(false);
     health.phaseChanged('catching_up', undefined);
-    health.phaseChanged('backing_off', lost);
+    health.phaseChanged('backing_off', unreachableError);
     expect(health.verdict()).toMatchObject({ state: 'backing_off', ready: false });
   });
 
   it('becomes ready only when the ledger end is not behind the checkpoint', () => {
-    const { health, pass } = tracker();
-    const behind = new IndexerError('ends at 5', { code: 'LEDGER_BEHIND_CHECKPOINT', remedy: 'wait for it' });
+    const { health, pass: advanceClock } = tracker();
+    const behindError = new IndexerError('ends at 5', { code: 'LEDGER_BEHIND_CHECKPOINT', remedy: 'wait for it' });
     health.phaseChanged('live', undefined);
     commit(health, batch(10));
     health.ledgerPolled(10);
-    health.phaseChanged('backing_off', behind);
-    pass(15_000);
+    health.phaseChanged('backing_off', behindError);
+    advanceClock(15_000);
     expect(health.verdict().ready).toBe(false);
     health.ledgerPolled(5);
     expect(health.verdict().ready).toBe(false);
@@ -207,21 +207,21 @@ describe('HealthTracker', () => {
     const { health } = tracker();
     const text = 'see postgres://me:hunter2@db/ledger';
     health.phaseChanged('parked', new IndexerError(text, { code: 'STORE_FAILED', remedy: text }));
-    const scrubbed = 'see postgres://me:***@db/ledger';
-    expect(health.verdict()).toMatchObject({ reason: `STORE_FAILED: ${scrubbed}`, remedy: scrubbed });
+    const scrubbedText = 'see postgres://me:***@db/ledger';
+    expect(health.verdict()).toMatchObject({ reason: `STORE_FAILED: ${scrubbedText}`, remedy: scrubbedText });
   });
 
   it('reports no stall at the first update after a quiet night', () => {
-    const { health, pass } = tracker();
+    const { health, pass: advanceClock } = tracker();
     health.phaseChanged('live', undefined);
     commit(health, batch(10));
     health.ledgerPolled(10);
-    pass(600 * minute);
+    advanceClock(600 * minute);
     health.ledgerPolled(10);
     expect(health.verdict().state).toBe('idle');
     health.ledgerPolled(11);
     expect(health.verdict()).toMatchObject({ state: 'live', ready: true });
-    pass(5 * minute);
+    advanceClock(5 * minute);
     health.ledgerPolled(15);
     expect(health.verdict().state).toBe('stalled');
     commit(health, batch(12));
@@ -229,30 +229,30 @@ describe('HealthTracker', () => {
   });
 
   it('reports a lag of at most the time since everything was stored', () => {
-    const { health, pass } = tracker();
+    const { health, pass: advanceClock } = tracker();
     health.phaseChanged('live', undefined);
     health.ledgerPolled(10);
     commit(health, batch(10));
-    pass(600 * minute);
+    advanceClock(600 * minute);
     health.ledgerPolled(10);
-    pass(1000);
+    advanceClock(1000);
     health.ledgerPolled(14);
     expect(health.status()).toMatchObject({ offsetsBehind: 4, lagSeconds: 1 });
-    pass(2000);
+    advanceClock(2000);
     // Everything up to the last reported ledger end is stored. Later updates are still unknown.
     commit(health, batch(14));
-    pass(3000);
+    advanceClock(3000);
     expect(health.status().lagSeconds).toBe(0);
     health.ledgerPolled(15);
     expect(health.status().lagSeconds).toBe(5);
   });
 
   it('measures the lag from the newest record time, even after a batch of a slower synchronizer', () => {
-    const { health, pass } = tracker();
+    const { health, pass: advanceClock } = tracker();
     health.phaseChanged('live', undefined);
     health.ledgerPolled(20);
     commit(health, batch(10));
-    pass(1000);
+    advanceClock(1000);
     commit(health, { ...batch(11), recordTimeMs: 1_700_000_000_000 - 30 * minute });
     expect(health.status().lagSeconds).toBe(1);
   });
@@ -273,14 +273,14 @@ describe('HealthTracker', () => {
   });
 
   it('reports lag and failure during ledger_timeout, and clears both at the next response', () => {
-    const { health, pass } = tracker();
+    const { health, pass: advanceClock } = tracker();
     health.phaseChanged('live', undefined);
     commit(health, batch(10));
     health.ledgerPolled(10);
     health.failed(new IndexerError('refused', { code: 'LEDGER_UNAUTHENTICATED', retry: 'refresh-token' }));
     health.failed(new IndexerError('slow', { code: 'STORE_STATEMENT_TIMEOUT', retry: 'retry' }));
     expect(health.status()).toMatchObject({ state: 'live', ledgerEndAgeSeconds: 0, lagSeconds: 0 });
-    pass(20_000);
+    advanceClock(20_000);
     expect(health.status()).toMatchObject({
       state: 'ledger_timeout',
       reason: expect.stringContaining('for 20 s: LEDGER_UNAUTHENTICATED: refused') as string,
@@ -290,31 +290,31 @@ describe('HealthTracker', () => {
     });
     health.ledgerPolled(10);
     expect(health.status()).toMatchObject({ state: 'live', ledgerEndAgeSeconds: 0, lagSeconds: 0 });
-    pass(20_000);
+    advanceClock(20_000);
     expect(health.verdict().reason).toMatch(/no answer$/);
   });
 
   it('treats a frame as a response from the ledger', () => {
-    const { health, pass } = tracker();
+    const { health, pass: advanceClock } = tracker();
     health.phaseChanged('live', undefined);
     commit(health, batch(10));
     health.ledgerPolled(10);
-    pass(300_000);
+    advanceClock(300_000);
     health.source.frameReceived();
     commit(health, batch(11));
-    pass(9_000);
+    advanceClock(9_000);
     expect(health.status()).toMatchObject({ state: 'live', ledgerEndAgeSeconds: 309, lagSeconds: 0 });
-    pass(2_000);
+    advanceClock(2_000);
     expect(health.verdict()).toMatchObject({ state: 'ledger_timeout', ready: false });
   });
 
   it('measures a failure from its start, even if the phase is reported again', () => {
-    const { health, pass } = tracker();
+    const { health, pass: advanceClock } = tracker();
     health.phaseChanged('live', undefined);
     const error = new IndexerError('refused', { code: 'LEDGER_UNREACHABLE', retry: 'retry' });
     health.failed(error);
     health.phaseChanged('backing_off', error);
-    pass(6 * minute);
+    advanceClock(6 * minute);
     health.phaseChanged('backing_off', error);
     expect(health.verdict().ready).toBe(false);
     expect(health.status().lastError).toEqual({
@@ -325,17 +325,17 @@ describe('HealthTracker', () => {
   });
 
   it('reports distance, lag, counts and recent rates', () => {
-    const { health, pass } = tracker();
+    const { health, pass: advanceClock } = tracker();
     health.ledgerPolled(30);
     commit(health, batch(10));
-    pass(1000);
+    advanceClock(1000);
     commit(health, batch(20));
-    pass(1000);
+    advanceClock(1000);
     const status = health.status();
     expect(status).toMatchObject({ checkpoint: 20, ledgerEnd: 30, offsetsBehind: 10, lagSeconds: 2 });
     expect(status).toMatchObject({ updatesPerSecond: 20, eventsPerSecond: 40 });
     expect(status.counts).toEqual({ updates: { transaction: 40, offset_checkpoint: 2 }, events: { created: 80 } });
-    pass(20_000);
+    advanceClock(20_000);
     expect(health.status().updatesPerSecond).toBe(0);
   });
 });
@@ -345,7 +345,7 @@ describe('catchUpText()', () => {
     const samples = [0, 1, 2].map((second) => ({ atMs: second * 1000, checkpoint: 100 * second, ledgerEnd: 1000 }));
     expect(catchUpText(0, samples.slice(0, 2))).toBe('catching up: 10.0 %, offset 100 of 1000');
     expect(catchUpText(0, samples)).toBe('catching up: 20.0 %, offset 200 of 1000, 100 offsets/s, 8 s left');
-    const receding = samples.map((sample, index) => ({ ...sample, ledgerEnd: 1000 + 100 * index }));
-    expect(catchUpText(0, receding)).not.toContain('left');
+    const recedingSamples = samples.map((sample, index) => ({ ...sample, ledgerEnd: 1000 + 100 * index }));
+    expect(catchUpText(0, recedingSamples)).not.toContain('left');
   });
 });

@@ -15,21 +15,24 @@ describe('delay message', () => {
     [{ source: 0.1, decode: 0.7, database: 0.2 }, 'decode', 'decoding is the bottleneck. 70 %'],
     [timeShares, 'database', 'the database is the bottleneck. 83 %'],
   ] as const)('names the part with the largest share of time: %j', (shares, cause, sentence) => {
-    const why = delayOf({ state: 'catching_up', reason: '', distance: 1234, timeShares: shares });
-    expect(why).toEqual({ cause, message: expect.stringContaining(`Behind by 1,234 offsets: ${sentence}`) as string });
+    const delay = delayOf({ state: 'catching_up', reason: '', distance: 1234, timeShares: shares });
+    expect(delay).toEqual({
+      cause,
+      message: expect.stringContaining(`Behind by 1,234 offsets: ${sentence}`) as string,
+    });
   });
 
   it('reports no delay at the ledger end', () => {
     for (const state of ['live', 'idle'] as const) {
-      const why = delayOf({ state, reason: 'the ledger is quiet', distance: 0, timeShares });
-      expect(why).toEqual({ cause: 'none', message: expect.stringMatching(/^Not behind: /) as string });
+      const delay = delayOf({ state, reason: 'the ledger is quiet', distance: 0, timeShares });
+      expect(delay).toEqual({ cause: 'none', message: expect.stringMatching(/^Not behind: /) as string });
     }
   });
 
   it('names no part if all shares of time are small', () => {
     const shares = { source: 0.1, decode: 0.05, database: 0.05 };
-    const why = delayOf({ state: 'live', reason: '', distance: 1, timeShares: shares });
-    expect(why).toEqual({ cause: 'none', message: 'Behind by 1 offset.' });
+    const delay = delayOf({ state: 'live', reason: '', distance: 1, timeShares: shares });
+    expect(delay).toEqual({ cause: 'none', message: 'Behind by 1 offset.' });
   });
 
   it.each([
@@ -42,13 +45,13 @@ describe('delay message', () => {
 
   it('reports that the delay is unknown if the ledger end is unknown', () => {
     const reason = 'the ledger end has not been learned for 34 s: LEDGER_UNAUTHENTICATED: refused';
-    const why = delayOf({ state: 'ledger_timeout', reason, distance: 0, timeShares });
-    expect(why).toEqual({ cause: 'source', message: `It is not known whether the stream is behind: ${reason}.` });
+    const delay = delayOf({ state: 'ledger_timeout', reason, distance: 0, timeShares });
+    expect(delay).toEqual({ cause: 'source', message: `It is not known whether the stream is behind: ${reason}.` });
   });
 
   it('states that an operator must act if the indexer is parked', () => {
-    const why = delayOf({ state: 'parked', reason: 'STORE_SCHEMA_MISMATCH: newer', distance: 0, timeShares: null });
-    expect(why).toEqual({
+    const delay = delayOf({ state: 'parked', reason: 'STORE_SCHEMA_MISMATCH: newer', distance: 0, timeShares: null });
+    expect(delay).toEqual({
       cause: 'operator',
       message: 'Stopped until an operator acts. STORE_SCHEMA_MISMATCH: newer.',
     });
@@ -58,13 +61,13 @@ describe('delay message', () => {
 describe('remaining time', () => {
   it('is known only after three samples with a shrinking distance', () => {
     const catchUp = new CatchUp();
-    const at = (second: number, checkpoint: number): void =>
+    const sampleAt = (second: number, checkpoint: number): void =>
       catchUp.note('catching_up', 1000 * second, checkpoint, 1000);
-    at(0, 0);
-    at(0.5, 50);
-    at(1, 100);
+    sampleAt(0, 0);
+    sampleAt(0.5, 50);
+    sampleAt(1, 100);
     expect(catchUp.progress()).toMatchObject({ etaSeconds: null, offsetsPerSecond: null });
-    at(2, 200);
+    sampleAt(2, 200);
     expect(catchUp.progress()).toEqual({ from: 0, percent: 20, offsetsPerSecond: 100, etaSeconds: 8 });
     catchUp.note('live', 3000, 1000, 1000);
     expect(catchUp.progress()).toBeUndefined();
@@ -83,11 +86,11 @@ describe('RecentErrors', () => {
     const errors = new RecentErrors();
     const fail = (code: ErrorCode): void =>
       errors.add(new IndexerError('at postgres://u:hidden@h/d', { code, remedy: 'wait' }), new Date(0));
-    const [first, ...others] = Object.keys(catalogue).slice(0, 9) as ErrorCode[];
+    const [first, ...otherCodes] = Object.keys(catalogue).slice(0, 9) as ErrorCode[];
     if (first === undefined) throw new Error('no codes');
-    const [second, ...later] = others;
-    for (const code of [first, second as ErrorCode, first, ...later]) fail(code);
-    expect(errors.all.map(({ code }) => code)).toEqual([...later.toReversed(), first]);
+    const [second, ...laterCodes] = otherCodes;
+    for (const code of [first, second as ErrorCode, first, ...laterCodes]) fail(code);
+    expect(errors.all.map(({ code }) => code)).toEqual([...laterCodes.toReversed(), first]);
     expect(errors.all.at(-1)).toMatchObject({ count: 2, message: 'at postgres://u:***@h/d', remedy: 'wait' });
   });
 });

@@ -8,16 +8,16 @@ const error = failure('LEDGER_UNREACHABLE');
 
 function createRetryLimits(stopAt: number | undefined) {
   const clock = { now: 1_000 };
-  const { parts } = memoryWorld({ stopAt, limits: { progressTimeoutMs: 600_000 } });
-  return { clock, patience: new RetryLimits(parts, () => clock.now) };
+  const { parts: pipeline } = memoryWorld({ stopAt, limits: { progressTimeoutMs: 600_000 } });
+  return { clock, patience: new RetryLimits(pipeline, () => clock.now) };
 }
 
 describe('progress timeout', () => {
   it('expires with the last failure if nothing was stored for 600 s', () => {
-    const { clock, patience: of } = createRetryLimits(30);
-    for (; clock.now < 570_000; clock.now += 30_000) expect(of.exhausted(error, 30_000)).toBeUndefined();
+    const { clock, patience: retryLimits } = createRetryLimits(30);
+    for (; clock.now < 570_000; clock.now += 30_000) expect(retryLimits.exhausted(error, 30_000)).toBeUndefined();
     clock.now += 10_000;
-    expect(of.exhausted(error, 30_000)).toMatchObject({
+    expect(retryLimits.exhausted(error, 30_000)).toMatchObject({
       code: 'LEDGER_UNREACHABLE',
       exitCode: error.exitCode,
       message: `${error.message}; timed out, nothing was stored for 600 s (INDEXER_PROGRESS_TIMEOUT)`,
@@ -25,18 +25,18 @@ describe('progress timeout', () => {
   });
 
   it('restarts when rows are stored or a session succeeds', () => {
-    const { clock, patience: of } = createRetryLimits(30);
-    of.exhausted(error, 0);
+    const { clock, patience: retryLimits } = createRetryLimits(30);
+    retryLimits.exhausted(error, 0);
     clock.now += 599_000;
-    of.renew();
-    expect(of.exhausted(error, 30_000)).toBeUndefined();
+    retryLimits.renew();
+    expect(retryLimits.exhausted(error, 30_000)).toBeUndefined();
     clock.now += 599_000;
-    expect(of.exhausted(error, 30_000)).toBeUndefined();
+    expect(retryLimits.exhausted(error, 30_000)).toBeUndefined();
   });
 
   it('never expires in a run without an end offset', () => {
-    const { clock, patience: of } = createRetryLimits(undefined);
-    for (; clock.now < 9_000_000; clock.now += 30_000) expect(of.exhausted(error, 30_000)).toBeUndefined();
-    expect(of.isOver(0)).toBe(false);
+    const { clock, patience: retryLimits } = createRetryLimits(undefined);
+    for (; clock.now < 9_000_000; clock.now += 30_000) expect(retryLimits.exhausted(error, 30_000)).toBeUndefined();
+    expect(retryLimits.isOver(0)).toBe(false);
   });
 });

@@ -26,11 +26,11 @@ const plans: readonly (readonly string[])[] = [
 async function failuresOf(database: ReadDatabase, statements: readonly StatementSpec[]): Promise<readonly string[]> {
   const failures: string[] = [];
   for (const { sql, expected } of statements) {
-    const found = await database.query<{ found: number }>(sql).then(
+    const queryOutcome = await database.query<{ found: number }>(sql).then(
       ([row]) => String(row?.found),
       (error: unknown) => String(error),
     );
-    if (found !== String(expected)) failures.push(`${sql}: expected ${expected}, found ${found}`);
+    if (queryOutcome !== String(expected)) failures.push(`${sql}: expected ${expected}, found ${queryOutcome}`);
   }
   return failures;
 }
@@ -41,8 +41,8 @@ describe.each(Array.from({ length: runs }, (_, run) => run))(
     it('never read values of another template, in any plan', async () => {
       const random = new Random(seed + run);
       // Alternates between few active contracts of many templates, and many mostly archived contracts of few templates.
-      const isWide = run % 2 === 0;
-      const shape = isWide
+      const isWideShape = run % 2 === 0;
+      const shape = isWideShape
         ? { count: random.between(10, 40), each: 3, archives: false }
         : { count: random.between(2, 4), each: 120, archives: true };
       await using database = await createReadDatabase();
@@ -50,13 +50,15 @@ describe.each(Array.from({ length: runs }, (_, run) => run))(
       const failures: string[] = [];
       for (const analyzed of [false, true]) {
         if (analyzed) await database.query('analyze');
-        for (const off of plans) {
-          for (const setting of off) await database.query(`set ${setting} = off`);
+        for (const disabledPlans of plans) {
+          for (const setting of disabledPlans) await database.query(`set ${setting} = off`);
           const template = templates[random.between(0, templates.length - 1)];
           if (template === undefined) throw new Error('no template');
-          const found = await failuresOf(database, statementsOf(random, template, end));
-          failures.push(...found.map((each) => `${off.join(', ')}${analyzed ? ', analyzed' : ''}: ${each}`));
-          for (const setting of off) await database.query(`reset ${setting}`);
+          const castFailures = await failuresOf(database, statementsOf(random, template, end));
+          failures.push(
+            ...castFailures.map((failure) => `${disabledPlans.join(', ')}${analyzed ? ', analyzed' : ''}: ${failure}`),
+          );
+          for (const setting of disabledPlans) await database.query(`reset ${setting}`);
         }
       }
       expect(failures).toEqual([]);

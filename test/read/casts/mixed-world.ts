@@ -90,8 +90,8 @@ function drawTemplate(
     Object.fromEntries(fieldNames.map((name) => [name, Object.keys(kinds)[random.between(0, 7)] ?? 'words']));
   const contracts = Array.from({ length: shape.each }, (_, n) => n);
   const isActive = (n: number): boolean => !shape.archives || n % 10 === 0;
-  const active = contracts.filter(isActive);
-  return { entity: `T${i}`, fields: draw(), argument: draw(), view: draw(), contracts, active };
+  const activeContracts = contracts.filter(isActive);
+  return { entity: `T${i}`, fields: draw(), argument: draw(), view: draw(), contracts, active: activeContracts };
 }
 
 export function valuesOf(fields: Fields, n: number): frames.JsonRecord {
@@ -100,7 +100,11 @@ export function valuesOf(fields: Fields, n: number): frames.JsonRecord {
 
 /** Create and exercise of a contract, and its archive if it ends. */
 function lifeOf(template: MixedTemplate, n: number, offset: number): readonly frames.JsonRecord[] {
-  const named = { contractId: `${template.entity}c${n}`, templateId: `${packageId}:M:${template.entity}`, packageName };
+  const contractFields = {
+    contractId: `${template.entity}c${n}`,
+    templateId: `${packageId}:M:${template.entity}`,
+    packageName,
+  };
   const interfaceId = `${packageId}:M:I${template.entity}`;
   const interfaceViews = [
     {
@@ -111,11 +115,18 @@ function lifeOf(template: MixedTemplate, n: number, offset: number): readonly fr
     },
   ];
   const createArgument = valuesOf(template.fields, n);
-  const about = { ...named, offset, interfaceId: null, implementedInterfaces: [], nodeId: 1, lastDescendantNodeId: 1 };
+  const viewFields = {
+    ...contractFields,
+    offset,
+    interfaceId: null,
+    implementedInterfaces: [],
+    nodeId: 1,
+    lastDescendantNodeId: 1,
+  };
   const events: frames.Json[] = [
     {
       CreatedEvent: frames.created({
-        ...named,
+        ...contractFields,
         offset,
         createArgument,
         interfaceViews,
@@ -125,7 +136,7 @@ function lifeOf(template: MixedTemplate, n: number, offset: number): readonly fr
     },
     {
       ExercisedEvent: frames.exercised({
-        ...about,
+        ...viewFields,
         choice: 'Give',
         choiceArgument: valuesOf(template.argument, n),
         consuming: false,
@@ -135,7 +146,7 @@ function lifeOf(template: MixedTemplate, n: number, offset: number): readonly fr
   const create = frames.transaction(offset, events);
   if (template.active.includes(n)) return [create];
   const archive = {
-    ...about,
+    ...viewFields,
     offset: offset + 1,
     choice: 'Archive',
     choiceArgument: {},
@@ -150,8 +161,8 @@ async function makeViews(url: string, templates: readonly MixedTemplate[]): Prom
   try {
     const model = packageOf(templates);
     await storePackage(database, model);
-    const { failed } = await syncTypedViews(database, [model]);
-    if (failed.length > 0) throw new Error(`views failed: ${failed.map(({ view }) => view).join(', ')}`);
+    const { failed: failedViews } = await syncTypedViews(database, [model]);
+    if (failedViews.length > 0) throw new Error(`views failed: ${failedViews.map(({ view }) => view).join(', ')}`);
   } finally {
     await database.close();
   }
@@ -166,11 +177,11 @@ function packageOf(templates: readonly MixedTemplate[]): PackageModel {
       type: kinds[kind]?.daml ?? builtin('text'),
     })),
   });
-  const named = (name: string): DamlType => ({ kind: 'named', name: `${packageId}:M:${name}`, arguments: [] });
-  const own = templates.flatMap((each): [string, PackageModel['dataTypes'][string]][] => [
-    [`M:${each.entity}`, record(each.fields)],
-    [`M:${each.entity}Give`, record(each.argument)],
-    [`M:V${each.entity}`, record(each.view)],
+  const namedType = (name: string): DamlType => ({ kind: 'named', name: `${packageId}:M:${name}`, arguments: [] });
+  const ownTypes = templates.flatMap((template): [string, PackageModel['dataTypes'][string]][] => [
+    [`M:${template.entity}`, record(template.fields)],
+    [`M:${template.entity}Give`, record(template.argument)],
+    [`M:V${template.entity}`, record(template.view)],
   ]);
   return {
     packageId,
@@ -180,7 +191,7 @@ function packageOf(templates: readonly MixedTemplate[]): PackageModel {
     templates: templates.map(({ entity }) => ({
       moduleName: 'M',
       entityName: entity,
-      choices: [{ name: 'Give', consuming: false, argument: named(`${entity}Give`), result: builtin('text') }],
+      choices: [{ name: 'Give', consuming: false, argument: namedType(`${entity}Give`), result: builtin('text') }],
       implements: [],
       key: undefined,
     })),
@@ -189,9 +200,9 @@ function packageOf(templates: readonly MixedTemplate[]): PackageModel {
       entityName: `I${entity}`,
       choices: [],
       requires: [],
-      view: named(`V${entity}`),
+      view: namedType(`V${entity}`),
     })),
-    dataTypes: { 'M:Inner': record({ inner: 'digits' }), ...Object.fromEntries(own) },
+    dataTypes: { 'M:Inner': record({ inner: 'digits' }), ...Object.fromEntries(ownTypes) },
     dependencies: [],
   };
 }

@@ -24,7 +24,7 @@ export interface StatementSpec {
 type Part = Omit<Relation, 'from' | 'isTyped'>;
 
 /** A relation that takes a name as an argument. */
-interface Named extends Part {
+interface NamedCast extends Part {
   readonly call: (name: string) => string;
   /** Text before and after the template name in the requested name. */
   readonly before: string;
@@ -33,7 +33,7 @@ interface Named extends Part {
 
 const prefix = `${packageName}:M:`;
 
-interface Parts {
+interface TemplateParts {
   readonly current: Part;
   readonly created: Part;
   readonly archived: Part;
@@ -41,64 +41,64 @@ interface Parts {
   readonly views: (rows: readonly number[]) => Part;
 }
 
-function partsOf({ active, contracts, fields, argument, view }: MixedTemplate): Parts {
-  const ended = contracts.filter((n) => !active.includes(n));
+function partsOf({ active, contracts, fields, argument, view }: MixedTemplate): TemplateParts {
+  const endedContracts = contracts.filter((n) => !active.includes(n));
   const payloads = (rows: readonly number[]): Part => ({ json: 'payload', fields, rows });
   return {
     current: payloads(active),
     created: payloads(contracts),
-    archived: payloads(ended),
+    archived: payloads(endedContracts),
     exercised: { json: 'argument', fields: argument, rows: contracts },
     views: (rows) => ({ json: 'payload', fields: view, rows }),
   };
 }
 
 /** All relations that take the name of a template, a choice or an interface. */
-function functionsOf(template: MixedTemplate, end: number): readonly Named[] {
-  const { current, created, archived, exercised, views } = partsOf(template);
-  const of = (part: Part, call: Named['call'], [before, after] = [prefix, '']): Named => ({
-    ...part,
+function functionsOf(template: MixedTemplate, end: number): readonly NamedCast[] {
+  const { current, created: createdPart, archived: archivedPart, exercised: exercisedPart, views } = partsOf(template);
+  const castOf = (castPart: Part, call: NamedCast['call'], [castPrefix, suffix] = [prefix, '']): NamedCast => ({
+    ...castPart,
     call,
-    before,
-    after,
+    before: castPrefix,
+    after: suffix,
   });
   const choice: [string, string] = [prefix, ':Give'];
   const interfaceName: [string, string] = [`${prefix}I`, ''];
   return [
-    of(current, (name) => `explore.active(${name})`),
-    of(created, (name) => `explore.contracts(${name})`),
-    of(current, (name) => `explore.active_at(${end}, ${name})`),
-    of(current, (name) => `explore.active_at(now(), ${name})`),
-    of(current, (name) => `explore.active_by_key('${keyHash}', ${name})`),
-    of(current, (name) => `pqs.active(${name})`),
-    of(current, (name) => `pqs_multisync.active(${name})`),
-    of(created, (name) => `pqs.creates(${name})`),
-    of(created, (name) => `pqs_multisync.creates(${name})`),
-    of(archived, (name) => `pqs.archives(${name})`),
-    of(archived, (name) => `pqs_multisync.archives(${name})`),
-    of(exercised, (name) => `pqs.exercises(${name})`, choice),
-    of(views(current.rows), (name) => `pqs.active(${name})`, interfaceName),
-    of(views(created.rows), (name) => `pqs.creates(${name})`, interfaceName),
-    of(views(archived.rows), (name) => `pqs.archives(${name})`, interfaceName),
+    castOf(current, (name) => `explore.active(${name})`),
+    castOf(createdPart, (name) => `explore.contracts(${name})`),
+    castOf(current, (name) => `explore.active_at(${end}, ${name})`),
+    castOf(current, (name) => `explore.active_at(now(), ${name})`),
+    castOf(current, (name) => `explore.active_by_key('${keyHash}', ${name})`),
+    castOf(current, (name) => `pqs.active(${name})`),
+    castOf(current, (name) => `pqs_multisync.active(${name})`),
+    castOf(createdPart, (name) => `pqs.creates(${name})`),
+    castOf(createdPart, (name) => `pqs_multisync.creates(${name})`),
+    castOf(archivedPart, (name) => `pqs.archives(${name})`),
+    castOf(archivedPart, (name) => `pqs_multisync.archives(${name})`),
+    castOf(exercisedPart, (name) => `pqs.exercises(${name})`, choice),
+    castOf(views(current.rows), (name) => `pqs.active(${name})`, interfaceName),
+    castOf(views(createdPart.rows), (name) => `pqs.creates(${name})`, interfaceName),
+    castOf(views(archivedPart.rows), (name) => `pqs.archives(${name})`, interfaceName),
   ];
 }
 
 /** Functions and views that are called with a literal name. */
 function relationsOf(template: MixedTemplate, end: number): readonly Relation[] {
-  const { current, created, exercised, views } = partsOf(template);
+  const { current, created: createdPart, exercised: exercisedPart, views } = partsOf(template);
   const entity = template.entity.toLowerCase();
-  const typed = `typed.${packageName}__${entity}`;
-  const functions = functionsOf(template, end).map(({ call, before, after, ...part }) => ({
-    ...part,
-    from: call(`'${before}${template.entity}${after}'`),
+  const typedViewName = `typed.${packageName}__${entity}`;
+  const functions = functionsOf(template, end).map(({ call, before: castPrefix, after: suffix, ...castPart }) => ({
+    ...castPart,
+    from: call(`'${castPrefix}${template.entity}${suffix}'`),
     isTyped: false,
   }));
   const viewRelation = { ...views(current.rows), json: 'view' } as const;
   return [
     ...functions,
-    { ...current, from: typed, isTyped: true },
-    { ...created, from: `${typed}__history`, isTyped: true },
-    { ...exercised, from: `${typed}__give`, isTyped: true },
+    { ...current, from: typedViewName, isTyped: true },
+    { ...createdPart, from: `${typedViewName}__history`, isTyped: true },
+    { ...exercisedPart, from: `${typedViewName}__give`, isTyped: true },
     { ...viewRelation, from: `typed.${packageName}__i${entity}`, isTyped: true },
   ];
 }
@@ -106,44 +106,46 @@ function relationsOf(template: MixedTemplate, end: number): readonly Relation[] 
 /** The same functions with a name from another relation: for each function, the possible relations. */
 function lateralRelationsOf(template: MixedTemplate, end: number): readonly (readonly Relation[])[] {
   const { entity, contracts, fields, argument } = template;
-  const from = (source: string, call: string, where = ''): string =>
-    `(select f.* from ${source} cross join lateral ${call} f${where})`;
-  const named = functionsOf(template, end).map(({ call, before, after, ...part }): readonly Relation[] => {
-    const name = `'${before}${entity}${after}'`;
-    const joined = call(`'${before}' || t.entity_name || '${after}'`);
-    const once = { ...part, isTyped: false };
-    return [
-      { ...once, from: from(`(values (1, ${name}), (2, ${name})) v (n, t)`, call('v.t'), ' where v.n = 1') },
-      { ...once, from: from(`(select ${name}::text as t offset 0) v`, call('v.t')) },
-      { ...once, from: from('ledger.templates t', joined, ` where t.entity_name = '${entity}'`) },
-      { ...once, from: from('explore.templates t', joined, ` where t.entity_name = '${entity}'`) },
-    ];
-  });
-  const looked = (call: string): string =>
+  const from = (source: string, call: string, condition = ''): string =>
+    `(select f.* from ${source} cross join lateral ${call} f${condition})`;
+  const namedCasts = functionsOf(template, end).map(
+    ({ call, before: castPrefix, after: suffix, ...castPart }): readonly Relation[] => {
+      const name = `'${castPrefix}${entity}${suffix}'`;
+      const joinedName = call(`'${castPrefix}' || t.entity_name || '${suffix}'`);
+      const untypedPart = { ...castPart, isTyped: false };
+      return [
+        { ...untypedPart, from: from(`(values (1, ${name}), (2, ${name})) v (n, t)`, call('v.t'), ' where v.n = 1') },
+        { ...untypedPart, from: from(`(select ${name}::text as t offset 0) v`, call('v.t')) },
+        { ...untypedPart, from: from('ledger.templates t', joinedName, ` where t.entity_name = '${entity}'`) },
+        { ...untypedPart, from: from('explore.templates t', joinedName, ` where t.entity_name = '${entity}'`) },
+      ];
+    },
+  );
+  const lookupSql = (call: string): string =>
     from('explore.contracts c', call, ` where c.template_fqn = '${prefix}${entity}'`);
-  const all = { rows: contracts, isTyped: false };
+  const contractRows = { rows: contracts, isTyped: false };
   return [
-    ...named,
+    ...namedCasts,
     ...['pqs', 'pqs_multisync'].map((schema) => [
       {
-        ...all,
+        ...contractRows,
         json: 'payload' as const,
         fields,
-        from: looked(`${schema}.lookup_contract(c.contract_id, c.template_fqn)`),
+        from: lookupSql(`${schema}.lookup_contract(c.contract_id, c.template_fqn)`),
       },
     ]),
     [
       {
-        ...all,
+        ...contractRows,
         json: 'argument',
         fields: argument,
-        from: looked(`pqs.lookup_exercises(c.contract_id, c.template_fqn || ':Give')`),
+        from: lookupSql(`pqs.lookup_exercises(c.contract_id, c.template_fqn || ':Give')`),
       },
     ],
   ];
 }
 
-interface Compared {
+interface CastValue {
   /** The cast value of a field in the row with this alias. */
   readonly value: (alias: string) => string;
   /** A value of the same type. */
@@ -154,31 +156,42 @@ interface Compared {
 }
 
 /** Statements that count rows, each with the cast in another clause. */
-const forms: readonly ((from: string, compared: Compared) => StatementSpec)[] = [
-  (from, { value, literal, equal }) => counted(`${from} r where ${value('r')} = ${literal}`, equal),
-  (from, { value, literal, equal }) => counted(`${from} r where coalesce(${value('r')} = ${literal}, false)`, equal),
-  (from, { value, literal, equal }) =>
-    counted(`(values (${literal})) w (v) join ${from} r on ${value('r')} = w.v`, equal),
-  (from, { value, literal, equal }) =>
-    counted(
+const forms: readonly ((from: string, castValue: CastValue) => StatementSpec)[] = [
+  (from, { value, literal, equal: equalCount }) =>
+    countStatement(`${from} r where ${value('r')} = ${literal}`, equalCount),
+  (from, { value, literal, equal: equalCount }) =>
+    countStatement(`${from} r where coalesce(${value('r')} = ${literal}, false)`, equalCount),
+  (from, { value, literal, equal: equalCount }) =>
+    countStatement(`(values (${literal})) w (v) join ${from} r on ${value('r')} = w.v`, equalCount),
+  (from, { value, literal, equal: equalCount }) =>
+    countStatement(
       `(values (${literal})) w (v) left join ${from} r on ${value('r')} = w.v where r.contract_id is not null`,
-      equal,
+      equalCount,
     ),
-  (from, { value, all }) =>
-    counted(`${from} a join ${from} b on ${value('a')} = ${value('b')} and a.contract_id = b.contract_id`, all),
-  (from, { value, literal, equal }) =>
-    counted(
+  (from, { value, all: allSql }) =>
+    countStatement(
+      `${from} a join ${from} b on ${value('a')} = ${value('b')} and a.contract_id = b.contract_id`,
+      allSql,
+    ),
+  (from, { value, literal, equal: equalCount }) =>
+    countStatement(
       `(select ${value('r')} as v from ${from} r group by 1 having count(*) > 0) g where v = ${literal}`,
-      Math.min(equal, 1),
+      Math.min(equalCount, 1),
     ),
-  (from, { value, all }) =>
-    counted(`(select ${value('r')} as v from ${from} r order by 1 desc limit 100000) o where v is not null`, all),
-  (from, { value, literal, equal }) =>
-    counted(`${from} r where exists (select from (values (${literal})) w (v) where w.v = ${value('r')})`, equal),
+  (from, { value, all: allSql }) =>
+    countStatement(
+      `(select ${value('r')} as v from ${from} r order by 1 desc limit 100000) o where v is not null`,
+      allSql,
+    ),
+  (from, { value, literal, equal: equalCount }) =>
+    countStatement(
+      `${from} r where exists (select from (values (${literal})) w (v) where w.v = ${value('r')})`,
+      equalCount,
+    ),
 ];
 
-function counted(rest: string, expected: number): StatementSpec {
-  return { sql: `select count(*)::int as found from ${rest}`, expected };
+function countStatement(fromClause: string, expected: number): StatementSpec {
+  return { sql: `select count(*)::int as found from ${fromClause}`, expected };
 }
 
 /**
@@ -187,16 +200,16 @@ function counted(rest: string, expected: number): StatementSpec {
  */
 export function statementsOf(random: Random, template: MixedTemplate, end: number): readonly StatementSpec[] {
   const lateral = lateralRelationsOf(template, end).map((sources) => {
-    const relation = drawn(random, sources);
-    return drawn(random, forms)(relation.from, compared(random, relation));
+    const relation = pickOne(random, sources);
+    return pickOne(random, forms)(relation.from, castValueOf(random, relation));
   });
-  const own = relationsOf(template, end).flatMap((relation) =>
-    forms.map((form) => form(relation.from, compared(random, relation))),
+  const ownStatements = relationsOf(template, end).flatMap((relation) =>
+    forms.map((toStatement) => toStatement(relation.from, castValueOf(random, relation))),
   );
-  return [...own, ...lateral];
+  return [...ownStatements, ...lateral];
 }
 
-function compared(random: Random, { json, fields, rows, isTyped }: Relation): Compared {
+function castValueOf(random: Random, { json, fields, rows, isTyped }: Relation): CastValue {
   const field = fieldNames[random.between(0, fieldNames.length - 1)] ?? 'amount';
   const kind = kinds[fields[field] ?? 'words'];
   if (kind === undefined) throw new Error(`no kind of field ${field}`);
@@ -205,12 +218,12 @@ function compared(random: Random, { json, fields, rows, isTyped }: Relation): Co
   const value = (alias: string): string =>
     column ? `${alias}.${field}::${kind.cast}` : `(${alias}.${json} ->> '${field}')::${kind.cast}`;
   const expected = JSON.stringify(kind.value(random.between(0, rows.length)));
-  const equal = rows.filter((n) => JSON.stringify(valuesOf(fields, n)[field]) === expected).length;
-  return { value, literal: `(('{"v":${expected}}'::jsonb ->> 'v')::${kind.cast})`, all: rows.length, equal };
+  const equalRows = rows.filter((n) => JSON.stringify(valuesOf(fields, n)[field]) === expected).length;
+  return { value, literal: `(('{"v":${expected}}'::jsonb ->> 'v')::${kind.cast})`, all: rows.length, equal: equalRows };
 }
 
-function drawn<T>(random: Random, from: readonly T[]): T {
-  const found = from[random.between(0, from.length - 1)];
-  if (found === undefined) throw new Error('nothing to draw from');
-  return found;
+function pickOne<T>(random: Random, from: readonly T[]): T {
+  const pickedValue = from[random.between(0, from.length - 1)];
+  if (pickedValue === undefined) throw new Error('nothing to draw from');
+  return pickedValue;
 }

@@ -31,7 +31,7 @@ function createAccounts(ledger: Ledger): void {
 }
 
 /** A contract as the ledger knows it. */
-export interface Known {
+export interface KnownContract {
   /** `package-name:Module:Entity` */
   readonly name: string;
   readonly created: CreatedEvent;
@@ -47,9 +47,9 @@ export class World {
 
   constructor(ledger: Ledger) {
     this.#ledger = ledger;
-    const all = ledger.range(0, ledger.ledgerEnd(), Infinity);
-    this.updates = all.filter(({ update }) => update !== undefined && !('TopologyTransaction' in update)).length;
-    this.transactions = all.flatMap(({ update }) =>
+    const allUpdates = ledger.range(0, ledger.ledgerEnd(), Infinity);
+    this.updates = allUpdates.filter(({ update }) => update !== undefined && !('TopologyTransaction' in update)).length;
+    this.transactions = allUpdates.flatMap(({ update }) =>
       update !== undefined && 'Transaction' in update ? [update.Transaction.value] : [],
     );
   }
@@ -59,11 +59,11 @@ export class World {
   }
 
   /** The contracts of a template that were active at an offset. */
-  active(name: string, offset = this.end): readonly Known[] {
+  active(name: string, offset = this.end): readonly KnownContract[] {
     return [...this.#ledger.activeAt(offset)]
       .filter(({ activation }) => activation.unassigned === undefined)
-      .map(({ activation }) => known(activation.created))
-      .filter((one) => name === '' || one.name === name);
+      .map(({ activation }) => knownContract(activation.created))
+      .filter((view) => name === '' || view.name === name);
   }
 
   /** The active views of an interface, with the ids of their contracts. */
@@ -71,17 +71,17 @@ export class World {
     return this.active('').flatMap(({ name, created, payload }) =>
       this.#ledger.model
         .interfacesOf(name)
-        .filter((implemented) => implemented.name === interfaceName)
-        .map((implemented) => ({ contractId: created.contractId, view: implemented.view(payload) })),
+        .filter((implementation) => implementation.name === interfaceName)
+        .map((implementation) => ({ contractId: created.contractId, view: implementation.view(payload) })),
     );
   }
 
   /** All created contracts of a template, with their offsets. */
-  creates(name: string): readonly (Known & { readonly offset: number })[] {
+  creates(name: string): readonly (KnownContract & { readonly offset: number })[] {
     return this.transactions.flatMap(({ offset, events }) =>
       events
-        .flatMap((event) => ('CreatedEvent' in event ? [{ ...known(event.CreatedEvent), offset }] : []))
-        .filter((one) => one.name === name),
+        .flatMap((event) => ('CreatedEvent' in event ? [{ ...knownContract(event.CreatedEvent), offset }] : []))
+        .filter((view) => view.name === name),
     );
   }
 
@@ -97,9 +97,9 @@ export class World {
   }
 }
 
-function known(created: CreatedEvent): Known {
-  const name = `${created.packageName}:${created.templateId.slice(created.templateId.indexOf(':') + 1)}`;
-  return { name, created, payload: created.createArgument };
+function knownContract(createdEvent: CreatedEvent): KnownContract {
+  const name = `${createdEvent.packageName}:${createdEvent.templateId.slice(createdEvent.templateId.indexOf(':') + 1)}`;
+  return { name, created: createdEvent, payload: createdEvent.createArgument };
 }
 
 export interface DemoDatabase extends AsyncDisposable {
@@ -111,14 +111,14 @@ export interface DemoDatabase extends AsyncDisposable {
 }
 
 /** Waits until no package was read and no view was created for one second. */
-async function untilStill(query: DemoDatabase['query']): Promise<void> {
+async function waitUntilStable(query: DemoDatabase['query']): Promise<void> {
   const state = 'select (select count(*) from ledger.packages), (select count(*) from ledger.typed_columns)';
-  const made = async (): Promise<string> => JSON.stringify(await query(state));
-  let before: string;
+  const computeHistory = async (): Promise<string> => JSON.stringify(await query(state));
+  let previousText: string;
   do {
-    before = await made();
+    previousText = await computeHistory();
     await pause(1_000);
-  } while ((await made()) !== before);
+  } while ((await computeHistory()) !== previousText);
 }
 
 /** Runs the demo and indexes its complete history. */
@@ -142,7 +142,7 @@ export async function indexDemo(): Promise<DemoDatabase> {
   // read.
   const seats = `select from information_schema.columns where table_name = 'quickstart_licensing__license' and column_name = 'seats'`;
   await waitFor('the typed views appear', async () => ((await query(seats)).length > 0 ? true : undefined), 60_000);
-  await untilStill(query);
+  await waitUntilStable(query);
   // Autovacuum would do this within a minute.
   await query('analyze');
   await query('set search_path = pqs');

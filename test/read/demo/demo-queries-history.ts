@@ -4,11 +4,11 @@
  */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { interfaces, names } from '../../../packages/ledger-sandbox/src/demo/templates/names.ts';
-import { licensingAtStart, licensingUpgrade } from '../../../packages/ledger-sandbox/src/demo/packages/applications.ts';
+import { initialLicensing, licensingUpgrade } from '../../../packages/ledger-sandbox/src/demo/packages/applications.ts';
 import { asText } from '../../../packages/ledger-sandbox/src/wire/json.ts';
 import { parseNumeric } from '../../../packages/ledger-sandbox/src/wire/values.ts';
-import { at } from '../../../packages/ledger-sandbox/test/server/sockets.ts';
-import type { DemoDatabase, Known, World } from './demo-history.ts';
+import { valueAt } from '../../../packages/ledger-sandbox/test/server/sockets.ts';
+import type { DemoDatabase, KnownContract, World } from './demo-history.ts';
 
 /** These holdings stay on one synchronizer. A reassigned holding would have one row per synchronizer. */
 const amulet = 'splice-amulet:Splice.Amulet:Amulet';
@@ -21,49 +21,51 @@ const rows: DemoDatabase['query'] = (sql, ...values) => demo.query(sql, ...value
 async function column(sql: string, ...values: unknown[]): Promise<readonly string[]> {
   return (await rows(sql, ...values)).map((row) => String(Object.values(row)[0])).sort();
 }
-const ids = (contracts: readonly Known[]): readonly string[] =>
+const ids = (contracts: readonly KnownContract[]): readonly string[] =>
   contracts.map(({ created }) => created.contractId).sort();
 function first<T>(list: readonly T[]): T {
-  const [found] = list;
-  if (found === undefined) throw new Error('the demo has none');
-  return found;
+  const [firstElement] = list;
+  if (firstElement === undefined) throw new Error('the demo has none');
+  return firstElement;
 }
 /** Contracts of a template that ended up to an offset, without those that began and ended in one transaction. */
-function archived(name: string, upTo: number): readonly Known[] {
-  const ended = new Set(
+function archivedContracts(name: string, untilOffset: number): readonly KnownContract[] {
+  const endedIds = new Set(
     world.transactions
-      .filter(({ offset }) => offset <= upTo)
+      .filter(({ offset }) => offset <= untilOffset)
       .flatMap(({ events }) =>
         events.flatMap((event) =>
           'ExercisedEvent' in event && event.ExercisedEvent.consuming ? [event.ExercisedEvent.contractId] : [],
         ),
       ),
   );
-  return world.creates(name).filter(({ created }) => created.acsDelta && ended.has(created.contractId));
+  return world.creates(name).filter(({ created }) => created.acsDelta && endedIds.has(created.contractId));
 }
 
-/** @param of returns the demo after it was indexed */
-export function describeHistory(of: () => DemoDatabase): void {
+/** @param databaseOf returns the demo after it was indexed */
+export function describeHistory(databaseOf: () => DemoDatabase): void {
   beforeAll(() => {
-    demo = of();
+    demo = databaseOf();
     ({ world } = demo);
   });
-  describe('PQS queries of history on the demo', theHistory);
-  describe('PQS queries of time and maintenance on the demo', timeAndMaintenance);
-  describe('PQS queries of explorers on the demo', whatExplorersRead);
-  describe('typed views of the demo', theTypedViews);
+  describe('PQS queries of history on the demo', describeHistoryQueries);
+  describe('PQS queries of time and maintenance on the demo', describeTimeQueries);
+  describe('PQS queries of explorers on the demo', describeExplorerQueries);
+  describe('typed views of the demo', describeTypedViews);
 }
 
-function theHistory(): void {
+function describeHistoryQueries(): void {
   it('return creates, archives and active contracts up to an offset (#19)', async () => {
-    const half = Math.floor(world.end / 2);
-    const before = world.creates(amulet).filter(({ offset }) => offset <= half);
-    expect(await column(`select contract_id from creates($1, oldest_offset(), $2)`, amulet, half)).toEqual(ids(before));
+    const middleOffset = Math.floor(world.end / 2);
+    const createsBefore = world.creates(amulet).filter(({ offset }) => offset <= middleOffset);
+    expect(await column(`select contract_id from creates($1, oldest_offset(), $2)`, amulet, middleOffset)).toEqual(
+      ids(createsBefore),
+    );
     const archives = `select contract_id from archives($1, COALESCE(pruned_offset(), oldest_offset()), $2)`;
-    expect(await column(archives, amulet, half)).toEqual(ids(archived(amulet, half)));
-    expect(archived(amulet, half).length).toBeGreaterThan(10);
-    expect(await column(`select contract_id from active($1, $2)`, names.license, half)).toEqual(
-      ids(world.active(names.license, half)),
+    expect(await column(archives, amulet, middleOffset)).toEqual(ids(archivedContracts(amulet, middleOffset)));
+    expect(archivedContracts(amulet, middleOffset).length).toBeGreaterThan(10);
+    expect(await column(`select contract_id from active($1, $2)`, names.license, middleOffset)).toEqual(
+      ids(world.active(names.license, middleOffset)),
     );
   });
 
@@ -83,13 +85,13 @@ function theHistory(): void {
   });
 
   it('return contracts as of the offset that set_latest() sets (#22)', async () => {
-    const half = first(world.creates(names.trade)).offset;
-    await rows('select set_latest($1)', half);
-    const seen = await column(`select contract_id from active($1)`, amulet);
+    const middleOffset = first(world.creates(names.trade)).offset;
+    await rows('select set_latest($1)', middleOffset);
+    const activeIds = await column(`select contract_id from active($1)`, amulet);
     await rows('select set_latest(NULL)');
-    expect(seen).toEqual(ids(world.active(amulet, half)));
-    const joined = `select contract_id from archives($1, 0::bigint, $2) join creates($1, 0::bigint, $2) c using (contract_id)`;
-    expect(await column(joined, amulet, world.end)).toEqual(ids(archived(amulet, world.end)));
+    expect(activeIds).toEqual(ids(world.active(amulet, middleOffset)));
+    const joinedSql = `select contract_id from archives($1, 0::bigint, $2) join creates($1, 0::bigint, $2) c using (contract_id)`;
+    expect(await column(joinedSql, amulet, world.end)).toEqual(ids(archivedContracts(amulet, world.end)));
   });
 
   it('return contracts created since the last read (#24)', async () => {
@@ -102,7 +104,7 @@ function theHistory(): void {
     const { created, offset } = first(world.creates(names.trade));
     const sql = `select c.contract_id, t.transaction_id, (t.trace_context).trace_parent as trace, t.effective_at
       from creates('OTCTrade') c join transactions t on c.created_at_ix = t.ix where c.create_event_id = ($1::bigint, $2::int)`;
-    const transaction = world.transactions.find((one) => one.offset === offset);
+    const transaction = world.transactions.find((candidateTransaction) => candidateTransaction.offset === offset);
     expect(await rows(sql, offset, created.nodeId)).toEqual([
       {
         contract_id: created.contractId,
@@ -117,13 +119,14 @@ function theHistory(): void {
     const sql = `select a.contract_id || count(*) || coalesce(string_agg(c.payload->>'expiresAt', ',' order by c.payload->>'expiresAt'), '')
       from active('License') a inner join archives('License') c
         on a.payload->>'user' = c.payload->>'user' and a.payload->>'licenseNum' = c.payload->>'licenseNum' group by a.contract_id`;
-    const predecessors = archived(names.license, world.end);
+    const predecessors = archivedContracts(names.license, world.end);
     const expected = world.active(names.license).flatMap(({ created, payload }) => {
-      const same = predecessors.filter(
-        (one) => one.payload['user'] === payload['user'] && one.payload['licenseNum'] === payload['licenseNum'],
+      const sameUserLicenses = predecessors.filter(
+        (license) =>
+          license.payload['user'] === payload['user'] && license.payload['licenseNum'] === payload['licenseNum'],
       );
-      const ends = same.map((one) => asText(one.payload['expiresAt'])).sort();
-      return ends.length === 0 ? [] : [`${created.contractId}${ends.length}${ends.join(',')}`];
+      const expiryDates = sameUserLicenses.map((license) => asText(license.payload['expiresAt'])).sort();
+      return expiryDates.length === 0 ? [] : [`${created.contractId}${expiryDates.length}${expiryDates.join(',')}`];
     });
     expect(expected.length).toBeGreaterThan(0);
     expect(await column(sql)).toEqual(expected.sort());
@@ -146,32 +149,34 @@ function theHistory(): void {
   it('return exercises with their arguments, controllers and witnesses (#28)', async () => {
     const sql = `select contract_id, argument->'allocationsWithContext' as legs, signatories, stakeholders(e) as all, controllers, witnesses
       from exercises('Splice.Testing.Apps.TradingApp:OTCTrade:OTCTrade_Settle') e`;
-    const found = await rows(sql);
-    const settled = new Map(world.exercises('OTCTrade_Settle').map((one) => [one.contractId, one]));
-    expect(found).toHaveLength(settled.size);
-    expect(settled.size).toBeGreaterThan(5);
-    for (const row of found) {
-      const expected = settled.get(String(row['contract_id']));
-      expect(row['legs']).toEqual(at(expected?.choiceArgument, 'allocationsWithContext'));
+    const resultRows = await rows(sql);
+    const settledTrades = new Map(
+      world.exercises('OTCTrade_Settle').map((exercise) => [exercise.contractId, exercise]),
+    );
+    expect(resultRows).toHaveLength(settledTrades.size);
+    expect(settledTrades.size).toBeGreaterThan(5);
+    for (const row of resultRows) {
+      const expected = settledTrades.get(String(row['contract_id']));
+      expect(row['legs']).toEqual(valueAt(expected?.choiceArgument, 'allocationsWithContext'));
       expect(row['controllers']).toEqual(expected?.actingParties);
       expect([...(row['witnesses'] as string[])].sort()).toEqual([...(expected?.witnessParties ?? [])].sort());
     }
   });
 
   it('count contracts, updates and exercises (#29)', async () => {
-    const count = async (what: string, key: string): Promise<ReadonlyMap<unknown, number>> => {
-      const found = await rows(`select ${key}, count from ${what}`);
-      return new Map(found.map((row) => [row[key], Number(row['count'])]));
+    const count = async (source: string, key: string): Promise<ReadonlyMap<unknown, number>> => {
+      const resultRows = await rows(`select ${key}, count from ${source}`);
+      return new Map(resultRows.map((row) => [row[key], Number(row['count'])]));
     };
-    const active = await count('summary_active()', 'template_fqn');
+    const activeTotal = await count('summary_active()', 'template_fqn');
     const creates = await count('summary_creates()', 'template_fqn');
     const archives = await count('summary_archives()', 'template_fqn');
     for (const name of [amulet, names.license, names.trade, names.openRound]) {
-      expect([name, active.get(name) ?? 0]).toEqual([name, world.active(name).length]);
+      expect([name, activeTotal.get(name) ?? 0]).toEqual([name, world.active(name).length]);
       expect([name, creates.get(name)]).toEqual([name, world.creates(name).length]);
-      expect([name, archives.get(name) ?? 0]).toEqual([name, archived(name, world.end).length]);
+      expect([name, archives.get(name) ?? 0]).toEqual([name, archivedContracts(name, world.end).length]);
     }
-    expect(active.get(interfaces.holding)).toBe(world.views(interfaces.holding).length);
+    expect(activeTotal.get(interfaces.holding)).toBe(world.views(interfaces.holding).length);
     const transients = await rows(`select template_fqn from summary_transients()`);
     expect(transients.length).toBeGreaterThan(0);
     const updates = await rows(`select creates from summary_updates() where template_fqn = $1`, amulet);
@@ -181,23 +186,24 @@ function theHistory(): void {
   });
 
   it('return a contract in any state, and its exercises (#30)', async () => {
-    const { created } = first(archived(amulet, world.end));
+    const { created } = first(archivedContracts(amulet, world.end));
     expect(await column(`select template_fqn from lookup_contract($1)`, created.contractId)).toEqual([
       amulet,
       interfaces.holding,
     ]);
-    const found = await column(`select choice from lookup_exercises($1)`, created.contractId);
-    expect(found.length).toBeGreaterThan(0);
+    const choiceRows = await column(`select choice from lookup_exercises($1)`, created.contractId);
+    expect(choiceRows.length).toBeGreaterThan(0);
   });
 }
 
-function timeAndMaintenance(): void {
+function describeTimeQueries(): void {
   it('return the offset at a time (#32)', async () => {
     const { created, offset } = first(world.creates(names.trade));
-    const found = Number((await column(`select nearest_offset($1::timestamptz)`, created.createdAt))[0]);
-    const newest = world.transactions.filter(({ effectiveAt }) => effectiveAt <= created.createdAt).at(-1)?.offset ?? 0;
-    expect(found).toBeGreaterThanOrEqual(offset);
-    expect(found).toBe(newest);
+    const nearestOffset = Number((await column(`select nearest_offset($1::timestamptz)`, created.createdAt))[0]);
+    const newestTransaction =
+      world.transactions.filter(({ effectiveAt }) => effectiveAt <= created.createdAt).at(-1)?.offset ?? 0;
+    expect(nearestOffset).toBeGreaterThanOrEqual(offset);
+    expect(nearestOffset).toBe(newestTransaction);
     expect(Number((await column(`select count(*) from active('Amulet', nearest_offset(interval '0'))`))[0])).toBe(
       world.active(amulet).length,
     );
@@ -209,19 +215,19 @@ function timeAndMaintenance(): void {
   });
 }
 
-function whatExplorersRead(): void {
+function describeExplorerQueries(): void {
   it('return contracts by key (#31)', async () => {
     const account = first(world.active('sandbox-test:Keyed:Account')).created;
     const sql = `select contract_id from __contracts where contract_key = jsonb_build_object('_1', $1::text, '_2', $2::text) order by created_at_ix`;
-    const key = [at(account.contractKey, '_1'), at(account.contractKey, '_2')];
+    const key = [valueAt(account.contractKey, '_1'), valueAt(account.contractKey, '_2')];
     expect(await column(sql, ...key)).toEqual([account.contractId]);
   });
 
   it('count updates per quarter of an hour (#36)', async () => {
     const sql = `select floor(extract(epoch from tx.effective_at)/900)*900 as bucket, count(*) from __transactions tx group by 1`;
-    const found = await rows(sql);
-    expect(found.length).toBeGreaterThan(500);
-    expect(found.reduce((sum, row) => sum + Number(row['count']), 0)).toBe(world.updates);
+    const resultRows = await rows(sql);
+    expect(resultRows.length).toBeGreaterThan(500);
+    expect(resultRows.reduce((sum, row) => sum + Number(row['count']), 0)).toBe(world.updates);
   });
 
   it('return a page of updates by party and template (#37)', async () => {
@@ -232,7 +238,7 @@ function whatExplorersRead(): void {
         select from __contracts c join __contract_tpe t on t.pk = c.tpe_pk
          where c.created_at_ix = tx.ix and $2 = any(c.witnesses) and 'License' = any(t.aliases))
       order by tx."offset" desc limit 1`;
-    const expected = world.transactions.find((one) => one.offset === offset)?.updateId;
+    const expected = world.transactions.find((transaction) => transaction.offset === offset)?.updateId;
     expect(await column(sql, world.end + 1, party)).toEqual([expected]);
   });
 
@@ -245,55 +251,62 @@ function whatExplorersRead(): void {
     const [party = ''] = created.signatories;
     const sql = `select contract_id from __contracts join __contract_tpe t on t.pk = tpe_pk
       where t.payload_type = 'template' and $1 = any(witnesses) order by created_at_ix desc, create_event_pk desc limit 2`;
-    const seen = world.transactions.flatMap(({ events }) =>
+    const seenEvents = world.transactions.flatMap(({ events }) =>
       events.flatMap((event) =>
         'CreatedEvent' in event && event.CreatedEvent.witnessParties.includes(party)
           ? [event.CreatedEvent.contractId]
           : [],
       ),
     );
-    expect(await column(sql, party)).toEqual(seen.slice(-2).sort());
+    expect(await column(sql, party)).toEqual(seenEvents.slice(-2).sort());
   });
 }
 
-function theTypedViews(): void {
+function describeTypedViews(): void {
   it('return a row for each holding, with its fields as columns', async () => {
-    const found = await rows(`select instrument_id_id as id, sum(amount) as sum, count(lock_holders) as locked
+    const resultRows = await rows(`select instrument_id_id as id, sum(amount) as sum, count(lock_holders) as locked
       from typed.token_holding_v1__holding group by 1 order by 1`);
     const views = world.views(interfaces.holding).map(({ view }) => view);
-    for (const { id, sum, locked } of found) {
-      const same = views.filter((view) => at(view, 'instrumentId', 'id') === id);
-      const total = same.reduce((so, view) => so + (parseNumeric(asText(view['amount'])) ?? 0n), 0n);
+    for (const { id, sum, locked: lockedSum } of resultRows) {
+      const sameInstrument = views.filter((view) => valueAt(view, 'instrumentId', 'id') === id);
+      const total = sameInstrument.reduce(
+        (runningTotal, view) => runningTotal + (parseNumeric(asText(view['amount'])) ?? 0n),
+        0n,
+      );
       expect([id, parseNumeric(String(sum))]).toEqual([id, total]);
-      expect([id, Number(locked)]).toEqual([id, same.filter(({ lock }) => lock !== null).length]);
+      expect([id, Number(lockedSum)]).toEqual([id, sameInstrument.filter(({ lock }) => lock !== null).length]);
     }
-    expect(found).toHaveLength(5);
+    expect(resultRows).toHaveLength(5);
   });
 
   it('have a column for a field of an upgraded package, with null in earlier rows', async () => {
-    const found = await rows(
+    const resultRows = await rows(
       `select package_version as version, seats, count(*) from typed.quickstart_licensing__license group by 1, 2 order by 1, 2`,
     );
-    const of = (id: string, seats: boolean): number =>
+    const seatsOf = (id: string, seats: boolean): number =>
       world
         .active(names.license)
         .filter(({ created, payload }) => created.templateId.startsWith(id) && 'seats' in payload === seats).length;
-    expect(found[0]).toEqual({ version: '0.0.4', seats: null, count: String(of(licensingAtStart.id, false)) });
-    expect(found.at(-1)).toMatchObject({ version: '0.0.5' });
-    expect(found.find(({ seats }) => seats !== null)).toEqual({
+    expect(resultRows[0]).toEqual({
+      version: '0.0.4',
+      seats: null,
+      count: String(seatsOf(initialLicensing.id, false)),
+    });
+    expect(resultRows.at(-1)).toMatchObject({ version: '0.0.5' });
+    expect(resultRows.find(({ seats }) => seats !== null)).toEqual({
       version: '0.0.5',
       seats: '25',
-      count: String(of(licensingUpgrade.id, true)),
+      count: String(seatsOf(licensingUpgrade.id, true)),
     });
   });
 
   it('are created, and only a package that does not exist cannot be read', async () => {
-    const made = await column(`select table_name from information_schema.views where table_schema = 'typed'`);
-    expect(made.length).toBeGreaterThan(60);
+    const tableNames = await column(`select table_name from information_schema.views where table_schema = 'typed'`);
+    expect(tableNames.length).toBeGreaterThan(60);
     // The template with a key is not part of the demo, and its package does not exist.
     const keyed = first(world.active('sandbox-test:Keyed:Account')).created.templateId.slice(0, 64);
     const lines = demo.indexer.log.filter((line) => line.includes('packages cannot be read'));
-    const refused = lines.flatMap((line) => (JSON.parse(line) as { packages: string[] }).packages);
-    expect(refused).toEqual([keyed]);
+    const refusedQueries = lines.flatMap((line) => (JSON.parse(line) as { packages: string[] }).packages);
+    expect(refusedQueries).toEqual([keyed]);
   });
 }

@@ -6,7 +6,7 @@ import type { Client } from 'pg';
 import { documentedQueries } from '../../docs/documented.ts';
 
 /** Every documented statement. */
-export const documented: readonly string[] = documentedQueries.map(({ sql }) => sql);
+export const documentedSql: readonly string[] = documentedQueries.map(({ sql }) => sql);
 
 /** Quoted names of all views in the schemas explore, pqs and typed. */
 export async function viewNames(client: Client): Promise<readonly string[]> {
@@ -20,7 +20,7 @@ export async function viewNames(client: Client): Promise<readonly string[]> {
 export async function functionCalls(
   client: Client,
 ): Promise<readonly { readonly name: string; readonly call: string }[]> {
-  const { rows: known } = await client.query<Record<string, string>>(`
+  const { rows: knownValues } = await client.query<Record<string, string>>(`
     select c.template_fqn, c.contract_id, u.update_id, u."offset"::text, u.command_id, c.signatories[1] as party,
            (select t from explore.token_holdings h, unnest(array[h.owner]) t limit 1) as owner
       from explore.active_contracts c, explore.updates u where u.command_id is not null
@@ -30,7 +30,7 @@ export async function functionCalls(
       from pg_proc p join pg_namespace n on n.oid = p.pronamespace
      where n.nspname in ('explore', 'pqs') and p.prokind = 'f' and has_function_privilege('pg_monitor', p.oid, 'execute')
      order by 1, p.oid`);
-  const value = valueFrom(known[0] ?? {});
+  const value = valueFrom(knownValues[0] ?? {});
   return functions.map(({ name, names, types }) => {
     const rowsOf = types.find((type) => type.startsWith('pqs.'));
     if (rowsOf !== undefined)
@@ -40,28 +40,28 @@ export async function functionCalls(
       };
     return {
       name,
-      call: `select * from ${name}(${types.map((type, at) => value(names?.[at] ?? '', type)).join(', ')})`,
+      call: `select * from ${name}(${types.map((type, index) => value(names?.[index] ?? '', type)).join(', ')})`,
     };
   });
 }
 
-function valueFrom(known: Readonly<Record<string, string>>): (parameter: string, type: string) => string {
+function valueFrom(knownValues: Readonly<Record<string, string>>): (parameter: string, type: string) => string {
   const texts: Readonly<Record<string, string | undefined>> = {
-    template: known['template_fqn'],
-    qname: known['template_fqn'],
-    contract_id: known['contract_id'],
-    update_id: known['update_id'],
-    command_id: known['command_id'],
-    party: known['owner'],
+    template: knownValues['template_fqn'],
+    qname: knownValues['template_fqn'],
+    contract_id: knownValues['contract_id'],
+    update_id: knownValues['update_id'],
+    command_id: knownValues['command_id'],
+    party: knownValues['owner'],
     module: 'Splice.Amulet',
     entity: 'Amulet',
     index_type: 'btree',
   };
-  const others: Readonly<Record<string, string>> = {
+  const otherValues: Readonly<Record<string, string>> = {
     jsonb: `'{"amount": "1.5", "owner": "a"}'`,
     'text[]': `'{Transfer,Archive}'`,
     integer: '0',
-    bigint: known['offset'] ?? '',
+    bigint: knownValues['offset'] ?? '',
     numeric: '1.5',
     boolean: 'false',
     interval: `'40 minutes'`,
@@ -70,6 +70,6 @@ function valueFrom(known: Readonly<Record<string, string>>): (parameter: string,
   return (parameter, type) => {
     if (parameter.startsWith('from')) return type === 'bigint' ? '0' : `'-infinity'`;
     if (type === 'text') return `'${texts[parameter] ?? 'x'}'`;
-    return `${others[type] ?? 'null'}::${type}`;
+    return `${otherValues[type] ?? 'null'}::${type}`;
   };
 }

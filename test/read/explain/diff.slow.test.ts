@@ -1,6 +1,6 @@
 /** Compares `diff` with sets of contracts and their lifetimes, over a random history with reassignments. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { program, type Ended } from '../../cli/program.ts';
+import { program, type ProcessResult } from '../../cli/program.ts';
 import * as frames from '../../support/frames.ts';
 import { randomFrom, randomHistory } from '../random-history.ts';
 import { createReadDatabase, type ReadDatabase } from '../read-database.ts';
@@ -36,9 +36,9 @@ async function activeAt(offset: number): Promise<Map<string, Set<string>>> {
       where l.activated_offset <= $1 and (l.deactivated_offset is null or l.deactivated_offset > $1)`,
     [offset],
   );
-  const found = new Map<string, Set<string>>();
-  for (const { name, id } of rows) found.set(name, (found.get(name) ?? new Set()).add(id));
-  return found;
+  const idsByKind = new Map<string, Set<string>>();
+  for (const { name, id } of rows) idsByKind.set(name, (idsByKind.get(name) ?? new Set()).add(id));
+  return idsByKind;
 }
 
 /** Contracts in flight between two synchronizers right after an offset: unassigned, and not active again. */
@@ -54,7 +54,7 @@ async function inFlightAt(offset: number): Promise<Set<string>> {
 }
 
 /** Contracts that were active at one of two offsets or in between. */
-async function metBetween(from: number, to: number): Promise<readonly string[]> {
+async function changedBetween(from: number, to: number): Promise<readonly string[]> {
   const rows = await database.query<{ id: string }>(
     `select distinct contract_id as id from lifetimes
       where activated_offset <= $2 and (deactivated_offset is null or deactivated_offset > $1)`,
@@ -70,30 +70,38 @@ describe('explore.diff', () => {
   it('counts created, ended and unchanged contracts between random offsets', async () => {
     const random = randomFrom(7);
     let flights = 0;
-    for (let nth = 0; nth < 40; nth += 1) {
+    for (let index = 0; index < 40; index += 1) {
       const [from = 0, to = 0] = [Math.floor(random() * length), Math.floor(random() * length)].toSorted(
         (a, b) => a - b,
       );
       const rows = await database.query<DiffRow>('select * from explore.diff($1::bigint, $2::bigint)', [from, to]);
-      const [before, after] = [await activeAt(from), await activeAt(to)].map(
-        (sets) => new Set([...sets.values()].flatMap((ids) => [...ids])),
+      const [activeBefore, activeAfter] = [await activeAt(from), await activeAt(to)].map(
+        (idSets) => new Set([...idSets.values()].flatMap((ids) => [...ids])),
       );
-      const [was, is] = [before ?? new Set<string>(), after ?? new Set<string>()];
-      expect(total(rows, 'before')).toBe(was.size);
+      const [idsBefore, is] = [activeBefore ?? new Set<string>(), activeAfter ?? new Set<string>()];
+      expect(total(rows, 'before')).toBe(idsBefore.size);
       expect(total(rows, 'after')).toBe(is.size);
-      expect(total(rows, 'unchanged')).toBe([...was].filter((id) => is.has(id)).length);
-      expect(total(rows, 'net')).toBe(is.size - was.size);
-      const [flew, flies] = [await inFlightAt(from), await inFlightAt(to)];
-      flights += flew.size + flies.size;
-      const touched = (await metBetween(from, to)).filter((id) => !was.has(id) || !is.has(id));
-      const isThere = (id: string): boolean => was.has(id) || flew.has(id);
-      expect(total(rows, 'created')).toBe(touched.filter((id) => !isThere(id)).length);
-      expect(total(rows, 'archived')).toBe(touched.filter((id) => !is.has(id) && !flies.has(id)).length);
-      expect(total(rows, 'assigned')).toBe(touched.filter((id) => flew.has(id)).length);
-      expect(total(rows, 'unassigned')).toBe(touched.filter((id) => flies.has(id)).length);
-      for (const { before: had, created, assigned, archived, unassigned, unhosted, after: has } of rows)
-        expect(Number(had) + Number(created) + Number(assigned)).toBe(
-          Number(has) + Number(archived) + Number(unassigned) + Number(unhosted),
+      expect(total(rows, 'unchanged')).toBe([...idsBefore].filter((id) => is.has(id)).length);
+      expect(total(rows, 'net')).toBe(is.size - idsBefore.size);
+      const [inFlightBefore, inFlightAfter] = [await inFlightAt(from), await inFlightAt(to)];
+      flights += inFlightBefore.size + inFlightAfter.size;
+      const changedIds = (await changedBetween(from, to)).filter((id) => !idsBefore.has(id) || !is.has(id));
+      const isActive = (id: string): boolean => idsBefore.has(id) || inFlightBefore.has(id);
+      expect(total(rows, 'created')).toBe(changedIds.filter((id) => !isActive(id)).length);
+      expect(total(rows, 'archived')).toBe(changedIds.filter((id) => !is.has(id) && !inFlightAfter.has(id)).length);
+      expect(total(rows, 'assigned')).toBe(changedIds.filter((id) => inFlightBefore.has(id)).length);
+      expect(total(rows, 'unassigned')).toBe(changedIds.filter((id) => inFlightAfter.has(id)).length);
+      for (const {
+        before: countBefore,
+        created: createdCount,
+        assigned: assignedCount,
+        archived: archivedCount,
+        unassigned: unassignedCount,
+        unhosted,
+        after: countAfter,
+      } of rows)
+        expect(Number(countBefore) + Number(createdCount) + Number(assignedCount)).toBe(
+          Number(countAfter) + Number(archivedCount) + Number(unassignedCount) + Number(unhosted),
         );
     }
     expect(flights).toBeGreaterThan(3);
@@ -118,8 +126,8 @@ describe('explore.diff', () => {
 });
 
 describe('diff command', () => {
-  const diff = (...words: readonly string[]): Promise<Ended> =>
-    program(['diff', ...words], { DATABASE_URL: database.url });
+  const diff = (...args: readonly string[]): Promise<ProcessResult> =>
+    program(['diff', ...args], { DATABASE_URL: database.url });
 
   it('prints counts as a table, JSON or CSV, and lists the contracts of one template', async () => {
     const rows = await database.query<DiffRow>('select * from explore.diff(10, 200)');
@@ -139,11 +147,11 @@ describe('diff command', () => {
     expect((await diff('10', '200', '--table')).stdout).toMatch(
       /^template_fqn +before +created +assigned +archived +unassigned +unhosted +unchanged +after +net\n/,
     );
-    const { stdout: single } = await diff('10', '200', '--template', 'A', '--csv');
-    const [head, ...lines] = single.trimEnd().split('\r\n');
+    const { stdout: singleOutput } = await diff('10', '200', '--template', 'A', '--csv');
+    const [head, ...lines] = singleOutput.trimEnd().split('\r\n');
     expect(head).toBe('template_fqn,contract_id,change,created_at_offset,ended_at_offset');
-    const ofA = rows.filter((row) => row.template_fqn.endsWith(':A'));
-    expect(lines.filter((line) => line.includes(',unchanged,'))).toHaveLength(total(ofA, 'unchanged'));
+    const entityARows = rows.filter((row) => row.template_fqn.endsWith(':A'));
+    expect(lines.filter((line) => line.includes(',unchanged,'))).toHaveLength(total(entityARows, 'unchanged'));
   });
 
   it('accepts times in place of offsets', async () => {
@@ -161,8 +169,8 @@ describe('diff command', () => {
     [['200', '10'], /after/],
     [['10', '200', '--template', 'Nothing'], /Unknown name/],
     [['10', '200', '--csv', '--json'], /one output format/],
-  ])('rejects the arguments %j', async (words, message) => {
-    const { code, stdout, stderr } = await diff(...words);
+  ])('rejects the arguments %j', async (args, message) => {
+    const { code, stdout, stderr } = await diff(...args);
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toMatch(message);
   });

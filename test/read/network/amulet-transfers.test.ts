@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import * as frames from '../../support/frames.ts';
 import { createReadDatabase } from '../read-database.ts';
-import { done, dso, foreign, made, summary } from './network-frames.ts';
+import { exercisedEvent, dso, foreign, made, summary } from './network-frames.ts';
 
 const { alice, bob } = frames;
 const app = 'app::1220aa';
@@ -11,7 +11,7 @@ const rules = 'AmuletRules:AmuletRules';
 function transfer(
   amounts: Readonly<Record<string, string>>,
   result: frames.Json,
-  more: object = {},
+  overrides: object = {},
 ): frames.JsonRecord {
   const outputs = Object.entries(amounts).map(([receiver, amount]) => ({
     receiver,
@@ -20,7 +20,7 @@ function transfer(
     lock: null,
   }));
   const argument = { transfer: { sender: alice, provider: app, inputs: [], outputs }, expectedDso: dso };
-  return done('00rules', rules, 'AmuletRules_Transfer', { by: [alice], argument, result, ...more });
+  return exercisedEvent('00rules', rules, 'AmuletRules_Transfer', { by: [alice], argument, result, ...overrides });
 }
 
 it('amulet_transfers and amulet_burns return exact amounts, fees and rewards', async () => {
@@ -56,7 +56,7 @@ it('amulet_transfers and amulet_burns return exact amounts, fees and rewards', a
     { changeToInitialAmountAsOfRoundZero: '1', changeToHoldingFeesRate: '0' },
   ]);
   await update(
-    done('00approval', 'AmuletRules:TransferPreapproval', 'TransferPreapproval_SendV2', {
+    exercisedEvent('00approval', 'AmuletRules:TransferPreapproval', 'TransferPreapproval_SendV2', {
       by: [alice],
       argument: {
         context: { externalPartyConfigState: '00config', featuredAppRight: null },
@@ -145,7 +145,7 @@ it('amulet_transfers and amulet_burns return exact amounts, fees and rewards', a
     },
   ]);
   await update(
-    done('00rules', rules, 'AmuletRules_BuyMemberTraffic', {
+    exercisedEvent('00rules', rules, 'AmuletRules_BuyMemberTraffic', {
       by: [app],
       argument: {
         provider: app,
@@ -158,7 +158,7 @@ it('amulet_transfers and amulet_burns return exact amounts, fees and rewards', a
     }),
   );
   await update(
-    done('00rules', rules, 'AmuletRules_CreateTransferPreapproval', {
+    exercisedEvent('00rules', rules, 'AmuletRules_CreateTransferPreapproval', {
       by: [app, bob],
       argument: { provider: app, receiver: bob },
       result: { amuletPaid: '2.5', transferResult: { summary: summary() } },
@@ -174,8 +174,8 @@ it('amulet_transfers and amulet_burns return exact amounts, fees and rewards', a
     ),
   );
   await update(
-    done('00dust', 'Amulet:Amulet', 'Amulet_Expire', { consuming: true }),
-    done('00lock', 'Amulet:LockedAmulet', 'LockedAmulet_ExpireAmuletV2', { consuming: true, nodeId: 1 }),
+    exercisedEvent('00dust', 'Amulet:Amulet', 'Amulet_Expire', { consuming: true }),
+    exercisedEvent('00lock', 'Amulet:LockedAmulet', 'LockedAmulet_ExpireAmuletV2', { consuming: true, nodeId: 1 }),
   );
   expect(
     await database.query(`select "offset"::int, party, reason, amount from explore.amulet_burns order by 1, 2, 3`),

@@ -5,9 +5,9 @@
 import type { Json, JsonObject } from '../../../packages/ledger-sandbox/src/wire/json.ts';
 import type { Ledger } from '../../../packages/ledger-sandbox/src/ledger/ledger.ts';
 import type { CreatedEvent, ExercisedEvent, Transaction } from '../../../packages/ledger-sandbox/src/wire/wire.ts';
-import { at } from '../../../packages/ledger-sandbox/test/server/sockets.ts';
+import { valueAt } from '../../../packages/ledger-sandbox/test/server/sockets.ts';
 
-export interface Made {
+export interface ModelContract {
   readonly created: CreatedEvent;
   readonly payload: JsonObject;
   readonly transaction: Transaction;
@@ -19,15 +19,15 @@ export interface Made {
   };
 }
 
-export interface Done {
+export interface ModelExercise {
   readonly exercise: ExercisedEvent;
   readonly transaction: Transaction;
 }
 
 /** Converts a Numeric or an integer to units of 10^-10. */
 export function units(value: Json | undefined): bigint {
-  const [whole = '0', fraction = ''] = (typeof value === 'string' ? value : '').split('.');
-  return BigInt(whole + fraction.padEnd(10, '0'));
+  const [integerPart = '0', fraction = ''] = (typeof value === 'string' ? value : '').split('.');
+  return BigInt(integerPart + fraction.padEnd(10, '0'));
 }
 
 /** Formats units of 10^-10 with ten decimal digits. */
@@ -37,19 +37,19 @@ export function decimal(value: bigint): string {
 }
 
 /** Product of two numbers in units of 10^-10 with the rounding of Daml: ten digits, half to even. */
-function times(one: bigint, other: bigint): bigint {
-  const exact = one * other;
-  const [down, rest] = [exact / 10n ** 10n, exact % 10n ** 10n];
-  const half = 5n * 10n ** 9n;
-  if (rest > half) return down + 1n;
-  return rest === half && down % 2n === 1n ? down + 1n : down;
+function times(factor: bigint, otherFactor: bigint): bigint {
+  const exact = factor * otherFactor;
+  const [quotientDown, remainder] = [exact / 10n ** 10n, exact % 10n ** 10n];
+  const halfUnit = 5n * 10n ** 9n;
+  if (remainder > halfUnit) return quotientDown + 1n;
+  return remainder === halfUnit && quotientDown % 2n === 1n ? quotientDown + 1n : quotientDown;
 }
 
 /** All contracts and exercises of splice-amulet. */
 export class NetworkModel {
   readonly transactions: readonly Transaction[];
-  readonly #made = new Map<string, Made>();
-  readonly #done: Done[] = [];
+  readonly #made = new Map<string, ModelContract>();
+  readonly #done: ModelExercise[] = [];
 
   constructor(ledger: Ledger) {
     this.transactions = ledger
@@ -62,39 +62,44 @@ export class NetworkModel {
     const exercises: ExercisedEvent[] = [];
     for (const event of transaction.events) {
       if ('CreatedEvent' in event) {
-        const created = event.CreatedEvent;
-        this.#made.set(created.contractId, { created, payload: created.createArgument, transaction });
+        const createdEvent = event.CreatedEvent;
+        this.#made.set(createdEvent.contractId, {
+          created: createdEvent,
+          payload: createdEvent.createArgument,
+          transaction,
+        });
       } else if ('ExercisedEvent' in event) {
         const exercise = event.ExercisedEvent;
-        const within = exercises.filter(({ lastDescendantNodeId }) => lastDescendantNodeId >= exercise.nodeId);
+        const nestedExercises = exercises.filter(({ lastDescendantNodeId }) => lastDescendantNodeId >= exercise.nodeId);
         exercises.push(exercise);
         this.#done.push({ exercise, transaction });
-        const ended = this.#made.get(exercise.contractId);
-        if (exercise.consuming && ended !== undefined) ended.ended = { by: exercise, within, transaction };
+        const endedContract = this.#made.get(exercise.contractId);
+        if (exercise.consuming && endedContract !== undefined)
+          endedContract.ended = { by: exercise, within: nestedExercises, transaction };
       }
     }
   }
 
   /** Contracts of a template of splice-amulet, by its name without the module. */
-  made(entity: string): readonly Made[] {
+  made(entity: string): readonly ModelContract[] {
     return [...this.#made.values()].filter(
       ({ created }) => created.packageName === 'splice-amulet' && created.templateId.endsWith(`:${entity}`),
     );
   }
 
   /** Exercises of a choice, in the order of the ledger. */
-  done(choice: string): readonly Done[] {
+  done(choice: string): readonly ModelExercise[] {
     return this.#done.filter(({ exercise }) => exercise.choice === choice);
   }
 }
 
 /** The text at a path in JSON. */
 export function textOf(value: Json | undefined, ...path: string[]): string {
-  return String(at(value, ...path));
+  return String(valueAt(value, ...path));
 }
 
 /** Field of the issuing round that contains the value of such a coupon. */
-const issuanceOf = (entity: string, payload: Made['payload']): string =>
+const issuanceOf = (entity: string, payload: ModelContract['payload']): string =>
   entity === 'AppRewardCoupon'
     ? `issuancePer${payload['featured'] === true ? 'F' : 'Unf'}eaturedAppRewardCoupon`
     : ({
@@ -115,7 +120,7 @@ const kinds = {
 /** Coupons whose amount is in Amulet. */
 const isAmulet = (kind: string): boolean => kind === 'traffic' || kind === 'development';
 
-function rewardsOf(kind: string, payload: Made['payload']): string {
+function rewardsOf(kind: string, payload: ModelContract['payload']): string {
   if (kind !== 'traffic') return '';
   return payload['kind'] === 'RewardKind_Validator' ? 'validator' : 'app';
 }
@@ -135,10 +140,10 @@ export interface Purchase {
 export function purchases(model: NetworkModel): readonly Purchase[] {
   const prefix = 'splice.lfdecentralizedtrust.org';
   const usdOf = (transaction: Transaction): string => {
-    const made = model.made('MemberTraffic').find((each) => each.transaction === transaction);
-    return textOf(made?.payload, 'usdSpent');
+    const trafficContract = model.made('MemberTraffic').find((contract) => contract.transaction === transaction);
+    return textOf(trafficContract?.payload, 'usdSpent');
   };
-  const byChoice = model.done('AmuletRules_BuyMemberTraffic').map(({ exercise, transaction }) => ({
+  const boughtByChoice = model.done('AmuletRules_BuyMemberTraffic').map(({ exercise, transaction }) => ({
     transaction,
     provider: textOf(exercise.choiceArgument, 'provider'),
     memberId: textOf(exercise.choiceArgument, 'memberId'),
@@ -147,7 +152,7 @@ export function purchases(model: NetworkModel): readonly Purchase[] {
     usd: usdOf(transaction),
     byTransfer: false,
   }));
-  const byTransfer = model
+  const isByTransfer = model
     .done('TransferFactory_Transfer')
     .filter(({ exercise }) => textOf(exercise.choiceArgument, 'transfer', 'receiver').startsWith('cip-'))
     .map(({ exercise, transaction }) => {
@@ -164,7 +169,7 @@ export function purchases(model: NetworkModel): readonly Purchase[] {
         byTransfer: true,
       };
     });
-  return [...byChoice, ...byTransfer].sort((a, b) => a.transaction.offset - b.transaction.offset);
+  return [...boughtByChoice, ...isByTransfer].sort((a, b) => a.transaction.offset - b.transaction.offset);
 }
 
 export interface Coupon {
@@ -185,14 +190,14 @@ export function coupons(model: NetworkModel): readonly Coupon[] {
     model.made('IssuingMiningRound').map(({ payload }) => [textOf(payload, 'round', 'number'), payload]),
   );
   return Object.entries(kinds).flatMap(([entity, kind]) =>
-    model.made(entity).map(({ payload, ended }) => {
+    model.made(entity).map(({ payload, ended: archival }) => {
       const round = payload['round'] === undefined ? '' : textOf(payload, 'round', 'number');
       const rewards = rewardsOf(kind, payload);
       const issuance = issuing.get(round)?.[issuanceOf(entity, payload)];
       const count = units(payload['amount'] ?? payload['weight'] ?? '1');
       const owner =
         ['beneficiary', 'provider', 'user', 'validator', 'sv'].find((field) => (payload[field] ?? null) !== null) ?? '';
-      const transfer = ended?.within.find(({ choice }) => choice === 'AmuletRules_Transfer');
+      const transfer = archival?.within.find(({ choice }) => choice === 'AmuletRules_Transfer');
       return {
         kind,
         rewards,
@@ -200,7 +205,7 @@ export function coupons(model: NetworkModel): readonly Coupon[] {
         provider: kind === 'app' || rewards === 'app' ? textOf(payload, 'provider') : '',
         round,
         worth: isAmulet(kind) ? count : issuance === undefined ? undefined : times(count, units(issuance)),
-        status: ended === undefined ? 'active' : ended.by.choice.endsWith('_DsoExpire') ? 'expired' : 'collected',
+        status: archival === undefined ? 'active' : archival.by.choice.endsWith('_DsoExpire') ? 'expired' : 'collected',
         collector: transfer === undefined ? '' : textOf(transfer.choiceArgument, 'transfer', 'sender'),
       };
     }),

@@ -13,7 +13,16 @@ import { query, type TestDatabase } from '../../support/database.ts';
 import { createMigratedDatabase } from '../../support/migrated-database.ts';
 import { playDemo } from '../../support/demo-play.ts';
 import { documentedQuery } from '../../docs/documented.ts';
-import { coupons, decimal, NetworkModel, purchases, textOf, units, type Coupon, type Made } from './demo-model.ts';
+import {
+  coupons,
+  decimal,
+  NetworkModel,
+  purchases,
+  textOf,
+  units,
+  type Coupon,
+  type ModelContract,
+} from './demo-model.ts';
 
 const seed = 23;
 
@@ -40,31 +49,33 @@ afterAll(async () => {
 
 type Row = Readonly<Record<string, unknown>>;
 const rows = (sql: string): Promise<readonly Row[]> => query(database.url, sql);
-const sum = (list: readonly bigint[]): bigint => list.reduce((total, each) => total + each, 0n);
+const sum = (list: readonly bigint[]): bigint => list.reduce((total, amount) => total + amount, 0n);
 
 describe('documented network queries', () => {
   it('return created and ended holdings of a party (question 1)', async () => {
-    const found = await rows(documentedQuery('Every create and archive of a holding of a party'));
+    const resultRows = await rows(documentedQuery('Every create and archive of a holding of a party'));
     const [first] = await rows(`select owner from explore.token_balances order by owner limit 1`);
     const party = String(first?.['owner']);
-    const held = new Map<string, string>();
+    const holdingOwners = new Map<string, string>();
     const expected: string[] = [];
     for (const { offset, events } of model.transactions) {
       for (const event of events) {
         if ('CreatedEvent' in event) {
-          const created = event.CreatedEvent;
-          const facts = instrumentOf(nameOf(created), created.createArgument)?.read(created.createArgument);
+          const createdEvent = event.CreatedEvent;
+          const facts = instrumentOf(nameOf(createdEvent), createdEvent.createArgument)?.read(
+            createdEvent.createArgument,
+          );
           if (facts?.owner !== party) continue;
-          held.set(created.contractId, facts.amount);
-          expected.push(`${String(offset)} created ${facts.amount} ${created.contractId}`);
+          holdingOwners.set(createdEvent.contractId, facts.amount);
+          expected.push(`${String(offset)} created ${facts.amount} ${createdEvent.contractId}`);
         } else if ('ExercisedEvent' in event && event.ExercisedEvent.consuming) {
           const { contractId } = event.ExercisedEvent;
-          const amount = held.get(contractId);
+          const amount = holdingOwners.get(contractId);
           if (amount !== undefined) expected.push(`${String(offset)} archived -${amount} ${contractId}`);
         }
       }
     }
-    const lines = found.map((row) =>
+    const lines = resultRows.map((row) =>
       [row['offset'], row['cause'], row['amount'], row['contract_id']].map(String).join(' '),
     );
     expect(lines).toEqual(expected);
@@ -74,48 +85,50 @@ describe('documented network queries', () => {
   it('return unlocked holdings of a party by instrument (question 2)', async () => {
     const [first] = await rows(`select owner from explore.token_balances order by owner limit 1`);
     const expected = new Map<string, bigint[]>();
-    for (const { activation, as } of sandbox.ledger.activeAt(sandbox.ledger.ledgerEnd())) {
+    for (const { activation, as: entryKind } of sandbox.ledger.activeAt(sandbox.ledger.ledgerEnd())) {
       const instrument = instrumentOf(nameOf(activation.created), activation.created.createArgument);
-      if (as !== 'JsActiveContract' || instrument === undefined) continue;
+      if (entryKind !== 'JsActiveContract' || instrument === undefined) continue;
       const { owner, amount, lock } = instrument.read(activation.created.createArgument);
       if (owner !== first?.['owner'] || lock !== null) continue;
       expected.set(instrument.id, [...(expected.get(instrument.id) ?? []), units(amount)]);
     }
-    const found = await rows(documentedQuery('Unlocked holdings of a party'));
-    expect(found.map((row) => [row['instrument_id'], Number(row['holdings']), units(String(row['amount']))])).toEqual(
+    const resultRows = await rows(documentedQuery('Unlocked holdings of a party'));
+    expect(
+      resultRows.map((row) => [row['instrument_id'], Number(row['holdings']), units(String(row['amount']))]),
+    ).toEqual(
       [...expected].sort(([a], [b]) => (a < b ? -1 : 1)).map(([id, amounts]) => [id, amounts.length, sum(amounts)]),
     );
     expect(expected.size).toBeGreaterThan(1);
   });
 
   it('return traffic bought by a validator as a running total (3), and every purchase (6)', async () => {
-    const expected = purchases(model).map(({ transaction, memberId, bytes, amulet, usd, provider }) => ({
+    const expected = purchases(model).map(({ transaction, memberId, bytes, amulet, usd: usdAmount, provider }) => ({
       offset: String(transaction.offset),
       effective_at: new Date(transaction.effectiveAt),
       member_id: memberId,
       bytes,
       amulet_burnt: amulet,
-      usd_burnt: usd,
+      usd_burnt: usdAmount,
       provider,
     }));
-    for (const byTransfer of [true, false])
-      expect(purchases(model).filter((each) => each.byTransfer === byTransfer).length).toBeGreaterThan(5);
+    for (const isByTransfer of [true, false])
+      expect(purchases(model).filter((purchase) => purchase.byTransfer === isByTransfer).length).toBeGreaterThan(5);
     const merged = model.done('AmuletRules_MergeMemberTrafficContracts');
     expect(merged.length).toBeGreaterThan(0);
     expect(expected.length).toBeGreaterThan(10);
     expect(await rows(documentedQuery('Every purchase of traffic.'))).toEqual(expected);
-    const [provider = ''] = expected.map((each) => each.provider).sort();
-    const own = expected.filter((each) => each.provider === provider);
-    const found = await rows(documentedQuery('Traffic bought by a validator'));
+    const [provider = ''] = expected.map((row) => row.provider).sort();
+    const providerRows = expected.filter((row) => row.provider === provider);
+    const resultRows = await rows(documentedQuery('Traffic bought by a validator'));
     expect(
-      found.map((row) => [row['offset'], String(row['bytes_so_far']), units(String(row['amulet_so_far']))]),
+      resultRows.map((row) => [row['offset'], String(row['bytes_so_far']), units(String(row['amulet_so_far']))]),
     ).toEqual(
-      own.map(({ offset }, index) => {
-        const until = own.slice(0, index + 1);
+      providerRows.map(({ offset }, index) => {
+        const rowsSoFar = providerRows.slice(0, index + 1);
         return [
           offset,
-          String(sum(until.map(({ bytes }) => BigInt(bytes)))),
-          sum(until.map((each) => units(each.amulet_burnt))),
+          String(sum(rowsSoFar.map(({ bytes }) => BigInt(bytes)))),
+          sum(rowsSoFar.map((row) => units(row.amulet_burnt))),
         ];
       }),
     );
@@ -128,9 +141,9 @@ describe('documented network queries', () => {
       contract_id: exercise.contractId,
       new_contract_id: textOf(exercise.exerciseResult, 'licenseCid'),
     }));
-    const found = await rows(documentedQuery('Every heartbeat of a validator.'));
-    expect(found).toMatchObject(expected);
-    expect(found).toHaveLength(expected.length);
+    const resultRows = await rows(documentedQuery('Every heartbeat of a validator.'));
+    expect(resultRows).toMatchObject(expected);
+    expect(resultRows).toHaveLength(expected.length);
     expect(expected.length).toBeGreaterThan(50);
   });
 
@@ -147,9 +160,9 @@ describe('documented network queries', () => {
         fees: units(textOf(result, 'summary', 'holdingFees')),
       };
     });
-    const found = await rows(documentedQuery('Every transfer of Amulet'));
+    const resultRows = await rows(documentedQuery('Every transfer of Amulet'));
     expect(
-      found.map((row) => ({
+      resultRows.map((row) => ({
         offset: row['offset'],
         node_id: row['node_id'],
         sender: row['sender'],
@@ -159,34 +172,37 @@ describe('documented network queries', () => {
       })),
     ).toEqual(expected);
     expect(expected.length).toBeGreaterThan(1000);
-    const besides = await rows(
+    const otherRows = await rows(
       `select t."offset", t.kind from explore.token_transfers t
         where t.instrument_id = 'Amulet' and t.kind = 'transfer'
           and not exists (select from explore.amulet_transfers a where a."offset" = t."offset")`,
     );
-    expect(besides).toEqual([]);
+    expect(otherRows).toEqual([]);
   });
 
   it('return every validator once (question 7)', async () => {
-    const expected = new Map<string, { readonly newest: Made; readonly count: number; readonly first: string }>();
-    for (const each of model.made('ValidatorLicense')) {
-      const validator = textOf(each.payload, 'validator');
-      const before = expected.get(validator);
-      const first = before?.first ?? each.created.createdAt;
-      expected.set(validator, { newest: each, count: (before?.count ?? 0) + 1, first });
+    const expected = new Map<
+      string,
+      { readonly newest: ModelContract; readonly count: number; readonly first: string }
+    >();
+    for (const license of model.made('ValidatorLicense')) {
+      const validator = textOf(license.payload, 'validator');
+      const previousValues = expected.get(validator);
+      const first = previousValues?.first ?? license.created.createdAt;
+      expected.set(validator, { newest: license, count: (previousValues?.count ?? 0) + 1, first });
     }
-    const found = await rows(documentedQuery('Every validator once,'));
-    expect(found).toEqual(
+    const resultRows = await rows(documentedQuery('Every validator once,'));
+    expect(resultRows).toEqual(
       [...expected]
         .sort(([a], [b]) => (a < b ? -1 : 1))
-        .map(([validator, { newest, count, first }]) => {
-          const faucet = newest.payload['faucetState'] ?? null;
-          const metadata = newest.payload['metadata'] ?? null;
+        .map(([validator, { newest: newestLicense, count, first }]) => {
+          const faucet = newestLicense.payload['faucetState'] ?? null;
+          const metadata = newestLicense.payload['metadata'] ?? null;
           const number = (...path: string[]): string | null => (faucet === null ? null : textOf(faucet, ...path));
           return {
             validator,
             status: 'active',
-            last_active_at: new Date(textOf(newest.payload, 'lastActiveAt')),
+            last_active_at: new Date(textOf(newestLicense.payload, 'lastActiveAt')),
             first_round: number('firstReceivedFor', 'number'),
             last_round: number('lastReceivedFor', 'number'),
             missed_rounds: number('numCouponsMissed'),
@@ -197,7 +213,7 @@ describe('documented network queries', () => {
           };
         }),
     );
-    expect(found).toHaveLength(3);
+    expect(resultRows).toHaveLength(3);
     expect(Math.max(...[...expected.values()].map(({ count }) => count))).toBeGreaterThan(20);
   });
 });
@@ -211,21 +227,31 @@ describe('reward views', () => {
       groups.set(key, [...(groups.get(key) ?? []), coupon]);
     }
     for (const [key, group] of groups) {
-      const of = (status: string): readonly Coupon[] => group.filter((coupon) => coupon.status === status);
-      const worth = (list: readonly Coupon[]): string =>
+      const withStatus = (status: string): readonly Coupon[] => group.filter((coupon) => coupon.status === status);
+      const couponWorth = (list: readonly Coupon[]): string =>
         group.some((coupon) => coupon.worth === undefined)
           ? ''
           : decimal(sum(list.map((coupon) => coupon.worth ?? 0n)));
-      const counts = [group.length, of('collected').length, of('expired').length, of('active').length];
-      expected.set(key, [...counts, worth(group), worth(of('collected')), worth(of('expired'))].join(' '));
+      const counts = [
+        group.length,
+        withStatus('collected').length,
+        withStatus('expired').length,
+        withStatus('active').length,
+      ];
+      expected.set(
+        key,
+        [...counts, couponWorth(group), couponWorth(withStatus('collected')), couponWorth(withStatus('expired'))].join(
+          ' ',
+        ),
+      );
     }
-    const found = await rows(
+    const resultRows = await rows(
       `select concat_ws(' ', party, coalesce(provider, ''), coalesce(round::text, ''), kind, coalesce(reward_kind, '')) as key,
               concat_ws(' ', coupons, collected, expired, active, coalesce(round(worth, 10)::text, ''),
                         coalesce(round(worth_collected, 10)::text, ''), coalesce(round(worth_expired, 10)::text, '')) as said
          from explore.rewards`,
     );
-    expect(new Map(found.map((row) => [row['key'], row['said']]))).toEqual(expected);
+    expect(new Map(resultRows.map((row) => [row['key'], row['said']]))).toEqual(expected);
     expect(expected.size).toBeGreaterThan(1000);
     for (const rewards of ['app', 'validator'])
       expect(coupons(model).filter((coupon) => coupon.rewards === rewards).length, rewards).toBeGreaterThan(50);
@@ -234,48 +260,48 @@ describe('reward views', () => {
   });
 
   it('return collected coupons with the amounts that transfers minted', async () => {
-    const minted = new Map<string, bigint>();
+    const mintedByRound = new Map<string, bigint>();
     for (const { exercise } of model.done('AmuletRules_Transfer')) {
       const sender = textOf(exercise.choiceArgument, 'transfer', 'sender');
-      const of = (kind: string): bigint =>
+      const amountOf = (kind: string): bigint =>
         units(textOf(exercise.exerciseResult, 'summary', `input${kind}RewardAmount`));
       const fund = units(textOf(exercise.exerciseResult, 'summary', 'inputDevelopmentFundAmount'));
-      const all = of('App') + of('Validator') + of('Sv') + fund;
-      if (all > 0n) minted.set(sender, (minted.get(sender) ?? 0n) + all);
+      const couponCount = amountOf('App') + amountOf('Validator') + amountOf('Sv') + fund;
+      if (couponCount > 0n) mintedByRound.set(sender, (mintedByRound.get(sender) ?? 0n) + couponCount);
     }
-    const found = await rows(
+    const resultRows = await rows(
       `select collected_by, sum(worth) as worth from explore.reward_coupons where status = 'collected' group by collected_by`,
     );
-    expect(new Map(found.map((row) => [row['collected_by'], units(String(row['worth']))]))).toEqual(minted);
+    expect(new Map(resultRows.map((row) => [row['collected_by'], units(String(row['worth']))]))).toEqual(mintedByRound);
     const mintedRows = await rows(
       `select sender, sum(app_rewards + validator_rewards + sv_rewards + development_rewards) as minted from explore.amulet_transfers
         group by sender having sum(app_rewards + validator_rewards + sv_rewards + development_rewards) > 0`,
     );
-    expect(new Map(mintedRows.map((row) => [row['sender'], units(String(row['minted']))]))).toEqual(minted);
-    expect(minted.size).toBe(7);
+    expect(new Map(mintedRows.map((row) => [row['sender'], units(String(row['minted']))]))).toEqual(mintedByRound);
+    expect(mintedByRound.size).toBe(7);
   });
 
   it('return expired coupons with the amount of unclaimed rewards', async () => {
-    const [expired] = await rows(`select sum(worth) as worth from explore.reward_coupons where status = 'expired'`);
-    const [unclaimed] = await rows(`select sum(amount) as amount from explore.unclaimed_rewards where is_active`);
-    const left = sum(model.made('UnclaimedReward').map(({ payload }) => units(payload['amount'])));
-    expect(units(String(unclaimed?.['amount']))).toBe(left);
-    expect(units(String(expired?.['worth']))).toBe(left);
+    const [expiredRow] = await rows(`select sum(worth) as worth from explore.reward_coupons where status = 'expired'`);
+    const [unclaimedRow] = await rows(`select sum(amount) as amount from explore.unclaimed_rewards where is_active`);
+    const unclaimedSum = sum(model.made('UnclaimedReward').map(({ payload }) => units(payload['amount'])));
+    expect(units(String(unclaimedRow?.['amount']))).toBe(unclaimedSum);
+    expect(units(String(expiredRow?.['worth']))).toBe(unclaimedSum);
   });
 
   it('return the featured apps and their activity markers with weights', async () => {
     const markers = model.made('FeaturedAppActivityMarker');
-    const [found] = await rows(
+    const [markerRow] = await rows(
       `select count(*)::int as markers, sum(weight) as weight, count(*) filter (where is_active)::int as active,
               (select count(*)::int from explore.featured_apps where is_active) as apps
          from explore.app_activity_markers`,
     );
-    expect(found).toMatchObject({
+    expect(markerRow).toMatchObject({
       markers: markers.length,
-      active: markers.filter(({ ended }) => ended === undefined).length,
+      active: markers.filter(({ ended: archival }) => archival === undefined).length,
       apps: model.made('FeaturedAppRight').length,
     });
-    expect(units(String(found?.['weight']))).toBe(sum(markers.map(({ payload }) => units(payload['weight']))));
+    expect(units(String(markerRow?.['weight']))).toBe(sum(markers.map(({ payload }) => units(payload['weight']))));
     expect(markers.length).toBeGreaterThan(50);
   });
 });
@@ -284,35 +310,35 @@ it('mining_rounds returns the rounds of the ledger with their phases', async () 
   const phases = ['Open', 'Summarizing', 'Issuing', 'Closed'];
   const expected = new Map<string, string>();
   for (const phase of phases) {
-    for (const { payload, ended } of model.made(`${phase}MiningRound`)) {
-      const status = ended === undefined ? phase.toLowerCase() : 'archived';
+    for (const { payload, ended: archival } of model.made(`${phase}MiningRound`)) {
+      const status = archival === undefined ? phase.toLowerCase() : 'archived';
       expected.set(textOf(payload, 'round', 'number'), status);
     }
   }
-  const found = await rows(`select round::text, status from explore.mining_rounds`);
-  expect(new Map(found.map((row) => [row['round'], row['status']]))).toEqual(expected);
+  const resultRows = await rows(`select round::text, status from explore.mining_rounds`);
+  expect(new Map(resultRows.map((row) => [row['round'], row['status']]))).toEqual(expected);
   expect(new Set(expected.values()).size).toBe(5);
 });
 
 it('reward_rounds returns the progress of each round of the ledger', async () => {
   const expected = new Map<string, string>();
-  const keyOf = ({ payload }: Made): string =>
+  const keyOf = ({ payload }: ModelContract): string =>
     [textOf(payload, 'round', 'number'), payload['kind'] === 'RewardKind_Validator' ? 'validator' : 'app'].join(' ');
   const batches = model.made('ProcessRewardsV2');
   for (const calculation of model.made('CalculateRewardsV2')) {
     const key = keyOf(calculation);
-    const own = batches.filter((batch) => keyOf(batch) === key);
-    const left = own.filter(({ ended }) => ended === undefined).length;
-    const status = calculation.ended === undefined ? 'calculating' : left > 0 ? 'processing' : 'processed';
-    const ends = own.map(({ ended }) => ended?.transaction.effectiveAt ?? '').sort();
-    const last = status === 'processed' ? new Date(ends.at(-1) ?? '').toISOString() : '';
-    expected.set(key, [status, own.length, left, last].join(' '));
+    const ownBatches = batches.filter((batch) => keyOf(batch) === key);
+    const remainingMarkers = ownBatches.filter(({ ended: archival }) => archival === undefined).length;
+    const status = calculation.ended === undefined ? 'calculating' : remainingMarkers > 0 ? 'processing' : 'processed';
+    const endDates = ownBatches.map(({ ended: archival }) => archival?.transaction.effectiveAt ?? '').sort();
+    const last = status === 'processed' ? new Date(endDates.at(-1) ?? '').toISOString() : '';
+    expected.set(key, [status, ownBatches.length, remainingMarkers, last].join(' '));
   }
-  const found = await rows(
+  const resultRows = await rows(
     `select concat_ws(' ', round, reward_kind) as key, concat_ws(' ', status, batches, batches_left) as said, processed_at
        from explore.reward_rounds where not is_dry_run`,
   );
-  const states = found.map(({ key, said: state, processed_at }) => [
+  const states = resultRows.map(({ key, said: state, processed_at }) => [
     key,
     `${String(state)} ${processed_at instanceof Date ? processed_at.toISOString() : ''}`,
   ]);
@@ -328,23 +354,27 @@ it('reward_rounds returns the progress of each round of the ledger', async () =>
 
 describe('traffic views', () => {
   it('return the bytes that members bought, and the remaining bytes of this participant', async () => {
-    const bought = new Map<string, bigint>();
+    const boughtByMember = new Map<string, bigint>();
     for (const { memberId, bytes } of purchases(model))
-      bought.set(memberId, (bought.get(memberId) ?? 0n) + BigInt(bytes));
-    const own = `PAR::${sandbox.ledger.participantId}`;
+      boughtByMember.set(memberId, (boughtByMember.get(memberId) ?? 0n) + BigInt(bytes));
+    const ownMember = `PAR::${sandbox.ledger.participantId}`;
     const synchronizer = sandbox.ledger.synchronizers[0].id;
-    const paid = model.transactions
+    const paidAmounts = model.transactions
       .filter(({ synchronizerId }) => synchronizerId === synchronizer)
       .reduce((total, { paidTrafficCost }) => total + BigInt(paidTrafficCost ?? 0), 0n);
-    const found = await rows(documentedQuery('How much traffic is left at most,'));
-    expect(new Map(found.map((row) => [row['member_id'], BigInt(String(row['bytes_bought']))]))).toEqual(bought);
-    const mine = found.find((row) => row['member_id'] === own);
-    expect(BigInt(String(mine?.['bytes_left_at_most']))).toBe(
-      (bought.get(own) ?? 0n) - BigInt(String(mine?.['bytes_paid'])) - BigInt(String(mine?.['bytes_rejected'])),
+    const resultRows = await rows(documentedQuery('How much traffic is left at most,'));
+    expect(new Map(resultRows.map((row) => [row['member_id'], BigInt(String(row['bytes_bought']))]))).toEqual(
+      boughtByMember,
+    );
+    const ownRow = resultRows.find((row) => row['member_id'] === ownMember);
+    expect(BigInt(String(ownRow?.['bytes_left_at_most']))).toBe(
+      (boughtByMember.get(ownMember) ?? 0n) -
+        BigInt(String(ownRow?.['bytes_paid'])) -
+        BigInt(String(ownRow?.['bytes_rejected'])),
     );
     // Unassigns and assigns also cost traffic, but they are not transactions.
-    expect(BigInt(String(mine?.['bytes_paid']))).toBeGreaterThanOrEqual(paid);
-    expect(found.filter((row) => row['bytes_paid'] !== null)).toHaveLength(1);
+    expect(BigInt(String(ownRow?.['bytes_paid']))).toBeGreaterThanOrEqual(paidAmounts);
+    expect(resultRows.filter((row) => row['bytes_paid'] !== null)).toHaveLength(1);
   });
 
   it('return costs with correct sums per hour, workflow and choice', async () => {
@@ -356,28 +386,31 @@ describe('traffic views', () => {
       const key = [recordTime.slice(0, 13), workflowId, choice].join(' ');
       expected.set(key, (expected.get(key) ?? 0) + paidTrafficCost);
     }
-    const found = await rows(
+    const resultRows = await rows(
       `select concat_ws(' ', to_char(date_trunc('hour', record_time) at time zone 'UTC', 'YYYY-MM-DD"T"HH24'),
                         coalesce(workflow_id, ''), coalesce(choice, '')) as key, sum(bytes)::int as bytes
          from explore.traffic_costs c
         where exists (select from explore.updates u where u."offset" = c."offset" and u.kind = 'transaction')
         group by 1`,
     );
-    expect(new Map(found.map((row) => [row['key'], row['bytes']]))).toEqual(expected);
+    expect(new Map(resultRows.map((row) => [row['key'], row['bytes']]))).toEqual(expected);
     expect(expected.size).toBeGreaterThan(500);
   });
 });
 
 it('amulet_burns returns the prices of traffic purchases and the amounts of expired dust', async () => {
-  const paid = purchases(model).map(({ amulet }) => units(amulet));
-  const dust = model
+  const paidAmounts = purchases(model).map(({ amulet }) => units(amulet));
+  const dustHoldings = model
     .made('Amulet')
-    .filter(({ ended }) => ended?.by.choice === 'Amulet_Expire')
+    .filter(({ ended: archival }) => archival?.by.choice === 'Amulet_Expire')
     .map(({ payload }) => units(textOf(payload, 'amount', 'initialAmount')));
-  const found = await rows(
+  const resultRows = await rows(
     `select reason, sum(amount) as amount, count(*)::int as times from explore.amulet_burns group by reason`,
   );
-  expect(new Map(found.map((row) => [row['reason'], units(String(row['amount']))]))).toEqual(
-    new Map([...(dust.length > 0 ? [['expired', sum(dust)] as const] : []), ['traffic', sum(paid)] as const]),
+  expect(new Map(resultRows.map((row) => [row['reason'], units(String(row['amount']))]))).toEqual(
+    new Map([
+      ...(dustHoldings.length > 0 ? [['expired', sum(dustHoldings)] as const] : []),
+      ['traffic', sum(paidAmounts)] as const,
+    ]),
   );
 });

@@ -4,11 +4,11 @@ import type { Json, JsonRecord } from '../../support/frames.ts';
 
 export const dso = 'DSO::1220d5';
 /** Two versions of splice-amulet, and a package of a third party. */
-export const older = '0a'.repeat(32);
-export const newer = '0b'.repeat(32);
+export const olderPackageId = '0a'.repeat(32);
+export const newerPackageId = '0b'.repeat(32);
 export const foreign = '0c'.repeat(32);
 
-interface Of {
+interface EventOptions {
   readonly packageId?: string;
   readonly packageName?: string;
   readonly signatories?: readonly string[];
@@ -18,8 +18,20 @@ interface Of {
 }
 
 /** A created contract. @param entity as `Module:Entity`, without the prefix `Splice.` */
-export function made(contractId: string, entity: string, payload: JsonRecord, nodeId = 0, of: Of = {}): JsonRecord {
-  const { packageId = newer, packageName = 'splice-amulet', signatories = [dso], observers = [], acsDelta = true } = of;
+export function made(
+  contractId: string,
+  entity: string,
+  payload: JsonRecord,
+  nodeId = 0,
+  options: EventOptions = {},
+): JsonRecord {
+  const {
+    packageId = newerPackageId,
+    packageName = 'splice-amulet',
+    signatories = [dso],
+    observers = [],
+    acsDelta = true,
+  } = options;
   return {
     CreatedEvent: frames.created({
       contractId,
@@ -36,7 +48,7 @@ export function made(contractId: string, entity: string, payload: JsonRecord, no
   };
 }
 
-interface Done extends Of {
+interface ExerciseOptions extends EventOptions {
   readonly argument?: JsonRecord;
   readonly result?: Json;
   readonly consuming?: boolean;
@@ -46,9 +58,20 @@ interface Done extends Of {
 }
 
 /** An exercised choice. */
-export function done(contractId: string, entity: string, choice: string, of: Done = {}): JsonRecord {
-  const { packageId = newer, packageName = 'splice-amulet', argument = {}, result = {}, consuming = false } = of;
-  const { by = [dso], nodeId = 0, last = nodeId } = of;
+export function exercisedEvent(
+  contractId: string,
+  entity: string,
+  choice: string,
+  options: ExerciseOptions = {},
+): JsonRecord {
+  const {
+    packageId = newerPackageId,
+    packageName = 'splice-amulet',
+    argument = {},
+    result = {},
+    consuming = false,
+  } = options;
+  const { by: actingParties = [dso], nodeId = 0, last = nodeId } = options;
   return {
     ExercisedEvent: frames.exercised({
       contractId,
@@ -63,15 +86,15 @@ export function done(contractId: string, entity: string, choice: string, of: Don
       exerciseResult: result,
       consuming,
       acsDelta: consuming,
-      actingParties: [...by],
-      witnessParties: [...by],
+      actingParties: [...actingParties],
+      witnessParties: [...actingParties],
     }),
   };
 }
 
 /** A contract that ends with the choice Archive. */
 export function gone(contractId: string, entity: string, nodeId: number): JsonRecord {
-  return done(contractId, entity, 'Archive', { consuming: true, nodeId });
+  return exercisedEvent(contractId, entity, 'Archive', { consuming: true, nodeId });
 }
 
 /** The summary of a transfer without fees and rewards, with the given changes. */

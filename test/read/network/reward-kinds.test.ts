@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as frames from '../../support/frames.ts';
 import { createReadDatabase, type ReadDatabase } from '../read-database.ts';
-import { done, dso, foreign, gone, made, older } from './network-frames.ts';
+import { exercisedEvent, dso, foreign, gone, made, olderPackageId } from './network-frames.ts';
 
 const app = 'app::1220aa';
 const node = 'validator::1220cc';
@@ -23,17 +23,17 @@ async function update(...events: frames.Json[]): Promise<void> {
   offset += 1;
   await database.write(frames.transaction(offset, events, { effectiveAt: timeOf(offset) }));
 }
-const timeOf = (at: number): string => `2026-10-01T11:${String(at).padStart(2, '0')}:00Z`;
+const timeOf = (minute: number): string => `2026-10-01T11:${String(minute).padStart(2, '0')}:00Z`;
 
 const round = (number: number): frames.JsonRecord => ({ number: String(number) });
-const coupons = (amount: string, more: object = {}): frames.JsonRecord => ({
+const coupons = (amount: string, overrides: object = {}): frames.JsonRecord => ({
   dso,
   provider: app,
   round: round(7),
   amount,
   expiresAt: '2026-11-01T00:00:00Z',
   providerIsObserver: true,
-  ...more,
+  ...overrides,
 });
 
 describe('reward coupons of both kinds', () => {
@@ -42,7 +42,7 @@ describe('reward coupons of both kinds', () => {
     database = await createReadDatabase();
     await update(
       // Coupons of an older package version without the field, with the field null, and with the field set.
-      made('00none', coupon, coupons('1.5'), 0, { packageId: older }),
+      made('00none', coupon, coupons('1.5'), 0, { packageId: olderPackageId }),
       made('00null', coupon, coupons('2', { beneficiary: null, kind: null }), 1),
       made('00app', coupon, coupons('4', { kind: 'RewardKind_App', beneficiary: user }), 2),
       made('00val', coupon, coupons('8', { provider: node, kind: 'RewardKind_Validator' }), 3),
@@ -76,7 +76,7 @@ describe('reward coupons of both kinds', () => {
     );
     const argument = { transfer: { sender: node, provider: node, inputs: [], outputs: [] } };
     await update(
-      done('00rules', 'AmuletRules:AmuletRules', 'AmuletRules_Transfer', { by: [node], last: 1, argument }),
+      exercisedEvent('00rules', 'AmuletRules:AmuletRules', 'AmuletRules_Transfer', { by: [node], last: 1, argument }),
       gone('00val', coupon, 1),
     );
   });
@@ -92,9 +92,19 @@ describe('reward coupons of both kinds', () => {
       reward_kind: string | null,
       party: string,
       provider: string | null,
-      worth: string | null,
-      more: object = {},
-    ) => ({ contract_id, kind, reward_kind, party, provider, worth, status: 'active', mint_after: null, ...more });
+      couponWorth: string | null,
+      overrides: object = {},
+    ) => ({
+      contract_id,
+      kind,
+      reward_kind,
+      party,
+      provider,
+      worth: couponWorth,
+      status: 'active',
+      mint_after: null,
+      ...overrides,
+    });
     expect(rows).toEqual([
       row('00app', 'traffic', 'app', user, app, '4.0000000000'),
       row('00d', 'development', null, user, null, '128.0000000000', { mint_after: new Date('2026-11-15T12:00:00Z') }),
@@ -155,13 +165,13 @@ describe('reward coupons of both kinds', () => {
 });
 
 describe('progress of reward rounds', () => {
-  const of = (number: number, more: object = {}): frames.JsonRecord => ({
+  const batchOf = (number: number, overrides: object = {}): frames.JsonRecord => ({
     dso,
     round: round(number),
     roundClosedAt: closedAt,
     rewardCouponTimeToLive: lifetime,
     dryRun: false,
-    ...more,
+    ...overrides,
   });
   const validators = { kind: 'RewardKind_Validator' };
   beforeAll(async () => {
@@ -171,21 +181,21 @@ describe('progress of reward rounds', () => {
     // Round 3 is a dry run.
     await update(
       made('00closed', 'Round:ClosedMiningRound', { dso, round: round(1) }, 0),
-      made('00c1a', calculate, of(1), 1),
-      made('00c1v', calculate, of(1, validators), 2),
+      made('00c1a', calculate, batchOf(1), 1),
+      made('00c1v', calculate, batchOf(1, validators), 2),
     );
     await update(
-      made('00c2v', calculate, of(2, validators)),
-      made('00c3', calculate, of(3, { dryRun: true, kind: 'RewardKind_App' }), 1),
+      made('00c2v', calculate, batchOf(2, validators)),
+      made('00c3', calculate, batchOf(3, { dryRun: true, kind: 'RewardKind_App' }), 1),
       made('00open', 'Round:OpenMiningRound', { dso, round: round(2) }, 2),
     );
-    await update(gone('00c1a', calculate, 0), made('00b', batch, of(1, { batchHash: 'h' }), 1));
+    await update(gone('00c1a', calculate, 0), made('00b', batch, batchOf(1, { batchHash: 'h' }), 1));
     await update(
       gone('00b', batch, 0),
-      made('00b1', batch, of(1, { batchHash: 'h1' }), 1),
-      made('00b2', batch, of(1, { batchHash: 'h2' }), 2),
+      made('00b1', batch, batchOf(1, { batchHash: 'h1' }), 1),
+      made('00b2', batch, batchOf(1, { batchHash: 'h2' }), 2),
     );
-    await update(gone('00b1', batch, 0), gone('00c2v', calculate, 1), made('00e', batch, of(2, validators), 2));
+    await update(gone('00b1', batch, 0), gone('00c2v', calculate, 1), made('00e', batch, batchOf(2, validators), 2));
     await update(gone('00b2', batch, 0), gone('00c3', calculate, 1));
   });
   afterAll(() => database[Symbol.asyncDispose]());
@@ -196,7 +206,7 @@ describe('progress of reward rounds', () => {
               round_closed_at, coupon_lifetime::text, last_offset::int
          from explore.reward_rounds order by round, reward_kind`,
     );
-    const row = (number: number, reward_kind: string, status: string, more: object): object => ({
+    const row = (number: number, reward_kind: string, status: string, overrides: object): object => ({
       round: number,
       reward_kind,
       is_dry_run: false,
@@ -207,7 +217,7 @@ describe('progress of reward rounds', () => {
       batches_left: 0,
       round_closed_at: new Date(closedAt),
       coupon_lifetime: '36:00:00',
-      ...more,
+      ...overrides,
     });
     expect(rows).toEqual([
       row(1, 'app', 'processed', {

@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import * as frames from '../../support/frames.ts';
 import { createReadDatabase, type ReadDatabase } from '../read-database.ts';
-import { done, dso, foreign, gone, made, newer, older } from './network-frames.ts';
+import { exercisedEvent, dso, foreign, gone, made, newerPackageId, olderPackageId } from './network-frames.ts';
 
 const rules = 'AmuletRules:AmuletRules';
 const app = 'app::1220aa';
@@ -24,7 +24,7 @@ async function update(...events: frames.Json[]): Promise<void> {
 /** Collects a coupon by a transfer of another party. */
 async function collected(contractId: string, entity: string, sender: string, end = gone(contractId, entity, 1)) {
   const argument = { transfer: { sender, provider: sender, inputs: [], outputs: [] } };
-  await update(done('00rules', rules, 'AmuletRules_Transfer', { by: [sender], last: 3, argument }), end);
+  await update(exercisedEvent('00rules', rules, 'AmuletRules_Transfer', { by: [sender], last: 3, argument }), end);
 }
 
 const issuance = {
@@ -47,21 +47,21 @@ describe('reward coupons', () => {
       }),
       // This package version has no rewards for liveness.
       made('00closed', 'Round:ClosedMiningRound', { dso, round: { number: '6' }, ...issuance }, 1, {
-        packageId: older,
+        packageId: olderPackageId,
       }),
     );
-    const coupon = (amount: string, more: object = {}): frames.JsonRecord => ({
+    const coupon = (amount: string, overrides: object = {}): frames.JsonRecord => ({
       dso,
       provider: app,
       featured: true,
       amount,
       round,
-      ...more,
+      ...overrides,
     });
     await update(
       made('00app', 'Amulet:AppRewardCoupon', coupon('10.0000000000')),
       made('00plain', 'Amulet:AppRewardCoupon', coupon('10.0000000000', { featured: false, beneficiary: user }), 1),
-      made('00old', 'Amulet:AppRewardCoupon', coupon('10.0000000000'), 2, { packageId: older }),
+      made('00old', 'Amulet:AppRewardCoupon', coupon('10.0000000000'), 2, { packageId: olderPackageId }),
       made(
         '00v',
         'Amulet:ValidatorRewardCoupon',
@@ -111,7 +111,7 @@ describe('reward coupons', () => {
       '00v',
       'Amulet:ValidatorRewardCoupon',
       validator,
-      done('00v', 'Amulet:ValidatorRewardCoupon', 'ValidatorRewardCoupon_ArchiveAsValidator', {
+      exercisedEvent('00v', 'Amulet:ValidatorRewardCoupon', 'ValidatorRewardCoupon_ArchiveAsValidator', {
         consuming: true,
         nodeId: 1,
         argument: { validator, rightCid: '00right' },
@@ -119,16 +119,16 @@ describe('reward coupons', () => {
     );
     await collected('00live', 'ValidatorLicense:ValidatorLivenessActivityRecord', validator);
     await update(
-      done('00rules', rules, 'AmuletRules_ClaimExpiredRewards', { last: 1 }),
-      done('00old', 'Amulet:AppRewardCoupon', 'AppRewardCoupon_DsoExpire', { consuming: true, nodeId: 1 }),
+      exercisedEvent('00rules', rules, 'AmuletRules_ClaimExpiredRewards', { last: 1 }),
+      exercisedEvent('00old', 'Amulet:AppRewardCoupon', 'AppRewardCoupon_DsoExpire', { consuming: true, nodeId: 1 }),
     );
     await update(
-      done('00rules', rules, 'AmuletRules_ClaimExpiredRewardsV2', { last: 2 }),
+      exercisedEvent('00rules', rules, 'AmuletRules_ClaimExpiredRewardsV2', { last: 2 }),
       gone('00t', 'Amulet:RewardCouponV2', 1),
       made('00lost', 'Amulet:UnclaimedReward', { dso, amount: '3.25' }, 2),
     );
     await update(
-      done('00t2', 'Amulet:RewardCouponV2', 'RewardCoupon_AssignBeneficiaries', {
+      exercisedEvent('00t2', 'Amulet:RewardCouponV2', 'RewardCoupon_AssignBeneficiaries', {
         consuming: true,
         last: 1,
         by: [app],
@@ -149,7 +149,10 @@ describe('reward coupons', () => {
       ),
     );
     await update(
-      done('00d', 'Amulet:DevelopmentFundCoupon', 'DevelopmentFundCoupon_Reject', { consuming: true, by: [user] }),
+      exercisedEvent('00d', 'Amulet:DevelopmentFundCoupon', 'DevelopmentFundCoupon_Reject', {
+        consuming: true,
+        by: [user],
+      }),
     );
   });
   afterAll(() => database[Symbol.asyncDispose]());
@@ -164,9 +167,18 @@ describe('reward coupons', () => {
       kind: string,
       party: string,
       provider: string | null,
-      of: number | null,
-      ...rest: (string | null)[]
-    ) => ({ contract_id, kind, party, provider, round: of, amount: rest[0], issuance: rest[1], worth: rest[2] });
+      number: number | null,
+      ...couponColumns: (string | null)[]
+    ) => ({
+      contract_id,
+      kind,
+      party,
+      provider,
+      round: number,
+      amount: couponColumns[0],
+      issuance: couponColumns[1],
+      worth: couponColumns[2],
+    });
     expect(rows).toEqual([
       row('00app', 'app', app, app, 7, '10.0000000000', '1.5000000000', '15.0000000000'),
       row('00d', 'development', user, null, null, '6', '1', '6.0000000000'),
@@ -198,7 +210,7 @@ describe('reward coupons', () => {
     const rows = await database.query<{ contract_id: string; said: string }>(
       `select contract_id, concat_ws(' ', status, collected_by, archived_at_offset) as said from explore.reward_coupons where dso = '${dso}'`,
     );
-    expect(Object.fromEntries(rows.map(({ contract_id, said }) => [contract_id, said]))).toEqual({
+    expect(Object.fromEntries(rows.map(({ contract_id, said: storedText }) => [contract_id, storedText]))).toEqual({
       '00app': `collected ${app} 5`,
       '00d': 'withdrawn 11',
       '00faucet': 'active',
@@ -221,10 +233,10 @@ describe('reward coupons', () => {
       `select party, provider, round::int, kind, coupons::int, collected::int, expired::int, active::int, amount, worth, worth_collected, worth_expired
          from explore.rewards where dso = '${dso}' and provider is not null order by 1, 2, 3, 4`,
     );
-    const common = { provider: app, coupons: 1, collected: 0, expired: 0, active: 1 };
+    const commonFields = { provider: app, coupons: 1, collected: 0, expired: 0, active: 1 };
     expect(rows).toEqual([
       {
-        ...common,
+        ...commonFields,
         party: app,
         round: 7,
         kind: 'app',
@@ -238,7 +250,7 @@ describe('reward coupons', () => {
         worth_expired: '15.0000000000',
       },
       {
-        ...common,
+        ...commonFields,
         party: app,
         round: 7,
         kind: 'traffic',
@@ -250,7 +262,7 @@ describe('reward coupons', () => {
         worth_expired: '3.2500000000',
       },
       {
-        ...common,
+        ...commonFields,
         party: app,
         round: 8,
         kind: 'app',
@@ -260,7 +272,7 @@ describe('reward coupons', () => {
         worth_expired: null,
       },
       {
-        ...common,
+        ...commonFields,
         party: user,
         round: 7,
         kind: 'app',
@@ -270,7 +282,7 @@ describe('reward coupons', () => {
         worth_expired: '0',
       },
       {
-        ...common,
+        ...commonFields,
         party: user,
         round: 7,
         kind: 'traffic',
@@ -297,8 +309,8 @@ describe('reward coupons', () => {
 });
 
 it('explore.ledger_product rounds half to even, like the ledger', async () => {
-  await using own = await createReadDatabase();
-  const [row] = await own.query(
+  await using ownDatabase = await createReadDatabase();
+  const [row] = await ownDatabase.query(
     `select explore.ledger_product(0.00001, 0.0000050000) as even, explore.ledger_product(0.00001, 0.0000150000) as odd,
             explore.ledger_product(-0.00001, 0.0000250000) as below, explore.ledger_product(0.00001, 0.0000050001) as more,
             explore.ledger_product(9999999999999999999999999999.9999999999, 1) as most, explore.ledger_product(1, null) as nothing`,
@@ -314,10 +326,10 @@ it('explore.ledger_product rounds half to even, like the ledger', async () => {
 });
 
 it('explore.mining_rounds returns each round once, with its phase', async () => {
-  await using own = await createReadDatabase();
-  const common = { dso, tickDuration: { microseconds: '600000000' }, amuletPrice: '0.005' };
-  const opened = (number: string): frames.JsonRecord => ({
-    ...common,
+  await using ownDatabase = await createReadDatabase();
+  const commonFields = { dso, tickDuration: { microseconds: '600000000' }, amuletPrice: '0.005' };
+  const openedRound = (number: string): frames.JsonRecord => ({
+    ...commonFields,
     round: { number },
     opensAt: '2026-08-14T11:00:00Z',
     targetClosesAt: '2026-08-14T11:20:00Z',
@@ -325,28 +337,28 @@ it('explore.mining_rounds returns each round once, with its phase', async () => 
   const numbers = ['1', '2', '3', '4', '5'];
   const entities = ['Open', 'Summarizing', 'Issuing', 'Closed'];
   const entityOf = (phase: number): string => `Round:${entities[phase] ?? ''}MiningRound`;
-  let at = 0;
-  for (const [most, number] of numbers.entries()) {
-    for (let phase = 0; phase <= Math.min(most, 3); phase += 1) {
+  let nextOffset = 0;
+  for (const [mintedIndex, number] of numbers.entries()) {
+    for (let phase = 0; phase <= Math.min(mintedIndex, 3); phase += 1) {
       const payload =
         phase === 0
-          ? { ...opened(number), trafficPrice: '16.67' }
-          : { ...common, round: { number }, ...(phase > 1 ? issuance : {}) };
-      const before = phase === 0 ? [] : [gone(`00${number}${String(phase - 1)}`, entityOf(phase - 1), 0)];
-      at += 1;
-      await own.write(
-        frames.transaction(at, [
-          ...before,
+          ? { ...openedRound(number), trafficPrice: '16.67' }
+          : { ...commonFields, round: { number }, ...(phase > 1 ? issuance : {}) };
+      const archivals = phase === 0 ? [] : [gone(`00${number}${String(phase - 1)}`, entityOf(phase - 1), 0)];
+      nextOffset += 1;
+      await ownDatabase.write(
+        frames.transaction(nextOffset, [
+          ...archivals,
           made(`00${number}${String(phase)}`, entityOf(phase), payload, 1, {
-            packageId: phase % 2 === 0 ? newer : older,
+            packageId: phase % 2 === 0 ? newerPackageId : olderPackageId,
           }),
         ]),
       );
     }
   }
-  at += 1;
-  await own.write(frames.transaction(at, [gone('0053', entityOf(3), 0)]));
-  const rows = await own.query(
+  nextOffset += 1;
+  await ownDatabase.write(frames.transaction(nextOffset, [gone('0053', entityOf(3), 0)]));
+  const rows = await ownDatabase.query(
     `select round::int, status, amulet_price, traffic_price, opens_at, closes_at, tick::text, issuance_per_sv_coupon as sv,
             issuance_per_validator_liveness as liveness from explore.mining_rounds order by 1`,
   );

@@ -4,7 +4,7 @@ import { openDatabase } from '../../../src/store/connection/database.ts';
 import { grantReader } from '../../../src/store/roles/reader-role.ts';
 import * as frames from '../../support/frames.ts';
 import { createReadDatabase, type ReadDatabase } from '../read-database.ts';
-import { done, dso, foreign, made, summary } from './network-frames.ts';
+import { exercisedEvent, dso, foreign, made, summary } from './network-frames.ts';
 
 const traffic = 'DecentralizedSynchronizer:MemberTraffic';
 const factory = 'ExternalPartyAmuletRules:ExternalPartyAmuletRules';
@@ -39,16 +39,16 @@ interface Transfer {
   readonly nodeId?: number;
   readonly more?: object;
 }
-const completed = (...receiverHoldingCids: string[]): frames.JsonRecord => ({
+const completedResult = (...receiverHoldingCids: string[]): frames.JsonRecord => ({
   tag: 'TransferInstructionResult_Completed',
   value: { receiverHoldingCids },
 });
 
 /** A transfer of Amulet by the transfer factory. */
-function sent(of: Transfer = {}): frames.JsonRecord {
-  const { receiver = sentinel, sender = buyer, reason = memo('5000000'), output = completed() } = of;
-  const { burned = '7.5000000000', nodeId = 0, last = nodeId, more = {} } = of;
-  return done('00factory', factory, 'TransferFactory_Transfer', {
+function sent(transfer: Transfer = {}): frames.JsonRecord {
+  const { receiver = sentinel, sender = buyer, reason = memo('5000000'), output = completedResult() } = transfer;
+  const { burned = '7.5000000000', nodeId = 0, last = nodeId, more: extraFields = {} } = transfer;
+  return exercisedEvent('00factory', factory, 'TransferFactory_Transfer', {
     by: [buyer],
     nodeId,
     last,
@@ -65,7 +65,7 @@ function sent(of: Transfer = {}): frames.JsonRecord {
       extraArgs: { context: { values: {} }, meta: { values: {} } },
     },
     result: { senderChangeCids: [], output, meta: { values: { [`${prefix}/burned`]: burned } } },
-    ...more,
+    ...extraFields,
   });
 }
 
@@ -89,8 +89,8 @@ const purchases = (client = database): Promise<readonly object[]> =>
             amulet_burnt, usd_burnt, provider, round
        from explore.traffic_purchases order by 1`,
   );
-const row = (at: number, bytes: string, more: object = {}): object => ({
-  offset: at,
+const row = (index: number, bytes: string, overrides: object = {}): object => ({
+  offset: index,
   dso,
   member_id: member,
   synchronizer_id: frames.here,
@@ -101,7 +101,7 @@ const row = (at: number, bytes: string, more: object = {}): object => ({
   usd_burnt: '0.3',
   provider: buyer,
   round: null,
-  ...more,
+  ...overrides,
 });
 
 it('traffic_purchases includes purchases by transfer, in both versions of the token standard', async () => {
@@ -110,14 +110,14 @@ it('traffic_purchases includes purchases by transfer, in both versions of the to
   await update(sent({ last: 1, receiver: account(sentinel), sender: account(buyer) }), bought('5000000', 1));
   // The number of the CIP is not assigned yet, and the keys of a memo have any order. The buyer sees the contract as a
   // witness.
-  const other = memo('6000000').split('&').toReversed().join('&');
+  const reorderedMemo = memo('6000000').split('&').toReversed().join('&');
   const receiver = sentinel.replace('xxx', '0131');
-  await update(sent({ last: 1, receiver, reason: other }), bought('6000000', 1, false));
+  await update(sent({ last: 1, receiver, reason: reorderedMemo }), bought('6000000', 1, false));
   // A transfer and the choice in one update, for one member, are one row.
   await update(
     sent({ last: 1 }),
     bought('5000000', 1),
-    done('00rules', 'AmuletRules:AmuletRules', 'AmuletRules_BuyMemberTraffic', {
+    exercisedEvent('00rules', 'AmuletRules:AmuletRules', 'AmuletRules_BuyMemberTraffic', {
       by: [buyer],
       nodeId: 2,
       last: 3,
@@ -143,8 +143,8 @@ it('traffic_purchases includes purchases by transfer, in both versions of the to
     `select "offset"::int, party, reason, amount from explore.amulet_burns where reason = 'traffic' order by 1`,
   );
   expect(burns).toEqual(
-    ['7.5000000000', '7.5000000000', '7.5000000000', '15.0000000000'].map((amount, at) => ({
-      offset: at + 1,
+    ['7.5000000000', '7.5000000000', '7.5000000000', '15.0000000000'].map((amount, index) => ({
+      offset: index + 1,
       party: buyer,
       reason: 'traffic',
       amount,
@@ -154,7 +154,7 @@ it('traffic_purchases includes purchases by transfer, in both versions of the to
 
 it('traffic_purchases returns a purchase to a role that can read only its transfer', async () => {
   await update(sent({ last: 1 }), bought('5000000', 1));
-  await update(sent({ receiver: 'somebody::1220ff', output: completed('00x') }));
+  await update(sent({ receiver: 'somebody::1220ff', output: completedResult('00x') }));
   const owner = openDatabase({
     url: database.url,
     schema: 'ledger',
@@ -171,18 +171,18 @@ it('traffic_purchases returns a purchase to a role that can read only its transf
 
 it('traffic_purchases returns no provider for transfers that only resemble a purchase', async () => {
   // A party with a similar name. The transfer to it is pending or creates a holding.
-  const taken = 'cip-1_traffic-purchase::1220abcd';
+  const usedMemo = 'cip-1_traffic-purchase::1220abcd';
   const pending = { tag: 'TransferInstructionResult_Pending', value: { transferInstructionCid: '00i' } };
-  await update(sent({ receiver: taken, output: pending }), bought('1', 1));
-  await update(sent({ receiver: taken, output: completed('00h') }), bought('2', 1));
+  await update(sent({ receiver: usedMemo, output: pending }), bought('1', 1));
+  await update(sent({ receiver: usedMemo, output: completedResult('00h') }), bought('2', 1));
   // An unrelated memo, and a memo with a word in place of a number. The traffic contract still counts.
   await update(sent({ reason: 'rent 4711' }), bought('3', 1));
   await update(sent({ reason: memo('many') }), bought('4', 1));
   // A transfer by the factory of a package with another name.
-  const more = { packageId: foreign, packageName: 'not-splice-amulet' };
-  await update(sent({ more }), bought('5', 1));
+  const foreignFields = { packageId: foreign, packageName: 'not-splice-amulet' };
+  await update(sent({ more: foreignFields }), bought('5', 1));
   expect(await purchases()).toEqual(
-    ['1', '2', '3', '4', '5'].map((bytes, at) => row(at + 1, bytes, { provider: null })),
+    ['1', '2', '3', '4', '5'].map((bytes, index) => row(index + 1, bytes, { provider: null })),
   );
 });
 
@@ -200,5 +200,5 @@ it.each([
   ['', undefined],
 ])('explore.traffic_memo parses the memo "%s", or returns no row if it is invalid', async (text, bytes) => {
   const rows = await database.query<{ bytes: number }>(`select bytes::int from explore.traffic_memo($1)`, [text]);
-  expect(rows.map((each) => each.bytes)).toEqual(bytes === undefined ? [] : [bytes]);
+  expect(rows.map((expectedRow) => expectedRow.bytes)).toEqual(bytes === undefined ? [] : [bytes]);
 });

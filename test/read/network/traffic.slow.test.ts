@@ -6,11 +6,11 @@ import { beforeEach, afterEach, expect, it } from 'vitest';
 import * as frames from '../../support/frames.ts';
 import { identity } from '../../support/schemas.ts';
 import { createReadDatabase, type ReadDatabase } from '../read-database.ts';
-import { done, dso, foreign, gone, made, older, summary } from './network-frames.ts';
+import { exercisedEvent, dso, foreign, gone, made, olderPackageId, summary } from './network-frames.ts';
 
 const entity = 'DecentralizedSynchronizer:MemberTraffic';
 const rules = 'AmuletRules:AmuletRules';
-const own = `PAR::${identity.participantId}`;
+const ownMember = `PAR::${identity.participantId}`;
 const validator = 'validator::1220aa';
 
 let database: ReadDatabase;
@@ -35,7 +35,14 @@ interface Total {
   readonly migration?: string;
 }
 
-function traffic({ bytes, amulet = '1.0', usd = '0.1', count = '1', member = own, migration = '0' }: Total) {
+function traffic({
+  bytes,
+  amulet = '1.0',
+  usd: usdAmount = '0.1',
+  count = '1',
+  member = ownMember,
+  migration = '0',
+}: Total) {
   return {
     dso,
     memberId: member,
@@ -44,13 +51,13 @@ function traffic({ bytes, amulet = '1.0', usd = '0.1', count = '1', member = own
     totalPurchased: bytes,
     numPurchases: count,
     amuletSpent: amulet,
-    usdSpent: usd,
+    usdSpent: usdAmount,
   };
 }
 
 /** The exercise that buys traffic. Its contract follows it. */
-function bought(bytes: string, amuletPaid: string, last: number, member = own): frames.JsonRecord {
-  return done('00rules', rules, 'AmuletRules_BuyMemberTraffic', {
+function bought(bytes: string, amuletPaid: string, last: number, member = ownMember): frames.JsonRecord {
+  return exercisedEvent('00rules', rules, 'AmuletRules_BuyMemberTraffic', {
     by: [validator],
     last,
     argument: {
@@ -70,10 +77,10 @@ const purchases = (): Promise<readonly object[]> =>
     `select "offset"::int, dso, member_id, migration_id::int as migration, purchases::int, bytes, amulet_burnt, usd_burnt, provider, round::int
        from explore.traffic_purchases order by 1, member_id`,
   );
-const row = (at: number, bytes: string, amulet: string | null, more: object = {}): object => ({
-  offset: at,
+const row = (index: number, bytes: string, amulet: string | null, overrides: object = {}): object => ({
+  offset: index,
   dso,
-  member_id: own,
+  member_id: ownMember,
   migration: 0,
   purchases: 1,
   bytes,
@@ -81,7 +88,7 @@ const row = (at: number, bytes: string, amulet: string | null, more: object = {}
   usd_burnt: '0.1',
   provider: null,
   round: null,
-  ...more,
+  ...overrides,
 });
 
 it('traffic_purchases counts a purchase once if its contract, its choice or both are visible', async () => {
@@ -113,13 +120,13 @@ it('traffic_purchases excludes merges of contracts, even in an update that buys 
     made('00e', entity, traffic({ bytes: '5' }), 2),
   ]);
   // A purchase that is merged in the same update. The intermediate contract was never active.
-  const all = traffic({ bytes: '42', amulet: '5.0', usd: '0.4', count: '4' });
+  const trafficRow = traffic({ bytes: '42', amulet: '5.0', usd: '0.4', count: '4' });
   await update([
     made('00f', entity, traffic({ bytes: '7' }), 0, { acsDelta: false }),
-    done('00f', entity, 'Archive', { consuming: true, nodeId: 1 }),
+    exercisedEvent('00f', entity, 'Archive', { consuming: true, nodeId: 1 }),
     gone('00d', entity, 2),
     gone('00e', entity, 3),
-    made('00g', entity, all, 4),
+    made('00g', entity, trafficRow, 4),
   ]);
   expect(await purchases()).toEqual([row(1, '10', '1.0'), row(2, '20', '2.0'), row(4, '5', '1.0'), row(5, '7', '1.0')]);
   expect(
@@ -130,8 +137,8 @@ it('traffic_purchases excludes merges of contracts, even in an update that buys 
 });
 
 it('traffic_purchases reads all package versions and ignores packages with other names', async () => {
-  const { usdSpent: _, ...before } = traffic({ bytes: '10' });
-  await update([made('00a', entity, before, 0, { packageId: older })]);
+  const { usdSpent: _, ...untypedTraffic } = traffic({ bytes: '10' });
+  await update([made('00a', entity, untypedTraffic, 0, { packageId: olderPackageId })]);
   await update([made('00b', entity, traffic({ bytes: '20' }))]);
   await update([
     made('00x', entity, traffic({ bytes: '1000' }), 0, { packageId: foreign, packageName: 'not-splice-amulet' }),
@@ -153,18 +160,22 @@ it('bytes_left_at_most is bought minus paid and rejected bytes, for this partici
   await update([made('00a', entity, traffic({ bytes: '5000' }))], { paidTrafficCost: 1_200 });
   await update([made('00b', entity, traffic({ bytes: '7000', member: 'PAR::other::1220' }))], { paidTrafficCost: 300 });
   await update([made('00c', entity, traffic({ bytes: '1' }))], { paidTrafficCost: null });
-  await update([done('00x', entity, 'X')], { paidTrafficCost: 9_999, synchronizerId: frames.there, recordTime });
+  await update([exercisedEvent('00x', entity, 'X')], {
+    paidTrafficCost: 9_999,
+    synchronizerId: frames.there,
+    recordTime,
+  });
   await database.query(
     `insert into completions ("offset", status_code, submitters_key, paid_traffic_cost, synchronizer_id)
      values (90, 10, '', 30, '${frames.here}'), (91, 0, '', 40, '${frames.here}'), (92, 9, '', 50, '${frames.there}')`,
   );
   const members = `select member_id, migration_id::int as migration, bytes_bought, bytes_paid, bytes_rejected, bytes_left_at_most
                      from explore.traffic_members order by member_id, migration_id`;
-  const other = { member_id: 'PAR::other::1220', migration: 0, bytes_bought: '7000' };
+  const otherMember = { member_id: 'PAR::other::1220', migration: 0, bytes_bought: '7000' };
   expect(await database.query(members)).toEqual([
-    { ...other, bytes_paid: null, bytes_rejected: null, bytes_left_at_most: null },
+    { ...otherMember, bytes_paid: null, bytes_rejected: null, bytes_left_at_most: null },
     {
-      member_id: own,
+      member_id: ownMember,
       migration: 0,
       bytes_bought: '5001',
       bytes_paid: '1500',
@@ -173,10 +184,10 @@ it('bytes_left_at_most is bought minus paid and rejected bytes, for this partici
     },
   ]);
   await update([made('00d', entity, traffic({ bytes: '6', migration: '1' }))], { paidTrafficCost: null });
-  const paid = { bytes_paid: '1500', bytes_rejected: '30', bytes_left_at_most: null };
+  const paidTraffic = { bytes_paid: '1500', bytes_rejected: '30', bytes_left_at_most: null };
   expect((await database.query(members)).slice(1)).toEqual([
-    { member_id: own, migration: 0, bytes_bought: '5001', ...paid },
-    { member_id: own, migration: 1, bytes_bought: '6', ...paid },
+    { member_id: ownMember, migration: 0, bytes_bought: '5001', ...paidTraffic },
+    { member_id: ownMember, migration: 1, bytes_bought: '6', ...paidTraffic },
   ]);
 });
 
@@ -191,18 +202,18 @@ it('traffic_purchases excludes contracts that a prune retained', async () => {
 });
 
 it('traffic_costs returns the cost of each update, attributed to its first event', async () => {
-  await update([done('00x', rules, 'AmuletRules_Transfer', { last: 1 }), gone('00y', 'Amulet:Amulet', 1)], {
+  await update([exercisedEvent('00x', rules, 'AmuletRules_Transfer', { last: 1 }), gone('00y', 'Amulet:Amulet', 1)], {
     paidTrafficCost: 700,
     workflowId: 'pay',
   });
   await update(
-    [made('00a', entity, traffic({ bytes: '1' })), done('00x', rules, 'AmuletRules_Transfer', { nodeId: 1 })],
+    [made('00a', entity, traffic({ bytes: '1' })), exercisedEvent('00x', rules, 'AmuletRules_Transfer', { nodeId: 1 })],
     {
       paidTrafficCost: 50,
       workflowId: '',
     },
   );
-  await update([done('00x', rules, 'AmuletRules_Transfer')], { paidTrafficCost: null });
+  await update([exercisedEvent('00x', rules, 'AmuletRules_Transfer')], { paidTrafficCost: null });
   await database.write(
     frames.reassignment((offset += 1), {
       JsUnassignedEvent: { value: frames.unassigned({ contractId: '00a', offset }) },

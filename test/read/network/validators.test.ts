@@ -5,24 +5,30 @@
 import { expect, it } from 'vitest';
 import * as frames from '../../support/frames.ts';
 import { createReadDatabase } from '../read-database.ts';
-import { done, dso, foreign, made, newer, older } from './network-frames.ts';
+import { exercisedEvent, dso, foreign, made, newerPackageId, olderPackageId } from './network-frames.ts';
 
 const entity = 'ValidatorLicense:ValidatorLicense';
-const [one, two, three] = ['one::1220', 'two::1220', 'three::1220'] as const;
+const [firstValidator, secondValidator, thirdValidator] = ['one::1220', 'two::1220', 'three::1220'] as const;
 
-const license = (validator: string, more: frames.JsonRecord = {}): frames.JsonRecord => ({
+const license = (validator: string, overrides: frames.JsonRecord = {}): frames.JsonRecord => ({
   dso,
   validator,
   sponsor: validator,
-  ...more,
+  ...overrides,
 });
-const beat = (id: string, newContractId: string, by: string, choice: string, more: object = {}): frames.JsonRecord =>
-  done(id, entity, `ValidatorLicense_${choice}`, {
-    by: [by],
+const beat = (
+  id: string,
+  newContractId: string,
+  actor: string,
+  choice: string,
+  overrides: object = {},
+): frames.JsonRecord =>
+  exercisedEvent(id, entity, `ValidatorLicense_${choice}`, {
+    by: [actor],
     consuming: true,
     last: 1,
     result: { licenseCid: newContractId },
-    ...more,
+    ...overrides,
   });
 
 it('validators returns each validator once, and validator_heartbeats every liveness report', async () => {
@@ -34,48 +40,62 @@ it('validators returns each validator once, and validator_heartbeats every liven
   };
   // This package version has no metadata and no time of the last activity.
   await update(
-    made('001', entity, license(one), 0, { packageId: older, observers: [one] }),
-    made('002', entity, license(two), 1, { packageId: older, observers: [two] }),
-    made('003', entity, license(three), 2, { packageId: older, observers: [three] }),
+    made('001', entity, license(firstValidator), 0, { packageId: olderPackageId, observers: [firstValidator] }),
+    made('002', entity, license(secondValidator), 1, { packageId: olderPackageId, observers: [secondValidator] }),
+    made('003', entity, license(thirdValidator), 2, { packageId: olderPackageId, observers: [thirdValidator] }),
     made('009', entity, license('none::1220'), 3, { packageId: foreign, packageName: 'not-splice-amulet' }),
   );
   await update(
-    done('001', entity, 'ValidatorLicense_ReportActive', {
-      packageId: older,
-      by: [one],
+    exercisedEvent('001', entity, 'ValidatorLicense_ReportActive', {
+      packageId: olderPackageId,
+      by: [firstValidator],
       result: { licenseCid: '001' },
     }),
   );
-  const active = { lastActiveAt: '2026-08-14T10:00:00Z' };
+  const activeValidator = { lastActiveAt: '2026-08-14T10:00:00Z' };
   const faucetState = { firstReceivedFor: { number: '7' }, lastReceivedFor: { number: '12' }, numCouponsMissed: '3' };
   await update(
-    beat('001', '0011', one, 'RecordValidatorLivenessActivity', {
+    beat('001', '0011', firstValidator, 'RecordValidatorLivenessActivity', {
       result: { licenseCid: '0011', couponCid: '00coupon' },
     }),
-    made('0011', entity, license(one, { ...active, faucetState }), 1, { packageId: newer, observers: [one] }),
+    made('0011', entity, license(firstValidator, { ...activeValidator, faucetState }), 1, {
+      packageId: newerPackageId,
+      observers: [firstValidator],
+    }),
   );
   const metadata = { version: '0.5.1', contactPoint: 'ops@one', lastUpdatedAt: '2026-08-14T10:30:00Z' };
   await update(
-    beat('0011', '0012', one, 'UpdateMetadata'),
-    made('0012', entity, license(one, { ...active, faucetState, metadata }), 1, { observers: [one] }),
-  );
-  await update(
-    beat('0012', '0013', one, 'ReportActive'),
-    made('0013', entity, license(one, { lastActiveAt: '2026-08-14T12:00:00Z', faucetState, metadata }), 1, {
-      observers: [one],
+    beat('0011', '0012', firstValidator, 'UpdateMetadata'),
+    made('0012', entity, license(firstValidator, { ...activeValidator, faucetState, metadata }), 1, {
+      observers: [firstValidator],
     }),
   );
-  await update(beat('002', '0021', two, 'ReportActive'), made('0021', entity, license(two), 1, { observers: [two] }));
-  await update(done('0021', entity, 'ValidatorLicense_Withdraw', { consuming: true, argument: { reason: 'r' } }));
   await update(
-    done('003', entity, 'ValidatorLicense_Cancel', { consuming: true, by: [three], argument: { reason: 'r' } }),
+    beat('0012', '0013', firstValidator, 'ReportActive'),
+    made('0013', entity, license(firstValidator, { lastActiveAt: '2026-08-14T12:00:00Z', faucetState, metadata }), 1, {
+      observers: [firstValidator],
+    }),
+  );
+  await update(
+    beat('002', '0021', secondValidator, 'ReportActive'),
+    made('0021', entity, license(secondValidator), 1, { observers: [secondValidator] }),
+  );
+  await update(
+    exercisedEvent('0021', entity, 'ValidatorLicense_Withdraw', { consuming: true, argument: { reason: 'r' } }),
+  );
+  await update(
+    exercisedEvent('003', entity, 'ValidatorLicense_Cancel', {
+      consuming: true,
+      by: [thirdValidator],
+      argument: { reason: 'r' },
+    }),
   );
   const rows = await database.query(
     `select validator, status, contract_id, licenses::int, last_active_at, first_round::int, last_round::int, missed_rounds::int,
             version, contact_point, metadata_updated_at, created_at_offset::int, archived_at_offset::int
        from explore.validators order by validator`,
   );
-  const nothing = {
+  const emptyActivity = {
     last_active_at: null,
     first_round: null,
     last_round: null,
@@ -86,7 +106,7 @@ it('validators returns each validator once, and validator_heartbeats every liven
   };
   expect(rows).toEqual([
     {
-      validator: one,
+      validator: firstValidator,
       status: 'active',
       contract_id: '0013',
       licenses: 4,
@@ -101,27 +121,27 @@ it('validators returns each validator once, and validator_heartbeats every liven
       archived_at_offset: null,
     },
     {
-      validator: three,
+      validator: thirdValidator,
       status: 'cancelled',
       contract_id: '003',
       licenses: 1,
-      ...nothing,
+      ...emptyActivity,
       created_at_offset: 1,
       archived_at_offset: 8,
     },
     {
-      validator: two,
+      validator: secondValidator,
       status: 'withdrawn',
       contract_id: '0021',
       licenses: 2,
-      ...nothing,
+      ...emptyActivity,
       created_at_offset: 6,
       archived_at_offset: 7,
     },
   ]);
   const beats = await database.query(
     `select "offset"::int, validator, choice, contract_id, new_contract_id, consuming, coupon_id, dso
-       from explore.validator_heartbeats where validator <> '${two}' order by 1`,
+       from explore.validator_heartbeats where validator <> '${secondValidator}' order by 1`,
   );
   const row = (
     at: number,
@@ -131,7 +151,7 @@ it('validators returns each validator once, and validator_heartbeats every liven
     coupon: string | null = null,
   ): object => ({
     offset: at,
-    validator: one,
+    validator: firstValidator,
     choice: `ValidatorLicense_${choice}`,
     contract_id: id,
     new_contract_id: newContractId,

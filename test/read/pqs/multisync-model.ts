@@ -7,7 +7,7 @@ import * as frames from '../../support/frames.ts';
 import type { JsonRecord } from '../../support/frames.ts';
 
 /** The lifetime of a contract on one synchronizer, from a create or assign to an archive or unassign. */
-export interface Stay {
+export interface SynchronizerStay {
   readonly contract: string;
   readonly synchronizer: string;
   readonly counter: number;
@@ -17,7 +17,7 @@ export interface Stay {
   ends?: 'archive' | 'unassign';
 }
 
-export interface Half {
+export interface ReassignmentHalf {
   readonly type: 'assign' | 'unassign';
   readonly contract: string;
   readonly counter: number;
@@ -28,13 +28,13 @@ export interface Half {
 
 export interface MovingContracts {
   readonly frames: readonly JsonRecord[];
-  readonly stays: readonly Stay[];
-  readonly halves: readonly Half[];
+  readonly stays: readonly SynchronizerStay[];
+  readonly halves: readonly ReassignmentHalf[];
   /** Synchronizers of the updates, in offset order beginning at offset 1. */
   readonly synchronizers: readonly string[];
 }
 
-export const places = ['one::1220aa', 'two::1220bb', 'three::1220cc'] as const;
+export const synchronizerIds = ['one::1220aa', 'two::1220bb', 'three::1220cc'] as const;
 
 /** An event without an offset. */
 interface Step {
@@ -44,57 +44,76 @@ interface Step {
 }
 
 /** The history of one contract in causal order, except for reassignments whose halves are swapped. */
-function life(contract: string, random: Random, stays: Stay[], halves: Half[]): Step[] {
-  const created = (offset: number, nodeId: number): JsonRecord =>
+function contractLife(
+  contract: string,
+  random: Random,
+  synchronizerStays: SynchronizerStay[],
+  halves: ReassignmentHalf[],
+): Step[] {
+  const createFrame = (offset: number, nodeId: number): JsonRecord =>
     frames.created({ contractId: contract, offset, nodeId });
-  let where = places[random.between(0, 2)] ?? places[0];
-  let stay: Stay = { contract, synchronizer: where, counter: 0, begins: 'create', from: 0 };
-  stays.push(stay);
-  const first = stay;
+  let currentSynchronizer = synchronizerIds[random.between(0, 2)] ?? synchronizerIds[0];
+  let synchronizerStay: SynchronizerStay = {
+    contract,
+    synchronizer: currentSynchronizer,
+    counter: 0,
+    begins: 'create',
+    from: 0,
+  };
+  synchronizerStays.push(synchronizerStay);
+  const first = synchronizerStay;
   const steps: Step[] = [
     {
-      synchronizer: where,
+      synchronizer: currentSynchronizer,
       at: (offset, node) => {
         first.from = offset;
-        return frames.transaction(offset, [{ CreatedEvent: created(offset, node) }], {
+        return frames.transaction(offset, [{ CreatedEvent: createFrame(offset, node) }], {
           synchronizerId: first.synchronizer,
         });
       },
     },
   ];
-  const moves = random.between(0, 4);
-  for (let counter = 1; counter <= moves; counter += 1) {
-    const [source, target] = [where, places[(places.indexOf(where) + random.between(1, 2)) % 3] ?? places[0]];
-    const leaves = stay;
-    const arrives: Stay = { contract, synchronizer: target, counter, begins: 'assign', from: 0 };
-    const both = { contract, counter, source, target };
-    const half = { reassignmentId: `${contract}-${String(counter)}`, source, target, reassignmentCounter: counter };
-    const out: Step = {
+  const moveCount = random.between(0, 4);
+  for (let counter = 1; counter <= moveCount; counter += 1) {
+    const [source, target] = [
+      currentSynchronizer,
+      synchronizerIds[(synchronizerIds.indexOf(currentSynchronizer) + random.between(1, 2)) % 3] ?? synchronizerIds[0],
+    ];
+    const unassignedStay = synchronizerStay;
+    const assignedStay: SynchronizerStay = { contract, synchronizer: target, counter, begins: 'assign', from: 0 };
+    const reassignment = { contract, counter, source, target };
+    const reassignmentFields = {
+      reassignmentId: `${contract}-${String(counter)}`,
+      source,
+      target,
+      reassignmentCounter: counter,
+    };
+    const unassignStep: Step = {
       synchronizer: source,
       at: (offset, nodeId) => {
-        Object.assign(leaves, { to: offset, ends: 'unassign' });
-        halves.push({ type: 'unassign', ...both, offset });
-        const value = frames.unassigned({ ...half, contractId: contract, offset, nodeId });
+        Object.assign(unassignedStay, { to: offset, ends: 'unassign' });
+        halves.push({ type: 'unassign', ...reassignment, offset });
+        const value = frames.unassigned({ ...reassignmentFields, contractId: contract, offset, nodeId });
         return frames.reassignment(offset, { JsUnassignedEvent: { value } }, source);
       },
     };
-    const into: Step = {
+    const assignStep: Step = {
       synchronizer: target,
       at: (offset, node) => {
-        arrives.from = offset;
-        halves.push({ type: 'assign', ...both, offset });
-        const event = frames.assigned({ ...half, createdEvent: created(offset, node) });
+        assignedStay.from = offset;
+        halves.push({ type: 'assign', ...reassignment, offset });
+        const event = frames.assigned({ ...reassignmentFields, createdEvent: createFrame(offset, node) });
         return frames.reassignment(offset, { JsAssignmentEvent: event }, target);
       },
     };
-    steps.push(...(random.chance(0.4) ? [into, out] : [out, into]));
-    stays.push(arrives);
-    [where, stay] = [target, arrives];
+    steps.push(...(random.chance(0.4) ? [assignStep, unassignStep] : [unassignStep, assignStep]));
+    synchronizerStays.push(assignedStay);
+    [currentSynchronizer, synchronizerStay] = [target, assignedStay];
   }
-  const last = stay;
+  const last = synchronizerStay;
   if (random.chance(0.5))
     steps.push({
-      synchronizer: where,
+      synchronizer: currentSynchronizer,
       at: (offset, nodeId) => {
         Object.assign(last, { to: offset, ends: 'archive' });
         const event = frames.exercised({
@@ -113,30 +132,33 @@ function life(contract: string, random: Random, stays: Stay[], halves: Half[]): 
 /** Interleaved histories of contracts. Node ids differ, so that events are distinguishable. */
 export function movingContracts(seed: number, count: number): MovingContracts {
   const random = new Random(seed);
-  const [stays, halves]: [Stay[], Half[]] = [[], []];
-  const lives = Array.from({ length: count }, (_, index) => life(`00c${String(index)}`, random, stays, halves));
-  const [made, synchronizers]: [JsonRecord[], string[]] = [[], []];
-  while (lives.some((steps) => steps.length > 0)) {
-    const left = lives.filter((steps) => steps.length > 0);
-    const step = left[random.between(0, left.length - 1)]?.shift();
+  const [synchronizerStays, halves]: [SynchronizerStay[], ReassignmentHalf[]] = [[], []];
+  const contractLives = Array.from({ length: count }, (_, index) =>
+    contractLife(`00c${String(index)}`, random, synchronizerStays, halves),
+  );
+  const [createdFrames, synchronizers]: [JsonRecord[], string[]] = [[], []];
+  while (contractLives.some((steps) => steps.length > 0)) {
+    const remainingLives = contractLives.filter((steps) => steps.length > 0);
+    const step = remainingLives[random.between(0, remainingLives.length - 1)]?.shift();
     if (step === undefined) break;
-    const offset = made.length + 1;
-    made.push(step.at(offset, offset % 5));
+    const offset = createdFrames.length + 1;
+    createdFrames.push(step.at(offset, offset % 5));
     synchronizers.push(step.synchronizer);
   }
-  return { frames: made, stays, halves, synchronizers };
+  return { frames: createdFrames, stays: synchronizerStays, halves, synchronizers };
 }
 
 /** For each contract, the stay with the highest reassignment counter. */
-export function newest(stays: readonly Stay[]): readonly Stay[] {
-  const found = new Map<string, Stay>();
-  for (const stay of stays) {
-    const other = found.get(stay.contract);
-    if (other === undefined || other.counter < stay.counter) found.set(stay.contract, stay);
+export function newestStays(synchronizerStays: readonly SynchronizerStay[]): readonly SynchronizerStay[] {
+  const newestByContract = new Map<string, SynchronizerStay>();
+  for (const synchronizerStay of synchronizerStays) {
+    const previousStay = newestByContract.get(synchronizerStay.contract);
+    if (previousStay === undefined || previousStay.counter < synchronizerStay.counter)
+      newestByContract.set(synchronizerStay.contract, synchronizerStay);
   }
-  return [...found.values()];
+  return [...newestByContract.values()];
 }
 
-export function activeAt(stays: readonly Stay[], offset: number): readonly Stay[] {
-  return stays.filter(({ from, to }) => from <= offset && (to ?? Infinity) > offset);
+export function activeAt(synchronizerStays: readonly SynchronizerStay[], offset: number): readonly SynchronizerStay[] {
+  return synchronizerStays.filter(({ from, to }) => from <= offset && (to ?? Infinity) > offset);
 }

@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { alice, bob } from '../../support/frames.ts';
-import { onBothPaths, timeOf, writePqsHistory } from './pqs-history.ts';
+import { queryBothPaths, timeOf, writePqsHistory } from './pqs-history.ts';
 import { createReadDatabase, type ReadDatabase } from '../read-database.ts';
 
 let database: ReadDatabase;
@@ -17,7 +17,7 @@ afterAll(async () => {
 });
 
 async function rows(sql: string, ...values: unknown[]): Promise<readonly Record<string, unknown>[]> {
-  return await onBothPaths(database, sql, values);
+  return await queryBothPaths(database, sql, values);
 }
 /** The first column of all rows. */
 async function column(sql: string, ...values: unknown[]): Promise<readonly unknown[]> {
@@ -61,12 +61,12 @@ describe('PQS queries of history', () => {
       'Offset 11 is after the latest known offset 10',
     );
     expect(await column('select set_latest(null)')).toEqual([null]);
-    const [snap] = await column('select latest_offset()');
-    expect(snap).toBe('20');
-    expect(await column(`select count(*) from creates('DA.Register:Token', 0::bigint, $1)`, snap)).toEqual(['3']);
-    const joined = `select a.contract_id from archives('DA.Register:Token', 0::bigint, $1) a
+    const [latestRow] = await column('select latest_offset()');
+    expect(latestRow).toBe('20');
+    expect(await column(`select count(*) from creates('DA.Register:Token', 0::bigint, $1)`, latestRow)).toEqual(['3']);
+    const joinedSql = `select a.contract_id from archives('DA.Register:Token', 0::bigint, $1) a
       join creates('DA.Register:Token', 0::bigint, $1) c using (contract_id)`;
-    expect(await column(joined, snap)).toEqual(['token-2']);
+    expect(await column(joinedSql, latestRow)).toEqual(['token-2']);
     expect(await column('select set_oldest(15)')).toEqual(['15']);
     expect(
       await column(`select contract_id from creates() where payload_type = 'template' order by created_at_ix limit 1`),
@@ -197,9 +197,9 @@ describe('PQS queries of time and maintenance', () => {
     expect(await column(`select nearest_offset($1::timestamptz)`, '2020-01-01')).toEqual([null]);
     for (const end of ['2100-01-01', '9999-12-31', 'infinity'])
       expect(await column(`select nearest_offset($1::timestamptz)`, end), end).toEqual(['20']);
-    const ago = `now() - timestamptz '2026-08-14T10:12:30Z'`;
-    expect(await column(`select nearest_offset(${ago})`)).toEqual(['12']);
-    expect(await column(`select count(*) from active('Trade', nearest_offset(${ago}))`)).toEqual(['3']);
+    const elapsedSql = `now() - timestamptz '2026-08-14T10:12:30Z'`;
+    expect(await column(`select nearest_offset(${elapsedSql})`)).toEqual(['12']);
+    expect(await column(`select count(*) from active('Trade', nearest_offset(${elapsedSql}))`)).toEqual(['3']);
   });
 
   it('create an index on a payload field (#33)', async () => {

@@ -32,7 +32,7 @@ const allocation = `${packages.allocation}:Splice.Api.Token.AllocationV1:Allocat
 type Change = JsonRecord & { readonly views?: Readonly<Record<string, JsonRecord>> };
 
 function create(offset: number, name: string, contractId: string, payload: JsonRecord, change: Change = {}): Json {
-  const { views = {}, ...rest } = change;
+  const { views = {}, ...otherFields } = change;
   const packageId = name.slice(0, 64);
   const interfaceViews = Object.entries(views as Record<string, JsonRecord>).map(([interfaceId, viewValue]) => ({
     interfaceId,
@@ -40,16 +40,16 @@ function create(offset: number, name: string, contractId: string, payload: JsonR
     viewValue,
     implementationPackageId: packageId,
   }));
-  const plain = { contractKey: null, contractKeyHash: '', observers: [], representativePackageId: packageId };
+  const emptyKeyFields = { contractKey: null, contractKeyHash: '', observers: [], representativePackageId: packageId };
   const packageName = packageNames[packageId]?.[0] ?? '';
-  const own = { offset, contractId, templateId: name, createArgument: payload, packageName, interfaceViews };
-  return { CreatedEvent: created({ ...plain, ...own, createdAt: timeOf(offset), ...rest }) };
+  const eventFields = { offset, contractId, templateId: name, createArgument: payload, packageName, interfaceViews };
+  return { CreatedEvent: created({ ...emptyKeyFields, ...eventFields, createdAt: timeOf(offset), ...otherFields }) };
 }
 
 function exercise(offset: number, name: string, contractId: string, choice: string, change: JsonRecord = {}): Json {
   const packageName = packageNames[name.slice(0, 64)]?.[0] ?? '';
-  const own = { offset, contractId, templateId: name, packageName, choice, nodeId: 0, lastDescendantNodeId: 0 };
-  return { ExercisedEvent: exercised({ ...own, interfaceId: null, implementedInterfaces: [], ...change }) };
+  const eventFields = { offset, contractId, templateId: name, packageName, choice, nodeId: 0, lastDescendantNodeId: 0 };
+  return { ExercisedEvent: exercised({ ...eventFields, interfaceId: null, implementedInterfaces: [], ...change }) };
 }
 
 /** Ledger effective time of an offset: one minute per offset. */
@@ -64,7 +64,7 @@ const license5 = `${packages.licensing5}:Licensing.License:License`;
 const renewal = `${packages.licensing5}:Licensing.License:LicenseRenewalRequest`;
 const trade = `${packages.finance}:Finance.Trade:Trade`;
 const dvp = `${packages.finance}:AssetApp:ProposeSimpleDvP`;
-const person = `${packages.names}:Names:Person`;
+const personTemplate = `${packages.names}:Names:Person`;
 const nameInterface = `${packages.names}:Names:INameDocument`;
 
 const tokenOf = (issuer: string, holder: string, quantity: string): JsonRecord => ({
@@ -145,14 +145,14 @@ const history: readonly (readonly Json[])[] = [
   ],
   [create(13, dvp, 'dvp-1', { price: '1' }, { observers: [bob] })],
   [exercise(14, dvp, 'dvp-1', 'Accept', { choiceArgument: { toBeAllocated: 'amulet-1' }, actingParties: [bob] })],
-  [create(15, person, 'name-1', { user_id: 'u1', name: 'Ann' })],
+  [create(15, personTemplate, 'name-1', { user_id: 'u1', name: 'Ann' })],
   [
-    exercise(16, person, 'name-1', 'INameDocumentNameChange', {
+    exercise(16, personTemplate, 'name-1', 'INameDocumentNameChange', {
       interfaceId: nameInterface,
       choiceArgument: { newName: 'Anna' },
       lastDescendantNodeId: 1,
     }),
-    create(16, person, 'name-2', { user_id: 'u1', name: 'Anna' }, { nodeId: 1 }),
+    create(16, personTemplate, 'name-2', { user_id: 'u1', name: 'Anna' }, { nodeId: 1 }),
   ],
   [
     create(17, `${packages.amulet}:Splice.DecentralizedSynchronizer:MemberTraffic`, 'traffic-1', {
@@ -182,7 +182,7 @@ export async function writePqsHistory(database: ReadDatabase): Promise<void> {
     await database.write(transaction(offset, [...events], { effectiveAt: timeOf(offset), recordTime: timeOf(offset) }));
   }
   for (const [id, [name, version]] of Object.entries(packageNames)) {
-    const model = name === 'names' ? { templates: [unseen], interfaces: [] } : { templates: [], interfaces: [] };
+    const model = name === 'names' ? { templates: [unseenChoice], interfaces: [] } : { templates: [], interfaces: [] };
     await database.query(`insert into packages values ($1, $2, $3, '2.1', $4)`, [id, name, version, model]);
   }
   await database.query(
@@ -190,7 +190,7 @@ export async function writePqsHistory(database: ReadDatabase): Promise<void> {
   );
 }
 
-const unseen = { moduleName: 'Names', entityName: 'Unseen', choices: [{ name: 'Never' }], implements: [] };
+const unseenChoice = { moduleName: 'Names', entityName: 'Unseen', choices: [{ name: 'Never' }], implements: [] };
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -198,16 +198,16 @@ type Row = Readonly<Record<string, unknown>>;
  * Rows of a query on schema `pqs`. Checks that the search path `pqs_multisync, pqs` returns the same rows, because no
  * contract here is on two synchronizers. Procedure calls run once.
  */
-export async function onBothPaths(database: ReadDatabase, sql: string, values: unknown[]): Promise<readonly Row[]> {
+export async function queryBothPaths(database: ReadDatabase, sql: string, values: unknown[]): Promise<readonly Row[]> {
   await database.query('set search_path = pqs');
   const rows = await database.query<Row>(sql, values);
   if (/^\s*call\b/.test(sql)) return rows;
   await database.query('set search_path = pqs_multisync, pqs');
-  const others = await database.query<Row>(sql, values);
+  const otherPathRows = await database.query<Row>(sql, values);
   // If all columns are selected, pqs_multisync returns more columns. Its reassignment counter is 0 before a create.
-  const common = rows.map((row) =>
+  const commonRows = rows.map((row) =>
     Object.fromEntries(Object.entries(row).filter(([column]) => column !== 'reassignment_counter')),
   );
-  expect(others, 'on the search path pqs_multisync, pqs').toMatchObject(common);
+  expect(otherPathRows, 'on the search path pqs_multisync, pqs').toMatchObject(commonRows);
   return rows;
 }

@@ -46,32 +46,32 @@ describe('schema pqs with 20,000 contracts', () => {
     const plan = await database.query<{ 'QUERY PLAN': string }>(
       `explain (analyze, costs off, timing off) select contract_id from active('big:M:T1')`,
     );
-    const ended = plan.map((row) => row['QUERY PLAN']).filter((line) => line.includes('ended_template'));
-    expect(ended.length).toBeGreaterThan(0);
-    expect(ended.filter((line) => !line.includes('never executed'))).toEqual([]);
+    const planEnd = plan.map((row) => row['QUERY PLAN']).filter((line) => line.includes('ended_template'));
+    expect(planEnd.length).toBeGreaterThan(0);
+    expect(planEnd.filter((line) => !line.includes('never executed'))).toEqual([]);
   });
 
   it('reads active interface views by the live contracts of implementing templates', async () => {
     // This table counts as large and must not be scanned completely.
     const planMethods = ['seqscan', 'bitmapscan', 'hashjoin', 'mergejoin'];
-    await database.query(planMethods.map((way) => `set enable_${way} = off`).join(';'));
+    await database.query(planMethods.map((planMethod) => `set enable_${planMethod} = off`).join(';'));
     const plan = await database.query<{ 'QUERY PLAN': string }>(
       `explain (analyze, costs off, timing off, summary off) select contract_id, payload from active('Holding')`,
     );
-    await database.query(planMethods.map((way) => `reset enable_${way}`).join(';'));
+    await database.query(planMethods.map((planMethod) => `reset enable_${planMethod}`).join(';'));
     const lines = plan.map((row) => row['QUERY PLAN']).filter((line) => line.includes(' on interface_views '));
-    const [live] = await database.query<{ count: number }>(
+    const [liveRow] = await database.query<{ count: number }>(
       `select count(*)::int as count from ledger.live where template_pk <= 4`,
     );
     expect(lines.filter((line) => !line.includes('never executed'))).toEqual([
-      expect.stringMatching(new RegExp(`Index Scan using interface_views_.*loops=${String(live?.count)}\\)`)),
+      expect.stringMatching(new RegExp(`Index Scan using interface_views_.*loops=${String(liveRow?.count)}\\)`)),
     ]);
     expect(plan.map((row) => row['QUERY PLAN']).join()).toContain('live_template');
   });
 
   it('reads no tables of unselected columns, in any part of the plan', async () => {
-    const few = await database.plan(`select contract_id, payload from active()`);
-    expect(few).not.toMatch(/on (updates|templates|synchronizers|packages|exercises) /);
+    const selectivePlan = await database.plan(`select contract_id, payload from active()`);
+    expect(selectivePlan).not.toMatch(/on (updates|templates|synchronizers|packages|exercises) /);
     expect(await database.plan(`select contract_id, payload from archives('big:M:T0', 100, 200)`)).not.toMatch(
       /on (updates|templates|synchronizers|packages) /,
     );
@@ -86,9 +86,9 @@ describe('schema pqs with 20,000 contracts', () => {
     );
     const lines = plan.map((row) => row['QUERY PLAN']);
     expect(lines.join()).toContain('live_template');
-    const past = lines.filter((line) => line.includes('Function Scan on states_at'));
-    expect(past).toHaveLength(2);
-    expect(past.filter((line) => !line.includes('never executed'))).toEqual([]);
+    const functionScans = lines.filter((line) => line.includes('Function Scan on states_at'));
+    expect(functionScans).toHaveLength(2);
+    expect(functionScans.filter((line) => !line.includes('never executed'))).toEqual([]);
     expect(lines.filter((line) => line.includes('Seq Scan on live'))).toEqual([]);
   });
 
@@ -120,26 +120,26 @@ describe('schema pqs with 20,000 contracts', () => {
 
   it('returns the same rows as a scan at any offset', async () => {
     for (const offset of [0, 1, 2, 3, 63, 64, 65, 1000, 9_999, 10_000, 19_950, 19_999, 20_000]) {
-      const found = await database.query(`select contract_id from active('big:M:T3', $1) order by 1`, [offset]);
-      expect(found, `at ${String(offset)}`).toEqual(await database.query(activeByScan, ['T3', offset]));
+      const resultRows = await database.query(`select contract_id from active('big:M:T3', $1) order by 1`, [offset]);
+      expect(resultRows, `at ${String(offset)}`).toEqual(await database.query(activeByScan, ['T3', offset]));
       const views = await database.query(`select count(*) from active('Holding', $1)`, [offset]);
-      const scanned = await database.query(
+      const scannedPlan = await database.query(
         `select count(*) from ledger.decoded_interface_views v join ledger.lifetimes l on l.contract_id = v.contract_id
           where l.activated_offset <= $1 and (l.deactivated_offset is null or l.deactivated_offset > $1)`,
         [offset],
       );
-      expect(views).toEqual(scanned);
+      expect(views).toEqual(scannedPlan);
       const [sums] = await database.query(
         `select coalesce(sum(count) filter (where payload_type = 'template'), 0)::text as templates,
                 coalesce(sum(count) filter (where payload_type = 'interface'), 0)::text as views from summary_active($1)`,
         [offset],
       );
-      const [active] = await database.query(
+      const [activePlan] = await database.query(
         `select count(*)::text as count from ledger.lifetimes
           where activated_offset <= $1 and (deactivated_offset is null or deactivated_offset > $1)`,
         [offset],
       );
-      expect(sums).toEqual({ templates: active?.['count'], views: String(scanned[0]?.['count']) });
+      expect(sums).toEqual({ templates: activePlan?.['count'], views: String(scannedPlan[0]?.['count']) });
     }
   });
 });
@@ -151,13 +151,13 @@ describe('schema pqs on histories with reassignments', () => {
     await database.query('set search_path = pqs');
     for (let offset = 0; offset <= 80; offset += 1) {
       for (const name of ['A', 'B', 'C']) {
-        const known = await database.query(`select from ledger.templates where entity_name = $1`, [name]);
-        if (known.length === 0) continue;
-        const found = await database.query(
+        const templateRows = await database.query(`select from ledger.templates where entity_name = $1`, [name]);
+        if (templateRows.length === 0) continue;
+        const resultRows = await database.query(
           `select contract_id from active($1, $2) where payload_type = 'template' order by 1`,
           [name, offset],
         );
-        expect(found, `${name} at ${String(offset)}`).toEqual(await database.query(activeByScan, [name, offset]));
+        expect(resultRows, `${name} at ${String(offset)}`).toEqual(await database.query(activeByScan, [name, offset]));
       }
     }
     const [sums] = await database.query(

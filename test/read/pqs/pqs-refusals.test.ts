@@ -34,28 +34,28 @@ describe('schema pqs', () => {
   });
 });
 
-/** Calls of all functions that take offsets, with an offset outside of the history. @param more further arguments */
-async function callsOutside(of: ReadDatabase, more = ''): Promise<readonly string[]> {
-  const calls = await of.query<{ call: string }>(
+/** Calls of all functions that take offsets, with an offset outside of the history. @param extraSql further arguments */
+async function callsOutside(readDatabase: ReadDatabase, extraSql = ''): Promise<readonly string[]> {
+  const calls = await readDatabase.query<{ call: string }>(
     `select format('%s.%I(%I => 99%s)', p.pronamespace::regnamespace, p.proname, a.name, $1::text) as call
        from pg_proc p cross join unnest(p.proargnames, p.proargmodes) a (name, mode)
       where p.pronamespace in ('pqs'::regnamespace, 'pqs_multisync'::regnamespace) and p.proretset and p.proname not like '\\_%'
         and a.name like '%offset' and coalesce(a.mode, 'i') = 'i' and ($1 = '' or 'qname' = any (p.proargnames))
       order by 1`,
-    [more],
+    [extraSql],
   );
   return calls.map(({ call }) => call);
 }
 
 /** Calls that are not rejected because of their offset. */
-async function acceptedCalls(of: ReadDatabase, calls: readonly string[]): Promise<readonly string[]> {
-  const answers: string[] = [];
+async function acceptedCalls(readDatabase: ReadDatabase, calls: readonly string[]): Promise<readonly string[]> {
+  const resultLines: string[] = [];
   for (const call of calls) {
-    const result = await of.query(`select * from ${call}`).catch((error: unknown) => String(error));
-    if (typeof result !== 'string') answers.push(`${call}: ${result.length} rows`);
-    else if (!/Offset 99 is after|Illegal offset 99/.test(result)) answers.push(`${call}: ${result}`);
+    const result = await readDatabase.query(`select * from ${call}`).catch((error: unknown) => String(error));
+    if (typeof result !== 'string') resultLines.push(`${call}: ${result.length} rows`);
+    else if (!/Offset 99 is after|Illegal offset 99/.test(result)) resultLines.push(`${call}: ${result}`);
   }
-  return answers;
+  return resultLines;
 }
 
 describe('functions of pqs and pqs_multisync', () => {
@@ -74,10 +74,10 @@ describe('functions of pqs and pqs_multisync', () => {
   it('reject an offset beyond the history, even for a name without rows', async () => {
     const calls = await callsOutside(database, `, qname => 'names:Names:Unseen'`);
     expect(calls.length).toBeGreaterThan(8);
-    const ofChoices = calls.filter((call) => call.includes('exercises'));
-    const asChoice = ofChoices.map((call) => call.replace('Unseen', 'Unseen:Never'));
-    expect(await acceptedCalls(database, [...calls.filter((call) => !ofChoices.includes(call)), ...asChoice])).toEqual(
-      [],
-    );
+    const choiceCalls = calls.filter((call) => call.includes('exercises'));
+    const asChoice = choiceCalls.map((call) => call.replace('Unseen', 'Unseen:Never'));
+    expect(
+      await acceptedCalls(database, [...calls.filter((call) => !choiceCalls.includes(call)), ...asChoice]),
+    ).toEqual([]);
   });
 });

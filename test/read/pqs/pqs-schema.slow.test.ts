@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { Client } from 'pg';
 import type { PackageModel } from '../../../src/daml/package-model.ts';
 import { storeOmittedFields } from '../../../src/store/typed/package-store.ts';
-import { readSideScript } from '../../../src/store/schema/read-side.ts';
+import { buildReadSideScript } from '../../../src/store/schema/read-side.ts';
 import { created, transaction } from '../../support/frames.ts';
 import { createReadDatabase } from '../read-database.ts';
 
@@ -64,7 +64,7 @@ describe('PQS schemas', () => {
 
   it('can be created twice, for a storage schema whose name needs quotes', async () => {
     await using database = await createReadDatabase('Node "1"');
-    await database.query(await readSideScript('Node "1"'));
+    await database.query(await buildReadSideScript('Node "1"'));
     await database.query(`set search_path = 'Node "1"_pqs'`);
     expect(await database.query('select * from active()')).toEqual([]);
     await expect(database.query(`select * from active('X')`)).rejects.toThrow('Identifier not found: X');
@@ -88,9 +88,9 @@ describe('PQS schemas', () => {
     ['{"tag": "T", "value": {}}', '{"cases": {"T": {"nulls": {"x": null}}}}', '{"tag": "T", "value": {"x": null}}'],
     ['{"tag": "U", "value": {}}', '{"cases": {"T": {"nulls": {"x": null}}}}', '{"tag": "U", "value": {}}'],
     ['"text"', '{"nulls": {"x": null}}', '"text"'],
-  ])('add nulls to the value %s for the omitted fields %s', async (value, omitted, expected) => {
+  ])('add nulls to the value %s for the omitted fields %s', async (value, omittedJson, expected) => {
     await using database = await createReadDatabase();
-    const [row] = await database.query(`select pqs.with_nulls($1, $2)::text as completed`, [value, omitted]);
+    const [row] = await database.query(`select pqs.with_nulls($1, $2)::text as completed`, [value, omittedJson]);
     expect(row).toEqual({ completed: expected });
   });
 

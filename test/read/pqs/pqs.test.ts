@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { alice, bob } from '../../support/frames.ts';
-import { onBothPaths, packages, writePqsHistory } from './pqs-history.ts';
+import { queryBothPaths, packages, writePqsHistory } from './pqs-history.ts';
 import { createReadDatabase, type ReadDatabase } from '../read-database.ts';
 
 let database: ReadDatabase;
@@ -21,7 +21,7 @@ const holding = 'splice-api-token-holding-v1:Splice.Api.Token.HoldingV1:Holding'
 const allocation = 'splice-api-token-allocation-v1:Splice.Api.Token.AllocationV1:Allocation';
 
 async function rows(sql: string, ...values: unknown[]): Promise<readonly Record<string, unknown>[]> {
-  return await onBothPaths(database, sql, values);
+  return await queryBothPaths(database, sql, values);
 }
 /** The first column of every row. */
 async function column(sql: string, ...values: unknown[]): Promise<readonly unknown[]> {
@@ -66,13 +66,13 @@ describe('PQS queries', () => {
   });
 
   it('return all contracts, including interface views (#5)', async () => {
-    const all = await rows('select * from active() order by contract_id');
-    expect(all.map((row) => row['contract_id'])).toEqual(
+    const activeRows = await rows('select * from active() order by contract_id');
+    expect(activeRows.map((row) => row['contract_id'])).toEqual(
       ['allocation-1', 'allocation-1', 'amulet-1', 'amulet-1', 'amulet-1', 'approval-1', 'license-1', 'license-2']
         .concat(['license-3', 'locked-1', 'locked-1', 'name-2', 'other-token', 'price-1', 'price-2', 'renewal-1'])
         .concat(['token-1', 'token-3', 'trade-1', 'trade-2', 'trade-3', 'traffic-1', 'traffic-2']),
     );
-    expect(Object.keys(all[0] ?? {}).slice(0, 7)).toEqual(
+    expect(Object.keys(activeRows[0] ?? {}).slice(0, 7)).toEqual(
       [
         'template_fqn',
         'payload_type',

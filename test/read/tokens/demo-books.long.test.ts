@@ -10,18 +10,18 @@ import { runIndexer } from '../../e2e/runs/indexer-run.ts';
 import { query, type TestDatabase } from '../../support/database.ts';
 import { createMigratedDatabase } from '../../support/migrated-database.ts';
 import { playDemo } from '../../support/demo-play.ts';
-import { balancesAt, booksOf, keyOf, units, type Entry } from './token-books.ts';
+import { balancesAt, bookEntriesOf, keyOf, units, type Entry } from './token-books.ts';
 
 const seed = 29;
 
 let sandbox: Sandbox;
 let database: TestDatabase;
-let books: readonly Entry[];
+let bookEntries: readonly Entry[];
 
 beforeAll(async () => {
   sandbox = await startSandbox({ seed, limits: { checkpointIntervalMs: 50 } });
   playDemo(sandbox.ledger, seed);
-  books = booksOf(sandbox.ledger);
+  bookEntries = bookEntriesOf(sandbox.ledger);
   database = await createMigratedDatabase(['ledger']);
   const env = { LEDGER_URL: sandbox.url, DATABASE_URL: database.url, LEDGER_INTERFACES: 'tokens' };
   await using indexer = await runIndexer({ ...env, INDEXER_START: 'genesis' });
@@ -43,9 +43,9 @@ function keyIn(row: Readonly<Record<string, unknown>>): string {
 function someOffsets(): readonly number[] {
   const end = sandbox.ledger.ledgerEnd();
   const random = new Random(seed);
-  const chosen = new Set([0, end]);
-  while (chosen.size < 1_000) chosen.add(random.between(1, end - 1));
-  return [...chosen].sort((a, b) => a - b);
+  const chosenOffsets = new Set([0, end]);
+  while (chosenOffsets.size < 1_000) chosenOffsets.add(random.between(1, end - 1));
+  return [...chosenOffsets].sort((a, b) => a - b);
 }
 
 /** A balance that differs between the views and the books. */
@@ -58,12 +58,12 @@ interface Difference {
 
 function differences(
   offset: number,
-  found: ReadonlyMap<string, bigint>,
+  actual: ReadonlyMap<string, bigint>,
   expected: ReadonlyMap<string, bigint>,
 ): readonly Difference[] {
-  return [...new Set([...found.keys(), ...expected.keys()])]
-    .map((key) => ({ offset, key, found: found.get(key), expected: expected.get(key) }))
-    .filter((one) => one.found !== one.expected);
+  return [...new Set([...actual.keys(), ...expected.keys()])]
+    .map((key) => ({ offset, key, found: actual.get(key), expected: expected.get(key) }))
+    .filter((balance) => balance.found !== balance.expected);
 }
 
 describe('token views of a demo month', () => {
@@ -91,12 +91,12 @@ describe('token views of a demo month', () => {
     );
     const actualBalances = new Map(offsets.map((offset) => [offset, new Map<string, bigint>()]));
     for (const row of rows) actualBalances.get(Number(row['at']))?.set(keyIn(row), units(row['total']));
-    let compared = 0;
-    for (const [offset, expected] of balancesAt(books, offsets)) {
+    let comparedCount = 0;
+    for (const [offset, expected] of balancesAt(bookEntries, offsets)) {
       expect(differences(offset, actualBalances.get(offset) ?? new Map(), expected)).toEqual([]);
-      compared += expected.size;
+      comparedCount += expected.size;
     }
-    expect(compared).toBeGreaterThan(50_000);
+    expect(comparedCount).toBeGreaterThan(50_000);
   });
 
   it('return the expected changes of every account in each update', async () => {
@@ -104,7 +104,7 @@ describe('token views of a demo month', () => {
     const actualChanges = rows
       .map((row) => `${String(row['offset'])} ${keyIn(row)} ${String(units(row['net']))}`)
       .sort((a, b) => (a < b ? -1 : 1));
-    const expected = books
+    const expected = bookEntries
       .flatMap(({ offset, net }) => [...net].map(([key, change]) => `${String(offset)} ${key} ${String(change)}`))
       .sort((a, b) => (a < b ? -1 : 1));
     expect(actualChanges).toEqual(expected);
@@ -112,31 +112,31 @@ describe('token views of a demo month', () => {
   });
 
   it('return each movement once, with the expected sender and receiver', async () => {
-    const side = (which: 'sender' | 'receiver'): string =>
-      `${which} as owner, ${which}_provider as provider, ${which}_account_id as account_id, instrument_admin, instrument_id`;
-    const of = (which: 'sender' | 'receiver') =>
+    const side = (sideName: 'sender' | 'receiver'): string =>
+      `${sideName} as owner, ${sideName}_provider as provider, ${sideName}_account_id as account_id, instrument_admin, instrument_id`;
+    const accountsOf = (sideName: 'sender' | 'receiver') =>
       query(
         database.url,
-        `select "offset", node_id, amount::text, kind, ${which} is null as nobody, ${side(which)}
+        `select "offset", node_id, amount::text, kind, ${sideName} is null as nobody, ${side(sideName)}
            from explore.token_transfers order by "offset", instrument_admin, instrument_id, amount, node_id`,
       );
-    const [senders, receivers] = [await of('sender'), await of('receiver')];
+    const [senders, receivers] = [await accountsOf('sender'), await accountsOf('receiver')];
     const movements = senders.map((sender, index) => {
       const receiver = receivers[index] ?? {};
       const name = (row: Readonly<Record<string, unknown>>): string => (row['nobody'] === true ? '' : keyIn(row));
-      const isOwn = name(sender) === name(receiver);
+      const isOwnTransfer = name(sender) === name(receiver);
       return {
-        isOwn,
+        isOwn: isOwnTransfer,
         text: [sender['offset'], name(sender), name(receiver), units(sender['amount'])].map(String).join(' | '),
       };
     });
-    const expected = books.filter(({ isJourney }) => !isJourney).flatMap((entry) => movementsOf(entry));
-    const between = movements.filter(({ isOwn }) => !isOwn).map(({ text }) => text);
+    const expected = bookEntries.filter(({ isJourney }) => !isJourney).flatMap((entry) => movementsOf(entry));
+    const transferMovements = movements.filter(({ isOwn: isOwnTransfer }) => !isOwnTransfer).map(({ text }) => text);
     // Compares filtered arrays, because the diff of the complete arrays would be too long.
-    expect(between.filter((text) => !expected.includes(text))).toEqual([]);
-    expect(expected.filter((text) => !between.includes(text))).toEqual([]);
-    expect(between).toHaveLength(expected.length);
-    expect(movements.length - between.length).toBe(ownTransfers());
+    expect(transferMovements.filter((text) => !expected.includes(text))).toEqual([]);
+    expect(expected.filter((text) => !transferMovements.includes(text))).toEqual([]);
+    expect(transferMovements).toHaveLength(expected.length);
+    expect(movements.length - transferMovements.length).toBe(ownTransfers());
     const kinds = new Map<unknown, number>();
     for (const { kind } of senders) kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
     expect(new Set(kinds.keys())).toEqual(new Set(['burn', 'mint', 'transfer']));
@@ -190,13 +190,13 @@ function ownTransfers(): number {
  * another, to an account or from an account.
  */
 function movementsOf({ offset, net }: Entry): readonly string[] {
-  const byInstrument = new Map<string, (readonly [string, bigint])[]>();
+  const sumsByInstrument = new Map<string, (readonly [string, bigint])[]>();
   for (const [key, change] of net) {
     if (change === 0n) continue;
     const instrument = key.split(' ').slice(-2).join(' ');
-    byInstrument.set(instrument, [...(byInstrument.get(instrument) ?? []), [key, change]]);
+    sumsByInstrument.set(instrument, [...(sumsByInstrument.get(instrument) ?? []), [key, change]]);
   }
-  return [...byInstrument.values()].map((changes) => {
+  return [...sumsByInstrument.values()].map((changes) => {
     const [sender, receiver] = [changes.find(([, change]) => change < 0n), changes.find(([, change]) => change > 0n)];
     const amount = receiver?.[1] ?? -(sender?.[1] ?? 0n);
     expect(changes.length, `the books of ${String(offset)}`).toBe((sender ? 1 : 0) + (receiver ? 1 : 0));

@@ -10,8 +10,8 @@ import { createTestDatabase, query, type TestDatabase } from '../../support/data
 
 /** Converts an amount to units of 10^-10. */
 function units(amount: string): bigint {
-  const [whole = '', fraction = ''] = amount.split('.');
-  return BigInt(whole + fraction.padEnd(10, '0'));
+  const [integerPart = '', fraction = ''] = amount.split('.');
+  return BigInt(integerPart + fraction.padEnd(10, '0'));
 }
 
 describe('schema explore on the demo traffic', () => {
@@ -38,14 +38,14 @@ describe('schema explore on the demo traffic', () => {
 
   it('returns the exact token balances of the ledger', async () => {
     const expected = new Map<string, bigint>();
-    const locked = new Map<string, bigint>();
-    for (const { activation, as } of sandbox.ledger.activeAt(end)) {
+    const lockedByOwner = new Map<string, bigint>();
+    for (const { activation, as: entryKind } of sandbox.ledger.activeAt(end)) {
       const instrument = instrumentOf(nameOf(activation.created), activation.created.createArgument);
-      if (as !== 'JsActiveContract' || instrument === undefined) continue;
+      if (entryKind !== 'JsActiveContract' || instrument === undefined) continue;
       const { owner, admin, amount, lock } = instrument.read(activation.created.createArgument);
       const key = [owner, admin, instrument.id].join(' ');
       expected.set(key, (expected.get(key) ?? 0n) + units(amount));
-      locked.set(key, (locked.get(key) ?? 0n) + (lock === null ? 0n : units(amount)));
+      lockedByOwner.set(key, (lockedByOwner.get(key) ?? 0n) + (lock === null ? 0n : units(amount)));
     }
     const rows = await query(
       database.url,
@@ -54,9 +54,9 @@ describe('schema explore on the demo traffic', () => {
     );
     expect(new Map(rows.map((row) => [row['key'], units(String(row['total']))]))).toEqual(expected);
     expect(expected.size).toBeGreaterThan(50);
-    expect(new Map(rows.map((row) => [row['key'], units(String(row['locked']))]))).toEqual(locked);
-    for (const { total, locked: held, unlocked } of rows) {
-      expect(units(String(total))).toBe(units(String(held)) + units(String(unlocked)));
+    expect(new Map(rows.map((row) => [row['key'], units(String(row['locked']))]))).toEqual(lockedByOwner);
+    for (const { total, locked: lockedSum, unlocked } of rows) {
+      expect(units(String(total))).toBe(units(String(lockedSum)) + units(String(unlocked)));
     }
   });
 
@@ -64,14 +64,14 @@ describe('schema explore on the demo traffic', () => {
     const expected = new Map<string, number>();
     for (const { update } of sandbox.ledger.range(0, end, 1e6)) {
       if (update === undefined || !('Transaction' in update)) continue;
-      let outer = -1;
+      let outerEnd = -1;
       for (const event of update.Transaction.value.events) {
         if (!('ExercisedEvent' in event) || !/^Transfer(Factory|Instruction)_/.test(event.ExercisedEvent.choice))
           continue;
         const { choice, exerciseResult, nodeId, lastDescendantNodeId } = event.ExercisedEvent;
         // The choice of version 1 inside the choice of version 2 is the same step.
-        if (nodeId <= outer) continue;
-        outer = lastDescendantNodeId;
+        if (nodeId <= outerEnd) continue;
+        outerEnd = lastDescendantNodeId;
         const { tag } = (exerciseResult as { output: { tag: string } }).output;
         const key = `${choice} ${tag.slice(tag.indexOf('_') + 1).toLowerCase()}`;
         expected.set(key, (expected.get(key) ?? 0) + 1);
@@ -101,13 +101,13 @@ describe('schema explore on the demo traffic', () => {
   });
 
   it('returns the pending transfer instructions', async () => {
-    const waiting = [...sandbox.ledger.activeAt(end)]
+    const pendingEntries = [...sandbox.ledger.activeAt(end)]
       .map(({ activation }) => activation.created)
       .filter(({ templateId }) => /:(?:\w+TransferInstruction|DepositTransfer)$/.test(templateId));
     const rows = await query(database.url, 'select * from explore.pending_transfer_instructions');
-    expect(rows).toHaveLength(waiting.length);
+    expect(rows).toHaveLength(pendingEntries.length);
     expect(new Set(rows.map((row) => row['contract_id']))).toEqual(
-      new Set(waiting.map(({ contractId }) => contractId)),
+      new Set(pendingEntries.map(({ contractId }) => contractId)),
     );
     expect(rows[0]).toMatchObject({
       status: 'TransferPendingReceiverAcceptance',
@@ -117,11 +117,13 @@ describe('schema explore on the demo traffic', () => {
 
   it('returns the active contracts of the ledger at every 97th offset', async () => {
     for (let offset = 0; offset <= end; offset += 97) {
-      const there = [...sandbox.ledger.activeAt(offset)].filter(({ as }) => as === 'JsActiveContract');
+      const activeEntries = [...sandbox.ledger.activeAt(offset)].filter(
+        ({ as: entryKind }) => entryKind === 'JsActiveContract',
+      );
       const rows = await query(database.url, `select contract_id from explore.active_at(${String(offset)})`);
-      expect(rows).toHaveLength(there.length);
+      expect(rows).toHaveLength(activeEntries.length);
       expect(new Set(rows.map((row) => row['contract_id']))).toEqual(
-        new Set(there.map(({ activation }) => activation.created.contractId)),
+        new Set(activeEntries.map(({ activation }) => activation.created.contractId)),
       );
     }
   });

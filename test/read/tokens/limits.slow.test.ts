@@ -10,7 +10,7 @@ import * as frames from '../../support/frames.ts';
 import { identity } from '../../support/schemas.ts';
 import { decodeActiveContract } from '../../support/wire/decode.ts';
 import { documentedQuery } from '../../docs/documented.ts';
-import { createReadDatabase, type Beginning, type ReadDatabase } from '../read-database.ts';
+import { createReadDatabase, type StreamStart, type ReadDatabase } from '../read-database.ts';
 import * as tokens from './token-frames.ts';
 
 const { alice, bob } = frames;
@@ -25,25 +25,25 @@ const coin = (contractId: string, owner: string, amount: string, options: Input 
   amount,
   ...options,
 });
-const held = (nodeId: number, ...args: Parameters<typeof coin>): frames.JsonRecord =>
+const heldCoin = (nodeId: number, ...args: Parameters<typeof coin>): frames.JsonRecord =>
   tokens.held(coin(...args), nodeId);
 const { gone, own } = tokens;
 
-const opened: AsyncDisposable[] = [];
+const disposables: AsyncDisposable[] = [];
 afterEach(async () => {
-  for (const one of opened.splice(0)) await one[Symbol.asyncDispose]();
+  for (const disposable of disposables.splice(0)) await disposable[Symbol.asyncDispose]();
 });
 
-async function world(seed?: Beginning): Promise<ReadDatabase> {
+async function world(seed?: StreamStart): Promise<ReadDatabase> {
   const database = await createReadDatabase('ledger', seed);
-  opened.push(database);
+  disposables.push(database);
   return database;
 }
 
 /** Opens the same tables for maintenance functions. */
-function maintained({ url }: ReadDatabase, schema = 'ledger'): Database {
+function openMaintained({ url }: ReadDatabase, schema = 'ledger'): Database {
   const database = openDatabase({ url, schema, statementTimeoutMs: 60_000, applicationName: 'test' });
-  opened.unshift({ [Symbol.asyncDispose]: () => database.close() });
+  disposables.unshift({ [Symbol.asyncDispose]: () => database.close() });
   return database;
 }
 
@@ -57,23 +57,23 @@ const changes = (database: ReadDatabase): Promise<readonly unknown[]> =>
     `select "offset"::integer, kind, split_part(owner, '::', 1) as owner, net::float, unreadable_holdings::integer
        from explore.token_changes order by 1, 3`,
   );
-const notes = async (database: ReadDatabase, party: string): Promise<readonly string[]> =>
+const journalNotes = async (database: ReadDatabase, party: string): Promise<readonly string[]> =>
   (await database.query<{ note: string }>('select explore.token_journal_notes($1) as note', [party])).map(
     ({ note }) => note,
   );
 
 /** Alice has 10, pays 4 to Bob, and splits the remainder. */
 const payment = [
-  frames.transaction(1, [held(0, '00a1', alice, '10.0')]),
-  frames.transaction(2, [gone('00a1', 0), held(1, '00a2', alice, '6.0'), held(2, '00b1', bob, '4.0')]),
-  frames.transaction(3, [gone('00a2', 0), held(1, '00a3', alice, '5.0'), held(2, '00a4', alice, '1.0')]),
+  frames.transaction(1, [heldCoin(0, '00a1', alice, '10.0')]),
+  frames.transaction(2, [gone('00a1', 0), heldCoin(1, '00a2', alice, '6.0'), heldCoin(2, '00b1', bob, '4.0')]),
+  frames.transaction(3, [gone('00a2', 0), heldCoin(1, '00a3', alice, '5.0'), heldCoin(2, '00a4', alice, '1.0')]),
 ];
 
 describe('token views of pruned history', () => {
   it('return retained holdings as opening balances, without mints', async () => {
     const database = await world();
     await database.write(...payment);
-    await prune(maintained(database), { offset: 2 }, { stop: new AbortController().signal });
+    await prune(openMaintained(database), { offset: 2 }, { stop: new AbortController().signal });
     expect(await movements(database)).toEqual([]);
     expect(await changes(database)).toEqual([
       { offset: 2, kind: 'retained', owner: 'Alice', net: 6, unreadable_holdings: 0 },
@@ -89,7 +89,7 @@ describe('token views of pruned history', () => {
     await database.write(...payment);
     await database.query('select pqs.__note_pruned(2)');
     const while_ = [await movements(database), await changes(database)];
-    await prune(maintained(database), { offset: 2 }, { stop: new AbortController().signal });
+    await prune(openMaintained(database), { offset: 2 }, { stop: new AbortController().signal });
     expect([await movements(database), await changes(database)]).toEqual(while_);
   });
 });
@@ -98,8 +98,8 @@ describe('unreadable holdings', () => {
   it('are counted separately, and leave movements of their update unmatched', async () => {
     const database = await world();
     await database.write(
-      frames.transaction(1, [held(0, '00a1', alice, '10.0', { failed: [1, 2] })]),
-      frames.transaction(2, [gone('00a1', 0), held(1, '00a2', alice, '6.0'), held(2, '00b1', bob, '4.0')]),
+      frames.transaction(1, [heldCoin(0, '00a1', alice, '10.0', { failed: [1, 2] })]),
+      frames.transaction(2, [gone('00a1', 0), heldCoin(1, '00a2', alice, '6.0'), heldCoin(2, '00b1', bob, '4.0')]),
     );
     expect(await movements(database)).toEqual([
       { offset: 2, kind: 'unmatched', sender: null, receiver: 'Alice', amount: 6 },
@@ -112,8 +112,8 @@ describe('unreadable holdings', () => {
     expect(
       await database.query('select contract_id, reason, is_active from explore.token_holdings_unreadable'),
     ).toEqual([{ contract_id: '00a1', reason: 'failed', is_active: false }]);
-    expect(await notes(database, alice)).toEqual([expect.stringMatching(/^1 holdings .* cannot be read/)]);
-    expect(await notes(database, bob)).toEqual([]);
+    expect(await journalNotes(database, alice)).toEqual([expect.stringMatching(/^1 holdings .* cannot be read/)]);
+    expect(await journalNotes(database, bob)).toEqual([]);
   });
 
   it('include redacted holdings, and leave movements of their update unmatched', async () => {
@@ -121,7 +121,7 @@ describe('unreadable holdings', () => {
     await database.write(...payment);
     const subject = { kind: 'contract', contractId: '00a1' } as const;
     const request = { subject, reason: 'asked for', active: true, exercises: false };
-    await redact(maintained(database), request, new AbortController().signal);
+    await redact(openMaintained(database), request, new AbortController().signal);
     expect(await movements(database)).toEqual([
       { offset: 2, kind: 'unmatched', sender: null, receiver: 'Alice', amount: 6 },
       { offset: 2, kind: 'unmatched', sender: null, receiver: 'Bob', amount: 4 },
@@ -129,12 +129,12 @@ describe('unreadable holdings', () => {
     expect(await database.query('select reason from explore.token_holdings_unreadable')).toEqual([
       { reason: 'redacted' },
     ]);
-    expect(await notes(database, alice)).toHaveLength(1);
+    expect(await journalNotes(database, alice)).toHaveLength(1);
   });
 
   it('exclude holdings that are readable in one version of the token standard', async () => {
     const database = await world();
-    await database.write(frames.transaction(1, [held(0, '00a1', alice, '10.0', { failed: [2], amountV1: '9.0' })]));
+    await database.write(frames.transaction(1, [heldCoin(0, '00a1', alice, '10.0', { failed: [2], amountV1: '9.0' })]));
     expect(await database.query('select standard, amount::float from explore.token_holdings')).toEqual([
       { standard: 'V1', amount: 9 },
     ]);
@@ -148,9 +148,9 @@ describe('quarantined update', () => {
     await database.write(...payment.slice(0, 1));
     await database.quarantine(2);
     await database.write(...payment.slice(2));
-    expect(await notes(database, alice)).toEqual([expect.stringMatching(/^offset 2: .* could not be stored/)]);
-    const before = await database.query('select from explore.token_journal_notes($1, 0, 1)', [alice]);
-    expect(before).toEqual([]);
+    expect(await journalNotes(database, alice)).toEqual([expect.stringMatching(/^offset 2: .* could not be stored/)]);
+    const planBefore = await database.query('select from explore.token_journal_notes($1, 0, 1)', [alice]);
+    expect(planBefore).toEqual([]);
   });
 });
 
@@ -158,8 +158,8 @@ describe('quarantined update', () => {
  * Reseeds with these active contracts after a gap: history is known up to the checkpoint, and again from the seed
  * offset.
  */
-async function reseed(database: ReadDatabase, checkpoint: number, seed: Beginning): Promise<void> {
-  const staging = maintained(database, stagingSchema('ledger', 'reseed'));
+async function reseed(database: ReadDatabase, checkpoint: number, seed: StreamStart): Promise<void> {
+  const staging = openMaintained(database, stagingSchema('ledger', 'reseed'));
   await prepareStaging(staging, 'ledger', 'reseed', { identity, notBefore: checkpoint });
   const session = await openSession(staging, identity, { notify: false });
   await session.beginSeed(seed.offset);
@@ -168,8 +168,8 @@ async function reseed(database: ReadDatabase, checkpoint: number, seed: Beginnin
   await session.writeSeed(batch, 0);
   await session.publishSeed(seed.offset, 'seed');
   const { offset } = seed;
-  const common = { identity, interfaces: [], anchor: undefined, writer: 'test', notify: false };
-  await mergeStaging(maintained(database), { ...common, offset, checkpoint, reason: 'gap' });
+  const commonOptions = { identity, interfaces: [], anchor: undefined, writer: 'test', notify: false };
+  await mergeStaging(openMaintained(database), { ...commonOptions, offset, checkpoint, reason: 'gap' });
 }
 
 const entry = (offset: number, holding: tokens.Holding): frames.JsonRecord =>
@@ -225,15 +225,15 @@ describe('token_discrepancies', () => {
     const log = (owner: string, node: number, witnesses = [owner]): frames.JsonRecord =>
       tokens.logged({ account: own(owner), instrument, legs, witnesses }, node);
     await database.write(
-      frames.transaction(1, [held(0, '00a1', alice, '5.0'), log(alice, 1)]),
+      frames.transaction(1, [heldCoin(0, '00a1', alice, '5.0'), log(alice, 1)]),
       frames.transaction(2, [log(alice, 0)]),
       frames.transaction(3, [log(bob, 0, [alice])]),
     );
-    const found = await database.query(
+    const resultRows = await database.query(
       `select "offset"::integer, split_part(owner, '::', 1) as owner, logged::float, moved::float
          from explore.token_discrepancies`,
     );
-    expect(found).toEqual([{ offset: 2, owner: 'Alice', logged: 5, moved: 0 }]);
+    expect(resultRows).toEqual([{ offset: 2, owner: 'Alice', logged: 5, moved: 0 }]);
   });
 
   it('returns no row for holdings of an admin without an owner', async () => {
@@ -243,8 +243,8 @@ describe('token_discrepancies', () => {
       frames.transaction(1, [tokens.held(vault, 0)]),
       frames.transaction(2, [
         gone('0001', 0),
-        held(1, '0002', alice, '60.0', { account: mints }),
-        held(2, '00a1', alice, '40.0'),
+        heldCoin(1, '0002', alice, '60.0', { account: mints }),
+        heldCoin(2, '00a1', alice, '40.0'),
         tokens.logged(
           { account: own(alice), instrument, legs: [{ side: 'ReceiverSide', other: mints, amount: '40.0' }] },
           3,
@@ -264,16 +264,16 @@ describe('transfer step', () => {
   it.each([
     [1, 2],
     [2, 1],
-  ] as const)('is one transfer in version %i with a nested step of version %i', async (outer, inner) => {
+  ] as const)('is one transfer in version %i with a nested step of version %i', async (outerAmount, innerAmount) => {
     const database = await world();
     const step = { sender: alice, receiver: bob, instrument, amount: '4.0' };
     await database.write(
-      frames.transaction(1, [held(0, '00a1', alice, '4.0')]),
+      frames.transaction(1, [heldCoin(0, '00a1', alice, '4.0')]),
       frames.transaction(2, [
-        tokens.transferred({ ...step, version: outer, lastDescendantNodeId: 3 }, 0),
-        tokens.transferred({ ...step, version: inner, lastDescendantNodeId: 3 }, 1),
+        tokens.transferred({ ...step, version: outerAmount, lastDescendantNodeId: 3 }, 0),
+        tokens.transferred({ ...step, version: innerAmount, lastDescendantNodeId: 3 }, 1),
         gone('00a1', 2),
-        held(3, '00b1', bob, '4.0'),
+        heldCoin(3, '00b1', bob, '4.0'),
       ]),
     );
     expect((await movements(database)).slice(1)).toEqual([
@@ -283,16 +283,16 @@ describe('transfer step', () => {
 });
 
 describe('lock on a holding', () => {
-  const locked = (lock: frames.JsonRecord): Input => ({ lock: { holders: [bob], ...lock } });
-  const longest = '9223372036854775807';
+  const lockedInput = (lock: frames.JsonRecord): Input => ({ lock: { holders: [bob], ...lock } });
+  const maxBigint = '9223372036854775807';
 
   it('is accepted with any duration', async () => {
     const database = await world();
     await database.write(
       frames.transaction(1, [
-        held(0, '00a1', alice, '1.0', locked({ expiresAfter: { microseconds: longest } })),
-        held(1, '00a2', alice, '2.0', locked({ expiresAfter: { microseconds: `-${longest}` } })),
-        held(2, '00a3', alice, '4.0', locked({ expiresAt: '9999-12-31T23:59:59.999999Z' })),
+        heldCoin(0, '00a1', alice, '1.0', lockedInput({ expiresAfter: { microseconds: maxBigint } })),
+        heldCoin(1, '00a2', alice, '2.0', lockedInput({ expiresAfter: { microseconds: `-${maxBigint}` } })),
+        heldCoin(2, '00a3', alice, '4.0', lockedInput({ expiresAt: '9999-12-31T23:59:59.999999Z' })),
       ]),
     );
     const expected = { total: 7, locked: 7, available: 2 };
@@ -302,8 +302,8 @@ describe('lock on a holding', () => {
   });
 
   it('is ignored at the seed offset if the lock had expired there', async () => {
-    const until = locked({ expiresAt: '2026-08-14T11:00:00Z' });
-    const database = await world({ offset: 5, entries: [entry(3, coin('00a1', alice, '1.0', until))] });
+    const expiringLock = lockedInput({ expiresAt: '2026-08-14T11:00:00Z' });
+    const database = await world({ offset: 5, entries: [entry(3, coin('00a1', alice, '1.0', expiringLock))] });
     const available = 'select available::float from explore.token_balances_at(5)';
     expect(await database.query(available)).toEqual([{ available: 1 }]);
     await database.write(frames.transaction(6, []));
@@ -311,8 +311,8 @@ describe('lock on a holding', () => {
   });
 
   it('applies at the seed offset if the lock expires later', async () => {
-    const until = locked({ expiresAt: '2026-08-14T12:00:00Z' });
-    const database = await world({ offset: 5, entries: [entry(3, coin('00a1', alice, '1.0', until))] });
+    const expiringLock = lockedInput({ expiresAt: '2026-08-14T12:00:00Z' });
+    const database = await world({ offset: 5, entries: [entry(3, coin('00a1', alice, '1.0', expiringLock))] });
     await database.write(frames.transaction(6, [], { effectiveAt: '2026-08-14T11:01:00Z' }));
     const available = 'select available::float from explore.token_balances_at(5)';
     expect(await database.query(available)).toEqual([{ available: 0 }]);
@@ -322,8 +322,11 @@ describe('lock on a holding', () => {
 describe('owner that is not a stakeholder', () => {
   it('has a balance, and is rejected by token_journal if no event names the owner', async () => {
     const database = await world();
-    const kept: Input = { event: { signatories: [instrument.admin], witnessParties: [instrument.admin] } };
-    await database.write(frames.transaction(1, [held(0, '00a1', alice, '1.0', kept)]), frames.transaction(2, []));
+    const keptInput: Input = { event: { signatories: [instrument.admin], witnessParties: [instrument.admin] } };
+    await database.write(
+      frames.transaction(1, [heldCoin(0, '00a1', alice, '1.0', keptInput)]),
+      frames.transaction(2, []),
+    );
     expect(await database.query('select owner from explore.token_balances')).toEqual([{ owner: alice }]);
     await expect(database.query('select from explore.token_journal($1, 1, 2)', [alice])).rejects.toMatchObject({
       code: '42704',
@@ -332,29 +335,29 @@ describe('owner that is not a stakeholder', () => {
 });
 
 describe('documented query for missing data', () => {
-  const question = documentedQuery('Is anything missing?');
+  const gapQuery = documentedQuery('Is anything missing?');
 
   it('returns no rows if no data is missing', async () => {
     const database = await world();
     await database.write(...payment);
-    expect(await database.query(question)).toEqual([]);
+    expect(await database.query(gapQuery)).toEqual([]);
   });
 
   it('returns each kind of missing data', async () => {
     const database = await world();
     await database.write(
       ...payment,
-      frames.transaction(4, [held(0, '00a5', alice, '1.0', { failed: [1, 2] }), held(1, '00b2', bob, '2.0')]),
+      frames.transaction(4, [heldCoin(0, '00a5', alice, '1.0', { failed: [1, 2] }), heldCoin(1, '00b2', bob, '2.0')]),
     );
     await database.quarantine(5);
     await database.write(frames.hosting(6, [['Revoked', bob]]));
-    await prune(maintained(database), { offset: 1 }, { stop: new AbortController().signal });
+    await prune(openMaintained(database), { offset: 1 }, { stop: new AbortController().signal });
     const subject = { kind: 'contract', contractId: '00a3' } as const;
     const request = { subject, reason: 'asked for', active: true, exercises: false };
-    await redact(maintained(database), request, new AbortController().signal);
+    await redact(openMaintained(database), request, new AbortController().signal);
     await reseed(database, 6, { offset: 9, entries: [entry(8, coin('00a9', alice, '2.0'))] });
-    const rows = await database.query(question);
-    const found = new Set(rows.map(({ what }) => what));
-    expect(found).toEqual(new Set(['pruned', 'quarantined', 'gap', 'unhosted', 'redacted', 'unreadable']));
+    const rows = await database.query(gapQuery);
+    const kindsFound = new Set(rows.map(({ what: fieldName }) => fieldName));
+    expect(kindsFound).toEqual(new Set(['pruned', 'quarantined', 'gap', 'unhosted', 'redacted', 'unreadable']));
   });
 });

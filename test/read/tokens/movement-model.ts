@@ -21,11 +21,11 @@ export interface Movement {
 }
 
 /** How movements are reported: events of version 2, choices of both versions with or without events, or not at all. */
-export type Telling = 'events' | 'all' | 'choices' | 'nothing';
+export type ReportedDetail = 'events' | 'all' | 'choices' | 'nothing';
 
 export interface Step {
   readonly movements: readonly Movement[];
-  readonly telling: Telling;
+  readonly telling: ReportedDetail;
   /** Whether fees are reported as legs paid to the admin. */
   readonly feesAreTold: boolean;
   /** Instead of the movements, a holding leaves for another synchronizer or arrives from one. */
@@ -43,7 +43,7 @@ export interface Change {
   holdingsOut: number;
 }
 
-interface Held extends tokens.Holding {
+interface HeldHolding extends tokens.Holding {
   readonly units: bigint;
   /** Whether the holding is in flight to another synchronizer. */
   travels: boolean;
@@ -98,7 +98,7 @@ export class TokenModel {
   readonly reportedMovements: string[] = [];
   /** Offset and account of each fee for which the admin logged no leg, although it logged the other movements. */
   readonly untold: string[] = [];
-  #held = new Map<string, Held>();
+  #held = new Map<string, HeldHolding>();
   #made = 0;
   #update: Update | undefined;
 
@@ -111,7 +111,7 @@ export class TokenModel {
     if (step.reassigns) this.#reassign(offset, step.movements[0]?.holding ?? 0);
     else this.#transact(offset, step);
     this.balances.push(this.#sums());
-    this.listed.push([...this.#held.values()].filter(({ travels }) => !travels).map(entryOf));
+    this.listed.push([...this.#held.values()].filter(({ travels: isTravelling }) => !isTravelling).map(entryOf));
   }
 
   #transact(offset: number, step: Step): void {
@@ -125,9 +125,9 @@ export class TokenModel {
   }
 
   #move(movement: Movement, update: Update): void {
-    const instrument = at(instruments, movement.instrument);
-    const from = at(accounts, movement.from);
-    const to = at(accounts, movement.to);
+    const instrument = elementAt(instruments, movement.instrument);
+    const from = elementAt(accounts, movement.from);
+    const to = elementAt(accounts, movement.to);
     switch (movement.kind) {
       case 'mint':
         this.#make(to, instrument, movement.amount, null);
@@ -150,11 +150,12 @@ export class TokenModel {
   }
 
   /** One to three holdings of an account; empty if it has none. */
-  #inputs(account: tokens.Account, instrument: tokens.Instrument, { holding }: Movement): readonly Held[] {
-    const mine = [...this.#held.values()].filter(
-      (held) => !held.travels && keyOf(held.account, held.instrument) === keyOf(account, instrument),
+  #inputs(account: tokens.Account, instrument: tokens.Instrument, { holding }: Movement): readonly HeldHolding[] {
+    const partyHoldings = [...this.#held.values()].filter(
+      (heldHolding) =>
+        !heldHolding.travels && keyOf(heldHolding.account, heldHolding.instrument) === keyOf(account, instrument),
     );
-    return mine.slice(0, 1 + (holding % 3));
+    return partyHoldings.slice(0, 1 + (holding % 3));
   }
 
   #burn(account: tokens.Account, instrument: tokens.Instrument, movement: Movement): void {
@@ -168,12 +169,12 @@ export class TokenModel {
   #pay(movement: Movement, from: tokens.Account, instrument: tokens.Instrument, to: tokens.Account): void {
     const inputs = this.#inputs(from, instrument, movement);
     if (inputs.length === 0) return;
-    const all = sum(inputs);
-    const amount = smaller(movement.amount, all);
-    const fee = smaller(movement.fee, all - amount);
+    const inputSum = sum(inputs);
+    const amount = smaller(movement.amount, inputSum);
+    const fee = smaller(movement.fee, inputSum - amount);
     this.#take(inputs);
     this.#make(to, instrument, amount, null);
-    if (all > amount + fee) this.#make(from, instrument, all - amount - fee, null);
+    if (inputSum > amount + fee) this.#make(from, instrument, inputSum - amount - fee, null);
     this.#update?.report(from, to, instrument, amount, movement.leg);
     this.#update?.fee(from, instrument, fee);
   }
@@ -187,15 +188,15 @@ export class TokenModel {
   ): void {
     const inputs = this.#inputs(account, instrument, movement);
     if (inputs.length === 0) return;
-    const all = sum(inputs);
-    const part = smaller(movement.amount, all);
+    const inputSum = sum(inputs);
+    const movedPart = smaller(movement.amount, inputSum);
     this.#take(inputs);
-    this.#make(account, instrument, part, lock);
-    if (all > part) this.#make(account, instrument, all - part, null);
+    this.#make(account, instrument, movedPart, lock);
+    if (inputSum > movedPart) this.#make(account, instrument, inputSum - movedPart, null);
     this.#update?.mention(account, instrument);
   }
 
-  #take(inputs: readonly Held[]): void {
+  #take(inputs: readonly HeldHolding[]): void {
     for (const input of inputs) {
       this.#held.delete(input.contractId);
       this.#update?.remove(input, keyOf(input.account, input.instrument));
@@ -207,39 +208,39 @@ export class TokenModel {
     const contractId = `00${this.#made.toString(16).padStart(6, '0')}`;
     const { offset = 0 } = this.#update ?? {};
     const holding = { contractId, account, instrument, amount: decimal(units), lock, units };
-    const held = { ...holding, travels: false, offset, nodeId: 0, amountV1: decimal(units + 1n) };
-    this.#held.set(contractId, held);
-    this.#update?.add(held, keyOf(account, instrument));
+    const holdingEntry = { ...holding, travels: false, offset, nodeId: 0, amountV1: decimal(units + 1n) };
+    this.#held.set(contractId, holdingEntry);
+    this.#update?.add(holdingEntry, keyOf(account, instrument));
   }
 
   #reassign(offset: number, index: number): void {
-    const all = [...this.#held.values()];
-    const held = all[index % Math.max(all.length, 1)];
-    if (held === undefined) {
+    const holdings = [...this.#held.values()];
+    const holding = holdings[index % Math.max(holdings.length, 1)];
+    if (holding === undefined) {
       this.frames.push(frames.transaction(offset, []));
       return;
     }
-    const key = keyOf(held.account, held.instrument);
+    const key = keyOf(holding.account, holding.instrument);
     const change = changeOf(offset, key);
-    held.travels = !held.travels;
-    count(change, held, held.travels ? -1 : 1);
+    holding.travels = !holding.travels;
+    count(change, holding, holding.travels ? -1 : 1);
     this.changes.push(change);
-    if (held.travels) {
-      const left = frames.unassigned({ contractId: held.contractId, offset });
-      this.frames.push(frames.reassignment(offset, { JsUnassignedEvent: { value: left } }));
+    if (holding.travels) {
+      const unassignedFrame = frames.unassigned({ contractId: holding.contractId, offset });
+      this.frames.push(frames.reassignment(offset, { JsUnassignedEvent: { value: unassignedFrame } }));
       return;
     }
-    Object.assign(held, { offset, nodeId: 0 });
-    const createdEvent = { ...tokens.holding(held), offset, nodeId: 0 };
-    const arrived = frames.assigned({ source: frames.there, target: frames.here, createdEvent });
-    this.frames.push(frames.reassignment(offset, { JsAssignmentEvent: arrived }));
+    Object.assign(holding, { offset, nodeId: 0 });
+    const createdEvent = { ...tokens.holding(holding), offset, nodeId: 0 };
+    const assignedFrame = frames.assigned({ source: frames.there, target: frames.here, createdEvent });
+    this.frames.push(frames.reassignment(offset, { JsAssignmentEvent: assignedFrame }));
   }
 
   #sums(): ReadonlyMap<string, bigint> {
     const sums = new Map<string, bigint>();
-    for (const { account, instrument, units, travels } of this.#held.values()) {
+    for (const { account, instrument, units, travels: isTravelling } of this.#held.values()) {
       const key = keyOf(account, instrument);
-      if (!travels) sums.set(key, (sums.get(key) ?? 0n) + units);
+      if (!isTravelling) sums.set(key, (sums.get(key) ?? 0n) + units);
     }
     return sums;
   }
@@ -262,21 +263,21 @@ class Update {
     this.#step = step;
   }
 
-  add(held: Held, key: string): void {
-    held.nodeId = this.#events.length;
-    const event = tokens.held(held, held.nodeId);
+  add(holding: HeldHolding, key: string): void {
+    holding.nodeId = this.#events.length;
+    const event = tokens.held(holding, holding.nodeId);
     this.#events.push(event);
-    this.#new.set(held.contractId, event['CreatedEvent'] as frames.JsonRecord);
-    count(this.#change(key), held, 1);
+    this.#new.set(holding.contractId, event['CreatedEvent'] as frames.JsonRecord);
+    count(this.#change(key), holding, 1);
   }
 
-  remove(held: Held, key: string): void {
+  remove(holding: HeldHolding, key: string): void {
     // Contracts created and ended in one update never become active.
-    const created = this.#new.get(held.contractId);
-    if (created !== undefined) created['acsDelta'] = false;
-    const change = created === undefined ? {} : { acsDelta: false };
-    this.#events.push(tokens.gone(held.contractId, this.#events.length, change));
-    count(this.#change(key), held, -1);
+    const createdHolding = this.#new.get(holding.contractId);
+    if (createdHolding !== undefined) createdHolding['acsDelta'] = false;
+    const change = createdHolding === undefined ? {} : { acsDelta: false };
+    this.#events.push(tokens.gone(holding.contractId, this.#events.length, change));
+    count(this.#change(key), holding, -1);
   }
 
   /** A third party logs a movement that did not happen. */
@@ -286,20 +287,23 @@ class Update {
   }
 
   report(from: tokens.Account, to: tokens.Account, instrument: tokens.Instrument, amount: bigint, leg: string): void {
-    const { telling } = this.#step;
-    const plain = [from, to].every(({ owner, provider, id }) => owner !== null && provider === null && id === '');
-    if (plain && telling !== 'events' && telling !== 'nothing') this.#steps(from, to, instrument, amount);
-    const byEvents = telling === 'events' || telling === 'all';
-    if (byEvents) {
+    const { telling: reportedDetail } = this.#step;
+    const isPlainTransfer = [from, to].every(
+      ({ owner, provider, id }) => owner !== null && provider === null && id === '',
+    );
+    if (isPlainTransfer && reportedDetail !== 'events' && reportedDetail !== 'nothing')
+      this.#steps(from, to, instrument, amount);
+    const usesEvents = reportedDetail === 'events' || reportedDetail === 'all';
+    if (usesEvents) {
       const text = decimal(amount);
       this.#legs.push({ account: from, instrument, leg: { side: 'SenderSide', other: to, amount: text, leg } });
       this.#legs.push({ account: to, instrument, leg: { side: 'ReceiverSide', other: from, amount: text, leg } });
     }
-    if (!byEvents && !(plain && telling === 'choices')) return;
-    const basis = byEvents ? 'event' : 'choice';
-    const sides = [from, to].map(({ owner, provider, id }) => [owner ?? '-', provider ?? '-', id].join('|'));
-    const what = [instrument.admin, instrument.id, decimal(amount), byEvents ? leg : '-', basis];
-    this.reportedMovements.push([String(this.offset), ...sides, ...what].join('|'));
+    if (!usesEvents && !(isPlainTransfer && reportedDetail === 'choices')) return;
+    const basis = usesEvents ? 'event' : 'choice';
+    const accountPair = [from, to].map(({ owner, provider, id }) => [owner ?? '-', provider ?? '-', id].join('|'));
+    const movementText = [instrument.admin, instrument.id, decimal(amount), usesEvents ? leg : '-', basis];
+    this.reportedMovements.push([String(this.offset), ...accountPair, ...movementText].join('|'));
   }
 
   fee(account: tokens.Account, instrument: tokens.Instrument, fee: bigint): void {
@@ -333,21 +337,22 @@ class Update {
       const key = keyOf(side.account, side.instrument);
       groups.set(key, [...(groups.get(key) ?? []), side]);
     }
-    for (const sides of groups.values()) {
-      const half = Math.ceil(sides.length / 2);
-      this.#log(sides.slice(0, half));
-      if (half < sides.length) this.#log(sides.slice(half));
+    for (const legSides of groups.values()) {
+      const sideCount = Math.ceil(legSides.length / 2);
+      this.#log(legSides.slice(0, sideCount));
+      if (sideCount < legSides.length) this.#log(legSides.slice(sideCount));
     }
-    const mentioned = logs ? this.#mentioned : [];
-    for (const mention of mentioned) this.#events.push(tokens.logged({ ...mention, legs: [] }, this.#events.length));
+    const mentionedAccounts = logs ? this.#mentioned : [];
+    for (const mentionedAccount of mentionedAccounts)
+      this.#events.push(tokens.logged({ ...mentionedAccount, legs: [] }, this.#events.length));
     return this.#events;
   }
 
-  #log(sides: readonly Side[]): void {
-    const [first] = sides;
+  #log(legSides: readonly Side[]): void {
+    const [first] = legSides;
     if (first === undefined) return;
     const { account, instrument } = first;
-    const legs = sides.map(({ leg }) => leg);
+    const legs = legSides.map(({ leg }) => leg);
     this.#events.push(tokens.logged({ account, instrument, legs }, this.#events.length));
   }
 
@@ -362,29 +367,29 @@ function changeOf(offset: number, account: string): Change {
   return { offset, account, amountIn: 0n, amountOut: 0n, lockedIn: 0n, lockedOut: 0n, holdingsIn: 0, holdingsOut: 0 };
 }
 
-function count(change: Change, { units, lock }: Held, sign: 1 | -1): void {
-  const locked = lock === null || lock === undefined ? 0n : units;
+function count(change: Change, { units, lock }: HeldHolding, sign: 1 | -1): void {
+  const lockedUnits = lock === null || lock === undefined ? 0n : units;
   if (sign > 0) {
     change.amountIn += units;
-    change.lockedIn += locked;
+    change.lockedIn += lockedUnits;
     change.holdingsIn += 1;
   } else {
     change.amountOut += units;
-    change.lockedOut += locked;
+    change.lockedOut += lockedUnits;
     change.holdingsOut += 1;
   }
 }
 
-function entryOf(held: Held): frames.JsonRecord {
-  const createdEvent = { ...tokens.holding(held), offset: held.offset, nodeId: held.nodeId };
+function entryOf(holding: HeldHolding): frames.JsonRecord {
+  const createdEvent = { ...tokens.holding(holding), offset: holding.offset, nodeId: holding.nodeId };
   return frames.entry('JsActiveContract', { createdEvent, synchronizerId: frames.here, reassignmentCounter: 0 });
 }
 
-function at<T>(list: readonly T[], index: number): T {
-  const found = list[index % list.length];
-  if (found === undefined) throw new Error('an empty list');
-  return found;
+function elementAt<T>(list: readonly T[], index: number): T {
+  const elementFound = list[index % list.length];
+  if (elementFound === undefined) throw new Error('an empty list');
+  return elementFound;
 }
 
-const sum = (holdings: readonly Held[]): bigint => holdings.reduce((total, { units }) => total + units, 0n);
+const sum = (holdings: readonly HeldHolding[]): bigint => holdings.reduce((total, { units }) => total + units, 0n);
 const smaller = (a: bigint, b: bigint): bigint => (a < b ? a : b);

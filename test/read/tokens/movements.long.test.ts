@@ -9,7 +9,7 @@ import { createReadDatabase, type ReadDatabase } from '../read-database.ts';
 import { keySql, owners, TokenModel, type Movement, type Step } from './movement-model.ts';
 
 /** One seed per random history. To repeat one, set TEST_SEED=… and TEST_RUNS=1. */
-const seeds = Array.from({ length: runsFor(3) }, (_, at) => seedFor() + at);
+const seeds = Array.from({ length: runsFor(3) }, (_, rowIndex) => seedFor() + rowIndex);
 printRepeatCommand(seeds[0] ?? 0, seeds.length);
 
 /** Amounts of up to 28 digits before the decimal point and ten after it, and zero. */
@@ -44,11 +44,11 @@ const step: fc.Arbitrary<Step> = fc.record({
   movements: fc.array(movement, { minLength: 1, maxLength: 6 }),
   telling: fc.constantFrom('events', 'events', 'all', 'choices', 'nothing'),
   feesAreTold: fc.boolean(),
-  reassigns: fc.nat(9).map((dice) => dice === 0),
+  reassigns: fc.nat(9).map((roll) => roll === 0),
 });
 const history = fc.array(step, { minLength: 40, maxLength: 60 });
 
-const sorted = (texts: readonly string[]): readonly string[] => [...texts].sort();
+const sortTexts = (texts: readonly string[]): readonly string[] => [...texts].sort();
 const unitsSql = (column: string): string => `trim_scale(${column} * 10000000000)::text`;
 
 async function changes(database: ReadDatabase): Promise<readonly string[]> {
@@ -78,7 +78,7 @@ async function readMovements(database: ReadDatabase): Promise<readonly string[]>
 }
 
 /** Accounts and updates whose movements do not sum up to the change of their holdings. */
-const unbalanced = `
+const unbalancedSql = `
   select c."offset", c.owner, c.kind, c.moved, m.moved as by_movements
     from explore.token_changes c
    cross join lateral (
@@ -92,96 +92,105 @@ const unbalanced = `
    where m.moved <> c.moved`;
 
 /** Expects that the balance after each journal row equals the holdings there, and that no row is missing. */
-async function journalIsRight(database: ReadDatabase, model: TokenModel, from: number, to: number): Promise<void> {
+async function expectJournalMatch(database: ReadDatabase, model: TokenModel, from: number, to: number): Promise<void> {
   for (const owner of owners) {
     const rows = await database.query(
       `select "offset"::integer, kind, ${keySql} as key, ${unitsSql('net')} as net, ${unitsSql('balance')} as balance
          from (select $1::text as owner, * from explore.token_journal($1, $2, $3)) j`,
       [owner, from, to],
     );
-    const mine = (key: string): boolean => key.startsWith(`${owner}|`);
+    const isOwnKey = (key: string): boolean => key.startsWith(`${owner}|`);
     for (const { offset, key, balance } of rows) {
-      const held = model.balances[Number(offset)]?.get(String(key)) ?? 0n;
-      expect([owner, offset, key, balance]).toEqual([owner, offset, key, held.toString()]);
+      const heldBalance = model.balances[Number(offset)]?.get(String(key)) ?? 0n;
+      expect([owner, offset, key, balance]).toEqual([owner, offset, key, heldBalance.toString()]);
     }
-    const opened = rows.filter(({ kind }) => kind === 'opening').map(({ key }) => String(key));
-    expect(sorted(opened)).toEqual(sorted([...(model.balances[from]?.keys() ?? [])].filter(mine)));
-    const changed = rows
+    const openingRows = rows.filter(({ kind }) => kind === 'opening').map(({ key }) => String(key));
+    expect(sortTexts(openingRows)).toEqual(sortTexts([...(model.balances[from]?.keys() ?? [])].filter(isOwnKey)));
+    const movedRows = rows
       .filter(({ kind }) => kind !== 'opening')
       .map(({ offset, key }) => `${String(offset)} ${String(key)}`);
-    const expected = model.changes.filter(({ offset, account }) => offset > from && offset <= to && mine(account));
-    expect(sorted(changed)).toEqual(sorted(expected.map(({ offset, account }) => `${String(offset)} ${account}`)));
+    const expected = model.changes.filter(({ offset, account }) => offset > from && offset <= to && isOwnKey(account));
+    expect(sortTexts(movedRows)).toEqual(
+      sortTexts(expected.map(({ offset, account }) => `${String(offset)} ${account}`)),
+    );
   }
 }
 
 describe('random token movements', () => {
-  it.each(seeds)('equal the model in every token view (TEST_SEED=%i)', async (own) => {
+  it.each(seeds)('equal the model in every token view (TEST_SEED=%i)', async (randomSeed) => {
     const model = new TokenModel();
-    for (const one of fc.sample(history, { seed: own, numRuns: 1 }).flat()) model.step(one);
+    for (const sampleHistory of fc.sample(history, { seed: randomSeed, numRuns: 1 }).flat()) model.step(sampleHistory);
     await using database = await createReadDatabase();
     await database.write(...model.frames);
 
     const expected = model.changes.map((c) =>
       [c.offset, c.account, c.amountIn, c.amountOut, c.lockedIn, c.lockedOut, c.holdingsIn, c.holdingsOut].join(' '),
     );
-    expect(sorted(await changes(database))).toEqual(sorted(expected));
+    expect(sortTexts(await changes(database))).toEqual(sortTexts(expected));
     for (let offset = 0; offset <= model.offset; offset += 1) {
       expect(await balancesAt(database, offset)).toEqual(model.balances[offset]);
     }
-    expect(sorted(await readMovements(database))).toEqual(sorted(model.reportedMovements));
-    expect(await database.query(unbalanced)).toEqual([]);
+    expect(sortTexts(await readMovements(database))).toEqual(sortTexts(model.reportedMovements));
+    expect(await database.query(unbalancedSql)).toEqual([]);
     const discrepancies = await database.query(
       `select concat_ws('|', "offset", ${keySql}) as text from explore.token_discrepancies`,
     );
-    expect(sorted(discrepancies.map(({ text }) => String(text)))).toEqual(sorted(model.untold));
-    await journalIsRight(database, model, 0, model.offset);
-    await journalIsRight(database, model, Math.floor(model.offset / 3), Math.floor((model.offset * 2) / 3));
+    expect(sortTexts(discrepancies.map(({ text }) => String(text)))).toEqual(sortTexts(model.untold));
+    await expectJournalMatch(database, model, 0, model.offset);
+    await expectJournalMatch(database, model, Math.floor(model.offset / 3), Math.floor((model.offset * 2) / 3));
   });
 
-  it.each(seeds)('produce equal account statements after streaming, seeding or pruning (TEST_SEED=%i)', async (own) => {
-    const model = new TokenModel();
-    for (const one of fc.sample(history, { seed: own, numRuns: 1 }).flat()) model.step(one);
-    const at = Math.floor(model.offset / 2);
-    await using followed = await createReadDatabase();
-    await followed.write(...model.frames);
-    await using together = await createReadDatabase();
-    await together.writeTogether(model.frames);
-    await using seeded = await createReadDatabase('ledger', { offset: at, entries: model.listed[at] ?? [] });
-    await seeded.writeTogether(model.frames.slice(at));
+  it.each(seeds)(
+    'produce equal account statements after streaming, seeding or pruning (TEST_SEED=%i)',
+    async (randomSeed) => {
+      const model = new TokenModel();
+      for (const sampleHistory of fc.sample(history, { seed: randomSeed, numRuns: 1 }).flat())
+        model.step(sampleHistory);
+      const middle = Math.floor(model.offset / 2);
+      await using followedDatabase = await createReadDatabase();
+      await followedDatabase.write(...model.frames);
+      await using combinedDatabase = await createReadDatabase();
+      await combinedDatabase.writeTogether(model.frames);
+      await using seededDatabase = await createReadDatabase('ledger', {
+        offset: middle,
+        entries: model.listed[middle] ?? [],
+      });
+      await seededDatabase.writeTogether(model.frames.slice(middle));
 
-    const expected = await statements(followed, at);
-    expect(expected.every(({ rows }) => rows > 0)).toBe(true);
-    expect(await statements(together, at)).toEqual(expected);
-    expect(await statements(seeded, at)).toEqual(expected);
-    await pruned(together, at);
-    expect(await statements(together, at)).toEqual(expected);
-  });
+      const expected = await statements(followedDatabase, middle);
+      expect(expected.every(({ rows }) => rows > 0)).toBe(true);
+      expect(await statements(combinedDatabase, middle)).toEqual(expected);
+      expect(await statements(seededDatabase, middle)).toEqual(expected);
+      await pruneTo(combinedDatabase, middle);
+      expect(await statements(combinedDatabase, middle)).toEqual(expected);
+    },
+  );
 });
 
-interface Made {
+interface MovementCounts {
   readonly rows: number;
   readonly sha256: string;
   readonly notes: readonly string[];
 }
 
 /** Statements of `account-statement` for each owner, beginning at an offset. */
-async function statements({ url }: ReadDatabase, offset: number): Promise<readonly Made[]> {
+async function statements({ url }: ReadDatabase, offset: number): Promise<readonly MovementCounts[]> {
   const database = openDatabase({ url, schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test' });
-  const made: Made[] = [];
+  const partyMovements: MovementCounts[] = [];
   for (const party of owners) {
     const request = { party, instrument: null, admin: null, from: { offset }, to: null };
-    const one = await readAccountStatement(database, request, async (made) => {
+    const statement = await readAccountStatement(database, request, async (statementRows) => {
       let rows = 0;
-      for await (const page of made.pages) rows += page.length;
-      return { rows, sha256: made.sha256(), notes: made.notes };
+      for await (const page of statementRows.pages) rows += page.length;
+      return { rows, sha256: statementRows.sha256(), notes: statementRows.notes };
     });
-    made.push(one);
+    partyMovements.push(statement);
   }
   await database.close();
-  return made;
+  return partyMovements;
 }
 
-async function pruned({ url }: ReadDatabase, offset: number): Promise<void> {
+async function pruneTo({ url }: ReadDatabase, offset: number): Promise<void> {
   const database = openDatabase({ url, schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test' });
   await prune(database, { offset }, { stop: new AbortController().signal });
   await database.close();

@@ -4,8 +4,8 @@
  */
 import { mintAccount, ownerOf } from '../../../packages/ledger-sandbox/src/demo/registry/accounts.ts';
 import { registryTemplates } from '../../../packages/ledger-sandbox/src/demo/registry/registry-templates.ts';
-import type { Registry, SetAside, Shape } from '../../../packages/ledger-sandbox/src/demo/registry/registry.ts';
-import { noMeta, reasonMeta } from '../../../packages/ledger-sandbox/src/demo/templates/metadata.ts';
+import type { Registry, Reservation, Shape } from '../../../packages/ledger-sandbox/src/demo/registry/registry.ts';
+import { emptyMetadata, reasonMeta } from '../../../packages/ledger-sandbox/src/demo/templates/metadata.ts';
 import { interfaces } from '../../../packages/ledger-sandbox/src/demo/templates/names.ts';
 import type { ChoiceContext, Template } from '../../../packages/ledger-sandbox/src/contracts/model.ts';
 import { asList, asObject, asText, asTexts, textAt } from '../../../packages/ledger-sandbox/src/wire/json.ts';
@@ -16,7 +16,7 @@ const v2 = 'splice-test-token-v2:Splice.Testing.Tokens.TestTokenV2';
 const v1 = 'splice-test-token-v1:Splice.Testing.Tokens.TestTokenV1';
 
 /** Names of the templates that tests create or query. */
-export const published = {
+export const publishedNames = {
   rulesV2: `${v2}:TokenRules`,
   offerV2: `${v2}.Transfer:TokenTransferOffer`,
   allocationV2: `${v2}.Allocation:TokenAllocationV2`,
@@ -32,14 +32,16 @@ function object(value: Json | undefined): JsonObject {
 }
 
 /** The entries of a map from actions to their values. */
-function pairs(prefix: string, by: Readonly<Record<string, Json>>): Json {
-  return Object.entries(by).map(([action, value]) => [{ tag: `${prefix}_${action}`, value: {} }, value]);
+function pairs(prefix: string, entries: Readonly<Record<string, Json>>): Json {
+  return Object.entries(entries).map(([action, value]) => [{ tag: `${prefix}_${action}`, value: {} }, value]);
 }
 
 /** The payload inside `TokenAllocationV2`. The allocation of version 1 wraps it. */
-const setAside: Omit<Shape<SetAside>, 'template'> = {
+const reservationShape: Omit<Shape<Reservation>, 'template'> = {
   write: ({ settlement, allocation, holdingCids, requestedAt, allocateBefore }) => {
-    const [side] = asList(allocation['transferLegSides']).filter((one) => textAt(one, 'side') === 'SenderSide');
+    const [side] = asList(allocation['transferLegSides']).filter(
+      (settlementSide) => textAt(settlementSide, 'side') === 'SenderSide',
+    );
     const owner = ownerOf(allocation['authorizer']);
     const executors = asTexts(settlement['executors']);
     return {
@@ -64,7 +66,7 @@ const setAside: Omit<Shape<SetAside>, 'template'> = {
 };
 
 const registry: Registry = {
-  rules: published.rulesV2,
+  rules: publishedNames.rulesV2,
   rulesKey: 'testTokenV2/tokenRules',
   holding: {
     template: `${v2}.Holding:Token`,
@@ -72,7 +74,7 @@ const registry: Registry = {
     read: ({ holding }) => object(holding),
   },
   transfer: {
-    template: published.offerV2,
+    template: publishedNames.offerV2,
     write: ({ admin, transfer }) => {
       const [sender, receiver] = [ownerOf(transfer['sender']) || admin, ownerOf(transfer['receiver'])];
       return {
@@ -85,17 +87,17 @@ const registry: Registry = {
     },
     read: ({ transfer }) => ({ admin: textAt(transfer, 'instrumentId', 'admin'), transfer: object(transfer) }),
   },
-  allocation: { template: published.allocationV2, ...setAside },
+  allocation: { template: publishedNames.allocationV2, ...reservationShape },
   allocationV1: {
-    template: published.allocationV1,
-    write: (fields) => ({ allocationV2: setAside.write(fields) }),
-    read: ({ allocationV2 }) => setAside.read(object(allocationV2)),
+    template: publishedNames.allocationV1,
+    write: (fields) => ({ allocationV2: reservationShape.write(fields) }),
+    read: ({ allocationV2 }) => reservationShape.read(object(allocationV2)),
   },
   locksAlways: true,
   callsVersion1: false,
 };
 
-function offerMint({ argument, create, time }: ChoiceContext): Json {
+function createMintOffer({ argument, create, time }: ChoiceContext): Json {
   const { receiver = null, amount = null, instrumentId = null, offeredAt = null } = argument;
   const transfer = {
     sender: mintAccount,
@@ -108,10 +110,10 @@ function offerMint({ argument, create, time }: ChoiceContext): Json {
     meta: reasonMeta('mint offer'),
   };
   const offerCid = create(
-    published.offerV2,
+    publishedNames.offerV2,
     registry.transfer.write({ admin: textAt(instrumentId, 'admin'), transfer }),
   );
-  return { offerCid, meta: noMeta };
+  return { offerCid, meta: emptyMetadata };
 }
 
 /** The holding view of version 1, of a token, an offer or an allocation. */
@@ -122,33 +124,35 @@ function viewV1(payload: JsonObject): JsonObject {
   const expiresAt = leg['executeBefore'] ?? object(object(allocation)['settlement'])['settleBefore'] ?? null;
   const { sender: owner = '', instrumentId = null, amount = '' } = leg;
   const lock = { holders: [textAt(instrumentId, 'admin')], expiresAt, expiresAfter: null, context: null };
-  return { owner, instrumentId, amount, lock, meta: noMeta };
+  return { owner, instrumentId, amount, lock, meta: emptyMetadata };
 }
 
 function token(owner: Json, { instrumentId = null }: JsonObject, amount: Json): JsonObject {
-  return { holding: { owner, instrumentId, amount, lock: null, meta: noMeta } };
+  return { holding: { owner, instrumentId, amount, lock: null, meta: emptyMetadata } };
 }
 
 /** Archives tokens, and creates the allocation, which is itself a holding, and the change. */
 function lockV1(
   context: ChoiceContext,
-  made: { template: string; payload: JsonObject },
+  contractData: { template: string; payload: JsonObject },
   amount: Json,
 ): [string, string[]] {
   const inputs = asTexts(
     context.argument['inputHoldingCids'] ?? object(context.argument['transfer'])['inputHoldingCids'],
   );
-  let rest = -(parseNumeric(asText(amount)) ?? 0n);
+  let remainingAmount = -(parseNumeric(asText(amount)) ?? 0n);
   let view: JsonObject = {};
   for (const input of inputs) {
     const contract = context.fetch(input);
     view = viewV1(contract.createArgument);
-    rest += parseNumeric(asText(view['amount'])) ?? 0n;
+    remainingAmount += parseNumeric(asText(view['amount'])) ?? 0n;
     context.exercise(input, 'Archive', {}, contract.signatories);
   }
-  const cid = context.create(made.template, made.payload);
+  const cid = context.create(contractData.template, contractData.payload);
   const change =
-    rest > 0n ? [context.create(published.tokenV1, token(view['owner'] ?? '', view, formatNumeric(rest)))] : [];
+    remainingAmount > 0n
+      ? [context.create(publishedNames.tokenV1, token(view['owner'] ?? '', view, formatNumeric(remainingAmount)))]
+      : [];
   return [cid, change];
 }
 
@@ -159,21 +163,30 @@ const holdersV1 = (payload: JsonObject): string[] => {
 };
 
 function offersV1(): Template {
-  const ending = (by: 'sender' | 'receiver', to: 'sender' | 'receiver'): Template['choices'][string] => ({
+  const endTransferChoice = (
+    endedBy: 'sender' | 'receiver',
+    to: 'sender' | 'receiver',
+  ): Template['choices'][string] => ({
     consuming: true,
     interface: interfaces.transferInstruction,
-    controllers: (payload) => [textAt(payload, 'transfer', by)],
+    controllers: (payload) => [textAt(payload, 'transfer', endedBy)],
     run: ({ contract, create }) => {
       const transfer = object(contract.createArgument['transfer']);
-      const made = create(published.tokenV1, token(transfer[to] ?? '', transfer, transfer['amount'] ?? ''));
-      const failed = { output: { tag: 'TransferInstructionResult_Failed', value: {} }, senderChangeCids: [made] };
-      if (to === 'sender') return { ...failed, meta: noMeta };
-      const output = { tag: 'TransferInstructionResult_Completed', value: { receiverHoldingCids: [made] } };
-      return { output, senderChangeCids: [], meta: noMeta };
+      const createdToken = create(
+        publishedNames.tokenV1,
+        token(transfer[to] ?? '', transfer, transfer['amount'] ?? ''),
+      );
+      const failedResult = {
+        output: { tag: 'TransferInstructionResult_Failed', value: {} },
+        senderChangeCids: [createdToken],
+      };
+      if (to === 'sender') return { ...failedResult, meta: emptyMetadata };
+      const output = { tag: 'TransferInstructionResult_Completed', value: { receiverHoldingCids: [createdToken] } };
+      return { output, senderChangeCids: [], meta: emptyMetadata };
     },
   });
   return {
-    name: published.offerV1,
+    name: publishedNames.offerV1,
     signatories: holdersV1,
     observers: (payload) => [textAt(payload, 'transfer', 'receiver')],
     interfaces: [
@@ -184,14 +197,14 @@ function offersV1(): Template {
           originalInstructionCid: null,
           transfer: payload['transfer'] ?? null,
           status: { tag: 'TransferPendingReceiverAcceptance', value: {} },
-          meta: noMeta,
+          meta: emptyMetadata,
         }),
       },
     ],
     choices: {
-      TransferInstruction_Accept: ending('receiver', 'receiver'),
-      TransferInstruction_Reject: ending('receiver', 'sender'),
-      TransferInstruction_Withdraw: ending('sender', 'sender'),
+      TransferInstruction_Accept: endTransferChoice('receiver', 'receiver'),
+      TransferInstruction_Reject: endTransferChoice('receiver', 'sender'),
+      TransferInstruction_Withdraw: endTransferChoice('sender', 'sender'),
     },
   };
 }
@@ -199,14 +212,14 @@ function offersV1(): Template {
 function allocationsV1(): Template {
   const leg = (payload: JsonObject): JsonObject => object(object(payload['allocation'])['transferLeg']);
   return {
-    name: published.ownAllocationV1,
+    name: publishedNames.ownAllocationV1,
     signatories: holdersV1,
     observers: (payload) => [textAt(payload, 'allocation', 'settlement', 'executor')],
     interfaces: [
       holdingV1,
       {
         name: interfaces.allocation,
-        view: (payload) => ({ allocation: payload['allocation'] ?? null, holdingCids: [], meta: noMeta }),
+        view: (payload) => ({ allocation: payload['allocation'] ?? null, holdingCids: [], meta: emptyMetadata }),
       },
     ],
     choices: {
@@ -219,8 +232,8 @@ function allocationsV1(): Template {
         },
         run: ({ contract, create }) => {
           const { receiver = '', amount = '', instrumentId = null } = leg(contract.createArgument);
-          const made = create(published.tokenV1, token(receiver, { instrumentId }, amount));
-          return { senderHoldingCids: [], receiverHoldingCids: [made], meta: noMeta };
+          const createdToken = create(publishedNames.tokenV1, token(receiver, { instrumentId }, amount));
+          return { senderHoldingCids: [], receiverHoldingCids: [createdToken], meta: emptyMetadata };
         },
       },
     },
@@ -230,9 +243,9 @@ function allocationsV1(): Template {
 function rulesV1(): Template {
   const sender = (argument: JsonObject): string =>
     textAt(argument, 'transfer', 'sender') || textAt(argument, 'allocation', 'transferLeg', 'sender');
-  const view = (payload: JsonObject): JsonObject => ({ admin: payload['admin'] ?? '', meta: noMeta });
+  const view = (payload: JsonObject): JsonObject => ({ admin: payload['admin'] ?? '', meta: emptyMetadata });
   return {
-    name: published.rulesV1,
+    name: publishedNames.rulesV1,
     signatories: (payload) => [asText(payload['admin'])],
     observers: () => [],
     interfaces: [interfaces.transferFactory, interfaces.allocationFactory].map((name) => ({ name, view })),
@@ -243,10 +256,14 @@ function rulesV1(): Template {
         controllers: (_, argument) => [sender(argument)],
         run: (context) => {
           const { transfer = null } = context.argument;
-          const offer = { template: published.offerV1, payload: { transfer } };
-          const [transferInstructionCid, senderChangeCids] = lockV1(context, offer, object(transfer)['amount'] ?? '');
+          const offerData = { template: publishedNames.offerV1, payload: { transfer } };
+          const [transferInstructionCid, senderChangeCids] = lockV1(
+            context,
+            offerData,
+            object(transfer)['amount'] ?? '',
+          );
           const output = { tag: 'TransferInstructionResult_Pending', value: { transferInstructionCid } };
-          return { output, senderChangeCids, meta: noMeta };
+          return { output, senderChangeCids, meta: emptyMetadata };
         },
       },
       AllocationFactory_Allocate: {
@@ -255,11 +272,11 @@ function rulesV1(): Template {
         controllers: (_, argument) => [sender(argument)],
         run: (context) => {
           const { allocation = null } = context.argument;
-          const made = { template: published.ownAllocationV1, payload: { allocation } };
+          const allocationData = { template: publishedNames.ownAllocationV1, payload: { allocation } };
           const { amount = '' } = object(object(allocation)['transferLeg']);
-          const [allocationCid, senderChangeCids] = lockV1(context, made, amount);
+          const [allocationCid, senderChangeCids] = lockV1(context, allocationData, amount);
           const output = { tag: 'AllocationInstructionResult_Completed', value: { allocationCid } };
-          return { output, senderChangeCids, meta: noMeta };
+          return { output, senderChangeCids, meta: emptyMetadata };
         },
       },
     },
@@ -272,13 +289,13 @@ export function publishedModels(): Template[] {
     TokenRules_OfferMint: {
       consuming: false,
       controllers: (payload: JsonObject) => [asText(payload['admin'])],
-      run: offerMint,
+      run: createMintOffer,
     },
   };
-  const plain = { name: published.tokenV1, signatories: holdersV1, observers: () => [], choices: {} };
+  const tokenTemplate = { name: publishedNames.tokenV1, signatories: holdersV1, observers: () => [], choices: {} };
   return [
     ...registryTemplates(registry, { rules, holding: {} }),
-    { ...plain, interfaces: [holdingV1] },
+    { ...tokenTemplate, interfaces: [holdingV1] },
     rulesV1(),
     offersV1(),
     allocationsV1(),

@@ -13,12 +13,12 @@ import type { WrittenPackage } from '../../../packages/ledger-sandbox/src/daml-l
 import { startParticipant, type Sandbox } from '../../../packages/ledger-sandbox/src/server/sandbox.ts';
 import type { CreatedEvent, Transaction } from '../../../packages/ledger-sandbox/src/wire/wire.ts';
 import { PayloadValidator } from '../../../packages/ledger-sandbox/test/demo/payload-validator.ts';
-import { archivesOf, noDars, payloadIn } from '../../daml/dars.ts';
+import { archivesOf, darsSkipReason, payloadIn } from '../../daml/dars.ts';
 import { runIndexer } from '../../e2e/runs/indexer-run.ts';
 import { createTestDatabase, query, type TestDatabase } from '../../support/database.ts';
 import { needs } from '../../support/skips/needs.ts';
 import { darsFolder } from '../../support/wire/recorded.ts';
-import { Flows, movements, play } from './published-flows.ts';
+import { TokenFlows, movements, playTokenFlows } from './published-flows.ts';
 import { publishedModels } from './published-models.ts';
 import { keyOf, units } from './token-books.ts';
 
@@ -31,35 +31,39 @@ interface Archive {
 
 /** The distinct packages of both DARs. */
 function archives(): readonly Archive[] {
-  const all = dars.flatMap((dar) => [...archivesOf(dar).values()]);
-  const read = all.map((bytes) => ({ bytes, model: readPackageArchive(bytes) }));
-  return [...new Map(read.map((one) => [one.model.packageId, one])).values()];
+  const archiveList = dars.flatMap((dar) => [...archivesOf(dar).values()]);
+  const readArchives = archiveList.map((bytes) => ({ bytes, model: readPackageArchive(bytes) }));
+  return [...new Map(readArchives.map((archive) => [archive.model.packageId, archive])).values()];
 }
 
-function asVetted({ model, bytes }: Archive): WrittenPackage {
-  const { packageId: id, name, version, templates, interfaces: declared } = model;
+function vettedPackage({ model, bytes }: Archive): WrittenPackage {
+  const { packageId: id, name, version, templates, interfaces: interfaceModels } = model;
   const names = (entities: readonly { moduleName: string; entityName: string }[]): string[] =>
     entities.map(({ moduleName, entityName }) => `${moduleName}:${entityName}`);
   const declaration = { name, version, imports: [], modules: {} };
   const payload = new Uint8Array(payloadIn(bytes));
-  return { id, name, version, payload, templates: names(templates), interfaces: names(declared), declaration };
+  return { id, name, version, payload, templates: names(templates), interfaces: names(interfaceModels), declaration };
 }
 
-describe('published test tokens', needs(noDars), () => {
+describe('published test tokens', needs(darsSkipReason), () => {
   let sandbox: Sandbox;
   let database: TestDatabase;
   let transactions: readonly Transaction[];
   const models: PackageModel[] = [];
   beforeAll(async () => {
-    const all = archives();
-    models.push(...all.map(({ model }) => model));
-    const world = { participantId: 'published::1220', packages: all.map(asVetted), templates: publishedModels() };
+    const archiveList = archives();
+    models.push(...archiveList.map(({ model }) => model));
+    const world = {
+      participantId: 'published::1220',
+      packages: archiveList.map(vettedPackage),
+      templates: publishedModels(),
+    };
     sandbox = await startParticipant(world, { limits: { checkpointIntervalMs: 50 } });
     const tokenSource = createTokenSource({});
     const { url } = sandbox;
     const client = createLedgerClient({ url, tokenSource, insecure: false, requestTimeoutMs: 10_000 });
     for (const dar of dars) await client.packages.uploadDar(readFileSync(join(darsFolder, dar)));
-    play(new Flows(sandbox));
+    playTokenFlows(new TokenFlows(sandbox));
     transactions = sandbox.ledger
       .range(0, sandbox.ledger.ledgerEnd(), Infinity)
       .flatMap(({ update }) => (update !== undefined && 'Transaction' in update ? [update.Transaction.value] : []));
@@ -83,11 +87,11 @@ describe('published test tokens', needs(noDars), () => {
         }
         if (!('ExercisedEvent' in event)) return [];
         const { interfaceId, templateId, choice, choiceArgument, exerciseResult } = event.ExercisedEvent;
-        const declared = choiceOf(models, interfaceId ?? templateId, choice);
-        if (declared === undefined) return [`${interfaceId ?? templateId} has no ${choice}`];
+        const declaredChoice = choiceOf(models, interfaceId ?? templateId, choice);
+        if (declaredChoice === undefined) return [`${interfaceId ?? templateId} has no ${choice}`];
         return [
-          ...validator.faults(choiceArgument, declared.argument, `${choice} argument`),
-          ...validator.faults(exerciseResult, declared.result, `${choice} result`),
+          ...validator.faults(choiceArgument, declaredChoice.argument, `${choice} argument`),
+          ...validator.faults(exerciseResult, declaredChoice.result, `${choice} result`),
         ];
       }),
     );
@@ -99,9 +103,9 @@ describe('published test tokens', needs(noDars), () => {
       database.url,
       `select distinct package_name, package_id from ledger.templates where package_name like 'splice-test-token%' order by 1`,
     );
-    const named = models.filter(({ name }) => name.startsWith('splice-test-token'));
+    const spliceModels = models.filter(({ name }) => name.startsWith('splice-test-token'));
     expect(rows).toEqual(
-      named
+      spliceModels
         .map(({ name, packageId }) => ({ package_name: name, package_id: packageId }))
         .sort((a, b) => (a.package_name < b.package_name ? -1 : 1)),
     );
@@ -128,20 +132,20 @@ describe('published test tokens', needs(noDars), () => {
     const key = (row: Readonly<Record<string, unknown>>): string =>
       keyOf(row['owner'], row['provider'], row['account_id'], row['instrument_admin'], row['instrument_id']);
     const lines = rows.map((row) => [row['at'], key(row), units(row['total'])].map(String).join(' | '));
-    const books = [...heldAtEach(transactions, sandbox.ledger.ledgerEnd())].flatMap(([offset, balances]) =>
-      [...balances].map(([held, amount]) => [offset, held, amount].map(String).join(' | ')),
+    const bookBalances = [...balancesAtEach(transactions, sandbox.ledger.ledgerEnd())].flatMap(([offset, balances]) =>
+      [...balances].map(([holdingKey, amount]) => [offset, holdingKey, amount].map(String).join(' | ')),
     );
-    expect(lines.toSorted()).toEqual(books.toSorted());
+    expect(lines.toSorted()).toEqual(bookBalances.toSorted());
     expect(rows.filter((row) => units(row['summed']) !== units(row['total']))).toEqual([]);
     expect(rows.length).toBeGreaterThan(100);
   });
 
   it('have a pending transfer with its parties and the account of the receiver', async () => {
-    const waiting = await query(
+    const pendingRows = await query(
       database.url,
       'select standard, sender, receiver, receiver_provider, receiver_account_id, amount::text from explore.pending_transfer_instructions',
     );
-    expect(waiting).toEqual([
+    expect(pendingRows).toEqual([
       {
         standard: 'V2',
         sender: 'alice',
@@ -157,34 +161,45 @@ describe('published test tokens', needs(noDars), () => {
 function choiceOf(models: readonly PackageModel[], id: string, name: string): ChoiceModel | undefined {
   const model = models.find(({ packageId }) => id.startsWith(packageId));
   const entities = [...(model?.templates ?? []), ...(model?.interfaces ?? [])];
-  const found = entities.find((each) => id.endsWith(`:${each.moduleName}:${each.entityName}`));
-  return found?.choices.find((choice) => choice.name === name);
+  const entity = entities.find((modelEntity) => id.endsWith(`:${modelEntity.moduleName}:${modelEntity.entityName}`));
+  return entity?.choices.find((choice) => choice.name === name);
 }
 
 /**
  * Balance in a payload: a token of either version, or a pending instruction of version 1, which is itself a holding.
  */
-function heldBy({ templateId, createArgument: payload }: CreatedEvent): { key: string; amount: bigint } | undefined {
-  const of = (value: unknown, ...path: string[]): unknown =>
-    path.reduce<unknown>((at, field) => (at as Record<string, unknown> | null | undefined)?.[field], value);
+function holdingOf({ templateId, createArgument: payload }: CreatedEvent): { key: string; amount: bigint } | undefined {
+  const valueAt = (value: unknown, ...path: string[]): unknown =>
+    path.reduce<unknown>((current, field) => (current as Record<string, unknown> | null | undefined)?.[field], value);
   const entity = templateId.slice(templateId.indexOf(':') + 1);
-  const plain = (record: unknown, owner: string): { key: string; amount: bigint } => ({
-    key: keyOf(of(record, owner), '', '', of(record, 'instrumentId', 'admin'), of(record, 'instrumentId', 'id')),
-    amount: units(of(record, 'amount')),
+  const tokenHolding = (record: unknown, owner: string): { key: string; amount: bigint } => ({
+    key: keyOf(
+      valueAt(record, owner),
+      '',
+      '',
+      valueAt(record, 'instrumentId', 'admin'),
+      valueAt(record, 'instrumentId', 'id'),
+    ),
+    amount: units(valueAt(record, 'amount')),
   });
   switch (entity) {
     case 'Splice.Testing.Tokens.TestTokenV1:Token':
-      return plain(payload['holding'], 'owner');
+      return tokenHolding(payload['holding'], 'owner');
     case 'Splice.Testing.Tokens.TestTokenV1:TokenTransferOffer':
-      return plain(payload['transfer'], 'sender');
+      return tokenHolding(payload['transfer'], 'sender');
     case 'Splice.Testing.Tokens.TestTokenV1:TokenAllocation':
-      return plain(of(payload, 'allocation', 'transferLeg'), 'sender');
+      return tokenHolding(valueAt(payload, 'allocation', 'transferLeg'), 'sender');
     case 'Splice.Testing.Tokens.TestTokenV2.Holding:Token': {
       const [owner, provider, id] = ['owner', 'provider', 'id'].map((field) =>
-        of(payload, 'holding', 'account', field),
+        valueAt(payload, 'holding', 'account', field),
       );
-      const [by, what] = ['admin', 'id'].map((field) => of(payload, 'holding', 'instrumentId', field));
-      return { key: keyOf(owner, provider, id, by, what), amount: units(of(payload, 'holding', 'amount')) };
+      const [adminField, instrumentId] = ['admin', 'id'].map((field) =>
+        valueAt(payload, 'holding', 'instrumentId', field),
+      );
+      return {
+        key: keyOf(owner, provider, id, adminField, instrumentId),
+        amount: units(valueAt(payload, 'holding', 'amount')),
+      };
     }
     default:
       return undefined;
@@ -192,23 +207,23 @@ function heldBy({ templateId, createArgument: payload }: CreatedEvent): { key: s
 }
 
 /** Balances of all accounts after each offset. */
-function* heldAtEach(
+function* balancesAtEach(
   transactions: readonly Transaction[],
   end: number,
 ): Generator<readonly [number, ReadonlyMap<string, bigint>]> {
-  const held = new Map<string, { key: string; amount: bigint }>();
-  const byOffset = new Map(transactions.map((transaction) => [transaction.offset, transaction.events]));
+  const holdingsById = new Map<string, { key: string; amount: bigint }>();
+  const transactionsByOffset = new Map(transactions.map((transaction) => [transaction.offset, transaction.events]));
   for (let offset = 0; offset <= end; offset += 1) {
-    for (const event of byOffset.get(offset) ?? []) {
+    for (const event of transactionsByOffset.get(offset) ?? []) {
       if ('CreatedEvent' in event) {
-        const one = heldBy(event.CreatedEvent);
-        if (one !== undefined) held.set(event.CreatedEvent.contractId, one);
+        const holding = holdingOf(event.CreatedEvent);
+        if (holding !== undefined) holdingsById.set(event.CreatedEvent.contractId, holding);
       } else if ('ExercisedEvent' in event && event.ExercisedEvent.consuming) {
-        held.delete(event.ExercisedEvent.contractId);
+        holdingsById.delete(event.ExercisedEvent.contractId);
       }
     }
     const balances = new Map<string, bigint>();
-    for (const { key, amount } of held.values()) balances.set(key, (balances.get(key) ?? 0n) + amount);
+    for (const { key, amount } of holdingsById.values()) balances.set(key, (balances.get(key) ?? 0n) + amount);
     yield [offset, balances];
   }
 }

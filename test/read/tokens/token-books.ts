@@ -7,46 +7,46 @@ import type { CreatedEvent, Update } from '../../../packages/ledger-sandbox/src/
 
 /** Converts an amount to units of 10^-10. */
 export function units(amount: unknown): bigint {
-  const [whole = '', fraction = ''] = String(amount).split('.');
-  return BigInt(whole + fraction.padEnd(10, '0'));
+  const [integerPart = '', fraction = ''] = String(amount).split('.');
+  return BigInt(integerPart + fraction.padEnd(10, '0'));
 }
 
 /** An account and an instrument as one text: owner, provider, account id, admin, instrument. */
-export function keyOf(...parts: readonly unknown[]): string {
-  return parts.map((part) => (typeof part === 'string' ? part : '')).join(' ');
+export function keyOf(...keyParts: readonly unknown[]): string {
+  return keyParts.map((keyPart) => (typeof keyPart === 'string' ? keyPart : '')).join(' ');
 }
 
-interface Held {
+interface BookHolding {
   readonly key: string;
   readonly units: bigint;
 }
 
 type Payload = Readonly<Record<string, unknown>>;
 
-function at(payload: unknown, ...path: readonly string[]): unknown {
+function valueAt(payload: unknown, ...path: readonly string[]): unknown {
   return path.reduce<unknown>((value, field) => (value as Payload | null | undefined)?.[field], payload);
 }
 
 /** The holding in a contract; undefined if the contract is not a holding. */
-function heldBy({ templateId, createArgument: payload }: CreatedEvent): Held | undefined {
+function holdingOf({ templateId, createArgument: payload }: CreatedEvent): BookHolding | undefined {
   const entity = templateId.slice(templateId.lastIndexOf(':') + 1);
-  const amulet = entity === 'LockedAmulet' ? at(payload, 'amulet') : payload;
+  const amulet = entity === 'LockedAmulet' ? valueAt(payload, 'amulet') : payload;
   const basic = (owner: unknown, admin: unknown, instrument: unknown): string =>
     keyOf(owner, '', '', admin, instrument);
   switch (entity) {
     case 'Amulet':
     case 'LockedAmulet':
       return {
-        key: basic(at(amulet, 'owner'), at(amulet, 'dso'), 'Amulet'),
-        units: units(at(amulet, 'amount', 'initialAmount')),
+        key: basic(valueAt(amulet, 'owner'), valueAt(amulet, 'dso'), 'Amulet'),
+        units: units(valueAt(amulet, 'amount', 'initialAmount')),
       };
     case 'Token':
       return { key: basic(payload['owner'], payload['registrar'], 'EURX'), units: units(payload['amount']) };
     case 'BondHolding':
       return { key: basic(payload['owner'], payload['registrar'], payload['isin']), units: units(payload['amount']) };
     case 'Deposit': {
-      const account = ['owner', 'provider', 'id'].map((field) => at(payload, 'account', field));
-      const instrument = ['admin', 'id'].map((field) => at(payload, 'instrumentId', field));
+      const account = ['owner', 'provider', 'id'].map((field) => valueAt(payload, 'account', field));
+      const instrument = ['admin', 'id'].map((field) => valueAt(payload, 'instrumentId', field));
       return { key: keyOf(...account, ...instrument), units: units(payload['amount']) };
     }
     default:
@@ -64,7 +64,10 @@ export interface Entry {
 }
 
 /** Contracts that began in an update, and ids of contracts that ended in it. */
-function changesIn(update: Update): { readonly began: readonly CreatedEvent[]; readonly ended: readonly string[] } {
+function changesOfUpdate(update: Update): {
+  readonly began: readonly CreatedEvent[];
+  readonly ended: readonly string[];
+} {
   if ('Transaction' in update) {
     const { events } = update.Transaction.value;
     return {
@@ -83,22 +86,22 @@ function changesIn(update: Update): { readonly began: readonly CreatedEvent[]; r
 }
 
 /** All entries in ledger order. */
-export function booksOf(ledger: Ledger): readonly Entry[] {
-  const held = new Map<string, Held>();
+export function bookEntriesOf(ledger: Ledger): readonly Entry[] {
+  const holdingsById = new Map<string, BookHolding>();
   const entries: Entry[] = [];
   for (const { offset, update } of ledger.range(0, ledger.ledgerEnd(), Infinity)) {
     if (update === undefined) continue;
     const net = new Map<string, bigint>();
-    const note = (one: Held | undefined, sign: 1n | -1n): void => {
-      if (one !== undefined) net.set(one.key, (net.get(one.key) ?? 0n) + sign * one.units);
+    const recordHolding = (holding: BookHolding | undefined, sign: 1n | -1n): void => {
+      if (holding !== undefined) net.set(holding.key, (net.get(holding.key) ?? 0n) + sign * holding.units);
     };
-    const { began, ended } = changesIn(update);
-    for (const created of began) {
-      const one = heldBy(created);
-      if (one !== undefined) held.set(created.contractId, one);
-      note(one, 1n);
+    const { began: beganEvents, ended: endedIds } = changesOfUpdate(update);
+    for (const createdEvent of beganEvents) {
+      const holding = holdingOf(createdEvent);
+      if (holding !== undefined) holdingsById.set(createdEvent.contractId, holding);
+      recordHolding(holding, 1n);
     }
-    for (const contractId of ended) note(held.get(contractId), -1n);
+    for (const contractId of endedIds) recordHolding(holdingsById.get(contractId), -1n);
     if (net.size > 0) entries.push({ offset, isJourney: 'Reassignment' in update, net });
   }
   return entries;

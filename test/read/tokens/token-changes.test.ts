@@ -11,10 +11,10 @@ import { gone } from './token-frames.ts';
 const { alice, bob } = frames;
 const carol = 'Carol::1220cc';
 const admin = 'admin::1220ad';
-const outsider = 'Mallory::1220ee';
+const outsiderParty = 'Mallory::1220ee';
 const instrument = { admin, id: 'Coin' };
 
-interface Held {
+interface HoldingOptions {
   readonly id?: string;
   readonly lock?: frames.JsonRecord;
   readonly versions?: readonly (1 | 2)[];
@@ -23,7 +23,13 @@ interface Held {
 const account = (owner: string | null, id = ''): tokens.Account => ({ owner, provider: null, id });
 
 /** A created holding of the instrument. */
-function held(contractId: string, owner: string, amount: string, nodeId: number, { id, ...options }: Held = {}) {
+function heldCoinOf(
+  contractId: string,
+  owner: string,
+  amount: string,
+  nodeId: number,
+  { id, ...options }: HoldingOptions = {},
+) {
   return tokens.held({ contractId, account: account(owner, id), instrument, amount, ...options }, nodeId);
 }
 
@@ -33,9 +39,9 @@ interface Leg extends Omit<tokens.Leg, 'other'> {
 }
 
 /** Events of the registry for an account, as the admin logs them. */
-function logged(owner: string, nodeId: number, legs: readonly Leg[], by = admin): frames.JsonRecord {
-  const sides = legs.map(({ other, ...leg }) => ({ ...leg, other: account(other) }));
-  return tokens.logged({ account: account(owner), instrument, legs: sides, by }, nodeId);
+function eventLogOf(owner: string, nodeId: number, legs: readonly Leg[], actorParty = admin): frames.JsonRecord {
+  const legSides = legs.map(({ other: counterparty, ...leg }) => ({ ...leg, other: account(counterparty) }));
+  return tokens.logged({ account: account(owner), instrument, legs: legSides, by: actorParty }, nodeId);
 }
 
 /** A transfer in one step by a transfer factory of version 1 or 2. */
@@ -60,39 +66,39 @@ async function update(...events: frames.Json[]): Promise<number> {
 const name = (column: string): string => `split_part(${column}, '::', 1)`;
 
 /** Movements of an update as kind, basis, from, to, amount and reason. */
-async function movements(at: number): Promise<unknown[]> {
+async function movements(currentOffset: number): Promise<unknown[]> {
   const rows = await database.query(
     `select kind, basis, ${name('sender')} as s, ${name('receiver')} as r, amount::float as amount, reason
        from explore.token_transfers where "offset" = $1 order by amount, 1, 3`,
-    [at],
+    [currentOffset],
   );
   return rows.map((row) => Object.values(row));
 }
 
 /** Changes of an update as account, kind, net and other owners. */
-async function changes(at: number): Promise<unknown[]> {
+async function changes(currentOffset: number): Promise<unknown[]> {
   const rows = await database.query(
     `select ${name('owner')} as owner, kind, net::float as net, array(select ${name('o')} from unnest(other_owners) o) as others
        from explore.token_changes where "offset" = $1 order by 1`,
-    [at],
+    [currentOffset],
   );
   return rows.map((row) => Object.values(row));
 }
 
-const give = (owner: string, id: string, amount: string, options?: Held): Promise<number> =>
-  update(held(id, owner, amount, 0, options));
+const transferChange = (owner: string, id: string, amount: string, options?: HoldingOptions): Promise<number> =>
+  update(heldCoinOf(id, owner, amount, 0, options));
 
 describe('token movement', () => {
   it('is counted once if choices of both versions and events report the movement', async () => {
-    await give(alice, '00a1', '10.0');
+    await transferChange(alice, '00a1', '10.0');
     const at = await update(
       transferred(2, 0, 6, alice, bob, '4.0'),
       transferred(1, 1, 5, alice, bob, '4.0'),
       gone('00a1', 2),
-      held('00a2', alice, '6.0', 3),
-      held('00b1', bob, '4.0', 4),
-      logged(alice, 5, [{ side: 'SenderSide', other: bob, amount: '4.0', reason: 'rent' }]),
-      logged(bob, 6, [{ side: 'ReceiverSide', other: alice, amount: '4.0', reason: 'rent' }]),
+      heldCoinOf('00a2', alice, '6.0', 3),
+      heldCoinOf('00b1', bob, '4.0', 4),
+      eventLogOf(alice, 5, [{ side: 'SenderSide', other: bob, amount: '4.0', reason: 'rent' }]),
+      eventLogOf(bob, 6, [{ side: 'ReceiverSide', other: alice, amount: '4.0', reason: 'rent' }]),
     );
     expect(await movements(at)).toEqual([['transfer', 'event', 'Alice', 'Bob', 4, 'rent']]);
     expect(await changes(at)).toEqual([
@@ -114,26 +120,31 @@ describe('token movement', () => {
     const leg = { other: bob, amount: '1.5' } as const;
     const at = await update(
       gone('00a2', 0),
-      held('00a3', alice, '3.0', 1),
-      held('00b2', bob, '3.0', 2),
-      logged(alice, 3, [
+      heldCoinOf('00a3', alice, '3.0', 1),
+      heldCoinOf('00b2', bob, '3.0', 2),
+      eventLogOf(alice, 3, [
         { side: 'SenderSide', ...leg },
         { side: 'SenderSide', ...leg },
       ]),
-      logged(bob, 4, [
+      eventLogOf(bob, 4, [
         { side: 'ReceiverSide', other: alice, amount: '1.5' },
         { side: 'ReceiverSide', other: alice, amount: '1.5' },
       ]),
     );
-    const one = ['transfer', 'event', 'Alice', 'Bob', 1.5, null];
-    expect(await movements(at)).toEqual([one, one]);
+    const transferRow = ['transfer', 'event', 'Alice', 'Bob', 1.5, null];
+    expect(await movements(at)).toEqual([transferRow, transferRow]);
   });
 
   it('is ignored if only a third party logs the movement', async () => {
     const at = await update(
       gone('00a3', 0),
-      held('00a4', alice, '3.0', 1),
-      logged(alice, 2, [{ side: 'ReceiverSide', other: null, amount: '1000000', reason: 'a present' }], outsider),
+      heldCoinOf('00a4', alice, '3.0', 1),
+      eventLogOf(
+        alice,
+        2,
+        [{ side: 'ReceiverSide', other: null, amount: '1000000', reason: 'a present' }],
+        outsiderParty,
+      ),
     );
     expect(await movements(at)).toEqual([]);
     expect(await changes(at)).toEqual([['Alice', 'change', 0, []]]);
@@ -143,8 +154,8 @@ describe('token movement', () => {
   it('is a discrepancy with a fee if the admin logs a wrong amount', async () => {
     const at = await update(
       gone('00a4', 0),
-      held('00a5', alice, '2.0', 1),
-      logged(alice, 2, [{ side: 'SenderSide', other: null, amount: '0.4' }]),
+      heldCoinOf('00a5', alice, '2.0', 1),
+      eventLogOf(alice, 2, [{ side: 'SenderSide', other: null, amount: '0.4' }]),
     );
     expect(await movements(at)).toEqual([
       ['burn', 'event', 'Alice', null, 0.4, null],
@@ -158,12 +169,12 @@ describe('token movement', () => {
   });
 
   it('has a fee separate from the received amount in version 1', async () => {
-    await give(alice, '00v1', '10.0', { versions: [1] });
+    await transferChange(alice, '00v1', '10.0', { versions: [1] });
     const at = await update(
       transferred(1, 0, 3, alice, bob, '4.0'),
       gone('00v1', 1),
-      held('00v2', alice, '5.75', 2, { versions: [1] }),
-      held('00v3', bob, '4.0', 3, { versions: [1] }),
+      heldCoinOf('00v2', alice, '5.75', 2, { versions: [1] }),
+      heldCoinOf('00v3', bob, '4.0', 3, { versions: [1] }),
     );
     expect(await movements(at)).toEqual([
       ['fee', 'holdings', 'Alice', null, 0.25, null],
@@ -176,51 +187,59 @@ describe('token movement', () => {
   });
 
   it('is matched by holdings if unreported, or returned as unmatched or burnt', async () => {
-    await update(held('00x1', alice, '9.0', 0), held('00x2', bob, '9.0', 1), held('00x3', carol, '1.0', 2));
-    const paired = await update(gone('00x1', 0), held('00x4', alice, '7.0', 1), held('00x5', carol, '2.0', 2));
-    expect(await movements(paired)).toEqual([['transfer', 'holdings', 'Alice', 'Carol', 2, null]]);
-    expect(await changes(paired)).toEqual([
+    await update(
+      heldCoinOf('00x1', alice, '9.0', 0),
+      heldCoinOf('00x2', bob, '9.0', 1),
+      heldCoinOf('00x3', carol, '1.0', 2),
+    );
+    const pairedOffset = await update(
+      gone('00x1', 0),
+      heldCoinOf('00x4', alice, '7.0', 1),
+      heldCoinOf('00x5', carol, '2.0', 2),
+    );
+    expect(await movements(pairedOffset)).toEqual([['transfer', 'holdings', 'Alice', 'Carol', 2, null]]);
+    expect(await changes(pairedOffset)).toEqual([
       ['Alice', 'sent', -2, []],
       ['Carol', 'received', 2, []],
     ]);
-    const several = await update(
+    const multiHoldingOffset = await update(
       gone('00x4', 0),
       gone('00x2', 1),
-      held('00x6', carol, '10.0', 2),
-      held('00x7', alice, '5.0', 3),
-      held('00x8', bob, '1.0', 4),
+      heldCoinOf('00x6', carol, '10.0', 2),
+      heldCoinOf('00x7', alice, '5.0', 3),
+      heldCoinOf('00x8', bob, '1.0', 4),
     );
-    expect(await movements(several)).toEqual([
+    expect(await movements(multiHoldingOffset)).toEqual([
       ['unmatched', 'holdings', 'Alice', null, 2, null],
       ['unmatched', 'holdings', 'Bob', null, 8, null],
       ['unmatched', 'holdings', null, 'Carol', 10, null],
     ]);
-    const burnt = await update(gone('00x8', 0));
-    expect(await movements(burnt)).toEqual([['burn', 'holdings', 'Bob', null, 1, null]]);
+    const burnOffset = await update(gone('00x8', 0));
+    expect(await movements(burnOffset)).toEqual([['burn', 'holdings', 'Bob', null, 1, null]]);
   });
 });
 
 describe('lock on a token holding', () => {
   it('is not counted as a movement, and does not apply after its expiry', async () => {
     const lock = { holders: [admin], expiresAfter: { microseconds: '1000000' } };
-    const at = await update(gone('00x7', 0), held('00l1', alice, '5.0', 1, { lock }));
+    const at = await update(gone('00x7', 0), heldCoinOf('00l1', alice, '5.0', 1, { lock }));
     expect(await movements(at)).toEqual([]);
     expect(await changes(at)).toEqual([['Alice', 'lock', 0, []]]);
-    const held1 = `select is_locked, is_locked_now, locked_until > created_at as later from explore.token_holdings where contract_id = '00l1'`;
-    expect(await database.query(held1)).toEqual([{ is_locked: true, is_locked_now: false, later: true }]);
-    const open = await update(gone('00l1', 0), held('00l2', alice, '5.0', 1));
-    expect(await changes(open)).toEqual([['Alice', 'unlock', 0, []]]);
+    const lockStateSql = `select is_locked, is_locked_now, locked_until > created_at as later from explore.token_holdings where contract_id = '00l1'`;
+    expect(await database.query(lockStateSql)).toEqual([{ is_locked: true, is_locked_now: false, later: true }]);
+    const openOffset = await update(gone('00l1', 0), heldCoinOf('00l2', alice, '5.0', 1));
+    expect(await changes(openOffset)).toEqual([['Alice', 'unlock', 0, []]]);
   });
 });
 
 describe('token account', () => {
   it('has a separate balance and journal in version 2', async () => {
     const savings = { id: 'savings', versions: [2] } as const;
-    await give(carol, '00s1', '8.0', savings);
+    await transferChange(carol, '00s1', '8.0', savings);
     const at = await update(
       gone('00s1', 0),
-      held('00s2', carol, '5.0', 1, savings),
-      held('00s3', carol, '3.0', 2, { versions: [2] }),
+      heldCoinOf('00s2', carol, '5.0', 1, savings),
+      heldCoinOf('00s3', carol, '3.0', 2, { versions: [2] }),
     );
     const balances = await database.query(
       `select account_id, total::float from explore.token_balances where owner = $1 and account_id = 'savings'`,
@@ -262,14 +281,14 @@ describe('token account', () => {
 
 describe('offboarded party', () => {
   it('keeps a holding until its archive if stored, otherwise until the offboarding', async () => {
-    await using left = await createReadDatabase();
-    await left.write(
-      frames.transaction(1, [held('00d1', alice, '5.0', 0), held('00d2', alice, '2.0', 1)]),
+    await using leftDatabase = await createReadDatabase();
+    await leftDatabase.write(
+      frames.transaction(1, [heldCoinOf('00d1', alice, '5.0', 0), heldCoinOf('00d2', alice, '2.0', 1)]),
       frames.hosting(2, [['Revoked', alice]]),
       frames.transaction(3, []),
       frames.transaction(4, [gone('00d1', 0)]),
     );
-    const rows = await left.query(
+    const rows = await leftDatabase.query(
       `select a.at, coalesce((select sum(b.total) from explore.token_balances_at(a.at) b), 0)::float as held,
               (select sum(c.net) from explore.token_changes c where c."offset" <= a.at)::float as summed
          from generate_series(1, 4) a (at) order by 1`,
@@ -281,7 +300,9 @@ describe('offboarded party', () => {
       [0, 0],
     ]);
     expect(
-      await left.query(`select kind, net::float from explore.token_changes where "offset" in (2, 4) order by 2`),
+      await leftDatabase.query(
+        `select kind, net::float from explore.token_changes where "offset" in (2, 4) order by 2`,
+      ),
     ).toEqual([
       { kind: 'sent', net: -5 },
       { kind: 'unhosted', net: -2 },

@@ -6,7 +6,7 @@ import { createReadDatabase } from '../read-database.ts';
 const { alice, bob, created } = frames;
 
 /** A contract with an interface view. */
-function viewed(contractId: string, interfaceName: string, viewValue: frames.Json, nodeId = 0): frames.JsonRecord {
+function viewEvent(contractId: string, interfaceName: string, viewValue: frames.Json, nodeId = 0): frames.JsonRecord {
   const viewStatus = { code: 0, message: '', details: [] };
   const interfaceId = `${'cd'.repeat(32)}:${interfaceName}`;
   return {
@@ -25,9 +25,9 @@ describe('token views', () => {
     const lock = { holders: [bob], expiresAt: '2026-09-01T00:00:00Z', expiresAfter: { microseconds: '90000000' } };
     await database.write(
       frames.transaction(1, [
-        viewed('h1', holding, { owner: alice, instrumentId, amount, lock: null, meta }),
-        viewed('h2', holding, { owner: alice, instrumentId, amount: '0.0000000002', meta }, 1),
-        viewed(
+        viewEvent('h1', holding, { owner: alice, instrumentId, amount, lock: null, meta }),
+        viewEvent('h2', holding, { owner: alice, instrumentId, amount: '0.0000000002', meta }, 1),
+        viewEvent(
           'h3',
           holding,
           { owner: alice, instrumentId, amount: '5.5', lock: { ...lock, context: 'DvP' }, meta },
@@ -88,7 +88,7 @@ describe('token views', () => {
     };
     const transferLeg = { sender: alice, receiver: bob, amount: '7.2500000000', instrumentId, meta };
     const view = { allocation: { settlement, transferLegId: 'leg1', transferLeg }, holdingCids: ['h1', 'h2'], meta };
-    await database.write(frames.transaction(1, [viewed('a1', 'Splice.Api.Token.AllocationV1:Allocation', view)]));
+    await database.write(frames.transaction(1, [viewEvent('a1', 'Splice.Api.Token.AllocationV1:Allocation', view)]));
     expect(await database.query('select * from explore.allocations')).toEqual([
       {
         contract_id: 'a1',
@@ -137,7 +137,7 @@ describe('token views', () => {
       holdingCids: ['h1'],
     };
     const name = 'Splice.Api.Token.AllocationV2:Allocation';
-    await database.write(frames.transaction(1, [viewed('a1', name, view)]));
+    await database.write(frames.transaction(1, [viewEvent('a1', name, view)]));
     expect(
       await database.query(
         `select standard, executors, settlement_id, settlement_contract_id, sender, receiver, amount, settle_before, meta

@@ -5,8 +5,8 @@
 import * as frames from '../../support/frames.ts';
 
 const packageId = 'cd'.repeat(32);
-const named = (name: string): string => `${packageId}:Splice.Api.Token.${name}`;
-const noMeta = { values: {} };
+const interfaceName = (name: string): string => `${packageId}:Splice.Api.Token.${name}`;
+const emptyMetadata = { values: {} };
 const reasonKey = 'splice.lfdecentralizedtrust.org/reason';
 
 export type Account = {
@@ -38,20 +38,29 @@ export const own = (owner: string): Account => ({ owner, provider: null, id: '' 
 
 /** The created event of a holding, signed by the admin and the owner. */
 export function holding(options: Holding): frames.JsonRecord {
-  const { contractId, account, instrument, amount, lock = null, versions = [1, 2], failed = [], event } = options;
+  const {
+    contractId,
+    account,
+    instrument,
+    amount,
+    lock = null,
+    versions = [1, 2],
+    failed: failedVersions = [],
+    event,
+  } = options;
   const { owner } = account;
   const view = (version: 1 | 2, viewValue: frames.JsonRecord): frames.JsonRecord => ({
-    interfaceId: named(`HoldingV${String(version)}:Holding`),
-    viewStatus: failed.includes(version)
+    interfaceId: interfaceName(`HoldingV${String(version)}:Holding`),
+    viewStatus: failedVersions.includes(version)
       ? { code: 9, message: 'the view failed', details: [] }
       : { code: 0, message: '', details: [] },
-    viewValue: failed.includes(version) ? null : viewValue,
+    viewValue: failedVersions.includes(version) ? null : viewValue,
   });
-  const common = { instrumentId: instrument, lock, meta: noMeta };
+  const commonFields = { instrumentId: instrument, lock, meta: emptyMetadata };
   const views = [
-    view(1, { owner, amount: options.amountV1 ?? amount, ...common }),
-    view(2, { account, amount, ...common }),
-  ].filter((_, at) => versions.includes(at === 0 ? 1 : 2));
+    view(1, { owner, amount: options.amountV1 ?? amount, ...commonFields }),
+    view(2, { account, amount, ...commonFields }),
+  ].filter((_, index) => versions.includes(index === 0 ? 1 : 2));
   const signatories = owner === null ? [instrument.admin] : [instrument.admin, owner];
   return frames.created({
     contractId,
@@ -70,8 +79,15 @@ export function held(options: Holding, nodeId: number): frames.JsonRecord {
 
 /** An archived holding. */
 export function gone(contractId: string, nodeId: number, change: frames.JsonRecord = {}): frames.JsonRecord {
-  const plain = { interfaceId: null, choice: 'Archive', choiceArgument: {}, exerciseResult: {} };
-  const event = { contractId, nodeId, lastDescendantNodeId: nodeId, implementedInterfaces: [], ...plain, ...change };
+  const archiveChoice = { interfaceId: null, choice: 'Archive', choiceArgument: {}, exerciseResult: {} };
+  const event = {
+    contractId,
+    nodeId,
+    lastDescendantNodeId: nodeId,
+    implementedInterfaces: [],
+    ...archiveChoice,
+    ...change,
+  };
   return { ExercisedEvent: frames.exercised(event) };
 }
 
@@ -83,7 +99,7 @@ export interface Leg {
   readonly reason?: string;
 }
 
-export interface Logged {
+export interface LoggedChange {
   readonly account: Account;
   readonly instrument: Instrument;
   readonly legs: readonly Leg[];
@@ -95,14 +111,14 @@ export interface Logged {
 }
 
 /** The event by which the registry logs transfer legs of an account. */
-export function logged({ account, instrument, legs, ...options }: Logged, nodeId: number): frames.JsonRecord {
+export function logged({ account, instrument, legs, ...options }: LoggedChange, nodeId: number): frames.JsonRecord {
   const { owner } = account;
   const event = {
     contractId: '00rules',
     nodeId,
     lastDescendantNodeId: nodeId,
     consuming: false,
-    interfaceId: named('TransferEventsV2:EventLog'),
+    interfaceId: interfaceName('TransferEventsV2:EventLog'),
     choice: 'EventLog_HoldingsChange',
     actingParties: [options.by ?? instrument.admin],
     choiceArgument: {
@@ -110,16 +126,16 @@ export function logged({ account, instrument, legs, ...options }: Logged, nodeId
       account,
       inputHoldingCids: [...(options.inputs ?? [])],
       outputHoldingCids: [...(options.outputs ?? [])],
-      transferLegSides: legs.map(({ side, other, amount, leg = '', reason }) => ({
+      transferLegSides: legs.map(({ side, other: counterparty, amount, leg = '', reason }) => ({
         transferLegId: leg,
         side,
-        otherside: other,
+        otherside: counterparty,
         amount,
         instrumentId: instrument.id,
         meta: { values: reason === undefined ? {} : { [reasonKey]: reason } },
       })),
       observers: owner === null ? [] : [owner],
-      extraArgs: { context: noMeta, meta: noMeta },
+      extraArgs: { context: emptyMetadata, meta: emptyMetadata },
     },
     exerciseResult: {},
     witnessParties: [...(options.witnesses ?? (owner === null ? [instrument.admin] : [owner]))],
@@ -148,14 +164,14 @@ export function transferred({ version, instrument, amount, ...step }: Step, node
     requestedAt: '2026-08-01T00:00:00Z',
     executeBefore: '2026-08-02T00:00:00Z',
     inputHoldingCids: [],
-    meta: noMeta,
+    meta: emptyMetadata,
   };
   const event = {
     contractId: '00rules',
     nodeId,
     lastDescendantNodeId: step.lastDescendantNodeId ?? nodeId,
     consuming: false,
-    interfaceId: named(`TransferInstructionV${String(version)}:TransferFactory`),
+    interfaceId: interfaceName(`TransferInstructionV${String(version)}:TransferFactory`),
     choice: 'TransferFactory_Transfer',
     actingParties: [step.sender],
     choiceArgument: { transfer },

@@ -15,29 +15,29 @@ export function clientOf(url: string): LedgerClient {
 
 /** Creates typed views of all templates and interfaces in the packages, as if each had been seen in an event. */
 export async function expectViews(models: readonly PackageModel[]): Promise<void> {
-  await using created = await createTestDatabase();
-  const { url } = created;
+  await using testDatabase = await createTestDatabase();
+  const { url } = testDatabase;
   const database = openDatabase({ url, schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test' });
   await migrate(database);
   for (const model of models) await storePackage(database, model);
-  const seen = models.flatMap((model) =>
+  const seenEntities = models.flatMap((model) =>
     [...model.templates, ...model.interfaces].map(({ moduleName, entityName }) => ({
       ...model,
       moduleName,
       entityName,
     })),
   );
-  const rows = seen.map(({ packageId, moduleName, entityName, name }, index) =>
+  const rows = seenEntities.map(({ packageId, moduleName, entityName, name }, index) =>
     [index + 1, packageId, moduleName, entityName, name].map((value) => `'${value}'`).join(', '),
   );
   await query(url, `insert into ledger.templates values ${rows.map((row) => `(${row})`).join(', ')}`);
-  const { made, failed } = await syncTypedViews(database, models);
+  const { made: createdViews, failed: failedViews } = await syncTypedViews(database, models);
   await database.close();
-  expect(failed).toEqual([]);
+  expect(failedViews).toEqual([]);
   // An interface whose view has no fields gets no typed view, because the view would have no columns of its own.
-  const templates = models.flatMap(({ name, templates: all }) =>
-    all.map((one) => `${name}:${one.moduleName}:${one.entityName}`),
+  const templates = models.flatMap(({ name, templates: viewTemplates }) =>
+    viewTemplates.map((entity) => `${name}:${entity.moduleName}:${entity.entityName}`),
   );
-  expect(made.length).toBeGreaterThanOrEqual(new Set(templates).size);
-  for (const view of made) await query(url, `select * from typed."${view}"`);
+  expect(createdViews.length).toBeGreaterThanOrEqual(new Set(templates).size);
+  for (const view of createdViews) await query(url, `select * from typed."${view}"`);
 }

@@ -29,10 +29,10 @@ const entities = `
                 order by 1) as choices
     from ledger.templates t order by package_id, module_name, entity_name`;
 
-const any: DamlType = { kind: 'builtin', name: 'any' };
+const anyType: DamlType = { kind: 'builtin', name: 'any' };
 
 function record(fields: readonly string[]): DataType {
-  return { kind: 'record', parameters: [], fields: fields.map((name) => ({ name, type: any })) };
+  return { kind: 'record', parameters: [], fields: fields.map((name) => ({ name, type: anyType })) };
 }
 
 /** All packages with a template or interface that the run has stored. Each package id is a separate version. */
@@ -40,23 +40,23 @@ export async function recordedPackages(client: Client): Promise<readonly Package
   const { rows } = await client.query<Entity>(entities);
   const ids = [...new Set(rows.map((row) => row.package_id))];
   return ids.map((packageId, index) => {
-    const inside = rows.filter((row) => row.package_id === packageId);
-    const name = inside.find((row) => row.package_name !== null)?.package_name ?? packageId;
-    return modelOf(packageId, name, `1.0.${String(index)}`, inside);
+    const packageRows = rows.filter((row) => row.package_id === packageId);
+    const name = packageRows.find((row) => row.package_name !== null)?.package_name ?? packageId;
+    return modelOf(packageId, name, `1.0.${String(index)}`, packageRows);
   });
 }
 
-function modelOf(packageId: string, name: string, version: string, inside: readonly Entity[]): PackageModel {
+function modelOf(packageId: string, name: string, version: string, packageEntities: readonly Entity[]): PackageModel {
   const dataTypes = new Map<string, DataType>();
   const define = (module: string, type: string, fields: readonly string[]): DamlType => {
     dataTypes.set(`${module}:${type}`, record(fields));
     return { kind: 'named', name: `${packageId}:${module}:${type}`, arguments: [] };
   };
-  const described = inside.map((entity) => {
+  const entityDescriptions = packageEntities.map((entity) => {
     const { module_name: moduleName, entity_name: entityName } = entity;
     const choices = entity.choices.map(({ choice, fields }): ChoiceModel => {
       const argument = define(moduleName, `${entityName} ${choice}`, fields);
-      return { name: choice, consuming: false, argument, result: any };
+      return { name: choice, consuming: false, argument, result: anyType };
     });
     const type = define(moduleName, entityName, entity.fields);
     return { moduleName, entityName, choices, type, isInterface: entity.package_name === null };
@@ -66,7 +66,7 @@ function modelOf(packageId: string, name: string, version: string, inside: reado
     name,
     version,
     languageVersion: '2.1',
-    templates: described
+    templates: entityDescriptions
       .filter(({ isInterface }) => !isInterface)
       .map(({ moduleName, entityName, choices }) => ({
         moduleName,
@@ -75,7 +75,7 @@ function modelOf(packageId: string, name: string, version: string, inside: reado
         implements: [],
         key: undefined,
       })),
-    interfaces: described
+    interfaces: entityDescriptions
       .filter(({ isInterface }) => isInterface)
       .map(({ moduleName, entityName, choices, type }) => ({
         moduleName,

@@ -1,6 +1,6 @@
 /** Generated DARs with records, for tests that choose the difference between two package versions. */
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
-import { darOf, sealed, sha256 } from '../../../packages/ledger-sandbox/test/packages/dars.ts';
+import { darOf, sealArchive, sha256 } from '../../../packages/ledger-sandbox/test/packages/dars.ts';
 
 /** A built-in type, an optional value, or a record of the same module by name. */
 export type FieldType = 'int64' | 'text' | 'bool' | { readonly optional: FieldType } | { readonly record: string };
@@ -36,9 +36,9 @@ function indexIn(table: string[], text: string): number {
 
 type Part = readonly [field: number, value: number | string | Uint8Array];
 
-function message(...parts: readonly Part[]): Uint8Array {
+function message(...messageParts: readonly Part[]): Uint8Array {
   const writer = new BinaryWriter();
-  for (const [field, value] of parts) {
+  for (const [field, value] of messageParts) {
     if (typeof value === 'number') writer.tag(field, WireType.Varint).int32(value);
     else if (typeof value === 'string') writer.tag(field, WireType.LengthDelimited).string(value);
     else writer.tag(field, WireType.LengthDelimited).bytes(value);
@@ -58,10 +58,10 @@ function typeOf(type: FieldType, tables: Tables): Uint8Array {
 function payloadOf({ name, version, records, templates }: RecordPackage): Uint8Array {
   const tables = new Tables();
   const dataTypes = Object.entries(records).map(([record, fields]): Part => {
-    const encoded = Object.entries(fields).map(([field, type]): Part => {
+    const encodedFields = Object.entries(fields).map(([field, type]): Part => {
       return [1, message([2, typeOf(type, tables)], [3, tables.text(field)])];
     });
-    return [4, message([2, tables.name(record)], [4, 1], [5, message(...encoded)])];
+    return [4, message([2, tables.name(record)], [4, 1], [5, message(...encodedFields)])];
   });
   const module = message(
     [1, tables.name(moduleName)],
@@ -85,5 +85,8 @@ export interface RecordDar {
 
 export function recordDar(source: RecordPackage): RecordDar {
   const payload = payloadOf(source);
-  return { packageId: sha256(payload), dar: darOf({ [`${source.name}-${source.version}.dalf`]: sealed(payload) }) };
+  return {
+    packageId: sha256(payload),
+    dar: darOf({ [`${source.name}-${source.version}.dalf`]: sealArchive(payload) }),
+  };
 }

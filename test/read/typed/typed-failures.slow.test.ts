@@ -29,7 +29,7 @@ afterEach(async () => {
   await database.drop();
 });
 
-const berth = (version: string, fields: Record<string, FieldType> = {}): RecordDar =>
+const berthModel = (version: string, fields: Record<string, FieldType> = {}): RecordDar =>
   recordDar({ name: 'harbor', version, templates: ['Berth'], records: { Berth: { owner: 'text', ...fields } } });
 
 async function upload({ dar }: RecordDar): Promise<void> {
@@ -55,30 +55,30 @@ async function create(indexer: IndexerRun, { packageId }: RecordDar): Promise<vo
 const start = (): Promise<IndexerRun> => runIndexer({ LEDGER_URL: sandbox.url, DATABASE_URL: database.url });
 const rows = (sql: string): Promise<readonly Record<string, unknown>[]> => query(database.url, sql);
 
-async function exists(column: string): Promise<void> {
+async function expectColumn(column: string): Promise<void> {
   await waitFor(column, async () => {
-    const found = await rows(
+    const columnRows = await rows(
       `select from information_schema.columns where table_schema = 'typed' and table_name = 'harbor__berth'
           and column_name = '${column}'`,
     );
-    return found.length === 1 ? true : undefined;
+    return columnRows.length === 1 ? true : undefined;
   });
 }
 
 describe('package of a typed view', () => {
   it('is reported once if missing on the participant, and read after the next start', async () => {
-    const one = berth('1.0.0');
+    const firstVersion = berthModel('1.0.0');
     {
       await using indexer = await start();
-      await create(indexer, one);
+      await create(indexer, firstVersion);
       await waitFor('the warning', () =>
         indexer.logged('packages cannot be read: no typed views for them') === 1 ? true : undefined,
       );
-      await create(indexer, one);
-      const other = berth('1.2.0', { extra: { optional: 'int64' } });
-      await upload(other);
-      await create(indexer, other);
-      await exists('extra');
+      await create(indexer, firstVersion);
+      const otherVersion = berthModel('1.2.0', { extra: { optional: 'int64' } });
+      await upload(otherVersion);
+      await create(indexer, otherVersion);
+      await expectColumn('extra');
       expect(indexer.logged('packages cannot be read: no typed views for them')).toBe(1);
       expect((await indexer.status()).state).toBe('live');
       expect(await rows('select package_version from typed.harbor__berth order by created_at_offset')).toEqual([
@@ -87,22 +87,26 @@ describe('package of a typed view', () => {
         { package_version: '1.2.0' },
       ]);
     }
-    await upload(one);
-    await using again = await start();
+    await upload(firstVersion);
+    await using restartedIndexer = await start();
     await waitFor('the version', async () => {
-      const read = await rows(`select from typed.harbor__berth where package_version = '1.0.0'`);
-      return read.length === 2 ? true : undefined;
+      const readBerths = await rows(`select from typed.harbor__berth where package_version = '1.0.0'`);
+      return readBerths.length === 2 ? true : undefined;
     });
-    expect(again.logged('packages cannot be read: no typed views for them')).toBe(0);
+    expect(restartedIndexer.logged('packages cannot be read: no typed views for them')).toBe(0);
   });
 
   it('is retried if temporarily unavailable', async () => {
-    const one = berth('1.0.0');
-    await upload(one);
-    sandbox.faults.answer = { path: `/v2/packages/${one.packageId}`, times: 1, as: 'PARTICIPANT_BACKPRESSURE' };
+    const firstVersion = berthModel('1.0.0');
+    await upload(firstVersion);
+    sandbox.faults.answer = {
+      path: `/v2/packages/${firstVersion.packageId}`,
+      times: 1,
+      as: 'PARTICIPANT_BACKPRESSURE',
+    };
     await using indexer = await start();
-    await create(indexer, one);
-    await exists('owner');
+    await create(indexer, firstVersion);
+    await expectColumn('owner');
     expect(sandbox.faults.answer).toBeUndefined();
     expect(indexer.logged('typed views failed, trying again')).toBe(1);
     expect(indexer.logged('packages cannot be read: no typed views for them')).toBe(0);
@@ -112,11 +116,11 @@ describe('package of a typed view', () => {
 
 describe('typed view', () => {
   it('is replaced after a reader releases its lock, without stopping ingestion', async () => {
-    const [one, two] = [berth('1.0.0'), berth('1.1.0', { note: { optional: 'text' } })];
-    await upload(one);
+    const [firstVersion, secondVersion] = [berthModel('1.0.0'), berthModel('1.1.0', { note: { optional: 'text' } })];
+    await upload(firstVersion);
     await using indexer = await start();
-    await create(indexer, one);
-    await exists('owner');
+    await create(indexer, firstVersion);
+    await expectColumn('owner');
     const reader = openDatabase({
       url: database.url,
       schema: 'ledger',
@@ -125,22 +129,22 @@ describe('typed view', () => {
     });
     await reader.transaction(async (client) => {
       await client.query('select * from typed.harbor__berth');
-      await upload(two);
-      await create(indexer, two);
+      await upload(secondVersion);
+      await create(indexer, secondVersion);
       await waitFor('the warning', () => (indexer.logged('typed views not created') > 0 ? true : undefined));
-      await create(indexer, two);
+      await create(indexer, secondVersion);
     });
     await reader.close();
-    await exists('note');
+    await expectColumn('note');
     expect(await rows('select from typed.harbor__berth')).toHaveLength(3);
   });
 
   it('is kept while its definition is unchanged, and re-created after a drop', async () => {
-    const one = berth('1.0.0');
-    await upload(one);
+    const firstVersion = berthModel('1.0.0');
+    await upload(firstVersion);
     await using indexer = await start();
-    await create(indexer, one);
-    await exists('owner');
+    await create(indexer, firstVersion);
+    await expectColumn('owner');
     const store = openDatabase({
       url: database.url,
       schema: 'ledger',
@@ -164,33 +168,33 @@ describe('typed view', () => {
   });
 
   it('has a comment on the view and on each column', async () => {
-    const one = berth('1.0.0');
-    await upload(one);
+    const firstVersion = berthModel('1.0.0');
+    await upload(firstVersion);
     await using indexer = await start();
-    await create(indexer, one);
-    await exists('owner');
-    const bare = await rows(
+    await create(indexer, firstVersion);
+    await expectColumn('owner');
+    const columnsWithoutTable = await rows(
       `select c.relname, a.attname from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0
         where c.relnamespace = 'typed'::regnamespace
           and (col_description(c.oid, a.attnum) is null or obj_description(c.oid, 'pg_class') is null)`,
     );
-    expect(bare).toEqual([]);
+    expect(columnsWithoutTable).toEqual([]);
   });
 
   it('is created in a separate schema for another storage schema', async () => {
-    const one = berth('1.0.0');
-    await upload(one);
+    const firstVersion = berthModel('1.0.0');
+    await upload(firstVersion);
     await using indexer = await runIndexer({
       LEDGER_URL: sandbox.url,
       DATABASE_URL: database.url,
       POSTGRES_SCHEMA: 'net2',
     });
-    await create(indexer, one);
-    const found = await waitFor('the view', async () => {
+    await create(indexer, firstVersion);
+    const viewRow = await waitFor('the view', async () => {
       const sql = `select count(*)::int as count from net2_typed.harbor__berth where owner = '${alice}'`;
       return rows(sql).catch(() => undefined);
     });
-    expect(found).toEqual([{ count: 1 }]);
+    expect(viewRow).toEqual([{ count: 1 }]);
   });
 });
 

@@ -78,10 +78,10 @@ const archive = (offset: number, contractId: string, change: frames.JsonRecord =
   exercise(offset, contractId, { choice: 'Archive', choiceArgument: {}, ...change });
 
 async function columnsOf(view: string): Promise<readonly string[]> {
-  const found = await history.query<{ name: string }>(
+  const viewNames = await history.query<{ name: string }>(
     `select attname::text as name from pg_attribute where attrelid = 'typed.${view}'::regclass and attnum > 0 order by attnum`,
   );
-  return found.map(({ name }) => name);
+  return viewNames.map(({ name }) => name);
 }
 
 describe('history view of a template', () => {
@@ -104,21 +104,21 @@ describe('history view of a template', () => {
       }),
     );
     // A contract of a template with the same name in another package.
-    const other = { templateId: `${'cd'.repeat(32)}:Main:Crane`, packageName: 'harbor' };
-    await history.write(frames.transaction(6, [create(6, 'foreign', other)]));
+    const otherTemplate = { templateId: `${'cd'.repeat(32)}:Main:Crane`, packageName: 'harbor' };
+    await history.write(frames.transaction(6, [create(6, 'foreign', otherTemplate)]));
     await storePackage(database, dock('owner'));
     expect((await syncTypedViews(database, [dock('owner')])).failed).toEqual([]);
-    const at = { created_at_offset: '1', node_id: 0, synchronizer_id: frames.here, contract_key: null };
-    const never = { is_active: false, archived_at_offset: null };
+    const rowFields = { created_at_offset: '1', node_id: 0, synchronizer_id: frames.here, contract_key: null };
+    const neverArchived = { is_active: false, archived_at_offset: null };
     expect(
       await history.query(
         `select owner, status, is_active, created_at_offset, archived_at_offset, node_id, synchronizer_id, contract_key
            from typed.dock__crane__history order by created_at_offset, owner`,
       ),
     ).toEqual([
-      { ...at, owner: 'ends', status: 'archived', is_active: false, archived_at_offset: '2' },
+      { ...rowFields, owner: 'ends', status: 'archived', is_active: false, archived_at_offset: '2' },
       {
-        ...at,
+        ...rowFields,
         owner: 'stays',
         status: 'active',
         is_active: true,
@@ -126,9 +126,9 @@ describe('history view of a template', () => {
         node_id: 3,
         contract_key: { _1: 'a' },
       },
-      { ...at, ...never, owner: 'passes', status: 'witnessed', created_at_offset: '3' },
+      { ...rowFields, ...neverArchived, owner: 'passes', status: 'witnessed', created_at_offset: '3' },
       {
-        ...at,
+        ...rowFields,
         owner: 'travels',
         status: 'unassigned',
         is_active: false,
@@ -136,18 +136,18 @@ describe('history view of a template', () => {
         archived_at_offset: '5',
         node_id: 2,
       },
-      { ...at, ...never, owner: 'seen', status: 'witnessed', created_at_offset: '4' },
+      { ...rowFields, ...neverArchived, owner: 'seen', status: 'witnessed', created_at_offset: '4' },
     ]);
   });
 
   it('equals explore.contracts, row by row', async () => {
     const columns = `contract_id, created_at_offset, created_at, node_id, signatories, observers, contract_key,
       synchronizer_id, package_id, status, is_active, archived_at_offset, archived_at, payload`;
-    const of = (view: string): Promise<readonly object[]> =>
+    const rowsOf = (view: string): Promise<readonly object[]> =>
       history.query(`select ${columns} from ${view} order by contract_id, created_at_offset`);
-    const found = await of('typed.dock__crane__history');
-    expect(found).toHaveLength(5);
-    expect(found).toEqual(await of(`(select * from explore.contracts where package_name = 'dock') dock`));
+    const historyRows = await rowsOf('typed.dock__crane__history');
+    expect(historyRows).toHaveLength(5);
+    expect(historyRows).toEqual(await rowsOf(`(select * from explore.contracts where package_name = 'dock') dock`));
     expect(
       await history.query(`select * from explore.contracts('dock:Main:Crane') order by 1, created_at_offset`),
     ).toEqual(
@@ -164,13 +164,13 @@ describe('history view of a template', () => {
 
 describe('typed view of a choice', () => {
   it('includes contracts that were never active, and excludes interface choices', async () => {
-    const lift = { choice: 'Load', consuming: false };
+    const loadChoice = { choice: 'Load', consuming: false };
     await history.write(
       frames.transaction(7, [
         create(7, 'passes too', { acsDelta: false }),
-        exercise(7, 'passes too', { ...lift, choiceArgument: { what: 'coal' }, acsDelta: false }),
-        exercise(7, 'stays', { ...lift, nodeId: 2, choiceArgument: { what: 'wood' }, acsDelta: false }),
-        exercise(7, 'stays', { ...lift, nodeId: 3, choiceArgument: { what: 'ore' }, interfaceId: frames.viewed }),
+        exercise(7, 'passes too', { ...loadChoice, choiceArgument: { what: 'coal' }, acsDelta: false }),
+        exercise(7, 'stays', { ...loadChoice, nodeId: 2, choiceArgument: { what: 'wood' }, acsDelta: false }),
+        exercise(7, 'stays', { ...loadChoice, nodeId: 3, choiceArgument: { what: 'ore' }, interfaceId: frames.viewed }),
       ]),
     );
     expect(
@@ -219,30 +219,30 @@ describe('typed view created by an earlier version', () => {
 
   it('is not replaced a second time unless forced', async () => {
     expect(await syncTypedViews(database, [dock('owner', 'status')])).toEqual({ made: [], unchanged: 3, failed: [] });
-    const { made, failed } = await syncTypedViews(database, [dock('owner', 'status')], true);
-    expect({ made, failed }).toEqual({
+    const { made: createdViews, failed: failedViews } = await syncTypedViews(database, [dock('owner', 'status')], true);
+    expect({ made: createdViews, failed: failedViews }).toEqual({
       made: ['dock__crane', 'dock__crane__history', 'dock__crane__load'],
       failed: [],
     });
   });
 
   it('appends fields of later package versions', async () => {
-    const before = await columnsOf('dock__crane__history');
+    const columnsBefore = await columnsOf('dock__crane__history');
     expect((await syncTypedViews(database, [dock('owner', 'status', 'note')])).failed).toEqual([]);
-    expect(await columnsOf('dock__crane__history')).toEqual([...before, 'note']);
+    expect(await columnsOf('dock__crane__history')).toEqual([...columnsBefore, 'note']);
   });
 });
 
 describe('field with the name of a common column', () => {
   it('has a numbered column name in a new view', async () => {
-    await using fresh = await createReadDatabase();
+    await using freshDatabase = await createReadDatabase();
     const options = { schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test' };
-    const own = openDatabase({ url: fresh.url, ...options });
-    await fresh.write(frames.transaction(1, [create(1, 'one', { createArgument: { status: 'lifted' } })]));
-    await storePackage(own, dock('status'));
-    expect((await syncTypedViews(own, [dock('status')])).failed).toEqual([]);
-    await own.close();
-    expect(await fresh.query('select status, status_2 from typed.dock__crane__history')).toEqual([
+    const ownDatabase = openDatabase({ url: freshDatabase.url, ...options });
+    await freshDatabase.write(frames.transaction(1, [create(1, 'one', { createArgument: { status: 'lifted' } })]));
+    await storePackage(ownDatabase, dock('status'));
+    expect((await syncTypedViews(ownDatabase, [dock('status')])).failed).toEqual([]);
+    await ownDatabase.close();
+    expect(await freshDatabase.query('select status, status_2 from typed.dock__crane__history')).toEqual([
       { status: 'active', status_2: 'lifted' },
     ]);
   });

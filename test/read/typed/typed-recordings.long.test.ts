@@ -21,9 +21,9 @@ async function makeViews({ client, databaseUrl }: Run): Promise<void> {
   const database = openDatabase({ url: databaseUrl, ...options });
   const packages = await recordedPackages(client);
   for (const model of packages) await storePackage(database, model);
-  const { failed } = await syncTypedViews(database, packages);
+  const { failed: failedViews } = await syncTypedViews(database, packages);
   await database.close();
-  expect(failed).toEqual([]);
+  expect(failedViews).toEqual([]);
 }
 
 /** The rows of all views of a kind, as texts. */
@@ -34,33 +34,36 @@ async function readViewTexts(client: Client, kind: string, columns: readonly str
     [kind],
   );
   await client.query("set timezone to 'UTC'");
-  const found: Row[] = [];
+  const collectedRows: Row[] = [];
   for (const { view } of rows) {
-    found.push(...(await readRelation(client, { name: view, key: [], sql: `select * from ${view}` })));
+    collectedRows.push(...(await readRelation(client, { name: view, key: [], sql: `select * from ${view}` })));
   }
-  return texts(found, columns);
+  return texts(collectedRows, columns);
 }
 
 /** Rows as texts, independent of the key order in JSON, because jsonb has an order of its own. */
 function texts(rows: readonly Row[], columns: readonly string[]): readonly string[] {
   const textOf = (row: Row, column: string): string => {
-    const leaves = [...leavesOf(row[column] ?? null)].map(([path, text]) => `${column}${path} ${text}`);
-    return leaves.sort().join(' ');
+    const rowLeaves = [...leavesOf(row[column] ?? null)].map(([path, text]) => `${column}${path} ${text}`);
+    return rowLeaves.sort().join(' ');
   };
   return rows.map((row) => columns.map((column) => textOf(row, column)).join(', ')).sort();
 }
 
 /** Expects equal rows. Prints the first rows that are missing on either side. */
-function expectSame(found: readonly string[], expected: readonly string[]): void {
-  const lacking = (some: readonly string[], all: readonly string[]): readonly string[] => {
-    const there = new Set(all);
-    return some.filter((row) => !there.has(row)).slice(0, 2);
+function expectSame(actual: readonly string[], expected: readonly string[]): void {
+  const missingNames = (names: readonly string[], allNames: readonly string[]): readonly string[] => {
+    const presentNames = new Set(allNames);
+    return names.filter((row) => !presentNames.has(row)).slice(0, 2);
   };
-  expect({ tooMany: lacking(found, expected), lost: lacking(expected, found) }).toEqual({ tooMany: [], lost: [] });
-  expect(found).toHaveLength(expected.length);
+  expect({ tooMany: missingNames(actual, expected), lost: missingNames(expected, actual) }).toEqual({
+    tooMany: [],
+    lost: [],
+  });
+  expect(actual).toHaveLength(expected.length);
 }
 
-const ofContracts = [
+const contractColumns = [
   'contract_id',
   'created_at_offset',
   'node_id',
@@ -76,7 +79,7 @@ const ofContracts = [
   'package_id',
   'payload',
 ];
-const ofExercises = [
+const exerciseColumns = [
   'contract_id',
   'exercised_at_offset',
   'node_id',
@@ -97,16 +100,16 @@ describe.each(['core', 'two-synchronizers'])('recording %s', (name) => {
     await makeViews(run);
     const { rows } = expectationOf(recording, shape, undefined, []);
     const contracts = rows.of('explore.contracts');
-    const witnessed = contracts.filter(({ status }) => asText(status) === 'witnessed').length;
-    console.log(`${name}, ${shape}: ${contracts.length} contracts, of which ${witnessed} never were active`);
-    expect(witnessed > 0).toBe(shape === 'LEDGER_EFFECTS');
-    expectSame(await readViewTexts(run.client, 'template', ofContracts), texts(contracts, ofContracts));
+    const divulgedContracts = contracts.filter(({ status }) => asText(status) === 'witnessed').length;
+    console.log(`${name}, ${shape}: ${contracts.length} contracts, of which ${divulgedContracts} never were active`);
+    expect(divulgedContracts > 0).toBe(shape === 'LEDGER_EFFECTS');
+    expectSame(await readViewTexts(run.client, 'template', contractColumns), texts(contracts, contractColumns));
 
-    const argued = new Set(rows.of('exercises').filter(hasArguments).map(choiceOf));
-    const exercises = rows.of('exercises').filter((row) => argued.has(choiceOf(row)));
+    const exercisedChoices = new Set(rows.of('exercises').filter(hasArguments).map(choiceOf));
+    const exercises = rows.of('exercises').filter((row) => exercisedChoices.has(choiceOf(row)));
     expect(exercises.length > 0).toBe(shape === 'LEDGER_EFFECTS');
     const expected = exercises.map((row) => ({ ...row, exercised_at_offset: row['offset'] ?? null }));
-    expectSame(await readViewTexts(run.client, 'choice', ofExercises), texts(expected, ofExercises));
+    expectSame(await readViewTexts(run.client, 'choice', exerciseColumns), texts(expected, exerciseColumns));
   });
 });
 

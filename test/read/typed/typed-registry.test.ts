@@ -19,17 +19,17 @@ interface Source {
 }
 
 /** Package `dock` with template Main:Crane. */
-function crane({ id, version = '1.0.0', fields, choices = [], others = {} }: Source): PackageModel {
+function crane({ id, version = '1.0.0', fields, choices = [], others: otherTypes = {} }: Source): PackageModel {
   const argument: DamlType = { kind: 'named', name: `${id}:Main:Crane`, arguments: [] };
-  const made = choices.map((name) => ({ name, consuming: true, argument, result: text }));
+  const choiceModels = choices.map((name) => ({ name, consuming: true, argument, result: text }));
   return {
     packageId: id,
     name: 'dock',
     version,
     languageVersion: '2.1',
-    templates: [{ moduleName: 'Main', entityName: 'Crane', choices: made, implements: [], key: undefined }],
+    templates: [{ moduleName: 'Main', entityName: 'Crane', choices: choiceModels, implements: [], key: undefined }],
     interfaces: [],
-    dataTypes: { 'Main:Crane': { kind: 'record', parameters: [], fields }, ...others },
+    dataTypes: { 'Main:Crane': { kind: 'record', parameters: [], fields }, ...otherTypes },
     dependencies: [],
   };
 }
@@ -50,8 +50,8 @@ function sqlOf(view: NamedView | undefined): string {
 describe('columns of typed views', () => {
   it('are ordered by numeric package version, in any reading order', () => {
     const old = crane({ id: 'b', version: '1.9.0', fields: [{ name: 'a', type: int64 }] });
-    const newer = { name: 'b', type: { kind: 'optional', of: text } } as const;
-    const next = crane({ id: 'a', version: '1.10.0', fields: [newer, { name: 'a', type: int64 }] });
+    const newerField = { name: 'b', type: { kind: 'optional', of: text } } as const;
+    const next = crane({ id: 'a', version: '1.10.0', fields: [newerField, { name: 'a', type: int64 }] });
     expect(columnsOf(viewsOf([next, old])[0])).toEqual(['a bigint', 'b text']);
   });
 
@@ -78,9 +78,9 @@ describe('columns of typed views', () => {
   });
 
   it('are separate for versions with different types, and cast only rows of their version', () => {
-    const one = crane({ id: 'a', fields: [{ name: 'x', type: text }] });
-    const two = crane({ id: 'b', version: '2.0.0', fields: [{ name: 'x', type: int64 }] });
-    const [view] = viewsOf([one, two]);
+    const firstVersion = crane({ id: 'a', fields: [{ name: 'x', type: text }] });
+    const secondVersion = crane({ id: 'b', version: '2.0.0', fields: [{ name: 'x', type: int64 }] });
+    const [view] = viewsOf([firstVersion, secondVersion]);
     expect(columnsOf(view)).toEqual(['x text', 'x_2 bigint']);
     expect(sqlOf(view)).toContain(
       `case when t.package_id = any (array['b']::text[]) then ((c.payload ->> 'x'))::bigint end as "x_2"`,
@@ -96,12 +96,12 @@ describe('names and definitions of typed views', () => {
   });
 
   it('are omitted for views without fields, unless registered before', () => {
-    const bare = crane({ id: 'a', fields: [], choices: ['Archive'] });
-    expect(viewsOf([bare])).toEqual([]);
-    const [, archive] = viewSubjects([bare], new Set(['dock']));
+    const minimalView = crane({ id: 'a', fields: [], choices: ['Archive'] });
+    expect(viewsOf([minimalView])).toEqual([]);
+    const [, archive] = viewSubjects([minimalView], new Set(['dock']));
     if (archive === undefined) throw new Error('there is no choice');
     const registry = new ViewRegistry(new Map([[subjectKey(archive), 'dock__crane__archive']]), new Map());
-    expect(viewsOf([bare], registry).map(({ name }) => name)).toEqual(['dock__crane__archive']);
+    expect(viewsOf([minimalView], registry).map(({ name }) => name)).toEqual(['dock__crane__archive']);
   });
 
   it('are assigned in the order of package names, in any reading order', () => {
@@ -123,28 +123,28 @@ describe('names and definitions of typed views', () => {
 
   it('do not change when a package version with equal fields is added', () => {
     const fields = [{ name: 'a', type: text }];
-    const [before] = viewsOf([crane({ id: 'a', fields })]);
-    const [after] = viewsOf([crane({ id: 'a', fields }), crane({ id: 'b', version: '1.1.0', fields })]);
-    expect(sqlOf(after)).toBe(sqlOf(before));
+    const [viewBefore] = viewsOf([crane({ id: 'a', fields })]);
+    const [viewAfter] = viewsOf([crane({ id: 'a', fields }), crane({ id: 'b', version: '1.1.0', fields })]);
+    expect(sqlOf(viewAfter)).toBe(sqlOf(viewBefore));
   });
 });
 
 describe('unknownPackages()', () => {
   it('returns the packages of nested types and of type arguments once', () => {
-    const far: DamlType = {
+    const externalType: DamlType = {
       kind: 'named',
       name: 'far:M:Box',
       arguments: [{ kind: 'named', name: 'farther:M:T', arguments: [] }],
     };
-    const inner: DataType = {
+    const innerRecord: DataType = {
       kind: 'record',
       parameters: [],
-      fields: [{ name: 'box', type: { kind: 'list', of: far } }],
+      fields: [{ name: 'box', type: { kind: 'list', of: externalType } }],
     };
     const field: DamlField = { name: 'inner', type: { kind: 'named', name: 'a:Main:Inner', arguments: [] } };
-    const model = crane({ id: 'a', fields: [field], others: { 'Main:Inner': inner } });
-    const known = new Map([['a', model]]);
-    expect([...unknownPackages(known, new Set(['dock']))].sort()).toEqual(['far', 'farther']);
-    expect(unknownPackages(known, new Set())).toEqual(new Set());
+    const model = crane({ id: 'a', fields: [field], others: { 'Main:Inner': innerRecord } });
+    const modelsById = new Map([['a', model]]);
+    expect([...unknownPackages(modelsById, new Set(['dock']))].sort()).toEqual(['far', 'farther']);
+    expect(unknownPackages(modelsById, new Set())).toEqual(new Set());
   });
 });

@@ -10,7 +10,7 @@ import { createReadDatabase } from '../read-database.ts';
 const [numbers, records] = ['a1'.repeat(32), 'b2'.repeat(32)];
 
 function versionOf(packageId: string, version: string, x: DamlField['type']): PackageModel {
-  const inner: DamlField = { name: 'y', type: { kind: 'builtin', name: 'int64' } };
+  const innerField: DamlField = { name: 'y', type: { kind: 'builtin', name: 'int64' } };
   return {
     packageId,
     name: 'p',
@@ -20,7 +20,7 @@ function versionOf(packageId: string, version: string, x: DamlField['type']): Pa
     interfaces: [],
     dataTypes: {
       'M:T': { kind: 'record', parameters: [], fields: [{ name: 'x', type: x }] },
-      'M:R': { kind: 'record', parameters: [], fields: [inner] },
+      'M:R': { kind: 'record', parameters: [], fields: [innerField] },
     },
     dependencies: [],
   };
@@ -42,7 +42,7 @@ it('typed views have two columns for a field that changes from number to record'
     versionOf(numbers, '1.0.0', { kind: 'builtin', name: 'int64' }),
     versionOf(records, '2.0.0', { kind: 'named', name: `${records}:M:R`, arguments: [] }),
   ];
-  for (const each of packages) await storePackage(database, each);
+  for (const packageModel of packages) await storePackage(database, packageModel);
   expect((await syncTypedViews(database, packages)).failed).toEqual([]);
   await database.close();
   expect(await history.query('select contract_id, x::int, x_y::int from typed.p__t order by 1')).toEqual([

@@ -2,13 +2,13 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { noDars } from '../../daml/dars.ts';
+import { darsSkipReason } from '../../daml/dars.ts';
 import { alice, bob, exercised, type Json } from '../../support/frames.ts';
 import { needs } from '../../support/skips/needs.ts';
 import { darsFolder } from '../../support/wire/recorded.ts';
 import { TypedWorld } from './typed-world.ts';
 
-describe('typed views of compiled packages', needs(noDars), () => {
+describe('typed views of compiled packages', needs(darsSkipReason), () => {
   let world: TypedWorld;
   beforeAll(async () => {
     world = await TypedWorld.start();
@@ -17,17 +17,22 @@ describe('typed views of compiled packages', needs(noDars), () => {
 
   const upload = (name: string): Promise<void> => world.ledger.packages.uploadDar(readFileSync(join(darsFolder, name)));
   const holding = '718a0f77e505a8de22f188bd4c87fe74101274e9d4cb1bfac7d09aec7158d35b';
-  const rich = '9fbb9c81a2f951e871e72723d952fa879c49a90514647b9b496c52251b63cf8f';
+  const richTypesPackageId = '9fbb9c81a2f951e871e72723d952fa879c49a90514647b9b496c52251b63cf8f';
 
-  async function seenAsHolding(viewValue: Json): Promise<void> {
-    const seen = {
+  async function expectHolding(viewValue: Json): Promise<void> {
+    const holdingView = {
       interfaceId: `${holding}:Splice.Api.Token.HoldingV1:Holding`,
       viewStatus: { code: 0, message: '', details: [] },
       viewValue,
-      implementationPackageId: rich,
+      implementationPackageId: richTypesPackageId,
     };
     await world.happens(
-      world.contractOf(`${rich}:RichTypes:Marker`, 'richtypes', { owner: alice }, { interfaceViews: [seen] }),
+      world.contractOf(
+        `${richTypesPackageId}:RichTypes:Marker`,
+        'richtypes',
+        { owner: alice },
+        { interfaceViews: [holdingView] },
+      ),
     );
   }
 
@@ -49,7 +54,7 @@ describe('typed views of compiled packages', needs(noDars), () => {
       outcome: { tag: 'Accepted', value: { by: alice } },
       fee: '0.10',
     };
-    await world.happens(world.contractOf(`${rich}:RichTypes:RichRecord`, 'richtypes', payload));
+    await world.happens(world.contractOf(`${richTypesPackageId}:RichTypes:RichRecord`, 'richtypes', payload));
     await world.appears('richtypes__rich_record');
     const [row] = await world.rows('select * from typed.richtypes__rich_record');
     expect(row).toMatchObject({
@@ -69,7 +74,11 @@ describe('typed views of compiled packages', needs(noDars), () => {
   });
 
   it('return exercises with argument and result', async () => {
-    const id = { templateId: `${rich}:RichTypes:RichRecord`, packageName: 'richtypes', interfaceId: null };
+    const id = {
+      templateId: `${richTypesPackageId}:RichTypes:RichRecord`,
+      packageName: 'richtypes',
+      interfaceId: null,
+    };
     const offset = await world.happens({
       ExercisedEvent: exercised({
         ...id,
@@ -102,7 +111,7 @@ describe('typed views of compiled packages', needs(noDars), () => {
       lock: { holders: [bob], expiresAt: null, expiresAfter: { microseconds: '90000000' }, context: 'why' },
       meta: { values: { a: 'b' } },
     };
-    await seenAsHolding(view);
+    await expectHolding(view);
     await world.appears('token_holding_v1__holding');
     const [row] = await world.rows('select *, lock_expires_after::text as after from typed.token_holding_v1__holding');
     expect(row).toMatchObject({
@@ -123,7 +132,7 @@ describe('typed views of compiled packages', needs(noDars), () => {
     const durations = ['9223372036854775807', '-9223372036854775808', '1'];
     for (const microseconds of durations) {
       const lock = { holders: [], expiresAfter: { microseconds } };
-      await seenAsHolding({ owner: 'long', lock });
+      await expectHolding({ owner: 'long', lock });
     }
     expect(
       await world.rows(
@@ -137,7 +146,7 @@ describe('typed views of compiled packages', needs(noDars), () => {
     await upload('splice-api-token-transfer-instruction-v1-1.0.0.dar');
     const instruction = '55ba4deb0ad4662c4168b39859738a0e91388d252286480c7331b3f71a517281';
     const event = exercised({
-      templateId: `${rich}:RichTypes:Marker`,
+      templateId: `${richTypesPackageId}:RichTypes:Marker`,
       packageName: 'richtypes',
       interfaceId: `${instruction}:Splice.Api.Token.TransferInstructionV1:TransferInstruction`,
       choice: 'TransferInstruction_Accept',

@@ -18,13 +18,17 @@ describe('typed view during a package upgrade', () => {
       templates: ['Berth'],
       records: { Berth: { owner: 'text', profile: { optional: { record: 'Profile' } }, ...fields }, Profile: profile },
     });
-  const one = version('1.0.0', {}, { level: 'int64' });
-  const two = version('1.1.0', { note: { optional: 'text' } }, { level: 'int64', nick: { optional: 'text' } });
+  const firstVersion = version('1.0.0', {}, { level: 'int64' });
+  const secondVersion = version(
+    '1.1.0',
+    { note: { optional: 'text' } },
+    { level: 'int64', nick: { optional: 'text' } },
+  );
 
   it('has the fields of the first version', async () => {
-    await world.ledger.packages.uploadDar(one.dar);
+    await world.ledger.packages.uploadDar(firstVersion.dar);
     await world.happens(
-      world.contractOf(`${one.packageId}:Main:Berth`, 'harbor', { owner: alice, profile: { level: '9' } }),
+      world.contractOf(`${firstVersion.packageId}:Main:Berth`, 'harbor', { owner: alice, profile: { level: '9' } }),
     );
     await world.appears('harbor__berth');
     await world.rows('create view public.dependent as select owner, profile_level from typed.harbor__berth');
@@ -39,10 +43,12 @@ describe('typed view during a package upgrade', () => {
   });
 
   it('appends the fields of the next version with null in earlier rows, and keeps dependent views', async () => {
-    await world.ledger.packages.uploadDar(two.dar);
+    await world.ledger.packages.uploadDar(secondVersion.dar);
     const payload = { owner: bob, profile: { level: '10', nick: 'x' }, note: 'new' };
-    await world.happens(world.contractOf(`${two.packageId}:Main:Berth`, 'harbor', payload));
-    await world.happens(world.contractOf(`${two.packageId}:Main:Berth`, 'harbor', { owner: 'nobody', profile: null }));
+    await world.happens(world.contractOf(`${secondVersion.packageId}:Main:Berth`, 'harbor', payload));
+    await world.happens(
+      world.contractOf(`${secondVersion.packageId}:Main:Berth`, 'harbor', { owner: 'nobody', profile: null }),
+    );
     await world.appears('harbor__berth', 'note');
     expect((await world.columnsOf('harbor__berth')).slice(-4)).toEqual([
       'owner text',
@@ -66,7 +72,7 @@ describe('typed view during a package upgrade', () => {
   });
 
   it('returns an archived contract only in the history view', async () => {
-    const templateId = `${one.packageId}:Main:Berth`;
+    const templateId = `${firstVersion.packageId}:Main:Berth`;
     const contractId = '00aa01';
     await world.happens(world.contractOf(templateId, 'harbor', { owner: 'gone', profile: null }, { contractId }));
     const archive = { contractId, templateId, packageName: 'harbor', choice: 'Archive', interfaceId: null };

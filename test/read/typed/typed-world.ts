@@ -15,8 +15,8 @@ export class TypedWorld implements AsyncDisposable {
   readonly ledger: LedgerClient;
   #contracts = 0;
 
-  private constructor(parts: Pick<TypedWorld, 'sandbox' | 'database' | 'indexer' | 'ledger'>) {
-    ({ sandbox: this.sandbox, database: this.database, indexer: this.indexer, ledger: this.ledger } = parts);
+  private constructor(worldParts: Pick<TypedWorld, 'sandbox' | 'database' | 'indexer' | 'ledger'>) {
+    ({ sandbox: this.sandbox, database: this.database, indexer: this.indexer, ledger: this.ledger } = worldParts);
   }
 
   static async start(): Promise<TypedWorld> {
@@ -39,12 +39,12 @@ export class TypedWorld implements AsyncDisposable {
   /** Appends a transaction, and waits until it is indexed. */
   async happens(...events: readonly JsonRecord[]): Promise<number> {
     const offset = this.sandbox.ledger.ledgerEnd() + 1;
-    const at = { offset };
-    const moved = events.map((event) => {
+    const offsetField = { offset };
+    const movedEvents = events.map((event) => {
       const [kind = '', value] = Object.entries(event)[0] ?? [];
-      return { [kind]: { ...(value as JsonRecord), ...at } };
+      return { [kind]: { ...(value as JsonRecord), ...offsetField } };
     });
-    this.sandbox.ledger.appendRaw(transaction(offset, moved));
+    this.sandbox.ledger.appendRaw(transaction(offset, movedEvents));
     await this.indexer.reaches(offset);
     return offset;
   }
@@ -58,17 +58,17 @@ export class TypedWorld implements AsyncDisposable {
   }
 
   async columnsOf(view: string): Promise<readonly string[]> {
-    const found = await this.rows(
+    const columnsFound = await this.rows(
       `select attname || ' ' || format_type(atttypid, atttypmod) as shown from pg_attribute
         where attrelid = to_regclass('typed.${view}') and attnum > 0 order by attnum`,
     );
-    return found.map(({ shown }) => shown as string);
+    return columnsFound.map(({ shown: formattedColumn }) => formattedColumn as string);
   }
 
   async appears(view: string, column?: string): Promise<void> {
     await waitFor(`typed.${view} ${column ?? ''}`, async () => {
-      const found = await this.columnsOf(view);
-      return found.some((line) => column === undefined || line.startsWith(`${column} `)) ? true : undefined;
+      const columnsFound = await this.columnsOf(view);
+      return columnsFound.some((line) => column === undefined || line.startsWith(`${column} `)) ? true : undefined;
     });
   }
 

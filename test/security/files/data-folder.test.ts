@@ -11,11 +11,12 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { prepareDataDir } from '../../../src/cli/demo/data-dir.ts';
 import type { IndexerError } from '../../../src/errors/indexer-error.ts';
 import { main, program } from '../../cli/program.ts';
-import { needs, noRoot } from '../../support/skips/needs.ts';
+import { needs, rootSkipReason } from '../../support/skips/needs.ts';
 
 const otherUid = 12_345;
 /** Undefined if volumes can be mounted in a separate mount namespace, where they do not affect the machine. */
-const noMount = spawnSync('unshare', ['-m', 'true']).status === 0 ? undefined : 'needs the right to mount (unshare -m)';
+const mountSkipReason =
+  spawnSync('unshare', ['-m', 'true']).status === 0 ? undefined : 'needs the right to mount (unshare -m)';
 
 let parent: string;
 let folder: string;
@@ -27,7 +28,7 @@ afterEach(() => {
   rmSync(parent, { recursive: true });
 });
 
-function made(mode: number): string {
+function createFolder(mode: number): string {
   mkdirSync(folder);
   chmodSync(folder, mode);
   return folder;
@@ -37,14 +38,14 @@ function refusal(): IndexerError | undefined {
   try {
     prepareDataDir(folder);
     return undefined;
-  } catch (thrown) {
-    return thrown as IndexerError;
+  } catch (error) {
+    return error as IndexerError;
   }
 }
 
 describe('data folder', () => {
   it('is rejected with exit code 78 and a chmod command if every user can write to it', async () => {
-    made(0o777);
+    createFolder(0o777);
     const env = { INDEXER_DATA_DIR: folder, INDEXER_HTTP_PORT: '0', INDEXER_STOP_AT: '1' };
     const { code, stdout, stderr } = await program(['demo'], env);
     expect(stdout + stderr).toContain('DATA_DIR_UNUSABLE');
@@ -57,7 +58,7 @@ describe('data folder', () => {
 
   it('is rejected with a valid shell command if its path contains spaces and quotes', () => {
     folder = join(parent, "it's mine");
-    made(0o757);
+    createFolder(0o757);
     const [, command = ''] = /run: (.*?);/.exec(refusal()?.remedy ?? '') ?? [];
     expect(spawnSync('sh', ['-c', command]).status).toBe(0);
     expect(refusal()).toBeUndefined();
@@ -67,23 +68,23 @@ describe('data folder', () => {
     ['if only its owner can access it', 0o700],
     ['if a group can write to it, as with a Kubernetes volume', 0o2775],
     ['if it is world-writable and sticky', 0o1777],
-  ])('is accepted %s', (_what, mode) => {
-    made(mode);
+  ])('is accepted %s', (_caseName, mode) => {
+    createFolder(mode);
     expect(refusal()).toBeUndefined();
   });
 
   it('is created without write access for other users, for any umask', () => {
-    const before = process.umask(0);
+    const umaskBefore = process.umask(0);
     try {
       prepareDataDir(join(folder, 'below'));
     } finally {
-      process.umask(before);
+      process.umask(umaskBefore);
     }
-    for (const each of [folder, join(folder, 'below')]) expect(statSync(each).mode & 0o022).toBe(0);
+    for (const path of [folder, join(folder, 'below')]) expect(statSync(path).mode & 0o022).toBe(0);
   });
 
-  it('is rejected if it belongs to another user', needs(noRoot), () => {
-    chownSync(made(0o755), otherUid, otherUid);
+  it('is rejected if it belongs to another user', needs(rootSkipReason), () => {
+    chownSync(createFolder(0o755), otherUid, otherUid);
     expect(refusal()).toMatchObject({
       code: 'DATA_DIR_UNUSABLE',
       message: expect.stringContaining(`belongs to user ${String(otherUid)}`) as string,
@@ -102,7 +103,7 @@ describe('symbolic link to the data folder', () => {
     expect(refusal()).toBeUndefined();
   });
 
-  it('is rejected, with its target in the remedy, if it belongs to another user', needs(noRoot), () => {
+  it('is rejected, with its target in the remedy, if it belongs to another user', needs(rootSkipReason), () => {
     lchownSync(folder, otherUid, otherUid);
     expect(refusal()).toMatchObject({
       code: 'DATA_DIR_UNUSABLE',
@@ -111,8 +112,8 @@ describe('symbolic link to the data folder', () => {
   });
 });
 
-it('a world-writable data volume of another user is accepted', needs(noMount), () => {
-  made(0o755);
+it('a world-writable data volume of another user is accepted', needs(mountSkipReason), () => {
+  createFolder(0o755);
   const mount = `mount -t tmpfs -o mode=0777,uid=${String(otherUid)} none '${folder}'`;
   const module = new URL('cli/demo/data-dir.js', pathToFileURL(main)).href;
   const run = `'${process.execPath}' --input-type=module -e "import { prepareDataDir } from '${module}'; prepareDataDir('${folder}')"`;

@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../../src/config/config.ts';
 import { openDatabase } from '../../../src/store/connection/database.ts';
-import { startProgram, type Ended } from '../../cli/program.ts';
+import { startProgram, type ProcessResult } from '../../cli/program.ts';
 
 const address = 'postgres://127.0.0.1:9/ledger';
 const kinds = {
@@ -48,21 +48,21 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
-const hung = 20_000;
+const hangTimeoutMs = 20_000;
 
 /** Runs the built program, because opening a pipe in the test process would block until the test run ends. */
-async function run(argv: readonly string[], env: Readonly<Record<string, string>>): Promise<Ended> {
-  const running = startProgram(argv, env, folder);
-  const timer = setTimeout(() => running.signal('SIGKILL'), hung);
+async function run(argv: readonly string[], env: Readonly<Record<string, string>>): Promise<ProcessResult> {
+  const runningProgram = startProgram(argv, env, folder);
+  const timer = setTimeout(() => runningProgram.signal('SIGKILL'), hangTimeoutMs);
   try {
-    return await running.ended;
+    return await runningProgram.ended;
   } finally {
     clearTimeout(timer);
   }
 }
 
 /** Options and URL parameters that name a file. */
-const inFile = ['DATABASE_URL_FILE', 'INDEXER_QUERY_PAGE_DATABASE_URL_FILE', 'LEDGER_OAUTH_CLIENT_SECRET_FILE'];
+const fileVariables = ['DATABASE_URL_FILE', 'INDEXER_QUERY_PAGE_DATABASE_URL_FILE', 'LEDGER_OAUTH_CLIENT_SECRET_FILE'];
 const paths = [
   'LEDGER_TOKEN_FILE',
   'LEDGER_CA_FILE',
@@ -75,10 +75,10 @@ const certificates = ['sslrootcert', 'sslcert', 'sslkey'];
 
 describe.each(Object.keys(kinds) as readonly Kind[])('secret file of kind %s', (name) => {
   it('is reported for every file option in one error, with other problems', async () => {
-    const env = Object.fromEntries([...inFile, ...paths].map((option) => [option, file(name)]));
+    const env = Object.fromEntries([...fileVariables, ...paths].map((option) => [option, file(name)]));
     const { code, stderr } = await run(['config'], { ...env, INDEXER_HTTP_PORT: 'x' });
     expect(code).toBe(78);
-    for (const option of inFile) {
+    for (const option of fileVariables) {
       expect(stderr).toContain(
         `${option}: expected a regular file of at most 1 MiB, got "${file(name)}" (${kinds[name]})`,
       );
@@ -90,17 +90,18 @@ describe.each(Object.keys(kinds) as readonly Kind[])('secret file of kind %s', (
   });
 
   it.each(certificates)('is rejected as %s of a database URL', async (parameter) => {
-    const named = `${parameter}=${file(name)}`;
-    const url = `${address}?sslmode=verify-full&${named}`;
+    const fileParameter = `${parameter}=${file(name)}`;
+    const url = `${address}?sslmode=verify-full&${fileParameter}`;
     const { code, stderr } = await run(['config'], { DATABASE_URL: url });
     expect(code).toBe(78);
-    expect(stderr).toContain(`${named} is ${kinds[name]}`);
+    expect(stderr).toContain(`${fileParameter} is ${kinds[name]}`);
     // Database URLs from other sources, such as `rebuild --into`.
-    const opened = () => openDatabase({ url, schema: 'ledger', applicationName: 'test', statementTimeoutMs: 1_000 });
-    expect(opened).toThrow(
+    const openSecretDatabase = () =>
+      openDatabase({ url, schema: 'ledger', applicationName: 'test', statementTimeoutMs: 1_000 });
+    expect(openSecretDatabase).toThrow(
       expect.objectContaining({
         code: 'STORE_URL_INVALID',
-        message: expect.stringContaining(`${named} is ${kinds[name]}`) as string,
+        message: expect.stringContaining(`${fileParameter} is ${kinds[name]}`) as string,
       }),
     );
   });

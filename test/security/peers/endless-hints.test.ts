@@ -12,17 +12,17 @@ import { openRun } from '../../ledger/transport/stream-run.ts';
 let server: Server;
 let url: string;
 /** Number of bytes that each connection accepted. */
-const taken: number[] = [];
+const takenBytes: number[] = [];
 
 beforeAll(async () => {
   const hints = 'HTTP/1.1 103 Early Hints\r\nlink: </a>; rel=preload\r\n\r\n'.repeat(100);
   server = createServer((socket) => {
-    const at = taken.push(0) - 1;
-    const more = (): void => {
-      taken[at] = socket.bytesWritten;
-      if (!socket.destroyed) socket.write(hints, () => setImmediate(more));
+    const connectionIndex = takenBytes.push(0) - 1;
+    const writeMore = (): void => {
+      takenBytes[connectionIndex] = socket.bytesWritten;
+      if (!socket.destroyed) socket.write(hints, () => setImmediate(writeMore));
     };
-    socket.on('error', () => undefined).once('data', more);
+    socket.on('error', () => undefined).once('data', writeMore);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   url = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
@@ -32,11 +32,11 @@ afterAll(async () => {
 });
 
 /** Timeout of the clients, which is never reached. */
-const never = 600_000;
+const neverMs = 600_000;
 
 it('a ledger request fails after more than 8 informational responses', async () => {
   const tokenSource = createTokenSource({});
-  const transport = createTransport({ url, tokenSource, insecure: false, requestTimeoutMs: never });
+  const transport = createTransport({ url, tokenSource, insecure: false, requestTimeoutMs: neverMs });
   await expect(transport.request('GET', '/v2/version')).rejects.toMatchObject({
     code: 'LEDGER_UNREACHABLE',
     message: expect.stringContaining('more than 8 informational responses') as string,
@@ -44,13 +44,13 @@ it('a ledger request fails after more than 8 informational responses', async () 
 });
 
 it('a ledger stream fails after more than 8 informational responses', async () => {
-  const error = await openRun(url, { handshakeTimeoutMs: never }).ended;
+  const error = await openRun(url, { handshakeTimeoutMs: neverMs }).ended;
   expect(error?.message).toContain('more than 8 informational responses');
 });
 
 it('a token request fails if the provider sends endless informational responses', async () => {
   const provider = { tokenUrl: `${url}/token`, clientId: 'id', clientSecret: 'secret', scope: 'ledger' };
-  const source = createOAuthTokenSource({ ...provider, insecure: false, timeoutSeconds: never / 1000 });
+  const source = createOAuthTokenSource({ ...provider, insecure: false, timeoutSeconds: neverMs / 1000 });
   await expect(source.read()).rejects.toHaveProperty('code', 'LEDGER_TOKEN_PROVIDER_UNAVAILABLE');
 });
 
@@ -65,15 +65,15 @@ it('a bucket request fails after more than 8 informational responses', async () 
 
 it('no client reads more than 16 MiB of informational responses', () => {
   // The bucket receives six requests.
-  expect(taken).toHaveLength(3 + 6);
-  expect(Math.max(...taken)).toBeLessThan(16 * 1024 * 1024);
+  expect(takenBytes).toHaveLength(3 + 6);
+  expect(Math.max(...takenBytes)).toBeLessThan(16 * 1024 * 1024);
 });
 
 it('limitInformational() stops after nine informational responses', async () => {
-  let made = 0;
+  let requestCount = 0;
   const clientRequest = request(url, { agent: false });
   limitInformational(clientRequest);
-  clientRequest.on('information', () => (made += 1)).end();
+  clientRequest.on('information', () => (requestCount += 1)).end();
   await new Promise((resolve) => clientRequest.once('error', resolve).once('close', resolve));
-  expect(made).toBe(9);
+  expect(requestCount).toBe(9);
 });

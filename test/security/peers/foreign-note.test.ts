@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { programInProcess } from '../../cli/in-process.ts';
-import type { Ended } from '../../cli/program.ts';
+import type { ProcessResult } from '../../cli/program.ts';
 
 let folder: string;
 let listener: Server;
@@ -30,8 +30,8 @@ afterEach(async () => {
 
 const ledgerUrl = (): string => `http://127.0.0.1:${String((listener.address() as AddressInfo).port)}`;
 
-async function leaveNote(change: object = {}, mode = 0o600, name = 'running.json'): Promise<void> {
-  const note = {
+async function writeForeignNote(change: object = {}, mode = 0o600, name = 'running.json'): Promise<void> {
+  const foreignNoteFields = {
     pid: process.ppid,
     httpUrl: ledgerUrl(),
     ledgerUrl: ledgerUrl(),
@@ -42,11 +42,11 @@ async function leaveNote(change: object = {}, mode = 0o600, name = 'running.json
     live: true,
     ...change,
   };
-  await writeFile(join(folder, '.ledger-indexer', name), JSON.stringify(note), { mode });
+  await writeFile(join(folder, '.ledger-indexer', name), JSON.stringify(foreignNoteFields), { mode });
 }
 
 /** Runs `ledger end` with a database URL and a ledger token, as a user in that project would. */
-const ledgerEnd = (...flags: readonly string[]): Promise<Ended> =>
+const ledgerEnd = (...flags: readonly string[]): Promise<ProcessResult> =>
   programInProcess(
     ['ledger', 'end', ...flags],
     { DATABASE_URL: 'postgres://me@127.0.0.1:9/ledger', LEDGER_TOKEN: 'victims-ledger-token' },
@@ -54,13 +54,13 @@ const ledgerEnd = (...flags: readonly string[]): Promise<Ended> =>
   );
 
 it('a note file that other users can read is ignored', async () => {
-  await leaveNote({}, 0o644);
+  await writeForeignNote({}, 0o644);
   expect((await ledgerEnd()).stderr).toContain('LEDGER_URL');
   expect(receivedHeaders).toEqual([]);
 });
 
 it('a symbolic link to a note file is ignored', async () => {
-  await leaveNote({}, 0o600, 'elsewhere.json');
+  await writeForeignNote({}, 0o600, 'elsewhere.json');
   await symlink('elsewhere.json', join(folder, '.ledger-indexer', 'running.json'));
   expect((await ledgerEnd()).stderr).toContain('LEDGER_URL');
   expect(receivedHeaders).toEqual([]);
@@ -72,20 +72,20 @@ it.each([
   ['a shell command in a URL', { ledgerUrl: 'http://127.0.0.1:9/$(id)' }],
   ['a value that is not a string', { httpUrl: { port: 9 } }],
 ])('a note file with %s is ignored', async (_, change) => {
-  await leaveNote(change);
+  await writeForeignNote(change);
   expect((await ledgerEnd()).stderr).toContain('LEDGER_URL');
   expect(receivedHeaders).toEqual([]);
 });
 
 it('a request to the ledger of a note file contains no token', async () => {
-  await leaveNote();
+  await writeForeignNote();
   await ledgerEnd();
   expect(receivedHeaders.length).toBeGreaterThan(0);
   for (const headers of receivedHeaders) expect(JSON.stringify(headers)).not.toContain('victims-ledger-token');
 });
 
 it('--ledger-token-file is not sent to the ledger of a note file', async () => {
-  await leaveNote();
+  await writeForeignNote();
   await writeFile(join(folder, 'token'), 'victims-ledger-token');
   expect((await ledgerEnd('--ledger-token-file', 'token')).stderr).toContain('LEDGER_URL');
   expect(receivedHeaders).toEqual([]);

@@ -17,7 +17,7 @@ const name = '\u202EknaB\u2066\u200B::1220';
 const escapedName = String.raw`\u202eknaB\u2066\u200b::1220`;
 /** A script of the status page, imported without types. */
 const elements = new URL('../../../src/observe/page/browser/elements.js', import.meta.url).pathname;
-const hidden = /[\p{Cf}\u2028\u2029]/u;
+const invisiblePattern = /[\p{Cf}\u2028\u2029]/u;
 
 beforeAll(async () => {
   const database = await schemas.migrated('ledger');
@@ -35,32 +35,32 @@ describe('name with hidden characters', () => {
   it('is escaped by explain', async () => {
     const { stdout } = await run('explain', '1');
     expect(stdout).toContain(escapedName);
-    expect(stdout).not.toMatch(hidden);
+    expect(stdout).not.toMatch(invisiblePattern);
   });
 
   it('is escaped in query tables, but not in JSON and CSV', async () => {
     const statement = 'select signatories[1] as name from explore.contracts';
     const table = await run('query', statement, '--table');
     expect(table.stdout).toContain(escapedName);
-    expect(table.stdout).not.toMatch(hidden);
+    expect(table.stdout).not.toMatch(invisiblePattern);
     for (const format of ['--json', '--csv']) expect((await run('query', statement, format)).stdout).toContain(name);
   });
 
   it('is escaped in JSON and CSV on a terminal', async () => {
-    let printed = '';
+    let terminalText = '';
     const terminal = new Writable({
-      write: (text: Buffer, _encoding, done) => {
-        printed += text.toString();
-        done();
+      write: (text: Buffer, _encoding, callback) => {
+        terminalText += text.toString();
+        callback();
       },
     });
     const output = createOutput(Object.assign(terminal, { isTTY: true }), false);
     await output.object({ name }, []);
-    expect(printed).not.toMatch(hidden);
-    expect(JSON.parse(printed)).toEqual({ name });
-    printed = '';
+    expect(terminalText).not.toMatch(invisiblePattern);
+    expect(JSON.parse(terminalText)).toEqual({ name });
+    terminalText = '';
     await output.text(`${name},\u001B[2J\tx\ny`);
-    expect(printed).toBe(`${escapedName},${String.raw`\u001b[2J`}\tx\ny\n`);
+    expect(terminalText).toBe(`${escapedName},${String.raw`\u001b[2J`}\tx\ny\n`);
   });
 
   it('is escaped in ledger errors and in the log', () => {
@@ -70,13 +70,13 @@ describe('name with hidden characters', () => {
     const stream = { write: (line: string) => lines.push(line) > 0 };
     createLogger({ level: 'info', format: 'pretty', stream }).logger.info({ party: name }, 'seen');
     expect(lines.join('')).toContain(String.raw`\u202eknaB\u2066\u200b`);
-    expect(lines.join('')).not.toMatch(hidden);
+    expect(lines.join('')).not.toMatch(invisiblePattern);
   });
 
   it('is escaped on web pages by the same rule', async () => {
     const { visible: visibleOnPage } = (await import(elements)) as { visible: (text: string) => string };
-    const all = `${name}\u00AD\u{E0041}\u2028\uFEFFplain ✓ ä`;
-    expect(visibleOnPage(all)).toBe(escapeFormat(all));
-    expect(visibleOnPage(all)).toBe(String.raw`${escapedName}\u00ad\udb40\udc41\u2028\ufeffplain ✓ ä`);
+    const hiddenText = `${name}\u00AD\u{E0041}\u2028\uFEFFplain ✓ ä`;
+    expect(visibleOnPage(hiddenText)).toBe(escapeFormat(hiddenText));
+    expect(visibleOnPage(hiddenText)).toBe(String.raw`${escapedName}\u00ad\udb40\udc41\u2028\ufeffplain ✓ ä`);
   });
 });

@@ -28,22 +28,23 @@ const characters: Readonly<Record<string, string>> = {
 };
 
 /** The text with the character before it, after it, at every third position, and between all characters. */
-function placesOf(text: string, character: string): readonly string[] {
-  const inside = Array.from({ length: Math.floor(text.length / 3) }, (_, nth) => 3 * nth + 1).map(
-    (at) => text.slice(0, at) + character + text.slice(at),
+function insertionsOf(text: string, character: string): readonly string[] {
+  const innerPieces = Array.from({ length: Math.floor(text.length / 3) }, (_, index) => 3 * index + 1).map(
+    (position) => text.slice(0, position) + character + text.slice(position),
   );
-  return [`x${character}${text}`, `${text}${character}`, ...inside, Array.from(text).join(character)];
+  return [`x${character}${text}`, `${text}${character}`, ...innerPieces, Array.from(text).join(character)];
 }
 
 /** Expects that the output contains no four consecutive characters of the second half of the secret. */
 function expectGone(output: string, secret: string): void {
-  const plain = output.replaceAll(/\\+u[0-9a-f]{4}|\\+[bf]|[^\w.-]/gi, '');
-  const half = secret.slice(secret.length / 2);
-  for (let at = 0; at + 4 <= half.length; at += 1) expect(plain).not.toContain(half.slice(at, at + 4));
+  const plainOutput = output.replaceAll(/\\+u[0-9a-f]{4}|\\+[bf]|[^\w.-]/gi, '');
+  const secretHalf = secret.slice(secret.length / 2);
+  for (let position = 0; position + 4 <= secretHalf.length; position += 1)
+    expect(plainOutput).not.toContain(secretHalf.slice(position, position + 4));
 }
 
 /** The body of an error response from the ledger. */
-const ledgerSays = (cause: string) => ({
+const ledgerFailure = (cause: string) => ({
   code: 'X',
   cause,
   errorCategory: 8,
@@ -52,28 +53,28 @@ const ledgerSays = (cause: string) => ({
   resources: [],
 });
 
-function logged(message: string): string {
-  const written: string[] = [];
-  const stream = { isTTY: false, write: (text: string) => written.push(text) };
+function loggedLine(message: string): string {
+  const outputLines: string[] = [];
+  const stream = { isTTY: false, write: (text: string) => outputLines.push(text) };
   createLogger({ level: 'info', format: 'json', stream }).logger.info(message);
-  return written.join('');
+  return outputLines.join('');
 }
 
 describe.each(Object.entries(characters))('character %s in a token', (_, character) => {
   it('does not bypass the secret filter of ledger errors', () => {
-    for (const text of placesOf(jwt, character)) {
-      expectGone(errorFromBody(ledgerSays(`bad token ${text} there`)).message, jwt);
+    for (const text of insertionsOf(jwt, character)) {
+      expectGone(errorFromBody(ledgerFailure(`bad token ${text} there`)).message, jwt);
       expectGone(errorFromClose(1008, text).message, jwt);
     }
-    for (const text of placesOf('Bearer opaque-and-secret', character)) {
+    for (const text of insertionsOf('Bearer opaque-and-secret', character)) {
       expect(errorFromBody(text, 400).message.replaceAll(/\\u[0-9a-f]{4}/g, '')).not.toContain('secret');
     }
   });
 
   it.each([jwt, readerToken])('does not bypass the secret filter of the log, unchanged or escaped: %s', (secret) => {
-    for (const text of placesOf(secret, character)) {
-      for (const written of [text, escapeFormat(text), escapeSteering(text)]) {
-        const line = logged(`refused: ${written} there`);
+    for (const text of insertionsOf(secret, character)) {
+      for (const escapedText of [text, escapeFormat(text), escapeSteering(text)]) {
+        const line = loggedLine(`refused: ${escapedText} there`);
         expectGone(line.replace(/^.*refused: /, ''), secret);
         expect(JSON.parse(line)).toMatchObject({ level: 'info' });
       }
@@ -82,12 +83,12 @@ describe.each(Object.entries(characters))('character %s in a token', (_, charact
   });
 
   it('does not bypass the filter of URL passwords', () => {
-    for (const text of placesOf(password, character)) expect(logged(text)).not.toMatch(/hunter|nter2/);
+    for (const text of insertionsOf(password, character)) expect(loggedLine(text)).not.toMatch(/hunter|nter2/);
   });
 
   it('does not bypass the secret filter of token provider errors', () => {
     const secret = 'short-secret';
-    for (const text of placesOf(secret, character)) {
+    for (const text of insertionsOf(secret, character)) {
       const cause = new ResponseBodyError('refused', {
         cause: { error: 'invalid_client', error_description: `wrong: ${text}` },
         response: new Response('{}', { status: 400 }),
@@ -100,7 +101,7 @@ describe.each(Object.entries(characters))('character %s in a token', (_, charact
 describe('text with hidden characters', () => {
   it('is kept if it contains no secret', () => {
     const name = '\u202EknaB\u200B';
-    expect(errorFromBody(ledgerSays(name)).message).toContain(String.raw`\u202eknaB\u200b`);
+    expect(errorFromBody(ledgerFailure(name)).message).toContain(String.raw`\u202eknaB\u200b`);
     expect(scrub(name)).toBe(name);
     expect(scrub(String.raw`C:\build\file \u202e \\u200b`)).toBe(String.raw`C:\build\file \u202e \\u200b`);
   });

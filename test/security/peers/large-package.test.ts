@@ -15,12 +15,12 @@ let packageId: string;
 beforeEach(async () => {
   database = await createTestDatabase();
   const world = demoWorld();
-  const [first, ...others] = world.packages;
+  const [first, ...otherPackages] = world.packages;
   if (first === undefined) throw new Error('the sandbox has no packages');
   packageId = first.id;
-  const large = { ...first, payload: new Uint8Array(Buffer.concat([first.payload, Buffer.alloc(mebibyte)])) };
+  const largePackage = { ...first, payload: new Uint8Array(Buffer.concat([first.payload, Buffer.alloc(mebibyte)])) };
   sandbox = await startParticipant(
-    { ...world, packages: [large, ...others] },
+    { ...world, packages: [largePackage, ...otherPackages] },
     { limits: { checkpointIntervalMs: 50 } },
   );
 });
@@ -40,9 +40,9 @@ it('a package above LEDGER_MAX_FRAME_BYTES is reported, and the indexer does not
     LEDGER_MAX_FRAME_BYTES: '1MiB',
   });
   await indexer.reaches(offset);
-  const refused = await waitFor('the package is refused', () =>
+  const refusalLine = await waitFor('the package is refused', () =>
     indexer.log.find((line) => line.includes(packageId) && line.includes('LEDGER_FRAME_TOO_LARGE')),
   );
-  expect(refused).toContain('1048576 bytes');
+  expect(refusalLine).toContain('1048576 bytes');
   expect((await indexer.status()).state).not.toBe('parked');
 });

@@ -36,23 +36,23 @@ function append(count: number): number {
 }
 
 /** Runs an indexer with a small heap until it has stored an offset. Resolves to the failure or to `stored`. */
-async function runTo(offset: number): Promise<string> {
+async function runUntilOffset(offset: number): Promise<string> {
   const env = { INDEXER_START: 'genesis', NODE_OPTIONS: '--max-old-space-size=104' };
   await using daemon = startDaemon({ ledgerUrl: sandbox.url, databaseUrl: database.url, schema: 'ledger', env });
-  const stored = async (): Promise<string | undefined> => {
+  const readStored = async (): Promise<string | undefined> => {
     const exit = daemon.exit();
     if (exit !== undefined) return `ended by ${String(exit.code ?? exit.signal)}: ${daemon.output().slice(-500)}`;
     const rows = await query(database.url, 'select checkpoint from ledger.stream').catch(() => []);
     return Number(rows[0]?.['checkpoint']) >= offset ? 'stored' : undefined;
   };
-  return await waitFor('the offset to be stored', stored, 120_000);
+  return await waitFor('the offset to be stored', readStored, 120_000);
 }
 
 it('many long party lists neither crash the indexer nor prevent a restart', { timeout: 300_000 }, async () => {
   let end = 0;
   for (let update = 0; update < updates; update += 1) end = append(observers);
-  expect(await runTo(end)).toBe('stored');
-  expect(await runTo(append(1))).toBe('stored');
+  expect(await runUntilOffset(end)).toBe('stored');
+  expect(await runUntilOffset(append(1))).toBe('stored');
   const [row] = await query(database.url, 'select max(cardinality(observers)) as most from ledger.contract_parties');
   expect(row).toEqual({ most: observers });
 });

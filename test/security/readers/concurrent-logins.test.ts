@@ -6,19 +6,24 @@ import { openDatabase, type Database } from '../../../src/store/connection/datab
 import { dropLogin } from '../../../src/store/roles/token-logins.ts';
 import { createTestDatabase, query, type TestDatabase } from '../../support/database.ts';
 
-let [created, database, other]: [TestDatabase, Database, Client] = [] as never;
+let [testDatabase, database, otherClient]: [TestDatabase, Database, Client] = [] as never;
 const login = `ledger_token_${randomBytes(4).toString('hex')}`;
 
 beforeAll(async () => {
-  created = await createTestDatabase();
-  database = openDatabase({ url: created.url, schema: 'ledger', statementTimeoutMs: 10_000, applicationName: 'test' });
-  other = new Client({ connectionString: created.url });
-  await other.connect();
+  testDatabase = await createTestDatabase();
+  database = openDatabase({
+    url: testDatabase.url,
+    schema: 'ledger',
+    statementTimeoutMs: 10_000,
+    applicationName: 'test',
+  });
+  otherClient = new Client({ connectionString: testDatabase.url });
+  await otherClient.connect();
 });
 afterAll(async () => {
-  await other.end();
+  await otherClient.end();
   await database.close();
-  await created.drop();
+  await testDatabase.drop();
 });
 
 describe('dropLogin()', () => {
@@ -26,13 +31,13 @@ describe('dropLogin()', () => {
     ['changed', `alter role ${login} nologin`],
     ['dropped', `drop role ${login}`],
   ])('drops a login although another session has just %s it', async (_, statement) => {
-    await other.query(`create role ${login} login`);
-    await other.query(`begin; ${statement}`);
-    const dropped = database.withClient((client) => dropLogin(client, login));
-    const waits = `select from pg_stat_activity where wait_event_type = 'Lock' and query like 'alter role "${login}"%'`;
-    await expect.poll(async () => (await query(created.url, waits)).length, { timeout: 10_000 }).toBe(1);
-    await other.query('commit');
-    await dropped;
-    expect(await query(created.url, `select from pg_roles where rolname = '${login}'`)).toEqual([]);
+    await otherClient.query(`create role ${login} login`);
+    await otherClient.query(`begin; ${statement}`);
+    const dropResult = database.withClient((client) => dropLogin(client, login));
+    const waitingSql = `select from pg_stat_activity where wait_event_type = 'Lock' and query like 'alter role "${login}"%'`;
+    await expect.poll(async () => (await query(testDatabase.url, waitingSql)).length, { timeout: 10_000 }).toBe(1);
+    await otherClient.query('commit');
+    await dropResult;
+    expect(await query(testDatabase.url, `select from pg_roles where rolname = '${login}'`)).toEqual([]);
   });
 });

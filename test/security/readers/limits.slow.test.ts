@@ -23,13 +23,13 @@ import { openDatabase } from '../../../src/store/connection/database.ts';
 import { query } from '../../support/database.ts';
 import { runCommand } from '../../support/run-command.ts';
 
-const noConnectionLeft = '53300';
+const tooManyConnections = '53300';
 const limitExceeded = '53400';
-const notPermitted = '42501';
+const insufficientPrivilege = '42501';
 
 let folder: string;
 let server: EmbeddedPostgres;
-const open: Client[] = [];
+const openClients: Client[] = [];
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'reader-limits-'));
@@ -41,7 +41,7 @@ beforeAll(async () => {
   await grantRoles();
 });
 afterEach(async () => {
-  for (const client of open.splice(0)) await client.end();
+  for (const client of openClients.splice(0)) await client.end();
 });
 afterAll(async () => {
   await server.stop();
@@ -63,7 +63,7 @@ async function connect(role: string, password = 'x'): Promise<Client> {
   const client = new Client({ connectionString: url.href });
   client.on('error', () => undefined);
   await client.connect();
-  open.push(client);
+  openClients.push(client);
   return client;
 }
 
@@ -72,16 +72,16 @@ async function connectAll(role: string): Promise<number> {
   for (let count = 0; ; count += 1) {
     try {
       await connect(role);
-    } catch (thrown) {
-      expect(thrown).toMatchObject({ code: noConnectionLeft });
+    } catch (error) {
+      expect(error).toMatchObject({ code: tooManyConnections });
       return count;
     }
   }
 }
 
 async function limitOf(role: string): Promise<unknown> {
-  const [found] = await query(server.url, `select rolconnlimit as most from pg_roles where rolname = '${role}'`);
-  return found?.['most'];
+  const [limitRow] = await query(server.url, `select rolconnlimit as most from pg_roles where rolname = '${role}'`);
+  return limitRow?.['most'];
 }
 
 async function checked(name: string): Promise<{ readonly state: string; readonly found: string } | undefined> {
@@ -119,7 +119,7 @@ describe('reader connection limit', () => {
     expect(await connectAll('greedy')).toBeGreaterThan(0);
     await connect('ledger_writer');
     await connect('ledger_migrator');
-    await expect(connect('ledger_redactor')).rejects.toMatchObject({ code: noConnectionLeft });
+    await expect(connect('ledger_redactor')).rejects.toMatchObject({ code: tooManyConnections });
   });
 
   it('is reported by check if it is missing or covers all connections of the server', async () => {
@@ -163,7 +163,7 @@ describe('grant-roles', () => {
 
 describe('temporary file limit', () => {
   /** Sorting 200,000 numbers needs more than `work_mem`, so Postgres writes temporary files. */
-  const sort = `set work_mem = '64kB';
+  const sortSql = `set work_mem = '64kB';
     select count(*) from (select i from generate_series(1, 200000) i order by random() offset 0) s`;
 
   it('applies to readers and token logins, which cannot change it', async () => {
@@ -172,15 +172,15 @@ describe('temporary file limit', () => {
     let token = '';
     const io = { print: (line: string) => void (token = line), stderr: new PassThrough() };
     await runCommand(readerTokenCommand, ['create', '--role', 'group_of_tokens'], { DATABASE_URL: server.url }, io);
-    const [made] = await query(server.url, 'select login_name as login from ledger.reader_tokens');
+    const [loginRow] = await query(server.url, 'select login_name as login from ledger.reader_tokens');
     const logins = [
       await connect('sorting'),
       await connect('ledger_reader'),
-      await connect(String(made?.['login']), loginPasswordOf(token)),
+      await connect(String(loginRow?.['login']), loginPasswordOf(token)),
     ];
     for (const client of logins) {
       expect((await client.query('show temp_file_limit')).rows).toEqual([{ temp_file_limit: '2GB' }]);
-      await expect(client.query('set temp_file_limit = -1')).rejects.toMatchObject({ code: notPermitted });
+      await expect(client.query('set temp_file_limit = -1')).rejects.toMatchObject({ code: insufficientPrivilege });
     }
     expect(await checked('temporary files')).toMatchObject({ state: 'pass' });
   });
@@ -189,7 +189,7 @@ describe('temporary file limit', () => {
     await grantReader('sorting');
     await query(server.url, `alter role sorting set temp_file_limit = '1MB'`);
     await grantReader('sorting');
-    await expect((await connect('sorting')).query(sort)).rejects.toMatchObject({ code: limitExceeded });
+    await expect((await connect('sorting')).query(sortSql)).rejects.toMatchObject({ code: limitExceeded });
     await query(server.url, 'alter role sorting reset temp_file_limit');
     expect(await checked('temporary files')).toMatchObject({
       state: 'warn',

@@ -17,22 +17,25 @@ import { attempt } from '../attempts.ts';
 const lock = `select pg_advisory_lock(hashtext('ledger-indexer writer'), hashtext('ledger'))`;
 const statements = [lock, 'select pg_try_advisory_xact_lock_shared(7)', `select lo_from_bytea(0, 'x')`];
 
-let created: TestDatabase;
+let testDatabase: TestDatabase;
 let prefix: string;
 
 beforeEach(async () => {
-  created = await createTestDatabase();
+  testDatabase = await createTestDatabase();
   prefix = `open_${randomBytes(4).toString('hex')}`;
   const logins = ['owner', 'inserting', 'deleting'].map((kind) => `create role ${prefix}_${kind} login password 'x'`);
-  await query(created.url, `${logins.join('; ')}; grant create on database ${nameOf(created.url)} to ${prefix}_owner`);
+  await query(
+    testDatabase.url,
+    `${logins.join('; ')}; grant create on database ${nameOf(testDatabase.url)} to ${prefix}_owner`,
+  );
   await runCommand(migrateCommand, [], { DATABASE_URL: urlOf('owner') });
   await query(
-    created.url,
+    testDatabase.url,
     `grant insert on ledger.contracts to ${prefix}_inserting; grant delete on ledger.updates to ${prefix}_deleting`,
   );
 });
 afterEach(async () => {
-  await created.drop();
+  await testDatabase.drop();
   const roles = await query(
     process.env['TEST_POSTGRES_URL'] ?? '',
     `select string_agg(quote_ident(rolname), ', ') as names from pg_roles where rolname like '${prefix}%'`,
@@ -45,7 +48,7 @@ function nameOf(url: string): string {
 }
 
 function urlOf(kind: string, password = 'x'): string {
-  const url = new URL(created.url);
+  const url = new URL(testDatabase.url);
   [url.username, url.password] = [`${prefix}_${kind}`, password];
   return url.href;
 }
@@ -54,53 +57,53 @@ async function outcomes(url: string): Promise<readonly (string | undefined)[]> {
   const client = new Client({ connectionString: url });
   await client.connect();
   try {
-    const found: (string | undefined)[] = [];
-    for (const sql of statements) found.push(await attempt(client, sql));
-    return found;
+    const callers: (string | undefined)[] = [];
+    for (const sql of statements) callers.push(await attempt(client, sql));
+    return callers;
   } finally {
     await client.end();
   }
 }
 
 async function grantReader(...flags: readonly string[]): Promise<void> {
-  await runCommand(grantReaderCommand, [`${prefix}_reader`, ...flags], { DATABASE_URL: created.url });
-  await query(created.url, `alter role ${prefix}_reader login password 'x'`);
+  await runCommand(grantReaderCommand, [`${prefix}_reader`, ...flags], { DATABASE_URL: testDatabase.url });
+  await query(testDatabase.url, `alter role ${prefix}_reader login password 'x'`);
 }
 
 /** URL of the login of a new token, whose role was created while PUBLIC had all default rights. */
 async function loginOfToken(...flags: readonly string[]): Promise<string> {
-  await runCommand(grantReaderCommand, [`${prefix}_group`, '--shared-database'], { DATABASE_URL: created.url });
+  await runCommand(grantReaderCommand, [`${prefix}_group`, '--shared-database'], { DATABASE_URL: testDatabase.url });
   let token = '';
   const io = { print: (line: string) => void (token = line), stderr: new PassThrough() };
   const argv = ['create', '--role', `${prefix}_group`, ...flags];
-  await runCommand(readerTokenCommand, argv, { DATABASE_URL: created.url }, io);
-  const [made] = await query(created.url, 'select login_name as login from ledger.reader_tokens');
-  await query(created.url, `alter role ${String(made?.['login'])} rename to ${prefix}_token`);
-  await query(created.url, `alter role ${prefix}_token password '${loginPasswordOf(token)}'`);
+  await runCommand(readerTokenCommand, argv, { DATABASE_URL: testDatabase.url }, io);
+  const [loginRow] = await query(testDatabase.url, 'select login_name as login from ledger.reader_tokens');
+  await query(testDatabase.url, `alter role ${String(loginRow?.['login'])} rename to ${prefix}_token`);
+  await query(testDatabase.url, `alter role ${prefix}_token password '${loginPasswordOf(token)}'`);
   return urlOf('token', loginPasswordOf(token));
 }
 
-const refused = statements.map(() => '42501');
+const refusalCodes = statements.map(() => '42501');
 const keepLocks = [undefined, undefined, '42501'];
-const keepAll = statements.map(() => undefined);
+const keepAllStatements = statements.map(() => undefined);
 
 it('grant-reader revokes advisory locks and large objects, except locks of writing roles', async () => {
   await grantReader();
   // The second call finds nothing to revoke.
   await grantReader();
-  expect(await outcomes(urlOf('reader'))).toEqual(refused);
+  expect(await outcomes(urlOf('reader'))).toEqual(refusalCodes);
   for (const kind of ['owner', 'inserting', 'deleting']) expect(await outcomes(urlOf(kind)), kind).toEqual(keepLocks);
 });
 
 it('reader-token create revokes advisory locks and large objects from the token login', async () => {
-  expect(await outcomes(await loginOfToken())).toEqual(refused);
+  expect(await outcomes(await loginOfToken())).toEqual(refusalCodes);
   for (const kind of ['owner', 'inserting', 'deleting']) expect(await outcomes(urlOf(kind)), kind).toEqual(keepLocks);
 });
 
 it('--shared-database revokes no advisory locks or large objects', async () => {
   await grantReader('--shared-database');
-  expect(await outcomes(urlOf('reader'))).toEqual(keepAll);
-  expect(await outcomes(await loginOfToken('--shared-database'))).toEqual(keepAll);
-  const help = runCommand(readerTokenCommand, ['list', '--shared-database'], { DATABASE_URL: created.url });
+  expect(await outcomes(urlOf('reader'))).toEqual(keepAllStatements);
+  expect(await outcomes(await loginOfToken('--shared-database'))).toEqual(keepAllStatements);
+  const help = runCommand(readerTokenCommand, ['list', '--shared-database'], { DATABASE_URL: testDatabase.url });
   await expect(help).rejects.toMatchObject({ code: 'USAGE' });
 });

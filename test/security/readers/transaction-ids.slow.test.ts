@@ -1,5 +1,5 @@
 /** `check` on a server whose transaction ids run out because an open transaction prevents freezing. */
-import { judgedIds } from '../../../src/cli/check/operation-checks.ts';
+import { assessTransactionIds } from '../../../src/cli/check/operation-checks.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ it('check warns if autovacuum does not keep up with transaction ids', async () =
   // The lowest value that Postgres accepts. The test uses twice as many ids in a second.
   const settings = { autovacuum_freeze_max_age: '100000', fsync: 'off' };
   const server = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres'), settings });
-  const open = new Client({ connectionString: server.url });
+  const openClient = new Client({ connectionString: server.url });
   const user = new Client({ connectionString: server.url });
   const line = async (): Promise<Line | undefined> => {
     const { stdout } = await programInProcess(['check', '--json'], { DATABASE_URL: server.url });
@@ -28,8 +28,8 @@ it('check warns if autovacuum does not keep up with transaction ids', async () =
   };
   try {
     expect(await line()).toMatchObject({ state: 'pass' });
-    await Promise.all([open.connect(), user.connect()]);
-    await open.query('begin; select pg_current_xact_id()');
+    await Promise.all([openClient.connect(), user.connect()]);
+    await openClient.query('begin; select pg_current_xact_id()');
     await user.query(
       `do $$ begin for i in 1..210000 loop
          begin perform pg_logical_emit_message(true, 'x', ''); exception when division_by_zero then null; end;
@@ -41,7 +41,7 @@ it('check warns if autovacuum does not keep up with transaction ids', async () =
       fix: expect.stringContaining('vacuumdb --all --freeze') as string,
     });
   } finally {
-    await Promise.all([open.end(), user.end()]);
+    await Promise.all([openClient.end(), user.end()]);
     await server.stop();
     rmSync(folder, { recursive: true });
   }
@@ -53,5 +53,5 @@ it.each([
   // At this age, a Postgres 15 server rejected writes.
   [2_144_483_647, 'fail'],
 ])('check reports a database that is %d transactions old: %s', (age, state) => {
-  expect(judgedIds({ database: 'ledger', age, freezeAge: 200_000_000 })).toMatchObject({ state });
+  expect(assessTransactionIds({ database: 'ledger', age, freezeAge: 200_000_000 })).toMatchObject({ state });
 });

@@ -14,11 +14,11 @@ import { RolesWorld, type Login } from './world.ts';
 
 let world: RolesWorld;
 /** An archived contract, a party with tokens, the newest offset, and an earlier offset. */
-let found: Readonly<Record<'archived' | 'party' | 'end' | 'middle', string>>;
+let hiddenIds: Readonly<Record<'archived' | 'party' | 'end' | 'middle', string>>;
 let pqsFile: string;
 
 /** Roles with fewer rights than the key; all of them must fail. */
-const lesser: Readonly<Record<Login, readonly Login[]>> = {
+const includedLogins: Readonly<Record<Login, readonly Login[]>> = {
   'any login': [],
   reader: ['any login'],
   redactor: ['any login', 'reader', 'writer'],
@@ -48,10 +48,15 @@ interface Case {
 
 const call = (feature: Feature, ...calls: readonly (readonly string[])[]): Case => ({
   feature,
-  calls: calls.map((words) => () => words),
+  calls: calls.map((args) => () => args),
 });
 
-async function refuses(login: Login, argv: readonly string[], { feature, env }: Case, role: Login): Promise<void> {
+async function expectRefused(
+  login: Login,
+  argv: readonly string[],
+  { feature, env }: Case,
+  role: Login,
+): Promise<void> {
   const { code, stdout, stderr } = await world.run(login, argv, env);
   const message = `${feature} as ${login}: ${stderr}${stdout.slice(-500)}`;
   expect(code, message).not.toBe(0);
@@ -60,24 +65,24 @@ async function refuses(login: Login, argv: readonly string[], { feature, env }: 
 }
 
 /** Features that have a test. */
-const tried: Feature[] = [];
+const triedFeatures: Feature[] = [];
 
 function surface(feature: Feature, promise: string, test: () => Promise<void>): void {
-  tried.push(feature);
+  triedFeatures.push(feature);
   it(`${feature}: ${promise}`, test);
 }
 
 function runs(cases: readonly Case[]): void {
-  tried.push(...cases.map(({ feature }) => feature));
-  it.each(cases)('runs $feature, and roles with fewer rights fail', async (one) => {
-    const role = leastRoleOf(one.feature);
+  triedFeatures.push(...cases.map(({ feature }) => feature));
+  it.each(cases)('runs $feature, and roles with fewer rights fail', async (loginName) => {
+    const role = leastRoleOf(loginName.feature);
     if (role === 'token') throw new Error('a token runs no command');
-    for (const words of one.calls) {
-      const argv = await words();
-      for (const login of lesser[role]) await refuses(login, argv, one, role);
-      await world.succeeds(role, argv, one.env);
+    for (const args of loginName.calls) {
+      const argv = await args();
+      for (const login of includedLogins[role]) await expectRefused(login, argv, loginName, role);
+      await world.succeeds(role, argv, loginName.env);
     }
-    await one.afterwards?.();
+    await loginName.afterwards?.();
   });
 }
 
@@ -110,7 +115,7 @@ beforeAll(async () => {
             (select min("offset") + 20 from ledger.updates) as middle`,
   );
   const texts = Object.entries(row ?? {}).map(([name, value]) => [name, String(value)]);
-  found = Object.fromEntries(texts) as typeof found;
+  hiddenIds = Object.fromEntries(texts) as typeof hiddenIds;
   pqsFile = join(world.folder, 'pqs-url');
   writeFileSync(pqsFile, world.url('reader'), { mode: 0o600 });
 }, 120_000);
@@ -123,9 +128,9 @@ describe('least role for reading', () => {
     call('status --sizes', ['status', '--sizes']),
     call('status', ['status']),
     call('query', ['query', 'select count(*) from explore.contracts']),
-    { feature: 'explain', calls: [() => ['explain', found.end]] },
-    { feature: 'diff', calls: [() => ['diff', found.middle, found.end]] },
-    { feature: 'account-statement', calls: [() => ['account-statement', '--party', found.party, '--json']] },
+    { feature: 'explain', calls: [() => ['explain', hiddenIds.end]] },
+    { feature: 'diff', calls: [() => ['diff', hiddenIds.middle, hiddenIds.end]] },
+    { feature: 'account-statement', calls: [() => ['account-statement', '--party', hiddenIds.party, '--json']] },
     call('views list', ['views', 'list']),
     call('quarantine list', ['quarantine', 'list']),
     call('hold list', ['hold', 'list']),
@@ -153,7 +158,7 @@ describe('least role for reading', () => {
       },
     },
     call('index suggest', ['index', 'suggest']),
-    { feature: 'reset', calls: [() => ['reset', '--to', found.middle], () => ['reset', '--all']] },
+    { feature: 'reset', calls: [() => ['reset', '--to', hiddenIds.middle], () => ['reset', '--all']] },
     call('reseed', ['reseed']),
     { ...call('filter accept', ['filter', 'accept']), env: { LEDGER_TOPOLOGY: 'false' } },
     { ...call('filter extend', ['filter', 'extend']), env: { LEDGER_CREATED_EVENT_BLOBS: 'true' } },
@@ -213,7 +218,7 @@ describe('least role of other features', () => {
     surface(feature, 'works as the writer and fails for roles with fewer rights', async () => {
       const argv = feature === 'run' ? ['run', '--stop-at', 'end'] : ['backfill', '--from', 'genesis'];
       const env = { INDEXER_HTTP_PORT: '0', INDEXER_LOG_LEVEL: 'silent' };
-      for (const login of lesser.writer) {
+      for (const login of includedLogins.writer) {
         const { code, stdout, stderr } = await world.run(login, argv, env);
         expect(code, `${feature} as ${login}: ${stderr}${stdout}`).toBe(77);
         expect(stderr).toMatch(/ledger-indexer grant-roles|usage on schema/);
@@ -246,7 +251,7 @@ describe('least role of other features', () => {
     await using receiver = await startReceiver();
     receiver.name = 'delivered';
     const words = ['webhook', 'add', 'delivered', '--url', `${receiver.url}/delivered`, '--role', world.served];
-    const { stdout } = await world.succeeds('administrator', [...words, '--after', found.middle]);
+    const { stdout } = await world.succeeds('administrator', [...words, '--after', hiddenIds.middle]);
     receiver.secret = /whsec_\S+/.exec(stdout)?.[0] ?? '';
     await using indexer = await world.live('writer', { INDEXER_WEBHOOK_NETWORKS: 'loopback' });
     await waitFor('an event is delivered', () => (receiver.taken.length > 0 ? true : undefined));
@@ -303,7 +308,7 @@ describe('least role for changes of stored data', () => {
     },
     {
       feature: 'reset --yes',
-      calls: [() => ['reset', '--to', found.end, '--yes']],
+      calls: [() => ['reset', '--to', hiddenIds.end, '--yes']],
       afterwards: async () => {
         await using indexer = await world.live('writer');
         await indexer.reaches(world.end());
@@ -320,8 +325,8 @@ describe('least role for deletion', () => {
     'the redactor may call them, reader and writer may not',
     async () => {
       const calls = [
-        `select pqs.redact_contract('${found.archived}', 'asked')`,
-        `select pqs.prune_to_offset(${String(Number(found.middle) - 10)})`,
+        `select pqs.redact_contract('${hiddenIds.archived}', 'asked')`,
+        `select pqs.prune_to_offset(${String(Number(hiddenIds.middle) - 10)})`,
       ];
       for (const call of calls) {
         for (const login of ['reader', 'writer'] as const) {
@@ -336,13 +341,13 @@ describe('least role for deletion', () => {
     {
       feature: 'redact',
       calls: [
-        () => ['redact', 'party', found.party, '--reason', 'asked', '--with-exercises'],
-        () => ['redact', 'party', found.party, '--reason', 'asked', '--with-exercises', '--yes'],
+        () => ['redact', 'party', hiddenIds.party, '--reason', 'asked', '--with-exercises'],
+        () => ['redact', 'party', hiddenIds.party, '--reason', 'asked', '--with-exercises', '--yes'],
       ],
     },
     {
       feature: 'prune',
-      calls: [() => ['prune', '--before', found.middle], () => ['prune', '--before', found.middle, '--yes']],
+      calls: [() => ['prune', '--before', hiddenIds.middle], () => ['prune', '--before', hiddenIds.middle, '--yes']],
     },
   ]);
 
@@ -378,5 +383,5 @@ describe('least role for deletion', () => {
 
 it('every row of the table of least roles has a test', () => {
   const rows = leastRoles.flatMap(({ features }): readonly Feature[] => features);
-  expect([...new Set(tried)].toSorted()).toEqual(rows.toSorted());
+  expect([...new Set(triedFeatures)].toSorted()).toEqual(rows.toSorted());
 });

@@ -52,13 +52,13 @@ describe('outdated rights of roles', () => {
       `role "${prefix}_redactor" lacks execute on function "pqs".redact_exercise("pqs".event_id, text), and no longer needs update (contract_key_hash) on contracts`,
       `role "${prefix}_writer" lacks insert on archives, update (problem_at) on webhooks`,
     ];
-    const again = `as the migrator: \`ledger-indexer grant-roles --prefix ${prefix}\``;
+    const grantHint = `as the migrator: \`ledger-indexer grant-roles --prefix ${prefix}\``;
     const { stdout } = await world.succeeds('migrator', ['migrate']);
-    expect(stdout.split('\n').slice(1)).toEqual([...reportLines, `grant the rights of this version, ${again}`, '']);
+    expect(stdout.split('\n').slice(1)).toEqual([...reportLines, `grant the rights of this version, ${grantHint}`, '']);
     expect(await checked('writer', 'rights of roles')).toMatchObject({
       state: 'warn',
       found: reportLines.join('; '),
-      fix: again,
+      fix: grantHint,
     });
     await world.succeeds('migrator', ['grant-roles', ...world.named]);
     expect((await world.succeeds('migrator', ['migrate'])).stdout).toBe('schema "ledger" is up to date\n');
@@ -105,15 +105,15 @@ describe('idle session in a transaction', () => {
     await using indexer = await world.live('writer');
     expect(await checked('writer', 'blocked writer')).toMatchObject({ state: 'pass' });
     const client = await session('redactor');
-    const behind = await session('redactor');
+    const redactorSession = await session('redactor');
     try {
       const [{ pid } = {}] = (await client.query<{ pid: number }>('select pg_backend_pid() as pid')).rows;
       await client.query('begin; update ledger.stream set epoch = epoch + 1');
-      const waits = behind.query('update ledger.stream set epoch = epoch + 1').catch(() => undefined);
+      const blockedUpdate = redactorSession.query('update ledger.stream set epoch = epoch + 1').catch(() => undefined);
       world.network.happen(5);
       const line = await waitFor('check names the session', async () => {
-        const found = await checked('writer', 'blocked writer');
-        return found?.state === 'warn' ? found : undefined;
+        const checkResult = await checked('writer', 'blocked writer');
+        return checkResult?.state === 'warn' ? checkResult : undefined;
       });
       expect(line.found).toMatch(
         new RegExp(
@@ -126,11 +126,11 @@ describe('idle session in a transaction', () => {
         /left open, in a transaction of \d+ s\)/,
       );
       await world.query(`select pg_terminate_backend(${String(pid)})`);
-      await waits;
+      await blockedUpdate;
       await indexer.reaches(world.end(), 60_000);
       expect(await checked('writer', 'blocked writer')).toMatchObject({ state: 'pass' });
     } finally {
-      await Promise.all([client.end(), behind.end()]);
+      await Promise.all([client.end(), redactorSession.end()]);
     }
   });
 });

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DatabaseRole } from '../../../src/cli/command-line/least-roles.ts';
 import { programInProcess } from '../../cli/in-process.ts';
-import type { Ended } from '../../cli/program.ts';
+import type { ProcessResult } from '../../cli/program.ts';
 import { runIndexer, type IndexerRun } from '../../e2e/runs/indexer-run.ts';
 import { Network } from '../../switch-participant/network.ts';
 import { createTestDatabase, query, type TestDatabase } from '../../support/database.ts';
@@ -81,15 +81,15 @@ export class RolesWorld implements AsyncDisposable {
   }
 
   /** Runs a command as this login. */
-  run(login: Login, argv: readonly string[], env: Variables = {}): Promise<Ended> {
+  run(login: Login, argv: readonly string[], env: Variables = {}): Promise<ProcessResult> {
     return programInProcess(argv, { ...this.env(login), ...env }, this.folder);
   }
 
-  async succeeds(login: Login, argv: readonly string[], env: Variables = {}): Promise<Ended> {
-    const ended = await this.run(login, argv, env);
-    if (ended.code !== 0)
-      throw new Error(`${argv.join(' ')} as ${login}: ${ended.stderr}${ended.stdout.slice(-2_000)}`);
-    return ended;
+  async succeeds(login: Login, argv: readonly string[], env: Variables = {}): Promise<ProcessResult> {
+    const commandResult = await this.run(login, argv, env);
+    if (commandResult.code !== 0)
+      throw new Error(`${argv.join(' ')} as ${login}: ${commandResult.stderr}${commandResult.stdout.slice(-2_000)}`);
+    return commandResult;
   }
 
   /** Starts an indexer and waits until it is live. */
@@ -97,8 +97,8 @@ export class RolesWorld implements AsyncDisposable {
     const indexer = await runIndexer({ ...this.env(login), INDEXER_HTTP_PORT: '0', ...env });
     await waitFor(`the indexer is live as ${login}`, async () =>
       (await indexer.status()).state === 'live' ? true : undefined,
-    ).catch((thrown: unknown) => {
-      throw new Error(indexer.log.slice(-5).join(''), { cause: thrown });
+    ).catch((error: unknown) => {
+      throw new Error(indexer.log.slice(-5).join(''), { cause: error });
     });
     return indexer;
   }
@@ -113,7 +113,7 @@ export class RolesWorld implements AsyncDisposable {
     rmSync(this.folder, { recursive: true });
     await this.database.drop();
     const server = process.env['TEST_POSTGRES_URL'] ?? '';
-    const mine = `select rolname from pg_roles where rolname like '${this.prefix}\\_%'`;
-    for (const { rolname } of await query(server, mine)) await query(server, `drop role "${String(rolname)}"`);
+    const ownRolesSql = `select rolname from pg_roles where rolname like '${this.prefix}\\_%'`;
+    for (const { rolname } of await query(server, ownRolesSql)) await query(server, `drop role "${String(rolname)}"`);
   }
 }

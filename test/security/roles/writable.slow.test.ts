@@ -32,9 +32,9 @@ async function check(
 ): Promise<Line & { readonly code: number }> {
   const { code, stdout } = await world.run('writer', ['check', '--json'], env);
   const { checks } = JSON.parse(stdout) as { checks: readonly Line[] };
-  const found = checks.find((one) => one.name === line);
-  if (found === undefined) throw new Error(`no line ${line}: ${stdout}`);
-  return { ...found, code: code ?? -1 };
+  const checkRow = checks.find((candidateCheck) => candidateCheck.name === line);
+  if (checkRow === undefined) throw new Error(`no line ${line}: ${stdout}`);
+  return { ...checkRow, code: code ?? -1 };
 }
 
 /** The statements in a remedy. */
@@ -71,11 +71,11 @@ describe('second stream without advisory locks', () => {
     expect(line).toMatchObject({ code: 1, state: 'fail' });
     expect(line.found).toContain('it lacks execute on pg_try_advisory_lock(integer, integer)');
     await using indexer = await runIndexer({ ...world.env('writer'), ...env, INDEXER_HTTP_PORT: '0' });
-    const parked = await waitFor('it parks', async () => {
+    const parkedStatus = await waitFor('it parks', async () => {
       const { state, lastError } = await indexer.status();
       return state === 'parked' ? (lastError as Problem) : undefined;
     });
-    expect(parked.code).toBe('STORE_NOT_PERMITTED');
+    expect(parkedStatus.code).toBe('STORE_NOT_PERMITTED');
     expect(indexer.log.join('')).toContain(
       'grant execute on function pg_catalog.pg_try_advisory_lock(integer, integer)',
     );
@@ -133,9 +133,9 @@ describe('writer role of grant-roles', () => {
     await world.succeeds('administrator', ['migrate'], env);
     await world.succeeds('administrator', ['grant-roles', '--prefix', prefix, '--password-dir', world.folder], env);
     const url = Object.assign(new URL(world.url('writer')), { username: `${prefix}_writer` }).href;
-    const early = { ...env, DATABASE_URL: url };
+    const earlyEnv = { ...env, DATABASE_URL: url };
     const typo = {
-      ...early,
+      ...earlyEnv,
       LEDGER_TEMPLATES: '#splice-amulet:Splice.Amulet:Amulett',
       LEDGER_INTERFACES: '',
       INDEXER_START: 'seed',
@@ -144,9 +144,9 @@ describe('writer role of grant-roles', () => {
       await using indexer = await runIndexer({ ...world.env('writer'), ...typo, INDEXER_HTTP_PORT: '0' });
       await waitFor('it parks', async () => ((await indexer.status()).state === 'parked' ? true : undefined));
     }
-    await world.succeeds('writer', ['run', '--stop-at', 'end', '--http-port', '0'], early);
-    const forged = `update ${schema}.stream set seeded_at = null, checkpoint = null, seed_contracts = 0, filter_hash = 'x'`;
-    await expect(query(url, forged)).rejects.toThrow(/only the owner of the tables may change the filter/);
+    await world.succeeds('writer', ['run', '--stop-at', 'end', '--http-port', '0'], earlyEnv);
+    const forgedSql = `update ${schema}.stream set seeded_at = null, checkpoint = null, seed_contracts = 0, filter_hash = 'x'`;
+    await expect(query(url, forgedSql)).rejects.toThrow(/only the owner of the tables may change the filter/);
   });
 
   it('can prune for INDEXER_RETENTION only after the grant that check, log and /status report', async () => {
@@ -156,11 +156,14 @@ describe('writer role of grant-roles', () => {
     expect(line).toMatchObject({ code: 1, state: 'fail' });
     expect(statements(line.fix)).toEqual([grant]);
     await using indexer = await world.live('writer', env);
-    const refused = await waitFor('it is refused', async () => {
+    const refusalLine = await waitFor('it is refused', async () => {
       const retention = (await indexer.status()).retention as { readonly problem: Problem | null } | null;
       return retention?.problem ?? undefined;
     });
-    expect(refused).toMatchObject({ code: 'STORE_NOT_PERMITTED', remedy: expect.stringContaining(grant) as string });
+    expect(refusalLine).toMatchObject({
+      code: 'STORE_NOT_PERMITTED',
+      remedy: expect.stringContaining(grant) as string,
+    });
     expect(indexer.log.find((text) => text.includes('old history could not be pruned'))).toContain(
       JSON.stringify(grant).slice(1, -1),
     );

@@ -6,7 +6,7 @@ import { Client, Pool, type ClientBase, type ClientConfig, type Connection } fro
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openDatabase } from '../../../src/store/connection/database.ts';
 import { ask } from '../../../src/store/reads/answer.ts';
-import { inOneRoundTrip } from '../../../src/store/connection/round-trip.ts';
+import { runInOneRoundTrip } from '../../../src/store/connection/round-trip.ts';
 import { timeQueries } from '../../../src/store/connection/query-timing.ts';
 import { copyOut } from '../../../src/store/exported/copy-out.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database.ts';
@@ -27,10 +27,10 @@ afterAll(async () => {
 
 /** Opens another connection. */
 async function connected(config: ClientConfig = {}): Promise<Client> {
-  const made = new Client({ connectionString: database.url, ...config });
-  made.on('error', () => undefined);
-  await made.connect();
-  return made;
+  const driverClient = new Client({ connectionString: database.url, ...config });
+  driverClient.on('error', () => undefined);
+  await driverClient.connect();
+  return driverClient;
 }
 
 const insert = { name: 'insert_number', text: 'insert into numbers values ($1)' };
@@ -38,9 +38,9 @@ const insert = { name: 'insert_number', text: 'insert into numbers values ($1)' 
 describe('pg driver', () => {
   it('passes its connection and every message up to ReadyForQuery to a custom query', async () => {
     const messages: string[] = [];
-    const done = new Promise<void>((resolve) => {
+    const whenDone = new Promise<void>((resolve) => {
       const handler = (name: string) => (): void => void messages.push(name);
-      const own = {
+      const customQuery = {
         submit: (connection: Connection) => connection.query('select 1 union all select 2'),
         handleRowDescription: handler('row description'),
         handleDataRow: handler('row'),
@@ -51,97 +51,99 @@ describe('pg driver', () => {
           resolve();
         },
       };
-      client.query(own);
+      client.query(customQuery);
     });
-    await done;
+    await whenDone;
     expect(messages).toEqual(['row description', 'row', 'row', 'complete', 'ready']);
   });
 
   it('runs custom queries and its own queries in the order of submission', async () => {
-    const counted = () => client.query<{ count: number }>('select count(*)::int as count from numbers');
-    const [before, , after] = await Promise.all([
-      counted(),
-      inOneRoundTrip(client, [
+    const readCount = () => client.query<{ count: number }>('select count(*)::int as count from numbers');
+    const [resultBefore, , resultAfter] = await Promise.all([
+      readCount(),
+      runInOneRoundTrip(client, [
         { ...insert, values: ['1'] },
         { ...insert, values: ['2'] },
       ]),
-      counted(),
+      readCount(),
     ]);
-    expect([before.rows, after.rows]).toEqual([[{ count: 0 }], [{ count: 2 }]]);
+    expect([resultBefore.rows, resultAfter.rows]).toEqual([[{ count: 0 }], [{ count: 2 }]]);
   });
 
   it('parses a named statement only once across two round trips', async () => {
     const { connection } = client as Client & { readonly connection: Connection };
     const parse = connection.parse.bind(connection);
-    let parsed = 0;
+    let parseCount = 0;
     connection.parse = (...args) => {
-      parsed += 1;
+      parseCount += 1;
       parse(...args);
     };
-    const other = { name: 'other', text: 'select $1::int' };
-    expect(await inOneRoundTrip(client, [{ ...other, values: ['3'] }])).toEqual([1]);
-    expect(await inOneRoundTrip(client, [{ ...other, values: ['4'] }])).toEqual([1]);
+    const otherStatement = { name: 'other', text: 'select $1::int' };
+    expect(await runInOneRoundTrip(client, [{ ...otherStatement, values: ['3'] }])).toEqual([1]);
+    expect(await runInOneRoundTrip(client, [{ ...otherStatement, values: ['4'] }])).toEqual([1]);
     connection.parse = parse;
-    expect(parsed).toBe(1);
+    expect(parseCount).toBe(1);
     const { rows } = await client.query(`select name from pg_prepared_statements where name = 'other'`);
     expect(rows).toEqual([{ name: 'other' }]);
   });
 
   it('ends a custom query at the time limit of the query', async () => {
-    const other = await connected();
-    const slow = { name: 'slow', text: 'select pg_sleep(30)', limitMs: 100 };
-    await expect(inOneRoundTrip(other, [slow])).rejects.toThrow('Query read timeout');
-    await other.end();
+    const otherClient = await connected();
+    const slowStatement = { name: 'slow', text: 'select pg_sleep(30)', limitMs: 100 };
+    await expect(runInOneRoundTrip(otherClient, [slowStatement])).rejects.toThrow('Query read timeout');
+    await otherClient.end();
   });
 
   it('ends a custom query without a time limit at the query_timeout of the client', async () => {
-    const other = await connected({ query_timeout: 100 });
-    await expect(inOneRoundTrip(other, [{ name: 'slow', text: 'select pg_sleep(30)' }])).rejects.toThrow(
+    const otherClient = await connected({ query_timeout: 100 });
+    await expect(runInOneRoundTrip(otherClient, [{ name: 'slow', text: 'select pg_sleep(30)' }])).rejects.toThrow(
       'Query read timeout',
     );
-    await other.end();
+    await otherClient.end();
   });
 
   it('calls the callback once per query, so that each query is timed once', async () => {
-    const timed: string[] = [];
-    const other = await connected({ query_timeout: 60_000 });
-    timeQueries(other, (op) => timed.push(op));
-    await inOneRoundTrip(other, [{ name: 'one', text: 'select 1' }]);
-    await other.query('select 1');
-    await waitFor('both are timed', () => (timed.length >= 2 ? true : undefined));
-    expect(timed).toEqual(['batch', 'read']);
-    await other.end();
+    const timedQueries: string[] = [];
+    const otherClient = await connected({ query_timeout: 60_000 });
+    timeQueries(otherClient, (queryKind) => timedQueries.push(queryKind));
+    await runInOneRoundTrip(otherClient, [{ name: 'one', text: 'select 1' }]);
+    await otherClient.query('select 1');
+    await waitFor('both are timed', () => (timedQueries.length >= 2 ? true : undefined));
+    expect(timedQueries).toEqual(['batch', 'read']);
+    await otherClient.end();
   });
 
   it('uses the extended protocol on request, which rejects two statements in one query', async () => {
-    const two = { text: 'select 1; select 2', queryMode: 'extended' };
-    await expect(client.query(two)).rejects.toMatchObject({ code: '42601' });
+    const multiStatement = { text: 'select 1; select 2', queryMode: 'extended' };
+    await expect(client.query(multiStatement)).rejects.toMatchObject({ code: '42601' });
     await expect(client.query('select 1; select 2')).resolves.toBeDefined();
   });
 
   it('uses the extended protocol for reader statements, which rejects two statements', async () => {
-    const reads = openDatabase({
+    const databaseReads = openDatabase({
       url: database.url,
       schema: 'public',
       statementTimeoutMs: 10_000,
       applicationName: 'ask',
     });
-    const question = { statement: 'commit; select 1', paged: false, explains: false };
-    const result = ask(reads, question, { asJson: false, stop: new AbortController().signal }, () => Promise.resolve());
+    const multiStatementQuery = { statement: 'commit; select 1', paged: false, explains: false };
+    const result = ask(databaseReads, multiStatementQuery, { asJson: false, stop: new AbortController().signal }, () =>
+      Promise.resolve(),
+    );
     await expect(result).rejects.toMatchObject({
       code: 'QUERY_REFUSED',
       message: expect.stringMatching(/multiple commands/) as string,
     });
-    await reads.close();
+    await databaseReads.close();
   });
 
   it('awaits onConnect before the pool lends a new connection', async () => {
-    const setUp = async (fresh: ClientBase): Promise<void> => {
+    const prepareClient = async (freshClient: ClientBase): Promise<void> => {
       await pause(50);
-      await fresh.query(`set application_name = 'is set'`);
+      await freshClient.query(`set application_name = 'is set'`);
     };
     // According to the types of pg, the setup is not awaited.
-    const onConnect = setUp as (fresh: ClientBase) => void;
+    const onConnect = prepareClient as (freshClient: ClientBase) => void;
     const pool = new Pool({ connectionString: database.url, max: 1, onConnect });
     const { rows } = await pool.query('show application_name');
     expect(rows).toEqual([{ application_name: 'is set' }]);
@@ -155,13 +157,13 @@ describe('pg driver', () => {
   });
 
   it('returns COPY data in chunks that do not change later', async () => {
-    const pieces: Buffer[] = [];
-    for await (const piece of copyOut(
+    const chunks: Buffer[] = [];
+    for await (const chunk of copyOut(
       client,
       `copy (select repeat('x', 100000) from generate_series(1, 20)) to stdout`,
     )) {
-      pieces.push(piece);
+      chunks.push(chunk);
     }
-    expect(Buffer.concat(pieces).equals(Buffer.from(`${'x'.repeat(100000)}\n`.repeat(20)))).toBe(true);
+    expect(Buffer.concat(chunks).equals(Buffer.from(`${'x'.repeat(100000)}\n`.repeat(20)))).toBe(true);
   });
 });

@@ -3,10 +3,10 @@ import { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
 import { IndexerError } from '../../../src/errors/indexer-error.ts';
 import { openDatabase } from '../../../src/store/connection/database.ts';
-import { HostList, databaseLabel, samePlace, urlsOf } from '../../../src/store/connection/hosts.ts';
+import { HostList, databaseLabel, isSameDatabase, urlsOf } from '../../../src/store/connection/hosts.ts';
 import { createTestDatabase } from '../../support/database.ts';
 
-const gone = new IndexerError('gone', { code: 'STORE_UNREACHABLE', retry: 'retry' });
+const unreachableError = new IndexerError('gone', { code: 'STORE_UNREACHABLE', retry: 'retry' });
 
 describe('HostList', () => {
   it.each([
@@ -27,10 +27,10 @@ describe('HostList', () => {
 
   it('advances once per failed host for any number of callers, and wraps around', () => {
     const hosts = new HostList('postgres://h1,h2/db');
-    expect(hosts.moveOn(gone, 0)).toBe(true);
-    expect(hosts.moveOn(gone, 0)).toBe(true);
+    expect(hosts.moveOn(unreachableError, 0)).toBe(true);
+    expect(hosts.moveOn(unreachableError, 0)).toBe(true);
     expect(hosts.url()).toBe('postgres://h2/db');
-    hosts.moveOn(gone, 1);
+    hosts.moveOn(unreachableError, 1);
     expect(hosts.url()).toBe('postgres://h1/db');
   });
 
@@ -40,7 +40,7 @@ describe('HostList', () => {
     hosts.note(client);
     expect(hosts.moveOn(new IndexerError('x', { code: 'STORE_LOCKED', retry: 'retry' }), 0)).toBe(false);
     expect(hosts.isCurrent(client)).toBe(true);
-    hosts.moveOn(gone, 0);
+    hosts.moveOn(unreachableError, 0);
     expect(hosts.isCurrent(client)).toBe(false);
   });
 });
@@ -54,29 +54,29 @@ describe('database label', () => {
     ['postgres://u@localhost/db', 'postgres://u@localhost/other', false],
     ['postgres://u@h1,h2/db', 'postgres://u@h1:5432,h2:5432/db', true],
     ['postgres://u@h1,h2/db', 'postgres://u@h1/db', false],
-  ])('is equal for %s and %s: %s', (one, other, same) => {
-    expect(samePlace(databaseLabel(one), databaseLabel(other))).toBe(same);
+  ])('is equal for %s and %s: %s', (firstUrl, otherUrl, isSame) => {
+    expect(isSameDatabase(databaseLabel(firstUrl), databaseLabel(otherUrl))).toBe(isSame);
   });
 });
 
 describe('database URL with several hosts', () => {
   it('connects to the first host that responds, and fails if no host responds', async () => {
-    await using created = await createTestDatabase();
-    const { host } = new URL(created.url);
-    const open = (hosts: string) =>
+    await using testDatabase = await createTestDatabase();
+    const { host } = new URL(testDatabase.url);
+    const openHosts = (hosts: string) =>
       openDatabase({
-        url: created.url.replace(host, hosts),
+        url: testDatabase.url.replace(host, hosts),
         schema: 'public',
         statementTimeoutMs: 5_000,
         applicationName: 'test',
       });
-    const one = open(`127.0.0.1:9,${host}`);
-    expect((await one.withClient((client) => client.query('select 1'))).rowCount).toBe(1);
-    await one.close();
-    const none = open('127.0.0.1:9,127.0.0.1:10');
-    await expect(none.withClient((client) => client.query('select 1'))).rejects.toMatchObject({
+    const hostsDatabase = openHosts(`127.0.0.1:9,${host}`);
+    expect((await hostsDatabase.withClient((client) => client.query('select 1'))).rowCount).toBe(1);
+    await hostsDatabase.close();
+    const unreachableHosts = openHosts('127.0.0.1:9,127.0.0.1:10');
+    await expect(unreachableHosts.withClient((client) => client.query('select 1'))).rejects.toMatchObject({
       code: 'STORE_UNREACHABLE',
     });
-    await none.close();
+    await unreachableHosts.close();
   });
 });

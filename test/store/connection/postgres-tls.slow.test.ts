@@ -55,8 +55,8 @@ function urlWith(parameters: Readonly<Record<string, string>>, host = '127.0.0.1
   const url = new URL(server.url);
   url.hostname = host;
   if (role !== undefined) [url.username, url.password] = [role, role];
-  const all = { sslmode: 'verify-full', sslrootcert: file('ca.pem'), ...parameters };
-  for (const [name, value] of Object.entries(all)) if (value !== '') url.searchParams.set(name, value);
+  const tlsParameters = { sslmode: 'verify-full', sslrootcert: file('ca.pem'), ...parameters };
+  for (const [name, value] of Object.entries(tlsParameters)) if (value !== '') url.searchParams.set(name, value);
   return url.href;
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { databaseLabel } from '../../../src/store/connection/hosts.ts';
-import { opOfText } from '../../../src/store/connection/query-timing.ts';
+import { queryOpOfText } from '../../../src/store/connection/query-timing.ts';
 
 describe('opOfText()', () => {
   it.each([
@@ -19,8 +19,8 @@ describe('opOfText()', () => {
     ['create view v as select 1', 'ddl'],
     ['comment on table t is null', 'ddl'],
     ['', 'ddl'],
-  ])('classifies %j as %s', (text, op) => {
-    expect(opOfText(text)).toBe(op);
+  ])('classifies %j as %s', (text, queryKind) => {
+    expect(queryOpOfText(text)).toBe(queryKind);
   });
 });
 
@@ -31,7 +31,7 @@ describe('databaseLabel()', () => {
     ['postgres://user@h1:5432,h2:5432/ledger', 'h1:5432,h2:5432/ledger'],
     ['postgres://user:secret@db', 'db'],
     ['another text with a secret', ''],
-  ])('shortens %s to "%s"', (url, label) => {
-    expect(databaseLabel(url)).toBe(label);
+  ])('shortens %s to "%s"', (url, databaseName) => {
+    expect(databaseLabel(url)).toBe(databaseName);
   });
 });

@@ -9,23 +9,28 @@ import { checkpointStatement, seedStatement } from '../../../src/store/write/str
 import { createTestDatabase, query, type TestDatabase } from '../../support/database.ts';
 import { identity } from '../../support/schemas.ts';
 
-let created: TestDatabase;
+let testDatabase: TestDatabase;
 let database: Database;
 
 beforeAll(async () => {
-  created = await createTestDatabase();
-  const name = new URL(created.url).pathname.slice(1);
+  testDatabase = await createTestDatabase();
+  const name = new URL(testDatabase.url).pathname.slice(1);
   for (const setting of ['jit = on', 'jit_above_cost = 0', 'datestyle = "SQL, DMY"', 'enable_nestloop = off']) {
-    await query(created.url, `alter database ${name} set ${setting}`);
+    await query(testDatabase.url, `alter database ${name} set ${setting}`);
   }
-  database = openDatabase({ url: created.url, schema: 'ledger', statementTimeoutMs: 60_000, applicationName: 'test' });
+  database = openDatabase({
+    url: testDatabase.url,
+    schema: 'ledger',
+    statementTimeoutMs: 60_000,
+    applicationName: 'test',
+  });
   await migrate(database);
   const session = await openSession(database, identity);
   await session.publishSeed(0, 'genesis');
 });
 afterAll(async () => {
   await database.close();
-  await created.drop();
+  await testDatabase.drop();
 });
 
 const [server] = await query(process.env['TEST_POSTGRES_URL'] ?? '', 'select pg_jit_available() as compiles');

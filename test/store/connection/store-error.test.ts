@@ -13,19 +13,19 @@ let database: Database;
 
 beforeAll(async () => {
   server = await createTestDatabase();
-  database = open(server.url);
+  database = openAt(server.url);
 });
 afterAll(async () => {
   await database.close();
   await server.drop();
 });
 
-function open(url: string): Database {
+function openAt(url: string): Database {
   return openDatabase({ url, schema: 'public', statementTimeoutMs: 5_000, applicationName: 'store-error-test' });
 }
 
-async function failure(of: Database, sql: string): Promise<unknown> {
-  return of
+async function failure(readDatabase: Database, sql: string): Promise<unknown> {
+  return readDatabase
     .withClient((client) => client.query(sql))
     .then(
       () => undefined,
@@ -122,9 +122,9 @@ describe('Postgres error', () => {
     ['3D000', 'STORE_DATABASE_MISSING', 'park', 78],
     ['XX000', 'STORE_FAILED', 'park', 70],
   ])('is mapped from SQLSTATE %s to %s, retry class %s, exit code %i', async (sqlstate, code, retry, exitCode) => {
-    const raise = `do $$ begin raise exception 'a secret' using errcode = '${sqlstate}', detail = 'a secret',
+    const raiseSql = `do $$ begin raise exception 'a secret' using errcode = '${sqlstate}', detail = 'a secret',
       hint = 'a secret', table = 'contracts', constraint = 'contracts_pkey'; end $$`;
-    const error = await failure(database, raise);
+    const error = await failure(database, raiseSql);
     expect(error).toMatchObject({
       code,
       retry,
@@ -151,7 +151,10 @@ describe('Postgres error', () => {
 
 describe('login error', () => {
   /** Responds to each startup like a pooler that cannot reach its server. */
-  async function refusing(sqlstate: string, message: string): Promise<{ readonly url: string; close: () => void }> {
+  async function refusingServer(
+    sqlstate: string,
+    message: string,
+  ): Promise<{ readonly url: string; close: () => void }> {
     const fields = { S: 'FATAL', V: 'FATAL', C: sqlstate, M: message };
     const text = Object.entries(fields).map(([name, value]) => `${name}${value}\0`);
     const body = Buffer.from(`${text.join('')}\0`);
@@ -187,10 +190,10 @@ describe('login error', () => {
       /user/,
     ],
   ])('is mapped from SQLSTATE %s and "%s" to %s', async (sqlstate, message, code, remedy) => {
-    const pooler = await refusing(sqlstate, message);
-    const refused = open(pooler.url);
-    const error = (await failure(refused, 'select 1')) as IndexerError;
-    await refused.close();
+    const pooler = await refusingServer(sqlstate, message);
+    const pooledDatabase = openAt(pooler.url);
+    const error = (await failure(pooledDatabase, 'select 1')) as IndexerError;
+    await pooledDatabase.close();
     pooler.close();
     expect(error).toMatchObject({ code, remedy: expect.stringMatching(remedy) as unknown, facts: { sqlstate } });
     expect(error.message).not.toContain('10.0.0.1');
@@ -199,13 +202,13 @@ describe('login error', () => {
 
 describe('connection error', () => {
   it('contains host, port and errno, but not the password', async () => {
-    const free = createServer();
-    await new Promise<void>((resolve) => free.listen(0, '127.0.0.1', resolve));
-    const { port } = free.address() as AddressInfo;
-    await new Promise((resolve) => free.close(resolve));
-    const nobody = open(`postgres://user:hunter2@127.0.0.1:${port}/db`);
-    const error = await failure(nobody, 'select 1');
-    await nobody.close();
+    const freeServer = createServer();
+    await new Promise<void>((resolve) => freeServer.listen(0, '127.0.0.1', resolve));
+    const { port } = freeServer.address() as AddressInfo;
+    await new Promise((resolve) => freeServer.close(resolve));
+    const unreachableDatabase = openAt(`postgres://user:hunter2@127.0.0.1:${port}/db`);
+    const error = await failure(unreachableDatabase, 'select 1');
+    await unreachableDatabase.close();
     expect(error).toMatchObject({ code: 'STORE_UNREACHABLE', retry: 'retry', exitCode: 69 });
     expect(String(error)).toContain(`127.0.0.1:${port} (ECONNREFUSED)`);
     expect(inspect(error, { depth: 9 })).not.toContain('hunter2');
@@ -214,17 +217,17 @@ describe('connection error', () => {
   it('has code STORE_DATABASE_MISSING if the database does not exist', async () => {
     const url = new URL(server.url);
     url.pathname = '/no_such_database';
-    const missing = open(url.href);
-    expect(await failure(missing, 'select 1')).toMatchObject({ code: 'STORE_DATABASE_MISSING', retry: 'park' });
-    await missing.close();
+    const missingDatabase = openAt(url.href);
+    expect(await failure(missingDatabase, 'select 1')).toMatchObject({ code: 'STORE_DATABASE_MISSING', retry: 'park' });
+    await missingDatabase.close();
   });
 
   it('has code STORE_TLS_REFUSED if the URL requires TLS and the server has no TLS', async () => {
     const url = new URL(server.url);
     url.searchParams.set('sslmode', 'verify-full');
-    const plain = open(url.href);
-    expect(await failure(plain, 'select 1')).toMatchObject({ code: 'STORE_TLS_REFUSED', retry: 'park' });
-    await plain.close();
+    const plainDatabase = openAt(url.href);
+    expect(await failure(plainDatabase, 'select 1')).toMatchObject({ code: 'STORE_TLS_REFUSED', retry: 'park' });
+    await plainDatabase.close();
   });
 
   it.each([

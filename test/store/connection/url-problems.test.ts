@@ -7,12 +7,12 @@ import { openDatabase } from '../../../src/store/connection/database.ts';
 import { toIndexerError, type IndexerError } from '../../../src/errors/indexer-error.ts';
 import { createTestDatabase } from '../../support/database.ts';
 
-function refused(url: string, schema = 'ledger'): IndexerError | undefined {
+function urlProblem(url: string, schema = 'ledger'): IndexerError | undefined {
   try {
     void openDatabase({ url, schema, statementTimeoutMs: 1_000, applicationName: 'test' }).close();
     return undefined;
-  } catch (thrown) {
-    return toIndexerError(thrown);
+  } catch (error) {
+    return toIndexerError(error);
   }
 }
 
@@ -20,12 +20,12 @@ describe('database URL password without percent-encoding', () => {
   it.each(['p@ss/w:or#d%?&', 'Sec@ret9/abc', 'Sec/ret9', 'pa#ss', 'Sec?ret9', 'Sec/@ret9', 'a[b/c'])(
     'is rejected with an error that does not contain the password: %s',
     (password) => {
-      const error = refused(`postgres://pct:${password}@db.example:5432/ledger`);
+      const error = urlProblem(`postgres://pct:${password}@db.example:5432/ledger`);
       expect(error).toMatchObject({
         code: 'STORE_URL_INVALID',
         remedy: expect.stringMatching(/^percent-encode/) as unknown,
       });
-      for (const part of ['Sec', 'ret9', 'ss/w', 'pa#']) expect(error?.message).not.toContain(part);
+      for (const secretPart of ['Sec', 'ret9', 'ss/w', 'pa#']) expect(error?.message).not.toContain(secretPart);
     },
   );
 
@@ -37,7 +37,7 @@ describe('database URL password without percent-encoding', () => {
     'postgres:///ledger?host=/tmp&user=a@b',
     'postgresql://u@/ledger',
   ])('is not reported for %s', (url) => {
-    expect(refused(url)).toBeUndefined();
+    expect(urlProblem(url)).toBeUndefined();
   });
 });
 
@@ -52,7 +52,7 @@ it.each([
   ['postgres://u@db/db?schema=public', /^schema .* is not read: the schema here is "ledger"/, /set POSTGRES_SCHEMA/],
   ['postgres://u@db/db?search_path=x', /^search_path .* is not read/, /set POSTGRES_SCHEMA/],
 ])('openDatabase() rejects %s', (url, message, remedy) => {
-  expect(refused(url)).toMatchObject({
+  expect(urlProblem(url)).toMatchObject({
     code: 'STORE_URL_INVALID',
     message: expect.stringMatching(message) as unknown,
     remedy: expect.stringMatching(remedy) as unknown,
@@ -60,16 +60,16 @@ it.each([
 });
 
 it('openDatabase() accepts a schema parameter equal to the configured schema', () => {
-  expect(refused('postgres://u@db/db?schema=ledger')).toBeUndefined();
+  expect(urlProblem('postgres://u@db/db?schema=ledger')).toBeUndefined();
 });
 
 it.each([
   [(name: string) => `${name}/`, /remove the slash at the end/],
   [(name: string) => name.toUpperCase(), /names in Postgres are case-sensitive/],
-])('missing database is reported with its name and the likely mistake in the name', async (mistyped, remedy) => {
-  await using created = await createTestDatabase();
-  const url = new URL(created.url);
-  const name = mistyped(url.pathname.slice(1));
+])('missing database is reported with its name and the likely mistake in the name', async (mistypedName, remedy) => {
+  await using testDatabase = await createTestDatabase();
+  const url = new URL(testDatabase.url);
+  const name = mistypedName(url.pathname.slice(1));
   url.pathname = `/${name}`;
   const database = openDatabase({
     url: url.href,

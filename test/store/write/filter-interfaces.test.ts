@@ -2,7 +2,7 @@
  * A session that has read the table `filter_interfaces` must not overwrite the result of a concurrent backfill.
  */
 import { expect, it } from 'vitest';
-import { noteInterfaces, readRequestedInterfaces } from '../../../src/store/write/filter-interfaces.ts';
+import { storeFilterInterfaces, readRequestedInterfaces } from '../../../src/store/write/filter-interfaces.ts';
 import { schemasOfFile } from '../../support/schemas.ts';
 
 const schemas = schemasOfFile();
@@ -14,12 +14,14 @@ it('noteInterfaces() does not overwrite a complete_from that another session sto
       `insert into stream (filter, filter_hash, transaction_shape) values ('{}', 'h', 'LEDGER_EFFECTS');
        insert into filter_interfaces (interface_id, state) values ('#a:A:Followed', 'followed'), ('#a:A:Unknown', 'waiting')`,
     );
-    const read = await readRequestedInterfaces(client);
+    const storedInterfaces = await readRequestedInterfaces(client);
     await client.query(`update filter_interfaces set complete_from = 391 where state = 'followed'`);
-    await noteInterfaces(
+    await storeFilterInterfaces(
       client,
       0,
-      read.map((one) => (one.state === 'waiting' ? { ...one, unknownAt: 531 } : one)),
+      storedInterfaces.map((requestedInterface) =>
+        requestedInterface.state === 'waiting' ? { ...requestedInterface, unknownAt: 531 } : requestedInterface,
+      ),
     );
     expect(await readRequestedInterfaces(client)).toEqual([
       { id: '#a:A:Followed', state: 'followed', completeFrom: 391, unknownAt: null },

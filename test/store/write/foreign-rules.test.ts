@@ -16,13 +16,13 @@ import { createMigratedDatabase } from '../../support/migrated-database.ts';
 import { identity } from '../../support/schemas.ts';
 import { decodeUpdate } from '../../support/wire/decode.ts';
 
-let created: TestDatabase;
+let testDatabase: TestDatabase;
 let database: Database;
 
 beforeEach(async () => {
-  created = await createMigratedDatabase();
+  testDatabase = await createMigratedDatabase();
   database = openDatabase({
-    url: created.url,
+    url: testDatabase.url,
     schema: 'ledger',
     statementTimeoutMs: 60_000,
     applicationName: 'test',
@@ -30,7 +30,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await database.close();
-  await created.drop();
+  await testDatabase.drop();
 });
 
 /** Writes an update with this payload and witness. Resolves to its failure with the reason. */
@@ -40,21 +40,21 @@ async function refusal(payload: frames.JsonRecord, witness = 'alice::1220'): Pro
   const batch = session.newBatch(0);
   const event = frames.created({ offset: 1, createArgument: payload, witnessParties: [witness] });
   batch.add(decodeUpdate(frames.text(frames.transaction(1, [{ CreatedEvent: event }]))));
-  const thrown: unknown = await session.writeBatch(batch, 0).then(
+  const caughtError: unknown = await session.writeBatch(batch, 0).then(
     () => undefined,
     (error: unknown) => error,
   );
-  return session.explained(toIndexerError(thrown), 1);
+  return session.explained(toIndexerError(caughtError), 1);
 }
 
-const words = Array.from({ length: 150_000 }, (_, n) => `w${String(n)}`).join(' ');
+const textValues = Array.from({ length: 150_000 }, (_, n) => `w${String(n)}`).join(' ');
 
 describe('valid update', () => {
   it.each([
     [
       'a full-text index',
       `create index theirs on ledger.contracts using gin (to_tsvector('simple', payload ->> 'note'))`,
-      { note: words },
+      { note: textValues },
       '54000',
       'index ledger.theirs',
       'drop index concurrently ledger.theirs',
@@ -95,15 +95,15 @@ describe('valid update', () => {
     ],
   ])(
     'is reported as STORE_CONSTRAINT if %s rejects the update',
-    async (_what, statement, payload, sqlstate, name, removal) => {
-      await query(created.url, statement);
+    async (_caseName, statement, payload, sqlstate, name, removal) => {
+      await query(testDatabase.url, statement);
       const error = await refusal(payload);
       expect(error).toMatchObject({ code: 'STORE_CONSTRAINT', retry: 'park', exitCode: 78, facts: { sqlstate } });
       expect(error.message).toContain(name);
       expect(error.remedy).toContain(`\`${removal}\``);
       expect(`${error.message} ${error.remedy}`).not.toContain('ten');
       // Runs the statement in the remedy unchanged.
-      await query(created.url, removal);
+      await query(testDatabase.url, removal);
       expect(await foreignRules(database)).toEqual([]);
     },
   );
@@ -111,7 +111,7 @@ describe('valid update', () => {
   it('is reported with a remedy for each foreign index, but not for indexes of index create', async () => {
     const { name, definition } = payloadIndex(`payload ->> 'owner'`, 'spgist');
     await query(
-      created.url,
+      testDatabase.url,
       `set search_path to ledger; create index ${name} ${definition};
        create index theirs on contracts (((payload ->> 'amount')::numeric));
        create index "Theirs too" on contracts (((payload ->> 'price')::numeric));
@@ -127,7 +127,7 @@ describe('valid update', () => {
 });
 
 it('invalid value is reported as STORE_DATA_REFUSED even if the tables have foreign rules', async () => {
-  await query(created.url, `create index theirs on ledger.contracts (((payload ->> 'amount')::numeric))`);
+  await query(testDatabase.url, `create index theirs on ledger.contracts (((payload ->> 'amount')::numeric))`);
   const error = await refusal({ amount: '10' }, `Eve${String.fromCharCode(0)}::1220`);
   expect(error).toMatchObject({ code: 'STORE_DATA_REFUSED', retry: 'park', exitCode: 65 });
 });

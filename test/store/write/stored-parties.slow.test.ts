@@ -1,6 +1,6 @@
 /** A session loads exactly the stored party sets that the previous session had in its cache. */
 import { expect, it } from 'vitest';
-import type { Lists } from '../../../src/model/party-combinations.ts';
+import type { PartyLists } from '../../../src/model/party-combinations.ts';
 import { rememberedBytes, sizeOf } from '../../../src/model/party-combinations.ts';
 import { loadDictionary } from '../../../src/store/write/dictionary-store.ts';
 import { query } from '../../support/database.ts';
@@ -9,10 +9,10 @@ import { schemasOfFile } from '../../support/schemas.ts';
 const schemas = schemasOfFile();
 
 /** Party sets that together have the size of the limit: a long list, and a name that fills the remaining bytes. */
-function thatFillTheLimit(): readonly Lists[] {
-  const long: Lists = [['ö €'], Array.from({ length: 40_000 }, (_, index) => `p${index}`), []];
-  const room = rememberedBytes - sizeOf(long) - sizeOf([[''], [], []]);
-  return [long, [['x'.repeat(room)], [], []]];
+function listsAtLimit(): readonly PartyLists[] {
+  const longLists: PartyLists = [['ö €'], Array.from({ length: 40_000 }, (_, index) => `p${index}`), []];
+  const remainingBytes = rememberedBytes - sizeOf(longLists) - sizeOf([[''], [], []]);
+  return [longLists, [['x'.repeat(remainingBytes)], [], []]];
 }
 
 const literal = (list: readonly string[]): string =>
@@ -20,29 +20,29 @@ const literal = (list: readonly string[]): string =>
     ? `array(select 'p' || n from generate_series(0, ${list.length - 1}) n)`
     : `array[${list.map((text) => (text.length > 99 ? `repeat('x', ${text.length})` : `'${text}'`)).join()}]::text[]`;
 
-async function store(schema: string, pk: number, lists: Lists): Promise<void> {
+async function store(schema: string, pk: number, lists: PartyLists): Promise<void> {
   const values = lists.map(literal).join(', ');
   await query(schemas.url, `insert into ${schema}.contract_parties values (${pk}, ${values})`);
 }
 
 it('loadDictionary() loads the newest party sets up to exactly the size limit', async () => {
-  const [long, filling] = thatFillTheLimit() as [Lists, Lists];
+  const [longLists, filling] = listsAtLimit() as [PartyLists, PartyLists];
   const database = await schemas.migrated('exact');
   await store('exact', 1, [['before'], [], []]);
-  await store('exact', 2, long);
+  await store('exact', 2, longLists);
   await store('exact', 3, filling);
   const { contractParties } = await database.withClient(loadDictionary);
-  expect([long, filling].map((lists) => contractParties.number(...lists))).toEqual([2, 3]);
+  expect([longLists, filling].map((lists) => contractParties.number(...lists))).toEqual([2, 3]);
   expect(contractParties.number(['before'], [], [])).toBe(4);
 });
 
 it('loadDictionary() skips a party set that exceeds the size limit by one byte', async () => {
-  const [long, filling] = thatFillTheLimit() as [Lists, Lists];
+  const [longLists, filling] = listsAtLimit() as [PartyLists, PartyLists];
   const database = await schemas.migrated('beyond');
-  await store('beyond', 1, long);
+  await store('beyond', 1, longLists);
   await store('beyond', 2, [[`${filling[0][0] ?? ''}x`], [], []]);
   const { contractParties } = await database.withClient(loadDictionary);
-  expect(contractParties.number(...long)).toBe(3);
+  expect(contractParties.number(...longLists)).toBe(3);
 });
 
 it('loadDictionary() loads no party sets if the newest is too large, and keeps the numbering', async () => {

@@ -5,12 +5,12 @@ import { expect, it } from 'vitest';
 
 const root = join(import.meta.dirname, '../../..');
 /** Files that receive their seed from a caller, or that are not tests. */
-const allowed = new Set([
+const allowedFiles = new Set([
   'test/support/chance/property.ts',
   'test/support/chance/chance.test.ts',
   'test/chaos/options.ts',
 ]);
-const drawn =
+const randomCall =
   /\bMath\.random\(|\brandomInt\(|\bfc\.(?:assert|check)\(|\{[^}]*\b(?:assert|check)\b[^}]*\} from 'fast-check'/;
 
 const folders = ['test', 'packages/lake/test', 'packages/ledger-sandbox/test', 'packages/embedded-postgres/test'];
@@ -20,8 +20,8 @@ it('random numbers in tests always have a seed', () => {
     .flatMap((folder) =>
       readdirSync(join(root, folder), { recursive: true }).map((file) => `${folder}/${String(file)}`),
     )
-    .filter((file) => file.endsWith('.ts') && !allowed.has(file));
+    .filter((file) => file.endsWith('.ts') && !allowedFiles.has(file));
   expect(files.length).toBeGreaterThan(300);
-  const found = files.filter((file) => drawn.test(readFileSync(join(root, file), 'utf8')));
-  expect(found, 'use expectProperty, seedFor or a counter').toEqual([]);
+  const offenders = files.filter((file) => randomCall.test(readFileSync(join(root, file), 'utf8')));
+  expect(offenders, 'use expectProperty, seedFor or a counter').toEqual([]);
 });

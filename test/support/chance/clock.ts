@@ -9,18 +9,18 @@ export interface StoppedClock {
 /** Stops `Date` and `performance.now` of this process until the test ends. */
 export function stopClock(): StoppedClock {
   // Milliseconds are integers, because sums of fractions are rounded.
-  const [wall, monotonic] = [Date.now(), Math.ceil(performance.now())];
-  let passed = 0;
-  vi.useFakeTimers({ toFake: ['Date'], now: wall });
-  const spy = vi.spyOn(performance, 'now').mockImplementation(() => monotonic + passed);
+  const [wallClockMs, monotonic] = [Date.now(), Math.ceil(performance.now())];
+  let elapsedMs = 0;
+  vi.useFakeTimers({ toFake: ['Date'], now: wallClockMs });
+  const clockSpy = vi.spyOn(performance, 'now').mockImplementation(() => monotonic + elapsedMs);
   onTestFinished(() => {
     vi.useRealTimers();
-    spy.mockRestore();
+    clockSpy.mockRestore();
   });
   return {
     advance: (ms) => {
-      passed += ms;
-      vi.setSystemTime(wall + passed);
+      elapsedMs += ms;
+      vi.setSystemTime(wallClockMs + elapsedMs);
     },
   };
 }

@@ -12,13 +12,13 @@ const fixedSeed = 20_261_124;
 const fixedRuns = 100;
 
 /** The seed in TEST_SEED, otherwise `fixed`. */
-export function seedFor(fixed = fixedSeed): number {
-  return numberIn('TEST_SEED') ?? fixed;
+export function seedFor(fixedValue = fixedSeed): number {
+  return numberIn('TEST_SEED') ?? fixedValue;
 }
 
 /** The number of runs in TEST_RUNS, otherwise `fixed`. */
-export function runsFor(fixed = fixedRuns): number {
-  return numberIn('TEST_RUNS') ?? fixed;
+export function runsFor(fixedCount = fixedRuns): number {
+  return numberIn('TEST_RUNS') ?? fixedCount;
 }
 
 function numberIn(variable: string): number | undefined {
@@ -36,14 +36,14 @@ export function expectProperty<T>(
   runs?: number,
 ): Promise<void> | void {
   const parameters = { seed: seedFor(), numRuns: runsFor(runs) };
-  const judge = (details: fc.RunDetails<T>): void => {
+  const reportFailure = (details: fc.RunDetails<T>): void => {
     if (!details.failed) return;
     const command = repeatCommand(parameters.seed, parameters.numRuns);
     const message = `${String(fc.defaultReportMessage(details))}\nRepeat it: ${command}`;
     throw new Error(message, { cause: details.errorInstance });
   };
   const details: Promise<fc.RunDetails<T>> | fc.RunDetails<T> = fc.check(property, parameters);
-  return details instanceof Promise ? details.then(judge) : judge(details);
+  return details instanceof Promise ? details.then(reportFailure) : reportFailure(details);
 }
 
 /** Prints the command that repeats a failed test, for each test of the file. Used by tests with random histories. */

@@ -6,7 +6,7 @@
 import { readFileSync, writeSync } from 'node:fs';
 import type { Reporter, TestCase, TestModule, Vitest } from 'vitest/node';
 
-interface Outcome {
+interface TestOutcome {
   passed: number;
   failed: string[];
   skipped: number;
@@ -14,7 +14,7 @@ interface Outcome {
   reasons: Map<string, number>;
 }
 
-const beforeTests: Outcome = { passed: 0, failed: ['before the first test'], skipped: 0, reasons: new Map() };
+const beforeTests: TestOutcome = { passed: 0, failed: ['before the first test'], skipped: 0, reasons: new Map() };
 
 /** Written by `npm run chaos -- --tier planted --tests fast`. */
 interface FastFigure {
@@ -28,14 +28,14 @@ const figureFile = new URL('fast-figure.json', import.meta.url);
 /** A fast test file that takes longer than this must be moved to the slow tier or made faster. */
 const longestFastMs = 15_000;
 /** If a run has fewer files, it is a selection of tests, and the detection rate of the tier does not apply to it. */
-const leastOfTier = 100;
+const minTestsOfTier = 100;
 
 /** Exit code that a shell reports for a program ended by SIGPIPE. */
-const endedByPipe = 141;
+const sigpipeExitCode = 141;
 
 export class ClosingLineReporter implements Reporter {
   #fast: readonly string[] = [];
-  #outcome: Outcome | undefined;
+  #outcome: TestOutcome | undefined;
   /** True if tests were selected by name. The other tests are then skipped, and these skips are not printed. */
   #chosen = false;
 
@@ -45,42 +45,42 @@ export class ClosingLineReporter implements Reporter {
     process.once('exit', () => this.#print());
     // The output was closed. Without a listener, the error would end the process before the database server is stopped.
     process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => {
-      if (code === 'EPIPE') process.exit(endedByPipe);
+      if (code === 'EPIPE') process.exit(sigpipeExitCode);
     });
   }
 
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly { message?: string }[]): void {
-    const outside = unhandledErrors.map((error) => `outside tests: ${firstLine(error.message)}`);
-    const outcome: Outcome = { passed: 0, failed: outside, skipped: 0, reasons: new Map() };
-    for (const module of modules) note(module, outcome);
+    const outsideErrors = unhandledErrors.map((error) => `outside tests: ${firstLine(error.message)}`);
+    const outcome: TestOutcome = { passed: 0, failed: outsideErrors, skipped: 0, reasons: new Map() };
+    for (const module of modules) recordOutcome(module, outcome);
     this.#outcome = outcome;
     this.#fast = fastLines(modules);
   }
 
   #print(): void {
     // Without an outcome, the run ended before the first test, for example because there is no database server.
-    const { passed, failed, skipped, reasons } = this.#outcome ?? beforeTests;
-    const lines = failed.map((line) => `failed: ${line}`);
+    const { passed: passedCount, failed: failedTests, skipped: skippedCount, reasons } = this.#outcome ?? beforeTests;
+    const lines = failedTests.map((line) => `failed: ${line}`);
     if (!this.#chosen) lines.unshift(...skippedLines(reasons));
     lines.unshift(...this.#fast);
-    lines.push(`${passed} passed, ${failed.length} failed, ${skipped} skipped`);
+    lines.push(`${passedCount} passed, ${failedTests.length} failed, ${skippedCount} skipped`);
     try {
       writeSync(1, `${lines.join('\n')}\n`);
-    } catch (thrown) {
+    } catch (error) {
       // Other exit listeners stop the database server.
-      if ((thrown as NodeJS.ErrnoException).code !== 'EPIPE') throw thrown;
+      if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
     }
   }
 }
 
-function note(module: TestModule, outcome: Outcome): void {
+function recordOutcome(module: TestModule, outcome: TestOutcome): void {
   const failedBefore = outcome.failed.length;
   for (const test of module.children.allTests()) noteTest(test, outcome);
   if (module.state() !== 'failed' || outcome.failed.length > failedBefore) return;
   outcome.failed.push(`${module.relativeModuleId}: ${firstLine(module.errors()[0]?.message)}`);
 }
 
-function noteTest(test: TestCase, outcome: Outcome): void {
+function noteTest(test: TestCase, outcome: TestOutcome): void {
   const result = test.result();
   const name = `${test.module.relativeModuleId} > ${test.fullName}`;
   if (result.state === 'passed') outcome.passed++;
@@ -95,13 +95,13 @@ function noteTest(test: TestCase, outcome: Outcome): void {
 
 /** Lines for a run of fast tests only: the files that take too long, and the detection rate of injected bugs. */
 function fastLines(modules: readonly TestModule[]): readonly string[] {
-  if (modules.length < leastOfTier || modules.some(({ project }) => project.name !== 'fast')) return [];
-  const long = modules
+  if (modules.length < minTestsOfTier || modules.some(({ project }) => project.name !== 'fast')) return [];
+  const slowestModules = modules
     .map((module) => ({ name: module.relativeModuleId, ms: module.diagnostic().duration }))
     .filter(({ ms }) => ms > longestFastMs)
     .map(({ name, ms }) => `longer than ${longestFastMs / 1000} s: ${name}: ${Math.round(ms / 1000)} s`);
-  const { noticed, of, commit } = JSON.parse(readFileSync(figureFile, 'utf8')) as FastFigure;
-  return [...long, `fast tests detect ${noticed} of ${of} injected bugs (measured at ${commit})`];
+  const { noticed: caughtCount, of: trialCount, commit } = JSON.parse(readFileSync(figureFile, 'utf8')) as FastFigure;
+  return [...slowestModules, `fast tests detect ${caughtCount} of ${trialCount} injected bugs (measured at ${commit})`];
 }
 
 function skippedLines(reasons: ReadonlyMap<string, number>): readonly string[] {

@@ -39,8 +39,11 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide('postgresUrl', server.url);
   return async () => {
     // The server may outlive the run, so the templates are dropped.
-    const left = await query(server.url, `select datname from pg_database where starts_with(datname, '${templates}')`);
-    for (const { datname } of left) await dropDatabase(server.url, String(datname));
+    const remainingDatabases = await query(
+      server.url,
+      `select datname from pg_database where starts_with(datname, '${templates}')`,
+    );
+    for (const { datname } of remainingDatabases) await dropDatabase(server.url, String(datname));
     await server.stop();
   };
 }
@@ -86,7 +89,7 @@ async function startEmbedded(): Promise<Server> {
     // The buffers are small, because several servers may run at once, and Postgres scans all buffers for each truncate.
     settings: { max_connections: '200', shared_buffers: '128MB', max_wal_size: '1GB' },
   });
-  const abandoned = (): void => {
+  const onAbort = (): void => {
     try {
       process.kill(server.pid, 'SIGKILL');
     } catch {
@@ -94,7 +97,7 @@ async function startEmbedded(): Promise<Server> {
     }
     rmSync(folder, { recursive: true, force: true });
   };
-  process.once('exit', abandoned);
+  process.once('exit', onAbort);
   const guard = guardOf(folder, server.pid);
   // Vitest stops no server on a signal. In addition, a library kills the process if there is no other listener.
   for (const [signal, code] of [
@@ -110,7 +113,7 @@ async function startEmbedded(): Promise<Server> {
     stop: async () => {
       guard.kill();
       await server.stop();
-      process.removeListener('exit', abandoned);
+      process.removeListener('exit', onAbort);
       await rm(folder, { recursive: true, force: true });
     },
   };
@@ -118,9 +121,9 @@ async function startEmbedded(): Promise<Server> {
 
 /** Starts a shell that ends the server when this process has ended. After SIGKILL, this process cannot do it. */
 function guardOf(folder: string, pid: number): ChildProcess {
-  const ends =
+  const endScript =
     'cat >/dev/null; [ "$(head -n 1 "$1/postgres/cluster/postmaster.pid")" = "$2" ] && kill -9 "$2"; rm -rf "$1"';
-  const guard = spawn('sh', ['-c', ends, 'sh', folder, String(pid)], {
+  const guard = spawn('sh', ['-c', endScript, 'sh', folder, String(pid)], {
     // The guard's end of the pipe is closed when this process has ended for any reason. The guard ignores signals of
     // the terminal.
     stdio: ['pipe', 'ignore', 'ignore'],

@@ -6,7 +6,7 @@ declare module 'vitest' {
   }
 }
 
-interface Skip {
+interface SkipOptions {
   readonly skip?: boolean;
   readonly meta?: { readonly skipReason: string };
 }
@@ -16,12 +16,12 @@ interface Skip {
  * @param reason the missing requirement and how to meet it, such as `needs pgbouncer (PGBOUNCER)`; undefined if it is
  * met
  */
-export function needs(reason: string | undefined): Skip {
+export function needs(reason: string | undefined): SkipOptions {
   return reason === undefined ? {} : { skip: true, meta: { skipReason: reason } };
 }
 
 /** The reason for a skip on a platform other than Linux; undefined on Linux. */
-export const noLinux = process.platform === 'linux' ? undefined : 'needs Linux';
+export const linuxSkipReason = process.platform === 'linux' ? undefined : 'needs Linux';
 
 /** The reason for a skip if the user is not root; undefined for root. */
-export const noRoot = process.getuid?.() === 0 ? undefined : 'needs root';
+export const rootSkipReason = process.getuid?.() === 0 ? undefined : 'needs root';

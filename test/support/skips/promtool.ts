@@ -5,5 +5,5 @@ export function promtool(args: readonly string[], input = ''): SpawnSyncReturns<
   return spawnSync('promtool', args, { encoding: 'utf8', input });
 }
 
-export const noPromtool =
+export const promtoolSkipReason =
   promtool(['--version']).status === 0 ? undefined : 'needs promtool (apt-get install prometheus)';

@@ -6,6 +6,6 @@ const version = Number(server?.['server_version_num']);
 
 /** Whether the server can limit a role to parties. */
 export const canLimit = version >= 150_000;
-export const noLimits = canLimit ? undefined : 'needs Postgres 15 or newer';
-export const noOldLimits = canLimit ? 'needs Postgres 14: npm run test:matrix' : undefined;
-export const noOldServer = version < 140_000 ? undefined : 'needs Postgres 13: npm run test:matrix -- 13';
+export const limitsSkipReason = canLimit ? undefined : 'needs Postgres 15 or newer';
+export const oldLimitsSkipReason = canLimit ? 'needs Postgres 14: npm run test:matrix' : undefined;
+export const oldServerSkipReason = version < 140_000 ? undefined : 'needs Postgres 13: npm run test:matrix -- 13';

@@ -5,12 +5,12 @@ import type { ActiveContractEntry, Update } from '../../../src/model/update.ts';
 import { Utf8 } from '../../../src/model/utf8.ts';
 
 /** Bytes around the frame. A decoder that read them as part of the frame would end the frame at a wrong position. */
-const before = Buffer.from('{"update":"\\');
-const after = Buffer.from('"}]},\\""]}');
+const frameStart = Buffer.from('{"update":"\\');
+const frameEnd = Buffer.from('"}]},\\""]}');
 
 export function frameOf(text: string): Utf8 {
   const frame = Buffer.from(text);
-  return new Utf8(Buffer.concat([before, frame, after]), before.length, before.length + frame.length);
+  return new Utf8(Buffer.concat([frameStart, frame, frameEnd]), frameStart.length, frameStart.length + frame.length);
 }
 
 export function decodeUpdate(text: string, unknown?: UnknownNames): Update {
@@ -22,9 +22,9 @@ export function decodeActiveContract(text: string, unknown?: UnknownNames): Acti
 }
 
 /** Returns a copy in which texts that refer to the bytes of a frame are replaced with strings. */
-export function copied<T>(value: T): T {
+export function copyValue<T>(value: T): T {
   if (value instanceof Utf8) return value.toString() as T;
-  if (Array.isArray(value)) return value.map(copied) as T;
+  if (Array.isArray(value)) return value.map(copyValue) as T;
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, copied(inner)])) as T;
+  return Object.fromEntries(Object.entries(value).map(([key, nestedValue]) => [key, copyValue(nestedValue)])) as T;
 }

@@ -10,8 +10,8 @@ const texts = new Map<string, string>();
 
 /** The text of a fixture, for example `recordings/errors.json`. Long fixtures are stored as `.gz`. */
 export function fixture(name: string): string {
-  const known = texts.get(name);
-  if (known !== undefined) return known;
+  const cachedText = texts.get(name);
+  if (cachedText !== undefined) return cachedText;
   const path = join(folder, name);
   const text = existsSync(path) ? readFileSync(path, 'utf8') : gunzipSync(readFileSync(`${path}.gz`)).toString('utf8');
   texts.set(name, text);

@@ -3,7 +3,7 @@ import { createServer, request, type Server } from 'node:http';
 import type { AddressInfo, Server as TcpServer } from 'node:net';
 
 /** Starts to listen on a free port of the loopback address. Resolves to host and port. */
-export async function listening(server: Server | TcpServer): Promise<string> {
+export async function listenOnPort(server: Server | TcpServer): Promise<string> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return `127.0.0.1:${String((server.address() as AddressInfo).port)}`;
 }
@@ -15,21 +15,28 @@ export async function listening(server: Server | TcpServer): Promise<string> {
 export async function startProxy(
   to: string,
   date?: string,
-  beforeAnswer?: (path: string) => Promise<void>,
+  onUpstreamResponse?: (path: string) => Promise<void>,
 ): Promise<AsyncDisposable & { readonly url: string }> {
-  const server = createServer((incoming, answer) => {
-    const { host: _host, connection: _connection, upgrade: _upgrade, ...headers } = incoming.headers;
-    const onward = request(`${to}${incoming.url ?? ''}`, { method: incoming.method, headers }, (response) => {
-      const passOn = (): void => {
-        answer.writeHead(response.statusCode ?? 502, { ...response.headers, ...(date === undefined ? {} : { date }) });
-        response.pipe(answer);
-      };
-      if (beforeAnswer === undefined) passOn();
-      else void beforeAnswer(incoming.url ?? '').then(passOn);
-    });
-    incoming.pipe(onward);
+  const server = createServer((incomingRequest, serverResponse) => {
+    const { host: _host, connection: _connection, upgrade: _upgrade, ...headers } = incomingRequest.headers;
+    const upstreamRequest = request(
+      `${to}${incomingRequest.url ?? ''}`,
+      { method: incomingRequest.method, headers },
+      (response) => {
+        const forwardResponse = (): void => {
+          serverResponse.writeHead(response.statusCode ?? 502, {
+            ...response.headers,
+            ...(date === undefined ? {} : { date }),
+          });
+          response.pipe(serverResponse);
+        };
+        if (onUpstreamResponse === undefined) forwardResponse();
+        else void onUpstreamResponse(incomingRequest.url ?? '').then(forwardResponse);
+      },
+    );
+    incomingRequest.pipe(upstreamRequest);
   });
-  const url = `http://${await listening(server)}`;
+  const url = `http://${await listenOnPort(server)}`;
   return {
     url,
     [Symbol.asyncDispose]: async () => {

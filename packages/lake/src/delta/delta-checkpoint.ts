@@ -51,9 +51,9 @@ export async function writeCheckpoint(folder: LakeStorage, table: string, state:
   try {
     await file.write(bytes);
     await file.finish(nameOf(table, state.version));
-  } catch (thrown) {
+  } catch (error) {
     await file.discard();
-    throw thrown;
+    throw error;
   }
   const last = {
     version: state.version,
@@ -91,10 +91,10 @@ type Row = Partial<Record<(typeof actions)[number], object>>;
 const actions = ['txn', 'add', 'remove', 'metaData', 'protocol'] as const;
 
 function rowsOf({ metaData, files, removed }: TableState): readonly Row[] {
-  const more = { format: { provider: 'parquet', options: {} }, partitionColumns: [], configuration: {} };
+  const addFields = { format: { provider: 'parquet', options: {} }, partitionColumns: [], configuration: {} };
   return [
     { protocol },
-    { metaData: { ...metaData, ...more } },
+    { metaData: { ...metaData, ...addFields } },
     ...files.map(({ size, modificationTime, ...file }) => ({
       add: {
         ...file,
@@ -127,14 +127,14 @@ interface StoredRow {
 }
 
 function stateOf(version: number, rows: readonly StoredRow[]): TableState | undefined {
-  const found = rows.find(({ metaData }) => isThere(metaData))?.metaData;
-  if (!isThere(found)) return undefined;
-  const { id, name, schemaString } = found;
+  const metaRow = rows.find(({ metaData }) => isPresent(metaData))?.metaData;
+  if (!isPresent(metaRow)) return undefined;
+  const { id, name, schemaString } = metaRow;
   return {
     version,
     metaData: { id, name, schemaString },
     files: rows.flatMap(({ add }) =>
-      isThere(add)
+      isPresent(add)
         ? [
             {
               path: add.path,
@@ -146,12 +146,12 @@ function stateOf(version: number, rows: readonly StoredRow[]): TableState | unde
         : [],
     ),
     removed: rows.flatMap(({ remove }) =>
-      isThere(remove) ? [{ path: remove.path, deletionTimestamp: Number(remove.deletionTimestamp) }] : [],
+      isPresent(remove) ? [{ path: remove.path, deletionTimestamp: Number(remove.deletionTimestamp) }] : [],
     ),
   };
 }
 
-function isThere<T>(value: T | null | undefined): value is T {
+function isPresent<T>(value: T | null | undefined): value is T {
   return value !== null && value !== undefined;
 }
 
@@ -160,7 +160,7 @@ const utf8 = { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type:
 const text = (name: string): SchemaElement[] => [{ name, ...optional, ...utf8 }];
 const int64 = (name: string): SchemaElement[] => [{ name, ...optional, type: 'INT64' }];
 const int32 = (name: string): SchemaElement[] => [{ name, ...optional, type: 'INT32' }];
-const truth = (name: string): SchemaElement[] => [{ name, ...optional, type: 'BOOLEAN' }];
+const booleanColumn = (name: string): SchemaElement[] => [{ name, ...optional, type: 'BOOLEAN' }];
 
 function struct(name: string, ...fields: readonly SchemaElement[][]): SchemaElement[] {
   return [{ name, ...optional, num_children: fields.length }, ...fields.flat()];
@@ -193,11 +193,11 @@ const schema: SchemaElement[] = [
     map('partitionValues'),
     int64('size'),
     int64('modificationTime'),
-    truth('dataChange'),
+    booleanColumn('dataChange'),
     text('stats'),
     map('tags'),
   ),
-  ...struct('remove', text('path'), int64('deletionTimestamp'), truth('dataChange')),
+  ...struct('remove', text('path'), int64('deletionTimestamp'), booleanColumn('dataChange')),
   ...struct(
     'metaData',
     text('id'),

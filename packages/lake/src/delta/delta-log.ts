@@ -36,35 +36,46 @@ export class DeltaLogs {
    * between writing the two.
    */
   async compare(manifest: Manifest): Promise<void> {
-    const filesByTable = byTable(manifest.files());
+    const filesByTable = groupByTable(manifest.files());
     await forEach(manifest.head.tables, async (table, { columns }) => {
-      const logged = await this.#logged(table);
+      const loggedTable = await this.#logged(table);
       const files = filesByTable.get(table) ?? [];
       const paths = new Set(files.map(pathOf));
-      const gone = [...logged.paths()].filter((path) => !paths.has(path));
-      await this.#commit(table, columns, { added: files.filter((file) => !logged.has(pathOf(file))), gone });
-      await this.#checkpoint(table, logged);
+      const removedPaths = [...loggedTable.paths()].filter((path) => !paths.has(path));
+      await this.#commit(table, columns, {
+        added: files.filter((file) => !loggedTable.has(pathOf(file))),
+        gone: removedPaths,
+      });
+      await this.#checkpoint(table, loggedTable);
     });
   }
 
   /** Writes one commit for each table that a change of the manifest affects. */
-  async follow(tables: Tables, { added, gone }: FileChange): Promise<void> {
-    const [addedTo, goneFrom] = [byTable(added), byTable(gone)];
+  async follow(tables: Tables, { added, gone: removedFiles }: FileChange): Promise<void> {
+    const [addedByTable, removedByTable] = [groupByTable(added), groupByTable(removedFiles)];
     await forEach(tables, async (table, { columns }) => {
-      const change = { added: addedTo.get(table) ?? [], gone: (goneFrom.get(table) ?? []).map(pathOf) };
+      const change = { added: addedByTable.get(table) ?? [], gone: (removedByTable.get(table) ?? []).map(pathOf) };
       await this.#commit(table, columns, change);
     });
   }
 
-  async #commit(table: string, columns: readonly LakeColumn[], { added, gone }: TableChange): Promise<void> {
-    const logged = await this.#logged(table);
+  async #commit(
+    table: string,
+    columns: readonly LakeColumn[],
+    { added, gone: removedFiles }: TableChange,
+  ): Promise<void> {
+    const loggedTable = await this.#logged(table);
     const schema = deltaSchema({ name: table, columns });
-    const isNew = logged.schema !== schema;
-    if (added.length + gone.length === 0 && !isNew) return;
+    const isNew = loggedTable.schema !== schema;
+    if (added.length + removedFiles.length === 0 && !isNew) return;
     const now = Date.now();
-    const version = logged.nextVersion;
+    const version = loggedTable.nextVersion;
     const head = isNew ? headOf(table, schema, version) : [];
-    const actions = [...head, ...gone.map((path) => removeOf(path, now)), ...added.map((file) => addOf(file, now))];
+    const actions = [
+      ...head,
+      ...removedFiles.map((path) => removeOf(path, now)),
+      ...added.map((file) => addOf(file, now)),
+    ];
     const lines = actions.map((action) => `${JSON.stringify(action)}\n`).join('');
     if (!(await this.#folder.writeIfAbsent(nameOf(table, version), lines))) {
       throw new LakeError(`another program wrote version ${String(version)} of the Delta log of ${table}`, {
@@ -72,47 +83,47 @@ export class DeltaLogs {
         remedy: 'stop the other program that writes to this folder, then run export again: it resumes',
       });
     }
-    logged.commit(actions);
-    await this.#checkpoint(table, logged);
+    loggedTable.commit(actions);
+    await this.#checkpoint(table, loggedTable);
   }
 
   /** Writes a checkpoint after each hundredth commit. If the process stops earlier, the next comparison writes it. */
-  async #checkpoint(table: string, logged: LoggedTable): Promise<void> {
-    const state = logged.dueCheckpoint(Date.now());
+  async #checkpoint(table: string, loggedTable: LoggedTable): Promise<void> {
+    const state = loggedTable.dueCheckpoint(Date.now());
     if (state === undefined) return;
     await writeCheckpoint(this.#folder, table, state);
-    logged.noteCheckpoint(state);
+    loggedTable.noteCheckpoint(state);
   }
 
   async #logged(table: string): Promise<LoggedTable> {
-    const logged = this.#tables.get(table) ?? (await this.#read(table));
-    this.#tables.set(table, logged);
-    return logged;
+    const loggedTable = this.#tables.get(table) ?? (await this.#read(table));
+    this.#tables.set(table, loggedTable);
+    return loggedTable;
   }
 
   /** Reads the log from the newest checkpoint. */
   async #read(table: string): Promise<LoggedTable> {
-    const logged = new LoggedTable(await readCheckpoint(this.#folder, table));
+    const loggedTable = new LoggedTable(await readCheckpoint(this.#folder, table));
     for (;;) {
-      const text = await this.#folder.read(nameOf(table, logged.nextVersion));
-      if (text === undefined) return logged;
+      const text = await this.#folder.read(nameOf(table, loggedTable.nextVersion));
+      if (text === undefined) return loggedTable;
       const lines = text.split('\n').filter((line) => line !== '');
-      logged.commit(lines.map((line) => JSON.parse(line) as Action));
+      loggedTable.commit(lines.map((line) => JSON.parse(line) as Action));
     }
   }
 }
 
 /** Number of logs that are written concurrently, because a commit mostly waits for the disk or the bucket. */
-const atOnce = 10;
+const tablesPerBatch = 10;
 
 /** Runs `work` for all tables, whose logs are independent. When it rejects, no work is running any more. */
 async function forEach(tables: Tables, work: (table: string, entry: LakeTableEntry) => Promise<void>): Promise<void> {
   const entries = Object.entries(tables);
-  for (let at = 0; at < entries.length; at += atOnce) {
-    const part = entries.slice(at, at + atOnce);
-    const settled = await Promise.allSettled(part.map(([table, entry]) => work(table, entry)));
-    const failed = settled.find((each) => each.status === 'rejected');
-    if (failed !== undefined) throw failed.reason;
+  for (let batchStart = 0; batchStart < entries.length; batchStart += tablesPerBatch) {
+    const batch = entries.slice(batchStart, batchStart + tablesPerBatch);
+    const outcomes = await Promise.allSettled(batch.map(([table, entry]) => work(table, entry)));
+    const rejectedOutcome = outcomes.find((outcome) => outcome.status === 'rejected');
+    if (rejectedOutcome !== undefined) throw rejectedOutcome.reason;
   }
 }
 
@@ -142,19 +153,19 @@ function addOf(file: NamedFile, modificationTime: number): Action {
   const { rows, bytes } = file;
   const stats = JSON.stringify({ numRecords: rows });
   const add = { path: encodeURI(pathOf(file)), partitionValues: {}, size: bytes, modificationTime };
-  const stated = { ...add, dataChange: true, stats };
-  return { add: stated };
+  const addAction = { ...add, dataChange: true, stats };
+  return { add: addAction };
 }
 
-function byTable(files: Iterable<LakeFile>): ReadonlyMap<string, readonly NamedFile[]> {
-  const found = new Map<string, NamedFile[]>();
+function groupByTable(files: Iterable<LakeFile>): ReadonlyMap<string, readonly NamedFile[]> {
+  const filesByTable = new Map<string, NamedFile[]>();
   for (const file of files) {
     if (!isNamed(file)) continue;
-    const list = found.get(file.table);
-    if (list === undefined) found.set(file.table, [file]);
+    const list = filesByTable.get(file.table);
+    if (list === undefined) filesByTable.set(file.table, [file]);
     else list.push(file);
   }
-  return found;
+  return filesByTable;
 }
 
 /** Path of a file relative to the folder of its table. */

@@ -62,10 +62,10 @@ export class LoggedTable {
   dueCheckpoint(now: number): TableState | undefined {
     const version = this.#nextVersion - 1;
     if (this.#metaData === undefined || version - this.#checkpoint < commitsPerCheckpoint) return undefined;
-    const removed = [...this.#removed.values()].filter(
+    const removedFiles = [...this.#removed.values()].filter(
       ({ deletionTimestamp }) => deletionTimestamp > now - removedForMs,
     );
-    return { version, metaData: this.#metaData, files: [...this.#files.values()], removed };
+    return { version, metaData: this.#metaData, files: [...this.#files.values()], removed: removedFiles };
   }
 
   noteCheckpoint({ version }: TableState): void {

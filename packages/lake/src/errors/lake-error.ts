@@ -26,6 +26,6 @@ export class LakeError extends Error {
 }
 
 /** Error for a lake that cannot be used. */
-export function refused(found: string, remedy: string, cause?: unknown): LakeError {
-  return new LakeError(`the lake cannot be used: ${found}`, { code: 'EXPORT_REFUSED', remedy, cause });
+export function refusedBy(problem: string, remedy: string, cause?: unknown): LakeError {
+  return new LakeError(`the lake cannot be used: ${problem}`, { code: 'EXPORT_REFUSED', remedy, cause });
 }

@@ -35,17 +35,17 @@ export class Eraser {
     updates: LakeFile | undefined,
     name: string,
   ): Promise<WrittenFile | undefined> {
-    const { redacted } = source;
-    if (redacted === undefined || !isStored(file)) return undefined;
-    const updateIds = redacted.rows === 'exercises' ? await this.#updateIds(updates) : new Map<number, string>();
+    const { redacted: redactable } = source;
+    if (redactable === undefined || !isStored(file)) return undefined;
+    const updateIds = redactable.rows === 'exercises' ? await this.#updateIds(updates) : new Map<number, string>();
     const redactionsOf = (columns: readonly LakeColumn[], values: readonly LakeValues[], rows: number) =>
-      redactionsIn(new Rows(source, redacted, columns, values, updateIds), rows, this.#redactions);
-    if (!(await this.#names(file, source, redacted, redactionsOf))) return undefined;
-    return await this.#write(file, source, redacted, redactionsOf, name);
+      redactionsIn(new Rows(source, redactable, columns, values, updateIds), rows, this.#redactions);
+    if (!(await this.#names(file, source, redactable, redactionsOf))) return undefined;
+    return await this.#write(file, source, redactable, redactionsOf, name);
   }
 
-  async #names(file: StoredFile, source: ReadTable, redacted: Redactable, find: Find): Promise<boolean> {
-    const columnNames = new Set([...source.order, redacted.contractId, redacted.redactionId]);
+  async #names(file: StoredFile, source: ReadTable, redactable: Redactable, find: RowFinder): Promise<boolean> {
+    const columnNames = new Set([...source.order, redactable.contractId, redactable.redactionId]);
     const columns = source.columns.filter((column) => columnNames.has(column.name));
     for await (const { values, rows } of storedRows(this.#folder, file, columns)) {
       if (find(columns, values, rows).size > 0) return true;
@@ -57,32 +57,32 @@ export class Eraser {
     file: StoredFile,
     source: ReadTable,
     { contents, redactionId }: Redactable,
-    find: Find,
+    find: RowFinder,
     name: string,
   ): Promise<WrittenFile | undefined> {
     const unfinished = await this.#folder.begin();
-    let changed = 0;
+    let changedCount = 0;
     try {
       const parquet = new ParquetFile(unfinished, source, this.#codec);
       for await (const { values, rows } of storedRows(this.#folder, file, source.columns)) {
-        const emptied = source.columns.flatMap((column, at) =>
-          contents.includes(column.name) ? [values[at] ?? []] : [],
+        const emptiedColumns = source.columns.flatMap((column, index) =>
+          contents.includes(column.name) ? [values[index] ?? []] : [],
         );
-        const noted = values[source.columns.findIndex((column) => column.name === redactionId)];
+        const redactionIds = values[source.columns.findIndex((column) => column.name === redactionId)];
         for (const [row, redaction] of find(source.columns, values, rows)) {
-          if (emptied.some((column) => column[row] !== null) || noted !== undefined) changed += 1;
-          for (const column of emptied) column[row] = null;
-          if (noted !== undefined) noted[row] = redaction;
+          if (emptiedColumns.some((column) => column[row] !== null) || redactionIds !== undefined) changedCount += 1;
+          for (const column of emptiedColumns) column[row] = null;
+          if (redactionIds !== undefined) redactionIds[row] = redaction;
         }
         await parquet.add(values, rows);
       }
-      if (changed > 0) {
+      if (changedCount > 0) {
         await parquet.finish();
         return await unfinished.finish(name);
       }
-    } catch (thrown) {
+    } catch (error) {
       await unfinished.discard();
-      throw thrown;
+      throw error;
     }
     await unfinished.discard();
     return undefined;
@@ -110,7 +110,7 @@ const idsOfUpdates: readonly LakeColumn[] = [
 ];
 
 /** Returns the redactions, by row index, that are not marked in the row yet. */
-type Find = (
+type RowFinder = (
   columns: readonly LakeColumn[],
   values: readonly LakeValues[],
   rows: number,
@@ -142,10 +142,10 @@ class Rows {
   *open(
     rows: number,
   ): Generator<{ row: number; contractId: string; offset: number; nodeId: number; updateId: string | null }> {
-    const noted = this.#column(this.#redactable.redactionId);
+    const redactionIds = this.#column(this.#redactable.redactionId);
     const [contractIds, offsets, nodes] = [this.#redactable.contractId, ...this.#source.order].map(this.#column);
     for (let row = 0; row < rows; row += 1) {
-      if ((noted?.[row] ?? null) !== null) continue;
+      if ((redactionIds?.[row] ?? null) !== null) continue;
       const offset = Number(offsets?.[row]);
       const updateId = this.#updateIds.get(offset) ?? null;
       yield { row, contractId: textOf(contractIds?.[row]), offset, nodeId: Number(nodes?.[row]), updateId };
@@ -154,14 +154,14 @@ class Rows {
 }
 
 function redactionsIn(group: Rows, rows: number, redactions: ReadRedactions): ReadonlyMap<number, string> {
-  const found = new Map<number, string>();
+  const foundValues = new Map<number, string>();
   for (const { row, contractId, offset, nodeId, updateId } of group.open(rows)) {
     const redaction = group.isExercise
       ? redactions.ofExercise({ offset, updateId }, { nodeId, contractId })
       : redactions.ofContract(contractId);
-    if (redaction !== undefined) found.set(row, redaction);
+    if (redaction !== undefined) foundValues.set(row, redaction);
   }
-  return found;
+  return foundValues;
 }
 
 function isStored(file: LakeFile): file is StoredFile {

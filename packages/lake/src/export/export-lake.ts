@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Reads } from 'ledger-indexer/read';
 import { DeltaLogs } from '../delta/delta-log.ts';
-import { onDisk } from '../errors/on-disk.ts';
+import { withDiskErrors } from '../errors/on-disk.ts';
 import { type Env, openLake } from '../storage/open-lake.ts';
 import { type ProgressOutput, progressOn } from './export-progress.ts';
 import { type ExportResult, exportOnce } from './run-export.ts';
@@ -25,25 +25,25 @@ export interface ExportRequest {
   /** Called when the lake is locked, before anything is read. */
   readonly onBegin: () => Promise<void>;
   /** Called after each export with the last offset that is in the lake. */
-  readonly onExported: (until: number) => Promise<void>;
+  readonly onExported: (untilOffset: number) => Promise<void>;
 }
 
 /** @throws LakeError USAGE, EXPORT_ errors; errors of the reads and the callbacks */
-export async function exportLake(reads: Reads, request: ExportRequest): Promise<void> {
-  const { to, until, isWanted, everyMs, asJson, env, stop, print, stderr, onBegin, onExported } = request;
+export async function exportLake(databaseReads: Reads, request: ExportRequest): Promise<void> {
+  const { to, until: untilOffset, isWanted, everyMs, asJson, env, stop, print, stderr, onBegin, onExported } = request;
   const folder = await openLake(to, env);
   const logs = new DeltaLogs(folder);
   const progress = progressOn(stderr);
-  await onDisk('written', async () => {
+  await withDiskErrors('written', async () => {
     await folder.prepare();
     await folder.whileLocked(async () => {
       await onBegin();
       for (;;) {
-        const began = performance.now();
-        const options = { until, isWanted, stop, logs, onProgress: progress.display };
-        const result = await exportOnce(reads, folder, options).finally(progress.end);
+        const startMs = performance.now();
+        const options = { until: untilOffset, isWanted, stop, logs, onProgress: progress.display };
+        const result = await exportOnce(databaseReads, folder, options).finally(progress.end);
         await onExported(result.until);
-        if (everyMs === undefined || result.files > 0) print(resultLine(result, performance.now() - began, asJson));
+        if (everyMs === undefined || result.files > 0) print(resultLine(result, performance.now() - startMs, asJson));
         if (everyMs === undefined) return;
         await sleep(everyMs, undefined, { signal: stop }).catch(() => undefined);
         if (stop.aborted) return;
@@ -56,7 +56,7 @@ function resultLine(result: ExportResult, ms: number, asJson: boolean): string {
   const seconds = ms / 1000;
   const rowsPerSecond = Math.round(result.rows / Math.max(seconds, 0.001));
   if (asJson) return JSON.stringify({ ...result, seconds: Number(seconds.toFixed(3)), rowsPerSecond });
-  const { until, rows, files, bytes, rewritten } = result;
+  const { until: untilOffset, rows, files, bytes, rewritten } = result;
   const rewrittenText = rewritten === 0 ? '' : `, ${String(rewritten)} of them rewritten`;
-  return `exported up to offset ${String(until)}: ${String(rows)} rows in ${String(files)} files${rewrittenText}, ${String(bytes)} bytes, ${String(rowsPerSecond)} rows/s`;
+  return `exported up to offset ${String(untilOffset)}: ${String(rows)} rows in ${String(files)} files${rewrittenText}, ${String(bytes)} bytes, ${String(rowsPerSecond)} rows/s`;
 }

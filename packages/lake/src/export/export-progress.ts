@@ -22,32 +22,32 @@ const lineEveryMs = 10_000;
 /** Displays the progress. The rate is measured from the first report. */
 export function progressOn(stderr: ProgressOutput): ProgressDisplay {
   const isTerminal = stderr.isTTY === true;
-  const every = isTerminal ? barEveryMs : lineEveryMs;
-  let began: number | undefined;
+  const intervalMs = isTerminal ? barEveryMs : lineEveryMs;
+  let startMs: number | undefined;
   let displayedAtMs = performance.now();
   let isBarVisible = false;
   return {
     display: (progress) => {
       const now = performance.now();
-      began ??= now;
-      if (now - displayedAtMs < every) return;
+      startMs ??= now;
+      if (now - displayedAtMs < intervalMs) return;
       displayedAtMs = now;
-      const rowsPerSecond = Math.round((progress.rows * 1000) / Math.max(now - began, 1));
+      const rowsPerSecond = Math.round((progress.rows * 1000) / Math.max(now - startMs, 1));
       isBarVisible = isTerminal;
       const line = `${JSON.stringify({ ...progress, rowsPerSecond })}\n`;
-      stderr.write(isTerminal ? `${clearLine}${barOf(progress, rowsPerSecond)}` : line);
+      stderr.write(isTerminal ? `${clearLine}${renderBar(progress, rowsPerSecond)}` : line);
     },
     end: () => {
       if (isBarVisible) stderr.write(clearLine);
       isBarVisible = false;
-      began = undefined;
+      startMs = undefined;
     },
   };
 }
 
-function barOf({ offset, until, rows }: ExportProgress, rowsPerSecond: number): string {
-  const share = Math.min(1, Math.max(0, (offset ?? 0) / Math.max(until, 1)));
-  const done = Math.round(share * cells);
-  const bar = `${'█'.repeat(done)}${'░'.repeat(cells - done)}`;
-  return `${bar} ${String(Math.floor(share * 100))} %  offset ${String(offset ?? 0)} of ${String(until)}  ${String(rows)} rows, ${String(rowsPerSecond)}/s`;
+function renderBar({ offset, until: untilOffset, rows }: ExportProgress, rowsPerSecond: number): string {
+  const share = Math.min(1, Math.max(0, (offset ?? 0) / Math.max(untilOffset, 1)));
+  const filledCells = Math.round(share * cells);
+  const progressBar = `${'█'.repeat(filledCells)}${'░'.repeat(cells - filledCells)}`;
+  return `${progressBar} ${String(Math.floor(share * 100))} %  offset ${String(offset ?? 0)} of ${String(untilOffset)}  ${String(rows)} rows, ${String(rowsPerSecond)}/s`;
 }

@@ -16,7 +16,7 @@ import { ParquetFile } from '../parquet/parquet-file.ts';
 import { rangeRows } from '../parquet/range-source.ts';
 import type { LakeStorage } from '../storage/lake-storage.ts';
 import { Eraser } from './erase.ts';
-import { isReshaped, fingerprintOf, refuseLost, refusePruned, reviewOf, wasRedacted } from '../plan/plan.ts';
+import { isReshaped, fingerprintOf, rejectPrunedRange, refusePruned, reviewOf, wasRedacted } from '../plan/plan.ts';
 import { standingRanges } from '../plan/standing-ranges.ts';
 
 export interface ExportOptions {
@@ -60,19 +60,19 @@ export interface ExportResult {
 const defaultRows = 100_000;
 
 /** @throws LakeError EXPORT_REFUSED, EXPORT_NOT_READY, EXPORT_STOPPED; errors of the snapshot and the file system */
-export function exportOnce(reads: Reads, folder: LakeStorage, options: ExportOptions): Promise<ExportResult> {
-  return reads.inSnapshot(async (snapshot) => {
+export function exportOnce(databaseReads: Reads, folder: LakeStorage, options: ExportOptions): Promise<ExportResult> {
+  return databaseReads.inSnapshot(async (snapshot) => {
     const { checkpoint } = snapshot.facts;
-    const until = options.until ?? checkpoint;
-    if (until > checkpoint) throw beyond(until, checkpoint);
+    const untilOffset = options.until ?? checkpoint;
+    if (untilOffset > checkpoint) throw beyondCheckpoint(untilOffset, checkpoint);
     const manifest = await readManifest(folder, snapshot.facts);
     const run = new ExportRun(snapshot, folder, manifest, options);
     await run.tidy();
     await run.describe();
     await run.dropUndone();
     await run.renew();
-    await run.goOn(until);
-    return run.result(until);
+    await run.goOn(untilOffset);
+    return run.result(untilOffset);
   });
 }
 
@@ -106,28 +106,31 @@ class ExportRun {
     if (!this.#manifest.isStored) await this.#manifest.save(this.#folder);
     if ((await this.#folder.read(activeSqlName)) !== activeSql) await this.#folder.write(activeSqlName, activeSql);
     await this.#logs.compare(this.#manifest);
-    const named = new Set(this.#manifest.paths());
+    const referencedPaths = new Set(this.#manifest.paths());
     for (const folder of await this.#folder.folders()) {
       const isOfLake = folder === segmentFolder ? isSegmentName : fileNamePattern;
       const files = (await this.#folder.list(folder)).filter((name) => isOfLake.test(name));
-      await this.#folder.remove(files.map((name) => `${folder}/${name}`).filter((path) => !named.has(path)));
+      await this.#folder.remove(files.map((name) => `${folder}/${name}`).filter((path) => !referencedPaths.has(path)));
     }
   }
 
   /** Selects the tables; typed views that are in the lake are always included. */
   async describe(): Promise<void> {
-    const known = this.#manifest.head.tables;
-    this.#sources = await this.#snapshot.tables((name) => Object.hasOwn(known, name) || this.#options.isWanted(name));
+    const knownTables = this.#manifest.head.tables;
+    this.#sources = await this.#snapshot.tables(
+      (name) => Object.hasOwn(knownTables, name) || this.#options.isWanted(name),
+    );
   }
 
   /** Drops ranges that a reset or rewind has undone. They are written again when the history returns. */
   async dropUndone(): Promise<void> {
     const ranges = this.#manifest.ranges();
-    const standing = await standingRanges(ranges, this.#snapshot);
-    if (standing.length === ranges.length) return;
-    for (const range of ranges.slice(standing.length)) refusePruned(range, 'the stream was rewound', this.#facts);
-    const change = this.#manifest.truncate(standing.length);
-    await this.#publish({ until: standing.at(-1)?.to ?? null }, change);
+    const unchangedRanges = await standingRanges(ranges, this.#snapshot);
+    if (unchangedRanges.length === ranges.length) return;
+    for (const range of ranges.slice(unchangedRanges.length))
+      refusePruned(range, 'the stream was rewound', this.#facts);
+    const change = this.#manifest.truncate(unchangedRanges.length);
+    await this.#publish({ until: unchangedRanges.at(-1)?.to ?? null }, change);
   }
 
   /** Writes missing and outdated files of ranges that are in the lake. */
@@ -137,58 +140,63 @@ class ExportRun {
     const plan = this.#manifest.ranges().map((range) => ({
       range,
       sources: this.#sources.filter((source) => {
-        const why = review(range, source);
-        if (why === undefined || (why === wasRedacted && this.#isPruned(range))) return false;
-        refusePruned(range, why, this.#facts);
+        const staleReason = review(range, source);
+        if (staleReason === undefined || (staleReason === wasRedacted && this.#isPruned(range))) return false;
+        refusePruned(range, staleReason, this.#facts);
         return true;
       }),
     }));
     await this.#erase();
     // If the columns of a table change, all its files are replaced at once, so that they always have the same columns.
-    const atOnce = this.#sources.some((source) => isReshaped(this.#manifest, source));
-    const fresh: LakeFile[] = [];
+    const rangesPerWrite = this.#sources.some((source) => isReshaped(this.#manifest, source));
+    const newFiles: LakeFile[] = [];
     for (const { range, sources } of plan) {
       if (sources.length === 0) continue;
       const files = await this.#write(range, sources);
-      if (atOnce) fresh.push(...files);
+      if (rangesPerWrite) newFiles.push(...files);
       else await this.#publish({}, this.#manifest.put(files));
     }
     const { coverage, redactionsFingerprint } = this.#facts;
     const { head } = this.#manifest;
     const isSame =
-      fresh.length === 0 &&
+      newFiles.length === 0 &&
       redactionsFingerprint === head.redactionsFingerprint &&
       JSON.stringify(coverage) === JSON.stringify(head.coverage);
     if (isSame || this.#manifest.rangeCount === 0) return;
-    await this.#publish({ coverage, redactionsFingerprint }, this.#manifest.put(fresh));
+    await this.#publish({ coverage, redactionsFingerprint }, this.#manifest.put(newFiles));
   }
 
   /** Erases redacted contents, also from files of pruned ranges. Runs once for each list of redactions. */
   async #erase(): Promise<void> {
     if (this.#manifest.head.redactionsFingerprint === this.#facts.redactionsFingerprint) return;
-    const pruned = this.#manifest.ranges().filter((range) => this.#isPruned(range));
-    if (pruned.length === 0) return;
+    const prunedRanges = this.#manifest.ranges().filter((range) => this.#isPruned(range));
+    if (prunedRanges.length === 0) return;
     const redactions = await this.#snapshot.redactions();
     if (redactions === undefined) return;
     const eraser = new Eraser(this.#folder, this.#codec, redactions);
-    for (const range of pruned) {
-      const fresh: LakeFile[] = [];
+    for (const range of prunedRanges) {
+      const newFiles: LakeFile[] = [];
       for (const source of this.#sources) {
         if (this.#options.stop.aborted) throw stopped();
         const file = this.#manifest.file(source.name, range.from);
         if (file === undefined || source.redacted === undefined) continue;
         const path = `${source.name}/${nameOf(range.from, range.to, file)}`;
-        const written = await eraser.withoutContents(file, source, this.#manifest.file('updates', range.from), path);
-        if (written !== undefined) this.#rewritten += 1;
-        if (written !== undefined) this.#report(written.bytes);
-        const clean = withRedactions(
-          { ...file, ...(written !== undefined && { ...written, path }) },
+        const redactedFile = await eraser.withoutContents(
+          file,
+          source,
+          this.#manifest.file('updates', range.from),
+          path,
+        );
+        if (redactedFile !== undefined) this.#rewritten += 1;
+        if (redactedFile !== undefined) this.#report(redactedFile.bytes);
+        const cleanFile = withRedactions(
+          { ...file, ...(redactedFile !== undefined && { ...redactedFile, path }) },
           source,
           this.#facts,
         );
-        if (JSON.stringify(clean) !== JSON.stringify(file)) fresh.push(clean);
+        if (JSON.stringify(cleanFile) !== JSON.stringify(file)) newFiles.push(cleanFile);
       }
-      if (fresh.length > 0) await this.#publish({}, this.#manifest.put(fresh));
+      if (newFiles.length > 0) await this.#publish({}, this.#manifest.put(newFiles));
     }
   }
 
@@ -199,20 +207,24 @@ class ExportRun {
 
   /** If a table is added after its oldest rows were pruned, it begins with the first complete range. */
   #beginLater(): void {
-    const { until, tables } = this.#manifest.head;
+    const { until: untilOffset, tables } = this.#manifest.head;
     const firstUnprunedRange = this.#manifest.ranges().find((range) => range.from > this.#facts.prunedToOffset);
-    const from = firstUnprunedRange?.from ?? (until ?? -1) + 1;
+    const from = firstUnprunedRange?.from ?? (untilOffset ?? -1) + 1;
     if (from === 0) return;
-    const later = this.#sources.filter(({ name }) => tables[name] === undefined);
-    const entries = later.map(({ name, columns }) => [name, { columns, from }] as const);
+    const laterSources = this.#sources.filter(({ name }) => tables[name] === undefined);
+    const entries = laterSources.map(({ name, columns }) => [name, { columns, from }] as const);
     this.#manifest.setHead({ tables: { ...tables, ...Object.fromEntries(entries) } });
   }
 
   /** Writes the ranges that the lake lacks, up to `until`. */
-  async goOn(until: number): Promise<void> {
-    refuseLost(this.#manifest, this.#facts);
-    for (let after = this.#manifest.head.until ?? -1; after < until; after = this.#manifest.head.until ?? until) {
-      const to = await this.#snapshot.endOfRange(after, until, this.#options.rowsPerRange ?? defaultRows);
+  async goOn(untilOffset: number): Promise<void> {
+    rejectPrunedRange(this.#manifest, this.#facts);
+    for (
+      let after = this.#manifest.head.until ?? -1;
+      after < untilOffset;
+      after = this.#manifest.head.until ?? untilOffset
+    ) {
+      const to = await this.#snapshot.endOfRange(after, untilOffset, this.#options.rowsPerRange ?? defaultRows);
       const range = { from: after + 1, to, epoch: await this.#snapshot.epochAt(to) };
       const files = await this.#write(range, this.#sources);
       const { coverage, redactionsFingerprint } = this.#facts;
@@ -220,9 +232,9 @@ class ExportRun {
     }
   }
 
-  result(until: number): ExportResult {
+  result(untilOffset: number): ExportResult {
     return {
-      until,
+      until: untilOffset,
       rows: this.#rows,
       bytes: this.#bytes,
       files: this.#files,
@@ -234,9 +246,9 @@ class ExportRun {
 
   /** Saves the manifest, whose files must exist, and then removes the files that it no longer names. */
   async #publish(head: Partial<Omit<ManifestHead, 'tables'>>, change: FileChange): Promise<void> {
-    const known = this.#manifest.head.tables;
-    const tables = this.#sources.map(({ name, columns }) => [name, { ...known[name], columns }] as const);
-    this.#manifest.setHead({ ...head, tables: { ...known, ...Object.fromEntries(tables) } });
+    const knownTables = this.#manifest.head.tables;
+    const tables = this.#sources.map(({ name, columns }) => [name, { ...knownTables[name], columns }] as const);
+    this.#manifest.setHead({ ...head, tables: { ...knownTables, ...Object.fromEntries(tables) } });
     const obsoletePaths = await this.#manifest.save(this.#folder);
     await this.#logs.follow(this.#manifest.head.tables, change);
     await this.#folder.remove([...change.gone.map(({ path }) => path), ...obsoletePaths]);
@@ -272,9 +284,9 @@ class ExportRun {
       const { bytes, sha256 } = await unfinished.finish(path);
       this.#report(bytes);
       return { ...entry, path, rows: parquet.rows, bytes, sha256 };
-    } catch (thrown) {
+    } catch (error) {
       await unfinished.discard();
-      throw thrown;
+      throw error;
     }
   }
 
@@ -282,21 +294,21 @@ class ExportRun {
   #report(bytes: number): void {
     this.#bytes += bytes;
     if (bytes > 0) this.#files += 1;
-    const until = this.#options.until ?? this.#facts.checkpoint;
+    const untilOffset = this.#options.until ?? this.#facts.checkpoint;
     this.#options.onProgress({
       rows: this.#rows,
       bytes: this.#bytes,
       files: this.#files,
       offset: this.#manifest.head.until,
-      until,
+      until: untilOffset,
     });
   }
 }
 
 /** Marks a file that is about to be written as redacted, because the rows it is written from are redacted. */
 function withRedactions(file: LakeFile, source: ReadTable, facts: ReadFacts): LakeFile {
-  const redacted = Math.max(file.fingerprint.redacted ?? 0, fingerprintOf(source, file, facts).redacted ?? 0);
-  return redacted === 0 ? file : { ...file, fingerprint: { ...file.fingerprint, redacted } };
+  const redactedEpoch = Math.max(file.fingerprint.redacted ?? 0, fingerprintOf(source, file, facts).redacted ?? 0);
+  return redactedEpoch === 0 ? file : { ...file, fingerprint: { ...file.fingerprint, redacted: redactedEpoch } };
 }
 
 const fileNamePattern = /^from=\d+-to=\d+(?:\.r(\d+))?\.parquet$/;
@@ -312,10 +324,10 @@ function nameOf(from: number, to: number, previous: LakeFile | undefined): strin
   return `${name}.r${String(revision + 1)}.parquet`;
 }
 
-function beyond(until: number, checkpoint: number): LakeError {
-  return new LakeError(`offset ${String(until)} is beyond the checkpoint ${String(checkpoint)}`, {
+function beyondCheckpoint(untilOffset: number, checkpoint: number): LakeError {
+  return new LakeError(`offset ${String(untilOffset)} is beyond the checkpoint ${String(checkpoint)}`, {
     code: 'EXPORT_NOT_READY',
-    remedy: `name an offset up to ${String(checkpoint)}, or wait until the stream has passed ${String(until)}`,
+    remedy: `name an offset up to ${String(checkpoint)}, or wait until the stream has passed ${String(untilOffset)}`,
   });
 }
 

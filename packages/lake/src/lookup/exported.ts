@@ -3,7 +3,7 @@
  * without loss.
  */
 import type { Reads } from 'ledger-indexer/read';
-import { refused } from '../errors/lake-error.ts';
+import { refusedBy } from '../errors/lake-error.ts';
 import type { LakeFile } from '../manifest/entries.ts';
 import { readManifest } from '../manifest/read-manifest.ts';
 import { reviewOf } from '../plan/plan.ts';
@@ -25,26 +25,26 @@ export interface Exported {
  * @throws LakeError EXPORT_REFUSED if there is no lake of this database, or files of it are missing; errors of the
  *   snapshot
  */
-export function exportedTo(reads: Reads, folder: LakeStorage): Promise<Exported> {
-  return reads.inSnapshot(async (snapshot) => {
+export function exportedTo(databaseReads: Reads, folder: LakeStorage): Promise<Exported> {
+  return databaseReads.inSnapshot(async (snapshot) => {
     const { facts } = snapshot;
     const manifest = await readManifest(folder, facts);
-    if (manifest.head.until === null) throw refused('nothing was exported into this folder yet', 'export first');
+    if (manifest.head.until === null) throw refusedBy('nothing was exported into this folder yet', 'export first');
     const sources = await snapshot.tables((name) => Object.hasOwn(manifest.head.tables, name));
     const review = reviewOf(manifest, sources, facts);
-    const standing = await standingRanges(manifest.ranges(), snapshot);
-    const missing = await missingFiles(folder, [...manifest.files()]);
+    const unchangedRanges = await standingRanges(manifest.ranges(), snapshot);
+    const missingFileList = await missingFiles(folder, [...manifest.files()]);
     let offset = -1;
-    for (const range of standing) {
+    for (const range of unchangedRanges) {
       for (const source of sources) {
         const reason = review(range, source);
         if (reason !== undefined) return { offset, reason: `${source.name} must be rewritten: ${reason}` };
       }
-      const lost = missing.get(range.from);
-      if (lost !== undefined) throw refused(lost, 'restore the file, or export into another folder');
+      const lostRange = missingFileList.get(range.from);
+      if (lostRange !== undefined) throw refusedBy(lostRange, 'restore the file, or export into another folder');
       offset = range.to;
     }
-    const reason = standing.length < manifest.rangeCount ? 'the stream was rewound after it' : undefined;
+    const reason = unchangedRanges.length < manifest.rangeCount ? 'the stream was rewound after it' : undefined;
     return { offset, reason };
   });
 }
@@ -54,16 +54,16 @@ export function exportedTo(reads: Reads, folder: LakeStorage): Promise<Exported>
  * thousand files at a time.
  */
 async function missingFiles(folder: LakeStorage, files: readonly LakeFile[]): Promise<ReadonlyMap<number, string>> {
-  const there = new Map<string, number>();
+  const fileSizes = new Map<string, number>();
   for (const table of new Set(files.map((file) => file.table))) {
-    for (const [name, bytes] of await folder.sizes(table)) there.set(`${table}/${name}`, bytes);
+    for (const [name, bytes] of await folder.sizes(table)) fileSizes.set(`${table}/${name}`, bytes);
   }
-  const missing = new Map<number, string>();
+  const missingRanges = new Map<number, string>();
   for (const { path, bytes, from } of files) {
-    if (path === null || there.get(path) === bytes) continue;
-    const found = there.get(path);
-    const what = found === undefined ? 'is missing' : `has ${String(found)} bytes, not ${String(bytes)}`;
-    missing.set(from, `${path}, which the manifest names, ${what}`);
+    if (path === null || fileSizes.get(path) === bytes) continue;
+    const fileSize = fileSizes.get(path);
+    const problem = fileSize === undefined ? 'is missing' : `has ${String(fileSize)} bytes, not ${String(bytes)}`;
+    missingRanges.set(from, `${path}, which the manifest names, ${problem}`);
   }
-  return missing;
+  return missingRanges;
 }

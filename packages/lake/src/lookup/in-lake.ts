@@ -18,8 +18,8 @@ export interface FoundInLake {
 }
 
 /** @throws LakeError EXPORT_REFUSED if there is no lake of this database; errors of the snapshot */
-export async function findInLake(reads: Reads, folder: LakeStorage, subject: Subject): Promise<FoundInLake> {
-  const files = await reads.inSnapshot(async ({ facts }) => {
+export async function findInLake(databaseReads: Reads, folder: LakeStorage, subject: Subject): Promise<FoundInLake> {
+  const files = await databaseReads.inSnapshot(async ({ facts }) => {
     const manifest = await readManifest(folder, facts);
     return [...manifest.files()].flatMap(({ path, ...file }) =>
       path !== null && file.from <= facts.prunedToOffset ? [{ ...file, path }] : [],
@@ -35,11 +35,11 @@ export async function findInLake(reads: Reads, folder: LakeStorage, subject: Sub
   };
   if (subject.kind === 'exercise') {
     const { offset, nodeId } = subject;
-    const isThere = await some(
-      rowsOf('exercises', places, offset),
+    const isExported = await hasRow(
+      rowsOf('exercises', nodeColumns, offset),
       ([at, node]) => Number(at) === offset && node === nodeId,
     );
-    if (!isThere) return { contracts: [] };
+    if (!isExported) return { contracts: [] };
     for await (const [at, id] of rowsOf('updates', updateIds, offset)) {
       if (Number(at) === offset) return { contracts: [], exercise: { updateId: textOf(id) } };
     }
@@ -48,16 +48,16 @@ export async function findInLake(reads: Reads, folder: LakeStorage, subject: Sub
   const contracts = new Set<string>();
   for await (const [id, signatories, observers] of rowsOf('contracts', stakeholders)) {
     const contractId = textOf(id) ?? '';
-    const isMeant =
+    const isSubject =
       subject.kind === 'contract'
         ? contractId === subject.contractId
         : [signatories, observers].some(names(subject.party));
-    if (isMeant) contracts.add(contractId);
+    if (isSubject) contracts.add(contractId);
   }
   return { contracts: [...contracts] };
 }
 
-const places: readonly LakeColumn[] = [
+const nodeColumns: readonly LakeColumn[] = [
   { name: 'offset', type: 'int64' },
   { name: 'node_id', type: 'int32' },
 ];
@@ -77,8 +77,8 @@ function names(party: string): (parties: Value | undefined) => boolean {
   return (parties) => Array.isArray(parties) && parties.includes(party);
 }
 
-async function some<T>(rows: AsyncIterable<T>, isIt: (row: T) => boolean): Promise<boolean> {
-  for await (const row of rows) if (isIt(row)) return true;
+async function hasRow<T>(rows: AsyncIterable<T>, matches: (row: T) => boolean): Promise<boolean> {
+  for await (const row of rows) if (matches(row)) return true;
   return false;
 }
 

@@ -20,13 +20,15 @@ export function headText(
     ([name, table]) => `    ${JSON.stringify(name)}: ${JSON.stringify(table)}`,
   );
   const start = JSON.stringify({ format, version, ...head }, null, 2).slice(0, -2);
-  const named = segments.flatMap(({ stored }) => (stored === undefined ? [] : [stored]));
+  const segmentEntries = segments.flatMap(({ stored: segmentEntry }) =>
+    segmentEntry === undefined ? [] : [segmentEntry],
+  );
   return `${start},
   "tables": {
 ${entries.join(',\n')}
   },
   "segments": [
-${linesOf(named)}
+${linesOf(segmentEntries)}
   ],
   "previousSegments": ${JSON.stringify(previousSegments)}
 }

@@ -73,7 +73,7 @@ export class Manifest {
   /** Paths of all files, of all stored segments, and of segments that only the previous head names. */
   *paths(): Generator<string> {
     for (const { path } of this.files()) if (path !== null) yield path;
-    for (const { stored } of this.#segments) if (stored !== undefined) yield stored.path;
+    for (const { stored: segmentEntry } of this.#segments) if (segmentEntry !== undefined) yield segmentEntry.path;
     yield* this.#former;
   }
 
@@ -100,7 +100,7 @@ export class Manifest {
 
   /** Replaces files of existing ranges, identified by table and range. */
   put(files: readonly LakeFile[]): FileChange {
-    const [added, gone]: [NamedFile[], NamedFile[]] = [[], []];
+    const [added, removedFiles]: [NamedFile[], NamedFile[]] = [[], []];
     for (const file of files) {
       const segment = this.#segmentOf.get(file.from);
       if (segment === undefined) throw new RangeError(`no range begins at offset ${String(file.from)}`);
@@ -108,27 +108,27 @@ export class Manifest {
       this.#noteChange(segment);
       if (previous?.path === file.path) continue;
       if (isNamed(file)) added.push(file);
-      if (previous !== undefined && isNamed(previous)) gone.push(previous);
+      if (previous !== undefined && isNamed(previous)) removedFiles.push(previous);
     }
-    return { added, gone };
+    return { added, gone: removedFiles };
   }
 
   /** Keeps only the first `count` ranges. */
   truncate(count: number): FileChange {
-    const gone: NamedFile[] = [];
-    for (let left = this.rangeCount - count; left > 0;) {
+    const removedFiles: NamedFile[] = [];
+    for (let remainingCount = this.rangeCount - count; remainingCount > 0;) {
       const segment = this.#segments.at(-1);
       if (segment === undefined) break;
       this.#noteChange(segment);
-      const dropped = segment.dropLast(left);
-      left -= dropped.ranges.length;
-      for (const { from } of dropped.ranges) this.#segmentOf.delete(from);
-      gone.push(...dropped.files.filter(isNamed));
+      const droppedRanges = segment.dropLast(remainingCount);
+      remainingCount -= droppedRanges.ranges.length;
+      for (const { from } of droppedRanges.ranges) this.#segmentOf.delete(from);
+      removedFiles.push(...droppedRanges.files.filter(isNamed));
       if (segment.ranges.length > 0) break;
       this.#segments.pop();
       this.#changed.delete(segment);
     }
-    return { added: [], gone };
+    return { added: [], gone: removedFiles };
   }
 
   /**
@@ -137,15 +137,15 @@ export class Manifest {
    */
   async save(folder: LakeStorage): Promise<readonly string[]> {
     for (const segment of this.#changed) await segment.save(folder);
-    const named = new Set(this.#segments.map(({ stored }) => stored?.path));
-    const previousSegments = this.#replaced.filter((path) => !named.has(path));
+    const storedPaths = new Set(this.#segments.map(({ stored: segmentEntry }) => segmentEntry?.path));
+    const previousSegments = this.#replaced.filter((path) => !storedPaths.has(path));
     await folder.write(manifestName, headText(this.#head, this.#segments, previousSegments));
-    const gone = this.#former.filter((path) => !named.has(path) && !previousSegments.includes(path));
+    const removedPaths = this.#former.filter((path) => !storedPaths.has(path) && !previousSegments.includes(path));
     this.#changed.clear();
     this.#replaced = [];
     this.#former = previousSegments;
     this.#isStored = true;
-    return gone;
+    return removedPaths;
   }
 
   #noteChange(segment: Segment): void {

@@ -3,7 +3,7 @@
  * only files of the lake.
  */
 import { createHash } from 'node:crypto';
-import { refused } from '../errors/lake-error.ts';
+import { refusedBy } from '../errors/lake-error.ts';
 import type { LakeStorage } from '../storage/lake-storage.ts';
 import type { LakeFile, LakeIdentity, LakeRange, ManifestHead } from './entries.ts';
 import { format, manifestName, version } from './head-text.ts';
@@ -21,10 +21,10 @@ export async function readManifest(folder: LakeStorage, identity: LakeIdentity):
   for (let head = await folder.read(manifestName); ;) {
     try {
       return await manifestOf(folder, head, identity);
-    } catch (thrown) {
+    } catch (error) {
       // A concurrent export removes segments that only older heads name.
       const now = await folder.read(manifestName);
-      if (now === head) throw thrown;
+      if (now === head) throw error;
       head = now;
     }
   }
@@ -37,18 +37,27 @@ async function manifestOf(
 ): Promise<Manifest> {
   const identity = { participant, filterHash, shape };
   if (text === undefined) {
-    if (!(await folder.isEmpty())) throw refused('the folder has files, but no manifest of a lake', elsewhere);
+    if (!(await folder.isEmpty()))
+      throw refusedBy('the folder has files, but no manifest of a lake', otherFolderRemedy);
     return new Manifest({ ...identity, until: null, coverage: [], tables: {} }, [], false);
   }
-  const parsed = parsedHead(text);
-  const tables = tablesOf(parsed);
-  const { format: _format, version: found, ranges, files, segments, previousSegments, ...rest } = parsed;
-  const head = { ...(rest as unknown as ManifestHead), tables };
+  const manifestHead = parsedHead(text);
+  const tables = tablesOf(manifestHead);
+  const {
+    format: _format,
+    version: formatVersion,
+    ranges,
+    files,
+    segments,
+    previousSegments,
+    ...otherFields
+  } = manifestHead;
+  const head = { ...(otherFields as unknown as ManifestHead), tables };
   refuseOther(head, identity);
-  const isStored = found === version;
-  const read = isStored ? await readSegments(folder, segments, tables) : segmentsOf({ ranges, files }, tables);
-  const known = { ...head, participant: head.participant ?? identity.participant };
-  return new Manifest(known, read, isStored, previousSegmentsOf(previousSegments));
+  const isStored = formatVersion === version;
+  const segmentRanges = isStored ? await readSegments(folder, segments, tables) : segmentsOf({ ranges, files }, tables);
+  const identifiedHead = { ...head, participant: head.participant ?? identity.participant };
+  return new Manifest(identifiedHead, segmentRanges, isStored, previousSegmentsOf(previousSegments));
 }
 
 function parsedHead(text: string): Fields {
@@ -56,24 +65,26 @@ function parsedHead(text: string): Fields {
   try {
     manifest = JSON.parse(text) as Fields;
   } catch (cause) {
-    throw refused('its manifest.json is not valid JSON', elsewhere, cause);
+    throw refusedBy('its manifest.json is not valid JSON', otherFolderRemedy, cause);
   }
-  if (manifest['format'] !== format) throw refused('its manifest.json is not a manifest of a lake', elsewhere);
-  const found = manifest['version'];
-  if (found !== 1 && found !== version) {
-    throw refused(`its manifest.json has version ${String(found)}`, 'use the program that wrote it');
+  if (manifest['format'] !== format)
+    throw refusedBy('its manifest.json is not a manifest of a lake', otherFolderRemedy);
+  const storedVersion = manifest['version'];
+  if (storedVersion !== 1 && storedVersion !== version) {
+    throw refusedBy(`its manifest.json has version ${String(storedVersion)}`, 'use the program that wrote it');
   }
   return manifest;
 }
 
 /** Name of a table or a typed view; also the folder of its files. */
 const tableName = /^\w+(\.\w+)?$/;
-const mostNamed = 80;
+const maxNamedPaths = 80;
 
 function tablesOf({ tables }: Fields): Tables {
-  if (!isRecord(tables)) throw lacking('tables');
+  if (!isRecord(tables)) throw manifestLacks('tables');
   for (const table of Object.keys(tables)) {
-    if (!tableName.test(table)) throw refused(`its manifest.json has a table "${shortened(table)}"`, elsewhere);
+    if (!tableName.test(table))
+      throw refusedBy(`its manifest.json has a table "${shortenText(table)}"`, otherFolderRemedy);
   }
   return tables as Tables;
 }
@@ -82,12 +93,12 @@ function tablesOf({ tables }: Fields): Tables {
 function segmentsOf(lists: Fields, tables: Tables): readonly Segment[] {
   const { ranges, files } = checked(manifestName, lists, tables);
   const segments: Segment[] = [];
-  for (let at = 0; at < ranges.length; at += rangesPerSegment) {
-    const part = ranges.slice(at, at + rangesPerSegment);
-    const [first, last] = [part[0]?.from ?? 0, part.at(-1)?.to ?? 0];
+  for (let segmentStart = 0; segmentStart < ranges.length; segmentStart += rangesPerSegment) {
+    const rangeBatch = ranges.slice(segmentStart, segmentStart + rangesPerSegment);
+    const [first, last] = [rangeBatch[0]?.from ?? 0, rangeBatch.at(-1)?.to ?? 0];
     segments.push(
       new Segment(
-        part,
+        rangeBatch,
         files.filter(({ from }) => from >= first && from <= last),
       ),
     );
@@ -100,19 +111,19 @@ function segmentsOf(lists: Fields, tables: Tables): readonly Segment[] {
  * be the path of a segment.
  */
 function previousSegmentsOf(previousSegments: unknown = []): readonly string[] {
-  if (!Array.isArray(previousSegments)) throw lacking('previousSegments');
+  if (!Array.isArray(previousSegments)) throw manifestLacks('previousSegments');
   for (const path of previousSegments as readonly unknown[]) {
     if (typeof path === 'string' && isSegmentPath(path)) continue;
-    throw refused(
-      `its manifest.json names a segment that does not belong to the lake: "${shortened(String(path))}"`,
-      elsewhere,
+    throw refusedBy(
+      `its manifest.json names a segment that does not belong to the lake: "${shortenText(String(path))}"`,
+      otherFolderRemedy,
     );
   }
   return previousSegments as readonly string[];
 }
 
 async function readSegments(folder: LakeStorage, entries: unknown, tables: Tables): Promise<readonly Segment[]> {
-  if (!Array.isArray(entries)) throw lacking('segments');
+  if (!Array.isArray(entries)) throw manifestLacks('segments');
   const segments: Segment[] = [];
   for (const entry of entries as readonly unknown[]) segments.push(await readSegment(folder, entry, tables));
   return segments;
@@ -121,20 +132,20 @@ async function readSegments(folder: LakeStorage, entries: unknown, tables: Table
 async function readSegment(folder: LakeStorage, entry: unknown, tables: Tables): Promise<Segment> {
   if (!isSegmentEntry(entry)) {
     const path = isRecord(entry) ? String(entry['path']) : 'of no name';
-    throw refused(
-      `its manifest.json names a segment that does not belong to the lake: "${shortened(path)}"`,
-      elsewhere,
+    throw refusedBy(
+      `its manifest.json names a segment that does not belong to the lake: "${shortenText(path)}"`,
+      otherFolderRemedy,
     );
   }
   const { path, sha256 } = entry;
   const text = await folder.read(path);
-  if (text === undefined) throw refused(`${path}, which its manifest.json names, is missing`, bringBack);
+  if (text === undefined) throw refusedBy(`${path}, which its manifest.json names, is missing`, restoreRemedy);
   if (createHash('sha256').update(text).digest('hex') !== sha256) {
-    throw refused(`${path} does not match its manifest.json: its SHA-256 differs`, bringBack);
+    throw refusedBy(`${path} does not match its manifest.json: its SHA-256 differs`, restoreRemedy);
   }
   const { ranges, files } = checked(path, JSON.parse(text) as Fields, tables);
   if (ranges.length !== entry.ranges || ranges[0]?.from !== entry.from || ranges.at(-1)?.to !== entry.to) {
-    throw refused(`${path} has other ranges than its manifest.json`, bringBack);
+    throw refusedBy(`${path} has other ranges than its manifest.json`, restoreRemedy);
   }
   return new Segment(ranges, files, entry);
 }
@@ -152,11 +163,14 @@ function checked(
   { ranges, files }: Fields,
   tables: Tables,
 ): { readonly ranges: readonly LakeRange[]; readonly files: readonly LakeFile[] } {
-  if (!Array.isArray(ranges) || !Array.isArray(files)) throw lacking('ranges or files', name);
+  if (!Array.isArray(ranges) || !Array.isArray(files)) throw manifestLacks('ranges or files', name);
   for (const file of files as readonly unknown[]) {
     if (isRecord(file) && isOfLake(file, tables)) continue;
     const path = isRecord(file) ? String(file['path']) : 'of no name';
-    throw refused(`its ${name} names a file that does not belong to the lake: "${shortened(path)}"`, elsewhere);
+    throw refusedBy(
+      `its ${name} names a file that does not belong to the lake: "${shortenText(path)}"`,
+      otherFolderRemedy,
+    );
   }
   return { ranges: ranges as readonly LakeRange[], files: files as readonly LakeFile[] };
 }
@@ -173,23 +187,26 @@ function isRecord(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-function shortened(text: string): string {
-  return text.slice(0, mostNamed);
+function shortenText(text: string): string {
+  return text.slice(0, maxNamedPaths);
 }
 
 function refuseOther(head: ManifestHead, { participant, filterHash, shape }: LakeIdentity): void {
-  const known = head.participant;
-  if (known !== null && participant !== null && known !== participant) {
-    throw refused(`the lake is of participant ${known}, but the database is of ${participant}`, elsewhere);
+  const storedParticipant = head.participant;
+  if (storedParticipant !== null && participant !== null && storedParticipant !== participant) {
+    throw refusedBy(
+      `the lake is of participant ${storedParticipant}, but the database is of ${participant}`,
+      otherFolderRemedy,
+    );
   }
   if (head.filterHash !== filterHash || head.shape !== shape) {
-    throw refused('the lake has another filter or shape than the database', elsewhere);
+    throw refusedBy('the lake has another filter or shape than the database', otherFolderRemedy);
   }
 }
 
-const elsewhere = 'choose another folder with --to; for a new lake, an empty one';
-const bringBack = 'restore the file from a copy of the lake, or export into another, empty folder';
+const otherFolderRemedy = 'choose another folder with --to; for a new lake, an empty one';
+const restoreRemedy = 'restore the file from a copy of the lake, or export into another, empty folder';
 
-function lacking(what: string, name = manifestName) {
-  return refused(`its ${name} lacks ${what}`, elsewhere);
+function manifestLacks(missingField: string, name = manifestName) {
+  return refusedBy(`its ${name} lacks ${missingField}`, otherFolderRemedy);
 }

@@ -29,10 +29,10 @@ export class Segment {
   readonly #ranges: LakeRange[];
   readonly #files = new Map<string, LakeFile>();
 
-  constructor(ranges: readonly LakeRange[] = [], files: Iterable<LakeFile> = [], stored?: SegmentEntry) {
+  constructor(ranges: readonly LakeRange[] = [], files: Iterable<LakeFile> = [], segmentEntry?: SegmentEntry) {
     this.#ranges = [...ranges];
     for (const file of files) this.#files.set(keyOf(file.table, file.from), file);
-    this.stored = stored;
+    this.stored = segmentEntry;
   }
 
   get ranges(): readonly LakeRange[] {
@@ -87,8 +87,8 @@ export function segmentPath({ from, to, sha256 }: Pick<SegmentEntry, 'from' | 't
 
 /** Whether {@link segmentPath} could have returned this path. */
 export function isSegmentPath(path: string): boolean {
-  const [folder, name = '', more] = path.split('/');
-  return folder === segmentFolder && more === undefined && isSegmentName.test(name);
+  const [folder, name = '', extraSegment] = path.split('/');
+  return folder === segmentFolder && extraSegment === undefined && isSegmentName.test(name);
 }
 
 /** Matches names that {@link segmentPath} returns, without the folder. */
@@ -104,7 +104,7 @@ function textOf(ranges: readonly LakeRange[], files: LakeFile[]): string {
 }
 
 export function linesOf(list: readonly object[]): string {
-  return list.map((each) => `    ${JSON.stringify(each)}`).join(',\n');
+  return list.map((entry) => `    ${JSON.stringify(entry)}`).join(',\n');
 }
 
 function keyOf(table: string, from: number): string {

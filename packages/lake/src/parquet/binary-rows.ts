@@ -10,15 +10,15 @@ type Decode = (bytes: Buffer, start: number, end: number) => LakeValues[number];
 const headerBytes = 15;
 const endOfRows = -1;
 /** Minimum number of bytes to copy for the end of a row that is split across chunks; most rows are shorter. */
-const fewBytes = 2_048;
-const nothing = Buffer.alloc(0);
+const maxCachedBytes = 2_048;
+const emptyBuffer = Buffer.alloc(0);
 const microsecondsTo2000 = 946_684_800_000_000n;
 const daysTo2000 = 10_957;
 
 /** Parses the chunks of one COPY in order. */
 export class BinaryRowReader {
   readonly #decode: readonly Decode[];
-  #rest: Buffer = nothing;
+  #rest: Buffer = emptyBuffer;
   #inHeader = true;
   #values: LakeValues[];
   #rows = 0;
@@ -48,34 +48,38 @@ export class BinaryRowReader {
    * the rows, not on the boundaries of chunks.
    * @throws TypeError for data that is not a COPY, which is a bug of this program
    */
-  *add(piece: Buffer, stopBytes: number): Generator<void> {
-    let left = this.#inHeader ? this.#afterHeader(piece) : piece;
+  *add(chunk: Buffer, stopBytes: number): Generator<void> {
+    let remainingBytes = this.#inHeader ? this.#afterHeader(chunk) : chunk;
     // Only a row that is split across chunks is copied.
-    while (this.#rest.length > 0 && left.length > 0) {
-      const cut = this.#rest.length;
-      const bytes = Buffer.concat([this.#rest, left.subarray(0, Math.max(cut, fewBytes))]);
+    while (this.#rest.length > 0 && remainingBytes.length > 0) {
+      const carriedBytes = this.#rest.length;
+      const bytes = Buffer.concat([this.#rest, remainingBytes.subarray(0, Math.max(carriedBytes, maxCachedBytes))]);
       const end = this.#rowEnd(bytes, 0);
-      this.#rest = end === undefined ? bytes : nothing;
-      left = left.subarray((end ?? bytes.length) - cut);
+      this.#rest = end === undefined ? bytes : emptyBuffer;
+      remainingBytes = remainingBytes.subarray((end ?? bytes.length) - carriedBytes);
       if (end === undefined) continue;
       this.#row(bytes, 0, end);
       if (this.#bytes >= stopBytes) yield;
     }
-    let at = 0;
-    for (let end = this.#rowEnd(left, at); end !== undefined; end = this.#rowEnd(left, at)) {
-      this.#row(left, at, end);
-      at = end;
+    let position = 0;
+    for (
+      let end = this.#rowEnd(remainingBytes, position);
+      end !== undefined;
+      end = this.#rowEnd(remainingBytes, position)
+    ) {
+      this.#row(remainingBytes, position, end);
+      position = end;
       if (this.#bytes >= stopBytes) yield;
     }
-    if (left.length > 0) this.#rest = left.subarray(at);
+    if (remainingBytes.length > 0) this.#rest = remainingBytes.subarray(position);
   }
 
   /** Skips the header. Keeps the chunk if it is too short to contain the header. */
-  #afterHeader(piece: Buffer): Buffer {
-    const bytes = Buffer.concat([this.#rest, piece]);
+  #afterHeader(chunk: Buffer): Buffer {
+    const bytes = Buffer.concat([this.#rest, chunk]);
     this.#inHeader = bytes.length < headerBytes + 4;
-    this.#rest = this.#inHeader ? bytes : nothing;
-    return this.#inHeader ? nothing : bytes.subarray(headerBytes + 4 + bytes.readInt32BE(headerBytes));
+    this.#rest = this.#inHeader ? bytes : emptyBuffer;
+    return this.#inHeader ? emptyBuffer : bytes.subarray(headerBytes + 4 + bytes.readInt32BE(headerBytes));
   }
 
   /** End of the row that begins at `start`; undefined if the row is incomplete, and after the last row. */
@@ -84,22 +88,22 @@ export class BinaryRowReader {
     const fields = bytes.readInt16BE(start);
     if (fields === endOfRows) return undefined;
     if (fields !== this.#decode.length) throw new TypeError(`a row has ${String(fields)} fields`);
-    let at = start + 2;
+    let position = start + 2;
     for (let field = 0; field < fields; field += 1) {
-      if (at + 4 > bytes.length) return undefined;
-      at += 4 + Math.max(0, bytes.readInt32BE(at));
+      if (position + 4 > bytes.length) return undefined;
+      position += 4 + Math.max(0, bytes.readInt32BE(position));
     }
-    return at <= bytes.length ? at : undefined;
+    return position <= bytes.length ? position : undefined;
   }
 
   #row(bytes: Buffer, start: number, end: number): void {
-    let at = start + 2;
+    let position = start + 2;
     for (const [field, decode] of this.#decode.entries()) {
-      const length = bytes.readInt32BE(at);
-      at += 4;
-      const last = at + Math.max(0, length);
-      this.#values[field]?.push(length < 0 ? null : decode(bytes, at, last));
-      at = last;
+      const length = bytes.readInt32BE(position);
+      position += 4;
+      const last = position + Math.max(0, length);
+      this.#values[field]?.push(length < 0 ? null : decode(bytes, position, last));
+      position = last;
     }
     this.#rows += 1;
     this.#bytes += end - start;
@@ -107,59 +111,59 @@ export class BinaryRowReader {
 }
 
 const decoders: Readonly<Record<LakeColumn['type'], (column: LakeColumn) => Decode>> = {
-  boolean: () => (bytes, at) => bytes[at] === 1,
-  int32: () => (bytes, at) => bytes.readInt32BE(at),
-  int64: () => (bytes, at) => bytes.readBigInt64BE(at),
-  double: () => (bytes, at) => bytes.readDoubleBE(at),
+  boolean: () => (bytes, position) => bytes[position] === 1,
+  int32: () => (bytes, position) => bytes.readInt32BE(position),
+  int64: () => (bytes, position) => bytes.readBigInt64BE(position),
+  double: () => (bytes, position) => bytes.readDoubleBE(position),
   text: () => textDecoder(),
-  timestamp: () => (bytes, at) => bytes.readBigInt64BE(at) + microsecondsTo2000,
-  date: () => (bytes, at) => bytes.readInt32BE(at) + daysTo2000,
+  timestamp: () => (bytes, position) => bytes.readBigInt64BE(position) + microsecondsTo2000,
+  date: () => (bytes, position) => bytes.readInt32BE(position) + daysTo2000,
   texts: () => textsDecoder(),
   decimal:
     ({ name, scale = 0 }) =>
-    (bytes, at) =>
-      decimalAt(bytes, at, scale, name),
+    (bytes, position) =>
+      decimalAt(bytes, position, scale, name),
 };
 
 /** Maximum length of a cached text; longer texts rarely repeat. */
-const longestKept = 256;
+const maxCachedTextBytes = 256;
 /**
  * Maximum number of cached texts per column. Repeated texts are the same string object, which makes dictionaries cheap.
  */
-const mostKept = 1_024;
+const maxCachedValues = 1_024;
 
 /** Decodes short texts to strings while most of them are in the cache. All other texts stay bytes. */
 function textDecoder(): Decode {
-  let kept = new Map<string, string>();
-  let seen = 0;
-  let fresh = 0;
+  let cachedValues = new Map<string, string>();
+  let seenCount = 0;
+  let newBytes = 0;
   return (bytes, start, end) => {
-    if (end - start > longestKept) return bytes.subarray(start, end);
-    if (seen >= mostKept && fresh * 2 > seen) {
-      kept.clear();
+    if (end - start > maxCachedTextBytes) return bytes.subarray(start, end);
+    if (seenCount >= maxCachedValues && newBytes * 2 > seenCount) {
+      cachedValues.clear();
       return bytes.subarray(start, end);
     }
     const key = bytes.toString('latin1', start, end);
-    seen += 1;
-    const found = kept.get(key);
-    if (found !== undefined) return found;
-    fresh += 1;
-    if (kept.size >= mostKept) kept = new Map();
+    seenCount += 1;
+    const cachedValue = cachedValues.get(key);
+    if (cachedValue !== undefined) return cachedValue;
+    newBytes += 1;
+    if (cachedValues.size >= maxCachedValues) cachedValues = new Map();
     const text = bytes.toString('utf8', start, end);
-    kept.set(key, text);
+    cachedValues.set(key, text);
     return text;
   };
 }
 
 function textsDecoder(): Decode {
-  let kept = new Map<string, readonly string[]>();
+  let cachedValues = new Map<string, readonly string[]>();
   return (bytes, start, end) => {
     const key = bytes.toString('latin1', start, end);
-    const found = kept.get(key);
-    if (found !== undefined) return found;
-    if (kept.size >= mostKept) kept = new Map();
+    const cachedValue = cachedValues.get(key);
+    if (cachedValue !== undefined) return cachedValue;
+    if (cachedValues.size >= maxCachedValues) cachedValues = new Map();
     const texts = textsAt(bytes, start);
-    kept.set(key, texts);
+    cachedValues.set(key, texts);
     return texts;
   };
 }
@@ -169,11 +173,11 @@ function textsAt(bytes: Buffer, start: number): readonly string[] {
   const dimensions = bytes.readInt32BE(start);
   if (dimensions === 0) return [];
   const texts: string[] = [];
-  let at = start + 20;
-  for (let left = bytes.readInt32BE(start + 12); left > 0; left -= 1) {
-    const length = bytes.readInt32BE(at);
-    texts.push(bytes.toString('utf8', at + 4, at + 4 + length));
-    at += 4 + length;
+  let position = start + 20;
+  for (let remainingFields = bytes.readInt32BE(start + 12); remainingFields > 0; remainingFields -= 1) {
+    const length = bytes.readInt32BE(position);
+    texts.push(bytes.toString('utf8', position + 4, position + 4 + length));
+    position += 4 + length;
   }
   return texts;
 }

@@ -32,7 +32,7 @@ export class ParquetFile {
   /** Adds one row group: the values of each column, all with the same number of rows. */
   async add(values: readonly LakeValues[], rows: number): Promise<void> {
     if (rows === 0) return;
-    const columnData = this.#table.columns.map((column, at) => sourceOf(column, values[at] ?? []));
+    const columnData = this.#table.columns.map((column, index) => sourceOf(column, values[index] ?? []));
     await this.#parquet.write({ columnData, rowGroupSize: rows });
     this.#rows += rows;
     await this.#flush();

@@ -11,7 +11,7 @@ export interface StoredGroup {
   readonly rows: number;
 }
 
-type Decode = (stored: unknown) => LakeValues[number];
+type Decode = (storedValue: unknown) => LakeValues[number];
 
 /**
  * Must be read to its end, or abandoned.
@@ -26,7 +26,7 @@ export async function* storedRows(
     byteLength: bytes,
     slice: async (start: number, end: number = bytes) => (await folder.readPart(path, start, end)).buffer,
   };
-  const metadata = asStored(await parquetMetadataAsync(file));
+  const metadata = withoutConversion(await parquetMetadataAsync(file));
   let rowStart = 0;
   for (const { num_rows } of metadata.row_groups) {
     const rows = Number(num_rows);
@@ -40,14 +40,14 @@ export async function* storedRows(
       compressors,
       utf8: false,
       rowFormat: 'array',
-      onComplete: (found: unknown[][]) => void group.push(...found),
+      onComplete: (resultRows: unknown[][]) => void group.push(...resultRows),
     });
     rowStart += rows;
     yield {
       rows,
-      values: columns.map(({ type }, at) => {
+      values: columns.map(({ type }, index) => {
         const decode = decoders[type];
-        return group.map((row) => (row[at] === null || row[at] === undefined ? null : decode(row[at])));
+        return group.map((row) => (row[index] === null || row[index] === undefined ? null : decode(row[index])));
       }),
     };
   }
@@ -57,17 +57,20 @@ export async function* storedRows(
  * Changes the schema so that numbers and texts are read as raw bytes. Otherwise the reader would convert decimals to
  * floats, and timestamps to dates. Lists remain lists.
  */
-function asStored(metadata: FileMetaData): FileMetaData {
-  return { ...metadata, schema: metadata.schema.map((element) => (isKept(element) ? element : plain(element))) };
+function withoutConversion(metadata: FileMetaData): FileMetaData {
+  return {
+    ...metadata,
+    schema: metadata.schema.map((element) => (isKeptElement(element) ? element : plainElement(element))),
+  };
 }
 
-function isKept({ name, num_children }: SchemaElement): boolean {
+function isKeptElement({ name, num_children }: SchemaElement): boolean {
   return num_children !== undefined || name === 'element';
 }
 
-function plain(element: SchemaElement): SchemaElement {
-  const { converted_type: _, logical_type: __, ...rest } = element;
-  return rest;
+function plainElement(element: SchemaElement): SchemaElement {
+  const { converted_type: _, logical_type: __, ...otherFields } = element;
+  return otherFields;
 }
 
 /**
@@ -76,22 +79,22 @@ function plain(element: SchemaElement): SchemaElement {
  */
 const longestText = 256;
 
-const same: Decode = (stored) => stored as LakeValues[number];
+const identity: Decode = (storedValue) => storedValue as LakeValues[number];
 
 const decoders: Readonly<Record<LakeType, Decode>> = {
-  boolean: same,
-  int32: same,
-  int64: same,
-  double: same,
-  date: same,
-  timestamp: same,
-  texts: same,
-  text: (stored) => {
-    const bytes = stored as Uint8Array;
+  boolean: identity,
+  int32: identity,
+  int64: identity,
+  double: identity,
+  date: identity,
+  timestamp: identity,
+  texts: identity,
+  text: (storedValue) => {
+    const bytes = storedValue as Uint8Array;
     return bytes.length > longestText ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString();
   },
-  decimal: (stored) => {
-    const digits = Buffer.from(stored as Uint8Array).toString('hex');
+  decimal: (storedValue) => {
+    const digits = Buffer.from(storedValue as Uint8Array).toString('hex');
     return BigInt.asIntN(digits.length * 4, BigInt(`0x${digits}`));
   },
 };

@@ -21,8 +21,8 @@ export async function* rangeRows(
   [from, to]: readonly [from: number, to: number],
 ): AsyncGenerator<RowGroup> {
   const reader = new BinaryRowReader(columns);
-  for await (const piece of snapshot.rows(name, from, to)) {
-    for (const _ of reader.add(Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength), groupBytes)) {
+  for await (const chunk of snapshot.rows(name, from, to)) {
+    for (const _ of reader.add(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength), groupBytes)) {
       const { rows } = reader;
       yield { values: reader.take(), rows };
     }

@@ -1,6 +1,6 @@
 /** Decides which files must be rewritten. Pure. */
 import type { ReadFacts, ReadTable } from 'ledger-indexer/read';
-import { refused } from '../errors/lake-error.ts';
+import { refusedBy } from '../errors/lake-error.ts';
 import type { FileFingerprint, LakeFile, LakeRange } from '../manifest/entries.ts';
 import type { Manifest } from '../manifest/manifest.ts';
 
@@ -10,13 +10,13 @@ export function fingerprintOf(
   { from, to }: Pick<LakeRange, 'from' | 'to'>,
   facts: ReadFacts,
 ): FileFingerprint {
-  const redacted = source.redacted === undefined ? 0 : countWithin(facts.redacted[source.redacted.rows], from, to);
-  const late = facts.lateUpdates.filter(
+  const redactedEpoch = source.redacted === undefined ? 0 : countWithin(facts.redacted[source.redacted.rows], from, to);
+  const lateUpdates = facts.lateUpdates.filter(
     ({ offset }) => offset <= to && (source.followsLate === true || offset >= from),
   );
-  const epoch = Math.max(0, ...late.map((each) => each.epoch));
+  const epoch = Math.max(0, ...lateUpdates.map((update) => update.epoch));
   return {
-    ...(redacted > 0 && { redacted }),
+    ...(redactedEpoch > 0 && { redacted: redactedEpoch }),
     ...(epoch > 0 && { lateEpoch: epoch }),
     ...(source.namesPackages === true && facts.unreadPackages.length > 0 && { unreadPackages: facts.unreadPackages }),
     ...(source.name === 'interface_views' && { interfacesFingerprint: facts.interfacesFingerprint }),
@@ -27,7 +27,7 @@ export function fingerprintOf(
 export const wasRedacted = 'contents were redacted';
 
 /** Why a file is outdated. Undefined if it is up to date. Lower fingerprints after pruning do not make it outdated. */
-export function whyStale(file: LakeFile, source: ReadTable, facts: ReadFacts): string | undefined {
+export function staleReasonOf(file: LakeFile, source: ReadTable, facts: ReadFacts): string | undefined {
   const now = fingerprintOf(source, file, facts);
   if ((now.redacted ?? 0) > (file.fingerprint.redacted ?? 0)) return wasRedacted;
   if ((now.lateEpoch ?? 0) > (file.fingerprint.lateEpoch ?? 0)) return 'updates arrived late';
@@ -51,19 +51,19 @@ export function reviewOf(
   const reshaped = new Set(sources.filter((source) => isReshaped(manifest, source)).map(({ name }) => name));
   return ({ from, to }, source) => {
     const file = manifest.file(source.name, from);
-    if (file === undefined) return to < (manifest.head.tables[source.name]?.from ?? 0) ? undefined : missing;
+    if (file === undefined) return to < (manifest.head.tables[source.name]?.from ?? 0) ? undefined : missingReason;
     if (isOther) return 'the database has a different history';
-    return reshaped.has(source.name) ? 'its columns have changed' : whyStale(file, source, facts);
+    return reshaped.has(source.name) ? 'its columns have changed' : staleReasonOf(file, source, facts);
   };
 }
 
 /** Reason for a table without a file in a range. */
-export const missing = 'it is missing';
+export const missingReason = 'it is missing';
 
 /** True if the columns of a table have changed since its files were written. */
 export function isReshaped(manifest: Manifest, { name, columns }: ReadTable): boolean {
-  const known = manifest.head.tables[name];
-  return known !== undefined && JSON.stringify(known.columns) !== JSON.stringify(columns);
+  const tableEntry = manifest.head.tables[name];
+  return tableEntry !== undefined && JSON.stringify(tableEntry.columns) !== JSON.stringify(columns);
 }
 
 /**
@@ -72,8 +72,8 @@ export function isReshaped(manifest: Manifest, { name, columns }: ReadTable): bo
  */
 export function isOtherHistory(manifest: Manifest, facts: ReadFacts): boolean {
   if (manifest.rangeCount === 0) return false;
-  const known = new Set(manifest.head.coverage.map(keyOf));
-  return facts.coverage.some((range) => !known.has(keyOf(range)));
+  const coverageKeys = new Set(manifest.head.coverage.map(keyOf));
+  return facts.coverage.some((range) => !coverageKeys.has(keyOf(range)));
 }
 
 function keyOf({ from, origin, recordedAt }: ReadFacts['coverage'][number]): string {
@@ -84,10 +84,10 @@ function keyOf({ from, origin, recordedAt }: ReadFacts['coverage'][number]): str
  * @throws LakeError EXPORT_REFUSED if rows of the range may have been pruned, so that its file has them but the
  *   database does not
  */
-export function refusePruned(file: Pick<LakeFile, 'from' | 'to'>, why: string, { prunedToOffset }: ReadFacts): void {
+export function refusePruned(file: Pick<LakeFile, 'from' | 'to'>, reason: string, { prunedToOffset }: ReadFacts): void {
   if (file.from > prunedToOffset) return;
-  throw refused(
-    `offsets ${String(file.from)} to ${String(file.to)} must be rewritten because ${why}, but history up to ${String(prunedToOffset)} was pruned from the database`,
+  throw refusedBy(
+    `offsets ${String(file.from)} to ${String(file.to)} must be rewritten because ${reason}, but history up to ${String(prunedToOffset)} was pruned from the database`,
     'export into another, empty folder, and keep this one for the earlier history',
   );
 }
@@ -95,10 +95,10 @@ export function refusePruned(file: Pick<LakeFile, 'from' | 'to'>, why: string, {
 /**
  * @throws LakeError EXPORT_REFUSED if history was pruned that the lake does not have, so that the lake would have a gap
  */
-export function refuseLost({ head: { until } }: Manifest, { prunedToOffset }: ReadFacts): void {
-  if (until === null || until >= prunedToOffset) return;
-  throw refused(
-    `the lake ends at offset ${String(until)}, and history up to ${String(prunedToOffset)} was pruned from the database before it was exported`,
+export function rejectPrunedRange({ head: { until: untilOffset } }: Manifest, { prunedToOffset }: ReadFacts): void {
+  if (untilOffset === null || untilOffset >= prunedToOffset) return;
+  throw refusedBy(
+    `the lake ends at offset ${String(untilOffset)}, and history up to ${String(prunedToOffset)} was pruned from the database before it was exported`,
     'export into another, empty folder; to keep it from being pruned, export with --hold NAME',
   );
 }

@@ -27,7 +27,7 @@ export interface ObjectBody {
 }
 
 /** Condition of a write: `match` requires an object with this ETag, `none` requires that no object exists. */
-export type OnlyIf = { readonly match: string } | { readonly none: true };
+export type PutCondition = { readonly match: string } | { readonly none: true };
 
 export interface StoredObject {
   readonly text: string;
@@ -45,7 +45,7 @@ interface BucketRequest {
   readonly body?: ObjectBody;
 }
 
-const mostTries = 6;
+const maxAttempts = 6;
 const firstPauseMs = 100;
 /** Time limit until a response begins, plus the same time for each 4 MB that are sent, milliseconds. */
 const timeLimitMs = 60_000;
@@ -66,13 +66,14 @@ export class BucketClient {
   }
 
   /** Writes an object. @returns its ETag; undefined if the condition does not hold */
-  async put(key: string, body: ObjectBody, onlyIf?: OnlyIf): Promise<string | undefined> {
+  async put(key: string, body: ObjectBody, condition?: PutCondition): Promise<string | undefined> {
     const headers = {
       'content-length': String(body.bytes),
-      ...(onlyIf !== undefined && ('match' in onlyIf ? { 'if-match': onlyIf.match } : { 'if-none-match': '*' })),
+      ...(condition !== undefined &&
+        ('match' in condition ? { 'if-match': condition.match } : { 'if-none-match': '*' })),
     };
-    const gone = onlyIf !== undefined && 'match' in onlyIf ? [404] : [];
-    const response = await this.#ask({ method: 'PUT', key, headers, body }, [preconditionFailed, ...gone]);
+    const goneStatuses = condition !== undefined && 'match' in condition ? [404] : [];
+    const response = await this.#ask({ method: 'PUT', key, headers, body }, [preconditionFailed, ...goneStatuses]);
     await response.arrayBuffer();
     return response.ok ? (response.headers.get('etag') ?? '') : undefined;
   }
@@ -121,10 +122,10 @@ export class BucketClient {
       const text = await response.text();
       for (const [, entry = ''] of text.matchAll(/<Contents>(.*?)<\/Contents>/gs)) {
         const [[key = ''], [bytes = '']] = [elementsOf(entry, 'Key'), elementsOf(entry, 'Size')];
-        objects.set(plain(key), Number(bytes));
+        objects.set(decodeXmlText(key), Number(bytes));
       }
       for (const [, entry = ''] of text.matchAll(/<CommonPrefixes>(.*?)<\/CommonPrefixes>/gs)) {
-        folders.push(...elementsOf(entry, 'Prefix').map(plain));
+        folders.push(...elementsOf(entry, 'Prefix').map(decodeXmlText));
       }
       token = elementsOf(text, 'NextContinuationToken')[0];
     }
@@ -133,17 +134,17 @@ export class BucketClient {
 
   /** @throws LakeError EXPORT_UNWRITABLE for any response that is neither successful nor `expected` */
   async #ask(request: BucketRequest, expected: readonly number[]): Promise<Response> {
-    for (let tries = 1; ; tries += 1) {
-      const isLast = tries === mostTries;
+    for (let attempt = 1; ; attempt += 1) {
+      const isLast = attempt === maxAttempts;
       try {
         const response = await this.#send(request);
         if (response.ok || expected.includes(response.status)) return response;
-        if (isLast || !mayPass(response.status)) throw await refusal(request, response);
+        if (isLast || !isTransient(response.status)) throw await refusal(request, response);
         await response.arrayBuffer();
-      } catch (thrown) {
-        if (isLast || thrown instanceof LakeError) throw unreachable(request, thrown);
+      } catch (error) {
+        if (isLast || error instanceof LakeError) throw unreachableStorage(request, error);
       }
-      await sleep(firstPauseMs * 2 ** (tries - 1) * (0.5 + Math.random() / 2));
+      await sleep(firstPauseMs * 2 ** (attempt - 1) * (0.5 + Math.random() / 2));
     }
   }
 
@@ -163,14 +164,20 @@ export class BucketClient {
       ...(sessionToken !== undefined && { sessionToken }),
       cache: this.#keys,
     });
-    const signed = await signer.sign();
+    const signedRequest = await signer.sign();
     const limitMs = timeLimitMs * (1 + Math.ceil((body?.bytes ?? 0) / bytesPerTimeLimit));
-    return sendToBucket({ method, url: signed.url, headers: signed.headers, body: body?.open(), limitMs });
+    return sendToBucket({
+      method,
+      url: signedRequest.url,
+      headers: signedRequest.headers,
+      body: body?.open(),
+      limitMs,
+    });
   }
 }
 
 /** Whether a retry may change this status. */
-function mayPass(status: number): boolean {
+function isTransient(status: number): boolean {
   return status >= 500 || status === 429 || status === 408 || status === conflict;
 }
 
@@ -181,17 +188,17 @@ function elementsOf(xml: string, name: string): readonly string[] {
   );
 }
 
-function plain(encoded: string): string {
-  return decodeURIComponent(encoded.replaceAll('+', '%20'));
+function decodeXmlText(encodedText: string): string {
+  return decodeURIComponent(encodedText.replaceAll('+', '%20'));
 }
 
 /** An error with the error code of the server. Its message is omitted, because it may repeat what was sent. */
 async function refusal({ method, key }: BucketRequest, response: Response): Promise<LakeError> {
   const text = await response.text().catch(() => '');
   const code = elementsOf(text, 'Code')[0] ?? '';
-  const what = key === undefined ? 'the list of the bucket' : key;
+  const resourceText = key === undefined ? 'the list of the bucket' : key;
   return new LakeError(
-    `the bucket returned ${String(response.status)}${code === '' ? '' : ` ${code}`} for ${method} of ${what}`,
+    `the bucket returned ${String(response.status)}${code === '' ? '' : ` ${code}`} for ${method} of ${resourceText}`,
     {
       code: 'EXPORT_UNWRITABLE',
       remedy: 'check bucket, endpoint (AWS_ENDPOINT_URL), region and the rights of the key, then run it again',
@@ -199,11 +206,11 @@ async function refusal({ method, key }: BucketRequest, response: Response): Prom
   );
 }
 
-function unreachable({ method, key }: BucketRequest, cause: unknown): LakeError {
+function unreachableStorage({ method, key }: BucketRequest, cause: unknown): LakeError {
   if (cause instanceof LakeError) return cause;
   const reason = cause instanceof Error && cause.message !== '' ? `: ${cause.message}` : '';
   return new LakeError(
-    `the bucket did not respond to ${method} of ${key ?? 'its list'}, tried ${String(mostTries)} times${reason}`,
+    `the bucket did not respond to ${method} of ${key ?? 'its list'}, tried ${String(maxAttempts)} times${reason}`,
     {
       code: 'EXPORT_UNWRITABLE',
       remedy: 'check the endpoint (AWS_ENDPOINT_URL) and the network, then run it again: it resumes',

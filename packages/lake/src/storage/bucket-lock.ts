@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { BucketClient, ObjectBody } from './bucket-client.ts';
-import { busy, type Holder, isAlive, staleAfterMs, touchEveryMs } from './folder-lock.ts';
+import { lockedByProcess, type Holder, isAlive, staleAfterMs, touchEveryMs } from './folder-lock.ts';
 
 export class BucketLock {
   readonly #client: BucketClient;
@@ -40,19 +40,21 @@ export class BucketLock {
 
   /** @throws LakeError EXPORT_BUSY if another process has taken over the lock, because it was not touched in time */
   assertHeld(): void {
-    if (this.#lost) throw busy(this.#path, undefined);
+    if (this.#lost) throw lockedByProcess(this.#path, undefined);
   }
 
   async #take(): Promise<void> {
     this.#etag = await this.#client.put(this.#key, this.#body(), { none: true });
     if (this.#etag !== undefined) return;
-    const there = await this.#client.get(this.#key);
-    if (there === undefined) throw busy(this.#path, undefined);
-    const holder = holderOf(there.text);
+    const lockObject = await this.#client.get(this.#key);
+    if (lockObject === undefined) throw lockedByProcess(this.#path, undefined);
+    const holder = holderOf(lockObject.text);
     const isStale =
-      holder?.host === hostname() ? holder.pid === process.pid || !isAlive(holder.pid) : there.ageMs > staleAfterMs;
-    if (isStale) this.#etag = await this.#client.put(this.#key, this.#body(), { match: there.etag });
-    if (this.#etag === undefined) throw busy(this.#path, holder);
+      holder?.host === hostname()
+        ? holder.pid === process.pid || !isAlive(holder.pid)
+        : lockObject.ageMs > staleAfterMs;
+    if (isStale) this.#etag = await this.#client.put(this.#key, this.#body(), { match: lockObject.etag });
+    if (this.#etag === undefined) throw lockedByProcess(this.#path, holder);
   }
 
   /**

@@ -19,20 +19,20 @@ export interface BucketRequest {
 
 /** Resolves to the response when it begins. Rejects if the server does not respond, or sends only informational responses. */
 export async function sendToBucket({ method, url, headers, body, limitMs }: BucketRequest): Promise<Response> {
-  const open = url.protocol === 'https:' ? httpsRequest : httpRequest;
-  const request = open(url, { method, headers: Object.fromEntries(headers), timeout: limitMs });
+  const sendRequest = url.protocol === 'https:' ? httpsRequest : httpRequest;
+  const request = sendRequest(url, { method, headers: Object.fromEntries(headers), timeout: limitMs });
   limitInformational(request);
-  const late = (): void => void request.destroy(new Error(`no answer within ${String(limitMs / 1000)} s`));
-  const timer = setTimeout(late, limitMs);
+  const onTimeout = (): void => void request.destroy(new Error(`no answer within ${String(limitMs / 1000)} s`));
+  const timer = setTimeout(onTimeout, limitMs);
   try {
     return await new Promise<Response>((resolve, reject) => {
-      request.on('timeout', late).on('error', reject);
+      request.on('timeout', onTimeout).on('error', reject);
       request.on('response', (message) => {
         try {
           resolve(responseOf(message));
-        } catch (thrown) {
+        } catch (error) {
           message.destroy();
-          reject(thrown);
+          reject(error);
         }
       });
       if (!(body instanceof Readable)) request.end(body);
@@ -45,13 +45,14 @@ export async function sendToBucket({ method, url, headers, body, limitMs }: Buck
 }
 
 /** Statuses of responses without a body. */
-const bodiless: ReadonlySet<number> = new Set([204, 205, 304]);
+const bodilessStatuses: ReadonlySet<number> = new Set([204, 205, 304]);
 
 function responseOf(message: IncomingMessage): Response {
   const { statusCode: status = 0, rawHeaders } = message;
   const headers = new Headers();
-  for (let at = 0; at < rawHeaders.length; at += 2) headers.append(rawHeaders[at] ?? '', rawHeaders[at + 1] ?? '');
-  if (!bodiless.has(status))
+  for (let index = 0; index < rawHeaders.length; index += 2)
+    headers.append(rawHeaders[index] ?? '', rawHeaders[index + 1] ?? '');
+  if (!bodilessStatuses.has(status))
     return new Response(Readable.toWeb(message) as ReadableStream<Uint8Array>, { status, headers });
   message.resume();
   return new Response(null, { status, headers });

@@ -19,31 +19,31 @@ export interface Holder {
 /** Runs `work` while holding the lock of the folder. @throws LakeError EXPORT_BUSY; errors of `work` */
 export async function whileLocked<T>(folder: string, work: () => Promise<T>): Promise<T> {
   const path = join(folder, lockName);
-  await take(path);
-  const touching = setInterval(() => void touch(path), touchEveryMs);
+  await takeLock(path);
+  const touchTimer = setInterval(() => void touch(path), touchEveryMs);
   try {
     return await work();
   } finally {
-    clearInterval(touching);
+    clearInterval(touchTimer);
     await rm(path, { force: true });
   }
 }
 
-async function take(path: string): Promise<void> {
-  for (let tries = 0; tries < 2; tries += 1) {
+async function takeLock(path: string): Promise<void> {
+  for (let attempt = 0; attempt < 2; attempt += 1) {
     try {
       const file = await open(path, 'wx', 0o600);
       await file.writeFile(JSON.stringify({ host: hostname(), pid: process.pid } satisfies Holder));
       await file.close();
       return;
-    } catch (thrown) {
-      if (!(thrown instanceof Error) || Reflect.get(thrown, 'code') !== 'EEXIST') throw thrown;
+    } catch (error) {
+      if (!(error instanceof Error) || Reflect.get(error, 'code') !== 'EEXIST') throw error;
     }
     const holder = await holderOf(path);
-    if (holder !== undefined) throw busy(path, holder);
+    if (holder !== undefined) throw lockedByProcess(path, holder);
     await rm(path, { force: true });
   }
-  throw busy(path, undefined);
+  throw lockedByProcess(path, undefined);
 }
 
 /** The holder of the lock; undefined if the lock is not held any more. */
@@ -54,8 +54,8 @@ async function holderOf(path: string): Promise<Holder | undefined> {
     // An empty lock was created a moment ago, or its creator ended immediately.
     if (text === '') return isFresh ? { host: hostname(), pid: 0 } : undefined;
     const holder = JSON.parse(text) as Holder;
-    const isHere = holder.host === hostname();
-    return (isHere ? holder.pid !== process.pid && isAlive(holder.pid) : isFresh) ? holder : undefined;
+    const isThisHost = holder.host === hostname();
+    return (isThisHost ? holder.pid !== process.pid && isAlive(holder.pid) : isFresh) ? holder : undefined;
   } catch {
     return undefined;
   }
@@ -65,8 +65,8 @@ export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;
-  } catch (thrown) {
-    return thrown instanceof Error && Reflect.get(thrown, 'code') === 'EPERM';
+  } catch (error) {
+    return error instanceof Error && Reflect.get(error, 'code') === 'EPERM';
   }
 }
 
@@ -75,9 +75,9 @@ async function touch(path: string): Promise<void> {
   await utimes(path, now, now).catch(() => undefined);
 }
 
-export function busy(path: string, holder: Holder | undefined): LakeError {
-  const who = holder === undefined ? 'another process' : `process ${String(holder.pid)} on ${holder.host}`;
-  return new LakeError(`nothing was exported: ${who} is writing to this folder (${path})`, {
+export function lockedByProcess(path: string, holder: Holder | undefined): LakeError {
+  const holderText = holder === undefined ? 'another process' : `process ${String(holder.pid)} on ${holder.host}`;
+  return new LakeError(`nothing was exported: ${holderText} is writing to this folder (${path})`, {
     code: 'EXPORT_BUSY',
     remedy: 'wait for the other export or end it, and run the command again',
   });

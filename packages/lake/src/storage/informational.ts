@@ -6,14 +6,14 @@ import type { ClientRequest } from 'node:http';
 import type { Socket } from 'node:net';
 
 /** Maximum number of informational responses; servers send one or two (100, 103). */
-const mostInformational = 8;
+const maxInformational = 8;
 
 /** Error of a request whose server sends more than that. */
 class TooManyInformational extends Error {
   override readonly name = 'TooManyInformational';
 
   constructor() {
-    super(`more than ${String(mostInformational)} informational responses (1xx), and no other`);
+    super(`more than ${String(maxInformational)} informational responses (1xx), and no other`);
   }
 }
 
@@ -22,8 +22,8 @@ export function limitInformational(request: ClientRequest): void {
   let count = 0;
   request.on('information', () => {
     count += 1;
-    if (count !== mostInformational + 1) return;
-    if (request.socket !== null) dropArrived(request.socket);
+    if (count !== maxInformational + 1) return;
+    if (request.socket !== null) dropInformational(request.socket);
     request.destroy(new TooManyInformational());
   });
 }
@@ -36,12 +36,12 @@ interface Parsed {
 }
 
 /** Return value after which the parser expects no more HTTP after a message, and stops parsing. */
-const upgraded = 2;
+const upgradedVersion = 2;
 
 /**
  * Makes Node drop further data of a connection that is about to be closed, without parsing it: one read may contain a
  * thousand messages.
  */
-function dropArrived(socket: Socket & Parsed): void {
-  if (socket.parser) socket.parser.onIncoming = () => upgraded;
+function dropInformational(socket: Socket & Parsed): void {
+  if (socket.parser) socket.parser.onIncoming = () => upgradedVersion;
 }

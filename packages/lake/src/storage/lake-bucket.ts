@@ -68,7 +68,7 @@ export class LakeBucket implements LakeStorage {
     const path = join(tmpdir(), `ledger-indexer-lake-${randomUUID()}`);
     const file = await open(path, 'wx+', 0o600);
     await unlink(path);
-    return new GatheredFile(file, (name, body) => this.#put(name, body));
+    return new BufferedFile(file, (name, body) => this.#put(name, body));
   }
 
   async write(name: string, text: string): Promise<WrittenFile> {
@@ -80,9 +80,9 @@ export class LakeBucket implements LakeStorage {
   async writeIfAbsent(name: string, text: string): Promise<boolean> {
     this.#lock.assertHeld();
     const key = this.#key(name);
-    const written = await this.#client.put(key, bodyOf(text), { none: true });
+    const etag = await this.#client.put(key, bodyOf(text), { none: true });
     // If the response to the first attempt was lost, the existing object is ours.
-    if (written === undefined && (await this.#client.get(key))?.text !== text) return false;
+    if (etag === undefined && (await this.#client.get(key))?.text !== text) return false;
     this.#did(`put ${name}`);
     return true;
   }
@@ -106,15 +106,15 @@ export class LakeBucket implements LakeStorage {
   }
 }
 
-class GatheredFile implements UnfinishedFile {
+class BufferedFile implements UnfinishedFile {
   readonly #file: FileHandle;
   readonly #put: (name: string, body: ObjectBody) => Promise<void>;
   readonly #hash = createHash('sha256');
   #bytes = 0;
 
-  constructor(file: FileHandle, put: (name: string, body: ObjectBody) => Promise<void>) {
+  constructor(file: FileHandle, putObject: (name: string, body: ObjectBody) => Promise<void>) {
     this.#file = file;
-    this.#put = put;
+    this.#put = putObject;
   }
 
   async write(bytes: Uint8Array): Promise<void> {
@@ -125,8 +125,8 @@ class GatheredFile implements UnfinishedFile {
 
   async finish(name: string): Promise<WrittenFile> {
     const [bytes, sha256] = [this.#bytes, this.#hash.digest('hex')];
-    const open = (): Readable => this.#file.createReadStream({ start: 0, autoClose: false });
-    await this.#put(name, { bytes, sha256, open });
+    const createStream = (): Readable => this.#file.createReadStream({ start: 0, autoClose: false });
+    await this.#put(name, { bytes, sha256, open: createStream });
     await this.#file.close();
     return { bytes, sha256 };
   }

@@ -19,7 +19,7 @@ import {
   type FileHandle,
 } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { refused } from '../errors/lake-error.ts';
+import { refusedBy } from '../errors/lake-error.ts';
 import { lockName, whileLocked } from './folder-lock.ts';
 import type { LakeStorage, OnOperation, UnfinishedFile, WrittenFile } from './lake-storage.ts';
 
@@ -27,7 +27,7 @@ import type { LakeStorage, OnOperation, UnfinishedFile, WrittenFile } from './la
 const unfinished = '.tmp';
 
 /** Flags for reading, which do not follow symbolic links. */
-const asItself = constants.O_RDONLY | constants.O_NOFOLLOW;
+const noFollowFlags = constants.O_RDONLY | constants.O_NOFOLLOW;
 
 /**
  * Files contain data of the ledger, so only their owner may read them, unless the folder of the lake is open to a
@@ -75,8 +75,8 @@ export class LakeFolder implements LakeStorage {
     try {
       const entries = await readdir(join(this.path, folder), { withFileTypes: true });
       return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
-    } catch (thrown) {
-      return absent(thrown, []);
+    } catch (error) {
+      return valueIfAbsent(error, []);
     }
   }
 
@@ -88,18 +88,18 @@ export class LakeFolder implements LakeStorage {
   async isEmpty(): Promise<boolean> {
     try {
       return (await readdir(this.path)).every((name) => name === unfinished || name === lockName);
-    } catch (thrown) {
-      return absent(thrown, true);
+    } catch (error) {
+      return valueIfAbsent(error, true);
     }
   }
 
   async read(name: string): Promise<string | undefined> {
     await this.#refuseLinks(name);
     try {
-      return await readFile(join(this.path, name), { encoding: 'utf8', flag: asItself });
-    } catch (thrown) {
-      if (codeOf(thrown) === 'ELOOP') throw isLink(name);
-      return absent(thrown, undefined);
+      return await readFile(join(this.path, name), { encoding: 'utf8', flag: noFollowFlags });
+    } catch (error) {
+      if (codeOf(error) === 'ELOOP') throw isLink(name);
+      return valueIfAbsent(error, undefined);
     }
   }
 
@@ -112,14 +112,14 @@ export class LakeFolder implements LakeStorage {
   async readPart(name: string, start: number, end: number): Promise<Uint8Array<ArrayBuffer>> {
     const bytes = new Uint8Array(end - start);
     await this.#refuseLinks(name);
-    const file = await open(join(this.path, name), asItself).catch((thrown: unknown) => {
-      throw codeOf(thrown) === 'ELOOP' ? isLink(name) : thrown;
+    const file = await open(join(this.path, name), noFollowFlags).catch((error: unknown) => {
+      throw codeOf(error) === 'ELOOP' ? isLink(name) : error;
     });
     try {
-      for (let at = 0; at < bytes.length;) {
-        const { bytesRead } = await file.read(bytes, at, bytes.length - at, start + at);
+      for (let position = 0; position < bytes.length;) {
+        const { bytesRead } = await file.read(bytes, position, bytes.length - position, start + position);
         if (bytesRead === 0) throw new RangeError(`${name} ends before byte ${String(end)}`);
-        at += bytesRead;
+        position += bytesRead;
       }
     } finally {
       await file.close();
@@ -160,8 +160,8 @@ export class LakeFolder implements LakeStorage {
     await this.#folderOf(name);
     try {
       await link(file.path, join(this.path, name));
-    } catch (thrown) {
-      if (codeOf(thrown) !== 'EEXIST') throw thrown;
+    } catch (error) {
+      if (codeOf(error) !== 'EEXIST') throw error;
       return false;
     } finally {
       await unlink(file.path);
@@ -185,8 +185,8 @@ export class LakeFolder implements LakeStorage {
 
   async #folderOf(name: string): Promise<void> {
     await this.#refuseLinks(name);
-    const made = await mkdir(join(this.path, dirname(name)), { recursive: true, mode: this.#folderMode });
-    if (made === undefined) return;
+    const createdFolder = await mkdir(join(this.path, dirname(name)), { recursive: true, mode: this.#folderMode });
+    if (createdFolder === undefined) return;
     this.#did(`make folder ${dirname(name)}`);
     await this.#sync('.');
   }
@@ -199,9 +199,9 @@ export class LakeFolder implements LakeStorage {
     const folders = name.split('/').slice(0, -1);
     for (let depth = 1; depth <= folders.length; depth += 1) {
       const folder = folders.slice(0, depth).join('/');
-      const found = await lstat(join(this.path, folder)).catch((thrown: unknown) => absent(thrown, undefined));
-      if (found === undefined) return;
-      if (found.isSymbolicLink()) throw isLink(folder);
+      const stats = await lstat(join(this.path, folder)).catch((error: unknown) => valueIfAbsent(error, undefined));
+      if (stats === undefined) return;
+      if (stats.isSymbolicLink()) throw isLink(folder);
     }
   }
 
@@ -225,11 +225,11 @@ class FileOnDisk implements UnfinishedFile {
   readonly #hash = createHash('sha256');
   #bytes = 0;
 
-  constructor(path: string, file: FileHandle, onOperation: OnOperation, giveName: (name: string) => Promise<void>) {
+  constructor(path: string, file: FileHandle, onOperation: OnOperation, assignName: (name: string) => Promise<void>) {
     this.path = path;
     this.#file = file;
     this.#did = onOperation;
-    this.#name = giveName;
+    this.#name = assignName;
   }
 
   async write(bytes: Uint8Array): Promise<void> {
@@ -251,9 +251,9 @@ class FileOnDisk implements UnfinishedFile {
   }
 
   async finish(name: string): Promise<WrittenFile> {
-    const written = await this.close();
+    const fileSize = await this.close();
     await this.#name(name);
-    return written;
+    return fileSize;
   }
 
   async discard(): Promise<void> {
@@ -263,17 +263,17 @@ class FileOnDisk implements UnfinishedFile {
 }
 
 function isLink(name: string): Error {
-  return refused(
+  return refusedBy(
     `${name} in it is a link`,
     'replace the link by the folder or file, or choose another folder with --to',
   );
 }
 
-function absent<T>(thrown: unknown, instead: T): T {
-  if (codeOf(thrown) === 'ENOENT') return instead;
-  throw thrown;
+function valueIfAbsent<T>(error: unknown, fallback: T): T {
+  if (codeOf(error) === 'ENOENT') return fallback;
+  throw error;
 }
 
-function codeOf(thrown: unknown): unknown {
-  return thrown instanceof Error ? Reflect.get(thrown, 'code') : undefined;
+function codeOf(error: unknown): unknown {
+  return error instanceof Error ? Reflect.get(error, 'code') : undefined;
 }

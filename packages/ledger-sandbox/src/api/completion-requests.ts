@@ -24,11 +24,11 @@ export interface CompletionsRequest {
 /** `CompletionStreamRequest` requests completions of one user, `GetCompletionsRequest` those of all users. */
 export type CompletionsForm = 'of-user' | 'of-all';
 
-function beginOf(body: JsonObject, ledger: Ledger): number {
-  const begin = int64Of(body['beginExclusive']) ?? 0;
-  if (begin < 0) throw negativeOffset(begin, 'begin_exclusive');
-  if (begin > ledger.ledgerEnd()) throw afterLedgerEnd('Begin offset', begin, ledger.ledgerEnd());
-  return Number(begin);
+function beginOffsetOf(body: JsonObject, ledger: Ledger): number {
+  const beginOffset = int64Of(body['beginExclusive']) ?? 0;
+  if (beginOffset < 0) throw negativeOffset(beginOffset, 'begin_exclusive');
+  if (beginOffset > ledger.ledgerEnd()) throw afterLedgerEnd('Begin offset', beginOffset, ledger.ledgerEnd());
+  return Number(beginOffset);
 }
 
 /** Reads a request for completions. Throws the participant's refusal. */
@@ -44,7 +44,7 @@ export function parseCompletions(
   if (form === 'of-user' && parties.length === 0) throw missingField('parties');
   require(caller, parties.length === 0 ? ['read-as-any-party'] : parties.map((readAs) => ({ readAs })));
   const requestedParties = parties.length === 0 ? undefined : new Set(parties);
-  return { userId, parties: requestedParties, beginExclusive: beginOf(body, ledger), endInclusive: undefined };
+  return { userId, parties: requestedParties, beginExclusive: beginOffsetOf(body, ledger), endInclusive: undefined };
 }
 
 const slice = 64;
@@ -74,13 +74,13 @@ export class CompletionsReader {
   read(): string[] {
     const { ledger, release } = this.#participant;
     const { userId, parties } = this.#request;
-    const [end, pruned] = [ledger.ledgerEnd(), ledger.prunedTo()];
-    if (this.#position < pruned) {
-      throw prunedAccess(`Command completions request from ${this.#position} to ${end}`, pruned);
+    const [end, prunedOffset] = [ledger.ledgerEnd(), ledger.prunedTo()];
+    if (this.#position < prunedOffset) {
+      throw prunedAccess(`Command completions request from ${this.#position} to ${end}`, prunedOffset);
     }
-    const found = ledger.completions.range(this.#position, end, slice);
-    this.#position = found.length < slice ? Math.max(end, this.#position) : (found.at(-1)?.offset ?? end);
-    return found
+    const completions = ledger.completions.range(this.#position, end, slice);
+    this.#position = completions.length < slice ? Math.max(end, this.#position) : (completions.at(-1)?.offset ?? end);
+    return completions
       .filter((completion) => userId === undefined || completion.userId === userId)
       .map((completion) => completionFrame(completion, parties, release))
       .filter((frame) => frame !== undefined);
@@ -88,8 +88,8 @@ export class CompletionsReader {
 
   /** An OffsetCheckpoint of the ledger at the position read so far. */
   checkpoint(): string {
-    const known = this.#participant.ledger.recordTimes();
-    const synchronizerTimes = [...known].map(([synchronizerId, recordTime]) => ({ synchronizerId, recordTime }));
+    const recordTimes = this.#participant.ledger.recordTimes();
+    const synchronizerTimes = [...recordTimes].map(([synchronizerId, recordTime]) => ({ synchronizerId, recordTime }));
     const value = { offset: this.#position, synchronizerTimes };
     return JSON.stringify({ completionResponse: { OffsetCheckpoint: { value } } });
   }

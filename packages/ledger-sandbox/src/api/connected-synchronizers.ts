@@ -5,8 +5,8 @@ import type { Call } from './endpoint.ts';
 /** Administrators may query any party. Other users may query the parties that they act, read or execute for. */
 function checkRights({ caller, query }: Call, party: string): void {
   const administer = query.get('identityProviderId') ?? '';
-  const allowed = caller.may({ administer }) || caller.may({ readAs: party }) || caller.may({ executeAs: party });
-  if (!allowed) throw permissionDenied();
+  const isAllowed = caller.may({ administer }) || caller.may({ readAs: party }) || caller.may({ executeAs: party });
+  if (!isAllowed) throw permissionDenied();
 }
 
 /**
@@ -18,8 +18,8 @@ export function connectedSynchronizers(call: Call): string {
   const party = call.query.get('party') ?? '';
   const participantId = call.query.get('participantId') ?? '';
   if (party !== '') checkRights(call, party);
-  const here = participantId === '' || participantId === ledger.participantId;
-  const permissions = here ? parties.permissions(party) : undefined;
+  const isThisParticipant = participantId === '' || participantId === ledger.participantId;
+  const permissions = isThisParticipant ? parties.permissions(party) : undefined;
   const connected = ledger.synchronizers
     .filter(({ id }) => party === '' || permissions?.has(id) === true)
     .map(({ alias, id }) => ({

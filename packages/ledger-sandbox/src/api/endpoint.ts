@@ -1,7 +1,7 @@
 /**
  * An endpoint is a row of the table that the router and the generated API descriptions use.
  */
-import type { Caller, Need } from '../identity/caller.ts';
+import type { Caller, RequiredRight } from '../identity/caller.ts';
 import type { Connection } from '../faults/connection.ts';
 import type { JsonObject } from '../wire/json.ts';
 import type { Participant } from './participant.ts';
@@ -32,7 +32,7 @@ export type Answer =
       readonly headers?: Readonly<Record<string, string>>;
     };
 
-interface Described {
+interface DescribedBody {
   /** E.g. `/v2/packages/{package-id}`. */
   readonly path: string;
   readonly summary: string;
@@ -47,7 +47,7 @@ interface Described {
   readonly response?: string;
 }
 
-export interface Endpoint extends Described {
+export interface Endpoint extends DescribedBody {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** `bytes`: application/octet-stream. By default, GET and DELETE take no body. */
   readonly takes?: 'nothing' | 'json' | 'bytes';
@@ -55,17 +55,17 @@ export interface Endpoint extends Described {
   readonly wants?: readonly string[];
   readonly query?: readonly string[];
   /** `none`: served without a token. Absent: any authenticated user may call it; `run` checks further rights. */
-  readonly needs?: 'none' | Need;
+  readonly needs?: 'none' | RequiredRight;
   run(call: Call): Answer | Promise<Answer>;
 }
 
-export interface StreamEndpoint extends Described {
+export interface StreamEndpoint extends DescribedBody {
   /** Serves a request on an accepted socket until the stream ends. A refusal becomes the last frame. */
   serve(connection: Connection, text: string, participant: Participant, caller: Caller): Promise<void>;
 }
 
 /** The refusal of an endpoint that the release has disabled; sent before any part of the request is read. */
-export function disabledIn(release: Release, { path, deprecatedIn }: Described): LedgerFailure | undefined {
+export function disabledIn(release: Release, { path, deprecatedIn }: DescribedBody): LedgerFailure | undefined {
   if (deprecatedIn === undefined || !isDisabled(release)) return undefined;
   return deprecatedDisabled(`The endpoint ${path}`, deprecatedIn);
 }

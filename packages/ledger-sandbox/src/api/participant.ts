@@ -1,5 +1,5 @@
 /** The parts of one sandbox participant. Endpoints use them. */
-import type { Need } from '../identity/caller.ts';
+import type { RequiredRight } from '../identity/caller.ts';
 import type { Faults } from '../faults/faults.ts';
 import type { IdentityProviders } from '../identity/identity-providers.ts';
 import type { Users } from '../identity/users.ts';
@@ -18,7 +18,7 @@ export interface Participant {
   readonly faults: Faults;
   readonly limits: Limits;
   /** The right that GET /v2/parties/participant-id requires of its caller. */
-  readonly participantIdNeeds: Need;
+  readonly participantIdNeeds: RequiredRight;
   readonly packages: Packages;
   readonly parties: Parties;
   readonly users: Users;

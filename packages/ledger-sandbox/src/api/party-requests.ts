@@ -30,8 +30,8 @@ function checkHint(hint: string): void {
     [hint.includes('::'), 'a hint cannot contain the delimiter ::'],
     [hint.length > hintLimit, `it is longer than ${hintLimit} characters`],
   ];
-  const found = problems.find(([applies]) => applies);
-  if (found !== undefined) throw invalidArgument(`Invalid party ID: ${found[1]}`);
+  const problem = problems.find(([isProblem]) => isProblem);
+  if (problem !== undefined) throw invalidArgument(`Invalid party ID: ${problem[1]}`);
 }
 
 function annotationsIn(metadata: JsonObject, field: string): Annotations {
@@ -88,9 +88,10 @@ function checkMask(mask: Json | undefined, party: string): readonly string[] {
   const updateMask = asObject(mask);
   if (updateMask === undefined) throw missingField('update_mask');
   const paths = asTexts(updateMask['paths']);
-  const wrong = paths.find((path) => !changeable.has(path));
-  if (paths.length > 0 && wrong === undefined) return paths;
-  const reason = wrong === undefined ? 'The update mask contains no entries' : `The update path '${wrong}' is invalid`;
+  const unknownPath = paths.find((path) => !changeable.has(path));
+  if (paths.length > 0 && unknownPath === undefined) return paths;
+  const reason =
+    unknownPath === undefined ? 'The update mask contains no entries' : `The update path '${unknownPath}' is invalid`;
   const cause = `Update operation for party '${party}' failed due to: ${reason}`;
   const resources = [['ErrorResource(PARTY)', party]] as const;
   throw failure({ code: 'INVALID_PARTY_DETAILS_UPDATE_REQUEST', category: 8, cause, resources });
@@ -111,7 +112,7 @@ export function parsePartyUpdate(body: JsonObject, pathParty: string, caller: Ca
   const metadata = asObject(details['localMetadata']) ?? {};
   const requestedAnnotations = annotationsIn(metadata, 'party_details.local_metadata.annotations');
   const paths = checkMask(body['updateMask'], party);
-  const annotates = paths.some((path) => path === 'local_metadata' || path === 'local_metadata.annotations');
-  const annotations = annotates ? requestedAnnotations : {};
+  const changesAnnotations = paths.some((path) => path === 'local_metadata' || path === 'local_metadata.annotations');
+  const annotations = changesAnnotations ? requestedAnnotations : {};
   return { party, identityProviderId, change: { resourceVersion: asText(metadata['resourceVersion']), annotations } };
 }

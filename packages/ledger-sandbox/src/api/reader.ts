@@ -54,19 +54,20 @@ export class UpdatesReader {
   /** The frames of the next slice; empty if there is none, or if no part of it is visible. Throws if it was pruned. */
   read(): string[] {
     const end = this.#request.endInclusive ?? this.#ledger.ledgerEnd();
-    const pruned = this.#ledger.prunedTo();
-    if (this.#position < pruned) {
+    const prunedOffset = this.#ledger.prunedTo();
+    if (this.#position < prunedOffset) {
       const to = Math.min(end, this.#position + readAhead);
-      throw prunedAccess(`Transactions request from ${this.#position + 1} to ${to}`, pruned);
+      throw prunedAccess(`Transactions request from ${this.#position + 1} to ${to}`, prunedOffset);
     }
     if (this.#request.descending) return this.#readDescending();
-    const stored = this.#ledger.range(this.#position, end, slice);
-    this.#position = stored.length < slice ? Math.max(end, this.#position) : (stored.at(-1)?.offset ?? end);
+    const storedUpdates = this.#ledger.range(this.#position, end, slice);
+    this.#position =
+      storedUpdates.length < slice ? Math.max(end, this.#position) : (storedUpdates.at(-1)?.offset ?? end);
     const frames: string[] = [];
-    for (const one of stored) {
-      if (one.update !== undefined)
-        this.#recordTimes.set(valueOf(one.update).synchronizerId, valueOf(one.update).recordTime);
-      const frame = this.#print(one);
+    for (const storedUpdate of storedUpdates) {
+      if (storedUpdate.update !== undefined)
+        this.#recordTimes.set(valueOf(storedUpdate.update).synchronizerId, valueOf(storedUpdate.update).recordTime);
+      const frame = this.#print(storedUpdate);
       if (frame !== undefined) frames.push(frame);
     }
     return frames;
@@ -75,21 +76,26 @@ export class UpdatesReader {
   /** An OffsetCheckpoint of the ledger at the position read so far. */
   checkpoint(): string {
     const offset = this.#position;
-    const known = offset >= this.#ledger.ledgerEnd() ? this.#ledger.recordTimes() : this.#recordTimes;
-    const synchronizerTimes = [...known].map(([synchronizerId, recordTime]) => ({ synchronizerId, recordTime }));
+    const knownRecordTime = offset >= this.#ledger.ledgerEnd() ? this.#ledger.recordTimes() : this.#recordTimes;
+    const synchronizerTimes = [...knownRecordTime].map(([synchronizerId, recordTime]) => ({
+      synchronizerId,
+      recordTime,
+    }));
     return JSON.stringify({ update: { OffsetCheckpoint: { value: { offset, synchronizerTimes } } } });
   }
 
   #readDescending(): string[] {
-    const begin = this.#request.beginExclusive;
-    const stored = this.#ledger.range(begin, this.#top, slice, true);
-    this.#top = stored.length < slice ? begin : (stored.at(-1)?.offset ?? begin + 1) - 1;
-    return stored.map((one) => this.#print(one)).filter((frame) => frame !== undefined);
+    const beginOffset = this.#request.beginExclusive;
+    const storedUpdates = this.#ledger.range(beginOffset, this.#top, slice, true);
+    this.#top = storedUpdates.length < slice ? beginOffset : (storedUpdates.at(-1)?.offset ?? beginOffset + 1) - 1;
+    return storedUpdates.map((storedUpdate) => this.#print(storedUpdate)).filter((frame) => frame !== undefined);
   }
 
-  #print(stored: StoredUpdate): string | undefined {
+  #print(storedUpdates: StoredUpdate): string | undefined {
     const { form, format } = this.#request;
-    return form === 'trees' ? transactionTree(this.#renderer, stored, format) : this.#renderer.update(stored, format);
+    return form === 'trees'
+      ? transactionTree(this.#renderer, storedUpdates, format)
+      : this.#renderer.update(storedUpdates, format);
   }
 }
 
@@ -98,10 +104,10 @@ export function* activeContracts(participant: Participant, request: ActiveContra
   const renderer = new Renderer(participant);
   const { activeAtOffset, format, skip, binding, incomplete } = request;
   let position = 0;
-  for (const held of participant.ledger.activeAt(activeAtOffset)) {
+  for (const activeEntry of participant.ledger.activeAt(activeAtOffset)) {
     position += 1;
-    if (position <= skip || (!incomplete && held.as !== 'JsActiveContract')) continue;
-    const entry = renderer.entry(held, format, sealToken(binding, activeAtOffset, position));
+    if (position <= skip || (!incomplete && activeEntry.as !== 'JsActiveContract')) continue;
+    const entry = renderer.entry(activeEntry, format, sealToken(binding, activeAtOffset, position));
     if (entry !== undefined) yield entry;
   }
 }

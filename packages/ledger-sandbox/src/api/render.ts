@@ -4,7 +4,7 @@
  */
 import type { Activation, SnapshotEntry } from '../contracts/active-set.ts';
 import { match } from '../contracts/format.ts';
-import type { EventFormat, Match, Shape, UpdateFormat } from '../contracts/format.ts';
+import type { EventFormat, EventMatch, Shape, UpdateFormat } from '../contracts/format.ts';
 import type { StoredUpdate } from '../ledger/history.ts';
 import { asObject, textAt } from '../wire/json.ts';
 import { entityOf, packageOf } from '../contracts/model.ts';
@@ -42,12 +42,12 @@ export class Renderer {
   }
 
   /** The frame of an update; undefined if no part of it is visible to the reader. */
-  update(stored: StoredUpdate, format: UpdateFormat): string | undefined {
-    if (stored.raw !== undefined) return stored.raw;
-    const { update } = stored;
+  update(storedUpdates: StoredUpdate, format: UpdateFormat): string | undefined {
+    if (storedUpdates.raw !== undefined) return storedUpdates.raw;
+    const { update } = storedUpdates;
     if (update === undefined) return undefined;
     if ('Transaction' in update) {
-      const value = this.transaction(update.Transaction.value, stored.archived, format.transactions);
+      const value = this.transaction(update.Transaction.value, storedUpdates.archived, format.transactions);
       return value === undefined ? undefined : JSON.stringify({ update: { Transaction: { value } } });
     }
     if ('Reassignment' in update) {
@@ -93,71 +93,72 @@ export class Renderer {
   archived(
     event: ArchivedEvent | ExercisedEvent,
     format: EventFormat,
-    created: CreatedEvent,
+    createdEvent: CreatedEvent,
   ): ArchivedEvent | undefined {
-    const seen = this.#match(event, format, stakeholdersOf(created));
-    return seen === undefined ? undefined : this.#archive(event, seen);
+    const visibleMatch = this.#match(event, format, stakeholdersOf(createdEvent));
+    return visibleMatch === undefined ? undefined : this.#archive(event, visibleMatch);
   }
 
   #event(
     event: TransactionEvent,
     format: EventFormat,
     delta: boolean,
-    archived: CreatedEvent | undefined,
+    createdEvent: CreatedEvent | undefined,
     position: EventPosition,
   ): TransactionEvent | undefined {
     if ('CreatedEvent' in event) {
-      const created = event.CreatedEvent;
-      if (delta && !created.acsDelta) return undefined;
-      const parties = delta ? stakeholdersOf(created) : created.witnessParties;
-      const visibleEvent = this.#created(created, format, this.#ledger.hosted(parties, position));
+      const foundEvent = event.CreatedEvent;
+      if (delta && !foundEvent.acsDelta) return undefined;
+      const parties = delta ? stakeholdersOf(foundEvent) : foundEvent.witnessParties;
+      const visibleEvent = this.#created(foundEvent, format, this.#ledger.hosted(parties, position));
       return visibleEvent === undefined ? undefined : { CreatedEvent: visibleEvent };
     }
     if ('ArchivedEvent' in event) {
       const parties = this.#ledger.hosted(event.ArchivedEvent.witnessParties, position);
-      const seen = this.#match(event.ArchivedEvent, format, parties);
-      return seen === undefined ? undefined : event;
+      const visibleMatch = this.#match(event.ArchivedEvent, format, parties);
+      return visibleMatch === undefined ? undefined : event;
     }
-    return this.#exercise(event.ExercisedEvent, format, delta, archived, position);
+    return this.#exercise(event.ExercisedEvent, format, delta, createdEvent, position);
   }
 
   #exercise(
     event: ExercisedEvent,
     format: EventFormat,
     delta: boolean,
-    archived: CreatedEvent | undefined,
+    createdEvent: CreatedEvent | undefined,
     position: EventPosition,
   ): TransactionEvent | undefined {
     if (delta && !(event.consuming && event.acsDelta)) return undefined;
-    const parties = delta && archived !== undefined ? stakeholdersOf(archived) : event.witnessParties;
-    const seen = this.#match(event, format, this.#ledger.hosted(parties, position));
-    if (seen === undefined) return undefined;
+    const parties = delta && createdEvent !== undefined ? stakeholdersOf(createdEvent) : event.witnessParties;
+    const visibleMatch = this.#match(event, format, this.#ledger.hosted(parties, position));
+    if (visibleMatch === undefined) return undefined;
     if (!delta) {
-      const implementedInterfaces = this.#interfaceIds(event, seen);
-      const acsDelta = event.acsDelta && (archived === undefined || isOfStakeholder(seen.witnesses, archived));
-      return { ExercisedEvent: { ...event, witnessParties: seen.witnesses, implementedInterfaces, acsDelta } };
+      const implementedInterfaces = this.#interfaceIds(event, visibleMatch);
+      const acsDelta =
+        event.acsDelta && (createdEvent === undefined || isOfStakeholder(visibleMatch.witnesses, createdEvent));
+      return { ExercisedEvent: { ...event, witnessParties: visibleMatch.witnesses, implementedInterfaces, acsDelta } };
     }
-    return { ArchivedEvent: this.#archive(event, seen) };
+    return { ArchivedEvent: this.#archive(event, visibleMatch) };
   }
 
-  #archive(event: ArchivedEvent | ExercisedEvent, seen: Match): ArchivedEvent {
+  #archive(event: ArchivedEvent | ExercisedEvent, visibleMatch: EventMatch): ArchivedEvent {
     const { offset, nodeId, contractId, templateId, packageName } = event;
-    const implementedInterfaces = this.#interfaceIds(event, seen);
+    const implementedInterfaces = this.#interfaceIds(event, visibleMatch);
     const identity = { offset, nodeId, contractId, templateId };
-    return { ...identity, witnessParties: seen.witnesses, packageName, implementedInterfaces };
+    return { ...identity, witnessParties: visibleMatch.witnesses, packageName, implementedInterfaces };
   }
 
   #created(event: CreatedEvent, format: EventFormat, parties: readonly string[]): CreatedEvent | undefined {
-    const seen = this.#match(event, format, parties);
-    if (seen === undefined) return undefined;
-    const stored = event.createdEventBlob === '' ? `sandbox blob of ${event.contractId}` : undefined;
-    const blob = stored === undefined ? event.createdEventBlob : Buffer.from(stored).toString('base64');
+    const visibleMatch = this.#match(event, format, parties);
+    if (visibleMatch === undefined) return undefined;
+    const storedBlob = event.createdEventBlob === '' ? `sandbox blob of ${event.contractId}` : undefined;
+    const blob = storedBlob === undefined ? event.createdEventBlob : Buffer.from(storedBlob).toString('base64');
     return this.#fields.created({
       ...event,
-      createdEventBlob: seen.blob ? blob : '',
-      interfaceViews: seen.views.size === 0 ? [] : this.#views(event, seen),
-      witnessParties: seen.witnesses,
-      acsDelta: event.acsDelta && isOfStakeholder(seen.witnesses, event),
+      createdEventBlob: visibleMatch.blob ? blob : '',
+      interfaceViews: visibleMatch.views.size === 0 ? [] : this.#views(event, visibleMatch),
+      witnessParties: visibleMatch.witnesses,
+      acsDelta: event.acsDelta && isOfStakeholder(visibleMatch.witnesses, event),
     });
   }
 
@@ -169,35 +170,40 @@ export class Renderer {
     },
     format: EventFormat,
     parties: readonly string[],
-  ): Match | undefined {
+  ): EventMatch | undefined {
     const name = `${event.packageName}:${entityOf(event.templateId)}`;
-    const registered = this.#model.interfacesOf(name).map((implemented) => implemented.name);
-    const stored = (event.interfaceViews ?? []).map((view) => `:${entityOf(view.interfaceId)}`);
-    return match(format, name, stored.length === 0 ? registered : [...registered, ...stored], parties);
+    const registeredInterfaces = this.#model.interfacesOf(name).map((implementation) => implementation.name);
+    const storedViews = (event.interfaceViews ?? []).map((view) => `:${entityOf(view.interfaceId)}`);
+    return match(
+      format,
+      name,
+      storedViews.length === 0 ? registeredInterfaces : [...registeredInterfaces, ...storedViews],
+      parties,
+    );
   }
 
-  #views(event: CreatedEvent, seen: Match): readonly InterfaceView[] {
-    const stored = event.interfaceViews.filter((view) => seen.views.has(entityOf(view.interfaceId)));
-    if (event.interfaceViews.length > 0) return stored;
+  #views(event: CreatedEvent, visibleMatch: EventMatch): readonly InterfaceView[] {
+    const storedViews = event.interfaceViews.filter((view) => visibleMatch.views.has(entityOf(view.interfaceId)));
+    if (event.interfaceViews.length > 0) return storedViews;
     const name = `${event.packageName}:${entityOf(event.templateId)}`;
     return this.#model
       .interfacesOf(name)
-      .filter((implemented) => seen.views.has(entityOf(implemented.name)))
-      .map((implemented) => ({
-        interfaceId: this.#model.id(implemented.name),
+      .filter((implementation) => visibleMatch.views.has(entityOf(implementation.name)))
+      .map((implementation) => ({
+        interfaceId: this.#model.id(implementation.name),
         viewStatus: { code: 0, message: '', details: [] },
-        viewValue: implemented.view(event.createArgument),
+        viewValue: implementation.view(event.createArgument),
         implementationPackageId: packageOf(event.templateId),
       }));
   }
 
-  #interfaceIds(event: ArchivedEvent | ExercisedEvent, seen: Match): readonly string[] {
-    if (seen.views.size === 0) return event.implementedInterfaces;
+  #interfaceIds(event: ArchivedEvent | ExercisedEvent, visibleMatch: EventMatch): readonly string[] {
+    if (visibleMatch.views.size === 0) return event.implementedInterfaces;
     const name = `${event.packageName}:${entityOf(event.templateId)}`;
     const visibleInterfaces = this.#model
       .interfacesOf(name)
-      .filter((implemented) => seen.views.has(entityOf(implemented.name)));
-    return visibleInterfaces.map((implemented) => this.#model.id(implemented.name));
+      .filter((implementation) => visibleMatch.views.has(entityOf(implementation.name)));
+    return visibleInterfaces.map((implementation) => this.#model.id(implementation.name));
   }
 
   /** The part of a reassignment that is visible to the reader; undefined if none is. */
@@ -206,16 +212,16 @@ export class Renderer {
     const events: ReassignmentEvent[] = [];
     for (const event of value.events) {
       if ('JsUnassignedEvent' in event) {
-        const unassigned = event.JsUnassignedEvent.value;
-        const parties = this.#ledger.hosted(unassigned.witnessParties, value);
-        const seen = this.#match(unassigned, format, parties);
-        if (seen === undefined) continue;
-        events.push({ JsUnassignedEvent: { value: { ...unassigned, witnessParties: seen.witnesses } } });
+        const unassignedEvent = event.JsUnassignedEvent.value;
+        const parties = this.#ledger.hosted(unassignedEvent.witnessParties, value);
+        const visibleMatch = this.#match(unassignedEvent, format, parties);
+        if (visibleMatch === undefined) continue;
+        events.push({ JsUnassignedEvent: { value: { ...unassignedEvent, witnessParties: visibleMatch.witnesses } } });
       } else {
-        const assigned = event.JsAssignmentEvent;
-        const parties = this.#ledger.hosted(stakeholdersOf(assigned.createdEvent), value);
-        const createdEvent = this.#created(assigned.createdEvent, format, parties);
-        if (createdEvent !== undefined) events.push({ JsAssignmentEvent: { ...assigned, createdEvent } });
+        const assignedEvent = event.JsAssignmentEvent;
+        const parties = this.#ledger.hosted(stakeholdersOf(assignedEvent.createdEvent), value);
+        const createdEvent = this.#created(assignedEvent.createdEvent, format, parties);
+        if (createdEvent !== undefined) events.push({ JsAssignmentEvent: { ...assignedEvent, createdEvent } });
       }
     }
     return events.length === 0 ? undefined : { ...value, events };
@@ -233,10 +239,10 @@ export class Renderer {
 }
 
 /** The value below the key of a contract entry. */
-function contentOf(activation: Activation, as: SnapshotEntry['as'], createdEvent: CreatedEvent): object {
+function contentOf(activation: Activation, entryKind: SnapshotEntry['as'], createdEvent: CreatedEvent): object {
   const { synchronizerId, counter: reassignmentCounter, unassigned, early } = activation;
-  if (as === 'JsIncompleteUnassigned') return { createdEvent, unassignedEvent: unassigned?.event };
-  if (as === 'JsIncompleteAssigned') {
+  if (entryKind === 'JsIncompleteUnassigned') return { createdEvent, unassignedEvent: unassigned?.event };
+  if (entryKind === 'JsIncompleteAssigned') {
     const assignedEvent: AssignmentEvent | undefined = early && { ...early.event, createdEvent };
     return { assignedEvent };
   }
@@ -244,7 +250,7 @@ function contentOf(activation: Activation, as: SnapshotEntry['as'], createdEvent
 }
 
 /** True if a reader is a stakeholder of the contract, instead of only a witness. This is the value of `acsDelta`. */
-function isOfStakeholder(witnesses: readonly string[], created: CreatedEvent): boolean {
-  const stakeholders = new Set(stakeholdersOf(created));
+function isOfStakeholder(witnesses: readonly string[], createdEvent: CreatedEvent): boolean {
+  const stakeholders = new Set(stakeholdersOf(createdEvent));
   return witnesses.some((party) => stakeholders.has(party));
 }

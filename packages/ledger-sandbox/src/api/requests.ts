@@ -4,11 +4,11 @@
  */
 import { require } from '../identity/caller.ts';
 import type { Caller } from '../identity/caller.ts';
-import { spend } from '../faults/faults.ts';
+import { consumeFault } from '../faults/faults.ts';
 import type { Faults } from '../faults/faults.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import {
-  Undecodable,
+  UndecodableRequest,
   missingField,
   afterLedgerEnd,
   deprecatedDisabled,
@@ -59,16 +59,16 @@ export interface ActiveContractsRequest {
 export function int64Of(value: Json | undefined): number | bigint | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value === 'number' && Number.isSafeInteger(value)) return value;
-  if (typeof value !== 'string' || !/^-?\d{1,19}$/.test(value)) throw new Undecodable('body');
+  if (typeof value !== 'string' || !/^-?\d{1,19}$/.test(value)) throw new UndecodableRequest('body');
   const exact = BigInt(value);
-  if (BigInt.asIntN(64, exact) !== exact) throw new Undecodable('body');
+  if (BigInt.asIntN(64, exact) !== exact) throw new UndecodableRequest('body');
   return Number.isSafeInteger(Number(exact)) ? Number(exact) : exact;
 }
 
 /** An int64 of a request that a number holds exactly. */
 export function numberOf(value: Json | undefined): number | undefined {
   const int64 = int64Of(value);
-  if (typeof int64 === 'bigint') throw new Undecodable('body');
+  if (typeof int64 === 'bigint') throw new UndecodableRequest('body');
   return int64;
 }
 
@@ -78,11 +78,11 @@ function withWildcards(filter: JsonObject): JsonObject {
   const widen = (filters: Json | undefined): JsonObject => ({
     cumulative: [...asList(asObject(filters)?.['cumulative']), wildcard],
   });
-  const byParty = Object.entries(asObject(filter['filtersByParty']) ?? {});
-  const any = asObject(filter['filtersForAnyParty']);
+  const partyFilters = Object.entries(asObject(filter['filtersByParty']) ?? {});
+  const anyPartyFilter = asObject(filter['filtersForAnyParty']);
   return {
-    filtersByParty: Object.fromEntries(byParty.map(([party, filters]) => [party, widen(filters)])),
-    ...(any === undefined ? {} : { filtersForAnyParty: widen(any) }),
+    filtersByParty: Object.fromEntries(partyFilters.map(([party, filters]) => [party, widen(filters)])),
+    ...(anyPartyFilter === undefined ? {} : { filtersForAnyParty: widen(anyPartyFilter) }),
   };
 }
 
@@ -95,7 +95,7 @@ function legacyUpdateFormat(filter: JsonObject, form: UpdatesForm): JsonObject {
 }
 
 /** Describes the new and the legacy form of a stream request. */
-interface TwoForms {
+interface FormatParameter {
   readonly key: 'updateFormat' | 'eventFormat';
   /** Path for the refusal in releases that have disabled the legacy form. */
   readonly path: string;
@@ -103,7 +103,7 @@ interface TwoForms {
 }
 
 /** The format in the new or in the legacy form. The request must have exactly one, as far as the release has both. */
-function oneForm(body: JsonObject, { key, path, legacy }: TwoForms, release: Release): JsonObject {
+function singleFormat(body: JsonObject, { key, path, legacy }: FormatParameter, release: Release): JsonObject {
   const name = key === 'updateFormat' ? 'update_format' : 'event_format';
   const format = asObject(body[key]);
   const filter = asObject(body['filter']);
@@ -129,18 +129,18 @@ function oneForm(body: JsonObject, { key, path, legacy }: TwoForms, release: Rel
 
 /** The offsets of an updates request. Checks them against the ledger end. */
 export function checkOffsets(
-  begin: number | bigint,
+  beginOffset: number | bigint,
   end: number | bigint | undefined,
   descending: boolean,
   ledgerEnd: number,
 ): void {
-  if (begin < 0) throw negativeOffset(begin, 'begin_exclusive');
+  if (beginOffset < 0) throw negativeOffset(beginOffset, 'begin_exclusive');
   if (end !== undefined && end <= 0) throw nonPositiveOffset(end, 'end_inclusive');
   if (descending && end === undefined) {
     const cause = 'descending_order needs end_inclusive';
     throw failure({ code: 'DESCENDING_ORDER_MISSING_END', category: 8, cause });
   }
-  if (begin > ledgerEnd) throw afterLedgerEnd('Begin offset', begin, ledgerEnd);
+  if (beginOffset > ledgerEnd) throw afterLedgerEnd('Begin offset', beginOffset, ledgerEnd);
   if (end !== undefined && end > ledgerEnd) throw afterLedgerEnd('End offset', end, ledgerEnd);
 }
 
@@ -155,13 +155,13 @@ export function parseUpdatesRequest(
   form: UpdatesForm = 'updates',
 ): UpdatesRequest {
   const legacy = (filter: JsonObject): JsonObject => legacyUpdateFormat(filter, form);
-  const updateFormat = oneForm(body, { key: 'updateFormat', path: '/v2/updates', legacy }, release);
+  const updateFormat = singleFormat(body, { key: 'updateFormat', path: '/v2/updates', legacy }, release);
   require(caller, updateFormatNeeds(updateFormat));
-  const [begin, end] = [int64Of(body['beginExclusive']) ?? 0, int64Of(body['endInclusive'])];
+  const [beginOffset, end] = [int64Of(body['beginExclusive']) ?? 0, int64Of(body['endInclusive'])];
   // Release 3.4 does not know the key, and ignores unknown keys.
   const descending = release !== '3.4' && body['descendingOrder'] === true;
-  checkOffsets(begin, end, descending, ledger.ledgerEnd());
-  const [beginExclusive, endInclusive] = [Number(begin), end === undefined ? undefined : Number(end)];
+  checkOffsets(beginOffset, end, descending, ledger.ledgerEnd());
+  const [beginExclusive, endInclusive] = [Number(beginOffset), end === undefined ? undefined : Number(end)];
   const format = parseUpdateFormat(updateFormat, ledger.model, release);
   if (endInclusive !== undefined && endInclusive < beginExclusive) {
     const cause = `End offset ${endInclusive} is before begin offset ${beginExclusive}.`;
@@ -184,14 +184,14 @@ export function checkSnapshotOffset(
   format: EventFormat,
   { ledger, faults }: Participant,
 ): void {
-  const [ledgerEnd, pruned] = [ledger.ledgerEnd(), ledger.prunedTo()];
+  const [ledgerEnd, prunedOffset] = [ledger.ledgerEnd(), ledger.prunedTo()];
   const context = { filters: formatText(format) };
   if (activeAtOffset > ledgerEnd) throw afterLedgerEnd('active_at_offset offset', activeAtOffset, ledgerEnd, context);
-  if (activeAtOffset >= pruned) {
+  if (activeAtOffset >= prunedOffset) {
     refuseInFlight(ledger, faults, Number(activeAtOffset));
     return;
   }
-  throw prunedAccess(`Active contracts request at offset ${activeAtOffset}`, pruned, context);
+  throw prunedAccess(`Active contracts request at offset ${activeAtOffset}`, prunedOffset, context);
 }
 
 /**
@@ -201,7 +201,7 @@ function refuseInFlight(ledger: Ledger, faults: Faults, activeAtOffset: number):
   if (faults.refuseInFlight === undefined || activeAtOffset === ledger.ledgerEnd()) return;
   const inFlight = [...ledger.activeAt(activeAtOffset)].some(({ as }) => as !== 'JsActiveContract');
   if (!inFlight) return;
-  spend(faults, 'refuseInFlight');
+  consumeFault(faults, 'refuseInFlight');
   throw inFlightAccess(activeAtOffset);
 }
 
@@ -214,7 +214,7 @@ export function requireNotNegative(activeAtOffset: number | bigint): void {
  * Whether the response to a request for active contracts includes reassignments in flight: since 3.7 only if the
  * request sets the field.
  */
-export function showsIncomplete(body: JsonObject, release: Release): boolean {
+export function includesIncomplete(body: JsonObject, release: Release): boolean {
   return !isFrom(release, '3.7') || body['includeIncompleteReassignments'] === true;
 }
 
@@ -231,14 +231,14 @@ export function parseActiveContractsRequest(
 ): ActiveContractsRequest {
   const { release } = participant;
   const path = '/v2/state/active-contracts';
-  const eventFormat = oneForm(body, { key: 'eventFormat', path, legacy: (filter) => filter }, release);
+  const eventFormat = singleFormat(body, { key: 'eventFormat', path, legacy: (filter) => filter }, release);
   require(caller, eventFormatNeeds(eventFormat));
   const requestedOffset = int64Of(body['activeAtOffset']) ?? 0;
   requireNotNegative(requestedOffset);
   const format = parseEventFormat(eventFormat, participant.ledger.model, release);
   checkSnapshotOffset(requestedOffset, format, participant);
   const activeAtOffset = Number(requestedOffset);
-  const incomplete = showsIncomplete(body, release);
+  const incomplete = includesIncomplete(body, release);
   const binding = entryBinding(participant, eventFormat, incomplete);
   const token = release === '3.4' ? '' : asText(body['streamContinuationToken']);
   return { activeAtOffset, format, skip: skipOf(token, activeAtOffset, binding), binding, incomplete };
@@ -248,6 +248,6 @@ export function parseActiveContractsRequest(
 export function hashOf(base64Hash: string): string {
   if (base64Hash === '') throw missingField('transaction_hash');
   const bytes = Buffer.from(base64Hash, 'base64');
-  if (bytes.toString('base64') !== base64Hash) throw new Undecodable('body', 'The string is not a valid Base64');
+  if (bytes.toString('base64') !== base64Hash) throw new UndecodableRequest('body', 'The string is not a valid Base64');
   return bytes.toString('hex');
 }

@@ -5,7 +5,7 @@
  */
 import type { Caller } from '../identity/caller.ts';
 import type { Connection } from '../faults/connection.ts';
-import { LedgerFailure, Undecodable, undecodableFrame } from '../wire/failure.ts';
+import { LedgerFailure, UndecodableRequest, undecodableFrame } from '../wire/failure.ts';
 import { asObject, parseRequest } from '../wire/json.ts';
 import type { JsonObject } from '../wire/json.ts';
 import type { Participant } from './participant.ts';
@@ -27,7 +27,7 @@ export function decode(text: string, { limits }: Participant): JsonObject {
 }
 
 /** Runs a stream until its end. A refusal becomes the last frame. */
-export async function guarded(
+export async function guardStream(
   connection: Connection,
   text: string,
   { release }: Participant,
@@ -36,18 +36,18 @@ export async function guarded(
   try {
     await run();
     connection.finish();
-  } catch (thrown) {
-    if (thrown instanceof Undecodable) return connection.refuse(undecodableFrame(text));
-    if (!(thrown instanceof LedgerFailure)) {
+  } catch (error) {
+    if (error instanceof UndecodableRequest) return connection.refuse(undecodableFrame(text));
+    if (!(error instanceof LedgerFailure)) {
       connection.finish(1011);
-      throw thrown;
+      throw error;
     }
-    await connection.refuse(refusalIn(release, thrown));
+    await connection.refuse(refusalIn(release, error));
   }
 }
 
 /** Lets sockets and timers run between two slices. */
-function breathe(): Promise<void> {
+function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);
   });
@@ -72,7 +72,7 @@ export async function serveUpdates(
   caller: Caller,
   form: UpdatesForm = 'updates',
 ): Promise<void> {
-  await guarded(connection, text, participant, async () => {
+  await guardStream(connection, text, participant, async () => {
     const request = parseUpdatesRequest(decode(text, participant), participant, caller, form);
     const reader = new UpdatesReader(participant, request);
     await follow(connection, { participant, caller, reader, ...request });
@@ -91,7 +91,7 @@ export interface FrameReader {
   checkpoint(): string;
 }
 
-export interface Following {
+export interface StreamSource {
   readonly participant: Participant;
   readonly caller: Caller;
   readonly reader: FrameReader;
@@ -110,8 +110,8 @@ function restartsOf({ ledger }: Participant): () => boolean {
 }
 
 /** Sends the reader's frames until the reader has finished, the socket closes, or the authorization ends. */
-export async function follow(connection: Connection, following: Following): Promise<void> {
-  const { participant, caller, reader, beginExclusive, endInclusive } = following;
+export async function follow(connection: Connection, source: StreamSource): Promise<void> {
+  const { participant, caller, reader, beginExclusive, endInclusive } = source;
   const checkpoints = new Checkpoints(reader, participant, beginExclusive);
   const send = element(connection, caller);
   const restarted = restartsOf(participant);
@@ -122,7 +122,7 @@ export async function follow(connection: Connection, following: Following): Prom
       await send(frame);
       if (restarted()) return connection.cut();
     }
-    await breathe();
+    await yieldToEventLoop();
     if (restarted()) return connection.cut();
     if (endInclusive !== undefined) continue;
     for (const frame of checkpoints.due()) await send(frame);
@@ -140,17 +140,17 @@ export async function serveActiveContracts(
   participant: Participant,
   caller: Caller,
 ): Promise<void> {
-  await guarded(connection, text, participant, async () => {
+  await guardStream(connection, text, participant, async () => {
     const request = parseActiveContractsRequest(decode(text, participant), participant, caller);
     const send = element(connection, caller);
     const restarted = restartsOf(participant);
-    let sent = 0;
+    let sentFrames = 0;
     for (const entry of activeContracts(participant, request)) {
       if (restarted()) return connection.cut();
       await send(entry);
       if (!connection.open) return;
-      sent += 1;
-      if (sent % 64 === 0) await breathe();
+      sentFrames += 1;
+      if (sentFrames % 64 === 0) await yieldToEventLoop();
     }
   });
 }

@@ -35,25 +35,30 @@ export function answerFormat(
 }
 
 /** The update that a submission created at the offset. */
-export function storedAt({ participant }: Call, offset: number): StoredUpdate {
-  const [stored] = participant.ledger.range(offset - 1, offset, 1);
-  if (stored === undefined) throw new Error('a submission left no update');
-  return stored;
+export function updateAt({ participant }: Call, offset: number): StoredUpdate {
+  const [storedUpdate] = participant.ledger.range(offset - 1, offset, 1);
+  if (storedUpdate === undefined) throw new Error('a submission left no update');
+  return storedUpdate;
 }
 
 /** `{"transaction":…}`; without events if the format makes none visible. */
-export function transactionAnswer(call: Call, offset: number, format: UpdateFormat): string {
-  const stored = storedAt(call, offset);
-  if (stored.update === undefined || !('Transaction' in stored.update)) throw new Error('not a transaction');
-  const { value } = stored.update.Transaction;
-  const visible = new Renderer(call.participant).transaction(value, stored.archived, format.transactions);
-  return JSON.stringify({ transaction: visible ?? { ...value, events: [] } });
+export function transactionResponse(call: Call, offset: number, format: UpdateFormat): string {
+  const storedUpdate = updateAt(call, offset);
+  if (storedUpdate.update === undefined || !('Transaction' in storedUpdate.update))
+    throw new Error('not a transaction');
+  const { value } = storedUpdate.update.Transaction;
+  const visibleTransaction = new Renderer(call.participant).transaction(
+    value,
+    storedUpdate.archived,
+    format.transactions,
+  );
+  return JSON.stringify({ transaction: visibleTransaction ?? { ...value, events: [] } });
 }
 
 /** `{"transactionTree":…}` of the deprecated endpoint. */
-export function treeAnswer(call: Call, offset: number, readers: Readers): string {
+export function treeResponse(call: Call, offset: number, readers: Readers): string {
   const includeTransactions = ownFormat(readers, 'TRANSACTION_SHAPE_LEDGER_EFFECTS');
   const format = parseUpdateFormat({ includeTransactions }, call.participant.ledger.model, call.participant.release);
-  const transactionTree = treeOf(new Renderer(call.participant), storedAt(call, offset), format) ?? null;
+  const transactionTree = treeOf(new Renderer(call.participant), updateAt(call, offset), format) ?? null;
   return JSON.stringify({ transactionTree });
 }

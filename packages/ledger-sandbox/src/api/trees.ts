@@ -19,22 +19,36 @@ function eventsById({ events }: Transaction): object {
 }
 
 /** The visible part of a stored transaction, as the value of a `TransactionTree`; undefined if no part is visible. */
-export function treeOf(renderer: Renderer, stored: StoredUpdate, format: UpdateFormat): object | undefined {
-  if (stored.update === undefined || !('Transaction' in stored.update) || format.transactions === undefined) {
+export function treeOf(renderer: Renderer, storedUpdate: StoredUpdate, format: UpdateFormat): object | undefined {
+  if (
+    storedUpdate.update === undefined ||
+    !('Transaction' in storedUpdate.update) ||
+    format.transactions === undefined
+  ) {
     return undefined;
   }
   // A tree has no archives. It has exercises, whatever shape is requested.
   const effectsFormat = { ...format.transactions, shape: 'TRANSACTION_SHAPE_LEDGER_EFFECTS' } as const;
-  const seen = renderer.transaction(stored.update.Transaction.value, stored.archived, effectsFormat);
-  if (seen === undefined) return undefined;
-  const { updateId, commandId, workflowId, effectiveAt, offset, synchronizerId, traceContext, recordTime } = seen;
-  const head = { updateId, commandId, workflowId, effectiveAt, offset, eventsById: eventsById(seen) };
+  const visibleTransaction = renderer.transaction(
+    storedUpdate.update.Transaction.value,
+    storedUpdate.archived,
+    effectsFormat,
+  );
+  if (visibleTransaction === undefined) return undefined;
+  const { updateId, commandId, workflowId, effectiveAt, offset, synchronizerId, traceContext, recordTime } =
+    visibleTransaction;
+  const head = { updateId, commandId, workflowId, effectiveAt, offset, eventsById: eventsById(visibleTransaction) };
   return { ...head, synchronizerId, traceContext, recordTime };
 }
 
 /** The frame of an update in tree form; undefined if the reader may not see it, or if trees do not support its kind. */
-export function transactionTree(renderer: Renderer, stored: StoredUpdate, format: UpdateFormat): string | undefined {
-  if (stored.update !== undefined && 'Reassignment' in stored.update) return renderer.update(stored, format);
-  const value = treeOf(renderer, stored, format);
+export function transactionTree(
+  renderer: Renderer,
+  storedUpdate: StoredUpdate,
+  format: UpdateFormat,
+): string | undefined {
+  if (storedUpdate.update !== undefined && 'Reassignment' in storedUpdate.update)
+    return renderer.update(storedUpdate, format);
+  const value = treeOf(renderer, storedUpdate, format);
   return value === undefined ? undefined : JSON.stringify({ update: { TransactionTree: { value } } });
 }

@@ -37,7 +37,7 @@ export interface SnapshotEntry {
 }
 
 /** Whether later events of the contract are visible to the participant. */
-type Seen = (created: CreatedEvent) => boolean;
+type IsVisible = (createdEvent: CreatedEvent) => boolean;
 
 /** Contracts as a snapshot holds them. */
 export interface SavedContracts {
@@ -95,33 +95,33 @@ export class ActiveSet {
     transaction: Transaction,
     at: number,
     model: Model,
-    seen: Seen,
+    isVisible: IsVisible,
   ): readonly (CreatedEvent | undefined)[] | undefined {
     const { events, synchronizerId, workflowId } = transaction;
-    let archived: (CreatedEvent | undefined)[] | undefined;
+    let archivedContracts: (CreatedEvent | undefined)[] | undefined;
     for (const [index, event] of events.entries()) {
       if ('CreatedEvent' in event) {
-        const created = event.CreatedEvent;
-        model.observe(created);
-        this.known.created(created, synchronizerId);
-        if (!created.acsDelta) continue;
-        const activation = this.activate({ created, synchronizerId, counter: 0, workflowId, at });
-        if (!seen(created)) activation.until = at;
+        const createdEvent = event.CreatedEvent;
+        model.observe(createdEvent);
+        this.known.created(createdEvent, synchronizerId);
+        if (!createdEvent.acsDelta) continue;
+        const activation = this.activate({ created: createdEvent, synchronizerId, counter: 0, workflowId, at });
+        if (!isVisible(createdEvent)) activation.until = at;
         continue;
       }
-      const exercised = 'ExercisedEvent' in event ? event.ExercisedEvent : undefined;
-      if (exercised?.consuming === false) continue;
-      const ending = 'ArchivedEvent' in event ? event.ArchivedEvent : event.ExercisedEvent;
-      this.known.archived(ending, synchronizerId, at);
-      if (exercised?.acsDelta === false) continue;
-      const { contractId } = ending;
-      const ended = this.deactivate(contractId, synchronizerId, at, seen);
-      if (ended === undefined) continue;
-      archived ??= [];
-      while (archived.length < index) archived.push(undefined);
-      archived.push(ended.created);
+      const exercisedEvent = 'ExercisedEvent' in event ? event.ExercisedEvent : undefined;
+      if (exercisedEvent?.consuming === false) continue;
+      const endEvent = 'ArchivedEvent' in event ? event.ArchivedEvent : event.ExercisedEvent;
+      this.known.archived(endEvent, synchronizerId, at);
+      if (exercisedEvent?.acsDelta === false) continue;
+      const { contractId } = endEvent;
+      const endedActivation = this.deactivate(contractId, synchronizerId, at, isVisible);
+      if (endedActivation === undefined) continue;
+      archivedContracts ??= [];
+      while (archivedContracts.length < index) archivedContracts.push(undefined);
+      archivedContracts.push(endedActivation.created);
     }
-    return archived;
+    return archivedContracts;
   }
 
   /** Applies the unassigns and assigns of a reassignment. */
@@ -129,22 +129,24 @@ export class ActiveSet {
     { events, workflowId }: Reassignment,
     at: number,
     model: Model,
-    seenOn: (synchronizerId: string) => Seen,
+    visibilityOn: (synchronizerId: string) => IsVisible,
   ): void {
     for (const event of events) {
       if ('JsUnassignedEvent' in event) {
         const { value } = event.JsUnassignedEvent;
-        this.unassign(value, at, seenOn(value.source));
+        this.unassign(value, at, visibilityOn(value.source));
         continue;
       }
       const assignment = event.JsAssignmentEvent;
-      const { createdEvent: created, source, target, reassignmentId, reassignmentCounter: counter } = assignment;
-      model.observe(created);
+      const { createdEvent, source, target, reassignmentId, reassignmentCounter: counter } = assignment;
+      model.observe(createdEvent);
       this.assigned(reassignmentId, at);
-      const early = this.#active.get(created.contractId)?.some(({ synchronizerId }) => synchronizerId === source);
-      const activation = this.activate({ created, synchronizerId: target, counter, workflowId, at });
-      if (!seenOn(target)(created)) activation.until = at;
-      if (early !== true) continue;
+      const hasEarlyAssignment = this.#active
+        .get(createdEvent.contractId)
+        ?.some(({ synchronizerId }) => synchronizerId === source);
+      const activation = this.activate({ created: createdEvent, synchronizerId: target, counter, workflowId, at });
+      if (!visibilityOn(target)(createdEvent)) activation.until = at;
+      if (hasEarlyAssignment !== true) continue;
       activation.early = { event: assignment, unassignedAt: Infinity };
       this.#early.set(reassignmentId, activation);
     }
@@ -158,9 +160,9 @@ export class ActiveSet {
     this.keys.add(created);
     if (start.raw === undefined) this.#all.push(activation);
     else this.#recorded.push(activation);
-    const others = this.#active.get(start.created.contractId);
-    if (others === undefined) this.#active.set(start.created.contractId, [activation]);
-    else others.push(activation);
+    const otherActivations = this.#active.get(start.created.contractId);
+    if (otherActivations === undefined) this.#active.set(start.created.contractId, [activation]);
+    else otherActivations.push(activation);
     return activation;
   }
 
@@ -168,48 +170,48 @@ export class ActiveSet {
    * Ends the contract's activation on the synchronizer (or its only one), and returns it. If the end is not visible,
    * the activation remains in snapshots.
    */
-  deactivate(contractId: string, synchronizerId: string, offset: number, seen: Seen): Activation | undefined {
+  deactivate(contractId: string, synchronizerId: string, offset: number, isVisible: IsVisible): Activation | undefined {
     const candidates = this.#active.get(contractId);
     if (candidates === undefined) return undefined;
     const index = candidates.findIndex((candidate) => candidate.synchronizerId === synchronizerId);
-    const [ended] = candidates.splice(Math.max(index, 0), 1);
+    const [endedActivation] = candidates.splice(Math.max(index, 0), 1);
     if (candidates.length === 0) this.#active.delete(contractId);
-    if (ended?.until !== Infinity) return ended;
-    if (seen(ended.created)) ended.until = offset;
-    else this.#unseenEnds.push(ended);
-    return ended;
+    if (endedActivation?.until !== Infinity) return endedActivation;
+    if (isVisible(endedActivation.created)) endedActivation.until = offset;
+    else this.#unseenEnds.push(endedActivation);
+    return endedActivation;
   }
 
   /**
    * Ends an activation because the contract left its synchronizer. It is visible as in flight until `assigned` is
    * called.
    */
-  unassign(event: UnassignedEvent, offset: number, seen: Seen): void {
-    const ended = this.deactivate(event.contractId, event.source, offset, seen);
-    if (ended === undefined) return;
-    const early = this.#early.get(event.reassignmentId);
-    ended.unassigned = { event, assignedAt: early === undefined ? Infinity : offset };
-    if (early?.early === undefined) {
-      this.#inFlight.set(event.reassignmentId, ended);
+  unassign(event: UnassignedEvent, offset: number, isVisible: IsVisible): void {
+    const endedActivation = this.deactivate(event.contractId, event.source, offset, isVisible);
+    if (endedActivation === undefined) return;
+    const earlyActivation = this.#early.get(event.reassignmentId);
+    endedActivation.unassigned = { event, assignedAt: earlyActivation === undefined ? Infinity : offset };
+    if (earlyActivation?.early === undefined) {
+      this.#inFlight.set(event.reassignmentId, endedActivation);
       return;
     }
-    early.early.unassignedAt = offset;
+    earlyActivation.early.unassignedAt = offset;
     this.#early.delete(event.reassignmentId);
   }
 
   /** Called when a party is hosted again. Removes contracts that have ended in the meantime from later snapshots. */
-  catchUp(offset: number, seenOn: (synchronizerId: string) => Seen): void {
-    this.#unseenEnds = this.#unseenEnds.filter((ended) => {
-      if (!seenOn(ended.synchronizerId)(ended.created)) return true;
-      ended.until = offset;
+  catchUp(offset: number, visibilityOn: (synchronizerId: string) => IsVisible): void {
+    this.#unseenEnds = this.#unseenEnds.filter((endedActivation) => {
+      if (!visibilityOn(endedActivation.synchronizerId)(endedActivation.created)) return true;
+      endedActivation.until = offset;
       return false;
     });
   }
 
   /** Called when the contract of this reassignment has arrived, at this offset. */
   assigned(reassignmentId: string, offset: number): void {
-    const left = this.#inFlight.get(reassignmentId);
-    if (left?.unassigned !== undefined) left.unassigned.assignedAt = offset;
+    const unassignedEntry = this.#inFlight.get(reassignmentId);
+    if (unassignedEntry?.unassigned !== undefined) unassignedEntry.unassigned.assignedAt = offset;
     this.#inFlight.delete(reassignmentId);
   }
 

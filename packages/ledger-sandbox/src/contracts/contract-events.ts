@@ -29,13 +29,13 @@ export class ContractLog {
     return this.#contracts.get(contractId);
   }
 
-  created(created: CreatedEvent, synchronizerId: string): void {
-    this.#contracts.set(created.contractId, { created, synchronizerId, archived: undefined });
+  created(createdEvent: CreatedEvent, synchronizerId: string): void {
+    this.#contracts.set(createdEvent.contractId, { created: createdEvent, synchronizerId, archived: undefined });
   }
 
   archived(event: ArchivedEvent | ExercisedEvent, synchronizerId: string, offset: number): void {
-    const known = this.#contracts.get(event.contractId);
-    if (known !== undefined) known.archived = { event, synchronizerId, offset };
+    const contractEvents = this.#contracts.get(event.contractId);
+    if (contractEvents !== undefined) contractEvents.archived = { event, synchronizerId, offset };
   }
 
   /** Removes the contracts that were archived up to and including the offset. */

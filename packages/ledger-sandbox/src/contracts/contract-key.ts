@@ -16,7 +16,7 @@ function canonical(value: Json): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   if (Array.isArray(value)) return `[${(value as readonly Json[]).map(canonical).join()}]`;
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return `{${entries.map(([key, inner]) => `${JSON.stringify(key)}:${canonical(inner)}`).join()}}`;
+  return `{${entries.map(([key, nestedValue]) => `${JSON.stringify(key)}:${canonical(nestedValue)}`).join()}}`;
 }
 
 /**
@@ -43,8 +43,8 @@ export class KeyIndex {
 
   add({ contractId, contractKeyHash: hash }: { readonly contractId: string; readonly contractKeyHash: string }): void {
     if (hash === '') return;
-    const others = (this.#contracts.get(hash) ?? []).filter((other) => other !== contractId);
-    this.#contracts.set(hash, [contractId, ...others]);
+    const otherContracts = (this.#contracts.get(hash) ?? []).filter((otherId) => otherId !== contractId);
+    this.#contracts.set(hash, [contractId, ...otherContracts]);
   }
 
   /** Ids of the contracts with the key, newest first, including archived ones. */
@@ -55,9 +55,9 @@ export class KeyIndex {
   /** Removes contracts that are not needed any more. */
   retain(isNeeded: (contractId: string) => boolean): void {
     for (const [hash, contracts] of this.#contracts) {
-      const kept = contracts.filter(isNeeded);
-      if (kept.length === 0) this.#contracts.delete(hash);
-      else this.#contracts.set(hash, kept);
+      const neededContracts = contracts.filter(isNeeded);
+      if (neededContracts.length === 0) this.#contracts.delete(hash);
+      else this.#contracts.set(hash, neededContracts);
     }
   }
 }

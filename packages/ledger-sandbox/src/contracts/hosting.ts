@@ -38,12 +38,12 @@ export class Hosting {
     for (const { event } of events) {
       for (const [variant, body] of Object.entries(event)) {
         const authorization = asObject(asObject(body)?.['value']);
-        const hosted = variant !== 'ParticipantAuthorizationRevoked';
-        if (!hosted) this.#anybodyLeft = true;
+        const isHosted = variant !== 'ParticipantAuthorizationRevoked';
+        if (!isHosted) this.#anybodyLeft = true;
         const key = `${textAt(authorization, 'participantId')} ${synchronizerId} ${textAt(authorization, 'partyId')}`;
         const changes = this.#changes.get(key);
-        if (changes === undefined) this.#changes.set(key, [{ offset, hosted }]);
-        else changes.push({ offset, hosted });
+        if (changes === undefined) this.#changes.set(key, [{ offset, hosted: isHosted }]);
+        else changes.push({ offset, hosted: isHosted });
       }
     }
   }

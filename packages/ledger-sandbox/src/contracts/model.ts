@@ -102,9 +102,9 @@ export class Model {
     this.#templates.set(template.name, template);
     this.#known.add(template.name);
     this.#learnOwn(packageOf(template.name));
-    for (const implemented of template.interfaces) {
-      this.#interfaces.add(implemented.name);
-      this.#learnOwn(packageOf(implemented.name));
+    for (const implementation of template.interfaces) {
+      this.#interfaces.add(implementation.name);
+      this.#learnOwn(packageOf(implementation.name));
     }
   }
 
@@ -112,11 +112,11 @@ export class Model {
    * Vets a generated package on every synchronizer. New contracts of its templates, and definitions of its interfaces,
    * use the newest version of a name. Existing contracts keep the version that they were created with.
    */
-  vet(added: WrittenPackage): void {
-    this.packages.vet(added);
-    this.#packageNames.add(added.name);
-    for (const entity of added.templates) this.#known.add(`${added.name}:${entity}`);
-    for (const entity of added.interfaces) this.#interfaces.add(`${added.name}:${entity}`);
+  vet(writtenPackage: WrittenPackage): void {
+    this.packages.vet(writtenPackage);
+    this.#packageNames.add(writtenPackage.name);
+    for (const entity of writtenPackage.templates) this.#known.add(`${writtenPackage.name}:${entity}`);
+    for (const entity of writtenPackage.interfaces) this.#interfaces.add(`${writtenPackage.name}:${entity}`);
     this.#ids.clear();
   }
 
@@ -150,8 +150,8 @@ export class Model {
 
   /** The id `package-id:Module:Entity` of a template or an interface. */
   id(name: string): string {
-    const known = this.#ids.get(name);
-    if (known !== undefined) return known;
+    const packageId = this.#ids.get(name);
+    if (packageId !== undefined) return packageId;
     const id = `${this.packages.idOf(packageOf(name))}:${entityOf(name)}`;
     this.#ids.set(name, id);
     return id;
@@ -163,15 +163,15 @@ export class Model {
   }
 
   /** Registers the names (`Module:Entity`) of an uploaded package, for use in filters. Its templates cannot be run. */
-  learn(uploaded: {
+  learn(archive: {
     readonly name: string;
     readonly templates: readonly string[];
     readonly interfaces: readonly string[];
   }): void {
-    const { name, templates, interfaces } = uploaded;
+    const { name, templates, interfaces } = archive;
     this.#packageNames.add(name);
     for (const template of templates) this.#known.add(`${name}:${template}`);
-    for (const declared of interfaces) this.#interfaces.add(`${name}:${declared}`);
+    for (const interfaceName of interfaces) this.#interfaces.add(`${name}:${interfaceName}`);
   }
 
   /** Refuses a filter name (`package:Module:Entity`) that no package of this participant defines. */

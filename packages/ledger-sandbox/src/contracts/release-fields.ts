@@ -12,7 +12,7 @@ import type { Release } from '../wire/release.ts';
 import type { CreatedEvent, InterfaceView, Transaction } from '../wire/wire.ts';
 
 /** An active-contracts entry as the release prints it. */
-export interface PrintedEntry {
+export interface ReleaseEntry {
   readonly workflowId: string;
   readonly contractEntry: object;
   readonly streamContinuationToken?: string;
@@ -23,7 +23,7 @@ export interface ReleaseFields {
   /** A created event that is filtered for its reader. */
   created(event: CreatedEvent): CreatedEvent;
   transaction(value: Transaction): Transaction;
-  entry(entry: PrintedEntry): PrintedEntry;
+  entry(entry: ReleaseEntry): ReleaseEntry;
   /** Whether the release has this variant of topology event. */
   topologyVariant(variant: string): boolean;
 }
@@ -48,19 +48,19 @@ function withNones(argument: JsonObject, optionals: readonly string[]): JsonObje
 
 /** A view without the package that computed it, as before 3.5. */
 function view34({ interfaceId, viewStatus, viewValue }: InterfaceView): InterfaceView {
-  const printed: Omit<InterfaceView, 'implementationPackageId'> = { interfaceId, viewStatus, viewValue };
-  return printed as InterfaceView;
+  const printedView: Omit<InterfaceView, 'implementationPackageId'> = { interfaceId, viewStatus, viewValue };
+  return printedView as InterfaceView;
 }
 
 function created34(model: Model, event: CreatedEvent): CreatedEvent {
   const optionals = model.resolve(`#${event.packageName}:${entityOf(event.templateId)}`)?.optionals ?? [];
-  const printed: Partial<CreatedEvent> = {
+  const printedEvent: Partial<CreatedEvent> = {
     ...event,
     createArgument: withNones(event.createArgument, optionals),
     interfaceViews: event.interfaceViews.map(view34),
   };
-  delete (printed as { contractKeyHash?: string }).contractKeyHash;
-  return printed as CreatedEvent;
+  delete (printedEvent as { contractKeyHash?: string }).contractKeyHash;
+  return printedEvent as CreatedEvent;
 }
 
 function fields34(model: Model): ReleaseFields {
@@ -80,24 +80,24 @@ export function fieldsOf(release: Release, model: Model): ReleaseFields {
 
 /** The argument of a create without its trailing Nones, as the ledger stores it. */
 export function withoutTrailingNones(argument: JsonObject, optionals: readonly string[]): JsonObject {
-  const kept = { ...argument };
+  const keptArgument = { ...argument };
   for (const name of optionals.toReversed()) {
-    if ((kept[name] ?? null) !== null) break;
-    delete (kept as Record<string, unknown>)[name];
+    if ((keptArgument[name] ?? null) !== null) break;
+    delete (keptArgument as Record<string, unknown>)[name];
   }
-  return kept;
+  return keptArgument;
 }
 
 /** `CID` (3.6) and `ErrorResource(CID)` (before) name the same kind of resource. */
 function resourceType(release: Release, type: string): string {
-  const plain = /^ErrorResource\((.*)\)$/.exec(type)?.[1] ?? type;
-  return isFrom(release, '3.6') ? plain : `ErrorResource(${plain})`;
+  const resourceText = /^ErrorResource\((.*)\)$/.exec(type)?.[1] ?? type;
+  return isFrom(release, '3.6') ? resourceText : `ErrorResource(${resourceText})`;
 }
 
 /** A refusal in the form of a release. */
 export function refusalIn(release: Release, { body, status }: LedgerFailure): LedgerFailure {
   if (body['resources'] === undefined) return new LedgerFailure(body, status);
   const resources = asList(body['resources']) as readonly (readonly [string, string])[];
-  const spelled = resources.map(([type, id]) => [resourceType(release, type), id] as const);
-  return new LedgerFailure({ ...body, resources: spelled }, status);
+  const resourceEntries = resources.map(([type, id]) => [resourceType(release, type), id] as const);
+  return new LedgerFailure({ ...body, resources: resourceEntries }, status);
 }

@@ -4,7 +4,7 @@
  * transaction only when it is complete.
  */
 import { contractKeyHash } from './contract-key.ts';
-import { authorize, traceName, traced } from '../wire/daml-failure.ts';
+import { authorize, traceName, withTrace } from '../wire/daml-failure.ts';
 import { failure } from '../wire/failure.ts';
 import type { Activation } from './active-set.ts';
 import type { Json, JsonObject } from '../wire/json.ts';
@@ -27,7 +27,7 @@ export interface TransactionBase {
 const archive: Choice = { consuming: true, controllers: () => [], run: () => ({}) };
 
 /** Options of an exercise. */
-interface Exercising {
+interface ExerciseOptions {
   /** Default: the controllers of the choice. */
   readonly actors?: readonly string[];
   /** The informees of the parent exercise. */
@@ -57,8 +57,8 @@ export class TransactionBuilder {
     return this.#synchronizerId;
   }
 
-  /** Creates a contract of a registered template. @param seenBy informees of the parent exercise */
-  create(template: Template, input: JsonObject, seenBy: readonly string[] = []): CreatedEvent {
+  /** Creates a contract of a registered template. @param witnesses informees of the parent exercise */
+  create(template: Template, input: JsonObject, witnesses: readonly string[] = []): CreatedEvent {
     const argument = template.normalize?.(input) ?? input;
     const signatories = this.#base.parties(template.signatories(argument));
     const observers = this.#base.parties(template.observers(argument).filter((p) => !signatories.includes(p)));
@@ -74,7 +74,7 @@ export class TransactionBuilder {
       createArgument: argument,
       createdEventBlob: '',
       interfaceViews: [],
-      witnessParties: this.#base.parties([...signatories, ...observers, ...seenBy]),
+      witnessParties: this.#base.parties([...signatories, ...observers, ...witnesses]),
       signatories,
       observers,
       createdAt: this.createdAt,
@@ -88,10 +88,15 @@ export class TransactionBuilder {
   }
 
   /** Exercises a choice and runs its consequences. */
-  exercise(contractId: string, choiceName: string, argument: JsonObject, how: Exercising = {}): ExercisedEvent {
+  exercise(
+    contractId: string,
+    choiceName: string,
+    argument: JsonObject,
+    options: ExerciseOptions = {},
+  ): ExercisedEvent {
     const contract = this.fetch(contractId);
-    const choice = this.#choice(contract, choiceName, how.declaredBy);
-    const event = this.#exercised(contract, choiceName, choice, argument, how);
+    const choice = this.#choice(contract, choiceName, options.declaredBy);
+    const event = this.#exercised(contract, choiceName, choice, argument, options);
     this.events.push({ ExercisedEvent: event });
     if (choice.consuming) this.#consume(contractId, event);
     event.exerciseResult = this.#run(contract, choice, event);
@@ -123,16 +128,16 @@ export class TransactionBuilder {
         argument: event.choiceArgument as JsonObject,
         time: this.createdAt,
         create: (name, payload) => this.create(this.#template(name), payload, event.witnessParties).contractId,
-        exercise: (child, name, payload, by, declaredBy) => {
-          authorize(by, [...contract.signatories, ...event.actingParties], `exercise of ${name}`);
-          const how = { actors: by, seenBy: event.witnessParties, declaredBy };
-          return this.exercise(child, name, payload, how).exerciseResult;
+        exercise: (child, name, payload, actors, declaredBy) => {
+          authorize(actors, [...contract.signatories, ...event.actingParties], `exercise of ${name}`);
+          const exerciseOptions = { actors: actors, seenBy: event.witnessParties, declaredBy };
+          return this.exercise(child, name, payload, exerciseOptions).exerciseResult;
         },
         fetch: (child) => this.fetch(child),
       });
-    } catch (thrown) {
+    } catch (error) {
       const { templateId, contractId } = contract;
-      throw traced(thrown, `in choice ${traceName(templateId, event.choice, contractId)} (#${event.nodeId})`);
+      throw withTrace(error, `in choice ${traceName(templateId, event.choice, contractId)} (#${event.nodeId})`);
     }
   }
 
@@ -140,14 +145,14 @@ export class TransactionBuilder {
   fetch(contractId: string): CreatedEvent {
     const local = this.#created.get(contractId);
     const activation = local === undefined ? this.#base.find(contractId) : undefined;
-    const found = local ?? activation?.created;
-    if (found === undefined || this.#consumed.has(contractId)) {
+    const createdEvent = local ?? activation?.created;
+    if (createdEvent === undefined || this.#consumed.has(contractId)) {
       const cause = `Contract could not be found with id ${contractId}`;
       const resources = [['ErrorResource(CID)', contractId]] as const;
       throw failure({ code: 'CONTRACT_NOT_FOUND', category: 11, cause, resources });
     }
     if (activation !== undefined) this.#useSynchronizer(activation.synchronizerId);
-    return found;
+    return createdEvent;
   }
 
   #exercised(
@@ -155,12 +160,12 @@ export class TransactionBuilder {
     name: string,
     choice: Choice,
     argument: Json & JsonObject,
-    { actors, seenBy = [] }: Exercising,
+    { actors, seenBy: witnesses = [] }: ExerciseOptions,
   ): ExercisedEvent {
     const { model, parties } = this.#base;
     const controllers =
       choice === archive ? contract.signatories : choice.controllers(contract.createArgument, argument);
-    const acting = parties(actors ?? controllers);
+    const actingParties = parties(actors ?? controllers);
     const stakeholders = choice.consuming ? [...contract.signatories, ...contract.observers] : contract.signatories;
     return {
       offset: 0,
@@ -170,9 +175,14 @@ export class TransactionBuilder {
       interfaceId: choice.interface === undefined ? null : model.id(choice.interface),
       choice: name,
       choiceArgument: argument,
-      actingParties: acting,
+      actingParties: actingParties,
       consuming: choice.consuming,
-      witnessParties: parties([...stakeholders, ...acting, ...(choice.observers?.(argument) ?? []), ...seenBy]),
+      witnessParties: parties([
+        ...stakeholders,
+        ...actingParties,
+        ...(choice.observers?.(argument) ?? []),
+        ...witnesses,
+      ]),
       lastDescendantNodeId: 0,
       exerciseResult: {},
       packageName: contract.packageName,
@@ -193,9 +203,10 @@ export class TransactionBuilder {
     if (name === 'Archive') return archive;
     const template = this.#base.model.resolve(`#${contract.packageName}:${entityOf(contract.templateId)}`);
     // Only own properties are used, because every object inherits a `constructor`.
-    const named = template !== undefined && Object.hasOwn(template.choices, name) ? template.choices[name] : undefined;
-    const choices = named === undefined ? [] : [named].flat();
-    const choice = choices.find((one) => one.interface === declaredBy) ?? choices[0];
+    const choiceOwner =
+      template !== undefined && Object.hasOwn(template.choices, name) ? template.choices[name] : undefined;
+    const choices = choiceOwner === undefined ? [] : [choiceOwner].flat();
+    const choice = choices.find((candidate) => candidate.interface === declaredBy) ?? choices[0];
     if (choice !== undefined) return choice;
     const cause = `choice ${name} is not known for template ${contract.templateId}; its package is not part of this ledger`;
     throw failure({ code: 'TEMPLATES_OR_INTERFACES_NOT_FOUND', category: 11, cause });

@@ -61,24 +61,24 @@ export function enumeration(...cases: readonly string[]): Definition {
 /** A template. Every template also has the choice Archive, which is not listed. */
 export function template(
   fields: Fields,
-  rest: { readonly implements?: readonly string[]; readonly choices?: Choices } = {},
+  details: { readonly implements?: readonly string[]; readonly choices?: Choices } = {},
 ): Definition {
-  return { kind: 'template', fields, choices: rest.choices ?? {}, implements: rest.implements ?? [] };
+  return { kind: 'template', fields, choices: details.choices ?? {}, implements: details.implements ?? [] };
 }
 
 /** An interface. Every interface also has the choice Archive, which is not listed. */
-export function anInterface(view: string, choices: Choices = {}): Definition {
+export function interfaceDefinition(view: string, choices: Choices = {}): Definition {
   return { kind: 'interface', view, choices };
 }
 
 /** A choice that archives its contract. */
-export function consuming(takes: Fields, gives: string): ChoiceDeclaration {
-  return { takes, gives, consuming: true };
+export function consuming(parameters: Fields, gives: string): ChoiceDeclaration {
+  return { takes: parameters, gives, consuming: true };
 }
 
 /** A choice after which its contract is still active. */
-export function nonconsuming(takes: Fields, gives: string): ChoiceDeclaration {
-  return { takes, gives, consuming: false };
+export function nonconsuming(parameters: Fields, gives: string): ChoiceDeclaration {
+  return { takes: parameters, gives, consuming: false };
 }
 
 /** A package as a participant stores it. */

@@ -68,7 +68,7 @@ export class DefinitionWriter {
   /** A variant. A case with fields has the record `Variant.Case`. */
   #variant(entity: string, cases: Readonly<Record<string, string | Fields>>): readonly Field[] {
     const records: Field[] = [];
-    const written = Object.entries(cases).map(([name, type]): Field => {
+    const caseFields = Object.entries(cases).map(([name, type]): Field => {
       let caseType: Uint8Array;
       if (typeof type === 'string') {
         caseType = this.#type(type);
@@ -80,17 +80,19 @@ export class DefinitionWriter {
       }
       return [1, message([3, this.#tables.text(name)], [2, caseType])];
     });
-    return [...records, [section.dataType, this.#dataType(entity, [6, message(...written)])]];
+    return [...records, [section.dataType, this.#dataType(entity, [6, message(...caseFields)])]];
   }
 
   /** The records of the arguments of the choices. */
   #arguments(choices: Choices): readonly Field[] {
-    return Object.entries(choices).map(([name, { takes }]) => this.#record(name, takes));
+    return Object.entries(choices).map(([name, { takes: parameters }]) => this.#record(name, parameters));
   }
 
   #choices(choices: Choices): readonly Uint8Array[] {
-    const own = Object.entries(choices).map(([name, choice]) => this.#choice(name, { ...choice, argument: name }));
-    return [this.#choice('Archive', archive), ...own];
+    const choiceDefinitions = Object.entries(choices).map(([name, choice]) =>
+      this.#choice(name, { ...choice, argument: name }),
+    );
+    return [this.#choice('Archive', archive), ...choiceDefinitions];
   }
 
   #choice(
@@ -147,9 +149,9 @@ export class DefinitionWriter {
 
   /** An expression of a type: the function that fails, applied to the type and a message. */
   #stopped(type: string): Uint8Array {
-    const applied = message([16, message([1, choiceOf(4, stop)], [2, this.#type(type)])]);
+    const typeApplication = message([16, message([1, choiceOf(4, stop)], [2, this.#type(type)])]);
     const text = message([6, choiceOf(4, this.#tables.text('the sandbox does not run the code of packages'))]);
-    return message([15, message([1, applied], [2, text])]);
+    return message([15, message([1, typeApplication], [2, text])]);
   }
 }
 

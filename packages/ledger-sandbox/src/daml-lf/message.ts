@@ -19,7 +19,7 @@ export function message(...fields: readonly Field[]): Uint8Array<ArrayBuffer> {
       writer.tag(field, WireType.LengthDelimited).bytes(value);
     } else if (value.length > 0) {
       writer.tag(field, WireType.LengthDelimited).fork();
-      for (const each of value) writer.int32(each);
+      for (const element of value) writer.int32(element);
       writer.join();
     }
   }

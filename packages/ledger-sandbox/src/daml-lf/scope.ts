@@ -13,7 +13,7 @@ function entitiesIn(module: ModuleDeclaration): readonly Pick<TablePosition, 'en
   });
 }
 
-function placesIn({ modules }: PackageDeclaration, packageId: string | undefined): readonly TablePosition[] {
+function locationsIn({ modules }: PackageDeclaration, packageId: string | undefined): readonly TablePosition[] {
   return Object.entries(modules).flatMap(([module, definitions]) =>
     entitiesIn(definitions).map((entity) => ({ packageId, module, ...entity })),
   );
@@ -21,15 +21,21 @@ function placesIn({ modules }: PackageDeclaration, packageId: string | undefined
 
 /** Resolves names for the types in one module of a package. `Module:Entity` is found in any package in scope. */
 export function scopeOf(declaration: PackageDeclaration, inModule: string): Lookup {
-  const own = placesIn(declaration, undefined);
-  const imported = declaration.imports.flatMap((one) => placesIn(one.declaration, one.id));
+  const ownLocations = locationsIn(declaration, undefined);
+  const importedLocations = declaration.imports.flatMap((importedPackage) =>
+    locationsIn(importedPackage.declaration, importedPackage.id),
+  );
   return (name) => {
-    const fits = (location: TablePosition): boolean =>
+    const fitsLocation = (location: TablePosition): boolean =>
       name.includes(':') ? name === `${location.module}:${location.entity}` : name === location.entity;
-    for (const places of [own.filter(({ module }) => module === inModule), own, imported]) {
-      const [found, other] = places.filter(fits);
-      if (other !== undefined) throw new Error(`${declaration.name}: more than one type is named ${name}`);
-      if (found !== undefined) return found;
+    for (const locations of [
+      ownLocations.filter(({ module }) => module === inModule),
+      ownLocations,
+      importedLocations,
+    ]) {
+      const [location, otherLocation] = locations.filter(fitsLocation);
+      if (otherLocation !== undefined) throw new Error(`${declaration.name}: more than one type is named ${name}`);
+      if (location !== undefined) return location;
     }
     throw new Error(`${declaration.name}: no type is named ${name}`);
   };

@@ -20,8 +20,8 @@ class Table<T> {
   readonly entries: T[] = [];
 
   index(key: string, make: () => T): number {
-    const known = this.#indexes.get(key);
-    if (known !== undefined) return known;
+    const knownIndex = this.#indexes.get(key);
+    if (knownIndex !== undefined) return knownIndex;
     // Created first, so that the entries to which it refers precede it.
     const entry = make();
     const index = this.entries.push(entry) - 1;
@@ -41,8 +41,8 @@ export class Tables {
   }
 
   /** The number of a dotted name in the table. */
-  name(dotted: string): number {
-    return this.#names.index(dotted, () => dotted.split('.').map((segment) => this.text(segment)));
+  name(dottedName: string): number {
+    return this.#names.index(dottedName, () => dottedName.split('.').map((segment) => this.text(segment)));
   }
 
   /** The message that names a type or an interface. */

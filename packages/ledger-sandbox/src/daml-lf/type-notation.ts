@@ -83,9 +83,9 @@ class Reader {
     return { kind: 'named', name: 'DA.Types:Tuple2', arguments: [first, this.#closed(')')] };
   }
 
-  #closed(by: string): TypeTree {
+  #closed(closingToken: string): TypeTree {
     const type = this.#applied();
-    if (this.#tokens.shift() !== by) throw this.#wrong();
+    if (this.#tokens.shift() !== closingToken) throw this.#wrong();
     return type;
   }
 

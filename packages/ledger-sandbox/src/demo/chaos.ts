@@ -6,7 +6,7 @@ import type { Random } from '../wire/random.ts';
 import type { Sandbox } from '../server/sandbox.ts';
 
 /** The faults, by their names in the log. */
-export type Trouble = 'socket dropped' | 'stream stalled' | 'ledger pruned' | 'database slowed';
+export type ChaosFault = 'socket dropped' | 'stream stalled' | 'ledger pruned' | 'database slowed';
 
 export interface ChaosOptions {
   readonly sandbox: Pick<Sandbox, 'faults' | 'ledger'>;
@@ -14,33 +14,33 @@ export interface ChaosOptions {
   /** Slows the database for this many milliseconds. Absent if the demo did not start the database. */
   readonly slowDatabase?: (ms: number) => Promise<void>;
   /** Called at the start of every fault. */
-  readonly report?: (trouble: Trouble) => void;
+  readonly report?: (fault: ChaosFault) => void;
   /** Minimum and maximum time between two faults, milliseconds; default 15 to 45 s. */
   readonly everyMs?: readonly [number, number];
 }
 
-const troubles: readonly Trouble[] = ['socket dropped', 'stream stalled', 'ledger pruned', 'database slowed'];
+const chaosFaults: readonly ChaosFault[] = ['socket dropped', 'stream stalled', 'ledger pruned', 'database slowed'];
 const stallMs = 6_000;
 const slowMs = 3_000;
 /** Number of offsets that a prune keeps; far more than the lag of a healthy indexer. */
-const kept = 5_000;
+const keptOffsets = 5_000;
 const updatesPath = '/v2/updates';
 
 /** Starts injecting faults. @returns a function that stops this and repairs the current fault */
 export function startChaos(options: ChaosOptions): () => void {
   const { sandbox, random, report } = options;
-  const [least, most] = options.everyMs ?? [15_000, 45_000];
+  const [minMs, maxMs] = options.everyMs ?? [15_000, 45_000];
   let timer: NodeJS.Timeout;
-  let turn = random.between(0, troubles.length - 1);
+  let round = random.between(0, chaosFaults.length - 1);
   const next = (): void => {
     timer = setTimeout(
       () => {
-        const trouble = troubles[turn % troubles.length] ?? 'socket dropped';
-        turn += 1;
-        if (happenings[trouble](options)) report?.(trouble);
+        const fault = chaosFaults[round % chaosFaults.length] ?? 'socket dropped';
+        round += 1;
+        if (faultActions[fault](options)) report?.(fault);
         next();
       },
-      random.between(least, most),
+      random.between(minMs, maxMs),
     ).unref();
   };
   next();
@@ -52,7 +52,7 @@ export function startChaos(options: ChaosOptions): () => void {
 }
 
 /** Functions that inject each kind of fault. They return false if there is no target for it. */
-const happenings: Readonly<Record<Trouble, (options: ChaosOptions) => boolean>> = {
+const faultActions: Readonly<Record<ChaosFault, (options: ChaosOptions) => boolean>> = {
   'socket dropped': ({ sandbox: { faults } }) => {
     faults.cut = { path: updatesPath, times: 1 };
     return true;
@@ -65,7 +65,7 @@ const happenings: Readonly<Record<Trouble, (options: ChaosOptions) => boolean>> 
     return true;
   },
   'ledger pruned': ({ sandbox: { ledger } }) => {
-    const to = ledger.ledgerEnd() - kept;
+    const to = ledger.ledgerEnd() - keptOffsets;
     if (to <= ledger.prunedTo()) return false;
     ledger.pruneTo(to);
     return true;

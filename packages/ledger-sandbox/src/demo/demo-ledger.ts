@@ -11,10 +11,10 @@ import type { Beginning, Entry, JournalContents } from './journal.ts';
 import { LiveSchedule } from './live-schedule.ts';
 import type { PeriodStart } from './live-schedule.ts';
 import { monthBefore, playMonth } from './month.ts';
-import { Play } from './play.ts';
+import { TrafficPlay } from './play.ts';
 import { readSnapshot, snapshotHead, snapshotOf, writeSnapshot } from './snapshot.ts';
 import type { Snapshot, SnapshotHead } from './snapshot.ts';
-import { tempoBefore } from './market/tempo.ts';
+import { gapsBefore } from './market/tempo.ts';
 import { LedgerFailure } from '../wire/failure.ts';
 import { perform } from '../ledger/perform.ts';
 import { Random } from '../wire/random.ts';
@@ -81,31 +81,32 @@ const tickMs = 20;
  * Half an hour of traffic at the usual rate, and at most the same amount to replay. Measurements are in
  * docs/how-to/integrate/test-your-app.md.
  */
-const usualKeeps: Keeps = { offsets: 10_000, tail: 10_000 };
+const defaultKeeps: Keeps = { offsets: 10_000, tail: 10_000 };
 
 /**
  * Whether a demo with this journal begins again instead of continuing, because another version wrote it or its snapshot
  * cannot be read. False if there is no journal.
  */
-export function isOver(journal: string): boolean {
-  return existsSync(journal) && readRemembered(journal) === undefined;
+export function startsOver(journal: string): boolean {
+  return existsSync(journal) && readJournalState(journal) === undefined;
 }
 
 /** Contents of a journal, with its snapshot if it has one. */
-interface Remembered {
+interface JournalState {
   readonly contents: JournalContents;
   readonly snapshot: SnapshotHead | undefined;
 }
 
-function readRemembered(journal: string): Remembered | undefined {
-  const contents = readJournal(journal);
-  if (contents === undefined) return undefined;
+function readJournalState(journal: string): JournalState | undefined {
+  const journalContents = readJournal(journal);
+  if (journalContents === undefined) return undefined;
   const head = snapshotHead(snapshotOf(journal));
-  const { generation } = contents;
+  const { generation } = journalContents;
   // The process may have ended after it wrote the snapshot and before it began the next journal.
-  const fits = head?.startAt === contents.beginning.startAt && [generation, generation + 1].includes(head.generation);
-  if (!fits && generation > 0) return undefined;
-  return { contents, snapshot: fits ? head : undefined };
+  const isCompatible =
+    head?.startAt === journalContents.beginning.startAt && [generation, generation + 1].includes(head.generation);
+  if (!isCompatible && generation > 0) return undefined;
+  return { contents: journalContents, snapshot: isCompatible ? head : undefined };
 }
 
 /** Starts the demo's ledger. Its history is complete once the promise resolves. */
@@ -119,18 +120,18 @@ export async function startDemoLedger(options: DemoLedgerOptions): Promise<DemoL
     ...(options.now === undefined ? {} : { now: options.now }),
   });
   const { ledger } = sandbox;
-  const running = new RunningDemo(sandbox, options);
+  const runningDemo = new RunningDemo(sandbox, options);
   const chaos = options.chaos;
-  const calm =
+  const chaosHandle =
     chaos === undefined ? undefined : startChaos({ ...chaos, sandbox, random: new Random(options.seed + 4) });
   return {
     url: sandbox.url,
     ledgerEnd: () => ledger.ledgerEnd(),
     prunedTo: () => ledger.prunedTo(),
-    updates: () => running.steps,
+    updates: () => runningDemo.steps,
     close: async () => {
-      calm?.();
-      running.stop();
+      chaosHandle?.();
+      runningDemo.stop();
       await sandbox.close();
     },
   };
@@ -140,7 +141,7 @@ class RunningDemo {
   readonly #sandbox: Sandbox;
   readonly #journal: Journal;
   readonly #beginning: Beginning;
-  readonly #play: Play;
+  readonly #play: TrafficPlay;
   readonly #keeps: Keeps;
   /** Undefined if nothing is kept after the process has ended. */
   readonly #snapshotFile: string | undefined;
@@ -155,23 +156,23 @@ class RunningDemo {
 
   constructor(sandbox: Sandbox, options: DemoLedgerOptions) {
     const { seed, updatesPerSecond: perSecond, journal } = options;
-    const remembered = journal === undefined ? undefined : readRemembered(journal);
-    const { beginning = newBeginning(options), generation = 0, entries = [] } = remembered?.contents ?? {};
+    const journalState = journal === undefined ? undefined : readJournalState(journal);
+    const { beginning: firstLine = newBeginning(options), generation = 0, entries = [] } = journalState?.contents ?? {};
     this.#sandbox = sandbox;
-    this.#beginning = beginning;
-    this.#keeps = options.keeps ?? usualKeeps;
+    this.#beginning = firstLine;
+    this.#keeps = options.keeps ?? defaultKeeps;
     this.#maxUpdates = options.maxUpdates ?? Infinity;
     this.#now = options.now ?? Date.now;
     this.#snapshotFile = journal === undefined ? undefined : snapshotOf(journal);
     this.#journal = new Journal(journal, entries.length);
     this.#generation = generation;
-    const { startAt, planned } = beginning;
-    this.#play = new Play(sandbox.ledger, { seed, tempo: tempoBefore(startAt, plannedUpdates / planned) });
-    this.#schedule = new LiveSchedule(beginning.seed, { after: 0, at: startAt, perSecond: 0 });
-    if (remembered === undefined) this.#begin();
-    else this.#goBackTo(remembered);
+    const { startAt, planned: plannedCount } = firstLine;
+    this.#play = new TrafficPlay(sandbox.ledger, { seed, tempo: gapsBefore(startAt, plannedUpdates / plannedCount) });
+    this.#schedule = new LiveSchedule(firstLine.seed, { after: 0, at: startAt, perSecond: 0 });
+    if (journalState === undefined) this.#begin();
+    else this.#goBackTo(journalState);
     // Generating the month took a while. Only a reproducible demo begins at the configured time.
-    const from = remembered === undefined && this.#maxUpdates < Infinity ? startAt : this.#now() * 1000;
+    const from = journalState === undefined && this.#maxUpdates < Infinity ? startAt : this.#now() * 1000;
     this.#goOn({ after: this.#steps, at: from, perSecond });
     this.#listen();
     if (perSecond > 0) this.#timer = setInterval(() => this.#tick(), tickMs).unref();
@@ -193,11 +194,11 @@ class RunningDemo {
     this.#journal.begin(this.#beginning, 0, this.#steps);
   }
 
-  #goBackTo({ contents, snapshot }: Remembered): void {
+  #goBackTo({ contents, snapshot }: JournalState): void {
     if (snapshot === undefined || this.#snapshotFile === undefined) this.#playMonth();
     else this.#load(this.#snapshotFile, snapshot);
-    const done = snapshot?.generation === contents.generation ? 0 : (snapshot?.entries ?? 0);
-    this.#replay(contents.steps, contents.entries.slice(done));
+    const completedSteps = snapshot?.generation === contents.generation ? 0 : (snapshot?.entries ?? 0);
+    this.#replay(contents.steps, contents.entries.slice(completedSteps));
   }
 
   #load(file: string, { steps }: SnapshotHead): void {
@@ -212,14 +213,14 @@ class RunningDemo {
 
   #playMonth(): void {
     const { market } = this.#play;
-    const { seed, startAt, planned, most } = this.#beginning;
+    const { seed, startAt, planned: plannedCount, most: maxOffsets } = this.#beginning;
     // In a demo with an end, the upgrade is at a fixed update, whatever its rate. In other demos it happens while the
     // user watches.
-    const upgradeAt = startAt + (most < Number.MAX_SAFE_INTEGER ? -upgradeBefore : upgradeAfter);
+    const upgradeAt = startAt + (maxOffsets < Number.MAX_SAFE_INTEGER ? -upgradeBefore : upgradeAfter);
     market.plan(upgradeAt, { what: 'upgrade-licensing' });
-    for (const before of renewalsUnderWay) market.plan(startAt - before, { what: 'renew' });
-    const times = monthBefore(startAt - 3_000_000, planned, new Random(seed + 2));
-    this.#steps = playMonth(this.#play, times, startAt, most);
+    for (const elapsedMicros of renewalsUnderWay) market.plan(startAt - elapsedMicros, { what: 'renew' });
+    const times = monthBefore(startAt - 3_000_000, plannedCount, new Random(seed + 2));
+    this.#steps = playMonth(this.#play, times, startAt, maxOffsets);
   }
 
   #replay(steps: number, entries: readonly Entry[]): void {
@@ -244,8 +245,8 @@ class RunningDemo {
     try {
       if ('hosting' in entry) this.#sandbox.parties.host(entry.hosting, entry.hosting.at);
       else perform(this.#sandbox.ledger, entry);
-    } catch (thrown) {
-      if (!(thrown instanceof LedgerFailure)) throw thrown;
+    } catch (error) {
+      if (!(error instanceof LedgerFailure)) throw error;
     }
   }
 
@@ -260,9 +261,9 @@ class RunningDemo {
     this.#journal.write(entry);
   }
 
-  #goOn(live: PeriodStart): void {
-    this.#journal.write({ live });
-    this.#schedule = new LiveSchedule(this.#beginning.seed, live);
+  #goOn(period: PeriodStart): void {
+    this.#journal.write({ live: period });
+    this.#schedule = new LiveSchedule(this.#beginning.seed, period);
   }
 
   #tick(): void {
@@ -322,7 +323,7 @@ class RunningDemo {
 }
 
 function newBeginning({ seed, maxUpdates = Infinity, startAt, now = Date.now }: DemoLedgerOptions): Beginning {
-  const planned = Math.min(plannedUpdates, Math.max(1, Math.floor(maxUpdates * plannedShare)));
-  const most = Math.min(maxUpdates, Number.MAX_SAFE_INTEGER);
-  return { seed, startAt: (startAt ?? now()) * 1000, planned, most };
+  const plannedCount = Math.min(plannedUpdates, Math.max(1, Math.floor(maxUpdates * plannedShare)));
+  const maxOffsets = Math.min(maxUpdates, Number.MAX_SAFE_INTEGER);
+  return { seed, startAt: (startAt ?? now()) * 1000, planned: plannedCount, most: maxOffsets };
 }

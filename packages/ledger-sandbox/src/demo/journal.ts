@@ -60,12 +60,12 @@ export function readJournal(file: string): JournalContents | undefined {
   const completeLines = text.slice(0, text.lastIndexOf('\n') + 1);
   // A line that a crash has truncated was never visible to a client.
   if (completeLines.length < text.length) writeFileSync(file, completeLines);
-  const [head = '', beginning = '', ...rest] = completeLines.split('\n').filter((line) => line !== '');
-  if (!head.startsWith(`{"demo":${version},`) || beginning === '') return undefined;
+  const [head = '', firstLine = '', ...entryLines] = completeLines.split('\n').filter((line) => line !== '');
+  if (!head.startsWith(`{"demo":${version},`) || firstLine === '') return undefined;
   const { steps } = JSON.parse(head) as { steps: string };
-  const entries = rest.map((line) => JSON.parse(line) as Entry);
-  const { generation, ...begun } = JSON.parse(beginning) as Beginning & { readonly generation: number };
-  return { beginning: begun, generation, steps: Number(steps), entries };
+  const entries = entryLines.map((line) => JSON.parse(line) as Entry);
+  const { generation, ...storedBeginning } = JSON.parse(firstLine) as Beginning & { readonly generation: number };
+  return { beginning: storedBeginning, generation, steps: Number(steps), entries };
 }
 
 /** Writes a journal. If there is no file, nothing is kept. */
@@ -86,12 +86,12 @@ export class Journal {
   }
 
   /** Starts a generation with a new file, which replaces the old one if there is one. */
-  begin(beginning: Beginning, generation: number, steps: number): void {
+  begin(firstLine: Beginning, generation: number, steps: number): void {
     this.#entries = 0;
     if (this.#file === undefined) return;
     this.close();
     mkdirSync(dirname(this.#file), { recursive: true });
-    replaceFile(this.#file, [`${headLine(steps)}${JSON.stringify({ ...beginning, generation })}\n`]);
+    replaceFile(this.#file, [`${headLine(steps)}${JSON.stringify({ ...firstLine, generation })}\n`]);
   }
 
   /** Records the number of steps before they are made. */

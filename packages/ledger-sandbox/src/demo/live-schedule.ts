@@ -23,8 +23,8 @@ export interface SavedSchedule {
 
 const second = 1_000_000;
 /** Duration of one oscillation, in which the rate deviates from its mean by the following share. */
-const breath = 240 * second;
-const swing = 0.4;
+const wavePeriod = 240 * second;
+const waveAmplitude = 0.4;
 /**
  * Number of updates between two pauses. The next constants are the shortest and the longest pause in seconds. During a
  * pause, the stream has only checkpoints.
@@ -51,8 +51,8 @@ export class LiveSchedule {
   }
 
   /** Restores a saved schedule. */
-  static loaded(seed: number, { stretch, random, next }: SavedSchedule): LiveSchedule {
-    const schedule = new LiveSchedule(seed, stretch);
+  static loaded(seed: number, { stretch: period, random, next }: SavedSchedule): LiveSchedule {
+    const schedule = new LiveSchedule(seed, period);
     schedule.#random.load(random);
     schedule.#next = next;
     return schedule;
@@ -68,9 +68,10 @@ export class LiveSchedule {
       this.#next = Infinity;
       return;
     }
-    const rate = this.perSecond * (1 + swing * Math.sin((2 * Math.PI * (this.#next - this.#period.at)) / breath));
+    const rate =
+      this.perSecond * (1 + waveAmplitude * Math.sin((2 * Math.PI * (this.#next - this.#period.at)) / wavePeriod));
     const gap = (second / rate) * (0.4 + 1.2 * this.#random.float());
-    const rest = this.#random.chance(1 / pauseEvery) ? this.#random.between(...pause) * second : 0;
-    this.#next += Math.max(1, Math.round(gap)) + rest;
+    const pauseMicros = this.#random.chance(1 / pauseEvery) ? this.#random.between(...pause) * second : 0;
+    this.#next += Math.max(1, Math.round(gap)) + pauseMicros;
   }
 }

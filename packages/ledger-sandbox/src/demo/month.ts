@@ -3,7 +3,7 @@
  * last hours.
  */
 import type { Random } from '../wire/random.ts';
-import type { Play } from './play.ts';
+import type { TrafficPlay } from './play.ts';
 
 const second = 1_000_000;
 const hour = 3600 * second;
@@ -13,49 +13,53 @@ const lastDay = 3;
 const lastHours = 12;
 
 /** Activity in an hour of the day (UTC); the mean is 1. */
-function wave(at: number): number {
+function waveFactor(at: number): number {
   const hourOfDay = (at / hour) % 24;
   return 1 + 0.7 * Math.sin((2 * Math.PI * (hourOfDay - 9)) / 24);
 }
 
 function weightOf(index: number, at: number): number {
-  const recent = index >= hours - 2 ? lastHours : index >= hours - 24 ? lastDay : 1;
-  return wave(at) * (0.5 + index / hours) * recent;
+  const recentWeight = index >= hours - 2 ? lastHours : index >= hours - 24 ? lastDay : 1;
+  return waveFactor(at) * (0.5 + index / hours) * recentWeight;
 }
 
 /** `count` times in the month before `end`, ascending. Microseconds since 1970. */
 export function monthBefore(end: number, count: number, random: Random): number[] {
-  const begin = end - hours * hour;
-  const weights = Array.from({ length: hours }, (_, index) => weightOf(index, begin + index * hour));
+  const startTime = end - hours * hour;
+  const weights = Array.from({ length: hours }, (_, index) => weightOf(index, startTime + index * hour));
   const total = weights.reduce((sum, weight) => sum + weight, 0);
   const times: number[] = [];
-  let owed = 0;
+  let dueUpdates = 0;
   for (const [index, weight] of weights.entries()) {
-    owed += (count * weight) / total;
-    for (; owed >= 1; owed -= 1) times.push(begin + index * hour + Math.floor(random.float() * hour));
+    dueUpdates += (count * weight) / total;
+    for (; dueUpdates >= 1; dueUpdates -= 1) times.push(startTime + index * hour + Math.floor(random.float() * hour));
   }
   return times.sort((a, b) => a - b);
 }
 
 /**
  * Replays the month before `end`: users act at these times, and the consequences follow at their own times.
- * @param most maximum number of updates
+ * @param maxUpdates maximum number of updates
  * @returns the number of updates
  */
-export function playMonth(play: Play, times: readonly number[], end: number, most: number): number {
-  let done = 0;
-  const dueUntil = (until: number): void => {
-    for (let at = play.market.nextAt; at !== undefined && at <= until && done < most; at = play.market.nextAt) {
+export function playMonth(play: TrafficPlay, times: readonly number[], end: number, maxUpdates: number): number {
+  let stepCount = 0;
+  const countDueUntil = (untilOffset: number): void => {
+    for (
+      let at = play.market.nextAt;
+      at !== undefined && at <= untilOffset && stepCount < maxUpdates;
+      at = play.market.nextAt
+    ) {
       play.stepRecordedAt(at + 2 * second);
-      done += 1;
+      stepCount += 1;
     }
   };
   for (const time of times) {
-    dueUntil(time);
-    if (done >= most) return done;
+    countDueUntil(time);
+    if (stepCount >= maxUpdates) return stepCount;
     play.stepRecordedAt(time);
-    done += 1;
+    stepCount += 1;
   }
-  dueUntil(end - 3 * second);
-  return done;
+  countDueUntil(end - 3 * second);
+  return stepCount;
 }

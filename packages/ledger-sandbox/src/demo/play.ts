@@ -14,7 +14,7 @@ export interface SavedPlay {
   readonly upgraded: boolean;
 }
 
-export class Play {
+export class TrafficPlay {
   readonly #ledger: Ledger;
   readonly #options: MarketOptions;
   readonly #random: Random;
@@ -54,8 +54,8 @@ export class Play {
     if (this.#random.chance(0.08)) this.#ledger.skipOffsets(this.#random.between(1, 4));
     try {
       this.#market.step(at);
-    } catch (thrown) {
-      if (!(thrown instanceof LedgerFailure) || thrown.body['code'] !== 'CONTRACT_NOT_FOUND') throw thrown;
+    } catch (error) {
+      if (!(error instanceof LedgerFailure) || error.body['code'] !== 'CONTRACT_NOT_FOUND') throw error;
       this.#market = new Market(this.#ledger, this.#options);
       this.#market.step(at);
     }

@@ -7,7 +7,7 @@ import { demoTemplates } from './templates/templates.ts';
 import type { WrittenPackage } from '../daml-lf/declaration.ts';
 import { spliceAmulet } from './packages/amulet.ts';
 import { featuredApp } from './packages/featured-app.ts';
-import { iou, licensingAtStart, tradingApp } from './packages/applications.ts';
+import { iou, initialLicensing, tradingApp } from './packages/applications.ts';
 import { deposits } from './packages/deposits.ts';
 import { bonds, stablecoin } from './packages/registries.ts';
 import { tokenStandardV2 } from './packages/token-standard-v2.ts';
@@ -39,6 +39,6 @@ export const demoPackages: readonly WrittenPackage[] = [
   bonds,
   deposits,
   tradingApp,
-  licensingAtStart,
+  initialLicensing,
   iou,
 ];

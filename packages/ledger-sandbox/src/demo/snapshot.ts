@@ -43,13 +43,14 @@ export function snapshotOf(journal: string): string {
 }
 
 /** Writes a temporary file, and renames it once it is completely on disk. */
-export function replaceFile(file: string, parts: readonly (string | Uint8Array)[]): void {
+export function replaceFile(file: string, chunks: readonly (string | Uint8Array)[]): void {
   const temporary = `${file}.tmp`;
   const descriptor = openSync(temporary, 'w', 0o600);
   try {
-    for (const part of parts) {
-      const bytes = Buffer.from(part as Uint8Array);
-      for (let written = 0; written < bytes.length;) written += writeSync(descriptor, bytes, written);
+    for (const fileChunk of chunks) {
+      const bytes = Buffer.from(fileChunk as Uint8Array);
+      for (let writtenBytes = 0; writtenBytes < bytes.length;)
+        writtenBytes += writeSync(descriptor, bytes, writtenBytes);
     }
     fsyncSync(descriptor);
   } finally {

@@ -2,7 +2,7 @@
  * Realistic traffic for a sandbox ledger: a history that is generated at once, or updates at a steady rate. The same
  * seed, start time and options result in the same updates, ids and timestamps, if no other client writes to the ledger.
  */
-import { Play } from './play.ts';
+import { TrafficPlay } from './play.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { Random } from '../wire/random.ts';
 
@@ -39,10 +39,10 @@ const tickMs = 50;
  * The same traffic step by step, for callers that control the time. The same seed and times result in the same updates.
  */
 export class Steps {
-  readonly #play: Play;
+  readonly #play: TrafficPlay;
 
   constructor(ledger: Ledger, seed: number, users: number = defaultUsers) {
-    this.#play = new Play(ledger, { seed, users });
+    this.#play = new TrafficPlay(ledger, { seed, users });
   }
 
   /** Appends one update. @param at effective time, microseconds since 1970 */
@@ -51,11 +51,11 @@ export class Steps {
   }
 }
 
-function fill(play: Play, options: HistoryOptions): void {
+function fillHistory(play: TrafficPlay, options: HistoryOptions): void {
   const random = new Random(options.seed + 1);
   const gap = (options.gapMs ?? 1000) * 1000;
   let at = (options.startAt ?? defaultStart) * 1000;
-  for (let done = 0; done < options.updates; done += 1) {
+  for (let stepCount = 0; stepCount < options.updates; stepCount += 1) {
     play.step(at);
     // An occasional pause, and otherwise shorter gaps, so that the mean is `gapMs`.
     at += Math.max(1, Math.floor(random.chance(0.01) ? gap * 20 : gap * 1.6 * random.float()));
@@ -64,29 +64,29 @@ function fill(play: Play, options: HistoryOptions): void {
 
 /** Appends `updates` updates synchronously. */
 export function generateHistory(ledger: Ledger, options: HistoryOptions): void {
-  fill(new Play(ledger, { seed: options.seed, users: options.users ?? defaultUsers }), options);
+  fillHistory(new TrafficPlay(ledger, { seed: options.seed, users: options.users ?? defaultUsers }), options);
 }
 
 /** Starts traffic at a mean rate, with short pauses. The timer does not keep the process alive. */
 export function startTraffic(ledger: Ledger, options: TrafficOptions): Traffic {
-  const play = new Play(ledger, { seed: options.seed, users: options.users ?? defaultUsers });
+  const play = new TrafficPlay(ledger, { seed: options.seed, users: options.users ?? defaultUsers });
   const random = new Random(options.seed + 2);
   const updates = options.history ?? 0;
   const gapMs = 1000;
   if (updates > 0) {
     const startAt = Date.now() - Math.ceil(updates * gapMs * 1.1);
-    fill(play, { seed: options.seed, updates, startAt, gapMs });
+    fillHistory(play, { seed: options.seed, updates, startAt, gapMs });
   }
-  let owed = 0;
+  let dueUpdates = 0;
   let last = performance.now();
   let pausedUntil = 0;
   const tick = (): void => {
     const now = performance.now();
-    owed = Math.min(owed + ((now - last) / 1000) * options.updatesPerSecond, options.updatesPerSecond);
+    dueUpdates = Math.min(dueUpdates + ((now - last) / 1000) * options.updatesPerSecond, options.updatesPerSecond);
     last = now;
     if (random.chance(0.004)) pausedUntil = now + random.between(300, 1500);
     if (now < pausedUntil) return;
-    for (; owed >= 1; owed -= 1) play.stepRecordedAt(ledger.clock());
+    for (; dueUpdates >= 1; dueUpdates -= 1) play.stepRecordedAt(ledger.clock());
   };
   const timer = setInterval(tick, tickMs);
   timer.unref();

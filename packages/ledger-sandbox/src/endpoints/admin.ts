@@ -6,7 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import { SandboxError } from '../wire/sandbox-error.ts';
 import { check, checkNames, faultsOf, type Shape } from '../faults/admin-shapes.ts';
 import type { Call, Endpoint } from '../api/endpoint.ts';
-import { Undecodable } from '../wire/failure.ts';
+import { UndecodableRequest } from '../wire/failure.ts';
 import { asObject, asText, type JsonObject } from '../wire/json.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { authorize } from '../ledger/reassignments.ts';
@@ -21,15 +21,15 @@ interface Act {
 const count = (args: JsonObject, name: string): number => Number(args[name]);
 
 /** Ends the hosting of a party on the participant, or begins it: on one synchronizer, or on all. */
-function moveParty(ledger: Ledger, args: JsonObject, hosted: boolean): void {
+function moveParty(ledger: Ledger, args: JsonObject, isHosted: boolean): void {
   const synchronizerId = asText(args['synchronizerId']);
   for (const { id } of ledger.synchronizers) {
     if (synchronizerId === '' || synchronizerId === id)
-      authorize(ledger, asText(args['party']), hosted, undefined, { synchronizerId: id });
+      authorize(ledger, asText(args['party']), isHosted, undefined, { synchronizerId: id });
   }
 }
 
-const acts: Readonly<Record<string, Act>> = {
+const actionsByName: Readonly<Record<string, Act>> = {
   prune: { shape: { needs: { to: 'count' } }, run: (ledger, args) => ledger.pruneTo(count(args, 'to')) },
   reset: { shape: { flag: true }, run: (ledger) => ledger.reset() },
   skipOffsets: {
@@ -75,14 +75,19 @@ const acts: Readonly<Record<string, Act>> = {
 
 function runActs({ participant, body }: Call): string {
   const { ledger } = participant;
-  checkNames(body, acts, 'act');
-  const requestedActs = Object.entries(body).map(([name, given]) => ({ name, given, act: acts[name] }));
-  for (const { name, given, act } of requestedActs) if (act !== undefined) check(given, act.shape, `act ${name}`);
+  checkNames(body, actionsByName, 'act');
+  const requestedActs = Object.entries(body).map(([name, argument]) => ({
+    name,
+    given: argument,
+    act: actionsByName[name],
+  }));
+  for (const { name, given: argument, act: action } of requestedActs)
+    if (action !== undefined) check(argument, action.shape, `act ${name}`);
   try {
-    for (const { given, act } of requestedActs) act?.run(ledger, asObject(given) ?? {});
-  } catch (thrown) {
-    if (thrown instanceof SandboxError) throw new Undecodable('body', thrown.message);
-    throw thrown;
+    for (const { given: argument, act: action } of requestedActs) action?.run(ledger, asObject(argument) ?? {});
+  } catch (error) {
+    if (error instanceof SandboxError) throw new UndecodableRequest('body', error.message);
+    throw error;
   }
   const { participantId, synchronizers } = ledger;
   return JSON.stringify({ ledgerEnd: ledger.ledgerEnd(), prunedTo: ledger.prunedTo(), participantId, synchronizers });

@@ -4,10 +4,10 @@ import { failure } from '../wire/failure.ts';
 import { asObject } from '../wire/json.ts';
 import type { JsonObject } from '../wire/json.ts';
 import { performJournaled } from '../ledger/perform.ts';
-import { naming, parseSubmission } from '../ledger/submission-request.ts';
+import { withTraceNames, parseSubmission } from '../ledger/submission-request.ts';
 import type { ClientSubmission } from '../ledger/submission-request.ts';
 import { Rejection } from '../ledger/submission-run.ts';
-import { answerFormat, storedAt, transactionAnswer, treeAnswer } from '../api/transaction-answer.ts';
+import { answerFormat, updateAt, transactionResponse, treeResponse } from '../api/transaction-answer.ts';
 import { valueOf } from '../wire/wire.ts';
 
 /** Refuses external parties, which sign themselves, because the participant cannot authorize their actions. */
@@ -27,32 +27,32 @@ function submissionOf(call: Call, commands: JsonObject): ClientSubmission {
 
 /** Runs a submission and returns the offset of its update. */
 function run({ participant: { ledger } }: Call, submission: ClientSubmission): number {
-  return naming(submission, () => performJournaled(ledger, { submission }));
+  return withTraceNames(submission, () => performJournaled(ledger, { submission }));
 }
 
 function submitAndWait(call: Call): string {
   const completionOffset = run(call, submissionOf(call, call.body));
-  const { update } = storedAt(call, completionOffset);
+  const { update } = updateAt(call, completionOffset);
   return JSON.stringify({ updateId: update === undefined ? '' : valueOf(update).updateId, completionOffset });
 }
 
 function submitForTransaction(call: Call): string {
   const submission = submissionOf(call, asObject(call.body['commands']) ?? {});
   const format = answerFormat(call, submission, call.body['transactionFormat']);
-  return transactionAnswer(call, run(call, submission), format);
+  return transactionResponse(call, run(call, submission), format);
 }
 
 function submitForTree(call: Call): string {
   const submission = submissionOf(call, call.body);
-  return treeAnswer(call, run(call, submission), submission);
+  return treeResponse(call, run(call, submission), submission);
 }
 
 /** Refusals before the submission was ordered are thrown. Later ones are only reported in its completion. */
 export function withoutWaiting(submit: () => unknown): string {
   try {
     submit();
-  } catch (thrown) {
-    if (!(thrown instanceof Rejection)) throw thrown;
+  } catch (error) {
+    if (!(error instanceof Rejection)) throw error;
   }
   return '{}';
 }
@@ -62,7 +62,7 @@ function submitAsync(call: Call): string {
   return withoutWaiting(() => run(call, submission));
 }
 
-const wants = ['commands', 'commandId', 'actAs'];
+const requiredFields = ['commands', 'commandId', 'actAs'];
 
 export const commandEndpoints: readonly Endpoint[] = [
   {
@@ -70,7 +70,7 @@ export const commandEndpoints: readonly Endpoint[] = [
     path: '/v2/commands/submit-and-wait',
     summary: 'Submit commands and wait for their update id',
     request: 'JsCommands',
-    wants,
+    wants: requiredFields,
     response: 'SubmitAndWaitResponse',
     run: submitAndWait,
   },
@@ -79,7 +79,7 @@ export const commandEndpoints: readonly Endpoint[] = [
     path: '/v2/commands/submit-and-wait-for-transaction',
     summary: 'Submit commands and wait for their transaction',
     request: 'JsSubmitAndWaitForTransactionRequest',
-    wants: wants.map((name) => `commands.${name}`),
+    wants: requiredFields.map((name) => `commands.${name}`),
     response: 'JsSubmitAndWaitForTransactionResponse',
     run: submitForTransaction,
   },
@@ -90,7 +90,7 @@ export const commandEndpoints: readonly Endpoint[] = [
     last: '3.6',
     deprecatedIn: '3.4',
     request: 'JsCommands',
-    wants,
+    wants: requiredFields,
     response: 'JsSubmitAndWaitForTransactionTreeResponse',
     run: submitForTree,
   },
@@ -99,7 +99,7 @@ export const commandEndpoints: readonly Endpoint[] = [
     path: '/v2/commands/async/submit',
     summary: 'Submit commands without waiting',
     request: 'JsCommands',
-    wants,
+    wants: requiredFields,
     response: 'SubmitResponse',
     run: submitAsync,
   },

@@ -11,19 +11,25 @@ import { eventFormatNeeds } from '../identity/read-rights.ts';
 import { Renderer } from '../api/render.ts';
 
 /** The events of a contract; undefined if the participant does not return its create any more. */
-function known({ ledger }: Participant, contractId: string): ContractEvents | undefined {
+function contractOrFail({ ledger }: Participant, contractId: string): ContractEvents | undefined {
   if (contractId === '') throw missingField('contract_id');
-  const found = ledger.contract(contractId);
-  return found !== undefined && found.created.offset <= ledger.ledgerEnd() ? found : undefined;
+  const contractEvents = ledger.contract(contractId);
+  return contractEvents !== undefined && contractEvents.created.offset <= ledger.ledgerEnd()
+    ? contractEvents
+    : undefined;
 }
 
 /** The visible parts of both events. A create is returned until its archive is pruned, even if its own offset is. */
-function visible(participant: Participant, found: ContractEvents, format: EventFormat): object | undefined {
+function visibleEvents(
+  participant: Participant,
+  contractEvents: ContractEvents,
+  format: EventFormat,
+): object | undefined {
   const { ledger } = participant;
   const renderer = new Renderer(participant);
-  const { created, synchronizerId, archived } = found;
+  const { created, synchronizerId, archived: archival } = contractEvents;
   const createdEvent = renderer.created(created, format);
-  const visibleArchive = archived !== undefined && archived.offset <= ledger.ledgerEnd() ? archived : undefined;
+  const visibleArchive = archival !== undefined && archival.offset <= ledger.ledgerEnd() ? archival : undefined;
   const archivedEvent =
     visibleArchive === undefined ? undefined : renderer.archived(visibleArchive.event, format, created);
   if (createdEvent === undefined && archivedEvent === undefined) return undefined;
@@ -39,8 +45,8 @@ function eventsById({ participant, caller, body }: Call): string {
   if (eventFormat === undefined) throw missingField('event_format');
   require(caller, eventFormatNeeds(eventFormat));
   const format = parseEventFormat(eventFormat, participant.ledger.model, participant.release);
-  const found = known(participant, contractId);
-  const events = found === undefined ? undefined : visible(participant, found, format);
+  const contractEvents = contractOrFail(participant, contractId);
+  const events = contractEvents === undefined ? undefined : visibleEvents(participant, contractEvents, format);
   if (events !== undefined) return JSON.stringify(events);
   const cause = 'Contract events not found, or not visible.';
   throw failure({ code: 'CONTRACT_EVENTS_NOT_FOUND', category: 11, cause, resources: [['CONTRACT_ID', contractId]] });
@@ -51,11 +57,12 @@ function contractById({ participant, caller, body }: Call): string {
   const contractId = asText(body['contractId']);
   const parties = asTexts(body['queryingParties']);
   require(caller, parties.length === 0 ? ['read-as-any-party'] : parties.map((readAs) => ({ readAs })));
-  const found = known(participant, contractId);
+  const contractEvents = contractOrFail(participant, contractId);
   const filtersByParty = Object.fromEntries(parties.map((party) => [party, {}]));
   const eventFormat = parties.length === 0 ? { filtersForAnyParty: {} } : { filtersByParty };
   const format = parseEventFormat(eventFormat, participant.ledger.model, participant.release);
-  const createdEvent = found === undefined ? undefined : new Renderer(participant).created(found.created, format);
+  const createdEvent =
+    contractEvents === undefined ? undefined : new Renderer(participant).created(contractEvents.created, format);
   if (createdEvent === undefined) {
     const cause = 'Contract payload not found, or not visible.';
     throw failure({
@@ -67,8 +74,8 @@ function contractById({ participant, caller, body }: Call): string {
   }
   const witnessParties = parties.length === 0 ? [] : createdEvent.witnessParties;
   const representativePackageId = createdEvent.templateId.slice(0, createdEvent.templateId.indexOf(':'));
-  const nothing = { offset: 0, nodeId: 0, createdEventBlob: '', interfaceViews: [], acsDelta: false };
-  return JSON.stringify({ createdEvent: { ...createdEvent, ...nothing, witnessParties, representativePackageId } });
+  const emptyEvent = { offset: 0, nodeId: 0, createdEventBlob: '', interfaceViews: [], acsDelta: false };
+  return JSON.stringify({ createdEvent: { ...createdEvent, ...emptyEvent, witnessParties, representativePackageId } });
 }
 
 export const contractEndpoints: readonly Endpoint[] = [

@@ -7,7 +7,10 @@ import type { Endpoint, StreamEndpoint } from '../api/endpoint.ts';
 import type { Release } from '../wire/release.ts';
 import { isFrom, isWithin, versionOf } from '../wire/release.ts';
 
-type Described = Pick<Endpoint, 'path' | 'summary' | 'since' | 'last' | 'deprecatedIn' | 'request' | 'response'>;
+type DescribedEndpoint = Pick<
+  Endpoint,
+  'path' | 'summary' | 'since' | 'last' | 'deprecatedIn' | 'request' | 'response'
+>;
 
 const text = { type: 'string' };
 const optional = (type: string): object => ({ type, nullable: true });
@@ -31,14 +34,14 @@ const refusal = {
   },
 };
 
-function servedIn<E extends Described>(table: readonly E[], release: Release): E[] {
+function endpointsIn<E extends DescribedEndpoint>(table: readonly E[], release: Release): E[] {
   return table.filter(({ since, last }) => isWithin(release, since, last));
 }
 
 /** `postV2UpdatesUpdate-by-id` for POST /v2/updates/update-by-id. */
 function operationId(verb: string, path: string): string {
-  const words = path.split('/').map((word) => word.replaceAll(/[{}]/g, ''));
-  return verb + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
+  const pathWords = path.split('/').map((word) => word.replaceAll(/[{}]/g, ''));
+  return verb + pathWords.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');
 }
 
 /** A schema by name; `Name[]` is an array of it. */
@@ -55,13 +58,13 @@ function propertiesOf(title: string, release: Release): object {
 }
 
 /** One open object per schema name that the endpoints mention, and the refusal. */
-function schemas(described: readonly Described[], release: Release): object {
-  const names = described.flatMap(({ request, response }) => [request, response]);
-  const known = new Set(names.filter((name) => name !== undefined).map((name) => name.replace('[]', '')));
-  const open = [...known]
+function schemas(describedEndpoints: readonly DescribedEndpoint[], release: Release): object {
+  const names = describedEndpoints.flatMap(({ request, response }) => [request, response]);
+  const parameterNames = new Set(names.filter((name) => name !== undefined).map((name) => name.replace('[]', '')));
+  const openSchemas = [...parameterNames]
     .toSorted()
     .map((title) => [title, { title, type: 'object', ...propertiesOf(title, release) }] as const);
-  return { ...Object.fromEntries(open), JsCantonError: refusal };
+  return { ...Object.fromEntries(openSchemas), JsCantonError: refusal };
 }
 
 function info(title: string, release: Release): object {
@@ -72,15 +75,15 @@ function info(title: string, release: Release): object {
 const binary = { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } };
 const jsonOf = (name: string): object => ({ 'application/json': { schema: schemaOf(name) } });
 
-function bodyOf({ request, takes }: Endpoint): object {
-  if (takes === 'bytes') return { requestBody: { content: binary, required: true } };
+function bodyOf({ request, takes: bodyKind }: Endpoint): object {
+  if (bodyKind === 'bytes') return { requestBody: { content: binary, required: true } };
   return request === undefined ? {} : { requestBody: { content: jsonOf(request), required: true } };
 }
 
 function parametersOf({ path, query = [] }: Endpoint): object[] {
-  const bound = [...path.matchAll(/\{([^}]+)\}/g)].map((match) => match[1] ?? '');
+  const pathParameters = [...path.matchAll(/\{([^}]+)\}/g)].map((match) => match[1] ?? '');
   return [
-    ...bound.map((name) => ({ name, in: 'path', required: true, schema: text })),
+    ...pathParameters.map((name) => ({ name, in: 'path', required: true, schema: text })),
     ...query.map((name) => ({ name, in: 'query', required: false, schema: text })),
   ];
 }
@@ -103,9 +106,9 @@ function operation(endpoint: Endpoint): object {
   };
 }
 
-function openapi(served: readonly Endpoint[], release: Release): object {
+function openapi(servedEndpoints: readonly Endpoint[], release: Release): object {
   const paths: Record<string, Record<string, object>> = {};
-  for (const endpoint of served) {
+  for (const endpoint of servedEndpoints) {
     paths[endpoint.path] = { ...paths[endpoint.path], [endpoint.method.toLowerCase()]: operation(endpoint) };
   }
   const securitySchemes = { httpAuth: { type: 'http', description: 'A JWT', scheme: 'bearer' } };
@@ -113,7 +116,7 @@ function openapi(served: readonly Endpoint[], release: Release): object {
     openapi: '3.0.3',
     info: info('JSON Ledger API HTTP endpoints', release),
     paths,
-    components: { schemas: schemas(served, release), securitySchemes },
+    components: { schemas: schemas(servedEndpoints, release), securitySchemes },
   };
 }
 
@@ -127,19 +130,19 @@ function channel({ path, summary, request = '', response = '' }: StreamEndpoint)
   };
 }
 
-function asyncapi(served: readonly StreamEndpoint[], release: Release): object {
+function asyncapi(servedEndpoints: readonly StreamEndpoint[], release: Release): object {
   const contentType = 'application/json';
   const messages: Record<string, object> = {};
-  for (const { request = '', response = '' } of served) {
+  for (const { request = '', response = '' } of servedEndpoints) {
     messages[request] = { contentType, payload: schemaOf(request) };
-    const either = [schemaOf('JsCantonError'), schemaOf(response)];
-    messages[`Either_JsCantonError_${response}`] = { contentType, payload: { oneOf: either } };
+    const responseSchemas = [schemaOf('JsCantonError'), schemaOf(response)];
+    messages[`Either_JsCantonError_${response}`] = { contentType, payload: { oneOf: responseSchemas } };
   }
   return {
     asyncapi: '2.6.0',
     info: info('JSON Ledger API WebSocket endpoints', release),
-    channels: Object.fromEntries(served.map((stream) => [stream.path, channel(stream)])),
-    components: { schemas: schemas(served, release), messages },
+    channels: Object.fromEntries(servedEndpoints.map((stream) => [stream.path, channel(stream)])),
+    components: { schemas: schemas(servedEndpoints, release), messages },
   };
 }
 
@@ -156,7 +159,9 @@ export function docsEndpoints(endpoints: readonly Endpoint[], streams: readonly 
     }),
   });
   return [
-    row('/docs/openapi', 'The HTTP endpoints, as OpenAPI', (release) => openapi(servedIn(endpoints, release), release)),
-    row('/docs/asyncapi', 'The streams, as AsyncAPI', (release) => asyncapi(servedIn(streams, release), release)),
+    row('/docs/openapi', 'The HTTP endpoints, as OpenAPI', (release) =>
+      openapi(endpointsIn(endpoints, release), release),
+    ),
+    row('/docs/asyncapi', 'The streams, as AsyncAPI', (release) => asyncapi(endpointsIn(streams, release), release)),
   ];
 }

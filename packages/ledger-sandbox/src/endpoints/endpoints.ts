@@ -17,7 +17,7 @@ import { userEndpoints } from './users.ts';
 import { versionEndpoints } from './version.ts';
 import { vettingEndpoints } from './vetting.ts';
 
-const described: readonly Endpoint[] = [
+const describedEndpoints: readonly Endpoint[] = [
   ...versionEndpoints,
   ...stateEndpoints,
   ...updateEndpoints,
@@ -37,4 +37,7 @@ const described: readonly Endpoint[] = [
 
 export const streamEndpoints: readonly StreamEndpoint[] = [...updateStreams, ...stateStreams, ...completionStreams];
 
-export const endpoints: readonly Endpoint[] = [...described, ...docsEndpoints(described, streamEndpoints)];
+export const endpoints: readonly Endpoint[] = [
+  ...describedEndpoints,
+  ...docsEndpoints(describedEndpoints, streamEndpoints),
+];

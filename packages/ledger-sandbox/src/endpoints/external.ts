@@ -4,7 +4,7 @@ import { allocateExternalParty } from '../external/allocate.ts';
 import { execute, executionOf } from '../external/execute.ts';
 import { prepare } from '../external/prepare.ts';
 import { generateTopology } from '../external/topology.ts';
-import { answerFormat, storedAt, transactionAnswer } from '../api/transaction-answer.ts';
+import { answerFormat, updateAt, transactionResponse } from '../api/transaction-answer.ts';
 import { valueOf } from '../wire/wire.ts';
 import { withoutWaiting } from './commands.ts';
 
@@ -15,14 +15,14 @@ function executeAsync(call: Call): string {
 
 function executeAndWait(call: Call): string {
   const completionOffset = execute(call, executionOf(call));
-  const { update } = storedAt(call, completionOffset);
+  const { update } = updateAt(call, completionOffset);
   return JSON.stringify({ updateId: update === undefined ? '' : valueOf(update).updateId, completionOffset });
 }
 
 function executeForTransaction(call: Call): string {
   const submission = executionOf(call);
   const format = answerFormat(call, submission, call.body['transactionFormat']);
-  return transactionAnswer(call, execute(call, submission), format);
+  return transactionResponse(call, execute(call, submission), format);
 }
 
 const executeWants = [

@@ -42,7 +42,7 @@ function deleteProvider({ participant, path }: Call): string {
   return '{}';
 }
 
-const one = '/v2/idps/{idp-id}';
+const providerPath = '/v2/idps/{idp-id}';
 
 export const identityProviderEndpoints: readonly Endpoint[] = [
   {
@@ -64,7 +64,7 @@ export const identityProviderEndpoints: readonly Endpoint[] = [
   },
   {
     method: 'GET',
-    path: one,
+    path: providerPath,
     summary: 'An identity provider',
     response: 'GetIdentityProviderConfigResponse',
     needs: 'admin',
@@ -72,7 +72,7 @@ export const identityProviderEndpoints: readonly Endpoint[] = [
   },
   {
     method: 'DELETE',
-    path: one,
+    path: providerPath,
     summary: 'Stop trusting an identity provider',
     response: 'DeleteIdentityProviderConfigResponse',
     needs: 'admin',

@@ -1,6 +1,6 @@
 /** Packages: upload of DARs, lookup of packages, and vetting by synchronizer. */
 import type { Answer, Call, Endpoint } from '../api/endpoint.ts';
-import { Undecodable } from '../wire/failure.ts';
+import { UndecodableRequest } from '../wire/failure.ts';
 import { asObject, asText, asTexts } from '../wire/json.ts';
 import { pageOf } from '../wire/page.ts';
 import type { Participant } from '../api/participant.ts';
@@ -17,18 +17,19 @@ function synchronizersIn({ participant, query }: Call): readonly string[] {
   const ids = participant.ledger.synchronizers.map(({ id }) => id);
   const synchronizerId = query.get('synchronizerId') ?? '';
   if (synchronizerId === '') return ids;
-  if (!ids.includes(synchronizerId)) throw new Undecodable('query parameter synchronizerId');
+  if (!ids.includes(synchronizerId)) throw new UndecodableRequest('query parameter synchronizerId');
   return [synchronizerId];
 }
 
-function vetsIn(query: URLSearchParams): boolean {
+function isVettingRequested(query: URLSearchParams): boolean {
   const vetAllPackages = query.get('vetAllPackages') ?? 'true';
-  if (vetAllPackages !== 'true' && vetAllPackages !== 'false') throw new Undecodable('query parameter vetAllPackages');
+  if (vetAllPackages !== 'true' && vetAllPackages !== 'false')
+    throw new UndecodableRequest('query parameter vetAllPackages');
   return vetAllPackages === 'true';
 }
 
 function upload(call: Call): string {
-  const vets = vetsIn(call.query);
+  const vets = isVettingRequested(call.query);
   const synchronizerIds = synchronizersIn(call);
   call.participant.packages.upload(call.bytes, vets ? synchronizerIds : []);
   return '{}';
@@ -41,8 +42,8 @@ function download({ participant, path }: Call): Answer {
 }
 
 function status({ participant, path }: Call): string {
-  const known = participant.packages.has(path['package-id'] ?? '');
-  return JSON.stringify({ packageStatus: `PACKAGE_STATUS_${known ? 'REGISTERED' : 'UNSPECIFIED'}` });
+  const isKnown = participant.packages.has(path['package-id'] ?? '');
+  return JSON.stringify({ packageStatus: `PACKAGE_STATUS_${isKnown ? 'REGISTERED' : 'UNSPECIFIED'}` });
 }
 
 /** Whether a list contains the value; an empty list contains all. */
@@ -70,7 +71,7 @@ function listVetted({ participant, body }: Call): string {
   const metadata = asObject(body['packageMetadataFilter']) ?? {};
   const ids = asTexts(metadata['packageIds']);
   const prefixes = asTexts(metadata['packageNamePrefixes']);
-  const every = ids.length + prefixes.length === 0;
+  const isUnfiltered = ids.length + prefixes.length === 0;
   const topology = asObject(body['topologyStateFilter']) ?? {};
   const vettings = ledger.synchronizers
     .filter(({ id }) => names(asTexts(topology['synchronizerIds']), id))
@@ -79,7 +80,7 @@ function listVetted({ participant, body }: Call): string {
     .map((vetting) => ({
       ...vetting,
       packages: vetting.packages.filter(
-        ({ id, name }) => every || ids.includes(id) || prefixes.some((prefix) => name.startsWith(prefix)),
+        ({ id, name }) => isUnfiltered || ids.includes(id) || prefixes.some((prefix) => name.startsWith(prefix)),
       ),
     }))
     .filter(({ packages }) => packages.length > 0)

@@ -20,15 +20,16 @@ import {
   entryBinding,
   numberOf,
   requireNotNegative,
-  showsIncomplete,
+  includesIncomplete,
 } from '../api/requests.ts';
 
 const acsSize = { standard: 2000, most: 10_000 };
 const updatesSize = { standard: 100, most: 2000 };
 
-function pageSize(value: Json | undefined, { standard, most }: typeof acsSize): number {
+function pageSize(value: Json | undefined, { standard, most: maxSize }: typeof acsSize): number {
   const size = numberOf(value) ?? 0;
-  if (size < 0 || size > most) throw invalidArgument(`max_page_size must be between 1 and ${most}, found ${size}`);
+  if (size < 0 || size > maxSize)
+    throw invalidArgument(`max_page_size must be between 1 and ${maxSize}, found ${size}`);
   return size === 0 ? standard : size;
 }
 
@@ -41,9 +42,9 @@ function invalidToken(kind: 'ACS' | 'UPDATES'): LedgerFailure {
 function resumedAt(body: JsonObject, binding: string, kind: 'ACS' | 'UPDATES'): readonly [number, number] | undefined {
   const token = asText(body['pageToken']);
   if (token === '') return undefined;
-  const resumed = openToken(token, binding);
-  if (resumed === undefined) throw invalidToken(kind);
-  return resumed;
+  const resumedPosition = openToken(token, binding);
+  if (resumedPosition === undefined) throw invalidToken(kind);
+  return resumedPosition;
 }
 
 function formatOf(body: JsonObject, key: 'eventFormat' | 'updateFormat'): JsonObject {
@@ -60,7 +61,7 @@ function activeContractsPage({ participant, caller, body }: Call): string {
   if (requestedOffset !== undefined) requireNotNegative(requestedOffset);
   const format = parseEventFormat(eventFormat, ledger.model, release);
   const size = pageSize(body['maxPageSize'], acsSize);
-  const incomplete = showsIncomplete(body, release);
+  const incomplete = includesIncomplete(body, release);
   const binding = bindingOf(
     'acs',
     ledger.participantId,
@@ -72,22 +73,22 @@ function activeContractsPage({ participant, caller, body }: Call): string {
   const [activeAtOffset, skip] = resumedAt(body, binding, 'ACS') ?? [requestedOffset ?? ledger.ledgerEnd(), 0];
   checkSnapshotOffset(activeAtOffset, format, participant);
   const renderer = new Renderer(participant);
-  const ofEntry = entryBinding(participant, eventFormat, incomplete);
+  const tokenBinding = entryBinding(participant, eventFormat, incomplete);
   const entries: string[] = [];
   let position = 0;
   let nextPageToken: string | null = null;
-  for (const held of ledger.activeAt(activeAtOffset)) {
+  for (const activeEntry of ledger.activeAt(activeAtOffset)) {
     position += 1;
-    if (position <= skip || (!incomplete && held.as !== 'JsActiveContract')) continue;
+    if (position <= skip || (!incomplete && activeEntry.as !== 'JsActiveContract')) continue;
     if (entries.length === size) {
       nextPageToken = sealToken(binding, activeAtOffset, position - 1);
       break;
     }
-    const entry = renderer.entry(held, format, sealToken(ofEntry, activeAtOffset, position));
+    const entry = renderer.entry(activeEntry, format, sealToken(tokenBinding, activeAtOffset, position));
     if (entry !== undefined) entries.push(entry);
   }
-  const rest = JSON.stringify({ activeAtOffset, nextPageToken }).slice(1);
-  return `{"activeContracts":[${entries.join()}],${rest}`;
+  const pageFields = JSON.stringify({ activeAtOffset, nextPageToken }).slice(1);
+  return `{"activeContracts":[${entries.join()}],${pageFields}`;
 }
 
 interface Page {
@@ -106,28 +107,30 @@ function readPage(
 ): Page {
   const renderer = new Renderer(participant);
   const updates: string[] = [];
-  let { begin: lowest, end: highest } = range;
+  let { begin: lowestOffset, end: highestOffset } = range;
   while (updates.length < size) {
-    const stored = participant.ledger.range(lowest, highest, size, range.descending);
-    for (const one of stored) {
-      if (range.descending) highest = one.offset - 1;
-      else lowest = one.offset;
-      const frame = renderer.update(one, format);
+    const storedUpdates = participant.ledger.range(lowestOffset, highestOffset, size, range.descending);
+    for (const storedUpdate of storedUpdates) {
+      if (range.descending) highestOffset = storedUpdate.offset - 1;
+      else lowestOffset = storedUpdate.offset;
+      const frame = renderer.update(storedUpdate, format);
       if (frame !== undefined && updates.push(frame) === size) break;
     }
-    if (stored.length < size && updates.length < size) return { updates, lowest: range.begin, highest: range.end };
+    if (storedUpdates.length < size && updates.length < size)
+      return { updates, lowest: range.begin, highest: range.end };
   }
   return range.descending
-    ? { updates, lowest: Math.max(highest, range.begin), highest: range.end }
-    : { updates, lowest: range.begin, highest: lowest };
+    ? { updates, lowest: Math.max(highestOffset, range.begin), highest: range.end }
+    : { updates, lowest: range.begin, highest: lowestOffset };
 }
 
 /** Start of the range of a page request. 0 is the current beginning of the history; other values must not be pruned. */
-function beginOf(begin: number, end: number, { ledger }: Participant): number {
-  const pruned = ledger.prunedTo();
-  if (begin === 0) return pruned;
-  if (begin < pruned) throw prunedAccess(`Transactions request from ${begin + 1} to ${end}`, pruned);
-  return begin;
+function beginOffsetOf(beginOffset: number, end: number, { ledger }: Participant): number {
+  const prunedOffset = ledger.prunedTo();
+  if (beginOffset === 0) return prunedOffset;
+  if (beginOffset < prunedOffset)
+    throw prunedAccess(`Transactions request from ${beginOffset + 1} to ${end}`, prunedOffset);
+  return beginOffset;
 }
 
 function updatesPage({ participant, caller, body }: Call): string {
@@ -156,15 +159,25 @@ function updatesPage({ participant, caller, body }: Call): string {
     requestedRange.end ?? null,
     descending,
   );
-  const resumed = resumedAt(body, binding, 'UPDATES')?.[0];
-  const end = descending ? (resumed ?? last) : last;
-  const begin = beginOf(descending ? requestedRange.begin : (resumed ?? requestedRange.begin), end, participant);
-  const range = { begin, end: Math.max(begin, end), descending };
-  const { updates, lowest, highest } = readPage(participant, range, size, format);
-  const through = descending ? lowest <= begin : requestedRange.end !== undefined && highest >= range.end;
-  const nextPageToken = through ? null : sealToken(binding, descending ? lowest : highest, 0);
-  const rest = { lowestPageOffsetExclusive: lowest, highestPageOffsetInclusive: highest, nextPageToken };
-  return `{"updates":[${updates.join()}],${JSON.stringify(rest).slice(1)}`;
+  const resumedPosition = resumedAt(body, binding, 'UPDATES')?.[0];
+  const end = descending ? (resumedPosition ?? last) : last;
+  const beginOffset = beginOffsetOf(
+    descending ? requestedRange.begin : (resumedPosition ?? requestedRange.begin),
+    end,
+    participant,
+  );
+  const range = { begin: beginOffset, end: Math.max(beginOffset, end), descending };
+  const { updates, lowest: lowestOffset, highest: highestOffset } = readPage(participant, range, size, format);
+  const isComplete = descending
+    ? lowestOffset <= beginOffset
+    : requestedRange.end !== undefined && highestOffset >= range.end;
+  const nextPageToken = isComplete ? null : sealToken(binding, descending ? lowestOffset : highestOffset, 0);
+  const pageFields = {
+    lowestPageOffsetExclusive: lowestOffset,
+    highestPageOffsetInclusive: highestOffset,
+    nextPageToken,
+  };
+  return `{"updates":[${updates.join()}],${JSON.stringify(pageFields).slice(1)}`;
 }
 
 const acsPage = {

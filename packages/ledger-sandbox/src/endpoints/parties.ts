@@ -15,12 +15,12 @@ const largestPage = 10_000;
  */
 function bodyOf(record: PartyRecord, identityProviderId: string): unknown {
   const { party, annotations, resourceVersion } = record;
-  const own = resourceVersion !== '' && record.identityProviderId === identityProviderId;
+  const isOwnVersion = resourceVersion !== '' && record.identityProviderId === identityProviderId;
   return {
     party,
-    isLocal: own || identityProviderId === '',
-    localMetadata: own ? { resourceVersion, annotations } : { resourceVersion: '', annotations: {} },
-    identityProviderId: own ? identityProviderId : '',
+    isLocal: isOwnVersion || identityProviderId === '',
+    localMetadata: isOwnVersion ? { resourceVersion, annotations } : { resourceVersion: '', annotations: {} },
+    identityProviderId: isOwnVersion ? identityProviderId : '',
   };
 }
 
@@ -39,8 +39,8 @@ function details({ participant }: Call, parties: readonly string[], identityProv
 function listParties(call: Call): string {
   const identityProviderId = providerOf(call);
   const prefix = call.query.get('filter-party') ?? '';
-  const matching = call.participant.parties.all().filter((party) => party.startsWith(prefix));
-  const page = pageOf(matching, (party) => party, pageRequestOf(call.query), largestPage);
+  const matchingParties = call.participant.parties.all().filter((party) => party.startsWith(prefix));
+  const page = pageOf(matchingParties, (party) => party, pageRequestOf(call.query), largestPage);
   const partyDetails = details(call, page.elements, identityProviderId);
   return JSON.stringify({ partyDetails, nextPageToken: page.nextPageToken });
 }

@@ -7,8 +7,8 @@ import { performJournaled } from '../ledger/perform.ts';
 import { eventFormatNeeds } from '../identity/read-rights.ts';
 import { parseReassignment } from '../ledger/reassignment-commands.ts';
 import { Renderer } from '../api/render.ts';
-import { naming, parseSubmissionIds } from '../ledger/submission-request.ts';
-import { storedAt } from '../api/transaction-answer.ts';
+import { withTraceNames, parseSubmissionIds } from '../ledger/submission-request.ts';
+import { updateAt } from '../api/transaction-answer.ts';
 import { withoutWaiting } from './commands.ts';
 
 /** Parses, authorizes and names a request. Returns a function that runs it and returns the offset of its update. */
@@ -18,14 +18,15 @@ function reassignmentOf({ participant: { ledger }, caller, body }: Call): () => 
   const submission = parseReassignment(ledger, commands, submissionIds);
   require(caller, [{ actAs: submission.submitter }]);
   const at = ledger.clock();
-  const named = {
+  const reassignmentFields = {
     ...submissionIds,
     commands: [],
     actAs: [submission.submitter],
     workflowId: submission.workflowId,
     at,
   };
-  return () => naming(named, () => performJournaled(ledger, { reassignment: { ...submission, at } }));
+  return () =>
+    withTraceNames(reassignmentFields, () => performJournaled(ledger, { reassignment: { ...submission, at } }));
 }
 
 function submitForReassignment(call: Call): string {
@@ -35,9 +36,10 @@ function submitForReassignment(call: Call): string {
   if (eventFormat !== undefined) require(caller, eventFormatNeeds(eventFormat));
   const { model } = participant.ledger;
   const format = eventFormat === undefined ? undefined : parseEventFormat(eventFormat, model, participant.release);
-  const stored = storedAt(call, submit());
-  if (stored.update === undefined || !('Reassignment' in stored.update)) throw new Error('not a reassignment');
-  const { value } = stored.update.Reassignment;
+  const storedUpdate = updateAt(call, submit());
+  if (storedUpdate.update === undefined || !('Reassignment' in storedUpdate.update))
+    throw new Error('not a reassignment');
+  const { value } = storedUpdate.update.Reassignment;
   const reassignment = new Renderer(participant).reassignment(value, format) ?? { ...value, events: [] };
   return JSON.stringify({ reassignment });
 }

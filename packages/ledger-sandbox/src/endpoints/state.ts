@@ -1,6 +1,6 @@
 /** The state of the ledger: its end, its pruning, its synchronizers, its active contracts. */
 import type { Call, Endpoint, StreamEndpoint } from '../api/endpoint.ts';
-import { listAnswer, listOptions } from '../api/list-answer.ts';
+import { listResponse, listOptions } from '../api/list-answer.ts';
 import { connectedSynchronizers } from '../api/connected-synchronizers.ts';
 import { activeContracts } from '../api/reader.ts';
 import { parseActiveContractsRequest } from '../api/requests.ts';
@@ -8,10 +8,10 @@ import { serveActiveContracts } from '../api/streams.ts';
 import { isFrom } from '../wire/release.ts';
 
 function prunedOffsets({ participant }: Call): string {
-  const pruned = participant.ledger.prunedTo();
+  const prunedOffset = participant.ledger.prunedTo();
   return JSON.stringify({
-    participantPrunedUpToInclusive: pruned,
-    allDivulgedContractsPrunedUpToInclusive: pruned,
+    participantPrunedUpToInclusive: prunedOffset,
+    allDivulgedContractsPrunedUpToInclusive: prunedOffset,
   });
 }
 
@@ -26,13 +26,13 @@ function ledgerEnd({ participant: { ledger, release } }: Call): string {
 
 function listContracts({ participant, caller, body, query }: Call): string {
   const { limits } = participant;
-  const { take } = listOptions(query, limits);
+  const { take: elementLimit } = listOptions(query, limits);
   const entries: string[] = [];
   for (const entry of activeContracts(participant, parseActiveContractsRequest(body, participant, caller))) {
-    if (entries.length >= take) break;
+    if (entries.length >= elementLimit) break;
     entries.push(entry);
   }
-  return listAnswer(entries, limits);
+  return listResponse(entries, limits);
 }
 
 export const stateEndpoints: readonly Endpoint[] = [

@@ -47,17 +47,17 @@ function lookUp({ participant, caller }: Call, key: Key, updateFormat: JsonObjec
   const { ledger, release } = participant;
   require(caller, updateFormatNeeds(updateFormat));
   const format = parseUpdateFormat(updateFormat, ledger.model, release);
-  const stored = key.find(ledger);
-  if (stored === undefined || stored.offset > ledger.ledgerEnd()) throw notFound(key);
-  return [stored, format];
+  const storedUpdate = key.find(ledger);
+  if (storedUpdate === undefined || storedUpdate.offset > ledger.ledgerEnd()) throw notFound(key);
+  return [storedUpdate, format];
 }
 
 function update(call: Call, key: Key): string {
   const updateFormat = asObject(call.body['updateFormat']);
   if (updateFormat === undefined) throw missingField('update_format');
-  const answer = new Renderer(call.participant).update(...lookUp(call, key, updateFormat));
-  if (answer === undefined) throw notFound(key);
-  return answer;
+  const response = new Renderer(call.participant).update(...lookUp(call, key, updateFormat));
+  if (response === undefined) throw notFound(key);
+  return response;
 }
 
 function wildcards(parties: readonly string[], transactionShape: string): JsonObject {
@@ -73,23 +73,23 @@ function transaction(call: Call, key: Key): string {
     throw invalidArgument('transaction_format and requesting_parties cannot be set at the same time');
   }
   const includeTransactions = format ?? wildcards(parties, 'TRANSACTION_SHAPE_ACS_DELTA');
-  const [stored, { transactions }] = lookUp(call, key, { includeTransactions });
-  if (stored.update === undefined || !('Transaction' in stored.update)) throw notFound(key);
-  const { value } = stored.update.Transaction;
-  const seen = new Renderer(call.participant).transaction(value, stored.archived, transactions);
-  if (seen === undefined) throw notFound(key);
-  return JSON.stringify({ transaction: seen });
+  const [storedUpdate, { transactions }] = lookUp(call, key, { includeTransactions });
+  if (storedUpdate.update === undefined || !('Transaction' in storedUpdate.update)) throw notFound(key);
+  const { value } = storedUpdate.update.Transaction;
+  const visibleUpdate = new Renderer(call.participant).transaction(value, storedUpdate.archived, transactions);
+  if (visibleUpdate === undefined) throw notFound(key);
+  return JSON.stringify({ transaction: visibleUpdate });
 }
 
 function tree(call: Call, key: Key): string {
   const includeTransactions = wildcards(call.query.getAll('parties'), 'TRANSACTION_SHAPE_LEDGER_EFFECTS');
-  const [stored, format] = lookUp(call, key, { includeTransactions });
-  const seen = treeOf(new Renderer(call.participant), stored, format);
-  if (seen === undefined) throw notFound(key);
-  return JSON.stringify({ transaction: seen });
+  const [storedUpdate, format] = lookUp(call, key, { includeTransactions });
+  const visibleUpdate = treeOf(new Renderer(call.participant), storedUpdate, format);
+  if (visibleUpdate === undefined) throw notFound(key);
+  return JSON.stringify({ transaction: visibleUpdate });
 }
 
-const before37 = { last: '3.6', deprecatedIn: '3.4' } as const;
+const until36 = { last: '3.6', deprecatedIn: '3.4' } as const;
 
 export const updateLookupEndpoints: readonly Endpoint[] = [
   {
@@ -118,7 +118,7 @@ export const updateLookupEndpoints: readonly Endpoint[] = [
     run: (call) => update(call, hashKey(asText(call.body['transactionHash']))),
   },
   {
-    ...before37,
+    ...until36,
     method: 'POST',
     path: '/v2/updates/transaction-by-offset',
     summary: 'The transaction at an offset',
@@ -127,7 +127,7 @@ export const updateLookupEndpoints: readonly Endpoint[] = [
     run: (call) => transaction(call, offsetKey(call.body['offset'])),
   },
   {
-    ...before37,
+    ...until36,
     method: 'POST',
     path: '/v2/updates/transaction-by-id',
     summary: 'The transaction with an update id',
@@ -136,7 +136,7 @@ export const updateLookupEndpoints: readonly Endpoint[] = [
     run: (call) => transaction(call, idKey(asText(call.body['updateId']))),
   },
   {
-    ...before37,
+    ...until36,
     method: 'GET',
     path: '/v2/updates/transaction-tree-by-offset/{offset}',
     summary: 'The transaction at an offset, as a tree',
@@ -145,7 +145,7 @@ export const updateLookupEndpoints: readonly Endpoint[] = [
     run: (call) => tree(call, offsetKey(call.path['offset'])),
   },
   {
-    ...before37,
+    ...until36,
     method: 'GET',
     path: '/v2/updates/transaction-tree-by-id/{update-id}',
     summary: 'The transaction with an update id, as a tree',

@@ -1,6 +1,6 @@
 /** Updates after an offset: the list form and the stream, with their deprecated flat and tree forms. */
 import type { Call, Endpoint, StreamEndpoint } from '../api/endpoint.ts';
-import { listAnswer, listOptions, listed } from '../api/list-answer.ts';
+import { listResponse, listOptions, collectElements } from '../api/list-answer.ts';
 import { UpdatesReader } from '../api/reader.ts';
 import { parseUpdatesRequest } from '../api/requests.ts';
 import type { UpdatesForm } from '../api/requests.ts';
@@ -10,11 +10,11 @@ async function listUpdates({ participant, caller, body, query }: Call, form: Upd
   const { ledger, limits } = participant;
   const request = parseUpdatesRequest(body, participant, caller, form);
   const reader = new UpdatesReader(participant, request);
-  return listAnswer(await listed(ledger, reader, listOptions(query, limits)), limits);
+  return listResponse(await collectElements(ledger, reader, listOptions(query, limits)), limits);
 }
 
 const list = { method: 'POST', query: ['limit', 'stream_idle_timeout_ms'], request: 'GetUpdatesRequest' } as const;
-const before37 = { last: '3.6', deprecatedIn: '3.4' } as const;
+const until36 = { last: '3.6', deprecatedIn: '3.4' } as const;
 
 export const updateEndpoints: readonly Endpoint[] = [
   {
@@ -26,7 +26,7 @@ export const updateEndpoints: readonly Endpoint[] = [
   },
   {
     ...list,
-    ...before37,
+    ...until36,
     path: '/v2/updates/flats',
     summary: 'Updates after an offset, as a list; the same as /v2/updates',
     response: 'JsGetUpdatesResponse[]',
@@ -34,7 +34,7 @@ export const updateEndpoints: readonly Endpoint[] = [
   },
   {
     ...list,
-    ...before37,
+    ...until36,
     path: '/v2/updates/trees',
     summary: 'Updates after an offset, as a list, with transactions as trees',
     response: 'JsGetUpdateTreesResponse[]',
@@ -51,7 +51,7 @@ export const updateStreams: readonly StreamEndpoint[] = [
     serve: serveUpdates,
   },
   {
-    ...before37,
+    ...until36,
     path: '/v2/updates/flats',
     summary: 'Updates after an offset; the same as /v2/updates',
     request: 'GetUpdatesRequest',
@@ -59,7 +59,7 @@ export const updateStreams: readonly StreamEndpoint[] = [
     serve: serveUpdates,
   },
   {
-    ...before37,
+    ...until36,
     path: '/v2/updates/trees',
     summary: 'Updates after an offset, with transactions as trees',
     request: 'GetUpdatesRequest',

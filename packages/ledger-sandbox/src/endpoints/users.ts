@@ -1,7 +1,7 @@
 /** Users and their rights, and the caller's own user. */
 import { require } from '../identity/caller.ts';
 import type { Call, Endpoint } from '../api/endpoint.ts';
-import { Undecodable, failure, invalidArgument, missingField, permissionDenied } from '../wire/failure.ts';
+import { UndecodableRequest, failure, invalidArgument, missingField, permissionDenied } from '../wire/failure.ts';
 import { readUser, userChange } from '../identity/user-requests.ts';
 import { parseRights, rightBody } from '../identity/rights.ts';
 import type { Right } from '../identity/rights.ts';
@@ -17,44 +17,44 @@ const largestPage = 1000;
 function userBody(user: User, { participant }: Call): JsonObject {
   const { id, primaryParty, isDeactivated, annotations, identityProviderId, primaryPartyAuthentication } = user;
   const metadata = { resourceVersion: String(user.resourceVersion), annotations };
-  const known = { id, primaryParty, isDeactivated, metadata, identityProviderId };
-  return isWithin(participant.release, '3.5', undefined) ? { ...known, primaryPartyAuthentication } : known;
+  const userFields = { id, primaryParty, isDeactivated, metadata, identityProviderId };
+  return isWithin(participant.release, '3.5', undefined) ? { ...userFields, primaryPartyAuthentication } : userFields;
 }
 
-function userAnswer(user: User, call: Call): string {
+function userResponse(user: User, call: Call): string {
   return JSON.stringify({ user: userBody(user, call) });
 }
 
-function rightsAnswer(key: string, rights: readonly Right[]): string {
+function rightsResponse(key: string, rights: readonly Right[]): string {
   return JSON.stringify({ [key]: rights.map(rightBody) });
 }
 
 /** The user in the path. Requires a caller that may manage this user. */
-function managed(call: Call, doing: string): User {
+function managed(call: Call, operation: string): User {
   const id = call.path['user-id'] ?? '';
   const { users } = call.participant;
   require(call.caller, [{ administer: users.find(id)?.identityProviderId ?? '' }]);
-  return users.get(id, doing);
+  return users.get(id, operation);
 }
 
 /** The same, but the caller may also be this user. */
-function readable(call: Call, doing: string): User {
+function readableUser(call: Call, operation: string): User {
   const id = call.path['user-id'] ?? '';
-  return id === call.caller.userId ? call.participant.users.get(id, doing) : managed(call, doing);
+  return id === call.caller.userId ? call.participant.users.get(id, operation) : managed(call, operation);
 }
 
 /** The body names the user too, and must name the same one. */
-function assertSameUser({ path }: Call, named: string): void {
+function assertSameUser({ path }: Call, namedUser: string): void {
   const id = path['user-id'] ?? '';
-  if (named === '') throw missingField('user_id');
-  if (named !== id) throw invalidArgument(`${id} does not match user in body ${named}`);
+  if (namedUser === '') throw missingField('user_id');
+  if (namedUser !== id) throw invalidArgument(`${id} does not match user in body ${namedUser}`);
 }
 
 /**
  * Only a participant's administrator may create other administrators, and grant rights to parties of any identity
  * provider. A provider's administrator may grant rights to parties of that provider.
  */
-function assertMayGive({ caller, participant }: Call, rights: readonly Right[], identityProviderId: string): void {
+function assertMayGrant({ caller, participant }: Call, rights: readonly Right[], identityProviderId: string): void {
   if (caller.may('admin')) return;
   if (rights.some(({ kind }) => kind === 'ParticipantAdmin')) throw permissionDenied();
   const parties = rights.flatMap((right) => ('party' in right ? [right.party] : []));
@@ -67,7 +67,7 @@ function assertMayGive({ caller, participant }: Call, rights: readonly Right[], 
 
 function pageSize(value: string | null): number {
   if (value === null) return largestPage;
-  if (!/^-?\d{1,10}$/.test(value)) throw new Undecodable('query parameter pageSize');
+  if (!/^-?\d{1,10}$/.test(value)) throw new UndecodableRequest('query parameter pageSize');
   const size = Number(value);
   if (size < 0) throw invalidArgument('Max page size must be non-negative');
   return size === 0 ? largestPage : Math.min(size, largestPage);
@@ -79,11 +79,11 @@ function listUsers(call: Call): string {
   require(caller, ['admin']);
   const size = pageSize(query.get('pageSize'));
   const token = query.get('pageToken') ?? '';
-  const after = Buffer.from(token, 'base64').toString();
-  if (Buffer.from(after).toString('base64') !== token) throw invalidArgument('Invalid page token');
-  const found = participant.users.list(after, size + 1);
-  const page = found.slice(0, size);
-  const next = found.length > size ? Buffer.from(page.at(-1)?.id ?? '').toString('base64') : '';
+  const lastId = Buffer.from(token, 'base64').toString();
+  if (Buffer.from(lastId).toString('base64') !== token) throw invalidArgument('Invalid page token');
+  const users = participant.users.list(lastId, size + 1);
+  const page = users.slice(0, size);
+  const next = users.length > size ? Buffer.from(page.at(-1)?.id ?? '').toString('base64') : '';
   return JSON.stringify({ users: page.map((user) => userBody(user, call)), nextPageToken: next });
 }
 
@@ -92,26 +92,26 @@ function createUser(call: Call): string {
   const user = readUser(body['user']);
   const rights = parseRights(body['rights'], participant.release);
   require(caller, [{ administer: user.identityProviderId }]);
-  assertMayGive(call, rights, user.identityProviderId);
+  assertMayGrant(call, rights, user.identityProviderId);
   const provider = user.identityProviderId;
   if (provider !== '' && !participant.identityProviders.has(provider)) {
     throw invalidArgument(`Provided identity_provider_id ${provider} has not been found.`);
   }
-  return userAnswer(participant.users.create(user, rights), call);
+  return userResponse(participant.users.create(user, rights), call);
 }
 
 function getUser(call: Call): string {
-  const user = readable(call, 'getting user');
+  const user = readableUser(call, 'getting user');
   const provider = call.query.get('identity-provider-id') ?? user.identityProviderId;
   if (provider !== user.identityProviderId) throw permissionDenied();
-  return userAnswer(user, call);
+  return userResponse(user, call);
 }
 
 function authenticatedUser(call: Call): string {
   const { userId } = call.caller;
-  if (userId !== '') return userAnswer(call.participant.users.get(userId, 'getting user'), call);
-  const missing = 'requests with an empty user-id are only supported if there is an authenticated user';
-  const cause = `The submitted request is missing a user-id: ${missing}`;
+  if (userId !== '') return userResponse(call.participant.users.get(userId, 'getting user'), call);
+  const missingUserCause = 'requests with an empty user-id are only supported if there is an authenticated user';
+  const cause = `The submitted request is missing a user-id: ${missingUserCause}`;
   throw failure({ code: 'INVALID_TOKEN', category: 8, cause });
 }
 
@@ -124,13 +124,13 @@ function updateUser(call: Call): string {
   const change = userChange(current, requestedUser, call.body['updateMask']);
   if (change.isDeactivated === true) assertDispensable(call, id, 'deactivated');
   const expected = textAt(requestedUser, 'metadata', 'resourceVersion');
-  return userAnswer(call.participant.users.update(id, change, expected), call);
+  return userResponse(call.participant.users.update(id, change, expected), call);
 }
 
 /** Prevents users from locking out themselves or the participant's administrator. */
-function assertDispensable({ caller }: Call, id: string, what: string): void {
-  if (id === adminUser) throw invalidArgument(`user ${adminUser} cannot be ${what}`);
-  if (id === caller.userId) throw invalidArgument(`the requesting user ${id} cannot be ${what} by itself`);
+function assertDispensable({ caller }: Call, id: string, action: string): void {
+  if (id === adminUser) throw invalidArgument(`user ${adminUser} cannot be ${action}`);
+  if (id === caller.userId) throw invalidArgument(`the requesting user ${id} cannot be ${action} by itself`);
 }
 
 function deleteUser(call: Call): string {
@@ -141,31 +141,31 @@ function deleteUser(call: Call): string {
 }
 
 function listRights(call: Call): string {
-  const { id } = readable(call, 'listing user rights');
-  return rightsAnswer('rights', call.participant.users.rights(id));
+  const { id } = readableUser(call, 'listing user rights');
+  return rightsResponse('rights', call.participant.users.rights(id));
 }
 
 /** Parses a grant or a revocation. Requires a caller that may do it. */
-function rightsChange(call: Call, doing: string): { readonly id: string; readonly rights: readonly Right[] } {
+function rightsChange(call: Call, operation: string): { readonly id: string; readonly rights: readonly Right[] } {
   const rights = parseRights(call.body['rights'], call.participant.release);
-  const { id, identityProviderId } = managed(call, doing);
+  const { id, identityProviderId } = managed(call, operation);
   assertSameUser(call, asText(call.body['userId']));
-  assertMayGive(call, rights, identityProviderId);
+  assertMayGrant(call, rights, identityProviderId);
   return { id, rights };
 }
 
 function grantRights(call: Call): string {
   const { id, rights } = rightsChange(call, 'granting user rights');
-  return rightsAnswer('newlyGrantedRights', call.participant.users.grant(id, rights));
+  return rightsResponse('newlyGrantedRights', call.participant.users.grant(id, rights));
 }
 
 function revokeRights(call: Call): string {
   const { id, rights } = rightsChange(call, 'revoking user rights');
-  return rightsAnswer('newlyRevokedRights', call.participant.users.revoke(id, rights));
+  return rightsResponse('newlyRevokedRights', call.participant.users.revoke(id, rights));
 }
 
-const one = '/v2/users/{user-id}';
-const rightsOfOne = `${one}/rights`;
+const userPath = '/v2/users/{user-id}';
+const userRightsPath = `${userPath}/rights`;
 
 export const userEndpoints: readonly Endpoint[] = [
   {
@@ -186,7 +186,7 @@ export const userEndpoints: readonly Endpoint[] = [
   },
   {
     method: 'GET',
-    path: one,
+    path: userPath,
     summary: 'A user',
     query: ['identity-provider-id'],
     response: 'GetUserResponse',
@@ -194,13 +194,13 @@ export const userEndpoints: readonly Endpoint[] = [
   },
   {
     method: 'PATCH',
-    path: one,
+    path: userPath,
     summary: 'Change fields of a user',
     request: 'UpdateUserRequest',
     response: 'UpdateUserResponse',
     run: updateUser,
   },
-  { method: 'DELETE', path: one, summary: 'Delete a user and its rights', response: 'object', run: deleteUser },
+  { method: 'DELETE', path: userPath, summary: 'Delete a user and its rights', response: 'object', run: deleteUser },
   {
     method: 'GET',
     path: '/v2/authenticated-user',
@@ -211,14 +211,14 @@ export const userEndpoints: readonly Endpoint[] = [
   },
   {
     method: 'GET',
-    path: rightsOfOne,
+    path: userRightsPath,
     summary: 'The rights of a user',
     response: 'ListUserRightsResponse',
     run: listRights,
   },
   {
     method: 'POST',
-    path: rightsOfOne,
+    path: userRightsPath,
     summary: 'Grant rights to a user',
     request: 'GrantUserRightsRequest',
     response: 'GrantUserRightsResponse',
@@ -226,7 +226,7 @@ export const userEndpoints: readonly Endpoint[] = [
   },
   {
     method: 'PATCH',
-    path: rightsOfOne,
+    path: userRightsPath,
     summary: 'Revoke rights of a user',
     request: 'RevokeUserRightsRequest',
     response: 'RevokeUserRightsResponse',

@@ -11,8 +11,8 @@ const features = {
   packageFeature: { maxVettedPackagesPageSize: 100 },
 };
 
-const ready = '[+] ledger ok (SERVING)\nreadyz check passed\n';
-const readiness = { type: 'text/plain; charset=UTF-8', content: ready };
+const readyText = '[+] ledger ok (SERVING)\nreadyz check passed\n';
+const readiness = { type: 'text/plain; charset=UTF-8', content: readyText };
 
 export const versionEndpoints: readonly Endpoint[] = [
   {

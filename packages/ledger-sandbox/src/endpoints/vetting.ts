@@ -12,12 +12,16 @@ import { vettingBody } from './packages.ts';
 
 /** Ids of the packages that the references of a change match. If several packages match, all are returned. */
 function referenced({ packages }: Participant, references: Json | undefined): readonly string[] {
-  const packageReferences = asList(references).map((one) => asObject(one) ?? {});
+  const packageReferences = asList(references).map((reference) => asObject(reference) ?? {});
   if (packageReferences.length === 0) throw missingField('packages');
-  return packageReferences.flatMap((one) => {
-    const [id, name, version] = [asText(one['packageId']), asText(one['packageName']), asText(one['packageVersion'])];
+  return packageReferences.flatMap((reference) => {
+    const [id, name, version] = [
+      asText(reference['packageId']),
+      asText(reference['packageName']),
+      asText(reference['packageVersion']),
+    ];
     if (id === '' && name === '') throw invalidArgument('a package reference needs a package_id or a package_name');
-    return packages.matching({ id, name, version }).map((found) => found.id);
+    return packages.matching({ id, name, version }).map((archive) => archive.id);
   });
 }
 
@@ -38,10 +42,10 @@ function changeOf(participant: Participant, body: Json): VettingChange {
 /** Refuses a change if the current serial is another one than expected. */
 function requireSerial(expectedSerial: Json | undefined, serial: number): void {
   const serialField = asObject(asObject(expectedSerial)?.['serial']) ?? {};
-  const prior =
+  const priorSerial =
     asObject(serialField['NoPrior']) === undefined ? numberOf(asObject(serialField['Prior'])?.['value']) : 0;
-  if (prior === undefined || prior === serial) return;
-  const cause = `The given serial ${prior} does not match the actual serial ${serial}`;
+  if (priorSerial === undefined || priorSerial === serial) return;
+  const cause = `The given serial ${priorSerial} does not match the actual serial ${serial}`;
   throw failure({ code: 'TOPOLOGY_SERIAL_MISMATCH', category: 9, cause });
 }
 
@@ -57,13 +61,16 @@ function synchronizerOf({ participant: { ledger }, body }: Call): string {
 function updateVetted(call: Call): string {
   const { participant, body } = call;
   const { ledger, packages } = participant;
-  const changes = asList(body['changes']).map((one) => changeOf(participant, one));
+  const changes = asList(body['changes']).map((changeBody) => changeOf(participant, changeBody));
   if (changes.length === 0) throw missingField('changes');
   const synchronizerId = synchronizerOf(call);
-  const past = packages.vetting(synchronizerId);
-  requireSerial(body['expectedTopologySerial'], past.serial);
+  const currentVetting = packages.vetting(synchronizerId);
+  requireSerial(body['expectedTopologySerial'], currentVetting.serial);
   const next = packages.change(synchronizerId, changes, body['dryRun'] === true);
-  const bodies = { pastVettedPackages: vettingBody(ledger, past), newVettedPackages: vettingBody(ledger, next) };
+  const bodies = {
+    pastVettedPackages: vettingBody(ledger, currentVetting),
+    newVettedPackages: vettingBody(ledger, next),
+  };
   return JSON.stringify(bodies);
 }
 
@@ -84,15 +91,23 @@ function requirementOf(body: Json): Requirement {
  * The newest vetted package of the name on all participants that host the parties. This participant represents all of
  * them.
  */
-function preferred(
+function preferredPackage(
   { packages, parties }: Participant,
   synchronizerId: string,
   requirement: Requirement,
 ): object | undefined {
   if (!requirement.parties.every((party) => parties.permissions(party)?.has(synchronizerId) === true)) return undefined;
-  const named = packages.vetting(synchronizerId).packages.filter(({ name }) => name === requirement.packageName);
-  const newest = [...named].sort((a, b) => compareVersions(a.version, b.version)).at(-1);
-  return newest && { packageId: newest.id, packageName: newest.name, packageVersion: newest.version };
+  const namedPackages = packages
+    .vetting(synchronizerId)
+    .packages.filter(({ name }) => name === requirement.packageName);
+  const newestPackage = [...namedPackages].sort((a, b) => compareVersions(a.version, b.version)).at(-1);
+  return (
+    newestPackage && {
+      packageId: newestPackage.id,
+      packageName: newestPackage.name,
+      packageVersion: newestPackage.version,
+    }
+  );
 }
 
 function preferredPackages({ participant, body }: Call): string {
@@ -102,8 +117,10 @@ function preferredPackages({ participant, body }: Call): string {
   parseTime(body['vettingValidAt'], 'vetting_valid_at');
   const synchronizerId = asText(body['synchronizerId']);
   if (synchronizerId !== '') requireSynchronizer(ledger, synchronizerId);
-  for (const { id } of ledger.synchronizers.filter((one) => synchronizerId === '' || one.id === synchronizerId)) {
-    const packageReferences = requirements.map((one) => preferred(participant, id, one));
+  for (const { id } of ledger.synchronizers.filter(
+    (synchronizer) => synchronizerId === '' || synchronizer.id === synchronizerId,
+  )) {
+    const packageReferences = requirements.map((requirement) => preferredPackage(participant, id, requirement));
     if (!packageReferences.includes(undefined)) return JSON.stringify({ packageReferences, synchronizerId: id });
   }
   const names = requirements.map(({ packageName }) => packageName).join(', ');
@@ -115,7 +132,7 @@ function preferredPackages({ participant, body }: Call): string {
 function preferredVersion({ participant, query }: Call): string {
   const requirement = requirementOf({ packageName: query.get('package-name') ?? '', parties: query.getAll('parties') });
   for (const { id: synchronizerId } of participant.ledger.synchronizers) {
-    const packageReference = preferred(participant, synchronizerId, requirement);
+    const packageReference = preferredPackage(participant, synchronizerId, requirement);
     if (packageReference !== undefined) {
       return JSON.stringify({ packagePreference: { packageReference, synchronizerId } });
     }

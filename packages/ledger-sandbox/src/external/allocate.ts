@@ -9,30 +9,37 @@ import { base64, isSigned, multiHash, parseSignature, purpose } from './keys.ts'
 import { combinedHash, readTopology } from './topology.ts';
 import type { Onboarding } from './topology.ts';
 
-interface Signed {
+interface SignedTransaction {
   readonly bytes: Buffer;
   readonly signatures: readonly Json[];
 }
 
-function onboardingIn(value: Json | undefined): readonly Signed[] {
-  const transactions = asList(value).map((one) => asObject(one) ?? {});
+function onboardingIn(value: Json | undefined): readonly SignedTransaction[] {
+  const transactions = asList(value).map((transaction) => asObject(transaction) ?? {});
   if (transactions.length === 0) throw missingField('onboarding_transactions');
-  return transactions.map((one) => ({ bytes: base64(one['transaction']), signatures: asList(one['signatures']) }));
+  return transactions.map((transaction) => ({
+    bytes: base64(transaction['transaction']),
+    signatures: asList(transaction['signatures']),
+  }));
 }
 
 /** Refuses unless the party's key has signed the hash of all transactions, or each transaction. */
 function requireAuthorized(
-  transactions: readonly Signed[],
+  transactions: readonly SignedTransaction[],
   { key, party }: Onboarding,
-  overAll: readonly Json[],
+  combinedSignatures: readonly Json[],
 ): void {
-  const all = combinedHash(transactions.map(({ bytes }) => bytes));
-  if (overAll.length > 0 && overAll.every((one) => isSigned(all, key, parseSignature(one)))) return;
-  const each = transactions.every(({ bytes, signatures }) => {
+  const isCombinedSigned = combinedHash(transactions.map(({ bytes }) => bytes));
+  if (
+    combinedSignatures.length > 0 &&
+    combinedSignatures.every((signature) => isSigned(isCombinedSigned, key, parseSignature(signature)))
+  )
+    return;
+  const isEachSigned = transactions.every(({ bytes, signatures }) => {
     const hash = multiHash(purpose.topologyTransaction, bytes);
-    return signatures.some((one) => isSigned(hash, key, parseSignature(one)));
+    return signatures.some((signature) => isSigned(hash, key, parseSignature(signature)));
   });
-  if (each && overAll.length === 0) return;
+  if (isEachSigned && combinedSignatures.length === 0) return;
   const cause = `The onboarding of ${party} is not signed by the key of its namespace`;
   throw failure({ code: 'TOPOLOGY_INVALID_SIGNATURE', category: 8, cause });
 }
@@ -54,8 +61,8 @@ export function allocateExternalParty({ participant, caller, body }: Call): stri
     throw invalidArgument('the onboarding transactions are for another synchronizer');
   }
   requireAuthorized(transactions, onboarding, asList(body['multiHashSignatures']));
-  const { party, key, observing } = onboarding;
-  const permission = observing ? 'PARTICIPANT_PERMISSION_OBSERVATION' : 'PARTICIPANT_PERMISSION_CONFIRMATION';
+  const { party, key, observing: isObserving } = onboarding;
+  const permission = isObserving ? 'PARTICIPANT_PERMISSION_OBSERVATION' : 'PARTICIPANT_PERMISSION_CONFIRMATION';
   const signingKey = key.toString('base64');
   parties.requireFree(party, identityProviderId, caller.may({ administer: identityProviderId }));
   if (userId !== '') users.get(userId, 'allocating an external party');

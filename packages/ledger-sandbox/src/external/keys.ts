@@ -3,7 +3,7 @@
  * multi-hashes are SHA-256 over a 4-byte big-endian purpose and the content, with the prefix `1220`.
  */
 import { createHash, createPublicKey, verify } from 'node:crypto';
-import { Undecodable, invalidArgument, missingField } from '../wire/failure.ts';
+import { UndecodableRequest, invalidArgument, missingField } from '../wire/failure.ts';
 import { asObject, asText } from '../wire/json.ts';
 import type { Json } from '../wire/json.ts';
 
@@ -15,15 +15,15 @@ const x509Prefix = Buffer.from('302a300506032b6570032100', 'hex');
 const keyBytes = 32;
 
 /** The hash of a content for a purpose, 32 bytes. */
-export function purposeHash(of: number, content: Buffer): Buffer {
+export function purposeHash(purposeCode: number, content: Buffer): Buffer {
   const head = Buffer.alloc(4);
-  head.writeUInt32BE(of);
+  head.writeUInt32BE(purposeCode);
   return createHash('sha256').update(head).update(content).digest();
 }
 
 /** The same hash with its multi-hash prefix, 34 bytes. */
-export function multiHash(of: number, content: Buffer): Buffer {
-  return Buffer.concat([Buffer.from([0x12, 0x20]), purposeHash(of, content)]);
+export function multiHash(purposeCode: number, content: Buffer): Buffer {
+  return Buffer.concat([Buffer.from([0x12, 0x20]), purposeHash(purposeCode, content)]);
 }
 
 /**
@@ -39,7 +39,7 @@ export function base64(value: Json | undefined): Buffer {
   const text = asText(value);
   const bytes = Buffer.from(text, 'base64');
   if (bytes.toString('base64') === text) return bytes;
-  throw new Undecodable('body', `The string is not a valid Base64: ${text.slice(0, 40)}`);
+  throw new UndecodableRequest('body', `The string is not a valid Base64: ${text.slice(0, 40)}`);
 }
 
 /** The raw Ed25519 key of a `SigningPublicKey`. Throws INVALID_ARGUMENT for every other kind of key. */
@@ -55,9 +55,9 @@ export function parsePublicKey(value: Json | undefined): Buffer {
   if (!x509 && format !== 'CRYPTO_KEY_FORMAT_RAW') {
     throw invalidArgument(`Unable to parse public key: key format ${format.slice(0, 60)} is not supported`);
   }
-  const prefixed =
+  const hasPrefix =
     data.length === x509Prefix.length + keyBytes && data.subarray(0, x509Prefix.length).equals(x509Prefix);
-  if (x509 && prefixed) return data.subarray(x509Prefix.length);
+  if (x509 && hasPrefix) return data.subarray(x509Prefix.length);
   if (!x509 && data.length === keyBytes) return data;
   throw invalidArgument(`Unable to parse public key: ${data.length} bytes are not an Ed25519 key in this format`);
 }
@@ -79,14 +79,14 @@ export function parseSignature(value: Json): Signature {
   if (spec !== 'SIGNING_ALGORITHM_SPEC_ED25519') {
     throw invalidArgument(`Unable to parse signature: algorithm ${spec.slice(0, 60)} is not supported`);
   }
-  const signedBy = asText(signature['signedBy']);
-  if (signedBy === '') throw missingField('signed_by');
-  return { signedBy, bytes: base64(signature['signature']) };
+  const fingerprint = asText(signature['signedBy']);
+  if (fingerprint === '') throw missingField('signed_by');
+  return { signedBy: fingerprint, bytes: base64(signature['signature']) };
 }
 
 /** Whether the key has signed the content. @param key the raw public key */
-export function isSigned(content: Buffer, key: Buffer, { signedBy, bytes }: Signature): boolean {
-  if (signedBy !== keyFingerprint(key)) return false;
+export function isSigned(content: Buffer, key: Buffer, { signedBy: fingerprint, bytes }: Signature): boolean {
+  if (fingerprint !== keyFingerprint(key)) return false;
   const publicKey = createPublicKey({ key: Buffer.concat([x509Prefix, key]), format: 'der', type: 'spki' });
   return verify(null, content, publicKey, bytes);
 }

@@ -6,14 +6,14 @@ import type { Call } from '../api/endpoint.ts';
 import { failure, invalidArgument } from '../wire/failure.ts';
 import { asList, asObject, type Json, type JsonObject } from '../wire/json.ts';
 import { Random, fingerprint } from '../wire/random.ts';
-import { parseSubmissionIds, parseTime, parseWhat } from '../ledger/submission-request.ts';
+import { parseSubmissionIds, parseTime, parseContent } from '../ledger/submission-request.ts';
 import { interpret } from '../ledger/submission-run.ts';
 import type { Submission } from '../ledger/commands.ts';
 import type { TransactionBuilder } from '../contracts/transaction.ts';
 import { formatTimestamp } from '../wire/values.ts';
-import { defaultScheme, encodePrepared, hashPrepared, parseScheme, type Prepared } from './prepared.ts';
+import { defaultScheme, encodePrepared, hashPrepared, parseScheme, type PreparedSubmission } from './prepared.ts';
 
-function refuseMany(commands: readonly unknown[]): void {
+function rejectMultipleCommands(commands: readonly unknown[]): void {
   if (commands.length === 1) return;
   const cause =
     'The participant failed to prepare the transaction: Preparing multiple commands is currently not supported';
@@ -34,17 +34,17 @@ function costEstimation(bytes: Buffer, at: number): JsonObject {
 /** The interpreted transaction, and the parts of its execution that are known before it. */
 interface Preparation {
   readonly what: Pick<Submission, 'commands' | 'actAs' | 'readAs'>;
-  readonly prepared: Omit<Prepared, 'commands'>;
+  readonly prepared: Omit<PreparedSubmission, 'commands'>;
 }
 
 /**
  * Parses a JsPrepareSubmissionRequest. Rights to read as the acting parties are enough, because nothing is executed.
  */
 function preparationOf({ participant: { ledger }, caller, body }: Call): Preparation {
-  const what = parseWhat(ledger, body);
+  const content = parseContent(ledger, body);
   const { commandId, userId } = parseSubmissionIds(ledger, body, caller);
-  require(caller, [...what.actAs, ...(what.readAs ?? [])].map((readAs) => ({ readAs })));
-  refuseMany(what.commands);
+  require(caller, [...content.actAs, ...(content.readAs ?? [])].map((readAs) => ({ readAs })));
+  rejectMultipleCommands(content.commands);
   const preparedAt = ledger.clock();
   const maxRecordTime = parseTime(body['maxRecordTime'], 'max_record_time');
   if (maxRecordTime !== undefined && maxRecordTime < preparedAt) {
@@ -52,20 +52,20 @@ function preparationOf({ participant: { ledger }, caller, body }: Call): Prepara
   }
   const transactionUuid = randomSeed([userId, commandId, String(ledger.ledgerEnd()), String(preparedAt)]).uuid;
   const limits = maxRecordTime === undefined ? {} : { maxRecordTime };
-  const synchronizerId = what.synchronizerId ?? ledger.synchronizers[0].id;
-  const { actAs } = what;
-  return { what, prepared: { actAs, ...limits, commandId, synchronizerId, preparedAt, transactionUuid } };
+  const synchronizerId = content.synchronizerId ?? ledger.synchronizers[0].id;
+  const { actAs } = content;
+  return { what: content, prepared: { actAs, ...limits, commandId, synchronizerId, preparedAt, transactionUuid } };
 }
 
 /**
  * The command of a request in the form in which it is executed: a key is replaced by the contract that it was resolved
  * to.
  */
-function settled(command: Json | undefined, { events: [root] }: TransactionBuilder): Json {
-  const byKey = asObject(asObject(command)?.['ExerciseByKeyCommand']);
-  if (byKey === undefined || root === undefined || !('ExercisedEvent' in root)) return command ?? null;
+function settledResult(command: Json | undefined, { events: [root] }: TransactionBuilder): Json {
+  const exerciseByKey = asObject(asObject(command)?.['ExerciseByKeyCommand']);
+  if (exerciseByKey === undefined || root === undefined || !('ExercisedEvent' in root)) return command ?? null;
   const { contractId } = root.ExercisedEvent;
-  const { templateId = null, choice = null, choiceArgument = null } = byKey;
+  const { templateId = null, choice = null, choiceArgument = null } = exerciseByKey;
   return { ExerciseCommand: { templateId, contractId, choice, choiceArgument } };
 }
 
@@ -74,13 +74,13 @@ export function prepare(call: Call): string {
   const { participant, body } = call;
   const { ledger, release } = participant;
   const scheme = parseScheme(body['hashingSchemeVersion'], release) ?? defaultScheme;
-  const { what, prepared } = preparationOf(call);
-  const { preparedAt, transactionUuid } = prepared;
+  const { what: content, prepared: preparedSubmission } = preparationOf(call);
+  const { preparedAt, transactionUuid } = preparedSubmission;
   const builder = ledger.transaction(formatTimestamp(preparedAt), new Random(randomSeed([transactionUuid]).seed));
-  interpret(builder, ledger.model, what);
-  const commands = [settled(asList(body['commands'])[0], builder)];
-  const synchronizerId = builder.synchronizerId ?? prepared.synchronizerId;
-  const bytes = encodePrepared({ ...prepared, commands, synchronizerId });
+  interpret(builder, ledger.model, content);
+  const commands = [settledResult(asList(body['commands'])[0], builder)];
+  const synchronizerId = builder.synchronizerId ?? preparedSubmission.synchronizerId;
+  const bytes = encodePrepared({ ...preparedSubmission, commands, synchronizerId });
   const hash = hashPrepared(bytes, scheme);
   const details = `scheme ${scheme.slice(-2)}, ${bytes.length} bytes, hash ${hash.toString('hex')}`;
   const estimate = asObject(body['estimateTrafficCost'])?.['disabled'] !== true;

@@ -3,7 +3,7 @@
  * external parties sign. The bytes are opaque to clients. Their content begins with a readable description.
  */
 import { createHash } from 'node:crypto';
-import { Undecodable, invalidArgument } from '../wire/failure.ts';
+import { UndecodableRequest, invalidArgument } from '../wire/failure.ts';
 import { asList, asObject, asText, asTexts, parseRequest } from '../wire/json.ts';
 import type { Json } from '../wire/json.ts';
 import { isWithin } from '../wire/release.ts';
@@ -13,7 +13,7 @@ import { purpose, purposeHash } from './keys.ts';
 /** Period in which a prepared transaction can be executed, microseconds. */
 export const lifetimeMicros = 24 * 3600 * 1_000_000;
 
-export interface Prepared {
+export interface PreparedSubmission {
   /** Commands in the form of requests. They name contracts only by id, so that the execution needs no lookup. */
   readonly commands: readonly Json[];
   readonly actAs: readonly string[];
@@ -32,7 +32,7 @@ const mark = 'sandbox prepared transaction 1';
 /** Hashing schemes of a release, in addition to UNSPECIFIED, which means V2. */
 function schemesOf(release: Release): readonly string[] {
   const [v3, v4] = [isWithin(release, '3.5', undefined), isWithin(release, '3.6', undefined)];
-  return ['V2', ...(v3 ? ['V3'] : []), ...(v4 ? ['V4'] : [])].map((one) => `HASHING_SCHEME_VERSION_${one}`);
+  return ['V2', ...(v3 ? ['V3'] : []), ...(v4 ? ['V4'] : [])].map((version) => `HASHING_SCHEME_VERSION_${version}`);
 }
 
 const unspecified = 'HASHING_SCHEME_VERSION_UNSPECIFIED';
@@ -42,14 +42,14 @@ export function parseScheme(value: Json | undefined, release: Release): string |
   const scheme = asText(value);
   if (scheme === '' || scheme === unspecified) return undefined;
   if (schemesOf(release).includes(scheme)) return scheme;
-  throw new Undecodable('body', `Unknown enum value: ${scheme.slice(0, 60)}`);
+  throw new UndecodableRequest('body', `Unknown enum value: ${scheme.slice(0, 60)}`);
 }
 
 /** The scheme of preparations that do not request one. */
 export const defaultScheme = 'HASHING_SCHEME_VERSION_V2';
 
-export function encodePrepared(prepared: Prepared): Buffer {
-  return Buffer.from(`${mark}\n${JSON.stringify(prepared)}`);
+export function encodePrepared(submission: PreparedSubmission): Buffer {
+  return Buffer.from(`${mark}\n${JSON.stringify(submission)}`);
 }
 
 /**
@@ -57,7 +57,7 @@ export function encodePrepared(prepared: Prepared): Buffer {
  * can write such bytes, so their content is checked like a request. The signatures prove who submits it, but they do
  * not prove that it was checked earlier.
  */
-export function decodePrepared(bytes: Buffer): Prepared {
+export function decodePrepared(bytes: Buffer): PreparedSubmission {
   const text = bytes.toString();
   const body = text.startsWith(`${mark}\n`) ? asObject(parseRequest(text.slice(mark.length + 1))) : undefined;
   const { preparedAt, maxRecordTime } = body ?? {};
@@ -72,8 +72,8 @@ export function decodePrepared(bytes: Buffer): Prepared {
   ) {
     throw invalidArgument('Unable to parse the prepared transaction');
   }
-  const what = { commands: asList(body['commands']), actAs: asTexts(body['actAs']), commandId, synchronizerId };
-  return { ...what, preparedAt, transactionUuid, ...(maxRecordTime === undefined ? {} : { maxRecordTime }) };
+  const content = { commands: asList(body['commands']), actAs: asTexts(body['actAs']), commandId, synchronizerId };
+  return { ...content, preparedAt, transactionUuid, ...(maxRecordTime === undefined ? {} : { maxRecordTime }) };
 }
 
 /** The 32 bytes that external parties sign. They differ by scheme. */

@@ -18,7 +18,7 @@ export interface Onboarding {
   readonly observing: boolean;
 }
 
-function lengthAnd(bytes: Buffer): Buffer {
+function withLengthPrefix(bytes: Buffer): Buffer {
   const length = Buffer.alloc(4);
   length.writeUInt32BE(bytes.length);
   return Buffer.concat([length, bytes]);
@@ -27,16 +27,16 @@ function lengthAnd(bytes: Buffer): Buffer {
 /** The hash to sign instead of every transaction, 34 bytes: the hash over the sorted hashes of all transactions. */
 export function combinedHash(transactions: readonly Buffer[]): Buffer {
   const hashes = transactions
-    .map((one) => multiHash(purpose.topologyTransaction, one))
+    .map((transaction) => multiHash(purpose.topologyTransaction, transaction))
     .sort((a, b) => Buffer.compare(a, b));
   const count = Buffer.alloc(4);
   count.writeUInt32BE(hashes.length);
-  return multiHash(purpose.topologyTransactions, Buffer.concat([count, ...hashes.map(lengthAnd)]));
+  return multiHash(purpose.topologyTransactions, Buffer.concat([count, ...hashes.map(withLengthPrefix)]));
 }
 
-function transactionsOf({ party, synchronizerId, key, observing }: Onboarding): readonly Buffer[] {
+function transactionsOf({ party, synchronizerId, key, observing: isObserving }: Onboarding): readonly Buffer[] {
   const [namespace, keyData] = [keyFingerprint(key), key.toString('base64')];
-  const permission = observing ? 'PARTICIPANT_PERMISSION_OBSERVATION' : 'PARTICIPANT_PERMISSION_CONFIRMATION';
+  const permission = isObserving ? 'PARTICIPANT_PERMISSION_OBSERVATION' : 'PARTICIPANT_PERMISSION_CONFIRMATION';
   const mappings: readonly JsonObject[] = [
     { NamespaceDelegation: { namespace, key: keyData } },
     { PartyToParticipant: { party, synchronizerId, permission, key: keyData } },
@@ -60,12 +60,12 @@ export function generateTopology(ledger: Ledger, body: JsonObject): string {
     throw invalidArgument('the confirmation threshold is higher than the number of confirming participants');
   }
   const party = `${hint}::${keyFingerprint(key)}`;
-  const observing = body['localParticipantObservationOnly'] === true;
-  const transactions = transactionsOf({ party, synchronizerId, key, observing });
+  const isObserving = body['localParticipantObservationOnly'] === true;
+  const transactions = transactionsOf({ party, synchronizerId, key, observing: isObserving });
   return JSON.stringify({
     partyId: party,
     publicKeyFingerprint: keyFingerprint(key),
-    topologyTransactions: transactions.map((one) => one.toString('base64')),
+    topologyTransactions: transactions.map((transaction) => transaction.toString('base64')),
     multiHash: combinedHash(transactions).toString('base64'),
   });
 }
@@ -82,9 +82,11 @@ function mappingOf(transaction: Buffer): JsonObject {
  */
 export function readTopology(transactions: readonly Buffer[]): Onboarding {
   const mappings = transactions.map(mappingOf);
-  const hostings = mappings.map((one) => asObject(one['PartyToParticipant'])).filter((one) => one !== undefined);
-  const [hosting, more] = hostings;
-  if (hosting === undefined || more !== undefined) {
+  const hostings = mappings
+    .map((mapping) => asObject(mapping['PartyToParticipant']))
+    .filter((mapping) => mapping !== undefined);
+  const [hosting, extraHosting] = hostings;
+  if (hosting === undefined || extraHosting !== undefined) {
     throw invalidArgument('onboarding transactions need one PartyToParticipant mapping');
   }
   const party = asText(hosting['party']);
@@ -92,10 +94,12 @@ export function readTopology(transactions: readonly Buffer[]): Onboarding {
   if (party.split('::')[1] !== keyFingerprint(key)) {
     throw invalidArgument(`the namespace of the party ${party} is not the fingerprint of its key`);
   }
-  const delegated = mappings.map((one) => textAt(one, 'NamespaceDelegation', 'namespace')).filter((one) => one !== '');
+  const delegated = mappings
+    .map((mapping) => textAt(mapping, 'NamespaceDelegation', 'namespace'))
+    .filter((mapping) => mapping !== '');
   if (delegated.some((namespace) => namespace !== keyFingerprint(key))) {
     throw invalidArgument('a namespace delegation is for another namespace than the party has');
   }
-  const observing = asText(hosting['permission']) === 'PARTICIPANT_PERMISSION_OBSERVATION';
-  return { party, synchronizerId: asText(hosting['synchronizerId']), key, observing };
+  const isObserving = asText(hosting['permission']) === 'PARTICIPANT_PERMISSION_OBSERVATION';
+  return { party, synchronizerId: asText(hosting['synchronizerId']), key, observing: isObserving };
 }

@@ -1,5 +1,5 @@
 /** Parses faults and ledger actions from JSON. Unknown entries and wrong types are refused, with the expected form. */
-import { Undecodable } from '../wire/failure.ts';
+import { UndecodableRequest } from '../wire/failure.ts';
 import type { FaultName, Faults } from './faults.ts';
 import { asObject } from '../wire/json.ts';
 import type { Json, JsonObject } from '../wire/json.ts';
@@ -16,18 +16,18 @@ export interface Shape {
   readonly takes?: Fields;
 }
 
-const where = { path: 'text', times: 'count' } as const;
-const moment = { ...where, afterFrames: 'count', atOffset: 'count' } as const;
-const answers = [...failureNames, ...strayNames];
+const scopeShape = { path: 'text', times: 'count' } as const;
+const momentShape = { ...scopeShape, afterFrames: 'count', atOffset: 'count' } as const;
+const failureChoices = [...failureNames, ...strayNames];
 
 const faultShapes: Readonly<Record<FaultName, Shape>> = {
   cutEveryFrames: { needs: { min: 'count', max: 'count' } },
-  cut: { takes: moment },
-  cutMidFrame: { takes: { ...moment, bytes: 'count' } },
-  reset: { takes: { ...moment, bytes: 'count' } },
-  close: { needs: { code: 'count' }, takes: moment },
+  cut: { takes: momentShape },
+  cutMidFrame: { takes: { ...momentShape, bytes: 'count' } },
+  reset: { takes: { ...momentShape, bytes: 'count' } },
+  close: { needs: { code: 'count' }, takes: momentShape },
   closeWith1011Once: { needs: { afterFrames: 'count' } },
-  streamFailure: { needs: { failure: failureNames }, takes: moment },
+  streamFailure: { needs: { failure: failureNames }, takes: momentShape },
   errorFrameOnce: { needs: { body: 'object' }, takes: { afterFrames: 'count' } },
   stall: { needs: { afterFrames: 'count' }, takes: { path: 'text' } },
   ignorePings: { takes: { path: 'text' } },
@@ -35,34 +35,34 @@ const faultShapes: Readonly<Record<FaultName, Shape>> = {
   ignoreClose: { takes: { path: 'text' } },
   slowFrames: { needs: { delayMs: 'count' }, takes: { path: 'text' } },
   duplicateCheckpoints: { flag: true },
-  duplicateUpdates: { takes: moment },
-  swapUpdates: { takes: moment },
-  loseUpdates: { takes: moment },
-  unknownKind: { takes: moment },
-  dropKeys: { needs: { keys: 'texts' }, takes: moment },
-  addKeys: { needs: { keys: 'object' }, takes: moment },
-  reverseParties: { takes: moment },
-  newerViews: { needs: { packageId: 'text' }, takes: moment },
-  prune: { takes: { ...moment, to: 'count' } },
-  invalidJson: { takes: moment },
-  invalidUtf8: { takes: moment },
-  binaryFrames: { takes: moment },
-  splitFrames: { takes: moment },
-  oversizedFrames: { needs: { bytes: 'count' }, takes: moment },
+  duplicateUpdates: { takes: momentShape },
+  swapUpdates: { takes: momentShape },
+  loseUpdates: { takes: momentShape },
+  unknownKind: { takes: momentShape },
+  dropKeys: { needs: { keys: 'texts' }, takes: momentShape },
+  addKeys: { needs: { keys: 'object' }, takes: momentShape },
+  reverseParties: { takes: momentShape },
+  newerViews: { needs: { packageId: 'text' }, takes: momentShape },
+  prune: { takes: { ...momentShape, to: 'count' } },
+  invalidJson: { takes: momentShape },
+  invalidUtf8: { takes: momentShape },
+  binaryFrames: { takes: momentShape },
+  splitFrames: { takes: momentShape },
+  oversizedFrames: { needs: { bytes: 'count' }, takes: momentShape },
   compress: { flag: true },
   neverAnswer: { flag: true, takes: { path: 'text' } },
-  answer: { needs: { as: answers }, takes: where },
+  answer: { needs: { as: failureChoices }, takes: scopeShape },
   refuseInFlight: { takes: { times: 'count' } },
-  slowAnswers: { needs: { delayMs: 'count' }, takes: where },
-  cutAnswers: { takes: where },
-  refuseUpgrade: { needs: { as: answers }, takes: where },
-  hangUpgrade: { takes: where },
+  slowAnswers: { needs: { delayMs: 'count' }, takes: scopeShape },
+  cutAnswers: { takes: scopeShape },
+  refuseUpgrade: { needs: { as: failureChoices }, takes: scopeShape },
+  hangUpgrade: { takes: scopeShape },
   refuseConnections: { flag: true },
 };
 
 const isCount = (value: Json): boolean => Number.isSafeInteger(value) && Number(value) >= 0;
 
-function fits(value: Json, kind: Kind): boolean {
+function fitsKind(value: Json, kind: Kind): boolean {
   if (typeof kind !== 'string') return typeof value === 'string' && kind.includes(value);
   if (kind === 'count') return isCount(value);
   if (kind === 'flag') return value === true;
@@ -73,31 +73,38 @@ function fits(value: Json, kind: Kind): boolean {
 
 const expected = (kind: Kind): string => (typeof kind === 'string' ? kind : `one of ${kind.join(', ')}`);
 
-/** Throws unless the value is an entry of this shape. @param what e.g. `fault stall`, `act prune` */
-export function check(value: Json, { flag, needs = {}, takes = {} }: Shape, what: string): void {
+/** Throws unless the value is an entry of this shape. @param subject e.g. `fault stall`, `act prune` */
+export function check(value: Json, { flag, needs = {}, takes: optionalFields = {} }: Shape, subject: string): void {
   if (flag === true && value === true) return;
   const object = asObject(value);
-  const known: Fields = { ...needs, ...takes };
-  const fields = Object.keys(known);
+  const knownFields: Fields = { ...needs, ...optionalFields };
+  const fields = Object.keys(knownFields);
   if (object === undefined || fields.length === 0) {
-    throw new Undecodable('body', `${what}: expected ${flag === true ? 'true' : `an object of ${fields.join(', ')}`}`);
+    throw new UndecodableRequest(
+      'body',
+      `${subject}: expected ${flag === true ? 'true' : `an object of ${fields.join(', ')}`}`,
+    );
   }
   for (const [name, kind] of Object.entries({ ...needs, ...object })) {
-    const expectedKind = Object.hasOwn(known, name) ? known[name] : undefined;
+    const expectedKind = Object.hasOwn(knownFields, name) ? knownFields[name] : undefined;
     if (expectedKind === undefined)
-      throw new Undecodable('body', `${what}: unknown field ${name}; known: ${fields.join(', ')}`);
-    if (!(name in object)) throw new Undecodable('body', `${what}: missing field ${name}, ${expected(kind as Kind)}`);
-    if (!fits(object[name] ?? null, expectedKind)) {
-      throw new Undecodable('body', `${what}: field ${name} is not ${expected(expectedKind)}`);
+      throw new UndecodableRequest('body', `${subject}: unknown field ${name}; known: ${fields.join(', ')}`);
+    if (!(name in object))
+      throw new UndecodableRequest('body', `${subject}: missing field ${name}, ${expected(kind as Kind)}`);
+    if (!fitsKind(object[name] ?? null, expectedKind)) {
+      throw new UndecodableRequest('body', `${subject}: field ${name} is not ${expected(expectedKind)}`);
     }
   }
 }
 
 /** Refuses keys that are not among the known ones. */
-export function checkNames(body: JsonObject, known: Readonly<Record<string, unknown>>, what: string): void {
-  const unknownName = Object.keys(body).find((name) => !Object.hasOwn(known, name));
+export function checkNames(body: JsonObject, knownFields: Readonly<Record<string, unknown>>, subject: string): void {
+  const unknownName = Object.keys(body).find((name) => !Object.hasOwn(knownFields, name));
   if (unknownName === undefined) return;
-  throw new Undecodable('body', `unknown ${what} ${unknownName}; known: ${Object.keys(known).join(', ')}`);
+  throw new UndecodableRequest(
+    'body',
+    `unknown ${subject} ${unknownName}; known: ${Object.keys(knownFields).join(', ')}`,
+  );
 }
 
 /** Parses faults; `null` or false removes one. Throws Undecodable. */
@@ -105,9 +112,9 @@ export function faultsOf(body: JsonObject): Faults {
   checkNames(body, faultShapes, 'fault');
   const faults: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(body)) {
-    const lifted = value === null || value === false;
-    if (!lifted) check(value, faultShapes[name as FaultName], `fault ${name}`);
-    faults[name] = lifted ? undefined : value;
+    const isDisabled = value === null || value === false;
+    if (!isDisabled) check(value, faultShapes[name as FaultName], `fault ${name}`);
+    faults[name] = isDisabled ? undefined : value;
   }
   return faults;
 }

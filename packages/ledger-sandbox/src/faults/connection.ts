@@ -101,9 +101,9 @@ export class Connection {
   async wait(milliseconds: number, subscribe: (wake: () => void) => () => void = () => () => undefined): Promise<void> {
     if (!this.open) return;
     let stop = (): void => undefined;
-    await this.#untilClosed((done) => {
-      const timer = setTimeout(done, Math.max(0, milliseconds));
-      const unsubscribe = subscribe(done);
+    await this.#untilClosed((callback) => {
+      const timer = setTimeout(callback, Math.max(0, milliseconds));
+      const unsubscribe = subscribe(callback);
       stop = () => {
         clearTimeout(timer);
         unsubscribe();
@@ -114,13 +114,13 @@ export class Connection {
 
   /** Waits until no fault delays the next frame any more. */
   async #held(): Promise<void> {
-    let thaw: (() => void) | undefined;
-    for (let hold = this.#script.holds(this.#frames); this.open && hold !== undefined;) {
-      if (hold === 'half-open') thaw ??= this.#freeze();
+    let releaseHold: (() => void) | undefined;
+    for (let holdKind = this.#script.holds(this.#frames); this.open && holdKind !== undefined;) {
+      if (holdKind === 'half-open') releaseHold ??= this.#freeze();
       await this.wait(20);
-      hold = this.#script.holds(this.#frames);
+      holdKind = this.#script.holds(this.#frames);
     }
-    thaw?.();
+    releaseHold?.();
     const delay = this.#script.delayMs();
     if (delay > 0) await this.wait(delay);
   }
@@ -129,11 +129,11 @@ export class Connection {
   #freeze(): () => void {
     const transport = this.#transport;
     if (!(transport instanceof Socket)) return () => undefined;
-    const idle = transport.timeout ?? 0;
+    const idleTimeoutMs = transport.timeout ?? 0;
     transport.setTimeout(0);
     this.#socket.pause();
     return () => {
-      transport.setTimeout(idle);
+      transport.setTimeout(idleTimeoutMs);
       this.#socket.resume();
     };
   }
@@ -149,21 +149,21 @@ export class Connection {
         return;
       case 'send-bytes':
         this.#frames += 1;
-        for (const [index, part] of output.parts.entries()) {
-          this.#socket.send(part, { binary: output.binary, fin: index === output.parts.length - 1 });
+        for (const [index, chunk] of output.parts.entries()) {
+          this.#socket.send(chunk, { binary: output.binary, fin: index === output.parts.length - 1 });
         }
         return;
       case 'send':
         this.#frames += 1;
         if (this.#socket.bufferedAmount < highWater) this.#socket.send(output.text);
-        else await this.#untilClosed((done) => this.#socket.send(output.text, done));
+        else await this.#untilClosed((callback) => this.#socket.send(output.text, callback));
     }
   }
 
   /** Writes the bytes after everything sent so far, and ends TCP without a close frame. */
   async #breakOff(bytes: Buffer, reset: boolean): Promise<void> {
     const transport = this.#transport;
-    await this.#untilClosed((done) => transport.write(bytes, done));
+    await this.#untilClosed((callback) => transport.write(bytes, callback));
     // If bytes and RST arrive together, a reader may treat the RST as a FIN, or not receive the bytes.
     if (reset) await this.wait(readMs);
     if (!reset) return this.cut();
@@ -171,14 +171,14 @@ export class Connection {
     resetNow(transport);
   }
 
-  async #untilClosed(start: (done: () => void) => void): Promise<void> {
+  async #untilClosed(start: (callback: () => void) => void): Promise<void> {
     let wake = (): void => undefined;
     await new Promise<void>((resolve) => {
       wake = resolve;
       this.#closing.push(resolve);
       start(() => resolve());
     });
-    const at = this.#closing.indexOf(wake);
-    if (at >= 0) this.#closing.splice(at, 1);
+    const index = this.#closing.indexOf(wake);
+    if (index >= 0) this.#closing.splice(index, 1);
   }
 }

@@ -3,10 +3,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { resetNow } from './connection.ts';
-import { isFor, spend } from './faults.ts';
+import { matchesPath, consumeFault } from './faults.ts';
 import type { Faults } from './faults.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { namedAnswer } from './named-failures.ts';
+import { namedResponse } from './named-failures.ts';
 
 /** The parts of a request that the script reads. */
 export interface FaultContext {
@@ -24,39 +24,39 @@ function pathOf(request: IncomingMessage, prefix: string): string {
 }
 
 /** The fault, if it applies to the path. Counts one occurrence. */
-function take<K extends RequestFault>(faults: Faults, name: K, path: string): Faults[K] | undefined {
+function takeFault<K extends RequestFault>(faults: Faults, name: K, path: string): Faults[K] | undefined {
   const fault = faults[name];
-  if (fault === undefined || !isFor(fault, path)) return undefined;
-  spend(faults, name);
+  if (fault === undefined || !matchesPath(fault, path)) return undefined;
+  consumeFault(faults, name);
   return fault;
 }
 
-function isMute({ neverAnswer }: Faults, path: string): boolean {
-  return neverAnswer === true || (typeof neverAnswer === 'object' && isFor(neverAnswer, path));
+function isUnresponsive({ neverAnswer }: Faults, path: string): boolean {
+  return neverAnswer === true || (typeof neverAnswer === 'object' && matchesPath(neverAnswer, path));
 }
 
 /**
  * Waits, responds or does not respond, as the script specifies.
  * @returns whether the request is done, so that the participant must not respond
  */
-export async function misbehave(
+export async function applyRequestFaults(
   request: IncomingMessage,
   response: ServerResponse,
   { faults, ledger, pathPrefix }: FaultContext,
 ): Promise<boolean> {
   const path = pathOf(request, pathPrefix);
-  if (isMute(faults, path)) return true;
-  const slow = take(faults, 'slowAnswers', path);
-  if (slow !== undefined) await sleep(slow.delayMs);
-  if (take(faults, 'cutAnswers', path) !== undefined) {
-    const started = '{"offset":';
-    response.writeHead(200, { 'content-type': 'application/json', 'content-length': 2 * started.length });
-    response.write(started, () => response.destroy());
+  if (isUnresponsive(faults, path)) return true;
+  const slowFault = takeFault(faults, 'slowAnswers', path);
+  if (slowFault !== undefined) await sleep(slowFault.delayMs);
+  if (takeFault(faults, 'cutAnswers', path) !== undefined) {
+    const partialJson = '{"offset":';
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': 2 * partialJson.length });
+    response.write(partialJson, () => response.destroy());
     return true;
   }
-  const answer = take(faults, 'answer', path);
-  if (answer === undefined) return false;
-  const { status, type, content } = namedAnswer(answer.as, ledger);
+  const fault = takeFault(faults, 'answer', path);
+  if (fault === undefined) return false;
+  const { status, type, content } = namedResponse(fault.as, ledger);
   response.writeHead(status, { 'content-type': type }).end(content);
   return true;
 }
@@ -71,10 +71,10 @@ export function misbehaveAtUpgrade(
   { faults, ledger, pathPrefix }: FaultContext,
 ): boolean {
   const path = pathOf(request, pathPrefix);
-  if (take(faults, 'hangUpgrade', path) !== undefined) return true;
-  const refused = take(faults, 'refuseUpgrade', path);
-  if (refused === undefined) return false;
-  const { status, type, content } = namedAnswer(refused.as, ledger);
+  if (takeFault(faults, 'hangUpgrade', path) !== undefined) return true;
+  const refusal = takeFault(faults, 'refuseUpgrade', path);
+  if (refusal === undefined) return false;
+  const { status, type, content } = namedResponse(refusal.as, ledger);
   const headers = `Content-Type: ${type}\r\nContent-Length: ${Buffer.byteLength(content)}\r\nConnection: close`;
   socket.end(`HTTP/1.1 ${status} Refused\r\n${headers}\r\n\r\n${content}`);
   return true;

@@ -2,7 +2,7 @@
  * The fault script of one stream. It replaces each frame of the ledger with the frames to send. It uses no sockets. The
  * connection executes its result.
  */
-import { isFor, spend } from './faults.ts';
+import { matchesPath, consumeFault } from './faults.ts';
 import type { Faults, Moment } from './faults.ts';
 import * as edit from './frame-edits.ts';
 import type { JsonObject } from '../wire/json.ts';
@@ -19,7 +19,7 @@ export type Output =
   | { readonly do: 'break-off'; readonly bytes: Buffer; readonly reset: boolean }
   | { readonly do: 'close'; readonly code: number };
 
-const cut: Output = { do: 'break-off', bytes: Buffer.alloc(0), reset: false };
+const breakOff: Output = { do: 'break-off', bytes: Buffer.alloc(0), reset: false };
 
 export interface Scene {
   readonly faults: Faults;
@@ -52,17 +52,17 @@ type MomentFault =
 
 /** Changes of a frame by fault, in the order in which they are applied. */
 const edits: readonly [MomentFault, (text: string, faults: Faults) => string][] = [
-  ['unknownKind', edit.ofUnknownKind],
+  ['unknownKind', edit.withUnknownKind],
   ['dropKeys', (text, { dropKeys }) => edit.withoutKeys(text, dropKeys?.keys ?? [])],
   ['addKeys', (text, { addKeys }) => edit.withKeys(text, addKeys?.keys ?? {})],
   ['reverseParties', edit.withPartiesReversed],
   ['newerViews', (text, { newerViews }) => edit.withNewerViews(text, newerViews?.packageId ?? '')],
-  ['oversizedFrames', (text, { oversizedFrames }) => edit.padded(text, oversizedFrames?.bytes ?? 0)],
+  ['oversizedFrames', (text, { oversizedFrames }) => edit.padFrame(text, oversizedFrames?.bytes ?? 0)],
   ['invalidJson', (text) => text.slice(0, Math.ceil(text.length / 2))],
 ];
 
 /** Faults that apply only to updates. */
-const ofUpdates = new Set<MomentFault>(['duplicateUpdates', 'swapUpdates', 'loseUpdates', 'unknownKind']);
+const updateFaults = new Set<MomentFault>(['duplicateUpdates', 'swapUpdates', 'loseUpdates', 'unknownKind']);
 
 export class FrameScript {
   readonly #scene: Scene;
@@ -72,100 +72,102 @@ export class FrameScript {
 
   constructor(scene: Scene) {
     this.#scene = scene;
-    const every = scene.faults.cutEveryFrames;
-    this.#cutAfter = every === undefined ? Infinity : scene.random.between(every.min, every.max);
+    const framesPerCut = scene.faults.cutEveryFrames;
+    this.#cutAfter = framesPerCut === undefined ? Infinity : scene.random.between(framesPerCut.min, framesPerCut.max);
   }
 
-  /** The fault that delays the next frame now. @param sent number of frames sent since the start */
-  holds(sent: number): 'stall' | 'half-open' | undefined {
+  /** The fault that delays the next frame now. @param frameCount number of frames sent since the start */
+  holds(frameCount: number): 'stall' | 'half-open' | undefined {
     const { faults, path } = this.#scene;
     const { halfOpen, stall, neverAnswer } = faults;
-    if (halfOpen !== undefined && isFor(halfOpen, path) && sent >= (halfOpen.afterFrames ?? 0)) return 'half-open';
-    const mute = neverAnswer === true || (typeof neverAnswer === 'object' && isFor(neverAnswer, path));
-    const stalled = stall !== undefined && isFor(stall, path) && sent >= stall.afterFrames;
-    return mute || stalled ? 'stall' : undefined;
+    if (halfOpen !== undefined && matchesPath(halfOpen, path) && frameCount >= (halfOpen.afterFrames ?? 0))
+      return 'half-open';
+    const isUnresponsive = neverAnswer === true || (typeof neverAnswer === 'object' && matchesPath(neverAnswer, path));
+    const isStalled = stall !== undefined && matchesPath(stall, path) && frameCount >= stall.afterFrames;
+    return isUnresponsive || isStalled ? 'stall' : undefined;
   }
 
   /** Milliseconds to wait before a frame. */
   delayMs(): number {
     const { slowFrames } = this.#scene.faults;
-    return slowFrames !== undefined && isFor(slowFrames, this.#scene.path) ? slowFrames.delayMs : 0;
+    return slowFrames !== undefined && matchesPath(slowFrames, this.#scene.path) ? slowFrames.delayMs : 0;
   }
 
-  answersPings(sent: number): boolean {
+  answersPings(frameCount: number): boolean {
     const { ignorePings } = this.#scene.faults;
-    const ignored = ignorePings !== undefined && isFor(ignorePings, this.#scene.path);
-    return !ignored && this.holds(sent) !== 'half-open';
+    const isIgnored = ignorePings !== undefined && matchesPath(ignorePings, this.#scene.path);
+    return !isIgnored && this.holds(frameCount) !== 'half-open';
   }
 
-  answersClose(sent: number): boolean {
+  answersClose(frameCount: number): boolean {
     const { ignoreClose } = this.#scene.faults;
-    const ignored = ignoreClose !== undefined && isFor(ignoreClose, this.#scene.path);
-    return !ignored && this.holds(sent) !== 'half-open';
+    const isIgnored = ignoreClose !== undefined && matchesPath(ignoreClose, this.#scene.path);
+    return !isIgnored && this.holds(frameCount) !== 'half-open';
   }
 
   /** The action that replaces sending this text as one text frame. */
-  outputs(text: string, sent: number): readonly Output[] {
-    this.#prune(text, sent);
-    const end = this.#end(text, sent);
+  outputs(text: string, frameCount: number): readonly Output[] {
+    this.#prune(text, frameCount);
+    const end = this.#end(text, frameCount);
     if (end !== undefined) return end;
     const outputs: Output[] = [];
-    for (const frame of this.#sequence(text, sent)) outputs.push(this.#encoded(frame, sent + outputs.length));
-    const cutAt = this.#cutAfter - sent;
-    return outputs.length >= cutAt ? [...outputs.slice(0, Math.max(1, cutAt)), cut] : outputs;
+    for (const frame of this.#sequence(text, frameCount))
+      outputs.push(this.#encoded(frame, frameCount + outputs.length));
+    const framesUntilCut = this.#cutAfter - frameCount;
+    return outputs.length >= framesUntilCut ? [...outputs.slice(0, Math.max(1, framesUntilCut)), breakOff] : outputs;
   }
 
   /** Frames that are still delayed at the end of the stream. */
   rest(): readonly string[] {
-    const held = this.#held;
+    const heldFrame = this.#held;
     this.#held = undefined;
-    return held === undefined ? [] : [held];
+    return heldFrame === undefined ? [] : [heldFrame];
   }
 
-  #now<K extends MomentFault>(name: K, text: string, sent: number): Faults[K] | undefined {
+  #now<K extends MomentFault>(name: K, text: string, frameCount: number): Faults[K] | undefined {
     const { faults, path } = this.#scene;
     const fault: Moment | undefined = faults[name];
-    if (fault === undefined || !isFor(fault, path) || sent < (fault.afterFrames ?? 0)) return undefined;
+    if (fault === undefined || !matchesPath(fault, path) || frameCount < (fault.afterFrames ?? 0)) return undefined;
     if (fault.atOffset !== undefined && fault.atOffset !== edit.offsetOf(text)) return undefined;
-    return ofUpdates.has(name) && !edit.isUpdate(text) ? undefined : faults[name];
+    return updateFaults.has(name) && !edit.isUpdate(text) ? undefined : faults[name];
   }
 
   /** The same as `#now`, but counts one occurrence. */
-  #take<K extends MomentFault>(name: K, text: string, sent: number): Faults[K] | undefined {
-    const fault = this.#now(name, text, sent);
-    if (fault !== undefined) spend(this.#scene.faults, name);
+  #take<K extends MomentFault>(name: K, text: string, frameCount: number): Faults[K] | undefined {
+    const fault = this.#now(name, text, frameCount);
+    if (fault !== undefined) consumeFault(this.#scene.faults, name);
     return fault;
   }
 
-  #prune(text: string, sent: number): void {
+  #prune(text: string, frameCount: number): void {
     const { ledger } = this.#scene;
-    const prune = this.#take('prune', text, sent);
+    const prune = this.#take('prune', text, frameCount);
     if (prune === undefined) return;
     if (prune.to === undefined) ledger.skipOffsets(1);
     ledger.pruneTo(prune.to ?? ledger.ledgerEnd());
   }
 
-  #end(text: string, sent: number): readonly Output[] | undefined {
+  #end(text: string, frameCount: number): readonly Output[] | undefined {
     const { faults, ledger } = this.#scene;
-    const { errorFrameOnce: error, closeWith1011Once: crash } = faults;
-    if (error !== undefined && sent >= (error.afterFrames ?? 0)) {
+    const { errorFrameOnce: error, closeWith1011Once: crashClose } = faults;
+    if (error !== undefined && frameCount >= (error.afterFrames ?? 0)) {
       faults.errorFrameOnce = undefined;
       return refusal(error.body);
     }
-    if (crash !== undefined && sent >= crash.afterFrames) {
+    if (crashClose !== undefined && frameCount >= crashClose.afterFrames) {
       faults.closeWith1011Once = undefined;
       return [{ do: 'close', code: 1011 }];
     }
-    const failed = this.#take('streamFailure', text, sent);
-    if (failed !== undefined) return refusal(namedFailure(failed.failure, ledger).body);
-    const closed = this.#take('close', text, sent);
-    if (closed !== undefined) return [{ do: 'close', code: closed.code }];
-    if (this.#take('cut', text, sent) !== undefined) return [cut];
-    return this.#brokenOff('cutMidFrame', text, sent) ?? this.#brokenOff('reset', text, sent);
+    const streamFault = this.#take('streamFailure', text, frameCount);
+    if (streamFault !== undefined) return refusal(namedFailure(streamFault.failure, ledger).body);
+    const closeFault = this.#take('close', text, frameCount);
+    if (closeFault !== undefined) return [{ do: 'close', code: closeFault.code }];
+    if (this.#take('cut', text, frameCount) !== undefined) return [breakOff];
+    return this.#brokenOff('cutMidFrame', text, frameCount) ?? this.#brokenOff('reset', text, frameCount);
   }
 
-  #brokenOff(name: 'cutMidFrame' | 'reset', text: string, sent: number): readonly Output[] | undefined {
-    const fault = this.#take(name, text, sent);
+  #brokenOff(name: 'cutMidFrame' | 'reset', text: string, frameCount: number): readonly Output[] | undefined {
+    const fault = this.#take(name, text, frameCount);
     if (fault === undefined) return undefined;
     const frameBytes = edit.wireBytes(text);
     const bytes = frameBytes.subarray(0, fault.bytes ?? this.#scene.random.between(1, frameBytes.length - 1));
@@ -173,39 +175,39 @@ export class FrameScript {
   }
 
   /** The frames that replace one frame: none, the frame, the frame twice, or two frames in the wrong order. */
-  #sequence(text: string, sent: number): readonly string[] {
-    if (this.#take('loseUpdates', text, sent) !== undefined) return [];
-    const held = this.#held;
-    if (held === undefined && this.#now('swapUpdates', text, sent) !== undefined) {
+  #sequence(text: string, frameCount: number): readonly string[] {
+    if (this.#take('loseUpdates', text, frameCount) !== undefined) return [];
+    const heldFrame = this.#held;
+    if (heldFrame === undefined && this.#now('swapUpdates', text, frameCount) !== undefined) {
       this.#held = text;
       return [];
     }
-    const twice =
-      this.#take('duplicateUpdates', text, sent) !== undefined ||
+    const isDuplicated =
+      this.#take('duplicateUpdates', text, frameCount) !== undefined ||
       (this.#scene.faults.duplicateCheckpoints === true && edit.isCheckpoint(text));
-    const frames = twice ? [text, text] : [text];
-    if (held === undefined) return frames;
+    const frames = isDuplicated ? [text, text] : [text];
+    if (heldFrame === undefined) return frames;
     this.#held = undefined;
-    if (!edit.isUpdate(text)) return [held, ...frames];
-    spend(this.#scene.faults, 'swapUpdates');
-    return [...frames, held];
+    if (!edit.isUpdate(text)) return [heldFrame, ...frames];
+    consumeFault(this.#scene.faults, 'swapUpdates');
+    return [...frames, heldFrame];
   }
 
-  #encoded(frame: string, sent: number): Output {
+  #encoded(frame: string, frameCount: number): Output {
     let text = frame;
     for (const [name, change] of edits) {
-      if (this.#now(name, frame, sent) === undefined) continue;
+      if (this.#now(name, frame, frameCount) === undefined) continue;
       text = change(text, this.#scene.faults);
-      spend(this.#scene.faults, name);
+      consumeFault(this.#scene.faults, name);
     }
-    if (this.#take('binaryFrames', frame, sent) !== undefined) {
+    if (this.#take('binaryFrames', frame, frameCount) !== undefined) {
       return { do: 'send-bytes', parts: [Buffer.from(text)], binary: true };
     }
-    if (this.#take('invalidUtf8', frame, sent) !== undefined) {
+    if (this.#take('invalidUtf8', frame, frameCount) !== undefined) {
       return { do: 'send-bytes', parts: [edit.brokenUtf8(text)], binary: false };
     }
-    if (this.#take('splitFrames', frame, sent) !== undefined) {
-      return { do: 'send-bytes', parts: edit.halves(text), binary: false };
+    if (this.#take('splitFrames', frame, frameCount) !== undefined) {
+      return { do: 'send-bytes', parts: edit.splitInHalf(text), binary: false };
     }
     return { do: 'send', text };
   }

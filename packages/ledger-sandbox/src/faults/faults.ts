@@ -4,10 +4,10 @@
  * marked "once" remove themselves when they occur. All others last as long as they are set.
  */
 import type { JsonObject } from '../wire/json.ts';
-import type { FailureName, Refusal, StrayName } from './named-failures.ts';
+import type { FailureName, Refusal, UnformattedFailureName } from './named-failures.ts';
 
 /** The requests or streams that a fault applies to, and its number of occurrences. */
-export interface Where {
+export interface EndpointScope {
   /** Path of the endpoint without the sandbox's prefix, e.g. `/v2/updates`; absent for every endpoint. */
   readonly path?: string;
   /** Number of occurrences before the fault removes itself; absent to occur as long as it is set. */
@@ -15,7 +15,7 @@ export interface Where {
 }
 
 /** The frame of a stream at which a fault occurs. */
-export interface Moment extends Where {
+export interface Moment extends EndpointScope {
   /** Number of frames that the connection must have sent before the fault occurs. Default 0. */
   readonly afterFrames?: number;
   /** The fault occurs only at the frame with this offset. */
@@ -108,20 +108,20 @@ export interface Faults {
   /** Accept sockets and requests and never respond. */
   neverAnswer?: boolean | { readonly path?: string } | undefined;
   /** Respond to requests with this refusal instead: by name, or in full. */
-  answer?: (Where & { readonly as: FailureName | StrayName | Refusal }) | undefined;
+  answer?: (EndpointScope & { readonly as: FailureName | UnformattedFailureName | Refusal }) | undefined;
   /**
    * Refuse active contracts at an offset other than the ledger end, if reassignments are in flight at it, with the code
    * for pruned data. A participant may do so.
    */
-  refuseInFlight?: Pick<Where, 'times'> | undefined;
+  refuseInFlight?: Pick<EndpointScope, 'times'> | undefined;
   /** Wait before every response, milliseconds. */
-  slowAnswers?: (Where & { readonly delayMs: number }) | undefined;
+  slowAnswers?: (EndpointScope & { readonly delayMs: number }) | undefined;
   /** Disconnect in the middle of the body of a response with status 200. */
-  cutAnswers?: Where | undefined;
+  cutAnswers?: EndpointScope | undefined;
   /** Refuse the handshake of a stream with this real HTTP status and body. */
-  refuseUpgrade?: (Where & { readonly as: FailureName | StrayName | Refusal }) | undefined;
+  refuseUpgrade?: (EndpointScope & { readonly as: FailureName | UnformattedFailureName | Refusal }) | undefined;
   /** Do not respond to the handshake of a stream. */
-  hangUpgrade?: Where | undefined;
+  hangUpgrade?: EndpointScope | undefined;
   /** Reset every new TCP connection before anything is read. */
   refuseConnections?: boolean | undefined;
 }
@@ -129,14 +129,14 @@ export interface Faults {
 export type FaultName = keyof Faults;
 
 /** Whether a fault with this path applies to that endpoint. */
-export function isFor(fault: { readonly path?: string }, path: string): boolean {
+export function matchesPath(fault: { readonly path?: string }, path: string): boolean {
   return fault.path === undefined || fault.path === path;
 }
 
 /** Counts one occurrence of a fault. The last of its `times` removes it. */
-export function spend(faults: Faults, name: FaultName): void {
-  const all = faults as Record<string, Where | undefined>;
-  const { times } = all[name] ?? {};
+export function consumeFault(faults: Faults, name: FaultName): void {
+  const faultsByName = faults as Record<string, EndpointScope | undefined>;
+  const { times } = faultsByName[name] ?? {};
   if (times === undefined) return;
-  all[name] = times > 1 ? { ...all[name], times: times - 1 } : undefined;
+  faultsByName[name] = times > 1 ? { ...faultsByName[name], times: times - 1 } : undefined;
 }

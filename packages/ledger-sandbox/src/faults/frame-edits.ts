@@ -17,21 +17,23 @@ export function isCheckpoint(text: string): boolean {
 
 /** The offset of a frame. In the participant's key order, the first offset is that of the update. */
 export function offsetOf(text: string): number | undefined {
-  const found = /"offset":(\d+)/.exec(text)?.[1];
-  return found === undefined ? undefined : Number(found);
+  const offsetText = /"offset":(\d+)/.exec(text)?.[1];
+  return offsetText === undefined ? undefined : Number(offsetText);
 }
 
-function edited(value: Json, edit: (object: JsonObject) => JsonObject): Json {
-  if (Array.isArray(value)) return (value as readonly Json[]).map((element) => edited(element, edit));
+function editObject(value: Json, edit: (object: JsonObject) => JsonObject): Json {
+  if (Array.isArray(value)) return (value as readonly Json[]).map((element) => editObject(element, edit));
   const object = asObject(value);
   if (object === undefined) return value;
-  const inner = Object.entries(object).map(([key, one]) => [key, payloads.has(key) ? one : edited(one, edit)] as const);
-  return edit(Object.fromEntries(inner));
+  const editedEntries = Object.entries(object).map(
+    ([key, child]) => [key, payloads.has(key) ? child : editObject(child, edit)] as const,
+  );
+  return edit(Object.fromEntries(editedEntries));
 }
 
 function editFrame(text: string, edit: (object: JsonObject) => JsonObject): string {
   const body = parseJson(text);
-  return body === undefined ? text : JSON.stringify(edited(body, edit));
+  return body === undefined ? text : JSON.stringify(editObject(body, edit));
 }
 
 /** The frame without these keys, in all objects outside of payloads. */
@@ -71,23 +73,23 @@ export function withNewerViews(text: string, implementationPackageId: string): s
 }
 
 /** The update with a kind that no release knows. */
-export function ofUnknownKind(text: string): string {
+export function withUnknownKind(text: string): string {
   return text.replace(/^\{"update":\{"\w+"/, '{"update":{"SandboxUpdate"');
 }
 
 /** The frame, extended with blanks to this many bytes. */
-export function padded(text: string, bytes: number): string {
+export function padFrame(text: string, bytes: number): string {
   return text + ' '.repeat(Math.max(0, bytes - Buffer.byteLength(text)));
 }
 
 /**
  * The text in two parts. The first part ends inside the first multi-byte character or, if there is none, in the middle.
  */
-export function halves(text: string): readonly [Buffer, Buffer] {
+export function splitInHalf(text: string): readonly [Buffer, Buffer] {
   const bytes = Buffer.from(text);
-  const wide = bytes.findIndex((byte) => byte >= 0xc0);
-  const at = wide < 0 ? bytes.length >> 1 : wide + 1;
-  return [bytes.subarray(0, at), bytes.subarray(at)];
+  const wideByteIndex = bytes.findIndex((byte) => byte >= 0xc0);
+  const splitIndex = wideByteIndex < 0 ? bytes.length >> 1 : wideByteIndex + 1;
+  return [bytes.subarray(0, splitIndex), bytes.subarray(splitIndex)];
 }
 
 /** The bytes of the text, with the first byte of a multi-byte character that lacks its other bytes. */
@@ -99,10 +101,10 @@ export function brokenUtf8(text: string): Buffer {
 export function wireBytes(text: string): Buffer {
   const payload = Buffer.from(text);
   if (payload.length < 126) return Buffer.concat([Buffer.of(0x81, payload.length), payload]);
-  const wide = payload.length > 0xff_ff;
-  const header = Buffer.alloc(wide ? 10 : 4);
-  header.writeUInt16BE(wide ? 0x817f : 0x817e);
-  if (wide) header.writeBigUInt64BE(BigInt(payload.length), 2);
+  const isWide = payload.length > 0xff_ff;
+  const header = Buffer.alloc(isWide ? 10 : 4);
+  header.writeUInt16BE(isWide ? 0x817f : 0x817e);
+  if (isWide) header.writeBigUInt64BE(BigInt(payload.length), 2);
   else header.writeUInt16BE(payload.length, 2);
   return Buffer.concat([header, payload]);
 }

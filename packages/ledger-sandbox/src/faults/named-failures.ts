@@ -18,7 +18,7 @@ import {
 import type { Ledger } from '../ledger/ledger.ts';
 import { RequestTimeout } from '../wire/limits.ts';
 
-type Make = (ledger: Ledger) => LedgerFailure;
+type FailureFactory = (ledger: Ledger) => LedgerFailure;
 
 /** A failure of the transport below the ledger. Its code is the description, and its category is unknown. */
 function foreign(status: number, grpcCodeValue: number, code: string): LedgerFailure {
@@ -26,24 +26,24 @@ function foreign(status: number, grpcCodeValue: number, code: string): LedgerFai
   return new LedgerFailure({ ...body, code, cause: code, grpcCodeValue }, status);
 }
 
-function notRunning(): LedgerFailure {
+function serviceNotRunning(): LedgerFailure {
   const cause = 'Index Service is not running.';
   const context = { service_name: 'Index Service' };
   return failure({ code: 'SERVICE_NOT_RUNNING', category: 1, cause, context });
 }
 
-const busy = (code: string, cause: string) => (): LedgerFailure => failure({ code, category: 2, cause });
+const overloadFailure = (code: string, cause: string) => (): LedgerFailure => failure({ code, category: 2, cause });
 
 const failures = {
-  SERVICE_NOT_RUNNING: notRunning,
+  SERVICE_NOT_RUNNING: serviceNotRunning,
   ABORTED_DUE_TO_SHUTDOWN: () =>
     failure({ code: 'ABORTED_DUE_TO_SHUTDOWN', category: 1, cause: 'The participant is shutting down' }),
   ACCESS_TOKEN_EXPIRED: () => accessTokenExpired(0, 1000),
   STALE_STREAM_AUTHORIZATION: staleStreamAuthorization,
-  THREADPOOL_OVERLOADED: busy('THREADPOOL_OVERLOADED', 'The queue of the worker threads is full'),
-  HEAP_MEMORY_OVER_LIMIT: busy('HEAP_MEMORY_OVER_LIMIT', 'The memory in use is over its limit'),
-  SERVER_OVERLOADED: busy('SERVER_OVERLOADED', 'The number of active streams is at its limit'),
-  PARTICIPANT_BACKPRESSURE: busy('PARTICIPANT_BACKPRESSURE', 'The participant is overloaded'),
+  THREADPOOL_OVERLOADED: overloadFailure('THREADPOOL_OVERLOADED', 'The queue of the worker threads is full'),
+  HEAP_MEMORY_OVER_LIMIT: overloadFailure('HEAP_MEMORY_OVER_LIMIT', 'The memory in use is over its limit'),
+  SERVER_OVERLOADED: overloadFailure('SERVER_OVERLOADED', 'The number of active streams is at its limit'),
+  PARTICIPANT_BACKPRESSURE: overloadFailure('PARTICIPANT_BACKPRESSURE', 'The participant is overloaded'),
   PARTICIPANT_PRUNED_DATA_ACCESSED: (ledger) =>
     prunedAccess(`Transactions request from 1 to ${ledger.ledgerEnd()}`, Math.max(1, ledger.prunedTo())),
   OFFSET_AFTER_LEDGER_END: (ledger) => afterLedgerEnd('Begin offset', ledger.ledgerEnd() + 1, ledger.ledgerEnd()),
@@ -81,7 +81,7 @@ const failures = {
   INTERNAL: redactedInternal,
   RESOURCE_EXHAUSTED: () => foreign(429, 8, 'too many requests'),
   DEADLINE_EXCEEDED: () => foreign(504, 4, 'deadline exceeded'),
-} as const satisfies Readonly<Record<string, Make>>;
+} as const satisfies Readonly<Record<string, FailureFactory>>;
 
 /** A refusal in the participant's own form. */
 export type FailureName = keyof typeof failures;
@@ -89,7 +89,7 @@ export const failureNames = Object.keys(failures) as readonly FailureName[];
 
 /** The refusal of this name, with the current values of the ledger. */
 export function namedFailure(name: FailureName, ledger: Ledger): LedgerFailure {
-  const make: Make = failures[name];
+  const make: FailureFactory = failures[name];
   return make(ledger);
 }
 
@@ -100,15 +100,15 @@ export interface Refusal {
   readonly content: string;
 }
 
-const plain = 'text/plain; charset=UTF-8';
+const plainText = 'text/plain; charset=UTF-8';
 const page = '<html><head><title>Bad Gateway</title></head><body><h1>Bad Gateway</h1></body></html>\n';
-const strays = {
+const unformattedFailures = {
   /** Refusal of the request by the decoder of the interface. */
-  UNDECODABLE: { status: 400, type: plain, content: 'Invalid value for: body' },
+  UNDECODABLE: { status: 400, type: plainText, content: 'Invalid value for: body' },
   /** The body of the request exceeds the limit of the HTTP server. */
-  BODY_TOO_LARGE: { status: 413, type: plain, content: 'Payload Too Large' },
+  BODY_TOO_LARGE: { status: 413, type: plainText, content: 'Payload Too Large' },
   /** The request took longer than the HTTP server's timeout. */
-  REQUEST_TIMEOUT: { status: 503, type: plain, content: new RequestTimeout().message },
+  REQUEST_TIMEOUT: { status: 503, type: plainText, content: new RequestTimeout().message },
   /** Response of a proxy without a participant behind it. */
   PROXY_ERROR: { status: 502, type: 'text/html', content: page },
   /** Response of a proxy that returns its own page with status 200. */
@@ -116,13 +116,13 @@ const strays = {
 } as const satisfies Readonly<Record<string, Refusal>>;
 
 /** Name of a response that is not in the participant's form. */
-export type StrayName = keyof typeof strays;
-export const strayNames = Object.keys(strays) as readonly StrayName[];
+export type UnformattedFailureName = keyof typeof unformattedFailures;
+export const strayNames = Object.keys(unformattedFailures) as readonly UnformattedFailureName[];
 
 /** The response of this name. A response written in full is returned unchanged. */
-export function namedAnswer(name: FailureName | StrayName | Refusal, ledger: Ledger): Refusal {
+export function namedResponse(name: FailureName | UnformattedFailureName | Refusal, ledger: Ledger): Refusal {
   if (typeof name === 'object') return name;
-  if (name in strays) return strays[name as StrayName];
+  if (name in unformattedFailures) return unformattedFailures[name as UnformattedFailureName];
   const { status, body } = namedFailure(name as FailureName, ledger);
   return { status, type: 'application/json', content: JSON.stringify(body) };
 }

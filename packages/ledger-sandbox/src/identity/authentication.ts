@@ -3,7 +3,7 @@ import type { Authenticate } from './authorization.ts';
 import type { Caller } from './caller.ts';
 import { accessTokenExpired, invalidToken, staleStreamAuthorization, unauthenticated } from '../wire/failure.ts';
 import type { IdentityProviders } from './identity-providers.ts';
-import { suffices } from './rights.ts';
+import { isSufficient } from './rights.ts';
 import { tokenVerifier } from './tokens.ts';
 import type { Claims, TokenOptions } from './tokens.ts';
 import type { UserSeed, Users } from './users.ts';
@@ -41,8 +41,8 @@ export function authentication(options: AuthOptions, identities: Identities): Au
     const claims = token === undefined ? undefined : await verify(token);
     if (claims === undefined) return undefined;
     const user = users.find(claims.userId);
-    const known = user?.isDeactivated === false && user.identityProviderId === claims.identityProviderId;
-    if (known) return callerOf(claims, users, options);
+    const isKnownUser = user?.isDeactivated === false && user.identityProviderId === claims.identityProviderId;
+    if (isKnownUser) return callerOf(claims, users, options);
     if (options.unknownUserAtHandshake === 'accepted') return undefined;
     throw invalidToken();
   };
@@ -52,19 +52,19 @@ export function authentication(options: AuthOptions, identities: Identities): Au
 function callerOf({ userId, identityProviderId, expiresAt }: Claims, users: Users, options: AuthOptions): Caller {
   const checkMs = options.rightsCheckMs ?? defaultRightsCheckMs;
   const endsAt = expiresAt + (options.expiryGraceMs ?? 0);
-  const began = users.version(userId);
+  const initialVersion = users.version(userId);
   let checkAt = performance.now() + checkMs;
   const assertRights = (): void => {
     if (performance.now() < checkAt) return;
     checkAt = performance.now() + checkMs;
-    if (users.version(userId) !== began) throw staleStreamAuthorization();
+    if (users.version(userId) !== initialVersion) throw staleStreamAuthorization();
   };
   return {
     userId,
-    may: (need) => {
+    may: (requiredRight) => {
       // A request may follow its handshake late, so its token is checked again.
       if (Date.now() >= expiresAt) throw unauthenticated();
-      return suffices((right) => users.has(userId, right), need, identityProviderId);
+      return isSufficient((right) => users.has(userId, right), requiredRight, identityProviderId);
     },
     assertCurrent: () => {
       const now = Date.now();

@@ -3,9 +3,9 @@
  * subprotocol. Also defines the port that resolves them to callers.
  */
 import type { IncomingMessage } from 'node:http';
-import { anyone } from './caller.ts';
+import { anonymousCaller } from './caller.ts';
 import type { Caller } from './caller.ts';
-import { Undecodable } from '../wire/failure.ts';
+import { UndecodableRequest } from '../wire/failure.ts';
 import { isFrom } from '../wire/release.ts';
 import type { Release } from '../wire/release.ts';
 
@@ -31,15 +31,15 @@ export function tokenOf(request: IncomingMessage, release: Release): string | un
   const { authorization } = request.headers;
   const header = /^Bearer (.+)$/i.exec(authorization ?? '');
   if (header !== null) return header[1];
-  if (authorization !== undefined) throw new Undecodable('header Authorization');
-  const offered = offeredProtocols(request).slice(0, isFrom(release, '3.6') ? undefined : 1);
-  return offered.find((name) => name.startsWith(tokenEntry))?.slice(tokenEntry.length);
+  if (authorization !== undefined) throw new UndecodableRequest('header Authorization');
+  const offeredNames = offeredProtocols(request).slice(0, isFrom(release, '3.6') ? undefined : 1);
+  return offeredNames.find((name) => name.startsWith(tokenEntry))?.slice(tokenEntry.length);
 }
 
 /** No authorization: every caller may do everything, and tokens are ignored. */
-export const open: Authenticate = () => Promise.resolve(anyone);
+export const openAuthentication: Authenticate = () => Promise.resolve(anonymousCaller);
 
 /** Accepts one token, which may do everything, and no other. */
-export function exactly(expected: string): Authenticate {
-  return (token) => Promise.resolve(token === expected ? anyone : undefined);
+export function requireToken(expected: string): Authenticate {
+  return (token) => Promise.resolve(token === expected ? anonymousCaller : undefined);
 }

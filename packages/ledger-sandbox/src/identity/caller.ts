@@ -5,7 +5,7 @@
 import { permissionDenied } from '../wire/failure.ts';
 
 /** One right that a request needs. `authenticated`: any user. */
-export type Need =
+export type RequiredRight =
   | 'authenticated'
   | 'admin'
   | 'read-as-any-party'
@@ -19,7 +19,7 @@ export interface Caller {
   /** Empty if the participant has no authorization. */
   readonly userId: string;
   /** Whether the user has the right now. */
-  may(need: Need): boolean;
+  may(requiredRight: RequiredRight): boolean;
   /** Throws ACCESS_TOKEN_EXPIRED or STALE_STREAM_AUTHORIZATION once a running stream has to end. */
   assertCurrent(): void;
   /** The part of `assertCurrent` that also ends an idle stream. Throws STALE_STREAM_AUTHORIZATION. */
@@ -29,7 +29,7 @@ export interface Caller {
 }
 
 /** The caller on a participant without authorization: everything is allowed, and tokens are ignored. */
-export const anyone: Caller = {
+export const anonymousCaller: Caller = {
   userId: '',
   may: () => true,
   assertCurrent: () => undefined,
@@ -38,7 +38,7 @@ export const anyone: Caller = {
 };
 
 /** Throws the redacted 403 if a right is missing. */
-export function require(caller: Caller, needs: readonly Need[]): void {
-  if (needs.every((need) => caller.may(need))) return;
+export function require(caller: Caller, requiredRights: readonly RequiredRight[]): void {
+  if (requiredRights.every((requiredRight) => caller.may(requiredRight))) return;
   throw permissionDenied();
 }

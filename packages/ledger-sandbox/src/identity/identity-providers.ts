@@ -34,23 +34,23 @@ export class IdentityProviders {
     return this.list().find((provider) => provider.issuer === issuer && !provider.isDeactivated);
   }
 
-  /** The provider with this id. Throws IDP_CONFIG_NOT_FOUND. @param doing e.g. `getting identity provider config` */
-  get(id: string, doing: string): IdentityProvider {
-    const found = this.#providers.get(id);
-    if (found !== undefined) return found;
-    throw refusal('IDP_CONFIG_NOT_FOUND', 11, id, `${doing} failed for unknown identity provider id "${id}"`);
+  /** The provider with this id. Throws IDP_CONFIG_NOT_FOUND. @param operation e.g. `getting identity provider config` */
+  get(id: string, operation: string): IdentityProvider {
+    const provider = this.#providers.get(id);
+    if (provider !== undefined) return provider;
+    throw refusal('IDP_CONFIG_NOT_FOUND', 11, id, `${operation} failed for unknown identity provider id "${id}"`);
   }
 
   /** Adds a provider. Throws IDP_CONFIG_ALREADY_EXISTS or IDP_CONFIG_ISSUER_ALREADY_EXISTS. */
   create(provider: IdentityProvider): void {
     const { identityProviderId: id, issuer } = provider;
-    const doing = 'creating identity provider config';
+    const operation = 'creating identity provider config';
     if (this.#providers.has(id)) {
-      const cause = `${doing} failed, as identity provider "${id}" already exists`;
+      const cause = `${operation} failed, as identity provider "${id}" already exists`;
       throw refusal('IDP_CONFIG_ALREADY_EXISTS', 10, id, cause);
     }
-    if (this.list().some((other) => other.issuer === issuer)) {
-      const cause = `${doing} failed, as identity provider with issuer "${issuer}" already exists`;
+    if (this.list().some((otherProvider) => otherProvider.issuer === issuer)) {
+      const cause = `${operation} failed, as identity provider with issuer "${issuer}" already exists`;
       throw refusal('IDP_CONFIG_ISSUER_ALREADY_EXISTS', 10, issuer, cause);
     }
     this.#providers.set(id, provider);

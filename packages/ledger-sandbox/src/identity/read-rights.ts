@@ -1,18 +1,19 @@
 /** Rights that a format requires: to read as every party it names, or as any party if it requests all. */
-import type { Need } from './caller.ts';
+import type { RequiredRight } from './caller.ts';
 import { asObject, asTexts } from '../wire/json.ts';
 import type { Json, JsonObject } from '../wire/json.ts';
 
 /** The rights for an EventFormat (or a legacy filter). */
-export function eventFormatNeeds(format: Json | undefined): Need[] {
+export function eventFormatNeeds(format: Json | undefined): RequiredRight[] {
   const eventFormat = asObject(format);
   if (eventFormat === undefined) return [];
   const parties = Object.keys(asObject(eventFormat['filtersByParty']) ?? {});
-  const any: Need[] = asObject(eventFormat['filtersForAnyParty']) === undefined ? [] : ['read-as-any-party'];
-  return [...any, ...parties.map((readAs): Need => ({ readAs }))];
+  const anyPartyFilter: RequiredRight[] =
+    asObject(eventFormat['filtersForAnyParty']) === undefined ? [] : ['read-as-any-party'];
+  return [...anyPartyFilter, ...parties.map((readAs): RequiredRight => ({ readAs }))];
 }
 
-function topologyNeeds(format: JsonObject): Need[] {
+function topologyNeeds(format: JsonObject): RequiredRight[] {
   const topologyEvents = asObject(format['includeTopologyEvents']);
   const authorizations = asObject(topologyEvents?.['includeParticipantAuthorizationEvents']);
   if (authorizations === undefined) return [];
@@ -21,7 +22,7 @@ function topologyNeeds(format: JsonObject): Need[] {
 }
 
 /** The rights for an UpdateFormat. */
-export function updateFormatNeeds(format: JsonObject): Need[] {
+export function updateFormatNeeds(format: JsonObject): RequiredRight[] {
   const transactions = asObject(format['includeTransactions']);
   return [
     ...eventFormatNeeds(transactions?.['eventFormat']),

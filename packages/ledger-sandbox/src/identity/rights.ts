@@ -2,7 +2,7 @@
  * The rights of a user, in memory and in wire form (`{"kind":{"CanReadAs":{"value":{"party":"…"}}}}`), and the rights
  * that each implies. Administering implies neither reading nor acting.
  */
-import type { Need } from './caller.ts';
+import type { RequiredRight } from './caller.ts';
 import { invalidArgument, missingField } from '../wire/failure.ts';
 import { asList, asObject, textAt } from '../wire/json.ts';
 import type { Json, JsonObject } from '../wire/json.ts';
@@ -40,10 +40,10 @@ function parseRight(value: Json, release: Release): Right {
     if (party === '') throw missingField('party');
     return { kind: withParty, party };
   }
-  const plain = plainKinds.find((kind) => kind === name);
-  const tooEarly = plain === 'CanActAsAnyParty' && !isFrom(release, '3.6');
-  if (plain === undefined || tooEarly) throw invalidArgument('unknown kind of right - check that it is set');
-  return { kind: plain };
+  const plainKind = plainKinds.find((kind) => kind === name);
+  const isUnsupported = plainKind === 'CanActAsAnyParty' && !isFrom(release, '3.6');
+  if (plainKind === undefined || isUnsupported) throw invalidArgument('unknown kind of right - check that it is set');
+  return { kind: plainKind };
 }
 
 /**
@@ -54,18 +54,20 @@ export function parseRights(value: Json | undefined, release: Release): Right[] 
   return asList(value).map((right) => parseRight(right, release));
 }
 
-function implying(need: Exclude<Need, 'authenticated' | { readonly administer: string }>): readonly Right[] {
-  if (need === 'admin') return [{ kind: 'ParticipantAdmin' }];
-  if (need === 'read-as-any-party') return [{ kind: 'CanReadAsAnyParty' }, { kind: 'CanActAsAnyParty' }];
-  if ('actAs' in need) return [{ kind: 'CanActAs', party: need.actAs }, { kind: 'CanActAsAnyParty' }];
-  if ('readAs' in need) {
+function implying(
+  requiredRight: Exclude<RequiredRight, 'authenticated' | { readonly administer: string }>,
+): readonly Right[] {
+  if (requiredRight === 'admin') return [{ kind: 'ParticipantAdmin' }];
+  if (requiredRight === 'read-as-any-party') return [{ kind: 'CanReadAsAnyParty' }, { kind: 'CanActAsAnyParty' }];
+  if ('actAs' in requiredRight) return [{ kind: 'CanActAs', party: requiredRight.actAs }, { kind: 'CanActAsAnyParty' }];
+  if ('readAs' in requiredRight) {
     return [
-      { kind: 'CanReadAs', party: need.readAs },
+      { kind: 'CanReadAs', party: requiredRight.readAs },
       ...implying('read-as-any-party'),
-      ...implying({ actAs: need.readAs }),
+      ...implying({ actAs: requiredRight.readAs }),
     ];
   }
-  const party = need.executeAs;
+  const party = requiredRight.executeAs;
   return [{ kind: 'CanExecuteAs', party }, { kind: 'CanExecuteAsAnyParty' }, ...implying({ actAs: party })];
 }
 
@@ -73,11 +75,15 @@ function implying(need: Exclude<Need, 'authenticated' | { readonly administer: s
  * Whether the rights of a user are enough for a request.
  * @param identityProviderId that of the user; empty for the default one
  */
-export function suffices(has: (right: Right) => boolean, need: Need, identityProviderId: string): boolean {
-  if (need === 'authenticated') return true;
-  if (typeof need === 'object' && 'administer' in need) {
+export function isSufficient(
+  has: (right: Right) => boolean,
+  requiredRight: RequiredRight,
+  identityProviderId: string,
+): boolean {
+  if (requiredRight === 'authenticated') return true;
+  if (typeof requiredRight === 'object' && 'administer' in requiredRight) {
     if (has({ kind: 'ParticipantAdmin' })) return true;
-    return has({ kind: 'IdentityProviderAdmin' }) && need.administer === identityProviderId;
+    return has({ kind: 'IdentityProviderAdmin' }) && requiredRight.administer === identityProviderId;
   }
-  return implying(need).some(has);
+  return implying(requiredRight).some(has);
 }

@@ -62,15 +62,18 @@ function audienceOf(participantId: string): string {
 
 function ownTrust(options: TokenOptions): Trust {
   const { secret, jwks, jwksUrl, issuer, audience, scope, needsAudience = false } = options;
-  const shared = secret === undefined ? undefined : new TextEncoder().encode(secret);
+  const sharedKey = secret === undefined ? undefined : new TextEncoder().encode(secret);
   const remote = jwksUrl === undefined ? undefined : createRemoteJWKSet(new URL(jwksUrl), jwksCache);
-  const published = jwks === undefined ? remote : createLocalJWKSet(jwks);
+  const publishedKeys = jwks === undefined ? remote : createLocalJWKSet(jwks);
   const key: JWTVerifyGetKey = (header, token) => {
-    const found = header.alg === 'HS256' ? shared : published?.(header, token);
-    if (found === undefined) throw new TypeError('no key for the algorithm');
-    return found;
+    const verificationKey = header.alg === 'HS256' ? sharedKey : publishedKeys?.(header, token);
+    if (verificationKey === undefined) throw new TypeError('no key for the algorithm');
+    return verificationKey;
   };
-  const algorithms = [...(shared === undefined ? [] : ['HS256']), ...(published === undefined ? [] : asymmetric)];
+  const algorithms = [
+    ...(sharedKey === undefined ? [] : ['HS256']),
+    ...(publishedKeys === undefined ? [] : asymmetric),
+  ];
   if (algorithms.length > 0) return { identityProviderId: '', algorithms, key, issuer, audience, scope, needsAudience };
   const remedy = 'set auth.secret, auth.jwksUrl or auth.jwks';
   const message = 'the sandbox has authorization, but no key to check tokens';
@@ -78,16 +81,16 @@ function ownTrust(options: TokenOptions): Trust {
 }
 
 /** The trust settings for the issuer that a token claims. The claim is trusted only after the signature is checked. */
-function trusts(own: Trust, providers: IdentityProviders): (issuer: string) => Trust {
+function trusts(defaultTrust: Trust, providers: IdentityProviders): (issuer: string) => Trust {
   const keys = new Map<string, JWTVerifyGetKey>();
   return (issuer) => {
     const provider = providers.issuing(issuer);
-    if (provider === undefined) return own;
+    if (provider === undefined) return defaultTrust;
     const { identityProviderId, jwksUrl, audience } = provider;
     const key = keys.get(jwksUrl) ?? createRemoteJWKSet(new URL(jwksUrl), jwksCache);
     keys.set(jwksUrl, key);
-    const expectedAudience = audience === '' ? own.audience : audience;
-    const { scope, needsAudience } = own;
+    const expectedAudience = audience === '' ? defaultTrust.audience : audience;
+    const { scope, needsAudience } = defaultTrust;
     return {
       identityProviderId,
       algorithms: asymmetric,
@@ -100,12 +103,16 @@ function trusts(own: Trust, providers: IdentityProviders): (issuer: string) => T
   };
 }
 
-function isFor(payload: JWTPayload, { audience, scope, needsAudience }: Trust, usualAudience: string): boolean {
+function isForAudience(
+  payload: JWTPayload,
+  { audience, scope, needsAudience }: Trust,
+  defaultAudience: string,
+): boolean {
   const audiences = [payload.aud ?? []].flat();
   const scopes = typeof payload['scope'] === 'string' ? payload['scope'].split(' ') : [];
-  if (needsAudience) return audiences.includes(audience ?? usualAudience);
+  if (needsAudience) return audiences.includes(audience ?? defaultAudience);
   if (audience === undefined && scope === undefined) {
-    return audiences.includes(usualAudience) || scopes.includes(defaultScope);
+    return audiences.includes(defaultAudience) || scopes.includes(defaultScope);
   }
   return (audience === undefined || audiences.includes(audience)) && (scope === undefined || scopes.includes(scope));
 }
@@ -113,8 +120,8 @@ function isFor(payload: JWTPayload, { audience, scope, needsAudience }: Trust, u
 /** Expiry of the token; undefined if it has passed, is too far in the future, or is missing. */
 function endOf({ exp }: JWTPayload, maxLifetimeMs: number): number | undefined {
   const end = exp === undefined ? Infinity : exp * 1000;
-  const left = end - Date.now();
-  return left > 0 && left <= maxLifetimeMs ? end : undefined;
+  const remainingMs = end - Date.now();
+  return remainingMs > 0 && remainingMs <= maxLifetimeMs ? end : undefined;
 }
 
 /** Verifies tokens with the participant's own settings and the current identity providers. */
@@ -127,13 +134,13 @@ export function tokenVerifier(
   const maxLifetimeMs = options.maxTokenLifetimeMs ?? defaultLifetimeMs;
   return async (token) => {
     try {
-      const trust = trustOf(decodeJwt(token).iss ?? '');
-      const { algorithms, issuer, identityProviderId } = trust;
+      const issuerTrust = trustOf(decodeJwt(token).iss ?? '');
+      const { algorithms, issuer, identityProviderId } = issuerTrust;
       const checks = { algorithms, requiredClaims: ['sub'], ...(issuer === undefined ? {} : { issuer }) };
-      const { payload } = await jwtVerify(token, trust.key, checks);
+      const { payload } = await jwtVerify(token, issuerTrust.key, checks);
       const expiresAt = endOf(payload, maxLifetimeMs);
       const userId = payload.sub ?? '';
-      if (expiresAt === undefined || userId === '' || !isFor(payload, trust, audienceOf(participantId())))
+      if (expiresAt === undefined || userId === '' || !isForAudience(payload, issuerTrust, audienceOf(participantId())))
         return undefined;
       return { userId, identityProviderId, expiresAt };
     } catch {

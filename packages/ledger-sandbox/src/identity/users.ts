@@ -29,7 +29,7 @@ export interface UserSeed {
 }
 
 /** `maxRightsPerUser` of GET /v2/version. */
-const mostRights = 1000;
+const maxRights = 1000;
 
 /** The user that every participant has from the beginning. */
 export const adminUser = 'participant_admin';
@@ -59,18 +59,18 @@ export class Users {
     return this.#entries.get(id)?.user;
   }
 
-  /** The user with this id. Throws USER_NOT_FOUND. @param doing e.g. `getting user`, for the text of the refusal */
-  get(id: string, doing: string): User {
-    return this.#entry(id, doing).user;
+  /** The user with this id. Throws USER_NOT_FOUND. @param operation e.g. `getting user`, for the text of the refusal */
+  get(id: string, operation: string): User {
+    return this.#entry(id, operation).user;
   }
 
   /** Adds a user. Throws USER_ALREADY_EXISTS or TOO_MANY_USER_RIGHTS. */
   create(user: User, rights: readonly Right[]): User {
-    const doing = 'creating user';
+    const operation = 'creating user';
     if (this.#entries.has(user.id)) {
-      throw refusal('USER_ALREADY_EXISTS', 10, user.id, `${doing} failed, as user "${user.id}" already exists`);
+      throw refusal('USER_ALREADY_EXISTS', 10, user.id, `${operation} failed, as user "${user.id}" already exists`);
     }
-    return this.#store(user, withRights(user.id, new Map(), rights, doing));
+    return this.#store(user, withRights(user.id, new Map(), rights, operation));
   }
 
   /**
@@ -93,8 +93,8 @@ export class Users {
   }
 
   /** At most `count` users whose id is after the given one, sorted by id. */
-  list(after: string, count: number): User[] {
-    const users = [...this.#entries.values()].map(({ user }) => user).filter(({ id }) => id > after);
+  list(lastId: string, count: number): User[] {
+    const users = [...this.#entries.values()].map(({ user }) => user).filter(({ id }) => id > lastId);
     return users.sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, count);
   }
 
@@ -104,21 +104,21 @@ export class Users {
   }
 
   /** Grants rights. Returns those that the user did not have. Throws USER_NOT_FOUND or TOO_MANY_USER_RIGHTS. */
-  grant(id: string, granted: readonly Right[]): Right[] {
-    const doing = 'granting user rights';
-    const { user, rights } = this.#entry(id, doing);
-    const all = withRights(id, rights, granted, doing);
-    if (all.size > rights.size) this.#store(user, all);
-    return [...all].filter(([key]) => !rights.has(key)).map(([, right]) => right);
+  grant(id: string, newRights: readonly Right[]): Right[] {
+    const operation = 'granting user rights';
+    const { user, rights } = this.#entry(id, operation);
+    const allRights = withRights(id, rights, newRights, operation);
+    if (allRights.size > rights.size) this.#store(user, allRights);
+    return [...allRights].filter(([key]) => !rights.has(key)).map(([, right]) => right);
   }
 
   /** Revokes rights. Returns those that the user had. Throws USER_NOT_FOUND. */
-  revoke(id: string, revoked: readonly Right[]): Right[] {
+  revoke(id: string, revokedRights: readonly Right[]): Right[] {
     const { user, rights } = this.#entry(id, 'revoking user rights');
-    const gone = new Set(revoked.map(keyOf));
-    const left = [...rights].filter(([key]) => !gone.has(key));
-    if (left.length < rights.size) this.#store(user, new Map(left));
-    return [...rights].filter(([key]) => gone.has(key)).map(([, right]) => right);
+    const revokedKeys = new Set(revokedRights.map(keyOf));
+    const remainingRights = [...rights].filter(([key]) => !revokedKeys.has(key));
+    if (remainingRights.length < rights.size) this.#store(user, new Map(remainingRights));
+    return [...rights].filter(([key]) => revokedKeys.has(key)).map(([, right]) => right);
   }
 
   /** Whether a user has a right; false for a user that is unknown or deactivated. */
@@ -138,10 +138,10 @@ export class Users {
     return user;
   }
 
-  #entry(id: string, doing: string): Entry {
+  #entry(id: string, operation: string): Entry {
     const entry = this.#entries.get(id);
     if (entry !== undefined) return entry;
-    throw refusal('USER_NOT_FOUND', 11, id, `${doing} failed for unknown user "${id}"`);
+    throw refusal('USER_NOT_FOUND', 11, id, `${operation} failed for unknown user "${id}"`);
   }
 }
 
@@ -160,10 +160,10 @@ function newUser({ id, primaryParty, isDeactivated, identityProviderId }: UserSe
 function withRights(
   id: string,
   rights: ReadonlyMap<string, Right>,
-  more: readonly Right[],
-  doing: string,
+  extraRights: readonly Right[],
+  operation: string,
 ): ReadonlyMap<string, Right> {
-  const all = new Map([...rights, ...more.map((right) => [keyOf(right), right] as const)]);
-  if (all.size <= mostRights) return all;
-  throw refusal('TOO_MANY_USER_RIGHTS', 9, id, `${doing} failed, as user "${id}" would have too many rights.`);
+  const allRights = new Map([...rights, ...extraRights.map((right) => [keyOf(right), right] as const)]);
+  if (allRights.size <= maxRights) return allRights;
+  throw refusal('TOO_MANY_USER_RIGHTS', 9, id, `${operation} failed, as user "${id}" would have too many rights.`);
 }

@@ -1,5 +1,5 @@
 /** The commands of a submission: their form in a request, and their execution in one transaction. */
-import { authorize, traceName, traced } from '../wire/daml-failure.ts';
+import { authorize, traceName, withTrace } from '../wire/daml-failure.ts';
 import type { DeduplicationPeriod } from './deduplication.ts';
 import { failure, missingField } from '../wire/failure.ts';
 import { asObject, asText } from '../wire/json.ts';
@@ -57,17 +57,17 @@ export interface Submission {
   readonly traced?: boolean;
 }
 
-function required(of: JsonObject, key: string, field: string): string {
-  const value = asText(of[key]);
+function requiredField(jsonObject: JsonObject, key: string, field: string): string {
+  const value = asText(jsonObject[key]);
   if (value === '') throw missingField(field);
   return value;
 }
 
 function exerciseOf(command: JsonObject): Exercise & { readonly templateId: string } {
-  const templateId = required(command, 'templateId', 'template_id');
+  const templateId = requiredField(command, 'templateId', 'template_id');
   return {
     templateId,
-    choice: required(command, 'choice', 'choice'),
+    choice: requiredField(command, 'choice', 'choice'),
     argument: asObject(command['choiceArgument']) ?? {},
   };
 }
@@ -75,25 +75,29 @@ function exerciseOf(command: JsonObject): Exercise & { readonly templateId: stri
 /** One element of `commands`. Throws MISSING_FIELD. */
 export function parseCommand(body: Json): Command {
   const command = asObject(body) ?? {};
-  const argument = (of: JsonObject): JsonObject => asObject(of['createArguments']) ?? {};
+  const argument = (jsonObject: JsonObject): JsonObject => asObject(jsonObject['createArguments']) ?? {};
   const create = asObject(command['CreateCommand']);
   if (create !== undefined) {
-    return { kind: 'create', templateId: required(create, 'templateId', 'template_id'), argument: argument(create) };
+    return {
+      kind: 'create',
+      templateId: requiredField(create, 'templateId', 'template_id'),
+      argument: argument(create),
+    };
   }
-  const both = asObject(command['CreateAndExerciseCommand']);
-  if (both !== undefined) {
-    const { templateId, choice, argument: choiceArgument } = exerciseOf(both);
-    return { kind: 'create-and-exercise', templateId, argument: argument(both), choice, choiceArgument };
+  const createAndExercise = asObject(command['CreateAndExerciseCommand']);
+  if (createAndExercise !== undefined) {
+    const { templateId, choice, argument: choiceArgument } = exerciseOf(createAndExercise);
+    return { kind: 'create-and-exercise', templateId, argument: argument(createAndExercise), choice, choiceArgument };
   }
-  const byKey = asObject(command['ExerciseByKeyCommand']);
-  if (byKey !== undefined) {
-    const key = byKey['contractKey'] ?? null;
+  const exerciseByKey = asObject(command['ExerciseByKeyCommand']);
+  if (exerciseByKey !== undefined) {
+    const key = exerciseByKey['contractKey'] ?? null;
     if (key === null) throw missingField('contract_key');
-    return { kind: 'exercise-by-key', key, ...exerciseOf(byKey) };
+    return { kind: 'exercise-by-key', key, ...exerciseOf(exerciseByKey) };
   }
   const exercise = asObject(command['ExerciseCommand']);
   if (exercise === undefined) throw missingField('command');
-  const contractId = required(exercise, 'contractId', 'contract_id');
+  const contractId = requiredField(exercise, 'contractId', 'contract_id');
   return { kind: 'exercise', contractId, ...exerciseOf(exercise) };
 }
 
@@ -114,11 +118,14 @@ function requireType(model: Model, contract: CreatedEvent, identifier: string): 
   const expected = model.resolve(identifier)?.name;
   if (expected === name) return;
   const interfaceName = model.resolveInterface(identifier);
-  if (interfaceName !== undefined && model.interfacesOf(name).some((implemented) => implemented.name === interfaceName))
+  if (
+    interfaceName !== undefined &&
+    model.interfacesOf(name).some((implementation) => implementation.name === interfaceName)
+  )
     return;
   if (expected === undefined && interfaceName === undefined) unknownIdentifier(model, identifier);
-  const found = `the contract ${contract.contractId} is of type ${contract.templateId}`;
-  const cause = `Interpretation error: Error: wrongly typed contract: ${found}, expected ${identifier}`;
+  const signatureCause = `the contract ${contract.contractId} is of type ${contract.templateId}`;
+  const cause = `Interpretation error: Error: wrongly typed contract: ${signatureCause}, expected ${identifier}`;
   const code = interfaceName === undefined ? 'WRONGLY_TYPED_CONTRACT' : 'CONTRACT_DOES_NOT_IMPLEMENT_INTERFACE';
   throw failure({ code, category: 9, cause });
 }
@@ -148,10 +155,10 @@ export function runCommand(
 ): void {
   let contractId: string;
   if (command.kind === 'create' || command.kind === 'create-and-exercise') {
-    const made = builder.create(template(model, command.templateId), command.argument);
-    authorize(made.signatories, actAs, `create of ${command.templateId}`);
+    const createdEvent = builder.create(template(model, command.templateId), command.argument);
+    authorize(createdEvent.signatories, actAs, `create of ${command.templateId}`);
     if (command.kind === 'create') return;
-    contractId = made.contractId;
+    contractId = createdEvent.contractId;
   } else {
     contractId = target(builder, model, command, [...actAs, ...readAs]);
   }
@@ -159,9 +166,9 @@ export function runCommand(
   const { templateId } = builder.fetch(contractId);
   try {
     const declaredBy = command.templateId === undefined ? undefined : model.resolveInterface(command.templateId);
-    const exercised = builder.exercise(contractId, command.choice, argument, { declaredBy });
-    authorize(exercised.actingParties, actAs, `exercise of ${command.choice}`);
-  } catch (thrown) {
-    throw traced(thrown, `in exercise command ${traceName(templateId, command.choice, contractId)}.`);
+    const exercisedEvent = builder.exercise(contractId, command.choice, argument, { declaredBy });
+    authorize(exercisedEvent.actingParties, actAs, `exercise of ${command.choice}`);
+  } catch (error) {
+    throw withTrace(error, `in exercise command ${traceName(templateId, command.choice, contractId)}.`);
   }
 }

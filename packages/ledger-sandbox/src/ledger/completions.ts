@@ -2,7 +2,7 @@
  * Completions: the results of every submission of a user, in offset order, and the lookup of earlier submissions of the
  * same change. A change is identified by user, acting parties and command id.
  */
-import { longestSeconds, reaches } from './deduplication.ts';
+import { longestSeconds, isWithinHistory } from './deduplication.ts';
 import type { DeduplicationPeriod } from './deduplication.ts';
 import { asObject, asText } from '../wire/json.ts';
 import type { Json, JsonObject } from '../wire/json.ts';
@@ -67,8 +67,11 @@ export class Completions {
   }
 
   /** Adds the next completion. Offsets increase. */
-  add(added: Omit<Completion, 'deduplicatedAfter'>): void {
-    const completion = { ...added, deduplicatedAfter: this.#deduplicatedAfter(added.deduplication, added.at) };
+  add(listedCompletion: Omit<Completion, 'deduplicatedAfter'>): void {
+    const completion = {
+      ...listedCompletion,
+      deduplicatedAfter: this.#deduplicatedAfter(listedCompletion.deduplication, listedCompletion.at),
+    };
     this.#all.push(completion);
     if (completion.refusal !== undefined) return;
     this.#accepted.set(changeId(completion), completion);
@@ -78,8 +81,11 @@ export class Completions {
   /**
    * The same for a completion whose command id will not be used again, so that no later submission is compared with it.
    */
-  note(added: Omit<Completion, 'deduplicatedAfter'>): void {
-    this.#all.push({ ...added, deduplicatedAfter: this.#deduplicatedAfter(added.deduplication, added.at) });
+  note(completion: Omit<Completion, 'deduplicatedAfter'>): void {
+    this.#all.push({
+      ...completion,
+      deduplicatedAfter: this.#deduplicatedAfter(completion.deduplication, completion.at),
+    });
   }
 
   /**
@@ -87,10 +93,12 @@ export class Completions {
    * transaction signed by external parties is accepted only once, whatever the period is.
    */
   duplicateOf(change: Change, at: number): Completion | undefined {
-    const replayed = change.externalHash === null ? undefined : this.#byHash.get(change.externalHash);
-    if (replayed !== undefined) return replayed;
-    const earlier = this.#accepted.get(changeId(change));
-    return earlier !== undefined && reaches(change.deduplication, earlier, at) ? earlier : undefined;
+    const replayedCompletion = change.externalHash === null ? undefined : this.#byHash.get(change.externalHash);
+    if (replayedCompletion !== undefined) return replayedCompletion;
+    const earlierCompletion = this.#accepted.get(changeId(change));
+    return earlierCompletion !== undefined && isWithinHistory(change.deduplication, earlierCompletion, at)
+      ? earlierCompletion
+      : undefined;
   }
 
   /** The completions of the submissions of one signed transaction, newest last. */
@@ -109,10 +117,11 @@ export class Completions {
    * These are within the maximum period, which is longer than the period in which a signed transaction can be executed.
    */
   prune(offset: number): void {
-    const newest = this.#all.at(-1)?.at ?? 0;
-    for (const known of [this.#accepted, this.#byHash]) {
-      for (const [key, completion] of known) {
-        if (completion.offset <= offset && completion.at < newest - longestSeconds * 1_000_000) known.delete(key);
+    const newestTime = this.#all.at(-1)?.at ?? 0;
+    for (const completionMap of [this.#accepted, this.#byHash]) {
+      for (const [key, completion] of completionMap) {
+        if (completion.offset <= offset && completion.at < newestTime - longestSeconds * 1_000_000)
+          completionMap.delete(key);
       }
     }
     this.#all = this.#all.slice(this.#firstAfter(offset));
@@ -120,11 +129,11 @@ export class Completions {
 
   /** Removes everything after the offset, as if it had not happened. */
   rewind(offset: number): void {
-    const kept = this.#all.slice(0, this.#firstAfter(offset));
-    for (const known of [this.#accepted, this.#byHash]) {
-      for (const [key, completion] of known) if (completion.offset > offset) known.delete(key);
+    const remainingCompletions = this.#all.slice(0, this.#firstAfter(offset));
+    for (const completionMap of [this.#accepted, this.#byHash]) {
+      for (const [key, completion] of completionMap) if (completion.offset > offset) completionMap.delete(key);
     }
-    this.#all = kept;
+    this.#all = remainingCompletions;
   }
 
   #deduplicatedAfter(period: DeduplicationPeriod, at: number): number {
@@ -133,8 +142,8 @@ export class Completions {
     let high = this.#all.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      const earlier = this.#all[middle];
-      if (earlier !== undefined && reaches(period, earlier, at)) high = middle;
+      const earlierCompletion = this.#all[middle];
+      if (earlierCompletion !== undefined && isWithinHistory(period, earlierCompletion, at)) high = middle;
       else low = middle + 1;
     }
     return this.#all[low - 1]?.offset ?? 0;
@@ -186,10 +195,10 @@ export function completionFrame(
 /** A completion, as far as it is visible to readers of these parties; undefined if it is not visible. */
 export function visibleCompletion(
   completion: Completion,
-  mayRead: (party: string) => boolean,
+  canReadAs: (party: string) => boolean,
   release: Release,
 ): JsonObject | undefined {
-  const actAs = completion.actAs.filter((party) => mayRead(party));
+  const actAs = completion.actAs.filter((party) => canReadAs(party));
   if (actAs.length === 0) return undefined;
   const { commandId, updateId, userId, submissionId, traceContext, offset, synchronizerId, recordTime } = completion;
   return {

@@ -24,36 +24,38 @@ function invalidPeriod(reason: string, context: Readonly<Record<string, string>>
 function duration(value: JsonObject): DeduplicationPeriod {
   const { seconds, nanos } = value;
   const wholeSeconds = typeof seconds === 'number' ? seconds : 0;
-  const rest = typeof nanos === 'number' ? nanos : 0;
-  const longest = { longest_duration: 'PT168H' };
-  if (wholeSeconds < 0 || rest < 0) invalidPeriod('the duration is negative', longest);
-  if (wholeSeconds > longestSeconds || (wholeSeconds === longestSeconds && rest > 0)) {
-    invalidPeriod(`the duration ${durationText(wholeSeconds)} exceeds the longest duration PT168H`, longest);
+  const fractionNanos = typeof nanos === 'number' ? nanos : 0;
+  const longestDuration = { longest_duration: 'PT168H' };
+  if (wholeSeconds < 0 || fractionNanos < 0) invalidPeriod('the duration is negative', longestDuration);
+  if (wholeSeconds > longestSeconds || (wholeSeconds === longestSeconds && fractionNanos > 0)) {
+    invalidPeriod(`the duration ${durationText(wholeSeconds)} exceeds the longest duration PT168H`, longestDuration);
   }
-  return { kind: 'duration', seconds: wholeSeconds, nanos: rest };
+  return { kind: 'duration', seconds: wholeSeconds, nanos: fractionNanos };
 }
 
-/** A `deduplicationPeriod` of a request. Throws INVALID_DEDUPLICATION_PERIOD. @param pruned the pruned offset */
-export function parseDeduplication(value: Json | undefined, pruned: number): DeduplicationPeriod {
+/** A `deduplicationPeriod` of a request. Throws INVALID_DEDUPLICATION_PERIOD. @param prunedOffset the pruned offset */
+export function parseDeduplication(value: Json | undefined, prunedOffset: number): DeduplicationPeriod {
   const period = asObject(value);
-  const byDuration = asObject(asObject(period?.['DeduplicationDuration'])?.['value']);
-  if (byDuration !== undefined) return duration(byDuration);
+  const durationPeriod = asObject(asObject(period?.['DeduplicationDuration'])?.['value']);
+  if (durationPeriod !== undefined) return duration(durationPeriod);
   const offset = asObject(period?.['DeduplicationOffset'])?.['value'];
   if (typeof offset !== 'number') return longestPeriod;
-  if (offset < pruned) {
-    invalidPeriod(`the offset ${offset} precedes the pruned offset ${pruned}`, { earliest_offset: String(pruned) });
+  if (offset < prunedOffset) {
+    invalidPeriod(`the offset ${offset} precedes the pruned offset ${prunedOffset}`, {
+      earliest_offset: String(prunedOffset),
+    });
   }
   return { kind: 'offset', offset };
 }
 
 /** Whether a period that ends now includes the offset and time (microseconds since 1970) of a submission. */
-export function reaches(
+export function isWithinHistory(
   period: DeduplicationPeriod,
-  past: { readonly offset: number; readonly at: number },
+  pastPeriod: { readonly offset: number; readonly at: number },
   now: number,
 ): boolean {
-  if (period.kind === 'offset') return past.offset > period.offset;
-  return past.at >= now - (period.seconds * 1_000_000 + period.nanos / 1000);
+  if (period.kind === 'offset') return pastPeriod.offset > period.offset;
+  return pastPeriod.at >= now - (period.seconds * 1_000_000 + period.nanos / 1000);
 }
 
 /** A duration as ISO-8601 with hours as the largest unit: `PT168H`, `PT30S`, `PT1H1M1S`. */

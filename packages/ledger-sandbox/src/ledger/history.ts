@@ -22,12 +22,12 @@ function hashOf({ update }: StoredUpdate): string | null {
 }
 
 /** The same update with another id; a recorded text is changed accordingly. */
-export function withUpdateId(stored: StoredUpdate, updateId: string): StoredUpdate {
-  const { update, raw } = stored;
+export function withUpdateId(storedUpdate: StoredUpdate, updateId: string): StoredUpdate {
+  const { update, raw } = storedUpdate;
   const [kind = ''] = Object.keys(update ?? {});
-  const changed = update && ({ [kind]: { value: { ...valueOf(update), updateId } } } as unknown as Update);
-  const text = stored.updateId === '' ? raw : raw?.replaceAll(stored.updateId, updateId);
-  return { ...stored, updateId, update: changed, raw: text };
+  const changedUpdate = update && ({ [kind]: { value: { ...valueOf(update), updateId } } } as unknown as Update);
+  const text = storedUpdate.updateId === '' ? raw : raw?.replaceAll(storedUpdate.updateId, updateId);
+  return { ...storedUpdate, updateId, update: changedUpdate, raw: text };
 }
 
 export class History {
@@ -35,11 +35,12 @@ export class History {
   readonly #byId = new Map<string, StoredUpdate>();
   readonly #byHash = new Map<string, StoredUpdate>();
 
-  add(stored: StoredUpdate): void {
-    this.#updates.push(stored);
-    if (stored.updateId !== '' && !this.#byId.has(stored.updateId)) this.#byId.set(stored.updateId, stored);
-    const hash = hashOf(stored);
-    if (hash !== null) this.#byHash.set(hash, stored);
+  add(storedUpdate: StoredUpdate): void {
+    this.#updates.push(storedUpdate);
+    if (storedUpdate.updateId !== '' && !this.#byId.has(storedUpdate.updateId))
+      this.#byId.set(storedUpdate.updateId, storedUpdate);
+    const hash = hashOf(storedUpdate);
+    if (hash !== null) this.#byHash.set(hash, storedUpdate);
   }
 
   /**
@@ -53,19 +54,19 @@ export class History {
   }
 
   /** @param key an update id, or a transaction hash in lower-case hex */
-  find(by: 'id' | 'hash', key: string): StoredUpdate | undefined {
-    return (by === 'id' ? this.#byId : this.#byHash).get(key);
+  find(keyKind: 'id' | 'hash', key: string): StoredUpdate | undefined {
+    return (keyKind === 'id' ? this.#byId : this.#byHash).get(key);
   }
 
   /** Removes everything up to and including the offset. */
   prune(offset: number): void {
-    const kept = this.#firstAfter(offset);
-    for (const dropped of this.#updates.slice(0, kept)) {
-      if (this.#byId.get(dropped.updateId) === dropped) this.#byId.delete(dropped.updateId);
-      const hash = hashOf(dropped);
-      if (hash !== null && this.#byHash.get(hash) === dropped) this.#byHash.delete(hash);
+    const firstKept = this.#firstAfter(offset);
+    for (const droppedUpdate of this.#updates.slice(0, firstKept)) {
+      if (this.#byId.get(droppedUpdate.updateId) === droppedUpdate) this.#byId.delete(droppedUpdate.updateId);
+      const hash = hashOf(droppedUpdate);
+      if (hash !== null && this.#byHash.get(hash) === droppedUpdate) this.#byHash.delete(hash);
     }
-    this.#updates = this.#updates.slice(kept);
+    this.#updates = this.#updates.slice(firstKept);
   }
 
   #firstAfter(offset: number): number {

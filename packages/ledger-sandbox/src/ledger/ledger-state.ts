@@ -12,9 +12,9 @@ import { valueOf } from '../wire/wire.ts';
 import type { CreatedEvent, Update } from '../wire/wire.ts';
 
 /** Error for a call that the history cannot accept, which is a bug of the caller. */
-export function misuse(found: string): SandboxError {
+export function misuse(problem: string): SandboxError {
   const remedy = 'append in ascending order and prune within the history';
-  return new SandboxError(`sandbox ledger: ${found}`, { code: 'SANDBOX_OFFSET', remedy });
+  return new SandboxError(`sandbox ledger: ${problem}`, { code: 'SANDBOX_OFFSET', remedy });
 }
 
 /** A state as stored in a snapshot. */
@@ -48,7 +48,7 @@ export class LedgerState {
   /** Restores a saved state. */
   loaded({ updates, contracts, hosting, recordTimes }: SavedState): LedgerState {
     const state = new LedgerState(this.#model, this.#participantId);
-    for (const stored of updates) state.history.add(stored);
+    for (const storedUpdate of updates) state.history.add(storedUpdate);
     for (const [synchronizerId, recordTime] of recordTimes) state.recordTimes.set(synchronizerId, recordTime);
     state.contracts.load(contracts);
     state.hosting.load(hosting);
@@ -56,9 +56,10 @@ export class LedgerState {
   }
 
   /** Adds the next update and applies it to the contracts. */
-  add(stored: Omit<StoredUpdate, 'archived'>): void {
-    const archived = stored.update === undefined ? undefined : this.#apply(stored.update, stored.offset);
-    this.history.add({ ...stored, archived });
+  add(storedUpdate: Omit<StoredUpdate, 'archived'>): void {
+    const archivedContract =
+      storedUpdate.update === undefined ? undefined : this.#apply(storedUpdate.update, storedUpdate.offset);
+    this.history.add({ ...storedUpdate, archived: archivedContract });
   }
 
   /** Adds a recorded active-contracts entry. Its contract is active from the first offset. */
@@ -69,15 +70,15 @@ export class LedgerState {
 
   /** The activation in flight with this reassignment id. Throws a refusal if there is none. */
   inFlight(reassignmentId: string): Activation {
-    const found = this.contracts.inFlight(reassignmentId);
-    if (found !== undefined) return found;
+    const reassignment = this.contracts.inFlight(reassignmentId);
+    if (reassignment !== undefined) return reassignment;
     throw failure({ code: 'UNKNOWN_CONTRACT', category: 11, cause: `no reassignment ${reassignmentId} is in flight` });
   }
 
   /** The state after exactly these updates. */
   rebuilt(updates: readonly StoredUpdate[]): LedgerState {
     const state = new LedgerState(this.#model, this.#participantId);
-    for (const stored of updates) state.add(stored);
+    for (const storedUpdate of updates) state.add(storedUpdate);
     return state;
   }
 
@@ -91,22 +92,23 @@ export class LedgerState {
   #apply(update: Update, offset: number): StoredUpdate['archived'] {
     const { recordTime, synchronizerId } = valueOf(update);
     this.recordTimes.set(synchronizerId, recordTime);
-    const seenOn = (where: string) => (created: CreatedEvent) => this.#sees(created, { synchronizerId: where, offset });
+    const visibilityOn = (synchronizer: string) => (createdEvent: CreatedEvent) =>
+      this.#sees(createdEvent, { synchronizerId: synchronizer, offset });
     if ('Transaction' in update) {
       const { value } = update.Transaction;
-      return this.contracts.applyTransaction(value, offset, this.#model, seenOn(synchronizerId));
+      return this.contracts.applyTransaction(value, offset, this.#model, visibilityOn(synchronizerId));
     }
     if ('Reassignment' in update) {
-      this.contracts.applyReassignment(update.Reassignment.value, offset, this.#model, seenOn);
+      this.contracts.applyReassignment(update.Reassignment.value, offset, this.#model, visibilityOn);
     } else {
       this.hosting.apply(update.TopologyTransaction.value, offset);
-      this.contracts.catchUp(offset, seenOn);
+      this.contracts.catchUp(offset, visibilityOn);
     }
     return undefined;
   }
 
-  #sees({ signatories, observers }: CreatedEvent, at: { synchronizerId: string; offset: number }): boolean {
+  #sees({ signatories, observers }: CreatedEvent, location: { synchronizerId: string; offset: number }): boolean {
     const stakeholders = [...signatories, ...observers];
-    return stakeholders.length === 0 || this.hosting.of(this.#participantId(), stakeholders, at).length > 0;
+    return stakeholders.length === 0 || this.hosting.of(this.#participantId(), stakeholders, location).length > 0;
   }
 }

@@ -100,7 +100,7 @@ export class Ledger {
       { alias: 'global', id: partyId('global-domain', 'global-domain') },
       { alias: 'private', id: partyId('private-sync', 'private-sync') },
     ];
-    for (const written of world.packages) this.model.vet(written);
+    for (const ownPackage of world.packages) this.model.vet(ownPackage);
     for (const template of [...world.templates, account]) this.model.register(template);
   }
 
@@ -166,14 +166,14 @@ export class Ledger {
 
   /** Appends a complete update without copying it, so the caller must not use it afterwards. */
   commit(update: Update, offset?: number): number {
-    const at = this.#advance(offset ?? this.#ledgerEnd + 1);
-    patchOffset(update, at);
+    const newOffset = this.#advance(offset ?? this.#ledgerEnd + 1);
+    patchOffset(update, newOffset);
     const { updateId } = valueOf(update);
-    this.#state.add({ offset: at, updateId, update, raw: undefined });
+    this.#state.add({ offset: newOffset, updateId, update, raw: undefined });
     if ('Transaction' in update)
       for (const event of update.Transaction.value.events) this.#parties.name(witnessesOf(event));
     this.#changed();
-    return at;
+    return newOffset;
   }
 
   /**
@@ -183,19 +183,19 @@ export class Ledger {
    */
   appendRaw(recorded: string | JsonObject, offset?: number): number {
     const raw = typeof recorded === 'string' ? recorded : JSON.stringify(recorded);
-    const parsed = parseUpdate(raw);
-    const at = this.#advance(offset ?? parsed.offset ?? this.#ledgerEnd + 1);
-    this.#state.add({ offset: at, updateId: parsed.updateId, update: parsed.update, raw });
+    const parsedUpdate = parseUpdate(raw);
+    const newOffset = this.#advance(offset ?? parsedUpdate.offset ?? this.#ledgerEnd + 1);
+    this.#state.add({ offset: newOffset, updateId: parsedUpdate.updateId, update: parsedUpdate.update, raw });
     this.#changed();
-    return at;
+    return newOffset;
   }
 
   /**
    * Adds a recorded active-contracts entry, which is served verbatim at every offset above 0 until an update archives
    * its contract.
    */
-  addAcsEntryRaw(recorded: string | JsonObject): void {
-    this.#state.addRecordedContract(typeof recorded === 'string' ? recorded : JSON.stringify(recorded));
+  addAcsEntryRaw(recordedText: string | JsonObject): void {
+    this.#state.addRecordedContract(typeof recordedText === 'string' ? recordedText : JSON.stringify(recordedText));
   }
 
   /** Runs commands as one transaction and appends it. Throws a LedgerFailure if the ledger refuses it. */
@@ -284,9 +284,11 @@ export class Ledger {
 
   /** Gives every update after the offset another update id, so that another history has the same offsets. */
   rewriteAfter(offset: number): void {
-    const all = this.#state.history.range(0, this.#ledgerEnd, Infinity);
-    const changed = all.map((one) => (one.offset <= offset ? one : withUpdateId(one, this.random.updateId())));
-    this.#rebuild(changed, this.#ledgerEnd);
+    const updates = this.#state.history.range(0, this.#ledgerEnd, Infinity);
+    const changedUpdates = updates.map((storedUpdate) =>
+      storedUpdate.offset <= offset ? storedUpdate : withUpdateId(storedUpdate, this.random.updateId()),
+    );
+    this.#rebuild(changedUpdates, this.#ledgerEnd);
   }
 
   /** Hides the newest offsets, like a replica that lags behind; 0 makes all visible again. */
@@ -309,16 +311,16 @@ export class Ledger {
   }
 
   /** @param key an update id, or a transaction hash in lower-case hex */
-  findUpdate(by: 'id' | 'hash', key: string): StoredUpdate | undefined {
-    return this.#state.history.find(by, key);
+  findUpdate(keyKind: 'id' | 'hash', key: string): StoredUpdate | undefined {
+    return this.#state.history.find(keyKind, key);
   }
 
   /** The given parties that the participant hosts on a synchronizer right after an offset. */
   hosted(
     parties: readonly string[],
-    at: { readonly synchronizerId: string; readonly offset: number },
+    location: { readonly synchronizerId: string; readonly offset: number },
   ): readonly string[] {
-    return this.#state.hosting.of(this.participantId, parties, at);
+    return this.#state.hosting.of(this.participantId, parties, location);
   }
 
   /** The known create and archive of a contract; undefined if both are pruned or never happened here. */

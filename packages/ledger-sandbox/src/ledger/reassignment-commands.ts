@@ -10,8 +10,8 @@ import type { SubmissionRequest } from './submission-request.ts';
 import { admit, complete } from './submission-run.ts';
 import type { ReassignmentEvent } from '../wire/wire.ts';
 
-function requiredText(of: JsonObject, key: string, field: string): string {
-  const value = asText(of[key]);
+function requiredText(jsonObject: JsonObject, key: string, field: string): string {
+  const value = asText(jsonObject[key]);
   if (value === '') throw missingField(field);
   return value;
 }
@@ -34,8 +34,8 @@ function move(ledger: Ledger, body: Json): Move {
   }
   const contractId = requiredText(commandValue, 'contractId', 'contract_id');
   if (source === target) {
-    const what = `Cannot unassign contract \`ContractId(${contractId})\``;
-    throw invalidArgument(`${what}: source and target domains are the same`);
+    const problem = `Cannot unassign contract \`ContractId(${contractId})\``;
+    throw invalidArgument(`${problem}: source and target domains are the same`);
   }
   return { kind: 'unassign', contractId, source, target };
 }
@@ -47,49 +47,52 @@ export function parseReassignment(
   submissionIds: SubmissionRequest,
 ): ReassignmentSubmission {
   const submitter = requiredText(body, 'submitter', 'submitter');
-  const moves = asList(body['commands']).map((one) => move(ledger, one));
+  const moves = asList(body['commands']).map((command) => move(ledger, command));
   const [first] = moves;
   if (first === undefined) throw missingField('commands');
-  const alike = moves.every(
+  const isUniform = moves.every(
     ({ kind, source, target }) => kind === first.kind && source === first.source && target === first.target,
   );
-  if (!alike) {
+  if (!isUniform) {
     throw invalidArgument('all commands of a reassignment must be of one kind and between the same synchronizers');
   }
   return { ...submissionIds, submitter, workflowId: asText(body['workflowId']), moves };
 }
 
-function leaving(
+function applyUnassignment(
   ledger: Ledger,
   { contractId, source, target }: Extract<Move, { kind: 'unassign' }>,
   facts: { readonly submitter: string; readonly at: number; readonly nodeId: number },
 ): ReassignmentEvent {
   const { submitter, at, nodeId } = facts;
   const value = { ...departure(ledger, contractId, at), target, submitter, nodeId };
-  const what = `Cannot unassign contract \`ContractId(${contractId})\``;
-  if (value.source !== source) throw invalidArgument(`${what}: the contract is on ${value.source}, not on ${source}`);
+  const problem = `Cannot unassign contract \`ContractId(${contractId})\``;
+  if (value.source !== source)
+    throw invalidArgument(`${problem}: the contract is on ${value.source}, not on ${source}`);
   if (!value.witnessParties.includes(submitter)) {
-    throw invalidArgument(`${what}: the submitter ${submitter} is not a stakeholder`);
+    throw invalidArgument(`${problem}: the submitter ${submitter} is not a stakeholder`);
   }
   return { JsUnassignedEvent: { value } };
 }
 
-function arriving(
+function applyAssignment(
   ledger: Ledger,
   { reassignmentId, source, target }: Extract<Move, { kind: 'assign' }>,
   submitter: string,
   nodeId: number,
 ): ReassignmentEvent {
-  const { created, unassigned } = ledger.inFlight(reassignmentId);
-  const what = `Cannot assign \`${reassignmentId}\``;
-  if (unassigned?.event.source !== source || unassigned.event.target !== target) {
-    throw invalidArgument(`${what}: its contract does not travel from ${source} to ${target}`);
+  const { created, unassigned: unassignedEntry } = ledger.inFlight(reassignmentId);
+  const problem = `Cannot assign \`${reassignmentId}\``;
+  if (unassignedEntry?.event.source !== source || unassignedEntry.event.target !== target) {
+    throw invalidArgument(`${problem}: its contract does not travel from ${source} to ${target}`);
   }
-  const arrived = arrival(created, unassigned.event);
-  if (!arrived.createdEvent.witnessParties.includes(submitter)) {
-    throw invalidArgument(`${what}: the submitter ${submitter} is not a stakeholder`);
+  const assignedEvent = arrival(created, unassignedEntry.event);
+  if (!assignedEvent.createdEvent.witnessParties.includes(submitter)) {
+    throw invalidArgument(`${problem}: the submitter ${submitter} is not a stakeholder`);
   }
-  return { JsAssignmentEvent: { ...arrived, submitter, createdEvent: { ...arrived.createdEvent, nodeId } } };
+  return {
+    JsAssignmentEvent: { ...assignedEvent, submitter, createdEvent: { ...assignedEvent.createdEvent, nodeId } },
+  };
 }
 
 /** Runs the moves as one update and leaves its completion. Returns its offset. `at`: microseconds since 1970. */
@@ -98,14 +101,14 @@ export function reassign(ledger: Ledger, submission: ReassignmentSubmission & { 
   const at = ledger.clock(submission.at);
   const [first] = moves;
   if (first === undefined) throw missingField('commands');
-  const events = moves.map((one, nodeId) =>
-    one.kind === 'unassign'
-      ? leaving(ledger, one, { submitter, at, nodeId })
-      : arriving(ledger, one, submitter, nodeId),
+  const events = moves.map((reassignmentMove, nodeId) =>
+    reassignmentMove.kind === 'unassign'
+      ? applyUnassignment(ledger, reassignmentMove, { submitter, at, nodeId })
+      : applyAssignment(ledger, reassignmentMove, submitter, nodeId),
   );
   const synchronizerId = first.kind === 'unassign' ? first.source : first.target;
-  const as = { userId, actAs: [submitter], commandId, submissionId, commands: [] };
-  const change = admit(ledger, as, { synchronizerId, at });
+  const submitterFields = { userId, actAs: [submitter], commandId, submissionId, commands: [] };
+  const change = admit(ledger, submitterFields, { synchronizerId, at });
   const offset = commitReassignment(ledger, synchronizerId, events, at, { commandId, workflowId });
   const update = ledger.range(offset - 1, offset, 1)[0]?.update;
   if (update === undefined || !('Reassignment' in update)) throw new Error('a reassignment left no update');

@@ -4,7 +4,7 @@ import type { Ledger } from './ledger.ts';
 import { formatTimestamp } from '../wire/values.ts';
 import type { AssignmentEvent, CreatedEvent, ReassignmentEvent, UnassignedEvent } from '../wire/wire.ts';
 
-const notSubmitted = { commandId: '', workflowId: '' };
+const emptySubmission = { commandId: '', workflowId: '' };
 
 /** Appends events of one kind as one update. `at`: microseconds since 1970. Returns the offset. */
 export function commitReassignment(
@@ -12,7 +12,7 @@ export function commitReassignment(
   synchronizerId: string,
   events: readonly ReassignmentEvent[],
   at: number,
-  { commandId, workflowId }: { readonly commandId: string; readonly workflowId: string } = notSubmitted,
+  { commandId, workflowId }: { readonly commandId: string; readonly workflowId: string } = emptySubmission,
 ): number {
   return ledger.commit({
     Reassignment: {
@@ -34,12 +34,12 @@ export function commitReassignment(
 
 /** The event with which an active contract leaves its synchronizer for the other one. */
 export function departure(ledger: Ledger, contractId: string, at: number): UnassignedEvent {
-  const active = ledger.find(contractId);
-  if (active === undefined) {
+  const activation = ledger.find(contractId);
+  if (activation === undefined) {
     const cause = `Contract could not be found with id ${contractId}`;
     throw failure({ code: 'CONTRACT_NOT_FOUND', category: 11, cause, resources: [['ErrorResource(CID)', contractId]] });
   }
-  const { created, synchronizerId: source } = active;
+  const { created, synchronizerId: source } = activation;
   const target = ledger.synchronizers.find(({ id }) => id !== source)?.id ?? source;
   return {
     reassignmentId: `00${ledger.random.updateId()}`,
@@ -48,7 +48,7 @@ export function departure(ledger: Ledger, contractId: string, at: number): Unass
     source,
     target,
     submitter: created.signatories[0] ?? '',
-    reassignmentCounter: active.counter + 1,
+    reassignmentCounter: activation.counter + 1,
     assignmentExclusivity: formatTimestamp(at + 1_000_000),
     witnessParties: ledger.parties([...created.signatories, ...created.observers]),
     packageName: created.packageName,
@@ -58,9 +58,9 @@ export function departure(ledger: Ledger, contractId: string, at: number): Unass
 }
 
 /** The event with which the contract of an unassign arrives. */
-export function arrival(created: CreatedEvent, unassigned: UnassignedEvent): AssignmentEvent {
-  const { source, target, reassignmentId, submitter, reassignmentCounter, witnessParties } = unassigned;
-  const createdEvent = { ...created, offset: 0, nodeId: 0, witnessParties, acsDelta: true };
+export function arrival(foundEvent: CreatedEvent, unassignedEvent: UnassignedEvent): AssignmentEvent {
+  const { source, target, reassignmentId, submitter, reassignmentCounter, witnessParties } = unassignedEvent;
+  const createdEvent = { ...foundEvent, offset: 0, nodeId: 0, witnessParties, acsDelta: true };
   return { source, target, reassignmentId, submitter, reassignmentCounter, createdEvent };
 }
 
@@ -75,10 +75,10 @@ export function unassign(ledger: Ledger, contractId: string, at: number = ledger
 
 /** Assigns the contract of an unassign to its target. Returns the offset. */
 export function assign(ledger: Ledger, reassignmentId: string, at: number = ledger.clock()): number {
-  const { created, unassigned } = ledger.inFlight(reassignmentId);
-  if (unassigned === undefined) throw new Error('an activation in flight has no unassign event');
-  const { target } = unassigned.event;
-  return commitReassignment(ledger, target, [{ JsAssignmentEvent: arrival(created, unassigned.event) }], at);
+  const { created, unassigned: unassignedEntry } = ledger.inFlight(reassignmentId);
+  if (unassignedEntry === undefined) throw new Error('an activation in flight has no unassign event');
+  const { target } = unassignedEntry.event;
+  return commitReassignment(ledger, target, [{ JsAssignmentEvent: arrival(created, unassignedEntry.event) }], at);
 }
 
 /**
@@ -88,14 +88,14 @@ export function assign(ledger: Ledger, reassignmentId: string, at: number = ledg
  */
 export function assignAhead(ledger: Ledger, contractId: string, at: number = ledger.clock()): () => number {
   const value = departure(ledger, contractId, at);
-  const created = ledger.find(contractId)?.created;
-  if (created === undefined) throw new Error('an active contract has no created event');
-  commitReassignment(ledger, value.target, [{ JsAssignmentEvent: arrival(created, value) }], at);
+  const createdEvent = ledger.find(contractId)?.created;
+  if (createdEvent === undefined) throw new Error('an active contract has no created event');
+  commitReassignment(ledger, value.target, [{ JsAssignmentEvent: arrival(createdEvent, value) }], at);
   return () => commitReassignment(ledger, value.source, [{ JsUnassignedEvent: { value } }], ledger.clock());
 }
 
 /** Synchronizer and permission with which a party becomes hosted. Default: the first synchronizer, and submission. */
-export interface HostedAs {
+export interface AssignmentOptions {
   readonly synchronizerId?: string;
   /** `PARTICIPANT_PERMISSION_…` */
   readonly permission?: string;
@@ -112,14 +112,14 @@ export function authorize(
   partyId: string,
   added: boolean,
   at: number = ledger.clock(),
-  as: HostedAs = {},
+  options: AssignmentOptions = {},
 ): number {
-  const participantId = as.participantId ?? ledger.participantId;
-  const participantPermission = as.permission ?? 'PARTICIPANT_PERMISSION_SUBMISSION';
+  const participantId = options.participantId ?? ledger.participantId;
+  const participantPermission = options.permission ?? 'PARTICIPANT_PERMISSION_SUBMISSION';
   const event = added
     ? { ParticipantAuthorizationAdded: { value: { partyId, participantId, participantPermission } } }
     : { ParticipantAuthorizationRevoked: { value: { partyId, participantId } } };
-  const synchronizerId = as.synchronizerId ?? ledger.synchronizers[0].id;
+  const synchronizerId = options.synchronizerId ?? ledger.synchronizers[0].id;
   return ledger.commit({
     TopologyTransaction: {
       value: {

@@ -6,11 +6,11 @@ import type { Ledger } from './ledger.ts';
 
 /** Performs an action that is recorded at its effective time. */
 export function recordAtOnce<Result>(ledger: Pick<Ledger, 'recordDelay'>, run: () => Result): Result {
-  const before = ledger.recordDelay;
+  const recordDelay = ledger.recordDelay;
   ledger.recordDelay = 0;
   try {
     return run();
   } finally {
-    ledger.recordDelay = before;
+    ledger.recordDelay = recordDelay;
   }
 }

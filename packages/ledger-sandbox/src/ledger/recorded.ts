@@ -8,12 +8,12 @@ import type { JsonObject } from '../wire/json.ts';
 import { canonicalUpdate } from '../wire/wire.ts';
 import type { CreatedEvent, Update, UpdateInput } from '../wire/wire.ts';
 
-function unreadable(what: string): SandboxError {
+function unreadable(problem: string): SandboxError {
   const remedy = 'pass the complete text of one frame';
-  return new SandboxError(`sandbox ledger: ${what}`, { code: 'SANDBOX_RECORDING', remedy });
+  return new SandboxError(`sandbox ledger: ${problem}`, { code: 'SANDBOX_RECORDING', remedy });
 }
 
-function parsed(raw: string): JsonObject {
+function parseRecorded(raw: string): JsonObject {
   const body = asObject(parseJson(raw));
   if (body === undefined) throw unreadable('the recorded frame is not a JSON object');
   return body;
@@ -28,7 +28,7 @@ export interface RecordedUpdate {
 
 /** Reads the offset, the id and, for known kinds, the update of a recorded `{"update":{…}}` frame. */
 export function parseUpdate(raw: string): RecordedUpdate {
-  const update = asObject(parsed(raw)['update']);
+  const update = asObject(parseRecorded(raw)['update']);
   const [kind] = Object.keys(update ?? {});
   const value = asObject(asObject(update?.[kind ?? ''])?.['value']);
   if (update === undefined || value === undefined) throw unreadable('the recorded frame has no update');
@@ -41,12 +41,12 @@ export function parseUpdate(raw: string): RecordedUpdate {
 
 /** Reads the contract of a recorded active-contracts entry, and the synchronizer on which it is active. */
 export function parseAcsEntry(raw: string): { readonly created: CreatedEvent; readonly synchronizerId: string } {
-  const entry = asObject(parsed(raw)['contractEntry']);
-  const active = asObject(entry?.['JsActiveContract']) ?? asObject(entry?.['JsIncompleteUnassigned']);
-  const assigned = asObject(asObject(entry?.['JsIncompleteAssigned'])?.['assignedEvent']);
-  const created = asObject((active ?? assigned)?.['createdEvent']) ?? {};
-  const where = active?.['synchronizerId'] ?? assigned?.['target'];
+  const entry = asObject(parseRecorded(raw)['contractEntry']);
+  const activeEntry = asObject(entry?.['JsActiveContract']) ?? asObject(entry?.['JsIncompleteUnassigned']);
+  const incompleteAssigned = asObject(asObject(entry?.['JsIncompleteAssigned'])?.['assignedEvent']);
+  const createdEvent = asObject((activeEntry ?? incompleteAssigned)?.['createdEvent']) ?? {};
+  const synchronizerId = activeEntry?.['synchronizerId'] ?? incompleteAssigned?.['target'];
   // An entry without a contract (JsEmpty) still has to be served, so it gets an id that no event can archive.
-  const contract = { contractId: '', ...created } as unknown as CreatedEvent;
-  return { created: contract, synchronizerId: typeof where === 'string' ? where : '' };
+  const contract = { contractId: '', ...createdEvent } as unknown as CreatedEvent;
+  return { created: contract, synchronizerId: typeof synchronizerId === 'string' ? synchronizerId : '' };
 }

@@ -65,7 +65,7 @@ export function parseSubmissionIds(ledger: Ledger, body: JsonObject, caller: Cal
 /** Refuses the id of a synchronizer that this participant is not connected to. */
 export function requireSynchronizer(ledger: Ledger, id: string): void {
   if (!/^[^:]+::[^:]+/.test(id)) throw invalidField('synchronizer_id', `"${id.slice(0, 80)}" is not a synchronizer id`);
-  if (ledger.synchronizers.some((one) => one.id === id)) return;
+  if (ledger.synchronizers.some((synchronizer) => synchronizer.id === id)) return;
   const cause = `The participant is not connected to the prescribed synchronizer ${id}`;
   throw failure({ code: 'INVALID_PRESCRIBED_SYNCHRONIZER_ID', category: 9, cause });
 }
@@ -74,7 +74,7 @@ export function requireSynchronizer(ledger: Ledger, id: string): void {
  * Parses the acting and reading parties, the commands and their synchronizer: the common part of submissions and
  * preparations.
  */
-export function parseWhat(
+export function parseContent(
   ledger: Ledger,
   body: JsonObject,
 ): Pick<Submission, 'commands' | 'actAs' | 'readAs' | 'synchronizerId'> {
@@ -106,36 +106,39 @@ function checkLedgerTime(body: JsonObject): void {
 
 /** Parses `JsCommands` and checks the caller's rights. Throws the participant's refusal. */
 export function parseSubmission(ledger: Ledger, body: JsonObject, caller: Caller): ClientSubmission {
-  const what = parseWhat(ledger, body);
+  const content = parseContent(ledger, body);
   const submissionIds = parseSubmissionIds(ledger, body, caller);
-  require(caller, [...what.actAs.map((actAs) => ({ actAs })), ...(what.readAs ?? []).map((readAs) => ({ readAs }))]);
+  require(caller, [
+    ...content.actAs.map((actAs) => ({ actAs })),
+    ...(content.readAs ?? []).map((readAs) => ({ readAs })),
+  ]);
   checkLedgerTime(body);
   const deduplication = parseDeduplication(body['deduplicationPeriod'], ledger.prunedTo());
   const workflowId = ledgerString(body, 'workflowId', 'workflow_id');
-  return { ...what, ...submissionIds, workflowId, deduplication, at: ledger.clock() };
+  return { ...content, ...submissionIds, workflowId, deduplication, at: ledger.clock() };
 }
 
 /** The submission in the form in which the context of a refusal describes it. */
 function commandsText(submission: ClientSubmission): string {
-  const quoted = (text: string): string => (text === '' ? '' : `'${text}'`);
-  const list = (texts: readonly string[]): string => `[${texts.map(quoted).join(', ')}]`;
+  const quoteText = (text: string): string => (text === '' ? '' : `'${text}'`);
+  const list = (texts: readonly string[]): string => `[${texts.map(quoteText).join(', ')}]`;
   const { actAs, readAs = [], commandId, userId, workflowId = '', submissionId, at } = submission;
   const period = deduplicationText(submission.deduplication ?? longestPeriod);
   return [
     `{readAs: ${list(readAs)}, deduplicationPeriod: ${period}, submittedAt: '${formatTimestamp(at)}'`,
     `submissionId: '${submissionId}', actAs: ${list(actAs)}, commandId: '${commandId}'`,
-    `userId: '${userId}', workflowId: ${quoted(workflowId)}}`,
+    `userId: '${userId}', workflowId: ${quoteText(workflowId)}}`,
   ].join(', ');
 }
 
 /** Runs a function for a submission. If it throws a refusal, adds the submission's id and description to it. */
-export function naming<T>(submission: ClientSubmission, run: () => T): T {
+export function withTraceNames<T>(submission: ClientSubmission, run: () => T): T {
   try {
     return run();
-  } catch (thrown) {
-    if (!(thrown instanceof LedgerFailure) || thrown.body['code'] === 'NA') throw thrown;
-    const context = { ...asObject(thrown.body['context']), commands: commandsText(submission) };
-    const body = { ...thrown.body, correlationId: submission.submissionId, context };
-    throw thrown instanceof Rejection ? new Rejection(body, thrown.status) : new LedgerFailure(body, thrown.status);
+  } catch (error) {
+    if (!(error instanceof LedgerFailure) || error.body['code'] === 'NA') throw error;
+    const context = { ...asObject(error.body['context']), commands: commandsText(submission) };
+    const body = { ...error.body, correlationId: submission.submissionId, context };
+    throw error instanceof Rejection ? new Rejection(body, error.status) : new LedgerFailure(body, error.status);
   }
 }

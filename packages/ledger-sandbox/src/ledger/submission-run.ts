@@ -44,9 +44,9 @@ function reject(
   ledger: SubmissionLedger,
   change: Change,
   refusal: LedgerFailure,
-  where: { readonly synchronizerId: string; readonly at: number },
+  location: { readonly synchronizerId: string; readonly at: number },
 ): Rejection {
-  const { synchronizerId, at } = where;
+  const { synchronizerId, at } = location;
   const facts = { recordTime: ledger.recordTime(synchronizerId, at), traceContext: ledger.traceContext() };
   ledger.skipOffsets(1);
   const offset = ledger.ledgerEnd();
@@ -66,7 +66,7 @@ function duplicate(change: Change, { submissionId, offset }: Completion): Ledger
   return failure({ code: 'DUPLICATE_COMMAND', category: 10, cause, context });
 }
 
-function tooLate(): LedgerFailure {
+function expiredSubmission(): LedgerFailure {
   const cause = 'The transaction was not sequenced before its maximum record time and has therefore timed out.';
   return failure({ code: 'NOT_SEQUENCED_TIMEOUT', category: 2, cause });
 }
@@ -78,14 +78,15 @@ function tooLate(): LedgerFailure {
 export function admit(
   ledger: SubmissionLedger,
   submission: Submission,
-  where: { readonly synchronizerId: string; readonly at: number },
+  location: { readonly synchronizerId: string; readonly at: number },
 ): Change | undefined {
   const { userId, maxRecordTime } = submission;
   if (userId === undefined) return undefined;
   const change = changeOf({ ...submission, userId });
-  const earlier = ledger.completions.duplicateOf(change, where.at);
-  if (earlier !== undefined) throw reject(ledger, change, duplicate(change, earlier), where);
-  if (maxRecordTime !== undefined && where.at > maxRecordTime) throw reject(ledger, change, tooLate(), where);
+  const earlierCompletion = ledger.completions.duplicateOf(change, location.at);
+  if (earlierCompletion !== undefined) throw reject(ledger, change, duplicate(change, earlierCompletion), location);
+  if (maxRecordTime !== undefined && location.at > maxRecordTime)
+    throw reject(ledger, change, expiredSubmission(), location);
   return change;
 }
 
@@ -129,15 +130,15 @@ export function interpret(builder: TransactionBuilder, model: Model, submission:
 export function runSubmission(ledger: SubmissionLedger, submission: Submission): Transaction {
   const at = submission.at === undefined ? ledger.clock() : ledger.clock(submission.at);
   const builder = ledger.transaction(formatTimestamp(at));
-  const preferred = submission.synchronizerId ?? ledger.synchronizers[0]?.id ?? '';
-  const early = submission.externalHash !== undefined;
-  const change = early ? admit(ledger, submission, { synchronizerId: preferred, at }) : undefined;
+  const preferredSynchronizer = submission.synchronizerId ?? ledger.synchronizers[0]?.id ?? '';
+  const isPrepared = submission.externalHash !== undefined;
+  const change = isPrepared ? admit(ledger, submission, { synchronizerId: preferredSynchronizer, at }) : undefined;
   interpret(builder, ledger.model, submission);
-  const synchronizerId = builder.synchronizerId ?? preferred;
-  const admitted = early ? change : admit(ledger, submission, { synchronizerId, at });
-  const sealed = seal(ledger, builder, { ...submission, synchronizerId, at });
-  if (admitted !== undefined) complete(ledger, admitted, sealed, at);
-  return sealed;
+  const synchronizerId = builder.synchronizerId ?? preferredSynchronizer;
+  const admittedChange = isPrepared ? change : admit(ledger, submission, { synchronizerId, at });
+  const sealedTransaction = seal(ledger, builder, { ...submission, synchronizerId, at });
+  if (admittedChange !== undefined) complete(ledger, admittedChange, sealedTransaction, at);
+  return sealedTransaction;
 }
 
 /** Leaves the completion of an accepted submission. */

@@ -27,18 +27,18 @@ function readMessage(bytes: Uint8Array, fields: Readonly<Record<number, FieldRea
   const reader = new BinaryReader(bytes);
   while (reader.pos < reader.len) {
     const [field, wireType] = reader.tag();
-    const read = fields[field];
-    if (read === undefined) reader.skip(wireType, field);
-    else read(reader, wireType);
+    const readField = fields[field];
+    if (readField === undefined) reader.skip(wireType, field);
+    else readField(reader, wireType);
   }
 }
 
-interface Sealed {
+interface ArchiveEnvelope {
   readonly payload: Uint8Array;
   readonly hash: string;
 }
 
-function readSealed(bytes: Uint8Array): Sealed {
+function readEnvelope(bytes: Uint8Array): ArchiveEnvelope {
   let hashFunction = 0;
   let payload = new Uint8Array();
   let hash = '';
@@ -53,10 +53,10 @@ function readSealed(bytes: Uint8Array): Sealed {
 
 /** The package message in a payload. */
 function languageTwo(payload: Uint8Array): Uint8Array {
-  let found: Uint8Array | undefined;
-  readMessage(payload, { 4: (reader) => (found = reader.bytes()) });
-  if (found === undefined) throw darParseError('the payload has no package of language version 2');
-  return found;
+  let foundPayload: Uint8Array | undefined;
+  readMessage(payload, { 4: (reader) => (foundPayload = reader.bytes()) });
+  if (foundPayload === undefined) throw darParseError('the payload has no package of language version 2');
+  return foundPayload;
 }
 
 /** Indexes into the string table; packed, or one field each. */
@@ -68,8 +68,8 @@ function readSegments(bytes: Uint8Array): readonly number[] {
         segments.push(reader.int32());
         return;
       }
-      const packed = new BinaryReader(reader.bytes());
-      while (packed.pos < packed.len) segments.push(packed.int32());
+      const packedReader = new BinaryReader(reader.bytes());
+      while (packedReader.pos < packedReader.len) segments.push(packedReader.int32());
     },
   });
   return segments;
@@ -77,29 +77,29 @@ function readSegments(bytes: Uint8Array): readonly number[] {
 
 /** The number in a field of a message; 0 if it is omitted. */
 function numberIn(bytes: Uint8Array, field: number): number {
-  let found = 0;
-  readMessage(bytes, { [field]: (reader) => (found = reader.int32()) });
-  return found;
+  let fieldValue = 0;
+  readMessage(bytes, { [field]: (reader) => (fieldValue = reader.int32()) });
+  return fieldValue;
 }
 
 /** Maximum number of characters of all names together. A table contains a name once, however often it is used. */
 const spelledLimit = 16 * 1024 * 1024;
 
-class Names {
+class NameTable {
   readonly strings: string[] = [];
   readonly dotted: (readonly number[])[] = [];
   #spelled = 0;
 
   text(index: number): string {
-    const found = this.strings[index];
-    if (found === undefined) throw darParseError(`no interned string ${index}`);
-    return found;
+    const nameString = this.strings[index];
+    if (nameString === undefined) throw darParseError(`no interned string ${index}`);
+    return nameString;
   }
 
   path(index: number): string {
-    const found = this.dotted[index];
-    if (found === undefined) throw darParseError(`no interned name ${index}`);
-    const segments = found.map((segment) => this.text(segment));
+    const dottedName = this.dotted[index];
+    if (dottedName === undefined) throw darParseError(`no interned name ${index}`);
+    const segments = dottedName.map((segment) => this.text(segment));
     for (const segment of segments) this.#spelled += segment.length + 1;
     if (this.#spelled > spelledLimit) throw darParseError(`its names have more than ${spelledLimit} characters`);
     return segments.join('.');
@@ -111,18 +111,18 @@ interface Entities {
   readonly interfaces: string[];
 }
 
-function readModule(bytes: Uint8Array, names: Names, into: Entities): void {
+function readModule(bytes: Uint8Array, names: NameTable, entities: Entities): void {
   const module = names.path(numberIn(bytes, 1));
   const entity = (definition: Uint8Array, field: number): string =>
     `${module}:${names.path(numberIn(definition, field))}`;
   readMessage(bytes, {
-    6: (reader) => into.templates.push(entity(reader.bytes(), 1)),
-    8: (reader) => into.interfaces.push(entity(reader.bytes(), 2)),
+    6: (reader) => entities.templates.push(entity(reader.bytes(), 1)),
+    8: (reader) => entities.interfaces.push(entity(reader.bytes(), 2)),
   });
 }
 
 function readPackage(bytes: Uint8Array): Omit<PackageArchive, 'id' | 'payload'> {
-  const names = new Names();
+  const names = new NameTable();
   const modules: Uint8Array[] = [];
   let metadata = new Uint8Array();
   readMessage(bytes, {
@@ -139,12 +139,12 @@ function readPackage(bytes: Uint8Array): Omit<PackageArchive, 'id' | 'payload'> 
 /** Reads the package of a .dalf file. Throws the participant's DAR_PARSE_ERROR if it is damaged or of another kind. */
 export function readArchive(bytes: Uint8Array): PackageArchive {
   try {
-    const { payload, hash } = readSealed(bytes);
+    const { payload, hash } = readEnvelope(bytes);
     const id = createHash('sha256').update(payload).digest('hex');
     if (id !== hash) throw darParseError(`the archive has the hash ${hash.slice(0, 64)}, its payload ${id}`);
     return { id, payload, ...readPackage(languageTwo(payload)) };
-  } catch (thrown) {
-    if (thrown instanceof LedgerFailure) throw thrown;
+  } catch (error) {
+    if (error instanceof LedgerFailure) throw error;
     throw darParseError('the archive is not a readable protobuf message');
   }
 }

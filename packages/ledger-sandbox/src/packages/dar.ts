@@ -21,20 +21,20 @@ interface Contents {
 function unzip(bytes: Uint8Array, limit: number): Contents {
   const names: string[] = [];
   const extractedNames = new Set<string>();
-  let inflated = 0;
+  let inflatedBytes = 0;
   const filter = ({ name, originalSize }: UnzipFileInfo): boolean => {
     names.push(name);
     if (name !== manifestName && !name.endsWith('.dalf')) return false;
     if (extractedNames.has(name)) throw invalidZipEntry(name, names);
     extractedNames.add(name);
-    inflated += originalSize;
-    if (inflated > limit) throw zipBomb(`the archives inflate to more than ${limit} bytes`);
+    inflatedBytes += originalSize;
+    if (inflatedBytes > limit) throw zipBomb(`the archives inflate to more than ${limit} bytes`);
     return true;
   };
   try {
     return { files: unzipSync(bytes, { filter }), names };
-  } catch (thrown) {
-    if (thrown instanceof LedgerFailure) throw thrown;
+  } catch (error) {
+    if (error instanceof LedgerFailure) throw error;
     throw invalidDar(names, 'the file is not a readable zip archive');
   }
 }
@@ -59,8 +59,8 @@ function archiveNames({ files, names }: Contents): readonly string[] {
   if ((attributes.get('Encryption') ?? 'non-encrypted') !== 'non-encrypted') throw invalidDar(names, 'it is encrypted');
   const main = attributes.get('Main-Dalf') ?? '';
   if (main === '') throw invalidDar(names, 'the manifest names no Main-Dalf');
-  const rest = (attributes.get('Dalfs') ?? '').split(',').map((name) => name.trim());
-  return [...new Set([main, ...rest.filter((name) => name !== '')])];
+  const dalfNames = (attributes.get('Dalfs') ?? '').split(',').map((name) => name.trim());
+  return [...new Set([main, ...dalfNames.filter((name) => name !== '')])];
 }
 
 /**
@@ -69,10 +69,10 @@ function archiveNames({ files, names }: Contents): readonly string[] {
  * @param limit maximum number of bytes after inflating
  */
 export function readDar(bytes: Uint8Array, limit: number = inflatedLimit): readonly Uint8Array[] {
-  const contents = unzip(bytes, limit);
-  return archiveNames(contents).map((name) => {
-    const archive = Object.hasOwn(contents.files, name) ? contents.files[name] : undefined;
-    if (archive === undefined) throw invalidZipEntry(name, contents.names);
+  const zipEntries = unzip(bytes, limit);
+  return archiveNames(zipEntries).map((name) => {
+    const archive = Object.hasOwn(zipEntries.files, name) ? zipEntries.files[name] : undefined;
+    if (archive === undefined) throw invalidZipEntry(name, zipEntries.names);
     return archive;
   });
 }

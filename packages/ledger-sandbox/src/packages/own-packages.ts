@@ -25,13 +25,14 @@ export class OwnPackages {
   readonly #names = new Map<string, string>();
 
   /** Registers a package. New contracts use it from then on, unless a newer version exists. */
-  vet(added: WrittenPackage): void {
-    const { id, name, version } = added;
-    this.#written.set(id, added);
+  vet(writtenPackage: WrittenPackage): void {
+    const { id, name, version } = writtenPackage;
+    this.#written.set(id, writtenPackage);
     this.#listed.set(id, { id, name, version });
     this.#names.set(id, name);
-    const before = this.#newest.get(name);
-    if (before === undefined || compareVersions(before.version, version) < 0) this.#newest.set(name, added);
+    const previousPackage = this.#newest.get(name);
+    if (previousPackage === undefined || compareVersions(previousPackage.version, version) < 0)
+      this.#newest.set(name, writtenPackage);
   }
 
   /** Registers the name of a package whose templates the sandbox has. */

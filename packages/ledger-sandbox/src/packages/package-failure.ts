@@ -7,19 +7,19 @@ import type { LedgerFailure } from '../wire/failure.ts';
 
 const longestContext = 500;
 
-function listed(entries: readonly string[]): string {
+function formatList(entries: readonly string[]): string {
   return `List(${entries.join(', ')})`.slice(0, longestContext);
 }
 
 /** The file is not a zip, or its manifest is missing or unreadable. */
 export function invalidDar(entries: readonly string[], throwable: string): LedgerFailure {
-  const context = { entries: listed(entries), throwable };
+  const context = { entries: formatList(entries), throwable };
   return failure({ code: 'INVALID_DAR', category: 8, cause: 'Dar file is corrupt', context });
 }
 
 /** The manifest names a missing entry, or an entry that occurs twice. */
 export function invalidZipEntry(name: string, entries: readonly string[]): LedgerFailure {
-  const context = { name, entries: listed(entries) };
+  const context = { name, entries: formatList(entries) };
   return failure({ code: 'INVALID_ZIP_ENTRY', category: 8, cause: 'Dar zip file is corrupt', context });
 }
 

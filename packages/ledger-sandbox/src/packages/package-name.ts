@@ -10,7 +10,7 @@ export interface PackageName {
 /** Compares versions number by number; negative if the left one is older. */
 export function compareVersions(left: string, right: string): number {
   const [a, b] = [left.split('.').map(Number), right.split('.').map(Number)];
-  const at = a.findIndex((number, index) => number !== b[index]);
-  if (at < 0) return a.length - b.length;
-  return (a[at] ?? 0) - (b[at] ?? -1);
+  const rowIndex = a.findIndex((number, index) => number !== b[index]);
+  if (rowIndex < 0) return a.length - b.length;
+  return (a[rowIndex] ?? 0) - (b[rowIndex] ?? -1);
 }

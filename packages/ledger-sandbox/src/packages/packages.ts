@@ -36,12 +36,16 @@ function isUtility({ templates, interfaces }: PackageArchive): boolean {
 }
 
 /** Refuses a package with the name and version of another one that is, or becomes, vetted. */
-function refuseClashes(vetted: readonly PackageArchive[], next: readonly PackageArchive[]): void {
+function refuseClashes(vettedPackages: readonly PackageArchive[], next: readonly PackageArchive[]): void {
   const upgradable = next.filter((archive) => !isUtility(archive));
-  const all = [...vetted.filter((known) => !isUtility(known)), ...upgradable];
-  for (const one of upgradable) {
-    const same = all.find(({ id, name, version }) => id !== one.id && name === one.name && version === one.version);
-    if (same !== undefined) throw knownPackageVersion(formatPackageName(same), formatPackageName(one));
+  const allPackages = [...vettedPackages.filter((archive) => !isUtility(archive)), ...upgradable];
+  for (const upgradedPackage of upgradable) {
+    const samePackage = allPackages.find(
+      ({ id, name, version }) =>
+        id !== upgradedPackage.id && name === upgradedPackage.name && version === upgradedPackage.version,
+    );
+    if (samePackage !== undefined)
+      throw knownPackageVersion(formatPackageName(samePackage), formatPackageName(upgradedPackage));
   }
 }
 
@@ -49,7 +53,7 @@ function formatPackageName({ id, name, version }: PackageName): string {
   return `${id}(${name} v${version})`;
 }
 
-function byName(a: PackageName, b: PackageName): number {
+function compareNames(a: PackageName, b: PackageName): number {
   for (const key of ['name', 'version', 'id'] as const) {
     if (a[key] !== b[key]) return a[key] < b[key] ? -1 : 1;
   }
@@ -57,20 +61,20 @@ function byName(a: PackageName, b: PackageName): number {
 }
 
 /** Functions by which the ledger registers names of its packages. */
-export interface KnownNames {
+export interface NameSources {
   readonly packages: OwnPackages;
   /** Registers the names that an uploaded package defines. */
-  learn(uploaded: PackageArchive): void;
+  learn(archive: PackageArchive): void;
 }
 
 export class Packages {
-  readonly #known: KnownNames;
+  readonly #known: NameSources;
   readonly #stored = new Map<string, PackageArchive>();
   /** By synchronizer id: the ids of the uploaded packages that are vetted there, and the number of changes. */
   readonly #vetted = new Map<string, { readonly ids: Set<string>; serial: number }>();
 
-  constructor(known: KnownNames) {
-    this.#known = known;
+  constructor(nameSources: NameSources) {
+    this.#known = nameSources;
   }
 
   /** Every id once: those of the sandbox's own packages, then those of uploaded ones in their order. */
@@ -84,9 +88,9 @@ export class Packages {
 
   /** The content of a package. Throws PACKAGE_NOT_FOUND if it is unknown, or known only from recorded updates. */
   payload(id: string): Uint8Array {
-    const found = this.#stored.get(id) ?? this.#known.packages.written(id);
-    if (found === undefined) throw packageNotFound(id);
-    return found.payload;
+    const archive = this.#stored.get(id) ?? this.#known.packages.written(id);
+    if (archive === undefined) throw packageNotFound(id);
+    return archive.payload;
   }
 
   /**
@@ -120,12 +124,13 @@ export class Packages {
    * are none.
    */
   matching({ id, name, version }: PackageName): readonly PackageName[] {
-    const fits = (requested: string, found: string): boolean => requested === '' || requested === found;
-    const found = [...this.#own(), ...this.#stored.values()].filter(
-      (known) => fits(id, known.id) && fits(name, known.name) && fits(version, known.version),
+    const fitsFilter = (requestedName: string, foundName: string): boolean =>
+      requestedName === '' || requestedName === foundName;
+    const archives = [...this.#own(), ...this.#stored.values()].filter(
+      (archive) => fitsFilter(id, archive.id) && fitsFilter(name, archive.name) && fitsFilter(version, archive.version),
     );
-    if (found.length === 0) throw packageNotFound(id === '' ? `${name}:${version}` : id);
-    return found;
+    if (archives.length === 0) throw packageNotFound(id === '' ? `${name}:${version}` : id);
+    return archives;
   }
 
   /** The packages that are vetted on a synchronizer: the sandbox's own, and uploaded ones. */
@@ -140,8 +145,8 @@ export class Packages {
    * @returns the packages vetted afterwards
    */
   change(synchronizerId: string, changes: readonly VettingChange[], dryRun: boolean): Vetting {
-    const before = this.#idsOn(synchronizerId);
-    const ids = new Set(before);
+    const previousIds = this.#idsOn(synchronizerId);
+    const ids = new Set(previousIds);
     for (const { vets, packages } of changes) {
       for (const id of packages) {
         const archive = this.#stored.get(id);
@@ -153,8 +158,8 @@ export class Packages {
         if (!vets) ids.delete(id);
       }
     }
-    const same = ids.size === before.size && [...ids].every((id) => before.has(id));
-    const serial = this.#serial(synchronizerId) + (same ? 0 : 1);
+    const isUnchanged = ids.size === previousIds.size && [...ids].every((id) => previousIds.has(id));
+    const serial = this.#serial(synchronizerId) + (isUnchanged ? 0 : 1);
     if (!dryRun) this.#vetted.set(synchronizerId, { ids, serial: serial - 1 });
     return this.#vettingOf(synchronizerId, ids, serial);
   }
@@ -172,7 +177,7 @@ export class Packages {
   }
 
   #vettingOf(synchronizerId: string, ids: ReadonlySet<string>, serial: number): Vetting {
-    const packages = [...this.#own(), ...this.#uploaded(ids)].sort(byName);
+    const packages = [...this.#own(), ...this.#uploaded(ids)].sort(compareNames);
     return { synchronizerId, packages, serial };
   }
 
@@ -181,10 +186,10 @@ export class Packages {
   }
 
   #vet(synchronizerId: string, archives: readonly PackageArchive[]): void {
-    const vetted = this.#vetted.get(synchronizerId) ?? { ids: new Set<string>(), serial: 0 };
-    const before = vetted.ids.size;
-    for (const { id } of archives) vetted.ids.add(id);
-    if (vetted.ids.size > before) vetted.serial += 1;
-    this.#vetted.set(synchronizerId, vetted);
+    const vettedIds = this.#vetted.get(synchronizerId) ?? { ids: new Set<string>(), serial: 0 };
+    const previousCount = vettedIds.ids.size;
+    for (const { id } of archives) vettedIds.ids.add(id);
+    if (vettedIds.ids.size > previousCount) vettedIds.serial += 1;
+    this.#vetted.set(synchronizerId, vettedIds);
   }
 }

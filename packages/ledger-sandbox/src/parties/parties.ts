@@ -44,7 +44,7 @@ export interface PartyChange {
   readonly annotations: Annotations;
 }
 
-function alreadyHosted(party: string): LedgerFailure {
+function partyAlreadyHosted(party: string): LedgerFailure {
   return invalidArgument(`Party already exists: party ${party} is already allocated on this node`);
 }
 
@@ -60,8 +60,8 @@ function concurrentUpdate(party: string): LedgerFailure {
   return failure({ code: 'CONCURRENT_PARTY_DETAILS_UPDATE_DETECTED', category: 2, cause, resources });
 }
 
-function merged(present: Annotations, changes: Annotations): Annotations {
-  return Object.fromEntries(Object.entries({ ...present, ...changes }).filter(([, value]) => value !== ''));
+function merged(currentAnnotations: Annotations, changes: Annotations): Annotations {
+  return Object.fromEntries(Object.entries({ ...currentAnnotations, ...changes }).filter(([, value]) => value !== ''));
 }
 
 /** Parties as stored in a snapshot. */
@@ -111,8 +111,8 @@ export class Parties {
   find(party: string): PartyRecord | undefined {
     const record = this.#records.get(party);
     if (record !== undefined) return record;
-    const known = party === this.#ledger.participantId || this.#ledger.isLocalParty(party);
-    return known ? { party, annotations: {}, resourceVersion: '', identityProviderId: '' } : undefined;
+    const isKnownParty = party === this.#ledger.participantId || this.#ledger.isLocalParty(party);
+    return isKnownParty ? { party, annotations: {}, resourceVersion: '', identityProviderId: '' } : undefined;
   }
 
   /** Whether the participant stores metadata of the party for this identity provider. */
@@ -125,11 +125,13 @@ export class Parties {
    * everywhere. Undefined for a party that is not hosted here.
    */
   permissions(party: string): ReadonlyMap<string, Permission> | undefined {
-    const hosted = this.#hosted.get(party) ?? (this.find(party) === undefined ? undefined : this.#everywhere());
-    if (hosted === undefined) return undefined;
+    const hostingByParty = this.#hosted.get(party) ?? (this.find(party) === undefined ? undefined : this.#everywhere());
+    if (hostingByParty === undefined) return undefined;
     const offset = this.#ledger.ledgerEnd();
-    const here = [...hosted].filter(([id]) => this.#ledger.hosted([party], { synchronizerId: id, offset }).length > 0);
-    return here.length === hosted.size ? hosted : new Map(here);
+    const hostedParties = [...hostingByParty].filter(
+      ([id]) => this.#ledger.hosted([party], { synchronizerId: id, offset }).length > 0,
+    );
+    return hostedParties.length === hostingByParty.size ? hostingByParty : new Map(hostedParties);
   }
 
   #everywhere(): ReadonlyMap<string, Permission> {
@@ -162,10 +164,11 @@ export class Parties {
    * caller administers that provider, a known party. Throws the redacted 403 or INVALID_ARGUMENT.
    */
   requireFree(party: string, identityProviderId: string, administers: boolean): void {
-    const known = this.find(party);
-    if (known === undefined) return;
-    if (known.resourceVersion !== '' && known.identityProviderId !== identityProviderId) throw permissionDenied();
-    if (!administers) throw alreadyHosted(party);
+    const partyRecord = this.find(party);
+    if (partyRecord === undefined) return;
+    if (partyRecord.resourceVersion !== '' && partyRecord.identityProviderId !== identityProviderId)
+      throw permissionDenied();
+    if (!administers) throw partyAlreadyHosted(party);
   }
 
   /**
@@ -175,11 +178,11 @@ export class Parties {
    */
   host(hosting: Hosting, at?: number): PartyRecord {
     const { party, synchronizerId, permission, annotations, identityProviderId } = hosting;
-    if (this.permissions(party)?.has(synchronizerId) === true) throw alreadyHosted(party);
+    if (this.permissions(party)?.has(synchronizerId) === true) throw partyAlreadyHosted(party);
     const time = at ?? this.#ledger.clock();
     if (at === undefined) this.journal?.({ ...hosting, at: time });
-    const hosted = this.#hosted.get(party) ?? new Map<string, Permission>();
-    this.#hosted.set(party, hosted.set(synchronizerId, permission));
+    const hostingByParty = this.#hosted.get(party) ?? new Map<string, Permission>();
+    this.#hosted.set(party, hostingByParty.set(synchronizerId, permission));
     const record = { party, annotations, resourceVersion: '0', identityProviderId };
     this.#records.set(party, record);
     if (hosting.signingKey !== undefined) this.#signingKeys.set(party, hosting.signingKey);
@@ -198,12 +201,12 @@ export class Parties {
     if (record.resourceVersion !== '' && record.identityProviderId !== identityProviderId) throw permissionDenied();
     if (resourceVersion !== '' && resourceVersion !== record.resourceVersion) throw concurrentUpdate(party);
     const version = record.resourceVersion === '' ? 0 : Number(record.resourceVersion) + 1;
-    const changed = {
+    const changedRecord = {
       ...record,
       annotations: merged(record.annotations, annotations),
       resourceVersion: String(version),
     };
-    this.#records.set(party, changed);
-    return changed;
+    this.#records.set(party, changedRecord);
+    return changedRecord;
   }
 }

@@ -6,22 +6,22 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { tokenOf } from '../identity/authorization.ts';
 import type { Authenticate } from '../identity/authorization.ts';
-import { anyone, require } from '../identity/caller.ts';
+import { anonymousCaller, require } from '../identity/caller.ts';
 import type { Caller } from '../identity/caller.ts';
 import { disabledIn } from '../api/endpoint.ts';
 import type { Answer, Call, Endpoint } from '../api/endpoint.ts';
-import { LedgerFailure, Undecodable, redactedInternal, requireKeys, unauthenticated } from '../wire/failure.ts';
+import { LedgerFailure, UndecodableRequest, redactedInternal, requireKeys, unauthenticated } from '../wire/failure.ts';
 import { asObject, parseRequest, syntaxProblem } from '../wire/json.ts';
-import { RequestTimeout, headerRefusal, requestTimeoutOf, within } from '../wire/limits.ts';
+import { RequestTimeout, headerRefusal, requestTimeoutOf, runWithin } from '../wire/limits.ts';
 import type { Limits } from '../wire/limits.ts';
 import type { Participant } from '../api/participant.ts';
 import { refusalIn } from '../contracts/release-fields.ts';
 import type { Release } from '../wire/release.ts';
-import { findRoute, noRoute } from './routes.ts';
+import { findRoute, routeNotFound } from './routes.ts';
 import type { Route } from './routes.ts';
 
 const json = 'application/json';
-const plain = 'text/plain; charset=UTF-8';
+const plainText = 'text/plain; charset=UTF-8';
 
 export interface HttpService {
   readonly participant: Participant;
@@ -50,7 +50,7 @@ async function callerOf(
   authenticate: Authenticate,
   release: Release,
 ): Promise<Caller> {
-  if (endpoint.needs === 'none') return anyone;
+  if (endpoint.needs === 'none') return anonymousCaller;
   const caller = await authenticate(tokenOf(request, release));
   if (caller === undefined) throw unauthenticated();
   require(caller, [endpoint.needs ?? 'authenticated']);
@@ -62,38 +62,40 @@ async function sentOf(
   endpoint: Endpoint,
   limits: Limits,
 ): Promise<Pick<Call, 'body' | 'bytes'>> {
-  const nothing = { body: {}, bytes: Buffer.alloc(0) };
-  const takes = endpoint.takes ?? (endpoint.method === 'POST' || endpoint.method === 'PATCH' ? 'json' : 'nothing');
-  if (takes === 'nothing') return nothing;
+  const emptyRequest = { body: {}, bytes: Buffer.alloc(0) };
+  const bodyKind = endpoint.takes ?? (endpoint.method === 'POST' || endpoint.method === 'PATCH' ? 'json' : 'nothing');
+  if (bodyKind === 'nothing') return emptyRequest;
   const bytes = await bytesOf(request, limits.bodyBytes);
-  if (takes === 'bytes') {
-    if (bytes.length === 0) throw new Undecodable('body');
-    return { ...nothing, bytes };
+  if (bodyKind === 'bytes') {
+    if (bytes.length === 0) throw new UndecodableRequest('body');
+    return { ...emptyRequest, bytes };
   }
   const text = bytes.toString();
   const body = asObject(parseRequest(text, limits.nesting));
-  if (body === undefined) throw new Undecodable('body', syntaxProblem(text));
+  if (body === undefined) throw new UndecodableRequest('body', syntaxProblem(text));
   requireKeys(body, endpoint.wants ?? []);
-  return { ...nothing, body };
+  return { ...emptyRequest, body };
 }
 
-function send(response: ServerResponse, status: number, answer: Answer): void {
+function send(response: ServerResponse, status: number, serverResponse: Answer): void {
   const { type, content, headers } =
-    typeof answer === 'string' ? { type: json, content: answer, headers: {} } : { headers: {}, ...answer };
+    typeof serverResponse === 'string'
+      ? { type: json, content: serverResponse, headers: {} }
+      : { headers: {}, ...serverResponse };
   response.writeHead(status, { ...headers, ...(type === '' ? {} : { 'content-type': type }) }).end(content);
 }
 
-function refuse(response: ServerResponse, thrown: unknown, release: Release): void {
+function refuse(response: ServerResponse, error: unknown, release: Release): void {
   // The peer has disconnected, perhaps in the middle of its request. So no one reads the response, and this is not a
   // bug.
   if (response.destroyed) return;
-  if (thrown instanceof Undecodable) return send(response, 400, { type: plain, content: thrown.message });
-  if (thrown instanceof TooLarge) return send(response, 413, { type: plain, content: 'Payload Too Large' });
-  if (thrown instanceof RequestTimeout) return send(response, 503, { type: plain, content: thrown.message });
-  if (thrown instanceof LedgerFailure) {
-    return send(response, thrown.status, JSON.stringify(refusalIn(release, thrown).body));
+  if (error instanceof UndecodableRequest) return send(response, 400, { type: plainText, content: error.message });
+  if (error instanceof TooLarge) return send(response, 413, { type: plainText, content: 'Payload Too Large' });
+  if (error instanceof RequestTimeout) return send(response, 503, { type: plainText, content: error.message });
+  if (error instanceof LedgerFailure) {
+    return send(response, error.status, JSON.stringify(refusalIn(release, error).body));
   }
-  process.emitWarning(`a sandbox endpoint failed: ${String(thrown)}`);
+  process.emitWarning(`a sandbox endpoint failed: ${String(error)}`);
   send(response, 500, JSON.stringify(redactedInternal().body));
 }
 
@@ -101,8 +103,10 @@ function refuse(response: ServerResponse, thrown: unknown, release: Release): vo
 function targetOf({ url = '/' }: IncomingMessage): { readonly pathname: string; readonly query: string } {
   // A request for a proxy may contain the complete address. Its host is ignored and the path is served here.
   const target = url.replace(/^https?:\/\/[^/?]*/i, '');
-  const at = target.indexOf('?');
-  return at < 0 ? { pathname: target, query: '' } : { pathname: target.slice(0, at), query: target.slice(at + 1) };
+  const queryStart = target.indexOf('?');
+  return queryStart < 0
+    ? { pathname: target, query: '' }
+    : { pathname: target.slice(0, queryStart), query: target.slice(queryStart + 1) };
 }
 
 /** Serves one HTTP request. Never rejects: refusals and bugs become responses. */
@@ -111,26 +115,26 @@ export async function serveHttp(
   response: ServerResponse,
   { participant, authenticate, routes }: HttpService,
 ): Promise<void> {
-  const refused = headerRefusal(request);
-  if (refused !== undefined) return send(response, refused.status, { type: plain, content: refused.content });
+  const refusal = headerRefusal(request);
+  if (refusal !== undefined) return send(response, refusal.status, { type: plainText, content: refusal.content });
   const { pathname, query } = targetOf(request);
   const method = request.method ?? 'GET';
-  const found = findRoute(routes, method, pathname);
-  if (found === undefined) {
+  const match = findRoute(routes, method, pathname);
+  if (match === undefined) {
     const requestTarget = query === '' ? pathname : `${pathname}?${query}`;
-    send(response, 404, noRoute(method, `http://${request.headers.host ?? 'localhost'}${requestTarget}`));
+    send(response, 404, routeNotFound(method, `http://${request.headers.host ?? 'localhost'}${requestTarget}`));
     return;
   }
   try {
-    const { endpoint, path } = found;
+    const { endpoint, path } = match;
     const caller = await callerOf(request, endpoint, authenticate, participant.release);
     const disabled = disabledIn(participant.release, endpoint);
     if (disabled !== undefined) throw disabled;
     const timeoutMs = requestTimeoutOf(request, participant.release) ?? participant.limits.requestTimeoutMs;
-    const sent = await sentOf(request, endpoint, participant.limits);
-    const call = { participant, caller, query: new URLSearchParams(query), path, ...sent };
-    send(response, 200, await within(timeoutMs, () => endpoint.run(call)));
-  } catch (thrown) {
-    refuse(response, thrown, participant.release);
+    const requestContent = await sentOf(request, endpoint, participant.limits);
+    const call = { participant, caller, query: new URLSearchParams(query), path, ...requestContent };
+    send(response, 200, await runWithin(timeoutMs, () => endpoint.run(call)));
+  } catch (error) {
+    refuse(response, error, participant.release);
   }
 }

@@ -15,7 +15,7 @@ export interface Route<E> {
   readonly segments: readonly string[];
 }
 
-export interface Found<E> {
+export interface RouteMatch<E> {
   readonly endpoint: E;
   readonly path: Readonly<Record<string, string>>;
 }
@@ -26,7 +26,7 @@ export function routesOf<E extends Routable>(
   release: Release,
   prefix: string,
 ): readonly Route<E>[] {
-  const bound = (path: string): number => path.split('{').length;
+  const parameterCount = (path: string): number => path.split('{').length;
   return endpoints
     .filter(({ since, last }) => isWithin(release, since, last))
     .map((endpoint) => ({
@@ -34,7 +34,7 @@ export function routesOf<E extends Routable>(
       method: endpoint.method ?? 'GET',
       segments: `${prefix}${endpoint.path}`.split('/'),
     }))
-    .sort((a, b) => bound(a.endpoint.path) - bound(b.endpoint.path));
+    .sort((a, b) => parameterCount(a.endpoint.path) - parameterCount(b.endpoint.path));
 }
 
 function bind(segments: readonly string[], pathSegments: readonly string[]): Record<string, string> | undefined {
@@ -46,9 +46,9 @@ function bind(segments: readonly string[], pathSegments: readonly string[]): Rec
       if (segment !== value) return undefined;
       continue;
     }
-    const decoded = decode(value);
-    if (decoded === undefined || decoded === '') return undefined;
-    path[segment.slice(1, -1)] = decoded;
+    const decodedSegment = decode(value);
+    if (decodedSegment === undefined || decodedSegment === '') return undefined;
+    path[segment.slice(1, -1)] = decodedSegment;
   }
   return path;
 }
@@ -62,7 +62,7 @@ function decode(value: string): string | undefined {
 }
 
 /** The endpoint for a method and the path of a request line. */
-export function findRoute<E>(routes: readonly Route<E>[], method: string, pathname: string): Found<E> | undefined {
+export function findRoute<E>(routes: readonly Route<E>[], method: string, pathname: string): RouteMatch<E> | undefined {
   const pathSegments = pathname.split('/');
   for (const route of routes) {
     if (route.method !== method) continue;
@@ -76,6 +76,6 @@ export function findRoute<E>(routes: readonly Route<E>[], method: string, pathna
  * The JSON body of the 404 for an unknown path.
  * @param uri the complete path
  */
-export function noRoute(method: string, uri: string): string {
+export function routeNotFound(method: string, uri: string): string {
   return JSON.stringify({ errors: [`HttpMethod(${method}), uri: ${uri}`], status: 404, ledgerApiError: null });
 }

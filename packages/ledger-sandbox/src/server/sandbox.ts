@@ -8,11 +8,11 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { AddressInfo } from 'node:net';
 import { SandboxError } from '../wire/sandbox-error.ts';
-import { exactly, open } from '../identity/authorization.ts';
+import { requireToken, openAuthentication } from '../identity/authorization.ts';
 import type { Authenticate } from '../identity/authorization.ts';
 import { adminEndpoints, isLocalAdmin } from '../endpoints/admin.ts';
 import { endpoints, streamEndpoints } from '../endpoints/endpoints.ts';
-import { misbehave, misbehaveAtConnect, misbehaveAtUpgrade } from '../faults/fault-answers.ts';
+import { applyRequestFaults, misbehaveAtConnect, misbehaveAtUpgrade } from '../faults/fault-answers.ts';
 import type { Faults } from '../faults/faults.ts';
 import { authentication } from '../identity/authentication.ts';
 import type { AuthOptions } from '../identity/authentication.ts';
@@ -108,8 +108,8 @@ function participantOf(world: World, options: SandboxOptions): Participant {
 }
 
 function authenticateOf({ token, auth }: SandboxOptions, participant: Participant): Authenticate {
-  if (token !== undefined) return exactly(token);
-  if (auth === undefined) return open;
+  if (token !== undefined) return requireToken(token);
+  if (auth === undefined) return openAuthentication;
   const { ledger, users, identityProviders, release } = participant;
   const needsAudience = isFrom(release, '3.7');
   return authentication(
@@ -151,7 +151,7 @@ export async function startParticipant(world: World, options: SandboxOptions = {
   };
 }
 
-interface Parts {
+interface SandboxParts {
   readonly service: HttpService;
   readonly admin: HttpService | undefined;
   readonly upgrades: Upgrades;
@@ -161,11 +161,11 @@ interface Parts {
 /**
  * The server of all endpoints. The fault script handles every request first, except requests that change the script.
  */
-function serverOf({ service, admin, upgrades, pathPrefix }: Parts): Server {
+function serverOf({ service, admin, upgrades, pathPrefix }: SandboxParts): Server {
   const context = { ...service.participant, pathPrefix };
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     if (admin !== undefined && isLocalAdmin(request, pathPrefix)) return serveHttp(request, response, admin);
-    if (!(await misbehave(request, response, context))) await serveHttp(request, response, service);
+    if (!(await applyRequestFaults(request, response, context))) await serveHttp(request, response, service);
   };
   const server = createServer({ maxHeaderSize: headerSectionBytes }, (request, response) => {
     serve(request, response).catch((cause: unknown) => {

@@ -12,22 +12,24 @@ import type { Authenticate } from '../identity/authorization.ts';
 import { AcceptedSocket, Connection } from '../faults/connection.ts';
 import { disabledIn } from '../api/endpoint.ts';
 import type { StreamEndpoint } from '../api/endpoint.ts';
-import { LedgerFailure, Undecodable, unauthenticated } from '../wire/failure.ts';
+import { LedgerFailure, UndecodableRequest, unauthenticated } from '../wire/failure.ts';
 import { FrameScript } from '../faults/fault-frames.ts';
 import { headerRefusal } from '../wire/limits.ts';
 import type { Participant } from '../api/participant.ts';
 import type { Random } from '../wire/random.ts';
-import { findRoute, noRoute } from './routes.ts';
+import { findRoute, routeNotFound } from './routes.ts';
 import type { Route } from './routes.ts';
 
-const plain = 'text/plain; charset=UTF-8';
+const plainText = 'text/plain; charset=UTF-8';
 
 /**
  * The participant ignores the offered subprotocols. The documented alias is accepted only if the client offers no other
  * name.
  */
-function subprotocol(offered: readonly string[]): string {
-  return offered.includes('ledger.ws.auth') && !offered.includes('daml.ws.auth') ? 'ledger.ws.auth' : 'daml.ws.auth';
+function subprotocol(offeredNames: readonly string[]): string {
+  return offeredNames.includes('ledger.ws.auth') && !offeredNames.includes('daml.ws.auth')
+    ? 'ledger.ws.auth'
+    : 'daml.ws.auth';
 }
 
 /** @param compress whether permessage-deflate is accepted; the participant never does */
@@ -38,7 +40,7 @@ function createSockets(compress: boolean): Server<typeof AcceptedSocket> {
     // The connection answers pings itself.
     autoPong: false,
     perMessageDeflate: compress,
-    handleProtocols: (offered) => subprotocol([...offered]),
+    handleProtocols: (offeredNames) => subprotocol([...offeredNames]),
   });
   sockets.on('headers', (headers: string[], request: IncomingMessage) => {
     if (offeredProtocols(request).length === 0) headers.push('Sec-WebSocket-Protocol: daml.ws.auth');
@@ -52,7 +54,7 @@ function textOf(data: RawData): string {
 }
 
 /** Closes the TCP connection, without a close frame, after a time without data in both directions. */
-function cutWhenIdle(socket: Duplex, idleTimeoutMs: number): void {
+function disconnectWhenIdle(socket: Duplex, idleTimeoutMs: number): void {
   if (socket instanceof Socket) socket.setTimeout(idleTimeoutMs, () => socket.destroy());
 }
 
@@ -107,35 +109,36 @@ export class Upgrades {
   async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const { participant, authenticate, routes, random, idleTimeoutMs } = this.#options;
     this.leave(socket);
-    cutWhenIdle(socket, idleTimeoutMs);
-    const limited = headerRefusal(request);
-    if (limited !== undefined) return refuseUpgrade(socket, `${limited.status} Refused`, limited.content, plain);
+    disconnectWhenIdle(socket, idleTimeoutMs);
+    const refusal = headerRefusal(request);
+    if (refusal !== undefined) return refuseUpgrade(socket, `${refusal.status} Refused`, refusal.content, plainText);
     const url = request.url ?? '/';
-    const found = findRoute(routes, 'GET', url.split('?')[0] ?? '');
-    if (found === undefined) {
+    const match = findRoute(routes, 'GET', url.split('?')[0] ?? '');
+    if (match === undefined) {
       const uri = `ws://${request.headers.host ?? 'localhost'}${url}`;
-      return refuseUpgrade(socket, '404 Not Found', noRoute('GET', uri));
+      return refuseUpgrade(socket, '404 Not Found', routeNotFound('GET', uri));
     }
     try {
       const caller = await authenticate(tokenOf(request, participant.release));
       const sockets = participant.faults.compress === true ? this.#compressing : this.#plain;
-      sockets.handleUpgrade(request, socket, head, (accepted) => {
+      sockets.handleUpgrade(request, socket, head, (webSocket) => {
         // Set after the upgrade, because ws clears the timeout of the socket that it takes over.
-        cutWhenIdle(socket, idleTimeoutMs);
+        disconnectWhenIdle(socket, idleTimeoutMs);
         const { ledger, faults } = participant;
-        const script = new FrameScript({ faults, ledger, path: found.endpoint.path, random });
-        const connection = new Connection(accepted, socket, script);
-        onFirstFrame(accepted, (text) => {
+        const script = new FrameScript({ faults, ledger, path: match.endpoint.path, random });
+        const connection = new Connection(webSocket, socket, script);
+        onFirstFrame(webSocket, (text) => {
           if (caller === undefined) return connection.refuse(unauthenticated());
-          const disabled = disabledIn(participant.release, found.endpoint);
+          const disabled = disabledIn(participant.release, match.endpoint);
           if (disabled !== undefined) return connection.refuse(disabled);
-          return found.endpoint.serve(connection, text, participant, caller);
+          return match.endpoint.serve(connection, text, participant, caller);
         });
       });
-    } catch (thrown) {
-      if (thrown instanceof Undecodable) return refuseUpgrade(socket, '400 Bad Request', thrown.message, plain);
-      if (!(thrown instanceof LedgerFailure)) throw thrown;
-      refuseUpgrade(socket, `${thrown.status} Refused`, JSON.stringify(thrown.body));
+    } catch (error) {
+      if (error instanceof UndecodableRequest)
+        return refuseUpgrade(socket, '400 Bad Request', error.message, plainText);
+      if (!(error instanceof LedgerFailure)) throw error;
+      refuseUpgrade(socket, `${error.status} Refused`, JSON.stringify(error.body));
     }
   }
 }

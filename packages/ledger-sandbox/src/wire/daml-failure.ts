@@ -21,25 +21,29 @@ export function assertionFailed(message: string): LedgerFailure {
  * Refuses actions that the given parties may not authorize: the required signatories and controllers must be among
  * them.
  */
-export function authorize(needed: readonly string[], authorizers: readonly string[], what: string): void {
-  if (needed.every((party) => authorizers.includes(party))) return;
-  const cause = `Interpretation error: Error: ${what} requires authorizers ${needed.join(',')}, but only ${authorizers.join(',')} were given`;
+export function authorize(
+  requiredAuthorizers: readonly string[],
+  authorizers: readonly string[],
+  subject: string,
+): void {
+  if (requiredAuthorizers.every((party) => authorizers.includes(party))) return;
+  const cause = `Interpretation error: Error: ${subject} requires authorizers ${requiredAuthorizers.join(',')}, but only ${authorizers.join(',')} were given`;
   throw failure({ code: 'DAML_AUTHORIZATION_ERROR', category: 8, cause });
 }
 
 /** The same failure with texts added to its context; other errors are unchanged. */
-export function withContext(thrown: LedgerFailure, added: Readonly<Record<string, string>>): LedgerFailure {
+export function withContext(error: LedgerFailure, context: Readonly<Record<string, string>>): LedgerFailure {
   return new LedgerFailure(
-    { ...thrown.body, context: { ...asObject(thrown.body['context']), ...added } },
-    thrown.status,
+    { ...error.body, context: { ...asObject(error.body['context']), ...context } },
+    error.status,
   );
 }
 
 /** The thrown error, with one more line of its trace if it is a failure of the model. */
-export function traced(thrown: unknown, line: string): unknown {
-  if (!(thrown instanceof LedgerFailure) || thrown.body['code'] !== 'DAML_FAILURE') return thrown;
-  const before = asText(asObject(thrown.body['context'])?.['exercise_trace']);
-  return withContext(thrown, { exercise_trace: `${before}    ${line}\n` });
+export function withTrace(error: unknown, line: string): unknown {
+  if (!(error instanceof LedgerFailure) || error.body['code'] !== 'DAML_FAILURE') return error;
+  const previousContext = asText(asObject(error.body['context'])?.['exercise_trace']);
+  return withContext(error, { exercise_trace: `${previousContext}    ${line}\n` });
 }
 
 /** Text of one exercise in a trace: `b9e9e043:Asset:Asset:Withdraw on contract 0059f0a55b`. */

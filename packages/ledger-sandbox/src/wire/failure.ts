@@ -83,7 +83,7 @@ export function failure(options: FailureOptions): LedgerFailure {
   return new LedgerFailure(body, httpOfGrpc[grpc] ?? 500);
 }
 
-function redacted(grpcCodeValue: number, context: JsonObject = {}): LedgerFailure {
+function redactedFailure(grpcCodeValue: number, context: JsonObject = {}): LedgerFailure {
   const body: JsonObject = {
     code: 'NA',
     cause: 'A security-sensitive error has been received',
@@ -101,17 +101,17 @@ function redacted(grpcCodeValue: number, context: JsonObject = {}): LedgerFailur
 
 /** The redacted response to a missing, expired or wrong token. */
 export function unauthenticated(): LedgerFailure {
-  return redacted(16);
+  return redactedFailure(16);
 }
 
 /** The redacted response to a user that lacks the right. */
 export function permissionDenied(): LedgerFailure {
-  return redacted(7);
+  return redactedFailure(7);
 }
 
 /** The response to a valid token whose user cannot be resolved. It is the only refusal that fails a handshake. */
 export function invalidToken(): LedgerFailure {
-  return redacted(7, { ledger_api_error: 'invalid token' });
+  return redactedFailure(7, { ledger_api_error: 'invalid token' });
 }
 
 /** Ends a running stream whose token has expired. It belongs to no request, so it has no trace. */
@@ -131,18 +131,18 @@ export function staleStreamAuthorization(): LedgerFailure {
 
 /** The redacted response to a bug, or to an operation that the participant does not support. */
 export function redactedInternal(): LedgerFailure {
-  return redacted(13);
+  return redactedFailure(13);
 }
 
 /**
  * Thrown for a request that the decoder of the interface refuses before any code of the ledger runs: 400 text/plain.
  */
-export class Undecodable extends Error {
+export class UndecodableRequest extends Error {
   override readonly name = 'Undecodable';
 
-  /** @param what e.g. `body`, `query parameter vetAllPackages` */
-  constructor(what: string, detail = '') {
-    super(`Invalid value for: ${what}${detail === '' ? '' : ` (${detail})`}`);
+  /** @param problem e.g. `body`, `query parameter vetAllPackages` */
+  constructor(problem: string, detail = '') {
+    super(`Invalid value for: ${problem}${detail === '' ? '' : ` (${detail})`}`);
   }
 }
 
@@ -152,20 +152,21 @@ export class Undecodable extends Error {
  */
 export function requireKeys(body: JsonObject, paths: readonly string[]): void {
   const isMissing = (path: string): boolean => {
-    let at: Json | undefined = body;
-    for (const key of path.split('.')) at = (at as JsonObject | undefined)?.[key] ?? undefined;
-    return at === undefined;
+    let current: Json | undefined = body;
+    for (const key of path.split('.')) current = (current as JsonObject | undefined)?.[key] ?? undefined;
+    return current === undefined;
   };
-  const missing = paths.filter(isMissing).map((path) => `Missing required field at '${path}'`);
-  if (missing.length > 0) throw new Undecodable('body', missing.join(', '));
+  const missingProblems = paths.filter(isMissing).map((path) => `Missing required field at '${path}'`);
+  if (missingProblems.length > 0) throw new UndecodableRequest('body', missingProblems.join(', '));
 }
 
 /** The response to a first frame that is not a request. */
 export function undecodableFrame(text: string): LedgerFailure {
   const excerpt = text.slice(0, 200);
   const problem = syntaxProblem(text);
-  const thrown = problem === undefined ? '' : `JsonDecodeException(List(JsonError(${problem},List())),io.circe.Errors)`;
-  const cause = `Cannot decode frame: Text(${excerpt},true,None)${thrown === '' ? '' : `, due to: Error(${excerpt},${thrown})`}`;
+  const exceptionText =
+    problem === undefined ? '' : `JsonDecodeException(List(JsonError(${problem},List())),io.circe.Errors)`;
+  const cause = `Cannot decode frame: Text(${excerpt},true,None)${exceptionText === '' ? '' : `, due to: Error(${excerpt},${exceptionText})`}`;
   const body: JsonObject = {
     code: 'LEDGER_API_INTERNAL_ERROR',
     cause,
@@ -184,17 +185,17 @@ export function undecodableFrame(text: string): LedgerFailure {
 /**
  * The refusal of a disabled endpoint or field, sent before any other part of the request is read. As recorded, it has
  * no context and no category.
- * @param what e.g. `The endpoint /v2/updates/trees`
+ * @param feature e.g. `The endpoint /v2/updates/trees`
  */
-export function deprecatedDisabled(what: string, deprecatedIn: DeprecatedIn): LedgerFailure {
+export function deprecatedDisabled(feature: string, deprecatedIn: DeprecatedIn): LedgerFailure {
   const cause =
-    `${what} was deprecated in Canton ${deprecatedIn}, is disabled by default since Canton 3.6 and will be removed in ` +
+    `${feature} was deprecated in Canton ${deprecatedIn}, is disabled by default since Canton 3.6 and will be removed in ` +
     'Canton 3.7.';
   return new LedgerFailure({ code: 'DEPRECATED_API_DISABLED', cause, correlationId: null, traceId }, 400);
 }
 
-export function invalidArgument(what: string): LedgerFailure {
-  const cause = `The submitted request has invalid arguments: ${what}`;
+export function invalidArgument(problem: string): LedgerFailure {
+  const cause = `The submitted request has invalid arguments: ${problem}`;
   return failure({ code: 'INVALID_ARGUMENT', category: 8, cause });
 }
 
@@ -223,25 +224,25 @@ export function missingField(field: string): LedgerFailure {
   return failure({ code: 'MISSING_FIELD', category: 8, cause, context: { field_name: field } });
 }
 
-/** @param what `Begin offset`, `End offset` or `active_at_offset offset` */
+/** @param subject `Begin offset`, `End offset` or `active_at_offset offset` */
 export function afterLedgerEnd(
-  what: string,
+  subject: string,
   offset: number | bigint,
   ledgerEnd: number,
   context: Readonly<Record<string, string>> = {},
 ): LedgerFailure {
-  const cause = `${what} (${offset}) is after ledger end (${ledgerEnd})`;
+  const cause = `${subject} (${offset}) is after ledger end (${ledgerEnd})`;
   return failure({ code: 'OFFSET_AFTER_LEDGER_END', category: 12, cause, context });
 }
 
 /** @param request e.g. `Transactions request from 6 to 250` */
 export function prunedAccess(
   request: string,
-  pruned: number,
-  more: Readonly<Record<string, string>> = {},
+  prunedOffset: number,
+  extraContext: Readonly<Record<string, string>> = {},
 ): LedgerFailure {
-  const cause = `${request} precedes pruned offset ${pruned}`;
-  const context = { earliest_offset: String(pruned), ...more };
+  const cause = `${request} precedes pruned offset ${prunedOffset}`;
+  const context = { earliest_offset: String(prunedOffset), ...extraContext };
   return failure({ code: 'PARTICIPANT_PRUNED_DATA_ACCESSED', category: 9, cause, context });
 }
 

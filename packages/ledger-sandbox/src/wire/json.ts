@@ -46,21 +46,21 @@ export function parseJson(text: string): Json | undefined {
 }
 
 /** Maximum nesting of parsed values. Deeper values could be parsed, but not printed or compared. */
-const deepestOfAll = 512;
+const defaultMaxDepth = 512;
 
 /** Whether the text nests lists and objects deeper than this. */
-function isTooDeep(text: string, deepest: number): boolean {
-  if (text.length <= deepest) return false;
+function isTooDeep(text: string, maxDepth: number): boolean {
+  if (text.length <= maxDepth) return false;
   let depth = 0;
   let inText = false;
-  for (let at = 0; at < text.length; at += 1) {
-    const char = text[at];
-    if (inText && char === '\\') at += 1;
+  for (let position = 0; position < text.length; position += 1) {
+    const char = text[position];
+    if (inText && char === '\\') position += 1;
     else if (char === '"') inText = !inText;
     else if (inText) continue;
     else if (char === '[' || char === '{') depth += 1;
     else if (char === ']' || char === '}') depth -= 1;
-    if (depth > deepest) return true;
+    if (depth > maxDepth) return true;
   }
   return false;
 }
@@ -68,14 +68,14 @@ function isTooDeep(text: string, deepest: number): boolean {
 /** The same text, in which integers that a number cannot represent exactly are replaced by texts with their digits. */
 function withExactIntegers(text: string): string {
   if (!/\d{16}/.test(text)) return text;
-  return text.replaceAll(/"(?:[^"\\]|\\.)*"|-?\d{16,}(?![\d.eE])/g, (found) =>
-    found.startsWith('"') || Number.isSafeInteger(Number(found)) ? found : `"${found}"`,
+  return text.replaceAll(/"(?:[^"\\]|\\.)*"|-?\d{16,}(?![\d.eE])/g, (token) =>
+    token.startsWith('"') || Number.isSafeInteger(Number(token)) ? token : `"${token}"`,
   );
 }
 
 /** Parses JSON of a client; undefined if the text is not JSON, or is nested deeper than a request may be. */
-export function parseRequest(text: string, deepest = deepestOfAll): Json | undefined {
-  return isTooDeep(text, deepest) ? undefined : parseJson(withExactIntegers(text));
+export function parseRequest(text: string, maxDepth = defaultMaxDepth): Json | undefined {
+  return isTooDeep(text, maxDepth) ? undefined : parseJson(withExactIntegers(text));
 }
 
 /** The error of the participant's parser for a text that is not JSON; undefined if its wording is not known. */
@@ -86,8 +86,8 @@ export function syntaxProblem(text: string): string | undefined {
   }
   try {
     JSON.parse(text);
-  } catch (thrown) {
-    if (String(thrown).includes('end of JSON input')) return 'exhausted input';
+  } catch (error) {
+    if (String(error).includes('end of JSON input')) return 'exhausted input';
   }
   return undefined;
 }

@@ -1,6 +1,6 @@
 /** The default limits of a participant, and the refusals of its HTTP server before it looks up an endpoint. */
 import type { IncomingMessage } from 'node:http';
-import { Undecodable } from './failure.ts';
+import { UndecodableRequest } from './failure.ts';
 import { isFrom } from './release.ts';
 import type { Release } from './release.ts';
 
@@ -52,8 +52,8 @@ export function headerRefusal({ rawHeaders }: IncomingMessage): HeaderRefusal | 
   if (rawHeaders.length / 2 > headerCount) {
     return { status: 400, content: `The request has more than ${headerCount} headers.` };
   }
-  const long = rawHeaders.some((text, index) => index % 2 === 1 && text.length > headerValueLength);
-  if (!long) return undefined;
+  const isTooLong = rawHeaders.some((text, index) => index % 2 === 1 && text.length > headerValueLength);
+  if (!isTooLong) return undefined;
   return { status: 431, content: `A header value is longer than ${headerValueLength} characters.` };
 }
 
@@ -78,14 +78,14 @@ export function requestTimeoutOf({ headers }: IncomingMessage, release: Release)
   if (header === undefined || !isFrom(release, '3.6')) return undefined;
   const milliseconds = typeof header === 'string' && /^\d{1,6}$/.test(header) ? Number(header) : 0;
   if (milliseconds >= 1000 && milliseconds <= 60_000) return milliseconds;
-  throw new Undecodable('header Request-Timeout', 'expected milliseconds from 1000 to 60000');
+  throw new UndecodableRequest('header Request-Timeout', 'expected milliseconds from 1000 to 60000');
 }
 
 /**
  * The result of `run`; throws RequestTimeout after the time has passed. The running work continues without effect on
  * the response.
  */
-export async function within<T>(milliseconds: number, run: () => T | Promise<T>): Promise<T> {
+export async function runWithin<T>(milliseconds: number, run: () => T | Promise<T>): Promise<T> {
   const result = run();
   if (!(result instanceof Promise)) return result;
   let timer: NodeJS.Timeout | undefined;

@@ -6,8 +6,8 @@ import { createHash } from 'node:crypto';
 import type { Json } from './json.ts';
 
 /** The digest of all values that a token is bound to. */
-export function bindingOf(...parts: readonly (Json | undefined)[]): string {
-  return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 16);
+export function bindingOf(...tokenParts: readonly (Json | undefined)[]): string {
+  return createHash('sha256').update(JSON.stringify(tokenParts)).digest('hex').slice(0, 16);
 }
 
 /** A token (Base64) that contains two numbers, e.g. an offset and a position. */
@@ -17,8 +17,9 @@ export function sealToken(binding: string, first: number, second: number): strin
 
 /** The numbers of a token; undefined if it is malformed or belongs to another participant or request. */
 export function openToken(token: string, binding: string): readonly [number, number] | undefined {
-  const [bound, first, second, ...rest] = Buffer.from(token, 'base64').toString().split(':');
+  const [tokenBinding, first, second, ...extraParts] = Buffer.from(token, 'base64').toString().split(':');
   const numbers = [Number(first), Number(second)] as const;
-  const fits = bound === binding && rest.length === 0 && numbers.every((n) => Number.isSafeInteger(n) && n >= 0);
-  return fits ? numbers : undefined;
+  const isValid =
+    tokenBinding === binding && extraParts.length === 0 && numbers.every((n) => Number.isSafeInteger(n) && n >= 0);
+  return isValid ? numbers : undefined;
 }

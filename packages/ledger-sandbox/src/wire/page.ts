@@ -1,5 +1,5 @@
 /** One page of a list: elements sorted by a key, and an opaque token with the key after which the next page begins. */
-import { Undecodable, invalidArgument } from './failure.ts';
+import { UndecodableRequest, invalidArgument } from './failure.ts';
 
 export interface PageRequest {
   /** Maximum number of elements; 0 for as many as the server allows. */
@@ -18,7 +18,7 @@ export interface Page<T> {
 export function pageRequestOf(query: URLSearchParams): PageRequest {
   const size = query.get('pageSize') ?? '0';
   if (!/^-?\d{1,10}$/.test(size) || Math.abs(Number(size)) >= 2 ** 31)
-    throw new Undecodable('query parameter pageSize');
+    throw new UndecodableRequest('query parameter pageSize');
   return { size: Number(size), token: query.get('pageToken') ?? '' };
 }
 
@@ -35,21 +35,22 @@ function tokenOf(key: string): string {
 /**
  * The requested page. As on the participant, a page that is exactly full is followed by another one, even if that is
  * empty. Throws INVALID_ARGUMENT for a size out of range, or a token that no page returned.
- * @param sorted in ascending order of unique keys
- * @param most maximum number of elements that the server allows
+ * @param sortedElements in ascending order of unique keys
+ * @param maxSize maximum number of elements that the server allows
  */
 export function pageOf<T>(
-  sorted: readonly T[],
+  sortedElements: readonly T[],
   keyOf: (element: T) => string,
   { size, token }: PageRequest,
-  most: number,
+  maxSize: number,
 ): Page<T> {
   if (size < 0) throw invalidArgument('Page size must be non-negative');
-  if (size > most) throw invalidArgument(`Page size must not exceed the server's maximum of ${most}`);
-  const after = keyBehind(token);
-  const count = size === 0 ? most : size;
-  const rest = token === '' ? sorted : sorted.filter((element) => keyOf(element) > after);
-  const elements = rest.slice(0, count);
+  if (size > maxSize) throw invalidArgument(`Page size must not exceed the server's maximum of ${maxSize}`);
+  const afterKey = keyBehind(token);
+  const count = size === 0 ? maxSize : size;
+  const remainingElements =
+    token === '' ? sortedElements : sortedElements.filter((element) => keyOf(element) > afterKey);
+  const elements = remainingElements.slice(0, count);
   const last = elements.at(-1);
   return { elements, nextPageToken: last === undefined || elements.length < count ? '' : tokenOf(keyOf(last)) };
 }

@@ -85,7 +85,7 @@ export class Random {
   }
 
   #fill(target: Buffer, from: number, bytes: number): void {
-    for (let at = from; at < from + bytes; at += 4) target.writeUInt32BE(this.uint32(), at);
+    for (let position = from; position < from + bytes; position += 4) target.writeUInt32BE(this.uint32(), position);
   }
 }
 

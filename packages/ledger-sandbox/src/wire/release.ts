@@ -15,8 +15,10 @@ export const versionOf: Readonly<Record<Release, string>> = {
 
 /** True if `release` is from `since` to `last`, both inclusive. An absent bound means no limit. */
 export function isWithin(release: Release, since: Release | undefined, last: Release | undefined): boolean {
-  const at = releases.indexOf(release);
-  return (since === undefined || at >= releases.indexOf(since)) && (last === undefined || at <= releases.indexOf(last));
+  const index = releases.indexOf(release);
+  return (
+    (since === undefined || index >= releases.indexOf(since)) && (last === undefined || index <= releases.indexOf(last))
+  );
 }
 
 /** True for release `since` and all later ones. */

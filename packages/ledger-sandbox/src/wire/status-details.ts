@@ -7,18 +7,18 @@ const unknownFields = { fields: {} };
 /** A length-delimited protobuf field: its tag, its length as a varint, and its bytes. */
 function field(number: number, content: Buffer): Buffer {
   const length: number[] = [];
-  for (let rest = content.length; ; rest >>>= 7) {
-    length.push(rest > 0x7f ? (rest & 0x7f) | 0x80 : rest);
-    if (rest <= 0x7f) break;
+  for (let remainingLength = content.length; ; remainingLength >>>= 7) {
+    length.push(remainingLength > 0x7f ? (remainingLength & 0x7f) | 0x80 : remainingLength);
+    if (remainingLength <= 0x7f) break;
   }
   return Buffer.concat([Buffer.from([(number << 3) | 2, ...length]), content]);
 }
 
-function detail(type: string, value: Buffer, decoded: JsonObject): JsonObject {
+function detail(type: string, value: Buffer, decodedDetail: JsonObject): JsonObject {
   return {
     typeUrl: `type.googleapis.com/google.rpc.${type}`,
     value: value.toString('base64'),
-    valueDecoded: { ...decoded, unknownFields },
+    valueDecoded: { ...decodedDetail, unknownFields },
     unknownFields,
   };
 }

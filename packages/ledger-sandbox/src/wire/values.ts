@@ -23,8 +23,8 @@ export function formatNumeric(units: bigint): string {
 /** Microseconds since 1970 as an API timestamp: `…:50Z`, `…:50.100Z` or `…:50.319123Z`. */
 export function formatTimestamp(micros: number): string {
   const millis = Math.floor(micros / 1000);
-  const iso = new Date(millis).toISOString();
-  const rest = Math.round(micros - millis * 1000);
-  if (rest !== 0) return `${iso.slice(0, 23)}${String(rest).padStart(3, '0')}Z`;
-  return millis % 1000 === 0 ? `${iso.slice(0, 19)}Z` : iso;
+  const isoTime = new Date(millis).toISOString();
+  const remainingMicros = Math.round(micros - millis * 1000);
+  if (remainingMicros !== 0) return `${isoTime.slice(0, 23)}${String(remainingMicros).padStart(3, '0')}Z`;
+  return millis % 1000 === 0 ? `${isoTime.slice(0, 19)}Z` : isoTime;
 }

@@ -143,54 +143,74 @@ export type UpdateInput =
   | { readonly Reassignment: { readonly value: Partial<Reassignment> } }
   | { readonly TopologyTransaction: { readonly value: Partial<TopologyTransaction> } };
 
-const noTime = '1970-01-01T00:00:00Z';
+const epochTimestamp = '1970-01-01T00:00:00Z';
 
 function canonicalCreated(event: Partial<CreatedEvent>): CreatedEvent {
   const identity = { offset: 0, nodeId: 0, contractId: '', templateId: '', contractKey: null, contractKeyHash: '' };
   const payload = { createArgument: {}, createdEventBlob: '', interfaceViews: [], witnessParties: [] };
-  const parties = { signatories: [], observers: [], createdAt: noTime, packageName: '', representativePackageId: '' };
+  const parties = {
+    signatories: [],
+    observers: [],
+    createdAt: epochTimestamp,
+    packageName: '',
+    representativePackageId: '',
+  };
   return { ...identity, ...payload, ...parties, acsDelta: true, ...event };
 }
 
 function canonicalExercised(event: Partial<ExercisedEvent>): ExercisedEvent {
   const identity = { offset: 0, nodeId: 0, contractId: '', templateId: '', interfaceId: null, choice: 'Archive' };
-  const how = { choiceArgument: {}, actingParties: [], consuming: true, witnessParties: [] };
+  const exerciseOptions = { choiceArgument: {}, actingParties: [], consuming: true, witnessParties: [] };
   const outcome = { lastDescendantNodeId: event.nodeId ?? 0, exerciseResult: {}, packageName: '' };
-  return { ...identity, ...how, ...outcome, implementedInterfaces: [], acsDelta: event.consuming ?? true, ...event };
+  return {
+    ...identity,
+    ...exerciseOptions,
+    ...outcome,
+    implementedInterfaces: [],
+    acsDelta: event.consuming ?? true,
+    ...event,
+  };
 }
 
 function canonicalEvent(event: TransactionEvent): TransactionEvent {
   if ('CreatedEvent' in event) return { CreatedEvent: canonicalCreated(event.CreatedEvent) };
   if ('ExercisedEvent' in event) return { ExercisedEvent: canonicalExercised(event.ExercisedEvent) };
-  const blank = { offset: 0, nodeId: 0, contractId: '', templateId: '', witnessParties: [], packageName: '' };
-  const archived: Partial<ArchivedEvent> = event.ArchivedEvent;
-  return { ArchivedEvent: { ...blank, implementedInterfaces: [], ...archived } };
+  const emptyEvent = { offset: 0, nodeId: 0, contractId: '', templateId: '', witnessParties: [], packageName: '' };
+  const archivedEvent: Partial<ArchivedEvent> = event.ArchivedEvent;
+  return { ArchivedEvent: { ...emptyEvent, implementedInterfaces: [], ...archivedEvent } };
 }
 
 function canonicalReassignmentEvent(event: ReassignmentEvent): ReassignmentEvent {
   if ('JsUnassignedEvent' in event) return { JsUnassignedEvent: { value: { ...event.JsUnassignedEvent.value } } };
-  const assigned = event.JsAssignmentEvent;
-  return { JsAssignmentEvent: { ...assigned, createdEvent: canonicalCreated(assigned.createdEvent) } };
+  const assignedEvent = event.JsAssignmentEvent;
+  return { JsAssignmentEvent: { ...assignedEvent, createdEvent: canonicalCreated(assignedEvent.createdEvent) } };
 }
 
 /** The complete update for a partial one. It is a copy deep enough for changing offsets without changing the input. */
 export function canonicalUpdate(input: UpdateInput): Update {
   if ('Transaction' in input) {
     const transaction = input.Transaction.value;
-    const head = { updateId: '', commandId: '', workflowId: '', effectiveAt: noTime, events: [], offset: 0 };
-    const tail = { synchronizerId: '', traceContext: null, recordTime: noTime };
-    const rest = { externalTransactionHash: null, paidTrafficCost: null };
+    const head = { updateId: '', commandId: '', workflowId: '', effectiveAt: epochTimestamp, events: [], offset: 0 };
+    const tail = { synchronizerId: '', traceContext: null, recordTime: epochTimestamp };
+    const defaultFields = { externalTransactionHash: null, paidTrafficCost: null };
     const events = (transaction.events ?? []).map(canonicalEvent);
-    return { Transaction: { value: { ...head, ...tail, ...rest, ...transaction, events } } };
+    return { Transaction: { value: { ...head, ...tail, ...defaultFields, ...transaction, events } } };
   }
   if ('Reassignment' in input) {
     const reassignment = input.Reassignment.value;
     const head = { updateId: '', commandId: '', workflowId: '', offset: 0, events: [], traceContext: null };
     const events = (reassignment.events ?? []).map(canonicalReassignmentEvent);
-    const tail = { recordTime: noTime, synchronizerId: '', paidTrafficCost: null };
+    const tail = { recordTime: epochTimestamp, synchronizerId: '', paidTrafficCost: null };
     return { Reassignment: { value: { ...head, ...tail, ...reassignment, events } } };
   }
-  const head = { updateId: '', offset: 0, synchronizerId: '', recordTime: noTime, events: [], traceContext: null };
+  const head = {
+    updateId: '',
+    offset: 0,
+    synchronizerId: '',
+    recordTime: epochTimestamp,
+    events: [],
+    traceContext: null,
+  };
   return { TopologyTransaction: { value: { ...head, ...input.TopologyTransaction.value } } };
 }
 

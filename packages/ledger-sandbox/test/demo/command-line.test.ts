@@ -10,8 +10,8 @@ const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
 describe('command-line settings', () => {
   it('are the defaults if unset or empty', () => {
-    const plain = settingsOf([], {});
-    expect(plain).toMatchObject({
+    const defaultSettings = settingsOf([], {});
+    expect(defaultSettings).toMatchObject({
       port: 7575,
       host: undefined,
       admin: false,
@@ -19,7 +19,7 @@ describe('command-line settings', () => {
       'updates-per-second': 5,
       speed: 1,
     });
-    expect(settingsOf([], { SANDBOX_PORT: '', INDEXER_DEMO_CHAOS: '' })).toEqual(plain);
+    expect(settingsOf([], { SANDBOX_PORT: '', INDEXER_DEMO_CHAOS: '' })).toEqual(defaultSettings);
   });
 
   it('are read from variables, and flags take precedence', () => {
@@ -35,9 +35,9 @@ describe('command-line settings', () => {
   });
 
   it('are reported in one error if they are invalid, each with the name of its flag or variable', () => {
-    const wrong = (): unknown => settingsOf(['--port', '65536', '--speed', '1.5'], { INDEXER_DEMO_SEED: '-1' });
-    expect(wrong).toThrow(UsageError);
-    expect(wrong).toThrow(/--port: .+65535\nINDEXER_DEMO_SEED: .+\n--speed: /);
+    const parseInvalid = (): unknown => settingsOf(['--port', '65536', '--speed', '1.5'], { INDEXER_DEMO_SEED: '-1' });
+    expect(parseInvalid).toThrow(UsageError);
+    expect(parseInvalid).toThrow(/--port: .+65535\nINDEXER_DEMO_SEED: .+\n--speed: /);
   });
 
   it.each([['--prot', '1'], ['word'], ['--port']])('are rejected for the arguments %s', (...argv) => {

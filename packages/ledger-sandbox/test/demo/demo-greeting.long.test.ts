@@ -28,8 +28,8 @@ beforeAll(async () => {
     async () => ((await query(database.url, view)).length > 0 ? true : undefined),
     180_000,
   );
-  const where = { ledgerUrl: ledger.url, databaseUrl: database.url, embeddedLedger: true, embeddedDatabase: true };
-  const text = formatBanner(where, indexer.httpUrl, 'ledger');
+  const addresses = { ledgerUrl: ledger.url, databaseUrl: database.url, embeddedLedger: true, embeddedDatabase: true };
+  const text = formatBanner(addresses, indexer.httpUrl, 'ledger');
   // The banner prints a query over several lines, up to its semicolon.
   queries = [...text.matchAll(/^ {4}(select [^;]*;)$/gm)].map(([, sql = '']) => sql);
   expect(queries).toHaveLength(3);
@@ -45,11 +45,11 @@ const rows = (sql: string): Promise<readonly Record<string, unknown>[]> => query
 
 describe('a query of the startup banner', () => {
   it('returns the totals of each instrument', async () => {
-    const found = await rows(queries[0] ?? '');
-    expect(new Set(found.map(({ instrument }) => instrument))).toEqual(
+    const resultRows = await rows(queries[0] ?? '');
+    expect(new Set(resultRows.map(({ instrument }) => instrument))).toEqual(
       new Set(['Amulet', 'EURX', 'TWGBP', 'TWUSD', 'XS2931000017']),
     );
-    for (const row of found) {
+    for (const row of resultRows) {
       expect(Number(row['owners'])).toBeGreaterThan(20);
       expect(Number(row['total'])).toBeGreaterThan(1_000);
       expect(Number(row['locked'])).toBeLessThan(Number(row['total']));
@@ -57,9 +57,9 @@ describe('a query of the startup banner', () => {
   });
 
   it('returns the settlements between users', async () => {
-    const found = await rows(queries[1] ?? '');
-    expect(found.length).toBeGreaterThan(10);
-    for (const { sender, receiver, amount } of found) {
+    const resultRows = await rows(queries[1] ?? '');
+    expect(resultRows.length).toBeGreaterThan(10);
+    for (const { sender, receiver, amount } of resultRows) {
       expect(sender).not.toBe(receiver);
       expect(Number(amount)).toBeGreaterThan(0);
     }
@@ -67,10 +67,10 @@ describe('a query of the startup banner', () => {
 
   it('returns the freshness of the rows, which is never in the future', async () => {
     await waitFor('live updates', () => Promise.resolve(ledger.updates() > 7_500 ? true : undefined), 180_000);
-    const [found] = await rows(queries[2] ?? '');
-    expect(Number(found?.['updates'])).toBeGreaterThan(100);
-    const [ahead] = await rows('select count(*)::int as count from explore.updates where record_time > indexed_at');
-    expect(ahead).toEqual({ count: 0 });
+    const [row] = await rows(queries[2] ?? '');
+    expect(Number(row?.['updates'])).toBeGreaterThan(100);
+    const [aheadRow] = await rows('select count(*)::int as count from explore.updates where record_time > indexed_at');
+    expect(aheadRow).toEqual({ count: 0 });
   });
 });
 
@@ -85,7 +85,7 @@ describe('queries that users run', () => {
         on license.payload->>'licenseNum' = renewal.payload->>'licenseNum' and license.payload->>'user' = renewal.payload->>'user'
       left join pqs.active('${allocations}') allocation
         on renewal.payload->>'requestId' = allocation.payload->'allocation'->'settlement'->'settlementRef'->>'id'`;
-    const found = await waitFor(
+    const renewal = await waitFor(
       'a renewal that is paid',
       async () => {
         const [row] = await rows(sql);
@@ -93,8 +93,8 @@ describe('queries that users run', () => {
       },
       180_000,
     );
-    expect(Number(found['licenses'])).toBeGreaterThanOrEqual(40);
-    expect(Number(found['renewals'])).toBeGreaterThanOrEqual(Number(found['paid']));
+    expect(Number(renewal['licenses'])).toBeGreaterThanOrEqual(40);
+    expect(Number(renewal['renewals'])).toBeGreaterThanOrEqual(Number(renewal['paid']));
   }, 240_000);
 
   it('find locked and free balances', async () => {
@@ -106,8 +106,9 @@ describe('queries that users run', () => {
     await waitFor(
       'each instrument with an amount that is locked and one that is free',
       async () => {
-        const found = await rows(sql);
-        return found.length === 5 && found.every(({ free, locked }) => Number(free) > 0 && Number(locked) > 0)
+        const resultRows = await rows(sql);
+        return resultRows.length === 5 &&
+          resultRows.every(({ free, locked: lockedSum }) => Number(free) > 0 && Number(lockedSum) > 0)
           ? true
           : undefined;
       },

@@ -4,8 +4,8 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { startChaos, type Trouble } from '../../src/demo/chaos.ts';
-import { isOver, startDemoLedger, type DemoLedgerOptions } from '../../src/demo/demo-ledger.ts';
+import { startChaos, type ChaosFault } from '../../src/demo/chaos.ts';
+import { startsOver, startDemoLedger, type DemoLedgerOptions } from '../../src/demo/demo-ledger.ts';
 import type { Faults } from '../../src/faults/faults.ts';
 import { Random } from '../../src/wire/random.ts';
 import { waitFor } from '../../../../test/support/wait-for.ts';
@@ -82,14 +82,14 @@ describe('the journal of a demo', () => {
 
   it('is discarded if another version wrote it', async () => {
     const journal = join(folder, 'journal');
-    const beginning = '{"seed":1,"startAt":0,"planned":1,"most":1,"generation":0}';
-    expect(isOver(journal)).toBe(false);
-    await writeFile(journal, `{"demo":5,"steps":"       59000"}\n${beginning}\n`);
-    expect(isOver(journal)).toBe(false);
-    await writeFile(journal, `{"demo":4,"steps":"       59000"}\n${beginning}\n`);
-    expect(isOver(journal)).toBe(true);
+    const firstLine = '{"seed":1,"startAt":0,"planned":1,"most":1,"generation":0}';
+    expect(startsOver(journal)).toBe(false);
+    await writeFile(journal, `{"demo":5,"steps":"       59000"}\n${firstLine}\n`);
+    expect(startsOver(journal)).toBe(false);
+    await writeFile(journal, `{"demo":4,"steps":"       59000"}\n${firstLine}\n`);
+    expect(startsOver(journal)).toBe(true);
     await writeFile(journal, '{"step":1790000000000000}\n');
-    expect(isOver(journal)).toBe(true);
+    expect(startsOver(journal)).toBe(true);
   });
 });
 
@@ -97,26 +97,26 @@ describe('injected faults of a demo', () => {
   it('drop sockets, stall streams, prune the ledger and slow down the database, and all end', async () => {
     const ledger = playedLedger(5_500);
     const faults: Faults = {};
-    const seen = new Set<Trouble>();
+    const seenFaults = new Set<ChaosFault>();
     let slowed = 0;
     const slowDatabase = (ms: number): Promise<void> => {
       slowed += ms;
       return Promise.reject(new Error('gone'));
     };
-    const report = (trouble: Trouble): void => {
-      seen.add(trouble);
+    const report = (fault: ChaosFault): void => {
+      seenFaults.add(fault);
     };
-    const calm = startChaos({
+    const chaosHandle = startChaos({
       sandbox: { faults, ledger },
       random: new Random(1),
       slowDatabase,
       report,
       everyMs: [5, 10],
     });
-    await waitFor('every trouble', () => Promise.resolve(seen.size === 4 ? true : undefined));
+    await waitFor('every trouble', () => Promise.resolve(seenFaults.size === 4 ? true : undefined));
     expect(slowed).toBeGreaterThan(0);
     expect(ledger.prunedTo()).toBeGreaterThan(0);
-    calm();
+    chaosHandle();
     expect(faults).toEqual({ cut: undefined, stall: undefined });
   });
 });

@@ -19,16 +19,16 @@ const start = (): Promise<DemoLedger> =>
   startDemoLedger({ seed: 7, updatesPerSecond: 0, journal: join(folder, 'journal') });
 
 async function post(url: string, path: string, body: object): Promise<string> {
-  const answer = await fetch(`${url}${path}`, {
+  const response = await fetch(`${url}${path}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),
   });
-  return answer.text();
+  return response.text();
 }
 
 /** The last updates in the form in which the ledger prints them. */
-function newest(ledger: DemoLedger): Promise<string> {
+function newestUpdateId(ledger: DemoLedger): Promise<string> {
   const wildcard = {
     cumulative: [{ identifierFilter: { WildcardFilter: { value: { includeCreatedEventBlob: false } } } }],
   };
@@ -47,7 +47,7 @@ describe('the demo ledger', () => {
   it('returns the same offsets and updates after a restart, including those of submitted commands', async () => {
     const first = await start();
     const owner = 'alice::1220aa';
-    const submitted = await post(first.url, '/v2/commands/submit-and-wait', {
+    const submitResponse = await post(first.url, '/v2/commands/submit-and-wait', {
       commands: [
         {
           CreateCommand: {
@@ -59,13 +59,13 @@ describe('the demo ledger', () => {
       commandId: 'test',
       actAs: [owner],
     });
-    const before = [first.ledgerEnd(), await newest(first)];
+    const stateBefore = [first.ledgerEnd(), await newestUpdateId(first)];
     await first.close();
     const second = await start();
-    const after = [second.ledgerEnd(), await newest(second)];
+    const after = [second.ledgerEnd(), await newestUpdateId(second)];
     await second.close();
-    expect(submitted).toContain('updateId');
-    expect(after).toEqual(before);
+    expect(submitResponse).toContain('updateId');
+    expect(after).toEqual(stateBefore);
   });
 
   it('drops a journal line that a crash truncated', async () => {
@@ -79,10 +79,10 @@ describe('the demo ledger', () => {
   });
 });
 
-it.each([[{ reset: true }], [{ restore: { to: 2200 } }]])('continues to generate traffic after %j', async (act) => {
+it.each([[{ reset: true }], [{ restore: { to: 2200 } }]])('continues to generate traffic after %j', async (action) => {
   const ledger = await startDemoLedger({ seed: 7, updatesPerSecond: 200, admin: true });
   try {
-    const { ledgerEnd } = JSON.parse(await post(ledger.url, '/sandbox/ledger', act)) as { ledgerEnd: number };
+    const { ledgerEnd } = JSON.parse(await post(ledger.url, '/sandbox/ledger', action)) as { ledgerEnd: number };
     await expect.poll(() => ledger.ledgerEnd(), { timeout: 40_000 }).toBeGreaterThan(ledgerEnd + 200);
   } finally {
     await ledger.close();

@@ -15,26 +15,28 @@ const validator = new PayloadValidator(models);
 /** Type of the payload of a template, or of the view of an interface. */
 function viewType(id: string): DamlType | undefined {
   const model = models.find(({ packageId }) => id.startsWith(packageId));
-  const found = model?.interfaces.find((each) => id.endsWith(`:${each.moduleName}:${each.entityName}`));
-  return found?.view;
+  const modelEntity = model?.interfaces.find((candidate) =>
+    id.endsWith(`:${candidate.moduleName}:${candidate.entityName}`),
+  );
+  return modelEntity?.view;
 }
 
 /** The choice of a template or an interface, by the id of either. */
 function choiceOf(id: string, name: string): ChoiceModel | undefined {
   const model = models.find(({ packageId }) => id.startsWith(packageId));
   const entities = [...(model?.templates ?? []), ...(model?.interfaces ?? [])];
-  const found = entities.find((each) => id.endsWith(`:${each.moduleName}:${each.entityName}`));
-  return found?.choices.find((choice) => choice.name === name);
+  const modelEntity = entities.find((candidate) => id.endsWith(`:${candidate.moduleName}:${candidate.entityName}`));
+  return modelEntity?.choices.find((choice) => choice.name === name);
 }
 
 /** Type errors by entity, without duplicates. */
 const faults = new Map<string, Set<string>>();
-const created = new Map<string, number>();
-const exercised = new Map<string, number>();
+const createdCounts = new Map<string, number>();
+const exercisedCounts = new Map<string, number>();
 
-function note(what: string, found: readonly string[]): void {
+function addFault(subject: string, foundFaults: readonly string[]): void {
   // Ids and amounts are removed, because they differ from row to row while the type error is the same.
-  for (const fault of found) faults.set(what, (faults.get(what) ?? new Set()).add(fault.slice(0, 160)));
+  for (const fault of foundFaults) faults.set(subject, (faults.get(subject) ?? new Set()).add(fault.slice(0, 160)));
 }
 
 function entity(id: string): string {
@@ -43,28 +45,32 @@ function entity(id: string): string {
 
 function checkCreate(ledger: Ledger, event: CreatedEvent): void {
   const type: DamlType = { kind: 'named', name: event.templateId, arguments: [] };
-  created.set(entity(event.templateId), (created.get(entity(event.templateId)) ?? 0) + 1);
-  note(event.templateId, validator.faults(event.createArgument, type));
-  for (const implemented of ledger.model.interfacesOf(`${event.packageName}:${entity(event.templateId)}`)) {
-    const { name } = implemented;
-    const declared = viewType(ledger.model.id(name));
-    if (declared === undefined) note(event.templateId, [`the interface ${name} is not declared`]);
-    else note(`${event.templateId} as ${name}`, validator.faults(implemented.view(event.createArgument), declared));
+  createdCounts.set(entity(event.templateId), (createdCounts.get(entity(event.templateId)) ?? 0) + 1);
+  addFault(event.templateId, validator.faults(event.createArgument, type));
+  for (const implementation of ledger.model.interfacesOf(`${event.packageName}:${entity(event.templateId)}`)) {
+    const { name } = implementation;
+    const declaredType = viewType(ledger.model.id(name));
+    if (declaredType === undefined) addFault(event.templateId, [`the interface ${name} is not declared`]);
+    else
+      addFault(
+        `${event.templateId} as ${name}`,
+        validator.faults(implementation.view(event.createArgument), declaredType),
+      );
   }
 }
 
 function checkExercise(event: ExercisedEvent): void {
   const id = event.interfaceId ?? event.templateId;
   const choice = choiceOf(id, event.choice);
-  const what = `${entity(id)} ${event.choice}`;
-  exercised.set(what, (exercised.get(what) ?? 0) + 1);
+  const choiceText = `${entity(id)} ${event.choice}`;
+  exercisedCounts.set(choiceText, (exercisedCounts.get(choiceText) ?? 0) + 1);
   if (choice === undefined) {
-    note(what, [`the choice is not declared in ${id}`]);
+    addFault(choiceText, [`the choice is not declared in ${id}`]);
     return;
   }
-  note(what, choice.consuming === event.consuming ? [] : ['consumes otherwise than declared']);
-  note(`${what} argument`, validator.faults(event.choiceArgument, choice.argument));
-  note(`${what} result`, validator.faults(event.exerciseResult, choice.result));
+  addFault(choiceText, choice.consuming === event.consuming ? [] : ['consumes otherwise than declared']);
+  addFault(`${choiceText} argument`, validator.faults(event.choiceArgument, choice.argument));
+  addFault(`${choiceText} result`, validator.faults(event.exerciseResult, choice.result));
 }
 
 beforeAll(() => {
@@ -81,15 +87,15 @@ beforeAll(() => {
 
 describe('the traffic of the demo', () => {
   it('writes only values that its packages declare', () => {
-    const faultExamples = [...faults].map(([what, each]) => [what, [...each].slice(0, 3)]);
+    const faultExamples = [...faults].map(([subject, examples]) => [subject, [...examples].slice(0, 3)]);
     expect(faultExamples).toEqual([]);
   });
 
   it('uses all templates of every package except the Iou template of the tutorials', () => {
     const packages = demoPackages.filter(({ name }) => name !== 'model-tests');
-    const unused = packages.flatMap(({ name, templates }) =>
-      templates.filter((template) => !created.has(template)).map((template) => `${name}:${template}`),
+    const unusedTemplates = packages.flatMap(({ name, templates }) =>
+      templates.filter((template) => !createdCounts.has(template)).map((template) => `${name}:${template}`),
     );
-    expect(unused).toEqual([]);
+    expect(unusedTemplates).toEqual([]);
   });
 });

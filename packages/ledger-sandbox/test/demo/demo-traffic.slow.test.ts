@@ -10,12 +10,12 @@ import {
   choiceCounts,
   createsOf,
   exercisesOf,
-  heldSums,
+  holdingSums,
   issuedSums,
   playedLedger,
   transactionsOf,
 } from './demo-world.ts';
-import { at } from '../server/sockets.ts';
+import { valueAt } from '../server/sockets.ts';
 
 const updates = 8_000;
 let ledger: Ledger;
@@ -28,40 +28,45 @@ beforeAll(() => {
   count = choiceCounts(transactions);
 });
 
-function expectShare(part: number, total: number, least: number, most: number): void {
-  expect(part / total).toBeGreaterThan(least);
-  expect(part / total).toBeLessThan(most);
+function expectShare(partCount: number, total: number, minimum: number, maximum: number): void {
+  expect(partCount / total).toBeGreaterThan(minimum);
+  expect(partCount / total).toBeLessThan(maximum);
 }
 
 /**
  * Counts requests to the factories, by whether the receiver was another user and whether the transfer took one step.
  */
 function transfers(): { own: number; oneStep: number; twoSteps: number } {
-  const started = exercisesOf(transactions).filter(({ choice }) => choice === 'TransferFactory_Transfer');
-  const toSelf = started.filter(
+  const startedExercises = exercisesOf(transactions).filter(({ choice }) => choice === 'TransferFactory_Transfer');
+  const toSelf = startedExercises.filter(
     ({ choiceArgument: argument }) =>
-      JSON.stringify(at(argument, 'transfer', 'sender')) === JSON.stringify(at(argument, 'transfer', 'receiver')),
+      JSON.stringify(valueAt(argument, 'transfer', 'sender')) ===
+      JSON.stringify(valueAt(argument, 'transfer', 'receiver')),
   );
-  const pending = started.filter(({ exerciseResult }) =>
-    String(at(exerciseResult, 'output', 'tag')).endsWith('Pending'),
+  const pending = startedExercises.filter(({ exerciseResult }) =>
+    String(valueAt(exerciseResult, 'output', 'tag')).endsWith('Pending'),
   );
-  const own = toSelf.length;
-  return { own, twoSteps: pending.length, oneStep: started.length - own - pending.length };
+  const selfTransfers = toSelf.length;
+  return {
+    own: selfTransfers,
+    twoSteps: pending.length,
+    oneStep: startedExercises.length - selfTransfers - pending.length,
+  };
 }
 
 describe('the holdings of the demo', () => {
   it('equal the mints minus the burns of each instrument', () => {
-    const held = heldSums(ledger);
-    expect([...held.keys()].sort()).toEqual(['Amulet', 'EURX', 'TWGBP', 'TWUSD', 'XS2931000017']);
-    const issued = issuedSums(transactions);
-    for (const [instrument, sum] of held) expect(sum, instrument).toBe(issued.get(instrument));
+    const ownedSums = holdingSums(ledger);
+    expect([...ownedSums.keys()].sort()).toEqual(['Amulet', 'EURX', 'TWGBP', 'TWUSD', 'XS2931000017']);
+    const issuedAmounts = issuedSums(transactions);
+    for (const [instrument, sum] of ownedSums) expect(sum, instrument).toBe(issuedAmounts.get(instrument));
   });
 });
 
 describe('the traffic of the demo', () => {
   it('completes 70 % of transfers in one step, and of the others, 85 % are accepted, 8 % rejected and 7 % withdrawn', () => {
-    const { oneStep, twoSteps } = transfers();
-    expectShare(oneStep, oneStep + twoSteps, 0.66, 0.74);
+    const { oneStep, twoSteps: twoStepCount } = transfers();
+    expectShare(oneStep, oneStep + twoStepCount, 0.66, 0.74);
     const responseCount =
       count('TransferInstruction_Accept') + count('TransferInstruction_Reject') + count('TransferInstruction_Withdraw');
     expect(responseCount).toBeGreaterThan(500);
@@ -71,14 +76,16 @@ describe('the traffic of the demo', () => {
   });
 
   it('has 6 % merges and splits and 4 % trades, of which 90 % settle, 7 % are cancelled and 3 % miss their deadline', () => {
-    const { own, oneStep, twoSteps } = transfers();
-    expectShare(own, own + oneStep + twoSteps, 0.04, 0.09);
-    const proposed = createsOf(transactions).filter((c) => at(c.createArgument, 'approvers', '1') === undefined);
-    const trades = proposed.filter(({ templateId }) => templateId.endsWith('OTCTradeProposal')).length;
-    expectShare(trades, trades + own + oneStep + twoSteps, 0.03, 0.06);
-    const ended = count('OTCTrade_Settle') + count('OTCTrade_Cancel') + count('AllocationRequest_Withdraw');
-    expect(ended).toBeGreaterThan(100);
-    expectShare(count('OTCTrade_Settle'), ended, 0.83, 0.96);
+    const { own: selfTransfers, oneStep, twoSteps: twoStepCount } = transfers();
+    expectShare(selfTransfers, selfTransfers + oneStep + twoStepCount, 0.04, 0.09);
+    const tradeProposals = createsOf(transactions).filter(
+      (c) => valueAt(c.createArgument, 'approvers', '1') === undefined,
+    );
+    const trades = tradeProposals.filter(({ templateId }) => templateId.endsWith('OTCTradeProposal')).length;
+    expectShare(trades, trades + selfTransfers + oneStep + twoStepCount, 0.03, 0.06);
+    const endedTrades = count('OTCTrade_Settle') + count('OTCTrade_Cancel') + count('AllocationRequest_Withdraw');
+    expect(endedTrades).toBeGreaterThan(100);
+    expectShare(count('OTCTrade_Settle'), endedTrades, 0.83, 0.96);
     expect(count('OTCTrade_Cancel')).toBeGreaterThan(0);
     expect(count('AllocationRequest_Withdraw')).toBeGreaterThan(0);
     expect(count('Allocation_ExecuteTransfer')).toBe(
@@ -90,7 +97,7 @@ describe('the traffic of the demo', () => {
     const perUser = new Map<string, number>();
     for (const { activation } of ledger.activeAt(ledger.ledgerEnd())) {
       const { templateId, createArgument: payload } = activation.created;
-      if (!/:(?:Amulet|Token|BondHolding)$/.test(templateId) || at(payload, 'lock') instanceof Object) continue;
+      if (!/:(?:Amulet|Token|BondHolding)$/.test(templateId) || valueAt(payload, 'lock') instanceof Object) continue;
       const key = `${JSON.stringify(payload['owner'])} ${templateId}`;
       perUser.set(key, (perUser.get(key) ?? 0) + 1);
     }
@@ -101,12 +108,14 @@ describe('the traffic of the demo', () => {
   });
 
   it('keeps three rounds open and forty users with a license', () => {
-    const active = [...ledger.activeAt(ledger.ledgerEnd())].map(({ activation }) => activation.created.templateId);
-    const of = (entity: string): number => active.filter((id) => id.endsWith(`:${entity}`)).length;
-    expect(of('OpenMiningRound')).toBe(3);
-    expect(of('AppInstall')).toBe(40);
-    expect(of('License')).toBe(40);
-    expect(of('LicenseRenewalRequest')).toBeGreaterThan(0);
+    const activeContracts = [...ledger.activeAt(ledger.ledgerEnd())].map(
+      ({ activation }) => activation.created.templateId,
+    );
+    const countOf = (entity: string): number => activeContracts.filter((id) => id.endsWith(`:${entity}`)).length;
+    expect(countOf('OpenMiningRound')).toBe(3);
+    expect(countOf('AppInstall')).toBe(40);
+    expect(countOf('License')).toBe(40);
+    expect(countOf('LicenseRenewalRequest')).toBeGreaterThan(0);
   });
 
   it('has a traffic cost only for submissions of its own participant', () => {
@@ -126,9 +135,9 @@ describe('the traffic of the demo', () => {
 
 it('the demo traffic is the same for the same seed, and different for another seed', () => {
   const digest = (seed: number): string => {
-    const all = playedLedger(600, seed);
+    const playedHistory = playedLedger(600, seed);
     const hash = createHash('sha256');
-    for (const { offset, update } of all.range(0, all.ledgerEnd(), Infinity))
+    for (const { offset, update } of playedHistory.range(0, playedHistory.ledgerEnd(), Infinity))
       hash.update(JSON.stringify([offset, update]));
     return hash.digest('hex');
   };

@@ -6,7 +6,7 @@ import { copyFile, mkdir, mkdtemp, readFile, rm, rmdir, stat, writeFile } from '
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { isOver, startDemoLedger, type DemoLedger, type DemoLedgerOptions } from '../../src/demo/demo-ledger.ts';
+import { startsOver, startDemoLedger, type DemoLedger, type DemoLedgerOptions } from '../../src/demo/demo-ledger.ts';
 import { waitFor } from '../../../../test/support/wait-for.ts';
 import { anyParty, stream, updateFormat } from '../server/sockets.ts';
 
@@ -20,24 +20,24 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-const keeps = { offsets: 1_000, tail: 1_000 };
+const keepOptions = { offsets: 1_000, tail: 1_000 };
 /** Five updates a second. The test sets the clock, so that it can simulate days. */
 const perSecond = 5;
-const begin = Date.UTC(2026, 2, 2, 12);
+const startTime = Date.UTC(2026, 2, 2, 12);
 
 /** Starts the demo that was stopped after `from` updates, and lets it continue to `to` updates. */
-async function run(from: number, to: number, more: Partial<DemoLedgerOptions> = {}): Promise<DemoLedger> {
-  let time = begin + from * 300;
+async function run(from: number, to: number, overrides: Partial<DemoLedgerOptions> = {}): Promise<DemoLedger> {
+  let time = startTime + from * 300;
   const now = (): number => (time += 100_000);
   const options = {
     seed: 9,
     updatesPerSecond: perSecond,
     journal,
-    keeps,
-    startAt: begin,
+    keeps: keepOptions,
+    startAt: startTime,
     maxUpdates: to,
     now,
-    ...more,
+    ...overrides,
   };
   const ledger = await startDemoLedger(options);
   await waitFor('the updates', () => Promise.resolve(ledger.updates() >= to ? true : undefined), 60_000);
@@ -50,67 +50,73 @@ async function post(
   body: object,
 ): Promise<{ readonly status: number; readonly text: string }> {
   const headers = { 'content-type': 'application/json' };
-  const answer = await fetch(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
-  return { status: answer.status, text: await answer.text() };
+  const response = await fetch(`${url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+  return { status: response.status, text: await response.text() };
 }
 
 /** All readable data: updates that are not pruned, and active contracts. */
-async function everything(
+async function readAllContents(
   ledger: DemoLedger,
 ): Promise<{ readonly updates: readonly string[]; readonly active: readonly string[] }> {
   const [beginExclusive, endInclusive] = [ledger.prunedTo(), ledger.ledgerEnd()];
   const request = { beginExclusive, endInclusive, updateFormat: updateFormat('LEDGER_EFFECTS') };
   const { frames: updates } = await stream(ledger.url, '/v2/updates', request);
   const snapshot = { activeAtOffset: endInclusive, eventFormat: anyParty };
-  const { frames: active } = await stream(ledger.url, '/v2/state/active-contracts', snapshot);
-  return { updates, active };
+  const { frames: activeFrames } = await stream(ledger.url, '/v2/state/active-contracts', snapshot);
+  return { updates, active: activeFrames };
 }
 
 describe('a demo that runs for a long time', () => {
   it('keeps no more data after 18,000 updates than after 8,000', async () => {
-    const early = await run(0, 8_000);
-    const before = await everything(early);
+    const earlyLedger = await run(0, 8_000);
+    const stateBefore = await readAllContents(earlyLedger);
     const { size: sizeBefore } = await stat(`${journal}.snapshot`);
-    await early.close();
-    const late = await run(8_000, 18_000);
-    const after = await everything(late);
-    expect(late.prunedTo()).toBeGreaterThan(early.prunedTo());
-    expect(late.ledgerEnd() - late.prunedTo()).toBeLessThanOrEqual(keeps.offsets * 1.1);
-    expect(after.updates.length).toBeLessThan(keeps.offsets * 1.1);
-    expect(after.active.length).toBeLessThan(before.active.length * 1.3);
+    await earlyLedger.close();
+    const lateLedger = await run(8_000, 18_000);
+    const after = await readAllContents(lateLedger);
+    expect(lateLedger.prunedTo()).toBeGreaterThan(earlyLedger.prunedTo());
+    expect(lateLedger.ledgerEnd() - lateLedger.prunedTo()).toBeLessThanOrEqual(keepOptions.offsets * 1.1);
+    expect(after.updates.length).toBeLessThan(keepOptions.offsets * 1.1);
+    expect(after.active.length).toBeLessThan(stateBefore.active.length * 1.3);
     // The snapshot contains the complete state of the demo.
     const { size } = await stat(`${journal}.snapshot`);
     expect(size).toBeLessThan(sizeBefore * 1.3);
     expect((await stat(journal)).size).toBeLessThan(1_000);
-    const pruned = await stream(late.url, '/v2/updates', {
+    const prunedStream = await stream(lateLedger.url, '/v2/updates', {
       beginExclusive: 0,
       updateFormat: updateFormat('ACS_DELTA'),
     });
-    expect(pruned.frames.join()).toContain('PARTICIPANT_PRUNED_DATA_ACCESSED');
-    await late.close();
+    expect(prunedStream.frames.join()).toContain('PARTICIPANT_PRUNED_DATA_ACCESSED');
+    await lateLedger.close();
   });
 
   it('continues from a snapshot exactly as it would without one', async () => {
-    const goOn = async (tail: number): Promise<Awaited<ReturnType<typeof everything>>> => {
-      const more = { keeps: { ...keeps, tail } };
-      await (await run(0, 3_400, more)).close();
-      const ledger = await run(3_400, 4_800, more);
-      const contents = await everything(ledger);
+    const restartLedger = async (tail: number): Promise<Awaited<ReturnType<typeof readAllContents>>> => {
+      const overrides = { keeps: { ...keepOptions, tail } };
+      await (await run(0, 3_400, overrides)).close();
+      const ledger = await run(3_400, 4_800, overrides);
+      const ledgerContents = await readAllContents(ledger);
       await ledger.close();
-      return contents;
+      return ledgerContents;
     };
-    const loaded = await goOn(keeps.tail);
+    const loadedLedger = await restartLedger(keepOptions.tail);
     const head = /"steps":(\d+)/.exec(await readFile(`${journal}.snapshot`, 'latin1'))?.[1];
     expect(Number(head)).toBeGreaterThan(4_000);
     // This is the same demo, but it is replayed from its beginning at every start.
     journal = join(folder, 'another');
-    expect(await goOn(Infinity)).toEqual(loaded);
+    expect(await restartLedger(Infinity)).toEqual(loadedLedger);
   });
 });
 
 describe('a snapshot of a demo', () => {
-  const quiet = { seed: 9, updatesPerSecond: 0, startAt: begin, maxUpdates: 300, keeps: { offsets: 1_000, tail: 2 } };
-  const start = (): Promise<DemoLedger> => startDemoLedger({ ...quiet, journal });
+  const quietOptions = {
+    seed: 9,
+    updatesPerSecond: 0,
+    startAt: startTime,
+    maxUpdates: 300,
+    keeps: { offsets: 1_000, tail: 2 },
+  };
+  const start = (): Promise<DemoLedger> => startDemoLedger({ ...quietOptions, journal });
   const submit = (
     ledger: DemoLedger,
     commandId: string,
@@ -123,13 +129,13 @@ describe('a snapshot of a demo', () => {
 
   it('contains all actions of clients, in every generation of the journal', async () => {
     let ledger = await start();
-    for (let made = 0; made < 12; made += 1) {
-      expect((await submit(ledger, `command-${String(made)}`)).text).toContain('updateId');
-      if (made % 5 !== 4) continue;
-      const contents = await everything(ledger);
+    for (let updateCount = 0; updateCount < 12; updateCount += 1) {
+      expect((await submit(ledger, `command-${String(updateCount)}`)).text).toContain('updateId');
+      if (updateCount % 5 !== 4) continue;
+      const ledgerContents = await readAllContents(ledger);
       await ledger.close();
       ledger = await start();
-      expect(await everything(ledger)).toEqual(contents);
+      expect(await readAllContents(ledger)).toEqual(ledgerContents);
     }
     // A change that was made before the snapshot is still effective.
     expect((await submit(ledger, 'command-0')).text).toContain('DUPLICATE_COMMAND');
@@ -139,26 +145,26 @@ describe('a snapshot of a demo', () => {
   it.each([
     ['before the snapshot has replaced the old one', '.snapshot.tmp'],
     ['between the snapshot and its journal', '.tmp'],
-  ])('keeps all actions of clients if the process ends %s', async (_, blocked) => {
+  ])('keeps all actions of clients if the process ends %s', async (_, blockedMethod) => {
     const first = await start();
     await submit(first, 'first');
     await submit(first, 'second');
-    const contents = await everything(first);
+    const ledgerContents = await readAllContents(first);
     // If a file cannot be created, the current action stops at that point, as if the process had been killed.
-    await rm(`${journal}${blocked}`, { force: true });
-    await mkdir(`${journal}${blocked}`);
+    await rm(`${journal}${blockedMethod}`, { force: true });
+    await mkdir(`${journal}${blockedMethod}`);
     expect((await submit(first, 'third')).status).toBe(500);
     await first.close();
-    await rmdir(`${journal}${blocked}`);
-    await writeFile(`${journal}${blocked}`, 'half of it');
+    await rmdir(`${journal}${blockedMethod}`);
+    await writeFile(`${journal}${blockedMethod}`, 'half of it');
     const second = await start();
-    expect(await everything(second)).toEqual(contents);
+    expect(await readAllContents(second)).toEqual(ledgerContents);
     expect((await submit(second, 'third')).text).toContain('updateId');
-    const later = await everything(second);
+    const laterContents = await readAllContents(second);
     await second.close();
-    const third = await start();
-    expect(await everything(third)).toEqual(later);
-    await third.close();
+    const thirdLedger = await start();
+    expect(await readAllContents(thirdLedger)).toEqual(laterContents);
+    await thirdLedger.close();
   });
 
   it('is ignored if it belongs to another demo', async () => {
@@ -167,27 +173,27 @@ describe('a snapshot of a demo', () => {
     await first.close();
     await copyFile(`${journal}.snapshot`, join(folder, 'stale'));
     await rm(journal);
-    const second = await startDemoLedger({ ...quiet, journal, startAt: begin + 60_000 });
-    const contents = await everything(second);
+    const second = await startDemoLedger({ ...quietOptions, journal, startAt: startTime + 60_000 });
+    const ledgerContents = await readAllContents(second);
     await second.close();
     await copyFile(join(folder, 'stale'), `${journal}.snapshot`);
-    const third = await start();
-    expect(await everything(third)).toEqual(contents);
-    await third.close();
+    const thirdLedger = await start();
+    expect(await readAllContents(thirdLedger)).toEqual(ledgerContents);
+    await thirdLedger.close();
   });
 
   it('stops the demo if it cannot be read or if another version wrote it', async () => {
     const first = await start();
     for (const command of ['a', 'b', 'c', 'd']) await submit(first, command);
     await first.close();
-    expect(isOver(journal)).toBe(false);
+    expect(startsOver(journal)).toBe(false);
     const text = await readFile(`${journal}.snapshot`);
     await writeFile(
       `${journal}.snapshot`,
       Buffer.from(text.toString('latin1').replace('"snapshot":', '"snapshot":9'), 'latin1'),
     );
-    expect(isOver(journal)).toBe(true);
+    expect(startsOver(journal)).toBe(true);
     await rm(`${journal}.snapshot`);
-    expect(isOver(journal)).toBe(true);
+    expect(startsOver(journal)).toBe(true);
   });
 });

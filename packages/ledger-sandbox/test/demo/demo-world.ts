@@ -6,7 +6,7 @@ import type { CreatedEvent, ExercisedEvent, Transaction } from '../../src/wire/w
 import { instrumentOf } from '../../src/demo/templates/instruments.ts';
 import { nameOf } from '../../src/demo/templates/funds.ts';
 import { generateHistory } from '../../src/demo/traffic.ts';
-import { at } from '../server/sockets.ts';
+import { valueAt } from '../server/sockets.ts';
 
 /** A ledger with this many updates of the demo, two seconds apart. */
 export function playedLedger(updates: number, seed = 11): Ledger {
@@ -39,15 +39,15 @@ export function choiceCounts(transactions: readonly Transaction[]): (choice: str
 const units = (amount: unknown): bigint => parseNumeric(String(amount)) ?? 0n;
 
 /** Sums by instrument, in units of 10^-10. */
-export type Sums = Map<string, bigint>;
+export type AmountsByInstrument = Map<string, bigint>;
 
-function add(sums: Sums, instrument: string, amount: bigint): void {
+function add(sums: AmountsByInstrument, instrument: string, amount: bigint): void {
   sums.set(instrument, (sums.get(instrument) ?? 0n) + amount);
 }
 
 /** Amounts of all holdings, free and locked ones, including those in flight between synchronizers. */
-export function heldSums(ledger: Ledger): Sums {
-  const sums: Sums = new Map();
+export function holdingSums(ledger: Ledger): AmountsByInstrument {
+  const sums: AmountsByInstrument = new Map();
   for (const { activation } of ledger.activeAt(ledger.ledgerEnd())) {
     const instrument = instrumentOf(nameOf(activation.created), activation.created.createArgument);
     if (instrument === undefined) continue;
@@ -57,28 +57,30 @@ export function heldSums(ledger: Ledger): Sums {
 }
 
 /** Mints minus burns, computed from the choices that mint and burn. */
-export function issuedSums(transactions: readonly Transaction[]): Sums {
-  const sums: Sums = new Map();
-  const payloads = new Map(createsOf(transactions).map((created) => [created.contractId, created.createArgument]));
+export function issuedSums(transactions: readonly Transaction[]): AmountsByInstrument {
+  const sums: AmountsByInstrument = new Map();
+  const payloads = new Map(
+    createsOf(transactions).map((createdEvent) => [createdEvent.contractId, createdEvent.createArgument]),
+  );
   const bonds = 'XS2931000017';
   for (const { choice, choiceArgument, exerciseResult, contractId } of exercisesOf(transactions)) {
     const payload = payloads.get(contractId);
-    const amount = units(at(payload, 'amount'));
-    if (choice === 'AmuletRules_Mint') add(sums, 'Amulet', units(at(choiceArgument, 'amount')));
+    const amount = units(valueAt(payload, 'amount'));
+    if (choice === 'AmuletRules_Mint') add(sums, 'Amulet', units(valueAt(choiceArgument, 'amount')));
     if (choice === 'AmuletRules_Transfer') {
       for (const kind of ['App', 'Validator', 'Sv'])
-        add(sums, 'Amulet', units(at(exerciseResult, 'summary', `input${kind}RewardAmount`)));
-      add(sums, 'Amulet', units(at(exerciseResult, 'summary', 'inputDevelopmentFundAmount')));
+        add(sums, 'Amulet', units(valueAt(exerciseResult, 'summary', `input${kind}RewardAmount`)));
+      add(sums, 'Amulet', units(valueAt(exerciseResult, 'summary', 'inputDevelopmentFundAmount')));
     }
     if (choice === 'TransferFactory_Transfer')
-      add(sums, 'Amulet', -units(at(exerciseResult, 'meta', 'values', 'splice.lfdecentralizedtrust.org/burned')));
-    if (choice === 'AmuletRules_BuyMemberTraffic') add(sums, 'Amulet', -units(at(exerciseResult, 'amuletPaid')));
-    if (choice === 'Amulet_Expire') add(sums, 'Amulet', -units(at(payload, 'amount', 'initialAmount')));
+      add(sums, 'Amulet', -units(valueAt(exerciseResult, 'meta', 'values', 'splice.lfdecentralizedtrust.org/burned')));
+    if (choice === 'AmuletRules_BuyMemberTraffic') add(sums, 'Amulet', -units(valueAt(exerciseResult, 'amuletPaid')));
+    if (choice === 'Amulet_Expire') add(sums, 'Amulet', -units(valueAt(payload, 'amount', 'initialAmount')));
     if (choice === 'Mint') add(sums, 'EURX', amount);
     if (choice === 'Token_Burn') add(sums, 'EURX', -amount);
     if (choice === 'DepositRules_Mint')
-      add(sums, String(at(choiceArgument, 'currency')), units(at(choiceArgument, 'amount')));
-    if (choice === 'Deposit_PayOut') add(sums, String(at(payload, 'instrumentId', 'id')), -amount);
+      add(sums, String(valueAt(choiceArgument, 'currency')), units(valueAt(choiceArgument, 'amount')));
+    if (choice === 'Deposit_PayOut') add(sums, String(valueAt(payload, 'instrumentId', 'id')), -amount);
     if (choice === 'Issue') add(sums, bonds, amount);
     if (choice === 'BondHolding_Redeem') add(sums, bonds, -amount);
   }

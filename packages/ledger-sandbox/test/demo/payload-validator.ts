@@ -22,61 +22,62 @@ export class PayloadValidator {
   readonly #packages: PackageLookup;
 
   constructor(packages: readonly PackageModel[]) {
-    const byId = new Map(packages.map((model) => [model.packageId, model]));
-    this.#packages = (packageId) => byId.get(packageId);
+    const modelsById = new Map(packages.map((model) => [model.packageId, model]));
+    this.#packages = (packageId) => modelsById.get(packageId);
   }
 
   /** One sentence for each error in the value. Empty if the value is valid. */
-  faults(value: unknown, type: DamlType, at = '$'): readonly string[] {
-    const wrong = (expected: string): readonly string[] => [`${at} is ${JSON.stringify(value)}, not ${expected}`];
+  faults(value: unknown, type: DamlType, path = '$'): readonly string[] {
+    const typeFault = (expected: string): readonly string[] => [`${path} is ${JSON.stringify(value)}, not ${expected}`];
     const text = typeof value === 'string' ? value : undefined;
     switch (type.kind) {
       case 'builtin': {
-        if (type.name === 'unit') return isObject(value) && Object.keys(value).length === 0 ? [] : wrong('{}');
-        if (type.name === 'bool') return typeof value === 'boolean' ? [] : wrong('a bool');
-        return text !== undefined && (patterns[type.name] ?? /^/).test(text) ? [] : wrong(type.name);
+        if (type.name === 'unit') return isObject(value) && Object.keys(value).length === 0 ? [] : typeFault('{}');
+        if (type.name === 'bool') return typeof value === 'boolean' ? [] : typeFault('a bool');
+        return text !== undefined && (patterns[type.name] ?? /^/).test(text) ? [] : typeFault(type.name);
       }
       case 'numeric':
         return text !== undefined && new RegExp(String.raw`^-?\d+\.\d{${type.scale ?? 0}}$`).test(text)
           ? []
-          : wrong(`a numeric of ${type.scale ?? '?'} digits`);
+          : typeFault(`a numeric of ${type.scale ?? '?'} digits`);
       case 'contract_id':
-        return text !== undefined && /^00[0-9a-f]{64,}$/.test(text) ? [] : wrong('a contract id');
+        return text !== undefined && /^00[0-9a-f]{64,}$/.test(text) ? [] : typeFault('a contract id');
       case 'optional':
-        return value === null ? [] : this.faults(value, type.of, at);
+        return value === null ? [] : this.faults(value, type.of, path);
       case 'list':
-        if (!Array.isArray(value)) return wrong('a list');
-        return value.flatMap((each, index) => this.faults(each, type.of, `${at}[${index}]`));
+        if (!Array.isArray(value)) return typeFault('a list');
+        return value.flatMap((element, index) => this.faults(element, type.of, `${path}[${index}]`));
       case 'textmap':
-        if (!isObject(value)) return wrong('a map');
-        return Object.entries(value).flatMap(([key, each]) => this.faults(each, type.of, `${at}.${key}`));
+        if (!isObject(value)) return typeFault('a map');
+        return Object.entries(value).flatMap(([key, fieldValue]) => this.faults(fieldValue, type.of, `${path}.${key}`));
       case 'genmap':
-        if (!Array.isArray(value)) return wrong('a list of pairs');
+        if (!Array.isArray(value)) return typeFault('a list of pairs');
         return value.flatMap((pair: readonly unknown[], index) => [
-          ...this.faults(pair[0], type.key, `${at}[${index}][0]`),
-          ...this.faults(pair[1], type.of, `${at}[${index}][1]`),
+          ...this.faults(pair[0], type.key, `${path}[${index}][0]`),
+          ...this.faults(pair[1], type.of, `${path}[${index}][1]`),
         ]);
       case 'named':
-        return this.#named(value, type, at);
+        return this.#named(value, type, path);
       case 'variable':
       case 'opaque':
     }
-    return wrong(`of the kind ${type.kind}`);
+    return typeFault(`of the kind ${type.kind}`);
   }
 
-  #named(value: unknown, type: Extract<DamlType, { kind: 'named' }>, at: string): readonly string[] {
+  #named(value: unknown, type: Extract<DamlType, { kind: 'named' }>, path: string): readonly string[] {
     const [packageId = '', ...entity] = type.name.split(':');
-    const found: DataType | undefined = this.#packages(packageId)?.dataTypes[entity.join(':')];
-    if (found === undefined) return [`${at} is of the type ${type.name}, which no package has`];
-    if (found.kind === 'enum') return found.cases.includes(String(value)) ? [] : [`${at} is no case of ${type.name}`];
-    if (!isObject(value)) return [`${at} is ${JSON.stringify(value)}, not of ${type.name}`];
-    const bound = new Map(found.parameters.map((name, index) => [name, type.arguments[index]]));
+    const dataType: DataType | undefined = this.#packages(packageId)?.dataTypes[entity.join(':')];
+    if (dataType === undefined) return [`${path} is of the type ${type.name}, which no package has`];
+    if (dataType.kind === 'enum')
+      return dataType.cases.includes(String(value)) ? [] : [`${path} is no case of ${type.name}`];
+    if (!isObject(value)) return [`${path} is ${JSON.stringify(value)}, not of ${type.name}`];
+    const typeArguments = new Map(dataType.parameters.map((name, index) => [name, type.arguments[index]]));
     const typeOf = (field: DamlField): DamlType =>
-      field.type.kind === 'variable' ? (bound.get(field.type.name) ?? field.type) : field.type;
-    if (found.kind === 'record') return this.#record(value, found.fields, typeOf, at);
-    const chosen = found.cases.find(({ name }) => name === value['tag']);
-    if (chosen === undefined) return [`${at}.tag is ${JSON.stringify(value['tag'])}, no case of ${type.name}`];
-    return this.faults(value['value'], typeOf(chosen), `${at}.${chosen.name}`);
+      field.type.kind === 'variable' ? (typeArguments.get(field.type.name) ?? field.type) : field.type;
+    if (dataType.kind === 'record') return this.#record(value, dataType.fields, typeOf, path);
+    const selectedCase = dataType.cases.find(({ name }) => name === value['tag']);
+    if (selectedCase === undefined) return [`${path}.tag is ${JSON.stringify(value['tag'])}, no case of ${type.name}`];
+    return this.faults(value['value'], typeOf(selectedCase), `${path}.${selectedCase.name}`);
   }
 
   /** Optional fields may be missing, but only at the end. */
@@ -84,15 +85,15 @@ export class PayloadValidator {
     value: Values,
     fields: readonly DamlField[],
     typeOf: (field: DamlField) => DamlType,
-    at: string,
+    path: string,
   ): readonly string[] {
     const names = fields.map(({ name }) => name);
-    const faults = Object.keys(value).flatMap((key) => (names.includes(key) ? [] : [`${at}.${key} is not declared`]));
+    const faults = Object.keys(value).flatMap((key) => (names.includes(key) ? [] : [`${path}.${key} is not declared`]));
     const last = fields.findLastIndex(({ name, type }) => Object.hasOwn(value, name) || type.kind !== 'optional');
     for (const field of fields.slice(0, last + 1)) {
       if (Object.hasOwn(value, field.name))
-        faults.push(...this.faults(value[field.name], typeOf(field), `${at}.${field.name}`));
-      else faults.push(`${at}.${field.name} is missing`);
+        faults.push(...this.faults(value[field.name], typeOf(field), `${path}.${field.name}`));
+      else faults.push(`${path}.${field.name} is missing`);
     }
     return faults;
   }

@@ -8,7 +8,7 @@ import { startSandbox } from '../../src/demo/sandbox.ts';
 import type { Sandbox } from '../../src/server/sandbox.ts';
 import { allocate, generate, keys, onboard, signature } from './external-parties.ts';
 import type { Keys } from './external-parties.ts';
-import { at } from '../server/sockets.ts';
+import { valueAt } from '../server/sockets.ts';
 import type { post } from '../server/sockets.ts';
 
 let sandbox: Sandbox;
@@ -36,25 +36,26 @@ describe('the onboarding of an external party', () => {
       format: 'CRYPTO_KEY_FORMAT_DER_X509_SUBJECT_PUBLIC_KEY_INFO',
       keyData: Buffer.concat([Buffer.from('302a300506032b6570032100', 'hex'), alice.raw]).toString('base64'),
     };
-    const ask = (change: object): ReturnType<typeof post> => generate(sandbox.url, alice, { ...x509, ...change });
-    expect((await ask({})).body['publicKeyFingerprint']).toBe(alice.fingerprint);
-    expect((await ask({ keySpec: 'SIGNING_KEY_SPEC_EC_P256' })).body['code']).toBe('INVALID_ARGUMENT');
-    expect((await ask({ format: 'CRYPTO_KEY_FORMAT_RAW' })).body['code']).toBe('INVALID_ARGUMENT');
+    const generateTopology = (change: object): ReturnType<typeof post> =>
+      generate(sandbox.url, alice, { ...x509, ...change });
+    expect((await generateTopology({})).body['publicKeyFingerprint']).toBe(alice.fingerprint);
+    expect((await generateTopology({ keySpec: 'SIGNING_KEY_SPEC_EC_P256' })).body['code']).toBe('INVALID_ARGUMENT');
+    expect((await generateTopology({ format: 'CRYPTO_KEY_FORMAT_RAW' })).body['code']).toBe('INVALID_ARGUMENT');
   });
 
   it('hosts the party, with a topology event on the ledger', async () => {
     const party = await onboard(sandbox.url, alice);
     const update = sandbox.ledger.range(0, 1, 1)[0]?.update;
     expect(
-      at(update, 'TopologyTransaction', 'value', 'events', 0, 'event', 'ParticipantAuthorizationAdded', 'value'),
+      valueAt(update, 'TopologyTransaction', 'value', 'events', 0, 'event', 'ParticipantAuthorizationAdded', 'value'),
     ).toEqual({
       partyId: party,
       participantId: sandbox.participantId,
       participantPermission: 'PARTICIPANT_PERMISSION_CONFIRMATION',
     });
     const { body } = await generate(sandbox.url, alice);
-    const again = await allocate(sandbox.url, body, [signature(alice, body['multiHash'] as string)]);
-    expect([again.status, again.body['code']]).toEqual([400, 'INVALID_ARGUMENT']);
+    const secondResponse = await allocate(sandbox.url, body, [signature(alice, body['multiHash'] as string)]);
+    expect([secondResponse.status, secondResponse.body['code']]).toEqual([400, 'INVALID_ARGUMENT']);
   });
 
   it('accepts a signature of each transaction instead of one signature of all transactions', async () => {
@@ -71,21 +72,21 @@ describe('the onboarding of an external party', () => {
   it('is refused with a wrong signature, another key, no signature, or changed transactions', async () => {
     const { body } = await generate(sandbox.url, alice);
     const multiHash = body['multiHash'] as string;
-    const good = signature(alice, multiHash);
+    const validSignature = signature(alice, multiHash);
     const mallory = keys();
-    const other = (await generate(sandbox.url, mallory)).body;
-    const refused = [
+    const otherParty = (await generate(sandbox.url, mallory)).body;
+    const refusals = [
       await allocate(sandbox.url, body, [signature(alice, Buffer.alloc(34).toString('base64'))]),
       await allocate(sandbox.url, body, [signature(mallory, multiHash)]),
       await allocate(sandbox.url, body, [{ ...signature(mallory, multiHash), signedBy: alice.fingerprint }]),
       await allocate(sandbox.url, body, []),
-      await allocate(sandbox.url, body, [good, signature(mallory, multiHash)]),
-      await allocate(sandbox.url, other, [good]),
+      await allocate(sandbox.url, body, [validSignature, signature(mallory, multiHash)]),
+      await allocate(sandbox.url, otherParty, [validSignature]),
     ];
-    expect(refused.map((answer) => [answer.status, answer.body['code']])).toEqual(
-      refused.map(() => [400, 'TOPOLOGY_INVALID_SIGNATURE']),
+    expect(refusals.map((response) => [response.status, response.body['code']])).toEqual(
+      refusals.map(() => [400, 'TOPOLOGY_INVALID_SIGNATURE']),
     );
     expect(sandbox.ledger.ledgerEnd()).toBe(0);
-    expect((await allocate(sandbox.url, body, [good])).status).toBe(200);
+    expect((await allocate(sandbox.url, body, [validSignature])).status).toBe(200);
   });
 });

@@ -36,30 +36,30 @@ export function signature({ privateKey, fingerprint }: Keys, content: string): o
 /** The first synchronizer of every sandbox. */
 const synchronizer = partyId('global-domain', 'global-domain');
 
-type Posted = ReturnType<typeof post>;
+type PostResult = ReturnType<typeof post>;
 
 /** Requests the topology of a party `alice` with a raw key, or with the key in `key`. */
-export function generate(url: string, of: Keys, key: object = {}): Posted {
+export function generate(url: string, partyKeys: Keys, key: object = {}): PostResult {
   const format = { format: 'CRYPTO_KEY_FORMAT_RAW', keySpec: 'SIGNING_KEY_SPEC_EC_CURVE25519' };
-  const publicKey = { ...format, keyData: of.raw.toString('base64'), ...key };
+  const publicKey = { ...format, keyData: partyKeys.raw.toString('base64'), ...key };
   return post(url, '/v2/parties/external/generate-topology', { synchronizer, partyHint: 'alice', publicKey });
 }
 
 /** Sends a topology with signatures over its multi-hash. */
-export function allocate(url: string, topology: Answer, signatures: unknown[], more: object = {}): Posted {
+export function allocate(url: string, topology: Answer, signatures: unknown[], overrides: object = {}): PostResult {
   const transactions = topology['topologyTransactions'] as string[];
   return post(url, '/v2/parties/external/allocate', {
     synchronizer,
     onboardingTransactions: transactions.map((transaction) => ({ transaction })),
     multiHashSignatures: signatures,
-    ...more,
+    ...overrides,
   });
 }
 
 /** Onboards a party `alice` and returns its id. */
-export async function onboard(url: string, of: Keys): Promise<string> {
-  const { body } = await generate(url, of);
-  const answer = await allocate(url, body, [signature(of, body['multiHash'] as string)]);
-  expect(answer.status).toBe(200);
-  return answer.body['partyId'] as string;
+export async function onboard(url: string, partyKeys: Keys): Promise<string> {
+  const { body } = await generate(url, partyKeys);
+  const response = await allocate(url, body, [signature(partyKeys, body['multiHash'] as string)]);
+  expect(response.status).toBe(200);
+  return response.body['partyId'] as string;
 }

@@ -11,7 +11,7 @@ import { startSandbox } from '../../src/demo/sandbox.ts';
 import type { Sandbox } from '../../src/server/sandbox.ts';
 import { keys, onboard, signature } from './external-parties.ts';
 import type { Keys } from './external-parties.ts';
-import { at, post } from '../server/sockets.ts';
+import { valueAt, post } from '../server/sockets.ts';
 import type { Answer } from '../server/sockets.ts';
 
 let now = Date.UTC(2026, 7, 14);
@@ -33,31 +33,31 @@ const iou = (party: string): object => ({
   },
 });
 
-const preparation = (party: string, more: object = {}): object => ({
+const preparation = (party: string, overrides: object = {}): object => ({
   commandId: 'c-1',
   commands: [iou(party)],
   actAs: [party],
   synchronizerId: '',
   packageIdSelectionPreference: [],
-  ...more,
+  ...overrides,
 });
 
-const prepare = (party: string, more: object = {}, url = sandbox.url): ReturnType<typeof post> =>
-  post(url, '/v2/interactive-submission/prepare', preparation(party, more));
+const prepare = (party: string, overrides: object = {}, url = sandbox.url): ReturnType<typeof post> =>
+  post(url, '/v2/interactive-submission/prepare', preparation(party, overrides));
 
-function executeBody(party: string, prepared: Answer, signatures: unknown[], more: object = {}): object {
+function executeBody(party: string, preparedResponse: Answer, signatures: unknown[], overrides: object = {}): object {
   return {
-    preparedTransaction: prepared['preparedTransaction'],
-    hashingSchemeVersion: prepared['hashingSchemeVersion'],
+    preparedTransaction: preparedResponse['preparedTransaction'],
+    hashingSchemeVersion: preparedResponse['hashingSchemeVersion'],
     partySignatures: { signatures: [{ party, signatures }] },
     submissionId: 's-1',
     deduplicationPeriod: { Empty: {} },
-    ...more,
+    ...overrides,
   };
 }
 
 const executePath = '/v2/interactive-submission/execute';
-const hashOf = (prepared: Answer): string => prepared['preparedTransactionHash'] as string;
+const hashOf = (preparedResponse: Answer): string => preparedResponse['preparedTransactionHash'] as string;
 
 describe('a prepared submission', () => {
   it('contains the hash to sign and does not change the ledger', async () => {
@@ -76,28 +76,29 @@ describe('a prepared submission', () => {
       (cost['confirmationRequestTrafficCostEstimation'] ?? 0) +
         (cost['confirmationResponseTrafficCostEstimation'] ?? 0),
     );
-    const plain = (await prepare(party, { estimateTrafficCost: { disabled: true } })).body;
-    expect([plain['hashingDetails'], plain['costEstimation']]).toEqual([null, null]);
+    const plainCost = (await prepare(party, { estimateTrafficCost: { disabled: true } })).body;
+    expect([plainCost['hashingDetails'], plainCost['costEstimation']]).toEqual([null, null]);
     expect(sandbox.ledger.ledgerEnd()).toBe(end);
   });
 
   it('does not change the next random number of the ledger', async () => {
-    const plain = await startSandbox({ seed: 5, now: () => now });
+    const plainSandbox = await startSandbox({ seed: 5, now: () => now });
     await prepare('bob::1220aa');
     const create = {
       kind: 'create',
       templateId: '#model-tests:Iou:Iou',
       argument: { amount: '1', issuer: 'b' },
     } as const;
-    const run = (of: Sandbox): string => of.ledger.submit({ commands: [create], actAs: ['b', ''], at: 1 }).updateId;
-    expect(run(sandbox)).toBe(run(plain));
-    await plain.close();
+    const run = (createIn: Sandbox): string =>
+      createIn.ledger.submit({ commands: [create], actAs: ['b', ''], at: 1 }).updateId;
+    expect(run(sandbox)).toBe(run(plainSandbox));
+    await plainSandbox.close();
   });
 
   it('is refused with several commands, a failing command, or an unknown scheme', async () => {
     const party = await onboard(sandbox.url, alice);
-    const many = await prepare(party, { commands: [iou(party), iou(party)] });
-    expect([many.status, many.body['code']]).toEqual([400, 'FAILED_TO_PREPARE_TRANSACTION']);
+    const largeTransaction = await prepare(party, { commands: [iou(party), iou(party)] });
+    expect([largeTransaction.status, largeTransaction.body['code']]).toEqual([400, 'FAILED_TO_PREPARE_TRANSACTION']);
     const archive = { templateId: '#model-tests:Iou:Iou', contractId: '00ff', choice: 'Archive', choiceArgument: {} };
     expect((await prepare(party, { commands: [{ ExerciseCommand: archive }] })).body['code']).toBe(
       'CONTRACT_NOT_FOUND',
@@ -111,29 +112,29 @@ describe('a prepared submission', () => {
 
   it('becomes a transaction with the signed hash', async () => {
     const party = await onboard(sandbox.url, alice);
-    const { body: prepared } = await prepare(party);
-    const body = executeBody(party, prepared, [signature(alice, hashOf(prepared))]);
-    const answer = await post(sandbox.url, `${executePath}AndWaitForTransaction`, body);
-    expect(answer.status).toBe(200);
-    expect(answer.body['transaction']).toMatchObject({
+    const { body: preparedResponse } = await prepare(party);
+    const body = executeBody(party, preparedResponse, [signature(alice, hashOf(preparedResponse))]);
+    const response = await post(sandbox.url, `${executePath}AndWaitForTransaction`, body);
+    expect(response.status).toBe(200);
+    expect(response.body['transaction']).toMatchObject({
       commandId: 'c-1',
-      externalTransactionHash: Buffer.from(hashOf(prepared), 'base64').toString('hex'),
+      externalTransactionHash: Buffer.from(hashOf(preparedResponse), 'base64').toString('hex'),
       events: [{ CreatedEvent: { signatories: [party] } }],
     });
     const completions = await post(sandbox.url, '/v2/commands/completions?limit=1', { parties: [party] });
-    expect(at(completions.body, 0, 'completionResponse', 'Completion', 'value')).toMatchObject({
+    expect(valueAt(completions.body, 0, 'completionResponse', 'Completion', 'value')).toMatchObject({
       commandId: 'c-1',
       submissionId: 's-1',
-      updateId: at(answer.body, 'transaction', 'updateId'),
+      updateId: valueAt(response.body, 'transaction', 'updateId'),
     });
   });
 
   it('can be executed with or without waiting, and is signed with the requested scheme', async () => {
     const party = await onboard(sandbox.url, alice);
-    const third = (await prepare(party, { hashingSchemeVersion: 'HASHING_SCHEME_VERSION_V3' })).body;
-    expect(third['hashingSchemeVersion']).toBe('HASHING_SCHEME_VERSION_V3');
-    const waited = executeBody(party, third, [signature(alice, hashOf(third))]);
-    expect(await post(sandbox.url, `${executePath}AndWait`, waited)).toMatchObject({
+    const thirdPreparation = (await prepare(party, { hashingSchemeVersion: 'HASHING_SCHEME_VERSION_V3' })).body;
+    expect(thirdPreparation['hashingSchemeVersion']).toBe('HASHING_SCHEME_VERSION_V3');
+    const waitRequest = executeBody(party, thirdPreparation, [signature(alice, hashOf(thirdPreparation))]);
+    expect(await post(sandbox.url, `${executePath}AndWait`, waitRequest)).toMatchObject({
       status: 200,
       body: { completionOffset: 2 },
     });
@@ -148,60 +149,66 @@ describe('the execution of a prepared submission', () => {
   it('is refused if the signature is wrong, missing or by another party, if the scheme differs, or if the bytes were changed', async () => {
     const party = await onboard(sandbox.url, alice);
     const mallory = keys();
-    const other = await onboard(sandbox.url, mallory);
-    const { body: prepared } = await prepare(party);
-    const good = signature(alice, hashOf(prepared));
-    const text = Buffer.from(prepared['preparedTransaction'] as string, 'base64').toString();
-    const changed = Buffer.from(text.replace('"amount":"1"', '"amount":"9"')).toString('base64');
-    expect(changed).not.toBe(prepared['preparedTransaction']);
+    const otherParty = await onboard(sandbox.url, mallory);
+    const { body: preparedResponse } = await prepare(party);
+    const validSignature = signature(alice, hashOf(preparedResponse));
+    const text = Buffer.from(preparedResponse['preparedTransaction'] as string, 'base64').toString();
+    const changedTransaction = Buffer.from(text.replace('"amount":"1"', '"amount":"9"')).toString('base64');
+    expect(changedTransaction).not.toBe(preparedResponse['preparedTransaction']);
     const bodies = [
-      executeBody(party, prepared, [signature(alice, Buffer.alloc(32).toString('base64'))]),
-      executeBody(party, prepared, [signature(mallory, hashOf(prepared))]),
-      executeBody(party, prepared, [{ ...signature(mallory, hashOf(prepared)), signedBy: alice.fingerprint }]),
-      executeBody(party, prepared, [{ ...good, signedBy: mallory.fingerprint }]),
-      executeBody(other, prepared, [signature(mallory, hashOf(prepared))]),
-      executeBody(party, prepared, [good], { hashingSchemeVersion: 'HASHING_SCHEME_VERSION_V3' }),
-      executeBody(party, { ...prepared, preparedTransaction: changed }, [good]),
+      executeBody(party, preparedResponse, [signature(alice, Buffer.alloc(32).toString('base64'))]),
+      executeBody(party, preparedResponse, [signature(mallory, hashOf(preparedResponse))]),
+      executeBody(party, preparedResponse, [
+        { ...signature(mallory, hashOf(preparedResponse)), signedBy: alice.fingerprint },
+      ]),
+      executeBody(party, preparedResponse, [{ ...validSignature, signedBy: mallory.fingerprint }]),
+      executeBody(otherParty, preparedResponse, [signature(mallory, hashOf(preparedResponse))]),
+      executeBody(party, preparedResponse, [validSignature], { hashingSchemeVersion: 'HASHING_SCHEME_VERSION_V3' }),
+      executeBody(party, { ...preparedResponse, preparedTransaction: changedTransaction }, [validSignature]),
     ];
     const end = sandbox.ledger.ledgerEnd();
     for (const body of bodies) {
-      const answer = await post(sandbox.url, executePath, body);
-      expect([answer.status, answer.body['code']]).toEqual([400, 'FAILED_TO_EXECUTE_TRANSACTION']);
-      expect(answer.body['cause']).toContain('Received 0 valid signatures from distinct keys');
+      const response = await post(sandbox.url, executePath, body);
+      expect([response.status, response.body['code']]).toEqual([400, 'FAILED_TO_EXECUTE_TRANSACTION']);
+      expect(response.body['cause']).toContain('Received 0 valid signatures from distinct keys');
     }
     expect(sandbox.ledger.ledgerEnd()).toBe(end);
-    expect((await post(sandbox.url, executePath, executeBody(party, prepared, [good]))).status).toBe(200);
+    expect((await post(sandbox.url, executePath, executeBody(party, preparedResponse, [validSignature]))).status).toBe(
+      200,
+    );
   });
 
   it('is refused if no preparation created the bytes, or if the submission id is missing', async () => {
     const party = await onboard(sandbox.url, alice);
-    const { body: prepared } = await prepare(party);
-    const garbage = { ...prepared, preparedTransaction: Buffer.from('garbage').toString('base64') };
-    const answer = await post(sandbox.url, executePath, executeBody(party, garbage, []));
-    expect([answer.status, answer.body['code']]).toEqual([400, 'INVALID_ARGUMENT']);
-    const anonymous = executeBody(party, prepared, [], { submissionId: '' });
+    const { body: preparedResponse } = await prepare(party);
+    const garbage = { ...preparedResponse, preparedTransaction: Buffer.from('garbage').toString('base64') };
+    const response = await post(sandbox.url, executePath, executeBody(party, garbage, []));
+    expect([response.status, response.body['code']]).toEqual([400, 'INVALID_ARGUMENT']);
+    const anonymous = executeBody(party, preparedResponse, [], { submissionId: '' });
     expect((await post(sandbox.url, executePath, anonymous)).body['code']).toBe('MISSING_FIELD');
   });
 
   it('happens once, whatever the deduplication period is', async () => {
     const party = await onboard(sandbox.url, alice);
-    const { body: prepared } = await prepare(party);
+    const { body: preparedResponse } = await prepare(party);
     const period = { DeduplicationDuration: { value: { seconds: 1, nanos: 0 } } };
-    const body = executeBody(party, prepared, [signature(alice, hashOf(prepared))], { deduplicationPeriod: period });
+    const body = executeBody(party, preparedResponse, [signature(alice, hashOf(preparedResponse))], {
+      deduplicationPeriod: period,
+    });
     expect((await post(sandbox.url, `${executePath}AndWait`, body)).status).toBe(200);
     now += 60_000;
-    const again = await post(sandbox.url, `${executePath}AndWait`, { ...body, submissionId: 's-2' });
-    expect([again.status, again.body['code']]).toEqual([409, 'DUPLICATE_COMMAND']);
-    expect(at(again.body, 'context', 'existing_submission_id')).toBe('s-1');
+    const secondResponse = await post(sandbox.url, `${executePath}AndWait`, { ...body, submissionId: 's-2' });
+    expect([secondResponse.status, secondResponse.body['code']]).toEqual([409, 'DUPLICATE_COMMAND']);
+    expect(valueAt(secondResponse.body, 'context', 'existing_submission_id')).toBe('s-1');
   });
 
   it('is refused after the maximum record time, and one day after the preparation', async () => {
     const party = await onboard(sandbox.url, alice);
-    const { body: limited } = await prepare(party, { maxRecordTime: '2026-08-14T00:00:10Z' });
+    const { body: limitedTransaction } = await prepare(party, { maxRecordTime: '2026-08-14T00:00:10Z' });
     const { body: unlimited } = await prepare(party, { commandId: 'c-2' });
     now += 11_000;
-    const late = executeBody(party, limited, [signature(alice, hashOf(limited))]);
-    expect((await post(sandbox.url, `${executePath}AndWait`, late)).body['code']).toBe('NOT_SEQUENCED_TIMEOUT');
+    const lateRequest = executeBody(party, limitedTransaction, [signature(alice, hashOf(limitedTransaction))]);
+    expect((await post(sandbox.url, `${executePath}AndWait`, lateRequest)).body['code']).toBe('NOT_SEQUENCED_TIMEOUT');
     now += 24 * 3600 * 1000;
     const old = executeBody(party, unlimited, [signature(alice, hashOf(unlimited))]);
     expect((await post(sandbox.url, `${executePath}AndWait`, old)).body['cause']).toContain('24 hours');
@@ -210,8 +217,11 @@ describe('the execution of a prepared submission', () => {
   it('is the only way to act as an external party', async () => {
     const party = await onboard(sandbox.url, alice);
     const body = { commands: [iou(party)], commandId: 'c-1', actAs: [party] };
-    const answer = await post(sandbox.url, '/v2/commands/submit-and-wait', body);
-    expect([answer.status, answer.body['code']]).toEqual([400, 'NO_SYNCHRONIZER_ON_WHICH_ALL_SUBMITTERS_CAN_SUBMIT']);
+    const response = await post(sandbox.url, '/v2/commands/submit-and-wait', body);
+    expect([response.status, response.body['code']]).toEqual([
+      400,
+      'NO_SYNCHRONIZER_ON_WHICH_ALL_SUBMITTERS_CAN_SUBMIT',
+    ]);
   });
 });
 
@@ -221,19 +231,19 @@ describe('the demo ledger', () => {
     const options = { seed: 5, updatesPerSecond: 0, journal: join(folder, 'journal') };
     const first = await startDemoLedger(options);
     const party = await onboard(first.url, alice);
-    const { body: prepared } = await prepare(party, {}, first.url);
-    const body = executeBody(party, prepared, [signature(alice, hashOf(prepared))]);
+    const { body: preparedResponse } = await prepare(party, {}, first.url);
+    const body = executeBody(party, preparedResponse, [signature(alice, hashOf(preparedResponse))]);
     expect((await post(first.url, `${executePath}AndWait`, body)).status).toBe(200);
     expect((await post(first.url, `${executePath}AndWait`, body)).status).toBe(409);
     const completions = { parties: [party], beginExclusive: first.ledgerEnd() - 2 };
     const path = '/v2/commands/completions?limit=2';
-    const before = [first.ledgerEnd(), await post(first.url, path, completions)];
+    const stateBefore = [first.ledgerEnd(), await post(first.url, path, completions)];
     await first.close();
     const second = await startDemoLedger(options);
-    expect([second.ledgerEnd(), await post(second.url, path, completions)]).toEqual(before);
+    expect([second.ledgerEnd(), await post(second.url, path, completions)]).toEqual(stateBefore);
     const { body: next } = await prepare(party, { commandId: 'c-2' }, second.url);
-    const signed = executeBody(party, next, [signature(alice, hashOf(next))]);
-    expect((await post(second.url, `${executePath}AndWait`, signed)).status).toBe(200);
+    const signedRequest = executeBody(party, next, [signature(alice, hashOf(next))]);
+    expect((await post(second.url, `${executePath}AndWait`, signedRequest)).status).toBe(200);
     await second.close();
     await rm(folder, { recursive: true });
   });

@@ -2,22 +2,22 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/server/sandbox.ts';
 import { token } from '../../../../test/support/tokens.ts';
-import { call, shared, startSecured } from '../identity/callers.ts';
-import type { Answered } from '../identity/callers.ts';
+import { call, sharedSigner, startSecured } from '../identity/callers.ts';
+import type { ApiResponse } from '../identity/callers.ts';
 import { keys, signature } from './external-parties.ts';
 import { preparedOf } from '../server/odd-requests.ts';
-import { at } from '../server/sockets.ts';
+import { valueAt } from '../server/sockets.ts';
 
 const iou = '#model-tests:Iou:Iou';
 const [eveParty, alice] = ['eve::1220', 'alice::1220'];
 
 let sandbox: Sandbox;
-type By = (what: string, body?: unknown) => Promise<Answered>;
-let admin: By;
+type ApiCall = (endpoint: string, body?: unknown) => Promise<ApiResponse>;
+let admin: ApiCall;
 /** A client that acts as the party `eve`. */
-let eve: By;
+let eve: ApiCall;
 /** A client that may execute as any party, but may not read as any party. */
-let relay: By;
+let relay: ApiCall;
 
 const argumentOf = (party: string): Record<string, string | string[]> => ({
   issuer: party,
@@ -33,13 +33,13 @@ beforeAll(async () => {
     { id: 'relay', rights: [{ kind: 'CanExecuteAsAnyParty' as const }] },
   ];
   sandbox = await startSecured({ users });
-  const as = async (sub: string): Promise<By> => {
-    const bearer = await token(shared, { sub });
-    return async (what, body) => await call(sandbox.url, bearer, what, body);
+  const callAs = async (sub: string): Promise<ApiCall> => {
+    const bearer = await token(sharedSigner, { sub });
+    return async (endpoint, body) => await call(sandbox.url, bearer, endpoint, body);
   };
-  admin = await as('participant_admin');
-  eve = await as('eve');
-  relay = await as('relay');
+  admin = await callAs('participant_admin');
+  eve = await callAs('eve');
+  relay = await callAs('relay');
   sandbox.ledger.create(iou, argumentOf(alice), [alice]);
 });
 
@@ -58,20 +58,20 @@ describe('signed transactions that no preparation created', () => {
     const synchronizer = sandbox.ledger.synchronizers[0].id;
     const request = { synchronizer, partyHint: 'signer', publicKey };
     const { body } = await admin('POST /v2/parties/external/generate-topology', request);
-    const transactions = at(body, 'topologyTransactions') as string[];
+    const transactions = valueAt(body, 'topologyTransactions') as string[];
     const allocated = await admin('POST /v2/parties/external/allocate', {
       synchronizer,
       onboardingTransactions: transactions.map((transaction) => ({ transaction })),
-      multiHashSignatures: [signature(pair, String(at(body, 'multiHash')))],
+      multiHashSignatures: [signature(pair, String(valueAt(body, 'multiHash')))],
     });
-    party = String(at(allocated.body, 'partyId'));
+    party = String(valueAt(allocated.body, 'partyId'));
   });
 
   /** Signs any bytes, with the hash that the participant reports in its first refusal. */
-  async function executed(content: object): Promise<Answered> {
-    const request = (signed: object[]): object => ({
+  async function executeTransaction(content: object): Promise<ApiResponse> {
+    const request = (signatures: object[]): object => ({
       preparedTransaction: preparedOf(content),
-      partySignatures: { signatures: [{ party, signatures: signed }] },
+      partySignatures: { signatures: [{ party, signatures: signatures }] },
       hashingSchemeVersion: 'HASHING_SCHEME_VERSION_V2',
       submissionId: 's',
       deduplicationPeriod: { Empty: {} },
@@ -111,31 +111,39 @@ describe('signed transactions that no preparation created', () => {
     { maxRecordTime: 1e300 },
     { maxRecordTime: 'never' },
     { transactionUuid: 7 },
-  ])('are refused if they are not a transaction: %j', async (wrong) => {
-    const { status } = await executed({ ...validTransaction(), ...wrong });
+  ])('are refused if they are not a transaction: %j', async (transactionBytes) => {
+    const { status } = await executeTransaction({ ...validTransaction(), ...transactionBytes });
     expect(status).toBe(400);
   });
 
   it('reveal no data to the signer that only other parties may see', async () => {
     const observedArgument = { ...argumentOf(party), observers: [alice] };
     const commands = [{ CreateCommand: { templateId: iou, createArguments: observedArgument } }];
-    const { status, text } = await executed({ ...validTransaction(), commandId: 'readers', commands, readAs: [alice] });
+    const { status, text } = await executeTransaction({
+      ...validTransaction(),
+      commandId: 'readers',
+      commands,
+      readAs: [alice],
+    });
     expect([status, text]).toEqual([200, expect.not.stringContaining(`"witnessParties":["${party}","${alice}"]`)]);
   });
 
   it('do not record the parties that they refer to', async () => {
-    const named = { ...argumentOf(eveParty), observers: ['ghost::1220'] };
-    const body = { commands: [{ CreateCommand: { templateId: iou, createArguments: named } }], commandId: 'g' };
-    const prepared = await eve('POST /v2/interactive-submission/prepare', {
+    const forgedArgument = { ...argumentOf(eveParty), observers: ['ghost::1220'] };
+    const body = {
+      commands: [{ CreateCommand: { templateId: iou, createArguments: forgedArgument } }],
+      commandId: 'g',
+    };
+    const preparation = await eve('POST /v2/interactive-submission/prepare', {
       ...body,
       actAs: [eveParty],
       synchronizerId: '',
       packageIdSelectionPreference: [],
     });
-    expect(prepared.status).toBe(200);
+    expect(preparation.status).toBe(200);
     const create = { templateId: iou, createArguments: argumentOf('phantom::1220') };
-    const submitted = { ...body, commands: [{ CreateCommand: create }], actAs: [eveParty] };
-    expect((await eve('POST /v2/commands/submit-and-wait', submitted)).status).toBe(400);
+    const submittedRequest = { ...body, commands: [{ CreateCommand: create }], actAs: [eveParty] };
+    expect((await eve('POST /v2/commands/submit-and-wait', submittedRequest)).status).toBe(400);
     const parties = (await admin('GET /v2/parties')).text;
     expect(parties).toContain(alice);
     expect(parties).not.toMatch(/ghost|phantom/);

@@ -1,7 +1,7 @@
 /** Faults of single frames, as received on the wire. */
 import { expect } from 'vitest';
 import type { FaultRow } from './fault-rows.ts';
-import { after, ask, effects, offsetOf, updates, watch, watchBytes } from '../server/raw.ts';
+import { after, requestJson, effects, offsetOf, updates, watch, watchBytes } from '../server/raw.ts';
 
 export const frameRows: readonly FaultRow[] = [
   {
@@ -11,14 +11,14 @@ export const frameRows: readonly FaultRow[] = [
       const { frames } = await watch(url, updates, after(0, ledger.ledgerEnd()));
       const offset = offsetOf(frames[6]);
       faults.oversizedFrames = { bytes: 300_000, atOffset: offset };
-      for (const begin of [0, offset - 1]) {
-        const seen = await watch(url, updates, after(begin), { maxPayload: 200_000 });
-        expect([seen.code, seen.error]).toEqual([1006, 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH']);
+      for (const beginOffset of [0, offset - 1]) {
+        const capture = await watch(url, updates, after(beginOffset), { maxPayload: 200_000 });
+        expect([capture.code, capture.error]).toEqual([1006, 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH']);
       }
       const completeStream = await watch(url, updates, after(0, ledger.ledgerEnd()));
       expect([completeStream.frames[6]?.length, completeStream.frames[6]?.trim()]).toEqual([300_000, frames[6]]);
-      const alone = await ask(url, '/v2/updates/update-by-offset', { offset, updateFormat: effects });
-      expect(alone.body).toBe(frames[6]);
+      const singleUpdate = await requestJson(url, '/v2/updates/update-by-offset', { offset, updateFormat: effects });
+      expect(singleUpdate.body).toBe(frames[6]);
     },
   },
   {
@@ -31,33 +31,33 @@ export const frameRows: readonly FaultRow[] = [
       const bomb = await watch(url, updates, bounded, { deflate: true, enough: () => true });
       expect(bomb.frames[0]).toHaveLength(5_000_000);
       expect(bomb.bytes).toBeLessThan(1_000_000);
-      const plain = await watch(url, updates, bounded, { enough: () => true });
-      expect(plain.bytes).toBeGreaterThan(1_000_000);
+      const plainFrames = await watch(url, updates, bounded, { enough: () => true });
+      expect(plainFrames.bytes).toBeGreaterThan(1_000_000);
     },
   },
   {
     rows: ['L11'],
     says: 'a frame holds broken JSON, broken UTF-8 or binary data',
     async run({ url, ledger, faults }) {
-      const all = after(0, ledger.ledgerEnd());
+      const allUpdates = after(0, ledger.ledgerEnd());
       faults.invalidJson = { afterFrames: 2, times: 1 };
-      const { frames } = await watch(url, updates, all);
+      const { frames } = await watch(url, updates, allUpdates);
       expect(() => JSON.parse(frames[2] ?? '') as unknown).toThrow(SyntaxError);
       faults.binaryFrames = { afterFrames: 1, times: 1 };
-      const { binary } = await watch(url, updates, all);
+      const { binary } = await watch(url, updates, allUpdates);
       expect(binary.slice(0, 3)).toEqual([false, true, false]);
       faults.invalidUtf8 = { afterFrames: 2, times: 1 };
-      const broken = await watch(url, updates, all);
-      expect([broken.frames.length, broken.error]).toEqual([2, 'WS_ERR_INVALID_UTF8']);
+      const brokenFrames = await watch(url, updates, allUpdates);
+      expect([brokenFrames.frames.length, brokenFrames.error]).toEqual([2, 'WS_ERR_INVALID_UTF8']);
     },
   },
   {
     rows: ['L11'],
     says: 'a frame comes in fragments, split inside a character, and means the same',
     async run({ url, ledger, faults }) {
-      const begin = ledger.ledgerEnd();
+      const beginOffset = ledger.ledgerEnd();
       ledger.create('#model-tests:Iou:Iou', { issuer: 'ä', owner: 'ä', amount: '1' }, ['ä']);
-      const last = after(begin, ledger.ledgerEnd());
+      const last = after(beginOffset, ledger.ledgerEnd());
       const { frames } = await watch(url, updates, last);
       faults.splitFrames = {};
       expect((await watch(url, updates, last)).frames).toEqual(frames);
@@ -71,24 +71,24 @@ export const frameRows: readonly FaultRow[] = [
     rows: ['L11'],
     says: 'an update is of an unknown kind and keeps its offset',
     async run({ url, ledger, faults }) {
-      const all = after(0, ledger.ledgerEnd());
-      const before = await watch(url, updates, all);
+      const allUpdates = after(0, ledger.ledgerEnd());
+      const originalUpdates = await watch(url, updates, allUpdates);
       faults.unknownKind = { afterFrames: 4, times: 1 };
-      const { frames } = await watch(url, updates, all);
+      const { frames } = await watch(url, updates, allUpdates);
       expect(frames[4]).toMatch(/^\{"update":\{"SandboxUpdate":\{"value":\{/);
-      expect(frames.map((frame) => offsetOf(frame))).toEqual(before.frames.map((frame) => offsetOf(frame)));
+      expect(frames.map((frame) => offsetOf(frame))).toEqual(originalUpdates.frames.map((frame) => offsetOf(frame)));
     },
   },
   {
     rows: ['L11', 'H6'],
     says: 'keys are missing and keys are added, above the payloads only',
     async run({ url, ledger, faults }) {
-      const begin = ledger.ledgerEnd();
+      const beginOffset = ledger.ledgerEnd();
       const argument = { issuer: 'a', amount: '1', workflowId: 'own' };
       const CreatedEvent = { contractId: '00aa', templateId: 'ff:M:T', createArgument: argument, acsDelta: true };
       const value = { updateId: 'u', workflowId: '', events: [{ CreatedEvent }], paidTrafficCost: 1 };
       ledger.appendRaw({ update: { Transaction: { value } } });
-      const last = after(begin, ledger.ledgerEnd());
+      const last = after(beginOffset, ledger.ledgerEnd());
       faults.dropKeys = { keys: ['workflowId', 'paidTrafficCost', 'acsDelta'] };
       faults.addKeys = { keys: { future: [1] } };
       const { frames } = await watch(url, updates, last);
@@ -102,12 +102,12 @@ export const frameRows: readonly FaultRow[] = [
     rows: ['L11'],
     says: 'views of interfaces are computed by a newer package',
     async run({ url, ledger, faults }) {
-      const begin = ledger.ledgerEnd();
+      const beginOffset = ledger.ledgerEnd();
       const interfaceViews = [{ interfaceId: 'i:M:I', viewValue: { a: '1' }, implementationPackageId: 'old' }];
       const CreatedEvent = { contractId: '00aa', createArgument: { a: '1' }, interfaceViews };
       ledger.appendRaw({ update: { Transaction: { value: { updateId: 'u', events: [{ CreatedEvent }] } } } });
       faults.newerViews = { packageId: 'new' };
-      const { frames } = await watch(url, updates, after(begin, ledger.ledgerEnd()));
+      const { frames } = await watch(url, updates, after(beginOffset, ledger.ledgerEnd()));
       expect(frames[0]).toContain(
         '"createArgument":{"a":"1"},"interfaceViews":[{"interfaceId":"i:M:I","viewValue":{"a":"1","addedLater":null},"implementationPackageId":"new"}]',
       );
@@ -117,7 +117,7 @@ export const frameRows: readonly FaultRow[] = [
     rows: ['L11'],
     says: 'parties are listed in another order, those in payloads are not',
     async run({ url, ledger, faults }) {
-      const begin = ledger.ledgerEnd();
+      const beginOffset = ledger.ledgerEnd();
       const createArgument = { observers: ['a', 'b'] };
       const CreatedEvent = {
         contractId: '00aa',
@@ -127,7 +127,7 @@ export const frameRows: readonly FaultRow[] = [
       };
       ledger.appendRaw({ update: { Transaction: { value: { updateId: 'u', events: [{ CreatedEvent }] } } } });
       faults.reverseParties = {};
-      const { frames } = await watch(url, updates, after(begin, ledger.ledgerEnd()));
+      const { frames } = await watch(url, updates, after(beginOffset, ledger.ledgerEnd()));
       expect(frames[0]).toContain(
         '"createArgument":{"observers":["a","b"]},"signatories":["b","a"],"witnessParties":["b","a","c"]',
       );

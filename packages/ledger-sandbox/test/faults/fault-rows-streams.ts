@@ -4,7 +4,7 @@ import type { WebSocket } from 'ws';
 import { failureNames, namedFailure } from '../../src/faults/named-failures.ts';
 import { startSandbox } from '../../src/demo/sandbox.ts';
 import type { FaultRow } from './fault-rows.ts';
-import { activeAt, after, ask, contracts, offsetOf, updates, watch, watchBytes } from '../server/raw.ts';
+import { activeAt, after, requestJson, contracts, offsetOf, updates, watch, watchBytes } from '../server/raw.ts';
 import { pause } from '../../../../test/support/wait-for.ts';
 
 const wire = (text: string): number => Buffer.byteLength(text) + (Buffer.byteLength(text) < 126 ? 2 : 4);
@@ -15,15 +15,15 @@ export const streamRows: readonly FaultRow[] = [
     says: 'a frame breaks off at a byte: with FIN at a given one, with RST at a random one',
     async run({ url, ledger, faults }) {
       const { frames } = await watch(url, updates, after(0, ledger.ledgerEnd()));
-      const two = frames.slice(0, 2).reduce((sum, text) => sum + wire(text), 0);
+      const twoFrameBytes = frames.slice(0, 2).reduce((sum, text) => sum + wire(text), 0);
       faults.cutMidFrame = { afterFrames: 2, bytes: 10, times: 1 };
-      const cut = await watchBytes(url, updates, after(0), 1_000);
-      expect([cut.bytes.length - two, cut.end]).toEqual([10, 'fin']);
+      const cutStream = await watchBytes(url, updates, after(0), 1_000);
+      expect([cutStream.bytes.length - twoFrameBytes, cutStream.end]).toEqual([10, 'fin']);
       faults.reset = { afterFrames: 2, times: 1 };
       const reset = await watchBytes(url, updates, after(0), 1_000);
       expect(reset.end).toBe('rst');
-      expect(reset.bytes.length).toBeGreaterThan(two);
-      expect(reset.bytes.length).toBeLessThan(two + wire(frames[2] ?? ''));
+      expect(reset.bytes.length).toBeGreaterThan(twoFrameBytes);
+      expect(reset.bytes.length).toBeLessThan(twoFrameBytes + wire(frames[2] ?? ''));
       expect((await watch(url, updates, after(0, ledger.ledgerEnd()))).frames).toEqual(frames);
     },
   },
@@ -34,12 +34,12 @@ export const streamRows: readonly FaultRow[] = [
       faults.halfOpen = { afterFrames: 3 };
       const ping = Buffer.of(0x89, 0x80, 0, 0, 0, 0);
       const close = Buffer.of(0x88, 0x80, 0, 0, 0, 0);
-      const before = await watchBytes(url, updates, after(0), 350);
-      const seen = await watchBytes(url, updates, after(0), 450, (socket) => {
+      const originalFrames = await watchBytes(url, updates, after(0), 350);
+      const capture = await watchBytes(url, updates, after(0), 450, (socket) => {
         setTimeout(() => socket.write(ping), 100);
         setTimeout(() => socket.write(close), 150);
       });
-      expect(seen).toEqual({ bytes: before.bytes, end: 'none' });
+      expect(capture).toEqual({ bytes: originalFrames.bytes, end: 'none' });
       faults.halfOpen = undefined;
     },
   },
@@ -48,7 +48,7 @@ export const streamRows: readonly FaultRow[] = [
     says: 'an idle connection becomes half-open without another frame',
     async run({ url, faults }) {
       let pongs = 0;
-      const opened = (socket: WebSocket): void => {
+      const onOpen = (socket: WebSocket): void => {
         socket.on('pong', () => {
           pongs += 1;
           faults.halfOpen = {};
@@ -56,7 +56,7 @@ export const streamRows: readonly FaultRow[] = [
         });
         setTimeout(() => socket.ping(), 100);
       };
-      const { frames, code } = await watch(url, updates, after(0), { waitMs: 450, opened });
+      const { frames, code } = await watch(url, updates, after(0), { waitMs: 450, opened: onOpen });
       expect([frames.length, code, pongs]).toEqual([40, undefined, 1]);
       faults.halfOpen = undefined;
     },
@@ -67,42 +67,44 @@ export const streamRows: readonly FaultRow[] = [
     async run({ url, ledger, faults }) {
       faults.stall = { afterFrames: 4, path: updates };
       let pongs = 0;
-      const opened = (socket: WebSocket): void => {
+      const onOpen = (socket: WebSocket): void => {
         socket.on('pong', () => (pongs += 1));
         socket.ping();
       };
-      const first = await watch(url, updates, after(0), { waitMs: 350, opened });
+      const first = await watch(url, updates, after(0), { waitMs: 350, opened: onOpen });
       expect([first.frames.length, first.code, pongs]).toEqual([4, undefined, 1]);
       faults.ignorePings = {};
-      const dead = await watch(url, updates, after(0), { waitMs: 350, opened });
-      expect([dead.frames.length, dead.code, pongs]).toEqual([4, undefined, 1]);
+      const deadStream = await watch(url, updates, after(0), { waitMs: 350, opened: onOpen });
+      expect([deadStream.frames.length, deadStream.code, pongs]).toEqual([4, undefined, 1]);
       ledger.skipOffsets(5);
-      expect((await ask(url, '/v2/state/ledger-end')).body).toBe(`{"offset":${ledger.ledgerEnd()}}`);
+      expect((await requestJson(url, '/v2/state/ledger-end')).body).toBe(`{"offset":${ledger.ledgerEnd()}}`);
     },
   },
   {
     rows: ['L4'],
     says: 'the close handshake is never answered',
     async run({ url, faults }) {
-      const opened = (socket: WebSocket): unknown => setTimeout(() => socket.close(), 50);
-      expect((await watch(url, updates, after(0), { opened })).code).toBe(1005);
+      const onOpen = (socket: WebSocket): unknown => setTimeout(() => socket.close(), 50);
+      expect((await watch(url, updates, after(0), { opened: onOpen })).code).toBe(1005);
       faults.ignoreClose = { path: updates };
-      expect((await watch(url, updates, after(0), { waitMs: 400, opened })).code).toBeUndefined();
+      expect((await watch(url, updates, after(0), { waitMs: 400, opened: onOpen })).code).toBeUndefined();
     },
   },
   {
     rows: ['L5'],
     says: 'silence closes the connection and pings keep it up',
     async run() {
-      await using quick = await startSandbox({ idleTimeoutMs: 60 });
-      expect((await watch(quick.url, updates, after(0))).code).toBe(1006);
+      await using shortTimeoutSandbox = await startSandbox({ idleTimeoutMs: 60 });
+      expect((await watch(shortTimeoutSandbox.url, updates, after(0))).code).toBe(1006);
       // With the first limit, a ping that a busy machine delays could end the connection.
-      await using patient = await startSandbox({ idleTimeoutMs: 1_500 });
-      const opened = (socket: WebSocket): void => {
+      await using patientSandbox = await startSandbox({ idleTimeoutMs: 1_500 });
+      const onOpen = (socket: WebSocket): void => {
         const timer = setInterval(() => socket.ping(), 15);
         socket.on('close', () => clearInterval(timer));
       };
-      expect((await watch(patient.url, updates, after(0), { waitMs: 2_000, opened })).code).toBeUndefined();
+      expect(
+        (await watch(patientSandbox.url, updates, after(0), { waitMs: 2_000, opened: onOpen })).code,
+      ).toBeUndefined();
     },
   },
   {
@@ -110,16 +112,16 @@ export const streamRows: readonly FaultRow[] = [
     says: 'a slow receiver delays the stream and loses nothing',
     async run({ url, ledger, faults }) {
       faults.oversizedFrames = { bytes: 300_000 };
-      let early = 0;
-      const opened = (socket: WebSocket): void => {
-        socket.on('message', () => (early += 1));
+      let earlyFrames = 0;
+      const onOpen = (socket: WebSocket): void => {
+        socket.on('message', () => (earlyFrames += 1));
         socket.pause();
         setTimeout(() => {
-          expect(early).toBe(0);
+          expect(earlyFrames).toBe(0);
           socket.resume();
         }, 150);
       };
-      const { frames, code } = await watch(url, updates, after(0, ledger.ledgerEnd()), { opened });
+      const { frames, code } = await watch(url, updates, after(0, ledger.ledgerEnd()), { opened: onOpen });
       expect([frames.length, code]).toEqual([40, 1000]);
     },
   },
@@ -128,8 +130,8 @@ export const streamRows: readonly FaultRow[] = [
     says: 'a stream is dropped between two frames, seen as 1006',
     async run({ url, faults }) {
       faults.cut = { afterFrames: 5, times: 1 };
-      const cut = await watch(url, updates, after(0));
-      expect([cut.frames.length, cut.code]).toEqual([5, 1006]);
+      const cutStream = await watch(url, updates, after(0));
+      expect([cutStream.frames.length, cutStream.code]).toEqual([5, 1006]);
       expect(faults.cut).toBeUndefined();
     },
   },
@@ -139,8 +141,8 @@ export const streamRows: readonly FaultRow[] = [
     async run({ url, faults }) {
       for (const code of [1000, 1001, 1011]) {
         faults.close = { code, afterFrames: 3, times: 1 };
-        const closed = await watch(url, updates, after(0));
-        expect([closed.frames.length, closed.code]).toEqual([3, code]);
+        const closedStream = await watch(url, updates, after(0));
+        expect([closedStream.frames.length, closedStream.code]).toEqual([3, code]);
       }
     },
   },
@@ -162,19 +164,25 @@ export const streamRows: readonly FaultRow[] = [
     rows: ['L16'],
     says: 'the active contracts end early by a drop, by a refusal or by a 1000, and complete by a 1000',
     async run({ url, faults, ledger }) {
-      const at = activeAt(ledger.ledgerEnd());
-      const completeStream = await watch(url, contracts, at);
+      const request = activeAt(ledger.ledgerEnd());
+      const completeStream = await watch(url, contracts, request);
       expect(completeStream.code).toBe(1000);
       expect(completeStream.frames.length).toBeGreaterThan(4);
-      const early = { path: contracts, afterFrames: 3, times: 1 };
-      faults.cut = early;
-      expect(await watch(url, contracts, at)).toMatchObject({ frames: completeStream.frames.slice(0, 3), code: 1006 });
-      faults.streamFailure = { ...early, failure: 'SERVICE_NOT_RUNNING' };
-      expect((await watch(url, contracts, at)).frames).toHaveLength(4);
-      faults.close = { ...early, code: 1000 };
+      const earlyFault = { path: contracts, afterFrames: 3, times: 1 };
+      faults.cut = earlyFault;
+      expect(await watch(url, contracts, request)).toMatchObject({
+        frames: completeStream.frames.slice(0, 3),
+        code: 1006,
+      });
+      faults.streamFailure = { ...earlyFault, failure: 'SERVICE_NOT_RUNNING' };
+      expect((await watch(url, contracts, request)).frames).toHaveLength(4);
+      faults.close = { ...earlyFault, code: 1000 };
       expect((await watch(url, updates, after(0, ledger.ledgerEnd()))).frames).toHaveLength(40);
-      expect(await watch(url, contracts, at)).toMatchObject({ frames: completeStream.frames.slice(0, 3), code: 1000 });
-      expect(await watch(url, contracts, at)).toMatchObject({ frames: completeStream.frames, code: 1000 });
+      expect(await watch(url, contracts, request)).toMatchObject({
+        frames: completeStream.frames.slice(0, 3),
+        code: 1000,
+      });
+      expect(await watch(url, contracts, request)).toMatchObject({ frames: completeStream.frames, code: 1000 });
     },
   },
   {
@@ -184,12 +192,12 @@ export const streamRows: readonly FaultRow[] = [
       const at = ledger.ledgerEnd();
       const { frames } = await watch(url, contracts, activeAt(at));
       faults.slowFrames = { delayMs: 5, path: contracts };
-      const slow = watch(url, contracts, activeAt(at));
+      const slowStream = watch(url, contracts, activeAt(at));
       await pause(20);
-      const created = ledger.create('#model-tests:Iou:Iou', { issuer: 'a', owner: 'a', amount: '1' }, ['a']);
-      expect((await slow).frames).toEqual(frames);
+      const contractId = ledger.create('#model-tests:Iou:Iou', { issuer: 'a', owner: 'a', amount: '1' }, ['a']);
+      expect((await slowStream).frames).toEqual(frames);
       const next = await watch(url, updates, after(at, ledger.ledgerEnd()));
-      expect(next.frames.join()).toContain(created.contractId);
+      expect(next.frames.join()).toContain(contractId.contractId);
     },
   },
   {
@@ -199,8 +207,8 @@ export const streamRows: readonly FaultRow[] = [
       const at = ledger.ledgerEnd();
       faults.prune = { path: contracts, afterFrames: 2, times: 1 };
       expect((await watch(url, contracts, activeAt(at))).code).toBe(1000);
-      const refused = await watch(url, updates, after(at));
-      expect(refused.frames.join()).toMatch(
+      const refusedResponse = await watch(url, updates, after(at));
+      expect(refusedResponse.frames.join()).toMatch(
         new RegExp(`PARTICIPANT_PRUNED_DATA_ACCESSED.*"earliest_offset":"${at + 1}"`),
       );
     },
@@ -213,8 +221,8 @@ export const streamRows: readonly FaultRow[] = [
       const { frames } = await watch(url, updates, after(0, ledger.ledgerEnd()));
       expect([frames.length, frames[3], frames[5]]).toEqual([42, frames[2], frames[4]]);
       faults.duplicateCheckpoints = true;
-      const enough = (seen: readonly string[]): boolean => seen.length === 42;
-      const tail = await watch(url, updates, after(0), { enough });
+      const hasEnough = (seenFrames: readonly string[]): boolean => seenFrames.length === 42;
+      const tail = await watch(url, updates, after(0), { enough: hasEnough });
       expect(tail.frames[41]).toContain('OffsetCheckpoint');
       expect(tail.frames[41]).toBe(tail.frames[40]);
     },
@@ -223,16 +231,16 @@ export const streamRows: readonly FaultRow[] = [
     rows: ['L15'],
     says: 'two updates are swapped, the given number of times, and one is lost',
     async run({ url, faults, ledger }) {
-      const all = after(0, ledger.ledgerEnd());
-      const { frames } = await watch(url, updates, all);
-      const [a = '', b = '', c = '', d = '', ...rest] = frames;
+      const allUpdates = after(0, ledger.ledgerEnd());
+      const { frames } = await watch(url, updates, allUpdates);
+      const [a = '', b = '', c = '', d = '', ...remainingFrames] = frames;
       faults.swapUpdates = { afterFrames: 2, times: 1 };
-      expect((await watch(url, updates, all)).frames).toEqual([a, b, d, c, ...rest]);
+      expect((await watch(url, updates, allUpdates)).frames).toEqual([a, b, d, c, ...remainingFrames]);
       faults.swapUpdates = { atOffset: offsetOf(frames.at(-1)), times: 1 };
-      expect((await watch(url, updates, all)).frames).toEqual(frames);
+      expect((await watch(url, updates, allUpdates)).frames).toEqual(frames);
       faults.swapUpdates = undefined;
       faults.loseUpdates = { atOffset: offsetOf(c), times: 1 };
-      expect((await watch(url, updates, all)).frames).toEqual([a, b, d, ...rest]);
+      expect((await watch(url, updates, allUpdates)).frames).toEqual([a, b, d, ...remainingFrames]);
     },
   },
 ];

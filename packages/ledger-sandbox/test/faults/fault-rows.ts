@@ -10,7 +10,7 @@ export interface FaultRow {
 }
 
 /** Rows that the ledger cannot cause, with the reason. */
-export const elsewhere: Readonly<Record<string, string>> = {
+export const rowsTestedElsewhere: Readonly<Record<string, string>> = {
   L7: 'the client misreads its own pause',
   K4: 'the configuration of the client changes, not the ledger',
   K6: 'an identity provider misbehaves, not the participant',

@@ -7,10 +7,10 @@ import { frameRows } from './fault-rows-frames.ts';
 import { historyRows } from './fault-rows-history.ts';
 import { requestRows } from './fault-rows-requests.ts';
 import { streamRows } from './fault-rows-streams.ts';
-import { elsewhere } from './fault-rows.ts';
-import { after, ask, updates, watch } from '../server/raw.ts';
+import { rowsTestedElsewhere } from './fault-rows.ts';
+import { after, requestJson, updates, watch } from '../server/raw.ts';
 
-const all = [...streamRows, ...frameRows, ...requestRows, ...historyRows];
+const allRows = [...streamRows, ...frameRows, ...requestRows, ...historyRows];
 const ids = (letter: string, count: number): string[] =>
   Array.from({ length: count }, (_, index) => `${letter}${index + 1}`);
 const matrix = [...ids('L', 21), ...ids('K', 9), ...ids('H', 10)];
@@ -25,24 +25,26 @@ afterEach(async () => {
 });
 
 describe('the fault matrix', () => {
-  const passed = new Set<string>();
-  for (const row of all) {
-    const { rows, says } = row;
-    it(`${rows.join(' ')}: ${says}`, async () => {
+  const passedFaults = new Set<string>();
+  for (const row of allRows) {
+    const { rows, says: effect } = row;
+    it(`${rows.join(' ')}: ${effect}`, async () => {
       await row.run(sandbox);
-      for (const id of rows) passed.add(id);
+      for (const id of rows) passedFaults.add(id);
     });
   }
 
   it('has no other rows: every row is tested here or does not concern the ledger', () => {
-    const served = new Set([...all.flatMap(({ rows }) => rows), ...Object.keys(elsewhere)]);
-    expect(matrix.filter((row) => !served.has(row))).toEqual([]);
-    expect(matrix).toEqual(expect.arrayContaining([...served]));
+    const servedRows = new Set([...allRows.flatMap(({ rows }) => rows), ...Object.keys(rowsTestedElsewhere)]);
+    expect(matrix.filter((row) => !servedRows.has(row))).toEqual([]);
+    expect(matrix).toEqual(expect.arrayContaining([...servedRows]));
   });
 
   afterAll(() => {
-    const reasons = Object.entries(elsewhere).map(([row, why]) => `  ${row}: ${why}`);
-    console.log(`ledger-side rows of the fault matrix seen on the wire: ${passed.size} of ${matrix.length}; not here:`);
+    const reasons = Object.entries(rowsTestedElsewhere).map(([row, reason]) => `  ${row}: ${reason}`);
+    console.log(
+      `ledger-side rows of the fault matrix seen on the wire: ${passedFaults.size} of ${matrix.length}; not here:`,
+    );
     console.log(reasons.join('\n'));
   });
 });
@@ -50,17 +52,17 @@ describe('the fault matrix', () => {
 describe('the endpoints that script the sandbox', () => {
   it('set, list and remove faults without changing other faults', async () => {
     const { url } = sandbox;
-    const set = await ask(url, '/sandbox/faults', { stall: { afterFrames: 2 }, duplicateCheckpoints: true });
+    const set = await requestJson(url, '/sandbox/faults', { stall: { afterFrames: 2 }, duplicateCheckpoints: true });
     expect(set).toMatchObject({ status: 200, body: '{"stall":{"afterFrames":2},"duplicateCheckpoints":true}' });
     expect((await watch(url, updates, after(0), { waitMs: 400 })).frames).toHaveLength(2);
-    await ask(url, '/sandbox/faults', { stall: null });
-    expect((await ask(url, '/sandbox/faults')).body).toBe('{"duplicateCheckpoints":true}');
+    await requestJson(url, '/sandbox/faults', { stall: null });
+    expect((await requestJson(url, '/sandbox/faults')).body).toBe('{"duplicateCheckpoints":true}');
   });
 
   it('work while the sandbox does not respond to other requests', async () => {
-    await ask(sandbox.url, '/sandbox/faults', { neverAnswer: true });
-    expect((await ask(sandbox.url, '/sandbox/faults', { neverAnswer: false })).status).toBe(200);
-    expect((await ask(sandbox.url, '/v2/state/ledger-end')).status).toBe(200);
+    await requestJson(sandbox.url, '/sandbox/faults', { neverAnswer: true });
+    expect((await requestJson(sandbox.url, '/sandbox/faults', { neverAnswer: false })).status).toBe(200);
+    expect((await requestJson(sandbox.url, '/v2/state/ledger-end')).status).toBe(200);
   });
 
   it.each([
@@ -71,30 +73,30 @@ describe('the endpoints that script the sandbox', () => {
     [{ answer: { as: 'X' } }, /fault answer: field as is not one of SERVICE_NOT_RUNNING/],
     [{ compress: 1 }, /fault compress: expected true/],
   ])('refuse unknown entries, and change nothing: %j', async (body, expectedMessage) => {
-    const refused = await ask(sandbox.url, '/sandbox/faults', { duplicateCheckpoints: true, ...body });
-    expect(refused).toMatchObject({ status: 400, type: 'text/plain; charset=UTF-8' });
-    expect(refused.body).toMatch(expectedMessage);
-    expect((await ask(sandbox.url, '/sandbox/faults')).body).toBe('{}');
+    const refusedResponse = await requestJson(sandbox.url, '/sandbox/faults', { duplicateCheckpoints: true, ...body });
+    expect(refusedResponse).toMatchObject({ status: 400, type: 'text/plain; charset=UTF-8' });
+    expect(refusedResponse.body).toMatch(expectedMessage);
+    expect((await requestJson(sandbox.url, '/sandbox/faults')).body).toBe('{}');
   });
 
   it('run ledger actions', async () => {
     const end = sandbox.ledger.ledgerEnd();
-    const acts = { skipOffsets: { count: 7 }, prune: { to: 5 }, participantId: { id: 'p::1220' } };
-    const { body = '' } = await ask(sandbox.url, '/sandbox/ledger', acts);
+    const actionArguments = { skipOffsets: { count: 7 }, prune: { to: 5 }, participantId: { id: 'p::1220' } };
+    const { body = '' } = await requestJson(sandbox.url, '/sandbox/ledger', actionArguments);
     expect(JSON.parse(body)).toMatchObject({ ledgerEnd: end + 7, prunedTo: 5, participantId: 'p::1220' });
-    const refused = await ask(sandbox.url, '/sandbox/ledger', { restore: { to: 4 } });
-    expect(refused).toMatchObject({ status: 400 });
-    expect(refused.body).toMatch(/cannot be restored/);
-    expect(JSON.parse((await ask(sandbox.url, '/sandbox/ledger', { reset: true })).body ?? '')).toMatchObject({
+    const refusedResponse = await requestJson(sandbox.url, '/sandbox/ledger', { restore: { to: 4 } });
+    expect(refusedResponse).toMatchObject({ status: 400 });
+    expect(refusedResponse.body).toMatch(/cannot be restored/);
+    expect(JSON.parse((await requestJson(sandbox.url, '/sandbox/ledger', { reset: true })).body ?? '')).toMatchObject({
       ledgerEnd: 0,
     });
   });
 
   it('do not exist by default, and reject requests of browser pages and requests under other host names', async () => {
-    await using usual = await startSandbox();
-    expect((await ask(usual.url, '/sandbox/faults')).status).toBe(404);
+    await using defaultSandbox = await startSandbox();
+    expect((await requestJson(defaultSandbox.url, '/sandbox/faults')).status).toBe(404);
     for (const headers of [{ origin: 'http://127.0.0.1' }, { host: 'ledger.example.org' }]) {
-      expect((await ask(sandbox.url, '/sandbox/faults', undefined, { headers })).status).toBe(404);
+      expect((await requestJson(sandbox.url, '/sandbox/faults', undefined, { headers })).status).toBe(404);
     }
   });
 });

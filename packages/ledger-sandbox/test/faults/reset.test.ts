@@ -8,7 +8,7 @@ import { expect, it } from 'vitest';
 const module = new URL('../../dist/faults/connection.js', import.meta.url).href;
 
 /** Runs a process that resets a connected socket. `before` is code that runs immediately before the reset. */
-function ended(before: string): { readonly status: number | null; readonly stdout: string } {
+function probeSocket(socketState: string): { readonly status: number | null; readonly stdout: string } {
   const script = `
     import { once } from 'node:events';
     import { connect, createServer } from 'node:net';
@@ -18,7 +18,7 @@ function ended(before: string): { readonly status: number | null; readonly stdou
     const socket = connect(server.address().port, '127.0.0.1');
     await once(socket, 'connect');
     socket.on('error', ({ code }) => console.log(code)).on('close', () => console.log('closed'));
-    ${before};
+    ${socketState};
     resetNow(socket);
     server.close().unref();`;
   return spawnSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8', timeout: 10_000 });
@@ -29,6 +29,6 @@ it.each([
   ['being ended', 'socket.end()'],
   ['being ended, with many bytes still to be written', 'socket.end(Buffer.alloc(50_000_000))'],
   ['gone', 'socket.destroy()'],
-])('a socket that is %s is released', (_, before) => {
-  expect(ended(before)).toMatchObject({ status: 0, stdout: 'closed\n' });
+])('a socket that is %s is released', (_, socketState) => {
+  expect(probeSocket(socketState)).toMatchObject({ status: 0, stdout: 'closed\n' });
 });

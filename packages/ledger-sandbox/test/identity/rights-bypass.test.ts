@@ -5,9 +5,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/server/sandbox.ts';
 import { serveJwks, keyPair, token } from '../../../../test/support/tokens.ts';
 import type { JwksServer, Signer } from '../../../../test/support/tokens.ts';
-import { call, refused, shared, startSecured } from './callers.ts';
-import type { Answered } from './callers.ts';
-import { at, stream } from '../server/sockets.ts';
+import { call, refusedBody, sharedSigner, startSecured } from './callers.ts';
+import type { ApiResponse } from './callers.ts';
+import { valueAt, stream } from '../server/sockets.ts';
 
 const iou = '#model-tests:Iou:Iou';
 const factory = '#splice-amulet:Splice.ExternalPartyAmuletRules:ExternalPartyAmuletRules';
@@ -17,11 +17,11 @@ const audienceOwner = 'idp-owner';
 let sandbox: Sandbox;
 let jwks: JwksServer;
 let signer: Signer;
-let admin: (what: string, body?: unknown) => Promise<Answered>;
+let admin: (endpoint: string, body?: unknown) => Promise<ApiResponse>;
 /** Sends requests of a user that may act as the party `eve` and has no other right. */
 let eve: typeof admin;
 /** Sends requests of a user that administers only the identity provider `theirs`. */
-let theirAdmin: typeof admin;
+let otherAdminCall: typeof admin;
 let eveToken: string;
 
 const eveParty = 'eve::1220';
@@ -40,16 +40,20 @@ beforeAll(async () => {
   sandbox = await startSecured({ users });
   signer = await keyPair('ES256');
   jwks = await serveJwks(signer);
-  const as = async (sub: string, by: Signer = shared, claims: object = {}): Promise<typeof admin> => {
-    const bearer = await token(by, { sub, ...claims });
-    return async (what, body) => await call(sandbox.url, bearer, what, body);
+  const callAs = async (
+    sub: string,
+    tokenSigner: Signer = sharedSigner,
+    claims: object = {},
+  ): Promise<typeof admin> => {
+    const bearer = await token(tokenSigner, { sub, ...claims });
+    return async (endpoint, body) => await call(sandbox.url, bearer, endpoint, body);
   };
-  admin = await as('participant_admin');
-  eve = await as('eve');
-  eveToken = await token(shared, { sub: 'eve' });
+  admin = await callAs('participant_admin');
+  eve = await callAs('eve');
+  eveToken = await token(sharedSigner, { sub: 'eve' });
   const config = { identityProviderId: 'theirs', issuer: 'their-issuer', jwksUrl: jwks.url };
   expect((await admin('POST /v2/idps', { identityProviderConfig: config })).status).toBe(200);
-  theirAdmin = await as(audienceOwner, signer, { iss: 'their-issuer' });
+  otherAdminCall = await callAs(audienceOwner, signer, { iss: 'their-issuer' });
   sandbox.ledger.create(iou, argumentOf(alice), [alice]);
 });
 
@@ -65,7 +69,7 @@ const argumentOf = (party: string): Record<string, string | string[]> => ({
   amount: '1.0',
   observers: [],
 });
-const denied = { status: 403, body: refused };
+const deniedResponse = { status: 403, body: refusedBody };
 
 describe('reading as a party without the right', () => {
   const eventFormat = { filtersByParty: { [alice]: {} } };
@@ -75,8 +79,8 @@ describe('reading as a party without the right', () => {
   const topology = (parties: readonly string[]): object => ({
     includeTopologyEvents: { includeParticipantAuthorizationEvents: { parties } },
   });
-  const own = { filtersByParty: { [eveParty]: {} } };
-  const reading: readonly (readonly [string, unknown])[] = [
+  const ownFormat = { filtersByParty: { [eveParty]: {} } };
+  const readRequests: readonly (readonly [string, unknown])[] = [
     ['POST /v2/updates', { beginExclusive: 0, updateFormat }],
     ['POST /v2/updates', { beginExclusive: 0, updateFormat: reassignments }],
     ['POST /v2/updates', { beginExclusive: 0, updateFormat: topology([alice]) }],
@@ -84,9 +88,9 @@ describe('reading as a party without the right', () => {
     ['POST /v2/updates', { beginExclusive: 0, updateFormat: topology([eveParty, alice]) }],
     ['POST /v2/updates', { beginExclusive: 0, filter: eventFormat }],
     ['POST /v2/updates/flats', { beginExclusive: 0, filter: eventFormat }],
-    ['POST /v2/updates/trees', { beginExclusive: 0, filter: { ...own, filtersForAnyParty: {} } }],
+    ['POST /v2/updates/trees', { beginExclusive: 0, filter: { ...ownFormat, filtersForAnyParty: {} } }],
     ['POST /v2/state/active-contracts', { activeAtOffset: 1, filter: eventFormat }],
-    ['POST /v2/state/active-contracts', { activeAtOffset: 1, eventFormat: { ...own, filtersForAnyParty: {} } }],
+    ['POST /v2/state/active-contracts', { activeAtOffset: 1, eventFormat: { ...ownFormat, filtersForAnyParty: {} } }],
     ['POST /v2/state/active-contracts-page', { eventFormat }],
     ['POST /v2/updates/get-updates-page', { updateFormat }],
     ['POST /v2/updates/update-by-offset', { offset: 1, updateFormat }],
@@ -145,9 +149,12 @@ describe('reading as a party without the right', () => {
     ],
   ];
 
-  it.each(reading.map(([what, body]) => ({ what, body })))('is refused by $what', async ({ what, body }) => {
-    expect(await eve(what, body)).toMatchObject(denied);
-  });
+  it.each(readRequests.map(([endpoint, body]) => ({ what: endpoint, body })))(
+    'is refused by $what',
+    async ({ what: endpoint, body }) => {
+      expect(await eve(endpoint, body)).toMatchObject(deniedResponse);
+    },
+  );
 
   it.each([
     ['/v2/updates', { beginExclusive: 0, updateFormat }],
@@ -160,12 +167,12 @@ describe('reading as a party without the right', () => {
     const { frames, code } = await stream(sandbox.url, path, request, undefined, { headers });
     expect([code, frames.map((frame) => JSON.parse(frame) as unknown)]).toEqual([
       1000,
-      [expect.objectContaining(refused)],
+      [expect.objectContaining(refusedBody)],
     ]);
   });
 
   it('is refused with a page token of a user with more rights', async () => {
-    const reader = await token(shared, { sub: 'reader' });
+    const reader = await token(sharedSigner, { sub: 'reader' });
     const rights = [{ kind: { CanReadAsAnyParty: { value: {} } } }];
     expect((await admin('POST /v2/users', { user: { id: 'reader' }, rights })).status).toBe(200);
     for (const amount of ['2.0', '3.0']) sandbox.ledger.create(iou, { ...argumentOf(alice), amount }, [alice]);
@@ -175,11 +182,11 @@ describe('reading as a party without the right', () => {
       maxPageSize: 1,
     };
     const page = await call(sandbox.url, reader, 'POST /v2/state/active-contracts-page', request);
-    const pageToken = at(page.body, 'nextPageToken');
+    const pageToken = valueAt(page.body, 'nextPageToken');
     expect(pageToken).toEqual(expect.stringMatching(/./));
-    expect(await eve('POST /v2/state/active-contracts-page', { ...request, pageToken })).toMatchObject(denied);
-    const narrow = { ...request, eventFormat: own, pageToken };
-    expect(await eve('POST /v2/state/active-contracts-page', narrow)).toMatchObject({
+    expect(await eve('POST /v2/state/active-contracts-page', { ...request, pageToken })).toMatchObject(deniedResponse);
+    const narrowRequest = { ...request, eventFormat: ownFormat, pageToken };
+    expect(await eve('POST /v2/state/active-contracts-page', narrowRequest)).toMatchObject({
       status: 400,
       body: { code: 'INVALID_ACS_PAGE_TOKEN' },
     });
@@ -188,37 +195,41 @@ describe('reading as a party without the right', () => {
 
 describe('acting as a party without the right', () => {
   it('is refused if a user hosts a party of another user on another synchronizer', async () => {
-    const [global, other] = sandbox.ledger.synchronizers;
+    const [global, otherSynchronizer] = sandbox.ledger.synchronizers;
     const allocation = { partyIdHint: 'victim', synchronizerId: global.id };
     const { body } = await admin('POST /v2/parties', allocation);
-    const victim = at(body, 'partyDetails', 'party');
-    const taken = await eve('POST /v2/parties', { ...allocation, synchronizerId: other.id, userId: 'eve' });
-    expect(taken.status).toBe(400);
+    const victim = valueAt(body, 'partyDetails', 'party');
+    const takenHint = await eve('POST /v2/parties', {
+      ...allocation,
+      synchronizerId: otherSynchronizer.id,
+      userId: 'eve',
+    });
+    expect(takenHint.status).toBe(400);
     expect((await eve('GET /v2/users/eve/rights')).text).not.toContain(String(victim));
-    expect((await admin('POST /v2/parties', { ...allocation, synchronizerId: other.id })).status).toBe(200);
+    expect((await admin('POST /v2/parties', { ...allocation, synchronizerId: otherSynchronizer.id })).status).toBe(200);
   });
 
   it('is refused to an administrator of another identity provider', async () => {
-    const [global, other] = sandbox.ledger.synchronizers;
+    const [global, otherSynchronizer] = sandbox.ledger.synchronizers;
     const allocation = { partyIdHint: 'ours', synchronizerId: global.id };
-    const party = String(at((await admin('POST /v2/parties', allocation)).body, 'partyDetails', 'party'));
+    const party = String(valueAt((await admin('POST /v2/parties', allocation)).body, 'partyDetails', 'party'));
     const identityProviderId = 'theirs';
-    const otherAllocation = { ...allocation, synchronizerId: other.id, identityProviderId };
-    expect(await theirAdmin('POST /v2/parties', otherAllocation)).toMatchObject(denied);
+    const otherAllocation = { ...allocation, synchronizerId: otherSynchronizer.id, identityProviderId };
+    expect(await otherAdminCall('POST /v2/parties', otherAllocation)).toMatchObject(deniedResponse);
     const partyDetails = { party, identityProviderId, localMetadata: { annotations: { mine: 'yes' } } };
     const change = { partyDetails, updateMask: { paths: ['local_metadata'] } };
-    expect(await theirAdmin(`PATCH /v2/parties/${party}`, change)).toMatchObject(denied);
+    expect(await otherAdminCall(`PATCH /v2/parties/${party}`, change)).toMatchObject(deniedResponse);
     const rights = [{ kind: { CanActAs: { value: { party } } } }];
     const user = { id: 'puppet', identityProviderId };
-    expect((await theirAdmin('POST /v2/users', { user, rights })).status).toBe(400);
-    expect((await theirAdmin('POST /v2/users', { user })).status).toBe(200);
+    expect((await otherAdminCall('POST /v2/users', { user, rights })).status).toBe(400);
+    expect((await otherAdminCall('POST /v2/users', { user })).status).toBe(200);
     const grant = { userId: 'puppet', identityProviderId, rights };
-    expect((await theirAdmin('POST /v2/users/puppet/rights', grant)).status).toBe(400);
-    expect((await theirAdmin('GET /v2/users/puppet/rights')).body).toEqual({ rights: [] });
-    const own = await theirAdmin('POST /v2/parties', { partyIdHint: 'their-own', identityProviderId });
-    const theirOwn = String(at(own.body, 'partyDetails', 'party'));
-    const validRights = [{ kind: { CanActAs: { value: { party: theirOwn } } } }];
-    expect((await theirAdmin('POST /v2/users/puppet/rights', { ...grant, rights: validRights })).status).toBe(200);
+    expect((await otherAdminCall('POST /v2/users/puppet/rights', grant)).status).toBe(400);
+    expect((await otherAdminCall('GET /v2/users/puppet/rights')).body).toEqual({ rights: [] });
+    const allocatedParty = await otherAdminCall('POST /v2/parties', { partyIdHint: 'their-own', identityProviderId });
+    const otherParty = String(valueAt(allocatedParty.body, 'partyDetails', 'party'));
+    const validRights = [{ kind: { CanActAs: { value: { party: otherParty } } } }];
+    expect((await otherAdminCall('POST /v2/users/puppet/rights', { ...grant, rights: validRights })).status).toBe(200);
     expect((await admin('POST /v2/users/puppet/rights', grant)).status).toBe(200);
   });
 

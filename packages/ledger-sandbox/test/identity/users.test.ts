@@ -4,9 +4,9 @@ import { startSandbox } from '../../src/demo/sandbox.ts';
 import type { Sandbox, SandboxOptions } from '../../src/server/sandbox.ts';
 import { sample } from '../../../../test/support/wire/fixtures.ts';
 import { keyPair, serveJwks, token } from '../../../../test/support/tokens.ts';
-import { call as callAs, secret, shared } from './callers.ts';
-import type { Answered } from './callers.ts';
-import { at } from '../server/sockets.ts';
+import { call as callAs, secret, sharedSigner } from './callers.ts';
+import type { ApiResponse } from './callers.ts';
+import { valueAt } from '../server/sockets.ts';
 
 const party = 'Alice::1220aa';
 const canRead = { kind: { CanReadAs: { value: { party } } } };
@@ -25,14 +25,14 @@ async function restart(options: SandboxOptions): Promise<void> {
   sandbox = await startSandbox(options);
 }
 
-/** @param what e.g. `GET /v2/users` */
-async function call(what: string, body?: unknown, bearer?: string): Promise<Answered> {
-  return await callAs(sandbox.url, bearer, what, body);
+/** @param endpoint e.g. `GET /v2/users` */
+async function call(endpoint: string, body?: unknown, bearer?: string): Promise<ApiResponse> {
+  return await callAs(sandbox.url, bearer, endpoint, body);
 }
 
-async function refusal(what: string, body?: unknown, bearer?: string): Promise<unknown[]> {
-  const answer = await call(what, body, bearer);
-  return [answer.status, at(answer.body, 'code') ?? answer.text];
+async function refusal(endpoint: string, body?: unknown, bearer?: string): Promise<unknown[]> {
+  const response = await call(endpoint, body, bearer);
+  return [response.status, valueAt(response.body, 'code') ?? response.text];
 }
 
 describe('users', () => {
@@ -52,9 +52,9 @@ describe('users', () => {
     expect(await call('POST /v2/users', { user })).toMatchObject({ status: 200, body: { user } });
     const change = { id: 'indexer', primaryParty: 'ignored', metadata: { annotations: { team: 'b', old: '' } } };
     const updateMask = { paths: ['metadata.annotations'], unknownFields: { fields: {} } };
-    const changed = await call('PATCH /v2/users/indexer', { user: change, updateMask });
-    expect(at(changed.body, 'user')).toMatchObject({ primaryParty: party });
-    expect(at(changed.body, 'user', 'metadata')).toEqual({ resourceVersion: '1', annotations: { team: 'b' } });
+    const changedUser = await call('PATCH /v2/users/indexer', { user: change, updateMask });
+    expect(valueAt(changedUser.body, 'user')).toMatchObject({ primaryParty: party });
+    expect(valueAt(changedUser.body, 'user', 'metadata')).toEqual({ resourceVersion: '1', annotations: { team: 'b' } });
     expect(await call('DELETE /v2/users/indexer')).toMatchObject({ status: 200, text: '{}' });
     expect(await refusal('GET /v2/users/indexer')).toEqual([404, 'USER_NOT_FOUND']);
   });
@@ -65,8 +65,8 @@ describe('users', () => {
     let pages = 0;
     for (let next = ''; pages === 0 || next !== ''; pages += 1) {
       const { body } = await call(`GET /v2/users?pageSize=2&pageToken=${encodeURIComponent(next)}`);
-      for (const user of at(body, 'users') as unknown[]) ids.push(at(user, 'id'));
-      next = String(at(body, 'nextPageToken'));
+      for (const user of valueAt(body, 'users') as unknown[]) ids.push(valueAt(user, 'id'));
+      next = String(valueAt(body, 'nextPageToken'));
     }
     expect([ids, pages]).toEqual([['Ann', 'bob', 'eve', 'participant_admin', 'zoe'], 3]);
     expect((await call('GET /v2/users?pageSize=5')).body).toMatchObject({ nextPageToken: '' });
@@ -79,7 +79,7 @@ describe('users', () => {
     const admins = 'participant_admin';
     const mask = (...paths: string[]): unknown => ({ paths, unknownFields: { fields: {} } });
     const body = { user: { id: admins, isDeactivated: true }, updateMask: mask('is_deactivated') };
-    const stale = { id: 'bob', metadata: { resourceVersion: '7' } };
+    const staleUser = { id: 'bob', metadata: { resourceVersion: '7' } };
     await call('POST /v2/users', { user: { id: 'bob' } });
     expect(await refusal('POST /v2/users', { user: { id: 'bob' } })).toEqual([409, 'USER_ALREADY_EXISTS']);
     expect(await refusal('POST /v2/users', {})).toEqual([400, 'MISSING_FIELD']);
@@ -97,7 +97,7 @@ describe('users', () => {
         'INVALID_USER_UPDATE_REQUEST',
       ]);
     }
-    expect(await refusal('PATCH /v2/users/bob', { user: stale, updateMask: mask('primary_party') })).toEqual([
+    expect(await refusal('PATCH /v2/users/bob', { user: staleUser, updateMask: mask('primary_party') })).toEqual([
       409,
       'CONCURRENT_USER_UPDATE_DETECTED',
     ]);
@@ -119,8 +119,8 @@ describe('rights of a user', () => {
   });
 
   it('are granted and revoked, and the response contains only the added or removed rights', async () => {
-    const granted = await call('POST /v2/users/bob/rights', change([canRead, admin, canRead]));
-    expect(granted.body).toEqual({ newlyGrantedRights: [canRead, admin] });
+    const grantResponse = await call('POST /v2/users/bob/rights', change([canRead, admin, canRead]));
+    expect(grantResponse.body).toEqual({ newlyGrantedRights: [canRead, admin] });
     expect((await call('POST /v2/users/bob/rights', change([canRead]))).body).toEqual({ newlyGrantedRights: [] });
     expect((await call('PATCH /v2/users/bob/rights', change([canRead]))).body).toEqual({
       newlyRevokedRights: [canRead],
@@ -142,14 +142,14 @@ describe('rights of a user', () => {
   });
 
   it('are refused with the matching error code if a request is invalid', async () => {
-    const noParty = { kind: { CanActAs: { value: {} } } };
-    const later = { kind: { CanActAsAnyParty: { value: {} } } };
+    const rightWithoutParty = { kind: { CanActAs: { value: {} } } };
+    const laterRight = { kind: { CanActAsAnyParty: { value: {} } } };
     expect(await refusal('POST /v2/users/bob/rights', change([{ kind: { Empty: {} } }]))).toEqual([
       400,
       'INVALID_ARGUMENT',
     ]);
-    expect(await refusal('POST /v2/users/bob/rights', change([later]))).toEqual([400, 'INVALID_ARGUMENT']);
-    expect(await refusal('POST /v2/users/bob/rights', change([noParty]))).toEqual([400, 'MISSING_FIELD']);
+    expect(await refusal('POST /v2/users/bob/rights', change([laterRight]))).toEqual([400, 'INVALID_ARGUMENT']);
+    expect(await refusal('POST /v2/users/bob/rights', change([rightWithoutParty]))).toEqual([400, 'MISSING_FIELD']);
     expect(await refusal('POST /v2/users/participant_admin/rights', change([]))).toEqual([400, 'INVALID_ARGUMENT']);
     expect(await refusal('POST /v2/users/nobody/rights', change([]))).toEqual([404, 'USER_NOT_FOUND']);
     expect(await refusal('GET /v2/users/nobody/rights')).toEqual([404, 'USER_NOT_FOUND']);
@@ -163,14 +163,14 @@ describe('the caller', () => {
 
   it('reads its own user and rights, and manages others only as an administrator', async () => {
     await restart({ auth: { secret, users: [{ id: 'alice', rights: [{ kind: 'CanReadAs', party }] }] } });
-    const alice = await token(shared);
+    const alice = await token(sharedSigner);
     expect(await call('GET /v2/authenticated-user', undefined, alice)).toMatchObject({
       body: { user: { id: 'alice' } },
     });
     expect(await call('GET /v2/users/alice', undefined, alice)).toMatchObject({ status: 200 });
     expect((await call('GET /v2/users/alice/rights', undefined, alice)).body).toEqual({ rights: [canRead] });
     const grant = { userId: 'alice', rights: [admin] };
-    for (const [what, body] of [
+    for (const [endpoint, body] of [
       ['GET /v2/users', undefined],
       ['POST /v2/users', { user: { id: 'eve' } }],
       ['GET /v2/users/participant_admin', undefined],
@@ -182,10 +182,10 @@ describe('the caller', () => {
       ['PATCH /v2/users/alice/rights', grant],
       ['GET /v2/idps', undefined],
     ] as const) {
-      expect([what, ...(await refusal(what, body, alice))]).toEqual([what, 403, 'NA']);
+      expect([endpoint, ...(await refusal(endpoint, body, alice))]).toEqual([endpoint, 403, 'NA']);
     }
-    const chief = await token(shared, { sub: 'participant_admin' });
-    expect(await call('POST /v2/users/alice/rights', grant, chief)).toMatchObject({ status: 200 });
+    const adminToken = await token(sharedSigner, { sub: 'participant_admin' });
+    expect(await call('POST /v2/users/alice/rights', grant, adminToken)).toMatchObject({ status: 200 });
     expect(await call('GET /v2/users', undefined, alice)).toMatchObject({ status: 200 });
     expect(await refusal('DELETE /v2/users/alice', undefined, alice)).toEqual([400, 'INVALID_ARGUMENT']);
   });
@@ -202,14 +202,14 @@ describe('an identity provider', () => {
 
   it('is created, listed, read and deleted', async () => {
     const identityProviderConfig = config('http://127.0.0.1:1/jwks');
-    const created = await call('POST /v2/idps', { identityProviderConfig });
-    expect(created).toMatchObject({ status: 200, text: JSON.stringify({ identityProviderConfig }) });
+    const createResponse = await call('POST /v2/idps', { identityProviderConfig });
+    expect(createResponse).toMatchObject({ status: 200, text: JSON.stringify({ identityProviderConfig }) });
     expect((await call('GET /v2/idps')).body).toEqual({ identityProviderConfigs: [identityProviderConfig] });
     expect((await call('GET /v2/idps/partner')).body).toEqual({ identityProviderConfig });
-    const again = { identityProviderConfig };
-    expect(await refusal('POST /v2/idps', again)).toEqual([409, 'IDP_CONFIG_ALREADY_EXISTS']);
-    const other = { identityProviderConfig: { ...identityProviderConfig, identityProviderId: 'other' } };
-    expect(await refusal('POST /v2/idps', other)).toEqual([409, 'IDP_CONFIG_ISSUER_ALREADY_EXISTS']);
+    const duplicateProvider = { identityProviderConfig };
+    expect(await refusal('POST /v2/idps', duplicateProvider)).toEqual([409, 'IDP_CONFIG_ALREADY_EXISTS']);
+    const otherProvider = { identityProviderConfig: { ...identityProviderConfig, identityProviderId: 'other' } };
+    expect(await refusal('POST /v2/idps', otherProvider)).toEqual([409, 'IDP_CONFIG_ISSUER_ALREADY_EXISTS']);
     expect(await refusal('POST /v2/idps', { identityProviderConfig: config('nonsense') })).toEqual([
       400,
       'INVALID_ARGUMENT',
@@ -222,10 +222,10 @@ describe('an identity provider', () => {
     const key = await keyPair('ES256');
     await using jwks = await serveJwks(key);
     await restart({ auth: { secret, users: [{ id: 'alice', rights: [] }] } });
-    const chief = await token(shared, { sub: 'participant_admin' });
-    await call('POST /v2/idps', { identityProviderConfig: config(jwks.url) }, chief);
+    const adminToken = await token(sharedSigner, { sub: 'participant_admin' });
+    await call('POST /v2/idps', { identityProviderConfig: config(jwks.url) }, adminToken);
     const rights = [{ kind: { IdentityProviderAdmin: { value: {} } } }];
-    await call('POST /v2/users', { user: { id: 'pat', identityProviderId: 'partner' }, rights }, chief);
+    await call('POST /v2/users', { user: { id: 'pat', identityProviderId: 'partner' }, rights }, adminToken);
     const from = async (sub: string, claims: Record<string, unknown> = {}): Promise<string> =>
       token(key, { sub, iss: 'https://partner.example', aud: 'ledger', scope: undefined, ...claims });
     const pat = await from('pat');
@@ -235,9 +235,9 @@ describe('an identity provider', () => {
       401,
       'NA',
     ]);
-    const newcomer = (identityProviderId: string): unknown => ({ user: { id: 'new', identityProviderId } });
-    expect(await refusal('POST /v2/users', newcomer(''), pat)).toEqual([403, 'NA']);
-    expect(await call('POST /v2/users', newcomer('partner'), pat)).toMatchObject({ status: 200 });
+    const newUserRequest = (identityProviderId: string): unknown => ({ user: { id: 'new', identityProviderId } });
+    expect(await refusal('POST /v2/users', newUserRequest(''), pat)).toEqual([403, 'NA']);
+    expect(await call('POST /v2/users', newUserRequest('partner'), pat)).toMatchObject({ status: 200 });
     const grant = { userId: 'new', rights: [admin] };
     expect(await refusal('POST /v2/users/new/rights', grant, pat)).toEqual([403, 'NA']);
     expect(await refusal('DELETE /v2/users/alice', undefined, pat)).toEqual([403, 'NA']);

@@ -27,8 +27,8 @@ describe('completions', () => {
   it('are found by offset', () => {
     const completions = new Completions();
     for (const offset of [2, 3, 5, 8, 13]) completions.add(completion(offset, offset, String(offset)));
-    const offsets = (begin: number, end: number, limit = 9): number[] =>
-      completions.range(begin, end, limit).map((one) => one.offset);
+    const offsets = (beginOffset: number, end: number, limit = 9): number[] =>
+      completions.range(beginOffset, end, limit).map((listedCompletion) => listedCompletion.offset);
     expect([offsets(0, 99), offsets(2, 8), offsets(3, 4), offsets(13, 99), offsets(0, 99, 2)]).toEqual([
       [2, 3, 5, 8, 13],
       [3, 5, 8],

@@ -3,18 +3,18 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { interfaces } from '../../src/demo/templates/names.ts';
 import { startSandbox } from '../../src/demo/sandbox.ts';
 import type { Sandbox } from '../../src/server/sandbox.ts';
-import { at, post } from '../server/sockets.ts';
+import { valueAt, post } from '../server/sockets.ts';
 
 const bank = 'Bank::1220aa';
 const alice = 'Alice::1220aa';
 const template = '#sandbox-test:Keyed:Account';
-const accountOf = (number: string, more: object = {}): object => ({
+const accountOf = (number: string, overrides: object = {}): object => ({
   bank,
   owner: alice,
   number,
   balance: '10',
   version: '1',
-  ...more,
+  ...overrides,
 });
 
 let now = Date.UTC(2026, 7, 14);
@@ -27,32 +27,37 @@ afterEach(async () => {
   await sandbox.close();
 });
 
-type Posted = ReturnType<typeof post>;
+type PostResult = ReturnType<typeof post>;
 
-const wait = (command: unknown, commandId: string, more: object = {}): Posted =>
-  post(sandbox.url, '/v2/commands/submit-and-wait', { commands: [command], commandId, actAs: [bank, alice], ...more });
-const transact = (command: unknown, commandId: string, more: object = {}): Posted =>
-  post(sandbox.url, '/v2/commands/submit-and-wait-for-transaction', {
-    commands: { commands: [command], commandId, actAs: [bank, alice], ...more },
+const submitAndWait = (command: unknown, commandId: string, overrides: object = {}): PostResult =>
+  post(sandbox.url, '/v2/commands/submit-and-wait', {
+    commands: [command],
+    commandId,
+    actAs: [bank, alice],
+    ...overrides,
   });
-const created = async (number: string, more: object = {}): Promise<string> => {
-  const answer = await transact(
-    { CreateCommand: { templateId: template, createArguments: accountOf(number, more) } },
-    `create ${number} ${JSON.stringify(more).replaceAll(/[^a-z0-9]/gi, '-')}`,
+const transact = (command: unknown, commandId: string, overrides: object = {}): PostResult =>
+  post(sandbox.url, '/v2/commands/submit-and-wait-for-transaction', {
+    commands: { commands: [command], commandId, actAs: [bank, alice], ...overrides },
+  });
+const createAccount = async (number: string, overrides: object = {}): Promise<string> => {
+  const response = await transact(
+    { CreateCommand: { templateId: template, createArguments: accountOf(number, overrides) } },
+    `create ${number} ${JSON.stringify(overrides).replaceAll(/[^a-z0-9]/gi, '-')}`,
   );
-  expect(answer.status).toBe(200);
-  return at(answer.body, 'transaction', 'events', 0, 'CreatedEvent', 'contractId') as string;
+  expect(response.status).toBe(200);
+  return valueAt(response.body, 'transaction', 'events', 0, 'CreatedEvent', 'contractId') as string;
 };
 
 describe('contract keys', () => {
   it('are printed with a hash, which is the same for the same key', async () => {
     const create = { CreateCommand: { templateId: template, createArguments: accountOf('1', { limit: '5' }) } };
-    const first = at((await transact(create, 'a')).body, 'transaction', 'events', 0, 'CreatedEvent');
-    const second = at((await transact(create, 'b')).body, 'transaction', 'events', 0, 'CreatedEvent');
-    expect(at(first, 'contractKey')).toEqual({ _1: bank, _2: '1' });
-    expect(at(first, 'contractKeyHash')).toMatch(/^[A-Za-z0-9+/]{43}=$/);
-    expect(at(second, 'contractKeyHash')).toBe(at(first, 'contractKeyHash'));
-    expect(at(first, 'createArgument')).toEqual({
+    const first = valueAt((await transact(create, 'a')).body, 'transaction', 'events', 0, 'CreatedEvent');
+    const second = valueAt((await transact(create, 'b')).body, 'transaction', 'events', 0, 'CreatedEvent');
+    expect(valueAt(first, 'contractKey')).toEqual({ _1: bank, _2: '1' });
+    expect(valueAt(first, 'contractKeyHash')).toMatch(/^[A-Za-z0-9+/]{43}=$/);
+    expect(valueAt(second, 'contractKeyHash')).toBe(valueAt(first, 'contractKeyHash'));
+    expect(valueAt(first, 'createArgument')).toEqual({
       ...accountOf('1', { balance: '10.0000000000', nickname: null, limit: '5.0000000000' }),
     });
   });
@@ -60,14 +65,14 @@ describe('contract keys', () => {
   it('omit trailing Optionals', async () => {
     const create = { CreateCommand: { templateId: template, createArguments: accountOf('1', { limit: null }) } };
     const { body } = await transact(create, 'a');
-    const argument = at(body, 'transaction', 'events', 0, 'CreatedEvent', 'createArgument') as object;
+    const argument = valueAt(body, 'transaction', 'events', 0, 'CreatedEvent', 'createArgument') as object;
     expect(Object.keys(argument)).toEqual(['bank', 'owner', 'number', 'balance', 'version']);
   });
 
   it('find the newest active contract, also after it was replaced', async () => {
-    await created('1');
-    const newer = await created('1', { nickname: 'second' });
-    const deposit = (commandId: string): Posted =>
+    await createAccount('1');
+    const newerSandbox = await createAccount('1', { nickname: 'second' });
+    const deposit = (commandId: string): PostResult =>
       transact(
         {
           ExerciseByKeyCommand: {
@@ -80,16 +85,18 @@ describe('contract keys', () => {
         commandId,
       );
     const { body } = await deposit('deposit 1');
-    expect(at(body, 'transaction', 'events', 0, 'ArchivedEvent', 'contractId')).toBe(newer);
-    const next = at(body, 'transaction', 'events', 1, 'CreatedEvent');
-    expect(at(next, 'createArgument', 'balance')).toBe('12.5000000000');
-    const again = (await deposit('deposit 2')).body;
-    expect(at(again, 'transaction', 'events', 0, 'ArchivedEvent', 'contractId')).toBe(at(next, 'contractId'));
+    expect(valueAt(body, 'transaction', 'events', 0, 'ArchivedEvent', 'contractId')).toBe(newerSandbox);
+    const next = valueAt(body, 'transaction', 'events', 1, 'CreatedEvent');
+    expect(valueAt(next, 'createArgument', 'balance')).toBe('12.5000000000');
+    const secondDeposit = (await deposit('deposit 2')).body;
+    expect(valueAt(secondDeposit, 'transaction', 'events', 0, 'ArchivedEvent', 'contractId')).toBe(
+      valueAt(next, 'contractId'),
+    );
   });
 
   it('do not find contracts that the same transaction has archived', async () => {
-    const older = await created('1');
-    const newer = await created('1', { nickname: 'second' });
+    const olderContract = await createAccount('1');
+    const newerSandbox = await createAccount('1', { nickname: 'second' });
     const archive = {
       ExerciseByKeyCommand: {
         templateId: template,
@@ -99,14 +106,14 @@ describe('contract keys', () => {
       },
     };
     const { body } = await transact(archive, 'both', { commands: [archive, archive] });
-    const events = at(body, 'transaction', 'events') as unknown[];
-    expect(events.map((event) => at(event, 'ArchivedEvent', 'contractId'))).toEqual([newer, older]);
-    expect((await wait(archive, 'third')).body['code']).toBe('CONTRACT_KEY_NOT_FOUND');
+    const events = valueAt(body, 'transaction', 'events') as unknown[];
+    expect(events.map((event) => valueAt(event, 'ArchivedEvent', 'contractId'))).toEqual([newerSandbox, olderContract]);
+    expect((await submitAndWait(archive, 'third')).body['code']).toBe('CONTRACT_KEY_NOT_FOUND');
   });
 
   it('find no contract if none has the key or no submitting party sees it', async () => {
-    await created('1');
-    const byKey = (number: string): object => ({
+    await createAccount('1');
+    const exerciseByKey = (number: string): object => ({
       ExerciseByKeyCommand: {
         templateId: template,
         contractKey: { _1: bank, _2: number },
@@ -114,21 +121,21 @@ describe('contract keys', () => {
         choiceArgument: {},
       },
     });
-    const missing = await wait(byKey('2'), 'a');
-    expect([missing.status, missing.body['code'], missing.body['errorCategory']]).toEqual([
-      404,
-      'CONTRACT_KEY_NOT_FOUND',
-      11,
-    ]);
-    const unseen = await wait(byKey('1'), 'b', { actAs: ['Eve::1220aa'] });
-    expect(unseen.body['code']).toBe('CONTRACT_KEY_NOT_FOUND');
-    expect((await wait(byKey('1'), 'c', { actAs: [alice] })).status).toBe(200);
+    const missingKeyResponse = await submitAndWait(exerciseByKey('2'), 'a');
+    expect([
+      missingKeyResponse.status,
+      missingKeyResponse.body['code'],
+      missingKeyResponse.body['errorCategory'],
+    ]).toEqual([404, 'CONTRACT_KEY_NOT_FOUND', 11]);
+    const hiddenKeyResponse = await submitAndWait(exerciseByKey('1'), 'b', { actAs: ['Eve::1220aa'] });
+    expect(hiddenKeyResponse.body['code']).toBe('CONTRACT_KEY_NOT_FOUND');
+    expect((await submitAndWait(exerciseByKey('1'), 'c', { actAs: [alice] })).status).toBe(200);
   });
 });
 
 describe('the other commands', () => {
   it('create and exercise in one transaction, and leave no active contract', async () => {
-    const both = {
+    const createAndExercise = {
       CreateAndExerciseCommand: {
         templateId: template,
         createArguments: accountOf('7'),
@@ -138,27 +145,27 @@ describe('the other commands', () => {
     };
     const eventFormat = { filtersByParty: { [alice]: {} } };
     const { body } = await post(sandbox.url, '/v2/commands/submit-and-wait-for-transaction', {
-      commands: { commands: [both], commandId: 'x', actAs: [bank, alice] },
+      commands: { commands: [createAndExercise], commandId: 'x', actAs: [bank, alice] },
       transactionFormat: { eventFormat, transactionShape: 'TRANSACTION_SHAPE_LEDGER_EFFECTS' },
     });
-    const kinds = (at(body, 'transaction', 'events') as object[]).map((event) => Object.keys(event)[0]);
+    const kinds = (valueAt(body, 'transaction', 'events') as object[]).map((event) => Object.keys(event)[0]);
     expect(kinds).toEqual(['CreatedEvent', 'ExercisedEvent', 'CreatedEvent']);
-    expect(at(body, 'transaction', 'events', 0, 'CreatedEvent', 'acsDelta')).toBe(false);
+    expect(valueAt(body, 'transaction', 'events', 0, 'CreatedEvent', 'acsDelta')).toBe(false);
   });
 
   it('exercise through an interface only if the template implements it', async () => {
     const token = '#splice-amulet:Splice.Amulet:Amulet';
     const createArguments = { dso: bank, owner: alice, amount: { initialAmount: '1.0000000000' } };
     const { body } = await transact({ CreateCommand: { templateId: token, createArguments } }, 'a');
-    const contractId = at(body, 'transaction', 'events', 0, 'CreatedEvent', 'contractId');
+    const contractId = valueAt(body, 'transaction', 'events', 0, 'CreatedEvent', 'contractId');
     const archive = (templateId: string): object => ({
       ExerciseCommand: { templateId, contractId, choice: 'Archive', choiceArgument: {} },
     });
-    const other = await wait(archive(`#${interfaces.transferInstruction}`), 'b');
-    expect([other.status, other.body['code']]).toEqual([400, 'CONTRACT_DOES_NOT_IMPLEMENT_INTERFACE']);
-    const wrong = await wait(archive(template), 'c');
-    expect([wrong.status, wrong.body['code']]).toEqual([400, 'WRONGLY_TYPED_CONTRACT']);
-    expect((await wait(archive(`#${interfaces.holding}`), 'd')).status).toBe(200);
+    const otherResponse = await submitAndWait(archive(`#${interfaces.transferInstruction}`), 'b');
+    expect([otherResponse.status, otherResponse.body['code']]).toEqual([400, 'CONTRACT_DOES_NOT_IMPLEMENT_INTERFACE']);
+    const wrongTemplateResponse = await submitAndWait(archive(template), 'c');
+    expect([wrongTemplateResponse.status, wrongTemplateResponse.body['code']]).toEqual([400, 'WRONGLY_TYPED_CONTRACT']);
+    expect((await submitAndWait(archive(`#${interfaces.holding}`), 'd')).status).toBe(200);
   });
 });
 
@@ -183,18 +190,18 @@ describe('the fields of a submission', () => {
       'INVALID_DEDUPLICATION_PERIOD',
     ],
   ])('are refused with %s', async (_, change, code) => {
-    const answer = await wait(create, 'c', change);
-    expect([answer.status, answer.body['code']]).toEqual([400, code]);
+    const response = await submitAndWait(create, 'c', change);
+    expect([response.status, response.body['code']]).toEqual([400, code]);
     expect(sandbox.ledger.ledgerEnd()).toBe(0);
   });
 
   it('are accepted with disclosed contracts and a lower bound of ledger time', async () => {
-    const more = {
+    const timeOptions = {
       minLedgerTimeAbs: '2026-08-14T00:00:00.5Z',
       disclosedContracts: [],
       packageIdSelectionPreference: [],
     };
-    expect((await wait(create, 'c', more)).status).toBe(200);
+    expect((await submitAndWait(create, 'c', timeOptions)).status).toBe(200);
   });
 });
 
@@ -202,51 +209,51 @@ describe('deduplication', () => {
   const create = { CreateCommand: { templateId: template, createArguments: accountOf('1') } };
 
   it('refuses the same change within the period, with the id of the first submission', async () => {
-    const first = await wait(create, 'same', { submissionId: 'first' });
-    const second = await wait(create, 'same', { submissionId: 'second', actAs: [alice, bank] });
+    const first = await submitAndWait(create, 'same', { submissionId: 'first' });
+    const second = await submitAndWait(create, 'same', { submissionId: 'second', actAs: [alice, bank] });
     expect(second.status).toBe(409);
     expect([second.body['code'], second.body['errorCategory'], second.body['grpcCodeValue']]).toEqual([
       'DUPLICATE_COMMAND',
       10,
       6,
     ]);
-    expect(at(second.body, 'context', 'existing_submission_id')).toBe('first');
-    expect(at(second.body, 'context', 'completion_offset')).toBe(String(first.body['completionOffset']));
+    expect(valueAt(second.body, 'context', 'existing_submission_id')).toBe('first');
+    expect(valueAt(second.body, 'context', 'completion_offset')).toBe(String(first.body['completionOffset']));
     expect(second.body['correlationId']).toBe('second');
   });
 
   it('treats a submission with another user, other parties or another command id as a different change', async () => {
-    await wait(create, 'same');
-    expect((await wait(create, 'same', { userId: 'other' })).status).toBe(200);
-    expect((await wait(create, 'same', { actAs: [bank] })).status).toBe(200);
-    expect((await wait(create, 'another')).status).toBe(200);
+    await submitAndWait(create, 'same');
+    expect((await submitAndWait(create, 'same', { userId: 'other' })).status).toBe(200);
+    expect((await submitAndWait(create, 'same', { actAs: [bank] })).status).toBe(200);
+    expect((await submitAndWait(create, 'another')).status).toBe(200);
   });
 
   it('ends with its period, by time and by offset', async () => {
-    const { body } = await wait(create, 'same');
+    const { body } = await submitAndWait(create, 'same');
     const duration = { deduplicationPeriod: { DeduplicationDuration: { value: { seconds: 30, nanos: 0 } } } };
     now += 29_000;
-    expect((await wait(create, 'same', duration)).status).toBe(409);
+    expect((await submitAndWait(create, 'same', duration)).status).toBe(409);
     now += 2_000;
-    expect((await wait(create, 'same', duration)).status).toBe(200);
-    const after = { deduplicationPeriod: { DeduplicationOffset: { value: body['completionOffset'] } } };
-    expect((await wait(create, 'same', after)).status).toBe(409);
+    expect((await submitAndWait(create, 'same', duration)).status).toBe(200);
+    const deduplication = { deduplicationPeriod: { DeduplicationOffset: { value: body['completionOffset'] } } };
+    expect((await submitAndWait(create, 'same', deduplication)).status).toBe(409);
     const end = { deduplicationPeriod: { DeduplicationOffset: { value: sandbox.ledger.ledgerEnd() } } };
-    expect((await wait(create, 'same', end)).status).toBe(200);
+    expect((await submitAndWait(create, 'same', end)).status).toBe(200);
   });
 
   it('is reported only in the completion if the client does not wait', async () => {
-    await wait(create, 'same');
-    const again = { commands: [create], commandId: 'same', actAs: [bank, alice] };
-    expect(await post(sandbox.url, '/v2/commands/async/submit', again)).toEqual({ status: 200, body: {} });
-    const broken = { ...again, commandId: 'x', commands: [{ CreateCommand: { templateId: '#nobody:A:B' } }] };
-    expect((await post(sandbox.url, '/v2/commands/async/submit', broken)).status).toBe(404);
+    await submitAndWait(create, 'same');
+    const request = { commands: [create], commandId: 'same', actAs: [bank, alice] };
+    expect(await post(sandbox.url, '/v2/commands/async/submit', request)).toEqual({ status: 200, body: {} });
+    const brokenRequest = { ...request, commandId: 'x', commands: [{ CreateCommand: { templateId: '#nobody:A:B' } }] };
+    expect((await post(sandbox.url, '/v2/commands/async/submit', brokenRequest)).status).toBe(404);
   });
 });
 
 describe('a refusal of a submission', () => {
   it('contains the failure of the model and the exercises in which it occurred', async () => {
-    const contractId = await created('1');
+    const contractId = await createAccount('1');
     const withdraw = {
       ExerciseCommand: {
         templateId: template,
@@ -255,24 +262,26 @@ describe('a refusal of a submission', () => {
         choiceArgument: { amount: '11' },
       },
     };
-    const { status, body } = await wait(withdraw, 'w-1', { submissionId: 's-1', workflowId: 'wf' });
+    const { status, body } = await submitAndWait(withdraw, 'w-1', { submissionId: 's-1', workflowId: 'wf' });
     expect([status, body['code'], body['errorCategory'], body['grpcCodeValue']]).toEqual([400, 'DAML_FAILURE', 9, 9]);
     expect(body['cause']).toBe(
       'Interpretation error: Error: User failure: UNHANDLED_EXCEPTION/DA.Exception.AssertionFailed:AssertionFailed (error category 9): Insufficient balance',
     );
     expect(body['correlationId']).toBe('s-1');
-    expect(at(body, 'context', 'error_id')).toBe('UNHANDLED_EXCEPTION/DA.Exception.AssertionFailed:AssertionFailed');
-    expect(at(body, 'context', 'exercise_trace')).toMatch(
+    expect(valueAt(body, 'context', 'error_id')).toBe(
+      'UNHANDLED_EXCEPTION/DA.Exception.AssertionFailed:AssertionFailed',
+    );
+    expect(valueAt(body, 'context', 'exercise_trace')).toMatch(
       /^ {4}in choice [0-9a-f]{8}:Keyed:Account:Account_Withdraw on contract 00[0-9a-f]{8} \(#0\)\n {4}in exercise command [0-9a-f]{8}:Keyed:Account:Account_Withdraw on contract 00[0-9a-f]{8}\.\n$/,
     );
-    expect(at(body, 'context', 'commands')).toBe(
+    expect(valueAt(body, 'context', 'commands')).toBe(
       `{readAs: [], deduplicationPeriod: {duration: 'PT168H'}, submittedAt: '2026-08-14T00:00:00.000001Z', submissionId: 's-1', actAs: ['${bank}', '${alice}'], commandId: 'w-1', userId: 'participant_admin', workflowId: 'wf'}`,
     );
   });
 
   it('contains the id of the missing contract', async () => {
     const archive = { templateId: template, contractId: '00ff', choice: 'Archive', choiceArgument: {} };
-    const { status, body } = await wait({ ExerciseCommand: archive }, 'a');
+    const { status, body } = await submitAndWait({ ExerciseCommand: archive }, 'a');
     expect([status, body['code'], body['errorCategory']]).toEqual([404, 'CONTRACT_NOT_FOUND', 11]);
     expect(body['cause']).toBe('Contract could not be found with id 00ff');
     expect(body['resources']).toEqual([['ErrorResource(CID)', '00ff']]);

@@ -5,7 +5,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../src/demo/sandbox.ts';
 import type { Sandbox } from '../../src/server/sandbox.ts';
-import { at, post, stream } from '../server/sockets.ts';
+import { valueAt, post, stream } from '../server/sockets.ts';
 import type { Answer } from '../server/sockets.ts';
 
 const alice = 'Alice::1220aa';
@@ -19,17 +19,19 @@ afterEach(async () => {
   await sandbox.close();
 });
 
-const submit = (commandId: string, more: object = {}): ReturnType<typeof post> => {
+const submit = (commandId: string, overrides: object = {}): ReturnType<typeof post> => {
   const createArguments = { issuer: alice, owner: alice, currency: 'USD', amount: '1', observers: [] };
   const command = { CreateCommand: { templateId: '#model-tests:Iou:Iou', createArguments } };
-  const body = { commands: [command], commandId, userId: 'app', actAs: [alice], ...more };
+  const body = { commands: [command], commandId, userId: 'app', actAs: [alice], ...overrides };
   return post(sandbox.url, '/v2/commands/submit-and-wait', body);
 };
 
 async function list(body: object, path = '/v2/commands/completions'): Promise<unknown[]> {
-  const answer = await post(sandbox.url, path, body);
-  expect(answer.status).toBe(200);
-  return (answer.body as unknown as unknown[]).map((one) => at(one, 'completionResponse', 'Completion', 'value'));
+  const response = await post(sandbox.url, path, body);
+  expect(response.status).toBe(200);
+  return (response.body as unknown as unknown[]).map((completion) =>
+    valueAt(completion, 'completionResponse', 'Completion', 'value'),
+  );
 }
 
 describe('the completion of a submission', () => {
@@ -43,7 +45,7 @@ describe('the completion of a submission', () => {
       ),
     );
     const update = sandbox.ledger.range(0, 1, 1)[0]?.update;
-    const transaction = at(update, 'Transaction', 'value') as Answer;
+    const transaction = valueAt(update, 'Transaction', 'value') as Answer;
     expect(completion).toMatchObject({
       commandId: 'c-1',
       status: { code: 0, message: '', details: [] },
@@ -62,17 +64,17 @@ describe('the completion of a submission', () => {
     const { body } = await submit('c-1', { submissionId: 's-1' });
     expect((await submit('c-1', { submissionId: 's-2' })).status).toBe(409);
     const completions = await list({ userId: 'app', parties: [alice] });
-    expect(completions.map((one) => at(one, 'submissionId'))).toEqual(['s-1', 's-2']);
-    const refused = completions[1];
-    expect(at(refused, 'offset')).toBe((body['completionOffset'] as number) + 1);
-    expect([at(refused, 'updateId'), at(refused, 'paidTrafficCost')]).toEqual(['', 0]);
-    expect(at(refused, 'status', 'code')).toBe(6);
-    expect(at(refused, 'status', 'message')).toMatch(/^DUPLICATE_COMMAND\(10,[0-9a-f]{8}\): /);
-    const detail = at(refused, 'status', 'details', 0);
-    expect(at(detail, 'valueDecoded', 'reason')).toBe('DUPLICATE_COMMAND');
-    const encoded = Buffer.from(at(detail, 'value') as string, 'base64').toString();
-    expect(encoded.slice(0, 19)).toBe('\n\u0011DUPLICATE_COMMAND');
-    expect(encoded).toContain('existing_submission_id\u0012\u0003s-1');
+    expect(completions.map((completion) => valueAt(completion, 'submissionId'))).toEqual(['s-1', 's-2']);
+    const refusedCompletion = completions[1];
+    expect(valueAt(refusedCompletion, 'offset')).toBe((body['completionOffset'] as number) + 1);
+    expect([valueAt(refusedCompletion, 'updateId'), valueAt(refusedCompletion, 'paidTrafficCost')]).toEqual(['', 0]);
+    expect(valueAt(refusedCompletion, 'status', 'code')).toBe(6);
+    expect(valueAt(refusedCompletion, 'status', 'message')).toMatch(/^DUPLICATE_COMMAND\(10,[0-9a-f]{8}\): /);
+    const detail = valueAt(refusedCompletion, 'status', 'details', 0);
+    expect(valueAt(detail, 'valueDecoded', 'reason')).toBe('DUPLICATE_COMMAND');
+    const encodedDetail = Buffer.from(valueAt(detail, 'value') as string, 'base64').toString();
+    expect(encodedDetail.slice(0, 19)).toBe('\n\u0011DUPLICATE_COMMAND');
+    expect(encodedDetail).toContain('existing_submission_id\u0012\u0003s-1');
   });
 
   it('does not exist for a submission that cannot be interpreted', async () => {
@@ -93,10 +95,11 @@ describe('completions', () => {
     await submit('c-1');
     await submit('c-2', { actAs: [alice, bank] });
     await submit('c-3', { userId: 'other' });
-    const ids = async (body: object): Promise<unknown[]> => (await list(body)).map((one) => at(one, 'commandId'));
+    const ids = async (body: object): Promise<unknown[]> =>
+      (await list(body)).map((completion) => valueAt(completion, 'commandId'));
     expect(await ids({ userId: 'app', parties: [alice] })).toEqual(['c-1', 'c-2']);
     expect(await ids({ userId: 'app', parties: [bank] })).toEqual(['c-2']);
-    expect(at((await list({ userId: 'app', parties: [bank] }))[0], 'actAs')).toEqual([bank]);
+    expect(valueAt((await list({ userId: 'app', parties: [bank] }))[0], 'actAs')).toEqual([bank]);
     expect(await ids({ userId: 'app', parties: [alice], beginExclusive: 1 })).toEqual(['c-2']);
     expect(await ids({ userId: 'other', parties: [alice] })).toEqual(['c-3']);
     expect(await ids({ userId: 'nobody', parties: [alice] })).toEqual([]);
@@ -105,11 +108,11 @@ describe('completions', () => {
   it('of any user are returned by command-completions, which does not exist in 3.4', async () => {
     await submit('c-1');
     await submit('c-2', { userId: 'other' });
-    const all = await list({}, '/v2/commands/command-completions');
-    expect(all.map((one) => at(one, 'userId'))).toEqual(['app', 'other']);
-    const older = await startSandbox({ release: '3.4' });
-    expect((await post(older.url, '/v2/commands/command-completions', {})).status).toBe(404);
-    await older.close();
+    const completions = await list({}, '/v2/commands/command-completions');
+    expect(completions.map((completion) => valueAt(completion, 'userId'))).toEqual(['app', 'other']);
+    const olderSandbox = await startSandbox({ release: '3.4' });
+    expect((await post(olderSandbox.url, '/v2/commands/command-completions', {})).status).toBe(404);
+    await olderSandbox.close();
   });
 
   it.each([
@@ -120,8 +123,8 @@ describe('completions', () => {
   ])('are refused %s', async (_, body, code) => {
     for (const commandId of ['a', 'b', 'c']) await submit(commandId);
     sandbox.ledger.pruneTo(2);
-    const answer = await post(sandbox.url, '/v2/commands/completions', { userId: 'app', ...body });
-    expect([answer.status, answer.body['code']]).toEqual([400, code]);
+    const response = await post(sandbox.url, '/v2/commands/completions', { userId: 'app', ...body });
+    expect([response.status, response.body['code']]).toEqual([400, code]);
     const { frames, code: close } = await stream(sandbox.url, '/v2/commands/completions', { userId: 'app', ...body });
     expect(frames.map((frame) => (JSON.parse(frame) as Answer)['code'])).toEqual([code]);
     expect(close).toBe(1000);
@@ -133,20 +136,21 @@ describe('completions', () => {
       sandbox.url,
       '/v2/commands/completions',
       { userId: 'app', parties: [alice] },
-      (all) => {
-        if (all.length === 1) void submit('c-2');
-        return all.length >= 3;
+      (completions) => {
+        if (completions.length === 1) void submit('c-2');
+        return completions.length >= 3;
       },
     );
-    const parsed = frames.map((frame) => JSON.parse(frame) as Answer);
-    expect(parsed.slice(0, 2).map((one) => at(one, 'completionResponse', 'Completion', 'value', 'commandId'))).toEqual([
-      'c-1',
-      'c-2',
-    ]);
-    const checkpoint = at(parsed[2], 'completionResponse', 'OffsetCheckpoint', 'value');
+    const parsedFrames = frames.map((frame) => JSON.parse(frame) as Answer);
+    expect(
+      parsedFrames
+        .slice(0, 2)
+        .map((completion) => valueAt(completion, 'completionResponse', 'Completion', 'value', 'commandId')),
+    ).toEqual(['c-1', 'c-2']);
+    const checkpoint = valueAt(parsedFrames[2], 'completionResponse', 'OffsetCheckpoint', 'value');
     expect(Object.keys(checkpoint as object)).toEqual(['offset', 'synchronizerTimes']);
-    expect(at(checkpoint, 'offset')).toBe(2);
-    expect(at(checkpoint, 'synchronizerTimes', 0, 'synchronizerId')).toBe(sandbox.ledger.synchronizers[0].id);
+    expect(valueAt(checkpoint, 'offset')).toBe(2);
+    expect(valueAt(checkpoint, 'synchronizerTimes', 0, 'synchronizerId')).toBe(sandbox.ledger.synchronizers[0].id);
   });
 });
 
@@ -164,9 +168,9 @@ describe('completion-by-hash', () => {
     const transactionHash = Buffer.from(hash, 'hex').toString('base64');
     const { status, body } = await post(sandbox.url, path, { transactionHash });
     expect(status).toBe(200);
-    expect(at(body, 'acceptedCompletion')).toMatchObject({ commandId: 'c-1', transactionHash: hash });
-    expect(at(body, 'lastRejectedCompletions')).toMatchObject([{ commandId: 'c-2', updateId: '' }]);
-    const other = await post(sandbox.url, path, { transactionHash: 'EiA=' });
-    expect([other.status, other.body['code']]).toEqual([404, 'COMPLETION_NOT_FOUND']);
+    expect(valueAt(body, 'acceptedCompletion')).toMatchObject({ commandId: 'c-1', transactionHash: hash });
+    expect(valueAt(body, 'lastRejectedCompletions')).toMatchObject([{ commandId: 'c-2', updateId: '' }]);
+    const otherCompletions = await post(sandbox.url, path, { transactionHash: 'EiA=' });
+    expect([otherCompletions.status, otherCompletions.body['code']]).toEqual([404, 'COMPLETION_NOT_FOUND']);
   });
 });

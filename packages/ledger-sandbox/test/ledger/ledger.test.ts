@@ -9,7 +9,7 @@ import { Ledger } from '../../src/ledger/ledger.ts';
 import type { Sandbox } from '../../src/server/sandbox.ts';
 import { generateHistory, startTraffic } from '../../src/demo/traffic.ts';
 import { fixture, sampleNames } from '../../../../test/support/wire/fixtures.ts';
-import { anyParty, at, post, stream, updateFormat } from '../server/sockets.ts';
+import { anyParty, valueAt, post, stream, updateFormat } from '../server/sockets.ts';
 
 let sandbox: Sandbox;
 beforeEach(async () => {
@@ -28,8 +28,8 @@ async function acs(offset: number, eventFormat: unknown = anyParty): Promise<unk
   return frames.map((frame) => JSON.parse(frame) as unknown);
 }
 
-async function updates(begin: number, format: unknown): Promise<unknown[]> {
-  const request = { beginExclusive: begin, endInclusive: sandbox.ledger.ledgerEnd(), updateFormat: format };
+async function updates(beginOffset: number, format: unknown): Promise<unknown[]> {
+  const request = { beginExclusive: beginOffset, endInclusive: sandbox.ledger.ledgerEnd(), updateFormat: format };
   const { frames } = await stream(sandbox.url, '/v2/updates', request);
   return frames.map((frame) => JSON.parse(frame) as unknown);
 }
@@ -37,27 +37,33 @@ async function updates(begin: number, format: unknown): Promise<unknown[]> {
 const key = (contract: unknown, synchronizer: unknown): string => `${String(contract)}@${String(synchronizer)}`;
 
 /** Active pairs of contract and synchronizer, counting only complete entries. */
-function active(entries: readonly unknown[]): Set<string> {
-  const found = entries.map((entry) => at(entry, 'contractEntry', 'JsActiveContract')).filter((e) => e !== undefined);
-  return new Set(found.map((entry) => key(at(entry, 'createdEvent', 'contractId'), at(entry, 'synchronizerId'))));
+function activeContractIds(entries: readonly unknown[]): Set<string> {
+  const contractEntries = entries
+    .map((entry) => valueAt(entry, 'contractEntry', 'JsActiveContract'))
+    .filter((e) => e !== undefined);
+  return new Set(
+    contractEntries.map((entry) => key(valueAt(entry, 'createdEvent', 'contractId'), valueAt(entry, 'synchronizerId'))),
+  );
 }
 
 function apply(set: Set<string>, update: unknown): void {
-  const transaction = at(update, 'update', 'Transaction', 'value');
-  const reassignment = at(update, 'update', 'Reassignment', 'value');
-  const synchronizer = at(transaction, 'synchronizerId');
-  for (const event of [at(transaction, 'events') ?? at(reassignment, 'events') ?? []].flat()) {
-    const created = at(event, 'CreatedEvent');
-    const exercised = at(event, 'ExercisedEvent');
-    const archived = at(event, 'ArchivedEvent', 'contractId');
-    const gone = at(event, 'JsUnassignedEvent', 'value');
-    const come = at(event, 'JsAssignmentEvent');
-    if (at(created, 'acsDelta') === true) set.add(key(at(created, 'contractId'), synchronizer));
-    if (at(exercised, 'consuming') === true && at(exercised, 'acsDelta') === true)
-      set.delete(key(at(exercised, 'contractId'), synchronizer));
-    if (archived !== undefined) set.delete(key(archived, synchronizer));
-    if (gone !== undefined) set.delete(key(at(gone, 'contractId'), at(gone, 'source')));
-    if (come !== undefined) set.add(key(at(come, 'createdEvent', 'contractId'), at(come, 'target')));
+  const transaction = valueAt(update, 'update', 'Transaction', 'value');
+  const reassignment = valueAt(update, 'update', 'Reassignment', 'value');
+  const synchronizer = valueAt(transaction, 'synchronizerId');
+  for (const event of [valueAt(transaction, 'events') ?? valueAt(reassignment, 'events') ?? []].flat()) {
+    const createdEvent = valueAt(event, 'CreatedEvent');
+    const exercisedEvent = valueAt(event, 'ExercisedEvent');
+    const archivedContract = valueAt(event, 'ArchivedEvent', 'contractId');
+    const unassignedEvent = valueAt(event, 'JsUnassignedEvent', 'value');
+    const assignmentEvent = valueAt(event, 'JsAssignmentEvent');
+    if (valueAt(createdEvent, 'acsDelta') === true) set.add(key(valueAt(createdEvent, 'contractId'), synchronizer));
+    if (valueAt(exercisedEvent, 'consuming') === true && valueAt(exercisedEvent, 'acsDelta') === true)
+      set.delete(key(valueAt(exercisedEvent, 'contractId'), synchronizer));
+    if (archivedContract !== undefined) set.delete(key(archivedContract, synchronizer));
+    if (unassignedEvent !== undefined)
+      set.delete(key(valueAt(unassignedEvent, 'contractId'), valueAt(unassignedEvent, 'source')));
+    if (assignmentEvent !== undefined)
+      set.add(key(valueAt(assignmentEvent, 'createdEvent', 'contractId'), valueAt(assignmentEvent, 'target')));
   }
 }
 
@@ -67,9 +73,9 @@ describe('the active contracts at N and the updates after N', () => {
     async (shape) => {
       generateHistory(sandbox.ledger, { seed: 2, updates: 1500 });
       const middle = Math.floor(sandbox.ledger.ledgerEnd() / 2);
-      const set = active(await acs(middle));
+      const set = activeContractIds(await acs(middle));
       for (const update of await updates(middle, updateFormat(shape))) apply(set, update);
-      const end = active(await acs(sandbox.ledger.ledgerEnd()));
+      const end = activeContractIds(await acs(sandbox.ledger.ledgerEnd()));
       expect(end.size).toBeGreaterThan(50);
       expect([...set].sort()).toEqual([...end].sort());
       const fromStart = new Set<string>();
@@ -80,36 +86,38 @@ describe('the active contracts at N and the updates after N', () => {
 
   it('add up for a party, which also sees creates of contracts of other parties', async () => {
     generateHistory(sandbox.ledger, { seed: 2, updates: 300 });
-    let witnessed = 0;
+    let witnessedCount = 0;
     for (const party of sandbox.ledger.localParties().slice(-6)) {
       const format = { filtersByParty: { [party]: {} } };
       const set = new Set<string>();
       for (const update of await updates(0, updateFormat('LEDGER_EFFECTS', format))) {
         apply(set, update);
-        const events = [at(update, 'update', 'Transaction', 'value', 'events') ?? []].flat();
-        witnessed += events.filter((event) => at(event, 'CreatedEvent', 'acsDelta') === false).length;
+        const events = [valueAt(update, 'update', 'Transaction', 'value', 'events') ?? []].flat();
+        witnessedCount += events.filter((event) => valueAt(event, 'CreatedEvent', 'acsDelta') === false).length;
       }
-      expect([...set].sort()).toEqual([...active(await acs(sandbox.ledger.ledgerEnd(), format))].sort());
+      expect([...set].sort()).toEqual([...activeContractIds(await acs(sandbox.ledger.ledgerEnd(), format))].sort());
     }
-    expect(witnessed).toBeGreaterThan(0);
+    expect(witnessedCount).toBeGreaterThan(0);
   });
 
   it('contain a contract between two synchronizers as incomplete, and resume after the last token', async () => {
     generateHistory(sandbox.ledger, { seed: 2, updates: 1500 });
     const end = sandbox.ledger.ledgerEnd();
-    const everything: unknown[] = [];
-    for (let offset = end - 200; offset <= end; offset += 20) everything.push(...(await acs(offset)));
-    expect(everything.some((entry) => at(entry, 'contractEntry', 'JsIncompleteUnassigned') !== undefined)).toBe(true);
-    const all = await acs(end);
-    const streamContinuationToken = at(all[9], 'streamContinuationToken');
+    const allUpdates: unknown[] = [];
+    for (let offset = end - 200; offset <= end; offset += 20) allUpdates.push(...(await acs(offset)));
+    expect(allUpdates.some((entry) => valueAt(entry, 'contractEntry', 'JsIncompleteUnassigned') !== undefined)).toBe(
+      true,
+    );
+    const allContracts = await acs(end);
+    const streamContinuationToken = valueAt(allContracts[9], 'streamContinuationToken');
     const request = { activeAtOffset: end, eventFormat: anyParty, streamContinuationToken };
-    const rest = await stream(sandbox.url, '/v2/state/active-contracts', request);
-    expect(rest.frames.map((frame) => JSON.parse(frame) as unknown)).toEqual(all.slice(10));
+    const remainingContracts = await stream(sandbox.url, '/v2/state/active-contracts', request);
+    expect(remainingContracts.frames.map((frame) => JSON.parse(frame) as unknown)).toEqual(allContracts.slice(10));
   });
 });
 
 describe('filters', () => {
-  const only = (identifierFilter: unknown): unknown => ({
+  const onlyFilter = (identifierFilter: unknown): unknown => ({
     filtersByParty: {},
     filtersForAnyParty: { cumulative: [{ identifierFilter }] },
   });
@@ -117,16 +125,16 @@ describe('filters', () => {
   it('select by interface and render its view only on request', async () => {
     generateHistory(sandbox.ledger, { seed: 2, updates: 300 });
     const value = { interfaceId: `#${interfaces.holding}`, includeInterfaceView: true, includeCreatedEventBlob: true };
-    const created = (await acs(sandbox.ledger.ledgerEnd(), only({ InterfaceFilter: { value } }))).map((e) =>
-      at(e, 'contractEntry', 'JsActiveContract', 'createdEvent'),
+    const createdEvents = (await acs(sandbox.ledger.ledgerEnd(), onlyFilter({ InterfaceFilter: { value } }))).map((e) =>
+      valueAt(e, 'contractEntry', 'JsActiveContract', 'createdEvent'),
     );
-    expect(new Set(created.filter((e) => e !== undefined).map((e) => at(e, 'packageName')))).toEqual(
+    expect(new Set(createdEvents.filter((e) => e !== undefined).map((e) => valueAt(e, 'packageName')))).toEqual(
       new Set(['splice-amulet', 'harbor-stablecoin', 'meridian-bonds', 'tidewater-deposits']),
     );
-    expect(at(created[0], 'interfaceViews', 0, 'viewValue', 'amount')).toMatch(/^\d+\.\d{10}$/);
-    expect(at(created[0], 'createdEventBlob')).not.toBe('');
-    const plain = await acs(sandbox.ledger.ledgerEnd());
-    expect(at(plain[0], 'contractEntry', 'JsActiveContract', 'createdEvent')).toMatchObject({
+    expect(valueAt(createdEvents[0], 'interfaceViews', 0, 'viewValue', 'amount')).toMatch(/^\d+\.\d{10}$/);
+    expect(valueAt(createdEvents[0], 'createdEventBlob')).not.toBe('');
+    const plainContracts = await acs(sandbox.ledger.ledgerEnd());
+    expect(valueAt(plainContracts[0], 'contractEntry', 'JsActiveContract', 'createdEvent')).toMatchObject({
       interfaceViews: [],
       createdEventBlob: '',
     });
@@ -135,8 +143,8 @@ describe('filters', () => {
   it('select by template, and limit witnesses to the requested parties', async () => {
     generateHistory(sandbox.ledger, { seed: 2, updates: 300 });
     const templateId = '#splice-amulet:Splice.Amulet:Amulet';
-    const entries = await acs(sandbox.ledger.ledgerEnd(), only({ TemplateFilter: { value: { templateId } } }));
-    const owner = at(
+    const entries = await acs(sandbox.ledger.ledgerEnd(), onlyFilter({ TemplateFilter: { value: { templateId } } }));
+    const owner = valueAt(
       entries[0],
       'contractEntry',
       'JsActiveContract',
@@ -144,13 +152,13 @@ describe('filters', () => {
       'createArgument',
       'owner',
     ) as string;
-    const mine = await acs(sandbox.ledger.ledgerEnd(), { filtersByParty: { [owner]: {} } });
-    expect(mine.length).toBeGreaterThan(0);
-    for (const entry of mine) {
-      const created =
-        at(entry, 'contractEntry', 'JsActiveContract', 'createdEvent') ??
-        at(entry, 'contractEntry', 'JsIncompleteUnassigned', 'createdEvent');
-      expect(at(created, 'witnessParties')).toEqual([owner]);
+    const visibleContracts = await acs(sandbox.ledger.ledgerEnd(), { filtersByParty: { [owner]: {} } });
+    expect(visibleContracts.length).toBeGreaterThan(0);
+    for (const entry of visibleContracts) {
+      const createdEvent =
+        valueAt(entry, 'contractEntry', 'JsActiveContract', 'createdEvent') ??
+        valueAt(entry, 'contractEntry', 'JsIncompleteUnassigned', 'createdEvent');
+      expect(valueAt(createdEvent, 'witnessParties')).toEqual([owner]);
     }
     expect(await updates(0, {})).toEqual([]);
   });
@@ -158,31 +166,31 @@ describe('filters', () => {
 
 describe('commands', () => {
   const iou = { issuer: 'Bank::1220aa', owner: 'Alice::1220aa', currency: 'USD', amount: '999.99', observers: [] };
-  let submitted = 0;
+  let submissionCount = 0;
   const submit = (command: unknown, actAs: string[]): ReturnType<typeof post> => {
-    submitted += 1;
+    submissionCount += 1;
     return post(sandbox.url, '/v2/commands/submit-and-wait-for-transaction', {
-      commands: { commands: [command], commandId: `c-${submitted}`, actAs },
+      commands: { commands: [command], commandId: `c-${submissionCount}`, actAs },
     });
   };
 
   it('create, exercise and archive contracts', async () => {
     const CreateCommand = { templateId: '#model-tests:Iou:Iou', createArguments: iou };
-    const created = await submit({ CreateCommand }, ['Bank::1220aa', 'Alice::1220aa']);
-    const event = at(created.body, 'transaction', 'events', 0, 'CreatedEvent');
+    const createResponse = await submit({ CreateCommand }, ['Bank::1220aa', 'Alice::1220aa']);
+    const event = valueAt(createResponse.body, 'transaction', 'events', 0, 'CreatedEvent');
     expect(Object.keys(event as object)).toEqual(
       'offset nodeId contractId templateId contractKey contractKeyHash createArgument createdEventBlob interfaceViews witnessParties signatories observers createdAt packageName representativePackageId acsDelta'.split(
         ' ',
       ),
     );
-    expect(at(event, 'createArgument', 'amount')).toBe('999.9900000000');
-    const contractId = at(event, 'contractId');
-    const templateId = at(event, 'templateId');
+    expect(valueAt(event, 'createArgument', 'amount')).toBe('999.9900000000');
+    const contractId = valueAt(event, 'contractId');
+    const templateId = valueAt(event, 'templateId');
     const transfer = { templateId, contractId, choice: 'Iou_Transfer', choiceArgument: { newOwner: 'Bob::1220aa' } };
-    const moved = await submit({ ExerciseCommand: transfer }, ['Alice::1220aa']);
-    expect(at(moved.body, 'transaction', 'events', 0, 'ArchivedEvent', 'contractId')).toBe(contractId);
-    const next = at(moved.body, 'transaction', 'events', 1, 'CreatedEvent');
-    const [nextTemplate, nextId] = [at(next, 'templateId'), at(next, 'contractId')];
+    const moveResponse = await submit({ ExerciseCommand: transfer }, ['Alice::1220aa']);
+    expect(valueAt(moveResponse.body, 'transaction', 'events', 0, 'ArchivedEvent', 'contractId')).toBe(contractId);
+    const next = valueAt(moveResponse.body, 'transaction', 'events', 1, 'CreatedEvent');
+    const [nextTemplate, nextId] = [valueAt(next, 'templateId'), valueAt(next, 'contractId')];
     const archive = { templateId: nextTemplate, contractId: nextId, choice: 'Archive', choiceArgument: {} };
     expect((await submit({ ExerciseCommand: archive }, ['Bank::1220aa', 'Alice::1220aa'])).status).toBe(200);
     expect(await acs(sandbox.ledger.ledgerEnd())).toEqual([]);
@@ -214,12 +222,17 @@ describe('commands', () => {
       reason: null,
       round: '0',
     };
-    const both = { templateId, createArguments, choice: 'Mint', choiceArgument: {} };
+    const createAndExercise = { templateId, createArguments, choice: 'Mint', choiceArgument: {} };
     expect(
-      at((await submit({ CreateAndExerciseCommand: both }, ['DSO::1220aa'])).body, 'transaction', 'events', 'length'),
+      valueAt(
+        (await submit({ CreateAndExerciseCommand: createAndExercise }, ['DSO::1220aa'])).body,
+        'transaction',
+        'events',
+        'length',
+      ),
     ).toBe(1);
     const [effects] = await updates(0, updateFormat('LEDGER_EFFECTS'));
-    expect(at(effects, 'update', 'Transaction', 'value', 'events')).toMatchObject([
+    expect(valueAt(effects, 'update', 'Transaction', 'value', 'events')).toMatchObject([
       { CreatedEvent: { nodeId: 0, acsDelta: false } },
       { ExercisedEvent: { nodeId: 1, lastDescendantNodeId: 2, acsDelta: false, choice: 'Mint' } },
       { CreatedEvent: { nodeId: 2, acsDelta: true } },
@@ -229,16 +242,16 @@ describe('commands', () => {
 
 describe('generated traffic', () => {
   it('has the same frames, byte for byte, for the same seed', async () => {
-    await using twin = await startSandbox({ seed: 5 });
+    await using twinSandbox = await startSandbox({ seed: 5 });
     const request = (end: number): unknown => ({
       beginExclusive: 0,
       endInclusive: end,
       updateFormat: updateFormat('LEDGER_EFFECTS'),
     });
     const frames: string[][] = [];
-    for (const one of [sandbox, twin]) {
-      generateHistory(one.ledger, { seed: 9, updates: 400 });
-      frames.push((await stream(one.url, '/v2/updates', request(one.ledger.ledgerEnd()))).frames);
+    for (const testSandbox of [sandbox, twinSandbox]) {
+      generateHistory(testSandbox.ledger, { seed: 9, updates: 400 });
+      frames.push((await stream(testSandbox.url, '/v2/updates', request(testSandbox.ledger.ledgerEnd()))).frames);
     }
     expect(frames[0]).toHaveLength(400);
     expect(frames[0]).toEqual(frames[1]);
@@ -247,34 +260,34 @@ describe('generated traffic', () => {
   it('can run live, and can be stopped', async () => {
     const ledger = new Ledger(demoWorld(), { seed: 1 });
     const traffic = startTraffic(ledger, { seed: 1, updatesPerSecond: 200, history: 50 });
-    const before = ledger.ledgerEnd();
+    const endBefore = ledger.ledgerEnd();
     await new Promise<void>((resolve) => {
       const stop = ledger.onChange(() => {
-        if (ledger.ledgerEnd() < before + 10) return;
+        if (ledger.ledgerEnd() < endBefore + 10) return;
         stop();
         resolve();
       });
     });
     traffic.stop();
-    expect(ledger.ledgerEnd()).toBeGreaterThan(before);
+    expect(ledger.ledgerEnd()).toBeGreaterThan(endBefore);
   });
 });
 
 describe('samples of frames', () => {
   it('are returned exactly as they were added, whatever the filter', async () => {
     const bodies = sampleNames().map((name) => JSON.parse(fixture(`samples/${name}`)) as Record<string, never>);
-    const recorded = bodies.filter((body) => body['update'] !== undefined).map((body) => JSON.stringify(body));
+    const recordedText = bodies.filter((body) => body['update'] !== undefined).map((body) => JSON.stringify(body));
     const entries = bodies
       .flat()
       .filter((body) => body['contractEntry'] !== undefined)
       .map((body) => JSON.stringify(body));
-    expect(recorded.length).toBeGreaterThan(3);
+    expect(recordedText.length).toBeGreaterThan(3);
     expect(entries.length).toBeGreaterThan(1);
-    for (const [i, raw] of recorded.entries()) sandbox.ledger.appendRaw(raw, i + 1);
+    for (const [i, raw] of recordedText.entries()) sandbox.ledger.appendRaw(raw, i + 1);
     for (const raw of entries) sandbox.ledger.addAcsEntryRaw(raw);
     const end = sandbox.ledger.ledgerEnd();
-    const all = { beginExclusive: 0, endInclusive: end, updateFormat: updateFormat('ACS_DELTA') };
-    expect((await stream(sandbox.url, '/v2/updates', all)).frames).toEqual(recorded);
+    const request = { beginExclusive: 0, endInclusive: end, updateFormat: updateFormat('ACS_DELTA') };
+    expect((await stream(sandbox.url, '/v2/updates', request)).frames).toEqual(recordedText);
     const contracts = await stream(sandbox.url, '/v2/state/active-contracts', {
       activeAtOffset: end,
       eventFormat: anyParty,

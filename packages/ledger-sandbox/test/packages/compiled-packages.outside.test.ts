@@ -5,7 +5,7 @@ import { unzipSync } from 'fflate';
 import { describe, expect, it } from 'vitest';
 import { readPackageArchive } from '../../../../src/daml/package-archive.ts';
 import type { PackageModel } from '../../../../src/daml/package-model.ts';
-import { darNames, noDars, readDar } from '../../../../test/daml/dars.ts';
+import { darNames, darsSkipReason, readDar } from '../../../../test/daml/dars.ts';
 import { needs } from '../../../../test/support/skips/needs.ts';
 import { darsFolder } from '../../../../test/support/wire/recorded.ts';
 import { licensingUpgrade } from '../../src/demo/packages/applications.ts';
@@ -14,20 +14,20 @@ import { readArchive } from '../../src/packages/archive.ts';
 import { readDar as readSandboxDar } from '../../src/packages/dar.ts';
 import { sha256 } from './dars.ts';
 
-const all = [...demoPackages, licensingUpgrade];
+const allPackages = [...demoPackages, licensingUpgrade];
 
-describe('real DARs', needs(noDars), () => {
+describe('real DARs', needs(darsSkipReason), () => {
   it('are read with their names, their versions, and the hashes that their compilers computed as package ids', () => {
-    const mains = darNames().map((name) => {
+    const mainPackages = darNames().map((name) => {
       const archives = readSandboxDar(readFileSync(join(darsFolder, name))).map(readArchive);
       for (const { id, payload } of archives) expect(sha256(payload)).toBe(id);
-      const inside = Object.keys(unzipSync(readFileSync(join(darsFolder, name)))).filter((entry) =>
+      const zipEntryNames = Object.keys(unzipSync(readFileSync(join(darsFolder, name)))).filter((entry) =>
         entry.endsWith('.dalf'),
       );
-      expect(inside.every((entry) => archives.some(({ id }) => entry.endsWith(`-${id}.dalf`)))).toBe(true);
+      expect(zipEntryNames.every((entry) => archives.some(({ id }) => entry.endsWith(`-${id}.dalf`)))).toBe(true);
       return archives[0];
     });
-    const summaries = mains.map((main) => [main?.name, main?.version, main?.templates, main?.interfaces]);
+    const summaries = mainPackages.map((main) => [main?.name, main?.version, main?.templates, main?.interfaces]);
     expect(summaries).toContainEqual(['richtypes', '0.0.1', ['RichTypes:Marker', 'RichTypes:RichRecord'], []]);
     const holding = 'Splice.Api.Token.HoldingV1:Holding';
     expect(summaries).toContainEqual(['splice-api-token-holding-v1', '1.0.0', [], [holding]]);
@@ -40,19 +40,21 @@ describe('real DARs', needs(noDars), () => {
       const { status } = await fetch(`${sandbox.url}/v2/dars`, { method: 'POST', body });
       expect([name, status]).toEqual([name, 200]);
     }
-    const listed = (await (await fetch(`${sandbox.url}/v2/packages`)).json()) as { readonly packageIds: string[] };
-    expect(listed.packageIds.length).toBeGreaterThan(40);
+    const packageIds = (await (await fetch(`${sandbox.url}/v2/packages`)).json()) as { readonly packageIds: string[] };
+    expect(packageIds.packageIds.length).toBeGreaterThan(40);
   });
 });
 
-describe('compiled packages', needs(noDars), () => {
+describe('compiled packages', needs(darsSkipReason), () => {
   /** Interfaces and types with package names instead of ids, which differ. The order of interfaces does not matter. */
   const comparable = (model: PackageModel, nameOf: (packageId: string) => string | undefined): unknown => {
     const { dataTypes } = model;
     const interfaces = model.interfaces.toSorted((a, b) => a.entityName.localeCompare(b.entityName));
     const text = JSON.stringify({ interfaces, dataTypes });
-    const named = text.replaceAll(/[0-9a-f]{64}/g, (id) => (id === model.packageId ? model.name : (nameOf(id) ?? id)));
-    return JSON.parse(named);
+    const namedText = text.replaceAll(/[0-9a-f]{64}/g, (id) =>
+      id === model.packageId ? model.name : (nameOf(id) ?? id),
+    );
+    return JSON.parse(namedText);
   };
 
   it.each([
@@ -61,9 +63,12 @@ describe('compiled packages', needs(noDars), () => {
     ['splice-api-token-transfer-instruction-v1'],
   ])('of the token standard have the interfaces and types of the generated ones: %s', (name) => {
     const compiled = readDar(`${name}-1.0.0.dar`, name);
-    const written = demoPackages.find((one) => one.name === name);
-    if (written === undefined) throw new Error(`${name} is not written`);
-    const ownModel = comparable(readPackageArchive(written.payload), (id) => all.find((one) => one.id === id)?.name);
+    const ownPackage = demoPackages.find((model) => model.name === name);
+    if (ownPackage === undefined) throw new Error(`${name} is not written`);
+    const ownModel = comparable(
+      readPackageArchive(ownPackage.payload),
+      (id) => allPackages.find((model) => model.id === id)?.name,
+    );
     expect(ownModel).toEqual(comparable(compiled.main, (id) => compiled.packages(id)?.name));
   });
 });

@@ -29,14 +29,15 @@ function numberField(field: number, value: number): Uint8Array {
 
 function payloadOf({ name, version, module = 'Main', templates = [], interfaces = [] }: PackageSource): Uint8Array {
   const strings: string[] = [];
-  const dotted: string[] = [];
-  const contents = new BinaryWriter();
-  contents.raw(numberField(1, indexIn(dotted, module)));
-  for (const template of templates) bytesField(contents, 6, numberField(1, indexIn(dotted, template)));
-  for (const declared of interfaces) bytesField(contents, 8, numberField(2, indexIn(dotted, declared)));
+  const dottedNames: string[] = [];
+  const archiveBytes = new BinaryWriter();
+  archiveBytes.raw(numberField(1, indexIn(dottedNames, module)));
+  for (const template of templates) bytesField(archiveBytes, 6, numberField(1, indexIn(dottedNames, template)));
+  for (const interfaceName of interfaces)
+    bytesField(archiveBytes, 8, numberField(2, indexIn(dottedNames, interfaceName)));
   const body = new BinaryWriter();
-  bytesField(body, 1, contents.finish());
-  const names = dotted.map((path) => {
+  bytesField(body, 1, archiveBytes.finish());
+  const names = dottedNames.map((path) => {
     const segments = new BinaryWriter();
     for (const segment of path.split('.')) segments.int32(indexIn(strings, segment));
     const message = new BinaryWriter();
@@ -63,7 +64,7 @@ export function sha256(bytes: Uint8Array): string {
  * An archive of a payload.
  * @param hash the hash in the archive; by default, the right hash
  */
-export function sealed(payload: Uint8Array, hash: string = sha256(payload)): Uint8Array {
+export function sealArchive(payload: Uint8Array, hash: string = sha256(payload)): Uint8Array {
   const writer = new BinaryWriter();
   bytesField(writer, 3, payload);
   return writer.tag(4, WireType.LengthDelimited).string(hash).finish();
@@ -78,22 +79,22 @@ export interface Compiled {
 /** A compiled package. */
 export function compiled(source: PackageSource): Compiled {
   const payload = payloadOf(source);
-  return { id: sha256(payload), payload, archive: sealed(payload) };
+  return { id: sha256(payload), payload, archive: sealArchive(payload) };
 }
 
 /** A manifest whose lines have at most 72 characters and are continued with a space. */
 export function manifestOf(names: readonly string[]): Uint8Array {
   const lines = ['Manifest-Version: 1.0', `Main-Dalf: ${names[0] ?? ''}`, `Dalfs: ${names.join(', ')}`];
-  const folded = lines.map((line) => line.replaceAll(/(?<=^.{72}(?:.{71})*)(?=.)/g, '\r\n '));
-  return Buffer.from([...folded, 'Format: daml-lf', 'Encryption: non-encrypted', ''].join('\r\n'));
+  const foldedLines = lines.map((line) => line.replaceAll(/(?<=^.{72}(?:.{71})*)(?=.)/g, '\r\n '));
+  return Buffer.from([...foldedLines, 'Format: daml-lf', 'Encryption: non-encrypted', ''].join('\r\n'));
 }
 
 /** A DAR from entries (name to archive). The first entry is the main archive. */
 export function darOf(
   entries: Readonly<Record<string, Uint8Array>>,
-  extra: Readonly<Record<string, Uint8Array>> = {},
+  extraFiles: Readonly<Record<string, Uint8Array>> = {},
 ): Uint8Array {
-  return zipSync({ 'META-INF/MANIFEST.MF': manifestOf(Object.keys(entries)), ...entries, ...extra });
+  return zipSync({ 'META-INF/MANIFEST.MF': manifestOf(Object.keys(entries)), ...entries, ...extraFiles });
 }
 
 /** A DAR of one package. */

@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readArchive } from '../../src/packages/archive.ts';
 import { startSandbox } from '../../src/demo/sandbox.ts';
 import type { Sandbox } from '../../src/server/sandbox.ts';
-import { darOf, darOfPackage, manifestOf, sealed } from './dars.ts';
-import { at } from '../server/sockets.ts';
+import { darOf, darOfPackage, manifestOf, sealArchive } from './dars.ts';
+import { valueAt } from '../server/sockets.ts';
 import { expectProperty } from '../../../../test/support/chance/property.ts';
 
 let sandbox: Sandbox;
@@ -16,32 +16,32 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox.close());
 
-async function uploaded(bytes: Uint8Array): Promise<readonly unknown[]> {
+async function uploadDar(bytes: Uint8Array): Promise<readonly unknown[]> {
   const response = await fetch(`${sandbox.url}/v2/dars`, { method: 'POST', body: Buffer.from(bytes) });
   const body: unknown = await response.json();
-  return [response.status, at(body, 'code')];
+  return [response.status, valueAt(body, 'code')];
 }
 
-const good = darOfPackage({ name: 'harbor', version: '1.0.0', templates: ['Note'] });
+const validDar = darOfPackage({ name: 'harbor', version: '1.0.0', templates: ['Note'] });
 
 describe('a DAR', () => {
   it.each(['constructor', '__proto__', 'toString', 'hasOwnProperty'])(
     'whose archive is named %s is refused',
     async (name) => {
       const dar = zipSync({ 'META-INF/MANIFEST.MF': Buffer.from(manifestOf([name])) });
-      expect(await uploaded(dar)).toEqual([400, 'INVALID_ZIP_ENTRY']);
+      expect(await uploadDar(dar)).toEqual([400, 'INVALID_ZIP_ENTRY']);
     },
   );
 
   it('with any bytes changed or truncated is accepted or refused, without an internal error', async () => {
     await expectProperty(
       asyncProperty(
-        array(tuple(nat(good.length - 1), nat(255)), { maxLength: 6 }),
-        nat(good.length),
+        array(tuple(nat(validDar.length - 1), nat(255)), { maxLength: 6 }),
+        nat(validDar.length),
         async (changes, length) => {
-          const bytes = Buffer.from(good);
+          const bytes = Buffer.from(validDar);
           for (const [index, value] of changes) bytes[index] = value;
-          const [status] = await uploaded(bytes.subarray(0, Math.max(1, length % 3 === 0 ? length : bytes.length)));
+          const [status] = await uploadDar(bytes.subarray(0, Math.max(1, length % 3 === 0 ? length : bytes.length)));
           expect([200, 400]).toContain(status);
         },
       ),
@@ -52,7 +52,7 @@ describe('a DAR', () => {
   it('with an archive of any bytes is accepted or refused, without an internal error', async () => {
     await expectProperty(
       asyncProperty(uint8Array({ maxLength: 200 }), boolean(), async (bytes, seal) => {
-        const [status] = await uploaded(darOf({ 'a.dalf': seal ? sealed(bytes) : bytes }));
+        const [status] = await uploadDar(darOf({ 'a.dalf': seal ? sealArchive(bytes) : bytes }));
         expect(status).toBe(400);
       }),
       200,
@@ -64,15 +64,15 @@ describe('a DAR', () => {
       new BinaryWriter().tag(field, WireType.LengthDelimited).string(content).finish();
     const bytes = (field: number, content: Uint8Array): Uint8Array =>
       new BinaryWriter().tag(field, WireType.LengthDelimited).bytes(content).finish();
-    const long = text(2, 'x'.repeat(100_000));
+    const longText = text(2, 'x'.repeat(100_000));
     const segments = new BinaryWriter();
     for (let count = 0; count < 1_000; count += 1) segments.int32(0);
-    const dotted = bytes(3, bytes(1, segments.finish()));
+    const dottedTable = bytes(3, bytes(1, segments.finish()));
     const templates = Array.from({ length: 2_000 }, () => bytes(6, new Uint8Array()));
     const module = bytes(1, Buffer.concat(templates));
-    const body = Buffer.concat([module, long, dotted, bytes(4, new Uint8Array())]);
-    const before = process.cpuUsage();
-    expect(() => readArchive(sealed(bytes(4, body)))).toThrow('DAR_PARSE_ERROR');
-    expect(process.cpuUsage(before).user / 1_000).toBeLessThan(1_000);
+    const body = Buffer.concat([module, longText, dottedTable, bytes(4, new Uint8Array())]);
+    const cpuBefore = process.cpuUsage();
+    expect(() => readArchive(sealArchive(bytes(4, body)))).toThrow('DAR_PARSE_ERROR');
+    expect(process.cpuUsage(cpuBefore).user / 1_000).toBeLessThan(1_000);
   });
 });

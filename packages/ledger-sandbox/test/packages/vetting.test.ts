@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../src/demo/sandbox.ts';
 import type { Sandbox } from '../../src/server/sandbox.ts';
 import { darOfPackage } from './dars.ts';
-import { at, post } from '../server/sockets.ts';
+import { valueAt, post } from '../server/sockets.ts';
 import type { Answer } from '../server/sockets.ts';
 
 const versions = ['1.9.0', '1.10.0', '1.2.0'];
@@ -17,22 +17,22 @@ afterEach(() => sandbox.close());
 
 type Reference = Readonly<Record<string, string>>;
 
-async function change(kind: 'Vet' | 'Unvet', reference: Reference, more: object = {}): Promise<[number, Answer]> {
+async function change(kind: 'Vet' | 'Unvet', reference: Reference, overrides: object = {}): Promise<[number, Answer]> {
   const changes = [{ operation: { [kind]: { value: { packages: [reference] } } } }];
-  const { status, body } = await post(sandbox.url, '/v2/package-vetting/update', { changes, ...more });
+  const { status, body } = await post(sandbox.url, '/v2/package-vetting/update', { changes, ...overrides });
   return [status, body];
 }
 
 /** The vetted versions of `notes` in a part of a response. */
-function versionsIn(body: unknown, part = 'newVettedPackages'): unknown[] {
-  const all = at(body, part, 'packages') as Answer[];
-  return all.filter(({ packageName }) => packageName === 'notes').map(({ packageVersion }) => packageVersion);
+function versionsIn(body: unknown, listKey = 'newVettedPackages'): unknown[] {
+  const packages = valueAt(body, listKey, 'packages') as Answer[];
+  return packages.filter(({ packageName }) => packageName === 'notes').map(({ packageVersion }) => packageVersion);
 }
 
-async function preferred(packageName: string, parties: string[], more: object = {}): Promise<unknown[]> {
-  const request = { packageVettingRequirements: [{ packageName, parties }], ...more };
+async function preferredPackages(packageName: string, parties: string[], overrides: object = {}): Promise<unknown[]> {
+  const request = { packageVettingRequirements: [{ packageName, parties }], ...overrides };
   const { status, body } = await post(sandbox.url, '/v2/interactive-submission/preferred-packages', request);
-  return [status, at(body, 'packageReferences', 0, 'packageVersion') ?? body['code']];
+  return [status, valueAt(body, 'packageReferences', 0, 'packageVersion') ?? body['code']];
 }
 
 describe('changes of vetting', () => {
@@ -41,10 +41,10 @@ describe('changes of vetting', () => {
     expect(status).toBe(200);
     expect(versionsIn(body, 'pastVettedPackages')).toEqual(['1.10.0', '1.2.0', '1.9.0']);
     expect(versionsIn(body)).toEqual(['1.10.0', '1.2.0']);
-    const serial = Number(at(body, 'newVettedPackages', 'topologySerial'));
-    expect(at(body, 'pastVettedPackages', 'topologySerial')).toBe(serial - 1);
-    const [, again] = await change('Vet', { packageName: 'notes', packageVersion: '1.9.0' });
-    expect([versionsIn(again), at(again, 'newVettedPackages', 'topologySerial')]).toEqual([
+    const serial = Number(valueAt(body, 'newVettedPackages', 'topologySerial'));
+    expect(valueAt(body, 'pastVettedPackages', 'topologySerial')).toBe(serial - 1);
+    const [, secondResponse] = await change('Vet', { packageName: 'notes', packageVersion: '1.9.0' });
+    expect([versionsIn(secondResponse), valueAt(secondResponse, 'newVettedPackages', 'topologySerial')]).toEqual([
       ['1.10.0', '1.2.0', '1.9.0'],
       serial + 1,
     ]);
@@ -56,8 +56,8 @@ describe('changes of vetting', () => {
   });
 
   it('are reported but not made in a dry run', async () => {
-    const [, dry] = await change('Unvet', { packageName: 'notes' }, { dryRun: true });
-    expect(versionsIn(dry)).toEqual([]);
+    const [, dryRunResponse] = await change('Unvet', { packageName: 'notes' }, { dryRun: true });
+    expect(versionsIn(dryRunResponse)).toEqual([]);
     const [, body] = await change('Vet', { packageName: 'notes' });
     expect(versionsIn(body, 'pastVettedPackages')).toHaveLength(3);
   });
@@ -87,24 +87,24 @@ describe('changes of vetting', () => {
       400,
       'TOPOLOGY_SERIAL_MISMATCH',
     ],
-  ])('are refused for %j with %j', async (reference, more, status, code) => {
-    const [found, body] = await change('Unvet', reference, more);
-    expect([found, body['code']]).toEqual([status, code]);
+  ])('are refused for %j with %j', async (reference, overrides, status, code) => {
+    const [statusResult, body] = await change('Unvet', reference, overrides);
+    expect([statusResult, body['code']]).toEqual([status, code]);
   });
 });
 
 describe('the preferred package', () => {
   it('is the vetted package with the highest version number', async () => {
     const party = sandbox.participantId;
-    expect(await preferred('notes', [party])).toEqual([200, '1.10.0']);
+    expect(await preferredPackages('notes', [party])).toEqual([200, '1.10.0']);
     await change('Unvet', { packageName: 'notes', packageVersion: '1.10.0' });
     const [first, second] = sandbox.ledger.synchronizers;
-    expect(await preferred('notes', [party], { synchronizerId: first.id })).toEqual([200, '1.9.0']);
-    expect(await preferred('notes', [party], { synchronizerId: second.id })).toEqual([200, '1.10.0']);
+    expect(await preferredPackages('notes', [party], { synchronizerId: first.id })).toEqual([200, '1.9.0']);
+    expect(await preferredPackages('notes', [party], { synchronizerId: second.id })).toEqual([200, '1.10.0']);
   });
 
   it('does not exist if the name is not vetted or the party is not hosted', async () => {
-    expect(await preferred('nothing', [sandbox.participantId])).toEqual([400, 'NO_PREFERRED_PACKAGES_FOUND']);
-    expect(await preferred('notes', ['stranger::1220'])).toEqual([400, 'NO_PREFERRED_PACKAGES_FOUND']);
+    expect(await preferredPackages('nothing', [sandbox.participantId])).toEqual([400, 'NO_PREFERRED_PACKAGES_FOUND']);
+    expect(await preferredPackages('notes', ['stranger::1220'])).toEqual([400, 'NO_PREFERRED_PACKAGES_FOUND']);
   });
 });

@@ -3,53 +3,53 @@ import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { readPackageArchive } from '../../../../src/daml/package-archive.ts';
 import type { PackageModel } from '../../../../src/daml/package-model.ts';
-import { anInterface, nonconsuming, record, template, variant } from '../../src/daml-lf/declaration.ts';
+import { interfaceDefinition, nonconsuming, record, template, variant } from '../../src/daml-lf/declaration.ts';
 import { archiveOf, writePackage } from '../../src/daml-lf/package-writer.ts';
 import { readType } from '../../src/daml-lf/type-notation.ts';
-import { licensingAtStart, licensingUpgrade } from '../../src/demo/packages/applications.ts';
+import { initialLicensing, licensingUpgrade } from '../../src/demo/packages/applications.ts';
 import { demoPackages } from '../../src/demo/sandbox.ts';
 import { templateTypes } from '../../src/demo/packages/library.ts';
 import { readArchive } from '../../src/packages/archive.ts';
 
-const all = [...demoPackages, licensingUpgrade];
+const allPackages = [...demoPackages, licensingUpgrade];
 
 describe('the packages of the demo', () => {
-  it.each(all.map((written) => [`${written.name} ${written.version}`, written] as const))(
+  it.each(allPackages.map((ownPackage) => [`${ownPackage.name} ${ownPackage.version}`, ownPackage] as const))(
     '%s is read as it is declared',
-    (_, written) => {
-      const model = readPackageArchive(archiveOf(written), written.id);
-      expect(createHash('sha256').update(written.payload).digest('hex')).toBe(written.id);
-      expect([model.name, model.version, model.languageVersion]).toEqual([written.name, written.version, '2.1']);
+    (_, ownPackage) => {
+      const model = readPackageArchive(archiveOf(ownPackage), ownPackage.id);
+      expect(createHash('sha256').update(ownPackage.payload).digest('hex')).toBe(ownPackage.id);
+      expect([model.name, model.version, model.languageVersion]).toEqual([ownPackage.name, ownPackage.version, '2.1']);
       const names = (entities: PackageModel['templates'] | PackageModel['interfaces']): readonly string[] =>
         entities.map(({ moduleName, entityName }) => `${moduleName}:${entityName}`);
-      expect(names(model.templates)).toEqual(written.templates);
-      expect(names(model.interfaces)).toEqual(written.interfaces);
-      for (const id of model.dependencies) expect(all.map((other) => other.id)).toContain(id);
-      const { id, templates, interfaces } = readArchive(archiveOf(written));
+      expect(names(model.templates)).toEqual(ownPackage.templates);
+      expect(names(model.interfaces)).toEqual(ownPackage.interfaces);
+      for (const id of model.dependencies) expect(allPackages.map((otherModel) => otherModel.id)).toContain(id);
+      const { id, templates, interfaces } = readArchive(archiveOf(ownPackage));
       expect({ id, templates, interfaces }).toEqual({
-        id: written.id,
-        templates: written.templates,
-        interfaces: written.interfaces,
+        id: ownPackage.id,
+        templates: ownPackage.templates,
+        interfaces: ownPackage.interfaces,
       });
     },
   );
 
   it('differ in the upgrade only by an additional Optional field at the end of a license', () => {
-    const [old, upgraded] = [licensingAtStart, licensingUpgrade].map((written) => {
-      const text = JSON.stringify(readPackageArchive(written.payload)).replaceAll(written.id, 'itself');
+    const [old, upgradedModel] = [initialLicensing, licensingUpgrade].map((ownPackage) => {
+      const text = JSON.stringify(readPackageArchive(ownPackage.payload)).replaceAll(ownPackage.id, 'itself');
       return JSON.parse(text) as PackageModel;
     });
     const fieldsOf = (model: PackageModel | undefined): readonly string[] => {
       const license = model?.dataTypes['Licensing.License:License'];
       return license?.kind === 'record' ? license.fields.map(({ name }) => name) : [];
     };
-    expect(fieldsOf(upgraded)).toEqual([...fieldsOf(old), 'seats']);
+    expect(fieldsOf(upgradedModel)).toEqual([...fieldsOf(old), 'seats']);
     const withoutLicense = (model: PackageModel | undefined): object => ({
       ...model,
       version: '',
       dataTypes: { ...model?.dataTypes, 'Licensing.License:License': undefined },
     });
-    expect(withoutLicense(upgraded)).toEqual(withoutLicense(old));
+    expect(withoutLicense(upgradedModel)).toEqual(withoutLicense(old));
   });
 });
 
@@ -111,13 +111,17 @@ describe('a declaration', () => {
       Two: {
         Thing: record({}),
         ThingView: record({}),
-        Viewed: anInterface('ThingView', { Viewed_Look: nonconsuming({ at: 'One:Thing' }, 'Thing') }),
+        Viewed: interfaceDefinition('ThingView', { Viewed_Look: nonconsuming({ at: 'One:Thing' }, 'Thing') }),
       },
     });
     expect(templates[0]?.implements[0]).toMatch(/:Two:Viewed$/);
     expect(() => declare({ Three: { Bad: record({ field: 'Missing' }) } })).toThrow('no type is named Missing');
-    const twice = { A: { Thing: record({}) }, B: { Thing: record({}) }, C: { Bad: record({ field: 'Thing' }) } };
-    expect(() => declare(twice)).toThrow('more than one type is named Thing');
+    const duplicatedNames = {
+      A: { Thing: record({}) },
+      B: { Thing: record({}) },
+      C: { Bad: record({ field: 'Thing' }) },
+    };
+    expect(() => declare(duplicatedNames)).toThrow('more than one type is named Thing');
     expect(() => declare({ D: { Seen: template({}, { implements: ['Thing'] }), Thing: record({}) } })).toThrow(
       'Thing is implemented, but is not an interface',
     );

@@ -7,7 +7,7 @@ import { startDemoLedger } from '../../src/demo/demo-ledger.ts';
 import { startSandbox } from '../../src/demo/sandbox.ts';
 import type { Sandbox } from '../../src/server/sandbox.ts';
 import { sharedSecret, token } from '../../../../test/support/tokens.ts';
-import { at, post, stream, updateFormat } from '../server/sockets.ts';
+import { valueAt, post, stream, updateFormat } from '../server/sockets.ts';
 
 let sandbox: Sandbox;
 beforeEach(async () => {
@@ -25,28 +25,28 @@ async function call(
   url = sandbox.url,
 ): Promise<[number, unknown]> {
   const headers: Record<string, string> = bearer === '' ? {} : { authorization: `Bearer ${bearer}` };
-  const sent = body === undefined ? {} : { body: JSON.stringify(body) };
-  const response = await fetch(`${url}${path}`, { method, headers, ...sent });
+  const requestInit = body === undefined ? {} : { body: JSON.stringify(body) };
+  const response = await fetch(`${url}${path}`, { method, headers, ...requestInit });
   return [response.status, await response.json()];
 }
 
 async function allocated(body: Record<string, unknown>): Promise<string> {
-  const { status, body: answer } = await post(sandbox.url, '/v2/parties', body);
+  const { status, body: response } = await post(sandbox.url, '/v2/parties', body);
   expect(status).toBe(200);
-  return String(at(answer, 'partyDetails', 'party'));
+  return String(valueAt(response, 'partyDetails', 'party'));
 }
 
-async function refused(body: Record<string, unknown>): Promise<unknown[]> {
-  const { status, body: answer } = await post(sandbox.url, '/v2/parties', body);
+async function refusalOf(body: Record<string, unknown>): Promise<unknown[]> {
+  const { status, body: response } = await post(sandbox.url, '/v2/parties', body);
   return [
     status,
-    at(answer, 'code'),
-    String(at(answer, 'cause')).replace('The submitted request has invalid arguments: ', ''),
+    valueAt(response, 'code'),
+    String(valueAt(response, 'cause')).replace('The submitted request has invalid arguments: ', ''),
   ];
 }
 
-function partiesIn(answer: unknown): unknown[] {
-  return (at(answer, 'partyDetails') as unknown[]).map((details) => at(details, 'party'));
+function partiesIn(response: unknown): unknown[] {
+  return (valueAt(response, 'partyDetails') as unknown[]).map((details) => valueAt(details, 'party'));
 }
 
 describe('an allocated party', () => {
@@ -68,33 +68,33 @@ describe('an allocated party', () => {
     const partyId = await allocated({ partyIdHint: 'bob', synchronizerId });
     const request = { beginExclusive: 0, endInclusive: 1, updateFormat: updateFormat('ACS_DELTA') };
     const { frames } = await stream(sandbox.url, '/v2/updates', request);
-    const value = at(JSON.parse(frames[0] ?? ''), 'update', 'TopologyTransaction', 'value');
-    expect(at(value, 'synchronizerId')).toBe(synchronizerId);
+    const value = valueAt(JSON.parse(frames[0] ?? ''), 'update', 'TopologyTransaction', 'value');
+    expect(valueAt(value, 'synchronizerId')).toBe(synchronizerId);
     const participantPermission = 'PARTICIPANT_PERMISSION_SUBMISSION';
-    const added = { partyId, participantId: sandbox.participantId, participantPermission };
-    expect(at(value, 'events')).toEqual([{ event: { ParticipantAuthorizationAdded: { value: added } } }]);
+    const newParty = { partyId, participantId: sandbox.participantId, participantPermission };
+    expect(valueAt(value, 'events')).toEqual([{ event: { ParticipantAuthorizationAdded: { value: newParty } } }]);
   });
 
   it('gets a generated name if there is no hint, which is the same for the same seed', async () => {
     const [first, second] = [await allocated({}), await allocated({})];
     expect(first).toMatch(/^party-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}::1220/);
     expect(second).not.toBe(first);
-    await using again = await startSandbox({ seed: 3 });
-    const { body } = await post(again.url, '/v2/parties', {});
-    expect(at(body, 'partyDetails', 'party')).toBe(first);
+    await using restartedSandbox = await startSandbox({ seed: 3 });
+    const { body } = await post(restartedSandbox.url, '/v2/parties', {});
+    expect(valueAt(body, 'partyDetails', 'party')).toBe(first);
   });
 
   it('is one that the user in the request may act as', async () => {
     const party = await allocated({ partyIdHint: 'carol', userId: 'participant_admin' });
     const [, rights] = await call('GET', '/v2/users/participant_admin/rights');
-    expect(at(rights, 'rights')).toContainEqual({ kind: { CanActAs: { value: { party } } } });
+    expect(valueAt(rights, 'rights')).toContainEqual({ kind: { CanActAs: { value: { party } } } });
   });
 
   it('is refused if it already exists, or if hint, metadata, synchronizer, provider or user is wrong', async () => {
     const [first, second] = sandbox.ledger.synchronizers;
     const party = await allocated({ partyIdHint: 'alice', synchronizerId: first.id });
-    const exists = `Party already exists: party ${party} is already allocated on this node`;
-    expect(await refused({ partyIdHint: 'alice' })).toEqual([400, 'INVALID_ARGUMENT', exists]);
+    const alreadyExists = `Party already exists: party ${party} is already allocated on this node`;
+    expect(await refusalOf({ partyIdHint: 'alice' })).toEqual([400, 'INVALID_ARGUMENT', alreadyExists]);
     expect(await allocated({ partyIdHint: 'alice', synchronizerId: second.id })).toBe(party);
     const end = sandbox.ledger.ledgerEnd();
     for (const [body, code] of [
@@ -108,7 +108,7 @@ describe('an allocated party', () => {
       [{ identityProviderId: 'nobody' }, 'INVALID_ARGUMENT'],
       [{ userId: 'nobody' }, 'USER_NOT_FOUND'],
     ] as const) {
-      expect([body, (await refused(body))[1]]).toEqual([body, code]);
+      expect([body, (await refusalOf(body))[1]]).toEqual([body, code]);
     }
     expect(sandbox.ledger.ledgerEnd()).toBe(end);
   });
@@ -117,17 +117,23 @@ describe('an allocated party', () => {
     const folder = mkdtempSync(join(tmpdir(), 'parties-'));
     const options = { seed: 5, updatesPerSecond: 0, journal: join(folder, 'journal.ndjson') };
     try {
-      const before = await startDemoLedger(options);
-      const { body } = await post(before.url, '/v2/parties', { partyIdHint: 'dora' });
-      const query = { offset: before.ledgerEnd(), updateFormat: updateFormat('ACS_DELTA') };
-      const update = await post(before.url, '/v2/updates/update-by-offset', query);
-      await before.close();
+      const firstLedger = await startDemoLedger(options);
+      const { body } = await post(firstLedger.url, '/v2/parties', { partyIdHint: 'dora' });
+      const query = { offset: firstLedger.ledgerEnd(), updateFormat: updateFormat('ACS_DELTA') };
+      const update = await post(firstLedger.url, '/v2/updates/update-by-offset', query);
+      await firstLedger.close();
       const after = await startDemoLedger(options);
       expect(after.ledgerEnd()).toBe(query.offset);
       expect(await post(after.url, '/v2/updates/update-by-offset', query)).toEqual(update);
-      const party = String(at(body, 'partyDetails', 'party'));
-      const [, found] = await call('GET', `/v2/parties/${encodeURIComponent(party)}`, undefined, '', after.url);
-      expect(found).toEqual({ partyDetails: [at(body, 'partyDetails')] });
+      const party = String(valueAt(body, 'partyDetails', 'party'));
+      const [, candidateParty] = await call(
+        'GET',
+        `/v2/parties/${encodeURIComponent(party)}`,
+        undefined,
+        '',
+        after.url,
+      );
+      expect(candidateParty).toEqual({ partyDetails: [valueAt(body, 'partyDetails')] });
       await after.close();
     } finally {
       rmSync(folder, { recursive: true });
@@ -140,23 +146,23 @@ describe('the list of parties', () => {
     const bank = 'bank::1220ab';
     sandbox.ledger.addLocalParty(bank);
     const alice = await allocated({ partyIdHint: 'alice' });
-    const all = [alice, bank, sandbox.participantId].sort();
+    const allParties = [alice, bank, sandbox.participantId].sort();
     const [, fullList] = await call('GET', '/v2/parties');
-    expect([partiesIn(fullList), at(fullList, 'nextPageToken')]).toEqual([all, '']);
-    const [, one] = await call('GET', '/v2/parties?pageSize=2');
-    expect(partiesIn(one)).toEqual(all.slice(0, 2));
-    const next = encodeURIComponent(String(at(one, 'nextPageToken')));
-    const [, two] = await call('GET', `/v2/parties?pageSize=2&pageToken=${next}`);
-    expect([partiesIn(two), at(two, 'nextPageToken')]).toEqual([all.slice(2), '']);
-    const [, filtered] = await call('GET', '/v2/parties?filter-party=ban');
-    expect(partiesIn(filtered)).toEqual([bank]);
+    expect([partiesIn(fullList), valueAt(fullList, 'nextPageToken')]).toEqual([allParties, '']);
+    const [, firstPage] = await call('GET', '/v2/parties?pageSize=2');
+    expect(partiesIn(firstPage)).toEqual(allParties.slice(0, 2));
+    const next = encodeURIComponent(String(valueAt(firstPage, 'nextPageToken')));
+    const [, secondPage] = await call('GET', `/v2/parties?pageSize=2&pageToken=${next}`);
+    expect([partiesIn(secondPage), valueAt(secondPage, 'nextPageToken')]).toEqual([allParties.slice(2), '']);
+    const [, filteredParties] = await call('GET', '/v2/parties?filter-party=ban');
+    expect(partiesIn(filteredParties)).toEqual([bank]);
   });
 
   it('is refused for an invalid page', async () => {
     expect((await fetch(`${sandbox.url}/v2/parties?pageSize=many`)).status).toBe(400);
     for (const query of ['pageSize=-1', 'pageSize=10001', 'pageToken=%21']) {
       const [status, body] = await call('GET', `/v2/parties?${query}`);
-      expect([query, status, at(body, 'code')]).toEqual([query, 400, 'INVALID_ARGUMENT']);
+      expect([query, status, valueAt(body, 'code')]).toEqual([query, 400, 'INVALID_ARGUMENT']);
     }
   });
 
@@ -179,7 +185,7 @@ describe('the metadata of a party', () => {
     const party = await allocated({ partyIdHint: 'alice', localMetadata: { annotations: { a: '1', b: '2' } } });
     const [status, body] = await change(party, { resourceVersion: '0', annotations: { a: '', c: '3' } }, mask);
     expect(status).toBe(200);
-    expect(at(body, 'partyDetails', 'localMetadata')).toEqual({
+    expect(valueAt(body, 'partyDetails', 'localMetadata')).toEqual({
       resourceVersion: '1',
       annotations: { b: '2', c: '3' },
     });
@@ -189,7 +195,7 @@ describe('the metadata of a party', () => {
     const party = await allocated({ partyIdHint: 'alice' });
     const codes = async (...args: Parameters<typeof change>): Promise<unknown[]> => {
       const [status, body] = await change(...args);
-      return [status, at(body, 'code')];
+      return [status, valueAt(body, 'code')];
     };
     expect(await codes(party, { resourceVersion: '7' }, mask)).toEqual([
       409,
@@ -202,15 +208,15 @@ describe('the metadata of a party', () => {
       partyDetails: { party },
       updateMask: { paths: mask },
     });
-    expect([status, at(body, 'code')]).toEqual([400, 'INVALID_ARGUMENT']);
+    expect([status, valueAt(body, 'code')]).toEqual([400, 'INVALID_ARGUMENT']);
   });
 });
 
 describe('connected synchronizers', () => {
   const permissions = async (query: string): Promise<unknown[]> => {
     const [, body] = await call('GET', `/v2/state/connected-synchronizers${query}`);
-    const connected = at(body, 'connectedSynchronizers') as unknown[];
-    return connected.map((one) => [at(one, 'synchronizerAlias'), at(one, 'permission')]);
+    const connected = valueAt(body, 'connectedSynchronizers') as unknown[];
+    return connected.map((connection) => [valueAt(connection, 'synchronizerAlias'), valueAt(connection, 'permission')]);
   };
 
   it('are listed with the permission of a party if it is hosted there', async () => {
@@ -230,11 +236,11 @@ describe('rights', () => {
   it('allow only administrators to list parties and upload packages, and allow others to allocate parties for themselves', async () => {
     const secret = 'a shared secret for tests of parties';
     const users = [{ id: 'reader', rights: [{ kind: 'CanReadAs' as const, party: 'bank::1220ab' }] }];
-    await using locked = await startSandbox({ auth: { secret, users } });
+    await using protectedSandbox = await startSandbox({ auth: { secret, users } });
     const admin = await token(sharedSecret(secret), { sub: 'participant_admin' });
     const reader = await token(sharedSecret(secret), { sub: 'reader' });
     const status = async (method: string, path: string, bearer: string, body?: unknown): Promise<number> =>
-      (await call(method, path, body, bearer, locked.url))[0];
+      (await call(method, path, body, bearer, protectedSandbox.url))[0];
     const synchronizers = '/v2/state/connected-synchronizers';
     expect(await status('GET', '/v2/parties', reader)).toBe(403);
     expect(await status('GET', '/v2/parties', admin)).toBe(200);

@@ -6,7 +6,7 @@ import type { Sandbox } from '../../src/server/sandbox.ts';
 import { generateHistory } from '../../src/demo/traffic.ts';
 import { samples } from './odd-requests.ts';
 import { mutations } from './odd-values.ts';
-import { ask } from './raw.ts';
+import { requestJson } from './raw.ts';
 
 let sandbox: Sandbox;
 
@@ -22,42 +22,42 @@ function firstLine(text: string): Promise<string> {
   const { hostname, port } = new URL(sandbox.url);
   return new Promise((resolve) => {
     const socket = connect(Number(port), hostname, () => socket.write(text));
-    let seen = '';
+    let received = '';
     const end = (): void => {
       socket.destroy();
-      resolve(seen.split('\r\n')[0] ?? '');
+      resolve(received.split('\r\n')[0] ?? '');
     };
     socket.setTimeout(1_000, end);
     socket.on('data', (chunk) => {
-      seen += chunk.toString();
-      if (seen.includes('\r\n')) end();
+      received += chunk.toString();
+      if (received.includes('\r\n')) end();
     });
     socket.on('error', end);
     socket.on('close', end);
   });
 }
 
-async function statusOf(what: string, text: string): Promise<number> {
-  const [method = '', path = ''] = what.split(' ');
+async function statusOf(endpoint: string, text: string): Promise<number> {
+  const [method = '', path = ''] = endpoint.split(' ');
   const response = await fetch(`${sandbox.url}${path}`, { method, body: text });
   await response.arrayBuffer();
   return response.status;
 }
 
 /** Every nth of the mutations of a request, with another offset for each request. */
-function some(all: Iterable<unknown>, of: number, from: number): string[] {
-  return [...all].filter((_, index) => index % of === from % of).map((one) => JSON.stringify(one));
+function sampleTexts(values: Iterable<unknown>, divisor: number, from: number): string[] {
+  return [...values].filter((_, index) => index % divisor === from % divisor).map((sample) => JSON.stringify(sample));
 }
 
 describe('requests with odd values', () => {
-  it.each(samples.map(({ what, body }, index) => ({ what, body, index })))(
+  it.each(samples.map(({ what: endpoint, body }, index) => ({ what: endpoint, body, index })))(
     'never cause an internal error: $what ($index)',
-    async ({ what, body, index }) => {
-      const failed: string[] = [];
-      for (const text of some(mutations(body), 29, index)) {
-        if ((await statusOf(what, text)) >= 500) failed.push(text);
+    async ({ what: endpoint, body, index }) => {
+      const failedBodies: string[] = [];
+      for (const text of sampleTexts(mutations(body), 29, index)) {
+        if ((await statusOf(endpoint, text)) >= 500) failedBodies.push(text);
       }
-      expect(failed).toEqual([]);
+      expect(failedBodies).toEqual([]);
     },
   );
 
@@ -65,7 +65,7 @@ describe('requests with odd values', () => {
     const createArguments = { issuer: 'alice', owner: 'alice', currency: 'EUR', amount: '1.0', observers: [] };
     const command = { templateId: '#model-tests:Iou:Iou', createArguments, choice, choiceArgument: {} };
     const commands = [{ CreateAndExerciseCommand: command }];
-    const { status, body } = await ask(sandbox.url, '/v2/commands/submit-and-wait', {
+    const { status, body } = await requestJson(sandbox.url, '/v2/commands/submit-and-wait', {
       commands,
       commandId: choice,
       actAs: ['alice'],
@@ -74,14 +74,14 @@ describe('requests with odd values', () => {
   });
 
   it('are refused if values are nested too deeply, even where the response would contain them', async () => {
-    const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
-    const format = `{"filtersForAnyParty":{},"filtersByParty":{},"deep":${deep}}`;
+    const deepJson = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
+    const format = `{"filtersForAnyParty":{},"filtersByParty":{},"deep":${deepJson}}`;
     const requests = [
       ['POST /v2/state/active-contracts', `{"activeAtOffset":1,"eventFormat":${format}}`],
       ['POST /v2/state/active-contracts-page', `{"eventFormat":${format}}`],
-      ['POST /v2/users', `{"user":{"id":"deep","metadata":{"annotations":${deep}}}}`],
+      ['POST /v2/users', `{"user":{"id":"deep","metadata":{"annotations":${deepJson}}}}`],
     ];
-    for (const [what = '', text = ''] of requests) expect(await statusOf(what, text)).toBe(400);
+    for (const [endpoint = '', text = ''] of requests) expect(await statusOf(endpoint, text)).toBe(400);
   });
 
   it('may contain strings with brackets, which do not count as nesting', async () => {
@@ -93,19 +93,19 @@ describe('requests with odd values', () => {
 
 describe('the endpoint that sets faults', () => {
   it.each(['constructor', '__proto__', 'toString'])('has no fault and no field named %s', async (name) => {
-    await using own = await startSandbox({ seed: 1, admin: true });
+    await using ownSandbox = await startSandbox({ seed: 1, admin: true });
     for (const text of [`{"${name}":true}`, `{"cut":{"${name}":1}}`]) {
-      const response = await fetch(`${own.url}/sandbox/faults`, { method: 'POST', body: text });
+      const response = await fetch(`${ownSandbox.url}/sandbox/faults`, { method: 'POST', body: text });
       expect([text, response.status]).toEqual([text, 400]);
     }
-    expect(own.faults).toEqual({});
+    expect(ownSandbox.faults).toEqual({});
   });
 });
 
 describe('the HTTP server', () => {
   it.each(['[', 'a b', ':::', 'x:99999', '\u00e9'])('survives a host header of %j', async (host) => {
     expect(await firstLine(`GET /v2/version HTTP/1.1\r\nHost: ${host}\r\n\r\n`)).toMatch(/^HTTP\/1\.1 [24]\d\d /);
-    expect((await ask(sandbox.url, '/livez')).status).toBe(200);
+    expect((await requestJson(sandbox.url, '/livez')).status).toBe(200);
   });
 
   it.each([
@@ -129,7 +129,7 @@ describe('the HTTP server', () => {
     const line = await firstLine(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
     // Two of these paths contain values of `{party}` that denote no party.
     expect(line).toMatch(path.startsWith('/v2/parties/') ? /^HTTP\/1\.1 200 / : /^HTTP\/1\.1 40[04] /);
-    expect((await ask(sandbox.url, '/livez')).status).toBe(200);
+    expect((await requestJson(sandbox.url, '/livez')).status).toBe(200);
   });
 
   it.each(['http://other', 'http://['])('serves the target %s and a path as the path', async (authority) => {
@@ -143,55 +143,62 @@ describe('the HTTP server', () => {
 
   it('does not treat an incomplete body as an internal error', async () => {
     const warnings: string[] = [];
-    const note = ({ message }: Error): unknown => warnings.push(message);
-    process.on('warning', note);
+    const onWarning = ({ message }: Error): unknown => warnings.push(message);
+    process.on('warning', onWarning);
     expect(await firstLine('POST /v2/updates HTTP/1.1\r\nHost: a\r\nContent-Length: 99\r\n\r\n{')).toBe('');
-    expect((await ask(sandbox.url, '/livez')).status).toBe(200);
-    process.off('warning', note);
+    expect((await requestJson(sandbox.url, '/livez')).status).toBe(200);
+    process.off('warning', onWarning);
     expect(warnings).toEqual([]);
   });
 });
 
 describe('lists', () => {
-  const open = { beginExclusive: 0, updateFormat: {} };
+  const streamRequest = { beginExclusive: 0, updateFormat: {} };
   const path = '/v2/updates?stream_idle_timeout_ms=300';
 
   it('end after a time without a matching element, although the ledger changes', async () => {
     const timer = setInterval(() => sandbox.ledger.skipOffsets(1), 50);
-    const answer = await ask(sandbox.url, path, open, { waitMs: 40_000 });
+    const response = await requestJson(sandbox.url, path, streamRequest, { waitMs: 40_000 });
     clearInterval(timer);
-    expect(answer.status).toBe(200);
+    expect(response.status).toBe(200);
   });
 
   it('of completions also end after a time without an element', async () => {
     const timer = setInterval(() => sandbox.ledger.skipOffsets(1), 50);
     const body = { parties: ['nobody'], beginExclusive: 0 };
     const list = '/v2/commands/command-completions?stream_idle_timeout_ms=300';
-    const answer = await ask(sandbox.url, list, body, { waitMs: 40_000 });
+    const response = await requestJson(sandbox.url, list, body, { waitMs: 40_000 });
     clearInterval(timer);
-    expect(answer).toMatchObject({ status: 200, body: '[]' });
+    expect(response).toMatchObject({ status: 200, body: '[]' });
   });
 
   it('restart the wait after every element', async () => {
-    const own = await startSandbox({ seed: 1 });
+    const ownSandbox = await startSandbox({ seed: 1 });
     const argument = { issuer: 'a', owner: 'a', currency: 'EUR', amount: '1.0', observers: [] };
-    let made = 0;
+    let requestCount = 0;
     const timer = setInterval(() => {
-      if (made < 4) own.ledger.create('#model-tests:Iou:Iou', argument, ['a']);
-      made += 1;
+      if (requestCount < 4) ownSandbox.ledger.create('#model-tests:Iou:Iou', argument, ['a']);
+      requestCount += 1;
     }, 200);
     const eventFormat = { filtersForAnyParty: {} };
     const includeTransactions = { eventFormat, transactionShape: 'TRANSACTION_SHAPE_ACS_DELTA' };
-    const { body } = await ask(own.url, path, { beginExclusive: 0, updateFormat: { includeTransactions } });
+    const { body } = await requestJson(ownSandbox.url, path, {
+      beginExclusive: 0,
+      updateFormat: { includeTransactions },
+    });
     clearInterval(timer);
-    await own.close();
+    await ownSandbox.close();
     expect(JSON.parse(body ?? '')).toHaveLength(4);
   });
 
   it('never wait longer than the time limit of a request', async () => {
-    const own = await startSandbox({ seed: 1, limits: { requestTimeoutMs: 200 } });
-    const answer = await ask(own.url, '/v2/updates?stream_idle_timeout_ms=999999999999', open);
-    await own.close();
-    expect(answer.status).toBe(503);
+    const ownSandbox = await startSandbox({ seed: 1, limits: { requestTimeoutMs: 200 } });
+    const response = await requestJson(
+      ownSandbox.url,
+      '/v2/updates?stream_idle_timeout_ms=999999999999',
+      streamRequest,
+    );
+    await ownSandbox.close();
+    expect(response.status).toBe(503);
   });
 });

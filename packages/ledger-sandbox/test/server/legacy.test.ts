@@ -4,7 +4,7 @@ import { startSandbox } from '../../src/demo/sandbox.ts';
 import type { Sandbox } from '../../src/server/sandbox.ts';
 import { generateHistory } from '../../src/demo/traffic.ts';
 import { fixture } from '../../../../test/support/wire/fixtures.ts';
-import { anyParty, at, post, stream } from './sockets.ts';
+import { anyParty, valueAt, post, stream } from './sockets.ts';
 
 let sandbox: Sandbox;
 beforeEach(async () => {
@@ -22,8 +22,8 @@ describe('the legacy form', () => {
     const range = { beginExclusive: 0, endInclusive: sandbox.ledger.ledgerEnd() };
     const legacy = await stream(sandbox.url, '/v2/updates', { ...range, filter: anyParty, verbose: true });
     const updateFormat = { includeTransactions: delta, includeReassignments: anyParty };
-    const modern = await stream(sandbox.url, '/v2/updates', { ...range, updateFormat });
-    expect(legacy.frames).toEqual(modern.frames);
+    const updateFrames = await stream(sandbox.url, '/v2/updates', { ...range, updateFormat });
+    expect(legacy.frames).toEqual(updateFrames.frames);
     expect(legacy.frames.length).toBeGreaterThan(5);
   });
 
@@ -32,15 +32,15 @@ describe('the legacy form', () => {
     const path = '/v2/state/active-contracts';
     const legacy = await post(sandbox.url, path, { activeAtOffset, filter: anyParty, verbose: false });
     expect(legacy).toEqual(await post(sandbox.url, path, { activeAtOffset, eventFormat: anyParty }));
-    expect(at(legacy.body, 'length')).toBeGreaterThan(2);
+    expect(valueAt(legacy.body, 'length')).toBeGreaterThan(2);
   });
 
   it('is refused with the recorded error if the request also has the new form, or has neither form', async () => {
     const sample = (name: string): unknown => JSON.parse(fixture(`samples/refusals/${name}`));
-    const both = { beginExclusive: 0, verbose: true, updateFormat: { includeTransactions: delta } };
-    expect((await post(sandbox.url, '/v2/updates', both)).body).toEqual(sample('both-formats.json'));
-    const neither = await post(sandbox.url, '/v2/updates', { beginExclusive: 0 });
-    expect(neither.body).toEqual(sample('neither-format.json'));
+    const conflictingRequest = { beginExclusive: 0, verbose: true, updateFormat: { includeTransactions: delta } };
+    expect((await post(sandbox.url, '/v2/updates', conflictingRequest)).body).toEqual(sample('both-formats.json'));
+    const formatlessResponse = await post(sandbox.url, '/v2/updates', { beginExclusive: 0 });
+    expect(formatlessResponse.body).toEqual(sample('neither-format.json'));
   });
 
   it('is refused for active contracts with messages that name event_format', async () => {
@@ -56,23 +56,26 @@ describe('the legacy form', () => {
 
 describe('a format', () => {
   it('requires a known transaction shape', async () => {
-    const ask = (transactionShape?: string): ReturnType<typeof post> =>
+    const requestTransaction = (transactionShape?: string): ReturnType<typeof post> =>
       post(sandbox.url, '/v2/updates', {
         beginExclusive: 0,
         updateFormat: { includeTransactions: { eventFormat: anyParty, transactionShape } },
       });
-    expect((await ask()).body).toMatchObject({ code: 'MISSING_FIELD', context: { field_name: 'transaction_shape' } });
-    expect((await ask('TRANSACTION_SHAPE_UNSPECIFIED')).body['code']).toBe('MISSING_FIELD');
+    expect((await requestTransaction()).body).toMatchObject({
+      code: 'MISSING_FIELD',
+      context: { field_name: 'transaction_shape' },
+    });
+    expect((await requestTransaction('TRANSACTION_SHAPE_UNSPECIFIED')).body['code']).toBe('MISSING_FIELD');
   });
 
   it('that cannot be decoded is refused with 400 text/plain on HTTP and with an error frame on a socket', async () => {
-    const odd = { includeTransactions: { eventFormat: anyParty, transactionShape: 'ROUND' } };
-    const request = JSON.stringify({ beginExclusive: 0, updateFormat: odd });
+    const conflictingFormat = { includeTransactions: { eventFormat: anyParty, transactionShape: 'ROUND' } };
+    const request = JSON.stringify({ beginExclusive: 0, updateFormat: conflictingFormat });
     const response = await fetch(`${sandbox.url}/v2/updates`, { method: 'POST', body: request });
     expect([response.status, response.headers.get('content-type')]).toEqual([400, 'text/plain; charset=UTF-8']);
     expect(await response.text()).toBe('Invalid value for: body');
     const { frames, code } = await stream(sandbox.url, '/v2/updates', request);
-    expect([frames.length, code, at(JSON.parse(frames[0] ?? ''), 'code')]).toEqual([
+    expect([frames.length, code, valueAt(JSON.parse(frames[0] ?? ''), 'code')]).toEqual([
       1,
       1000,
       'LEDGER_API_INTERNAL_ERROR',

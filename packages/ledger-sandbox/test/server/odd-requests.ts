@@ -77,17 +77,17 @@ const submission = {
   disclosedContracts: [],
 };
 
-function created([template, createArguments]: readonly [string, object]): object {
+function createSample([template, createArguments]: readonly [string, object]): object {
   return { CreateCommand: { templateId: `#${template}`, createArguments } };
 }
 
-function exercised([index, choice, choiceArgument]: readonly [number, string, object]): object {
+function exerciseSample([index, choice, choiceArgument]: readonly [number, string, object]): object {
   const [template = '', createArguments = {}] = creations[index] ?? [];
   return { CreateAndExerciseCommand: { templateId: `#${template}`, createArguments, choice, choiceArgument } };
 }
 
-const commands = [...creations.map(created), ...choices.map(exercised)];
-const byKey = {
+const commands = [...creations.map(createSample), ...choices.map(exerciseSample)];
+const exerciseByKey = {
   ExerciseByKeyCommand: {
     templateId: '#sandbox-test:Keyed:Account',
     contractKey: { _1: 'alice', _2: '7' },
@@ -95,10 +95,13 @@ const byKey = {
     choiceArgument: {},
   },
 };
-const byId = {
+const exerciseById = {
   ExerciseCommand: { templateId: '#model-tests:Iou:Iou', contractId: '00', choice: 'Archive', choiceArgument: {} },
 };
-const transactionOf = (one: object): object => ({ commands: { ...submission, commands: [one] }, transactionFormat });
+const transactionOf = (command: object): object => ({
+  commands: { ...submission, commands: [command] },
+  transactionFormat,
+});
 
 const move = (kind: 'Unassign' | 'Assign'): object => ({
   userId: 'u',
@@ -124,8 +127,8 @@ const signature = {
   signedBy: '1220',
   signingAlgorithmSpec: 'SIGNING_ALGORITHM_SPEC_ED25519',
 };
-const forged = {
-  commands: [byId],
+const forgedRequest = {
+  commands: [exerciseById],
   actAs: ['alice'],
   commandId: 'c',
   synchronizerId: source,
@@ -140,7 +143,7 @@ export function preparedOf(content: unknown): string {
 }
 
 const execution = {
-  preparedTransaction: preparedOf(forged),
+  preparedTransaction: preparedOf(forgedRequest),
   partySignatures: { signatures: [{ party: 'alice', signatures: [signature] }] },
   hashingSchemeVersion: 'HASHING_SCHEME_VERSION_V2',
   submissionId: 's',
@@ -164,9 +167,9 @@ const streams: readonly Sample[] = [
   { what: 'POST /v2/state/active-contracts', body: snapshot },
   { what: 'POST /v2/commands/completions', body: { userId: 'u', parties: ['alice'], beginExclusive: 0 } },
   { what: 'POST /v2/commands/command-completions', body: { parties: ['alice'], beginExclusive: 0 } },
-].map(({ what, body }) => ({ what: `${what}?stream_idle_timeout_ms=0`, body }));
+].map(({ what: endpoint, body }) => ({ what: `${endpoint}?stream_idle_timeout_ms=0`, body }));
 
-const reads: readonly Sample[] = [
+const readSamples: readonly Sample[] = [
   { what: 'POST /v2/state/active-contracts-page', body: { ...snapshot, maxPageSize: 2, pageToken: '' } },
   {
     what: 'POST /v2/updates/get-updates-page',
@@ -198,10 +201,13 @@ const reads: readonly Sample[] = [
 ];
 
 const writes: readonly Sample[] = [
-  ...commands.map((one) => ({ what: 'POST /v2/commands/submit-and-wait-for-transaction', body: transactionOf(one) })),
-  { what: 'POST /v2/commands/submit-and-wait', body: { ...submission, commands: [byKey] } },
-  { what: 'POST /v2/commands/submit-and-wait-for-transaction-tree', body: { ...submission, commands: [byId] } },
-  { what: 'POST /v2/commands/async/submit', body: { ...submission, commands: [byId] } },
+  ...commands.map((command) => ({
+    what: 'POST /v2/commands/submit-and-wait-for-transaction',
+    body: transactionOf(command),
+  })),
+  { what: 'POST /v2/commands/submit-and-wait', body: { ...submission, commands: [exerciseByKey] } },
+  { what: 'POST /v2/commands/submit-and-wait-for-transaction-tree', body: { ...submission, commands: [exerciseById] } },
+  { what: 'POST /v2/commands/async/submit', body: { ...submission, commands: [exerciseById] } },
   {
     what: 'POST /v2/commands/submit-and-wait-for-reassignment',
     body: { reassignmentCommands: move('Unassign'), eventFormat },
@@ -211,7 +217,7 @@ const writes: readonly Sample[] = [
     what: 'POST /v2/interactive-submission/prepare',
     body: {
       ...submission,
-      commands: [byKey],
+      commands: [exerciseByKey],
       maxRecordTime: '2036-01-01T00:00:00Z',
       verboseHashing: true,
       hashingSchemeVersion: 'HASHING_SCHEME_VERSION_V2',
@@ -276,4 +282,4 @@ const administration: readonly Sample[] = [
 ];
 
 /** Every endpoint of release 3.5 that takes JSON. */
-export const samples: readonly Sample[] = [...streams, ...reads, ...writes, ...administration];
+export const samples: readonly Sample[] = [...streams, ...readSamples, ...writes, ...administration];

@@ -1,7 +1,7 @@
 /** Odd values for the requests of hostile clients. */
 
 /** Values that are wrong for most fields, including names of properties that objects inherit. */
-export const oddities: readonly unknown[] = [
+export const oddValues: readonly unknown[] = [
   null,
   true,
   -1,
@@ -26,17 +26,21 @@ export const oddities: readonly unknown[] = [
 
 /** Copies of a value. In each copy, one part (or the value itself) is replaced or omitted. */
 export function* mutations(value: unknown): Generator {
-  yield* oddities;
+  yield* oddValues;
   if (typeof value !== 'object' || value === null) return;
   const entries = Object.entries(value);
-  for (const [at, [, part]] of entries.entries()) {
-    for (const odd of mutations(part)) {
-      const changed = entries.map(([key, old], index): [string, unknown] => [key, index === at ? odd : old]);
-      yield Array.isArray(value) ? changed.map(([, element]) => element) : Object.fromEntries(changed);
+  for (const [rowIndex, [, bodyValue]] of entries.entries()) {
+    for (const mutatedValue of mutations(bodyValue)) {
+      const changedEntries = entries.map(([key, old], index): [string, unknown] => [
+        key,
+        index === rowIndex ? mutatedValue : old,
+      ]);
+      yield Array.isArray(value) ? changedEntries.map(([, element]) => element) : Object.fromEntries(changedEntries);
     }
-    const rest = entries.filter((_, index) => index !== at);
-    yield Array.isArray(value) ? rest.map(([, element]) => element) : Object.fromEntries(rest);
+    const otherEntries = entries.filter((_, index) => index !== rowIndex);
+    yield Array.isArray(value) ? otherEntries.map(([, element]) => element) : Object.fromEntries(otherEntries);
     if (Array.isArray(value)) continue;
-    for (const key of ['__proto__', 'constructor', 'toString']) yield Object.fromEntries([...rest, [key, part]]);
+    for (const key of ['__proto__', 'constructor', 'toString'])
+      yield Object.fromEntries([...otherEntries, [key, bodyValue]]);
   }
 }

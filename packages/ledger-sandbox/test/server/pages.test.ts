@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startSandbox } from '../../src/demo/sandbox.ts';
 import type { Sandbox } from '../../src/server/sandbox.ts';
 import { generateHistory } from '../../src/demo/traffic.ts';
-import { anyParty, at, post, stream, updateFormat } from './sockets.ts';
+import { anyParty, valueAt, post, stream, updateFormat } from './sockets.ts';
 
 let sandbox: Sandbox;
 beforeEach(async () => {
@@ -75,11 +75,11 @@ describe('updates by pages', () => {
 
   it('without an end always return a token, which later requests new updates', async () => {
     const request = { beginOffsetExclusive: sandbox.ledger.ledgerEnd(), updateFormat: format };
-    const idle = (await post(sandbox.url, path, request)).body;
-    expect(idle['updates']).toEqual([]);
-    expect(idle['highestPageOffsetInclusive']).toBe(sandbox.ledger.ledgerEnd());
+    const idlePage = (await post(sandbox.url, path, request)).body;
+    expect(idlePage['updates']).toEqual([]);
+    expect(idlePage['highestPageOffsetInclusive']).toBe(sandbox.ledger.ledgerEnd());
     generateHistory(sandbox.ledger, { seed: 2, updates: 3 });
-    const pageToken = idle['nextPageToken'];
+    const pageToken = idlePage['nextPageToken'];
     const next = (await post(sandbox.url, path, { ...request, pageToken })).body;
     expect(next['updates']).toHaveLength(3);
     expect(next['highestPageOffsetInclusive']).toBe(sandbox.ledger.ledgerEnd());
@@ -88,29 +88,31 @@ describe('updates by pages', () => {
 
   it('begin at the pruned offset if all updates are requested, and an older start is refused with that offset', async () => {
     sandbox.ledger.pruneTo(20);
-    const all = await post(sandbox.url, path, { updateFormat: format });
-    expect(all.body['lowestPageOffsetExclusive']).toBe(20);
-    const older = await post(sandbox.url, path, { beginOffsetExclusive: 5, updateFormat: format });
-    expect(older).toMatchObject({ status: 400, body: { code: 'PARTICIPANT_PRUNED_DATA_ACCESSED' } });
-    expect(at(older.body, 'context', 'earliest_offset')).toBe('20');
+    const fullPage = await post(sandbox.url, path, { updateFormat: format });
+    expect(fullPage.body['lowestPageOffsetExclusive']).toBe(20);
+    const olderPage = await post(sandbox.url, path, { beginOffsetExclusive: 5, updateFormat: format });
+    expect(olderPage).toMatchObject({ status: 400, body: { code: 'PARTICIPANT_PRUNED_DATA_ACCESSED' } });
+    expect(valueAt(olderPage.body, 'context', 'earliest_offset')).toBe('20');
   });
 
   it('accept tokens only for the request and the participant they were returned for', async () => {
     const request = { maxPageSize: 5, updateFormat: format };
     const { nextPageToken: pageToken } = (await post(sandbox.url, path, request)).body;
-    const refused = { status: 400, body: { code: 'INVALID_UPDATES_PAGE_TOKEN' } };
-    expect(await post(sandbox.url, path, { ...request, beginOffsetExclusive: 3, pageToken })).toMatchObject(refused);
-    expect(await post(sandbox.url, path, { ...request, pageToken: 'bm9uZQ==' })).toMatchObject(refused);
-    await using other = await startSandbox({ seed: 3, participantId: 'other::1220' });
-    generateHistory(other.ledger, { seed: 1, updates: 60 });
-    expect(await post(other.url, path, { ...request, pageToken })).toMatchObject(refused);
+    const refusedResponse = { status: 400, body: { code: 'INVALID_UPDATES_PAGE_TOKEN' } };
+    expect(await post(sandbox.url, path, { ...request, beginOffsetExclusive: 3, pageToken })).toMatchObject(
+      refusedResponse,
+    );
+    expect(await post(sandbox.url, path, { ...request, pageToken: 'bm9uZQ==' })).toMatchObject(refusedResponse);
+    await using otherSandbox = await startSandbox({ seed: 3, participantId: 'other::1220' });
+    generateHistory(otherSandbox.ledger, { seed: 1, updates: 60 });
+    expect(await post(otherSandbox.url, path, { ...request, pageToken })).toMatchObject(refusedResponse);
   });
 
   it('contain 100 updates by default, and never more than 2000', async () => {
     generateHistory(sandbox.ledger, { seed: 2, updates: 100 });
     expect((await post(sandbox.url, path, { updateFormat: format })).body['updates']).toHaveLength(100);
-    const tooMany = await post(sandbox.url, path, { updateFormat: format, maxPageSize: 2001 });
-    expect(tooMany).toMatchObject({ status: 400, body: { code: 'INVALID_ARGUMENT' } });
+    const oversizedResponse = await post(sandbox.url, path, { updateFormat: format, maxPageSize: 2001 });
+    expect(oversizedResponse).toMatchObject({ status: 400, body: { code: 'INVALID_ARGUMENT' } });
   });
 });
 
@@ -130,9 +132,9 @@ describe('active contracts by pages', () => {
     const pageToken = first['nextPageToken'];
     const second = (await post(sandbox.url, path, { ...request, pageToken })).body;
     expect(second['activeAtOffset']).toBe(activeAtOffset);
-    const [all] = await readAll(path, 'activeContracts', { ...request, activeAtOffset });
-    expect(all).toEqual(frames.map((frame) => JSON.parse(frame) as unknown));
-    expect([first['activeContracts'], second['activeContracts']].flat()).toEqual(all.slice(0, 8));
+    const [fullPage] = await readAll(path, 'activeContracts', { ...request, activeAtOffset });
+    expect(fullPage).toEqual(frames.map((frame) => JSON.parse(frame) as unknown));
+    expect([first['activeContracts'], second['activeContracts']].flat()).toEqual(fullPage.slice(0, 8));
   });
 
   it('are empty at offset 0, refuse tokens of other requests, and name the pruned offset', async () => {
@@ -140,26 +142,26 @@ describe('active contracts by pages', () => {
     expect(empty.body).toEqual({ activeContracts: [], activeAtOffset: 0, nextPageToken: null });
     const request = { eventFormat: anyParty, maxPageSize: 2 };
     const { nextPageToken: pageToken } = (await post(sandbox.url, path, request)).body;
-    const other = await post(sandbox.url, path, { ...request, activeAtOffset: 9, pageToken });
-    expect(other).toMatchObject({ status: 400, body: { code: 'INVALID_ACS_PAGE_TOKEN' } });
+    const otherPage = await post(sandbox.url, path, { ...request, activeAtOffset: 9, pageToken });
+    expect(otherPage).toMatchObject({ status: 400, body: { code: 'INVALID_ACS_PAGE_TOKEN' } });
     sandbox.ledger.skipOffsets(1);
     sandbox.ledger.pruneTo(sandbox.ledger.ledgerEnd());
-    const pruned = await post(sandbox.url, path, { ...request, pageToken });
-    expect(pruned.body['code']).toBe('PARTICIPANT_PRUNED_DATA_ACCESSED');
+    const prunedPage = await post(sandbox.url, path, { ...request, pageToken });
+    expect(prunedPage.body['code']).toBe('PARTICIPANT_PRUNED_DATA_ACCESSED');
   });
 
   it('are also returned by the deprecated GET with a body', async () => {
     const body = JSON.stringify({ eventFormat: anyParty, maxPageSize: 3 });
     const text = await new Promise<string>((resolve, reject) => {
       const headers = { 'content-length': Buffer.byteLength(body) };
-      const sent = httpRequest(`${sandbox.url}${path}`, { method: 'GET', headers }, (response) => {
+      const clientRequest = httpRequest(`${sandbox.url}${path}`, { method: 'GET', headers }, (response) => {
         const chunks: Buffer[] = [];
         response.on('data', (chunk: Buffer) => chunks.push(chunk));
         response.on('end', () => resolve(Buffer.concat(chunks).toString()));
       });
-      sent.on('error', reject);
-      sent.end(body);
+      clientRequest.on('error', reject);
+      clientRequest.end(body);
     });
-    expect(at(JSON.parse(text), 'activeContracts', 'length')).toBe(3);
+    expect(valueAt(JSON.parse(text), 'activeContracts', 'length')).toBe(3);
   });
 });

@@ -4,7 +4,7 @@ import { WebSocket } from 'ws';
 import { startSandbox } from '../../src/demo/sandbox.ts';
 import type { Sandbox } from '../../src/server/sandbox.ts';
 import { generateHistory } from '../../src/demo/traffic.ts';
-import { anyParty, at, post, stream, updateFormat } from './sockets.ts';
+import { anyParty, valueAt, post, stream, updateFormat } from './sockets.ts';
 
 let sandbox: Sandbox;
 beforeEach(async () => {
@@ -19,7 +19,7 @@ const effects = updateFormat('LEDGER_EFFECTS');
 async function refusal(request: unknown, path = '/v2/updates'): Promise<unknown[]> {
   const { frames, code } = await stream(sandbox.url, path, request);
   const body: unknown = JSON.parse(frames.at(-1) ?? 'null');
-  return [frames.length, code, at(body, 'code'), at(body, 'cause')];
+  return [frames.length, code, valueAt(body, 'code'), valueAt(body, 'cause')];
 }
 
 describe('the handshake', () => {
@@ -47,18 +47,18 @@ describe('the handshake', () => {
   });
 
   it('accepts a socket without a token and refuses it after the request, with code NA and a normal close', async () => {
-    await using locked = await startSandbox({ token: 'right' });
+    await using protectedSandbox = await startSandbox({ token: 'right' });
     const request = { beginExclusive: 0, endInclusive: null, updateFormat: effects };
-    const wrong = await stream(locked.url, '/v2/updates', request, undefined, {
+    const refusedStream = await stream(protectedSandbox.url, '/v2/updates', request, undefined, {
       headers: { authorization: 'Bearer x' },
     });
-    expect(at(JSON.parse(wrong.frames[0] ?? ''), 'grpcCodeValue')).toBe(16);
-    expect(wrong.code).toBe(1000);
+    expect(valueAt(JSON.parse(refusedStream.frames[0] ?? ''), 'grpcCodeValue')).toBe(16);
+    expect(refusedStream.code).toBe(1000);
     const acs = { activeAtOffset: 0, eventFormat: anyParty };
     const headers = { authorization: 'Bearer right' };
-    const right = await stream(locked.url, '/v2/state/active-contracts', acs, undefined, { headers });
+    const right = await stream(protectedSandbox.url, '/v2/state/active-contracts', acs, undefined, { headers });
     expect(right).toMatchObject({ frames: [], code: 1000 });
-    expect((await fetch(`${locked.url}/v2/state/ledger-end`)).status).toBe(401);
+    expect((await fetch(`${protectedSandbox.url}/v2/state/ledger-end`)).status).toBe(401);
   });
 });
 
@@ -135,10 +135,10 @@ describe('a followed stream', () => {
       sandbox.url,
       '/v2/updates',
       { beginExclusive: 0, updateFormat: effects },
-      (seen) => seen.at(-1)?.includes('OffsetCheckpoint') ?? false,
+      (seenFrames) => seenFrames.at(-1)?.includes('OffsetCheckpoint') ?? false,
     );
     expect(frames).toHaveLength(6);
-    expect(at(JSON.parse(frames[5] ?? ''), 'update', 'OffsetCheckpoint', 'value', 'offset')).toBe(
+    expect(valueAt(JSON.parse(frames[5] ?? ''), 'update', 'OffsetCheckpoint', 'value', 'offset')).toBe(
       sandbox.ledger.ledgerEnd(),
     );
   });
@@ -151,19 +151,19 @@ describe('a followed stream', () => {
   });
 
   it('is closed after the configured time without a frame', async () => {
-    await using quick = await startSandbox({ idleTimeoutMs: 50 });
-    const { code } = await stream(quick.url, '/v2/updates', { beginExclusive: 0, updateFormat: effects });
+    await using shortTimeoutSandbox = await startSandbox({ idleTimeoutMs: 50 });
+    const { code } = await stream(shortTimeoutSandbox.url, '/v2/updates', { beginExclusive: 0, updateFormat: effects });
     expect(code).toBe(1006);
   });
 });
 
 describe('faults', () => {
-  const all = { beginExclusive: 0, updateFormat: effects };
+  const request = { beginExclusive: 0, updateFormat: effects };
   beforeEach(() => generateHistory(sandbox.ledger, { seed: 1, updates: 40 }));
 
   it('drop the connection after a number of frames that depends on the seed', async () => {
     sandbox.faults.cutEveryFrames = { min: 5, max: 9 };
-    const { frames, code } = await stream(sandbox.url, '/v2/updates', all);
+    const { frames, code } = await stream(sandbox.url, '/v2/updates', request);
     expect(code).toBe(1006);
     expect(frames.length).toBeGreaterThanOrEqual(5);
     expect(frames.length).toBeLessThanOrEqual(9);
@@ -171,25 +171,29 @@ describe('faults', () => {
 
   it('send an error frame once in the middle of a stream', async () => {
     sandbox.faults.errorFrameOnce = { body: { code: 'SERVICE_NOT_RUNNING' }, afterFrames: 7 };
-    const broken = await stream(sandbox.url, '/v2/updates', all);
-    expect([broken.frames.length, broken.code, broken.frames[7]]).toEqual([8, 1000, '{"code":"SERVICE_NOT_RUNNING"}']);
-    const completeStream = await stream(sandbox.url, '/v2/updates', all, (frames) => frames.length === 40);
+    const brokenFrames = await stream(sandbox.url, '/v2/updates', request);
+    expect([brokenFrames.frames.length, brokenFrames.code, brokenFrames.frames[7]]).toEqual([
+      8,
+      1000,
+      '{"code":"SERVICE_NOT_RUNNING"}',
+    ]);
+    const completeStream = await stream(sandbox.url, '/v2/updates', request, (frames) => frames.length === 40);
     expect(completeStream.frames).toHaveLength(40);
   });
 
   it('close with 1011 once, and repeat checkpoints', async () => {
     sandbox.faults.closeWith1011Once = { afterFrames: 3 };
     sandbox.faults.duplicateCheckpoints = true;
-    expect(await stream(sandbox.url, '/v2/updates', all)).toMatchObject({ code: 1011 });
-    const { frames } = await stream(sandbox.url, '/v2/updates', all, (seen) => seen.length === 42);
+    expect(await stream(sandbox.url, '/v2/updates', request)).toMatchObject({ code: 1011 });
+    const { frames } = await stream(sandbox.url, '/v2/updates', request, (seenFrames) => seenFrames.length === 42);
     expect(frames[41]).toBe(frames[40]);
   });
 
   it('stall after some frames until the fault is removed', async () => {
     sandbox.faults.stall = { afterFrames: 4 };
-    const { frames } = await stream(sandbox.url, '/v2/updates', all, (seen) => {
-      if (seen.length === 4) sandbox.faults.stall = undefined;
-      return seen.length === 40;
+    const { frames } = await stream(sandbox.url, '/v2/updates', request, (seenFrames) => {
+      if (seenFrames.length === 4) sandbox.faults.stall = undefined;
+      return seenFrames.length === 40;
     });
     expect(frames).toHaveLength(40);
   });
@@ -214,21 +218,23 @@ describe('HTTP', () => {
     generateHistory(sandbox.ledger, { seed: 1, updates: 230 });
     const request = { beginExclusive: 0, endInclusive: sandbox.ledger.ledgerEnd(), updateFormat: effects };
     expect(await post(sandbox.url, '/v2/updates', request)).toMatchObject({ status: 413 });
-    const limited = await post(sandbox.url, '/v2/updates?limit=7', request);
-    expect([limited.status, at(limited.body, 'length')]).toEqual([200, 7]);
+    const limitedResponse = await post(sandbox.url, '/v2/updates?limit=7', request);
+    expect([limitedResponse.status, valueAt(limitedResponse.body, 'length')]).toEqual([200, 7]);
   });
 
   it('finds an update by offset and by id, and returns not found otherwise', async () => {
     generateHistory(sandbox.ledger, { seed: 1, updates: 10 });
     const offset = sandbox.ledger.ledgerEnd();
-    const byOffset = await post(sandbox.url, '/v2/updates/update-by-offset', { offset, updateFormat: effects });
-    const [kind = ''] = Object.keys(at(byOffset.body, 'update') as object);
-    const updateId = at(byOffset.body, 'update', kind, 'value', 'updateId');
-    expect(await post(sandbox.url, '/v2/updates/update-by-id', { updateId, updateFormat: effects })).toEqual(byOffset);
-    const missing = await post(sandbox.url, '/v2/updates/update-by-offset', {
+    const updateByOffset = await post(sandbox.url, '/v2/updates/update-by-offset', { offset, updateFormat: effects });
+    const [kind = ''] = Object.keys(valueAt(updateByOffset.body, 'update') as object);
+    const updateId = valueAt(updateByOffset.body, 'update', kind, 'value', 'updateId');
+    expect(await post(sandbox.url, '/v2/updates/update-by-id', { updateId, updateFormat: effects })).toEqual(
+      updateByOffset,
+    );
+    const notFoundResponse = await post(sandbox.url, '/v2/updates/update-by-offset', {
       offset: offset + 1,
       updateFormat: effects,
     });
-    expect(missing).toMatchObject({ status: 404, body: { code: 'UPDATE_NOT_FOUND' } });
+    expect(notFoundResponse).toMatchObject({ status: 404, body: { code: 'UPDATE_NOT_FOUND' } });
   });
 });

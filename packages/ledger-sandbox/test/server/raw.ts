@@ -21,7 +21,7 @@ export const after = (beginExclusive: number, endInclusive?: number): object => 
 /** A request for the active contracts at an offset. */
 export const activeAt = (activeAtOffset: number): object => ({ activeAtOffset, eventFormat: anyParty });
 
-export interface Seen {
+export interface SocketCapture {
   readonly frames: string[];
   readonly binary: boolean[];
   /** Close code; undefined while the socket is open. */
@@ -43,7 +43,12 @@ export interface WatchOptions {
 /**
  * Opens a stream and sends the request. Returns the frames received until the close, until `enough`, or for `waitMs`.
  */
-export async function watch(url: string, path: string, request: unknown, options: WatchOptions = {}): Promise<Seen> {
+export async function watch(
+  url: string,
+  path: string,
+  request: unknown,
+  options: WatchOptions = {},
+): Promise<SocketCapture> {
   const { waitMs = 40_000, maxPayload = 0, deflate = false } = options;
   const socket = new WebSocket(`${url.replace('http', 'ws')}${path}`, ['daml.ws.auth'], {
     perMessageDeflate: deflate,
@@ -83,7 +88,7 @@ function maskedText(text: string): Buffer {
   return Buffer.concat([header, mask, payload.map((byte, index) => byte ^ (mask[index % 4] ?? 0))]);
 }
 
-export interface RawSeen {
+export interface RawSocketCapture {
   /** All bytes after the header of the response to the handshake. */
   readonly bytes: Buffer;
   readonly end: 'fin' | 'rst' | 'none';
@@ -95,12 +100,12 @@ export async function watchBytes(
   path: string,
   request: unknown,
   waitMs: number,
-  then: (socket: Socket) => void = () => undefined,
-): Promise<RawSeen> {
+  onConnected: (socket: Socket) => void = () => undefined,
+): Promise<RawSocketCapture> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
   const chunks: Buffer[] = [];
-  let end: RawSeen['end'] = 'none';
+  let end: RawSocketCapture['end'] = 'none';
   socket.on('data', (chunk) => chunks.push(chunk));
   socket.on('end', () => (end = 'fin'));
   socket.on('error', () => (end = 'rst'));
@@ -109,15 +114,15 @@ export async function watchBytes(
   socket.write(`GET ${path} HTTP/1.1\r\nHost: ${hostname}\r\n${upgrade}\r\n\r\n`);
   socket.once('data', () => {
     socket.write(maskedText(JSON.stringify(request)));
-    then(socket);
+    onConnected(socket);
   });
-  const closed = new Promise((resolve) => {
+  const whenClosed = new Promise((resolve) => {
     socket.once('close', resolve);
   });
-  await Promise.race([closed, pause(waitMs, undefined, { ref: false })]);
+  await Promise.race([whenClosed, pause(waitMs, undefined, { ref: false })]);
   socket.destroy();
-  const all = Buffer.concat(chunks);
-  return { bytes: all.subarray(all.indexOf('\r\n\r\n') + 4), end };
+  const allBytes = Buffer.concat(chunks);
+  return { bytes: allBytes.subarray(allBytes.indexOf('\r\n\r\n') + 4), end };
 }
 
 export interface RawRequest {
@@ -128,7 +133,7 @@ export interface RawRequest {
 }
 
 /** Sends an HTTP request. `error` is the error code of the system, or `SILENT` if nothing arrived within `waitMs`. */
-export function ask(
+export function requestJson(
   url: string,
   path: string,
   body?: unknown,

@@ -5,7 +5,7 @@ import { account, accountTemplate } from '../../src/contracts/keyed-model.ts';
 import type { Release } from '../../src/wire/release.ts';
 import { startSandbox } from '../../src/demo/sandbox.ts';
 import type { Sandbox } from '../../src/server/sandbox.ts';
-import { anyParty, at, post, stream, updateFormat } from './sockets.ts';
+import { anyParty, valueAt, post, stream, updateFormat } from './sockets.ts';
 
 const effects = updateFormat('LEDGER_EFFECTS');
 
@@ -28,18 +28,22 @@ async function withAccount(release: Release): Promise<Sandbox> {
 
 async function createdIn(sandbox: Sandbox): Promise<Record<string, unknown>> {
   const { body } = await post(sandbox.url, '/v2/updates/update-by-offset', { offset: 1, updateFormat: effects });
-  return at(body, 'update', 'Transaction', 'value', 'events', 0, 'CreatedEvent') as Record<string, unknown>;
+  return valueAt(body, 'update', 'Transaction', 'value', 'events', 0, 'CreatedEvent') as Record<string, unknown>;
 }
 
 describe('a created event', () => {
   it('omits trailing Nones since 3.5 and prints them before', async () => {
-    await using older = await withAccount('3.4');
+    await using olderSandbox = await withAccount('3.4');
     await using current = await withAccount('3.5');
-    const [then, now] = [await createdIn(older), await createdIn(current)];
+    const [createdThen, now] = [await createdIn(olderSandbox), await createdIn(current)];
     expect(Object.keys(now['createArgument'] as object)).toEqual(['bank', 'owner', 'number', 'balance', 'version']);
-    expect(then['createArgument']).toEqual({ ...(now['createArgument'] as object), nickname: null, limit: null });
-    expect(Object.keys(now).filter((key) => !(key in then))).toEqual(['contractKeyHash']);
-    expect(Object.keys(then)).toEqual(Object.keys(now).filter((key) => key !== 'contractKeyHash'));
+    expect(createdThen['createArgument']).toEqual({
+      ...(now['createArgument'] as object),
+      nickname: null,
+      limit: null,
+    });
+    expect(Object.keys(now).filter((key) => !(key in createdThen))).toEqual(['contractKeyHash']);
+    expect(Object.keys(createdThen)).toEqual(Object.keys(now).filter((key) => key !== 'contractKeyHash'));
   });
 
   it('has the package of each view only since 3.5', async () => {
@@ -52,8 +56,8 @@ describe('a created event', () => {
       const payload = { dso: 'dso', owner: 'alice', amount: { initialAmount: '1.0' } };
       sandbox.ledger.create('#splice-amulet:Splice.Amulet:Amulet', payload, ['dso', 'alice']);
       const { body } = await post(sandbox.url, '/v2/state/active-contracts', { activeAtOffset: 1, eventFormat });
-      const created = at(body, 0, 'contractEntry', 'JsActiveContract', 'createdEvent');
-      return [...Object.keys(body[0] as object), ...Object.keys(at(created, 'interfaceViews', 0) as object)];
+      const createdEvent = valueAt(body, 0, 'contractEntry', 'JsActiveContract', 'createdEvent');
+      return [...Object.keys(body[0] as object), ...Object.keys(valueAt(createdEvent, 'interfaceViews', 0) as object)];
     };
     const entry = ['workflowId', 'contractEntry'];
     const view = ['interfaceId', 'viewStatus', 'viewValue'];
@@ -67,16 +71,16 @@ describe('3.6', () => {
     await using sandbox = await withAccount('3.6');
     const end = (await (await fetch(`${sandbox.url}/v2/state/ledger-end`)).json()) as object;
     expect(Object.keys(end)).toEqual(['offset', 'synchronizerTimes']);
-    expect(at(end, 'synchronizerTimes', 0, 'synchronizerId')).toBe(sandbox.ledger.synchronizers[0].id);
+    expect(valueAt(end, 'synchronizerTimes', 0, 'synchronizerId')).toBe(sandbox.ledger.synchronizers[0].id);
     const { body } = await post(sandbox.url, '/v2/updates/update-by-offset', { offset: 1, updateFormat: effects });
-    expect(Object.keys(at(body, 'update', 'Transaction', 'value') as object).at(-1)).toBe('transactionHash');
+    expect(Object.keys(valueAt(body, 'update', 'Transaction', 'value') as object).at(-1)).toBe('transactionHash');
   });
 
   it('prints the kinds of resources without a wrapper, unlike earlier releases', async () => {
     const kind = async (release: Release): Promise<unknown> => {
       await using sandbox = await startSandbox({ release });
       const request = { offset: 7, updateFormat: effects };
-      return at((await post(sandbox.url, '/v2/updates/update-by-offset', request)).body, 'resources', 0, 0);
+      return valueAt((await post(sandbox.url, '/v2/updates/update-by-offset', request)).body, 'resources', 0, 0);
     };
     expect(await kind('3.6')).toBe('OFFSET');
     expect(await kind('3.5')).toBe('ErrorResource(OFFSET)');
@@ -85,7 +89,7 @@ describe('3.6', () => {
 
 describe('3.4', () => {
   it('accepts package ids in filters, which later releases refuse', async () => {
-    const ask = async (release: Release): Promise<[number, unknown]> => {
+    const requestRelease = async (release: Release): Promise<[number, unknown]> => {
       await using sandbox = await withAccount(release);
       const templateId = String((await createdIn(sandbox))['templateId']);
       const cumulative = [{ identifierFilter: { TemplateFilter: { value: { templateId } } } }];
@@ -94,10 +98,10 @@ describe('3.4', () => {
         activeAtOffset: 1,
         eventFormat,
       });
-      return [status, status === 200 ? at(body, 'length') : body['code']];
+      return [status, status === 200 ? valueAt(body, 'length') : body['code']];
     };
-    expect(await ask('3.4')).toEqual([200, 1]);
-    expect(await ask('3.5')).toEqual([400, 'INVALID_FIELD']);
+    expect(await requestRelease('3.4')).toEqual([200, 1]);
+    expect(await requestRelease('3.5')).toEqual([400, 'INVALID_FIELD']);
   });
 
   it('does not support pages, descending order or the onboarding of a party', async () => {
@@ -110,10 +114,10 @@ describe('3.4', () => {
     sandbox.ledger.append({ TopologyTransaction: { value: { events } } });
     expect((await post(sandbox.url, '/v2/updates/get-updates-page', { updateFormat: effects })).status).toBe(404);
     const request = { beginExclusive: 0, endInclusive: 3, updateFormat: effects };
-    const plain = await stream(sandbox.url, '/v2/updates', request);
-    expect(plain.frames).toHaveLength(2);
+    const plainStream = await stream(sandbox.url, '/v2/updates', request);
+    expect(plainStream.frames).toHaveLength(2);
     const descending = await stream(sandbox.url, '/v2/updates', { ...request, descendingOrder: true });
-    expect(descending.frames).toEqual(plain.frames);
+    expect(descending.frames).toEqual(plainStream.frames);
   });
 });
 
@@ -166,8 +170,8 @@ describe('the HTTP server', () => {
     const end = `${sandbox.url}/v2/state/ledger-end`;
     expect(await statusOf(end, 'GET', { authorization: `Bearer ${'x'.repeat(8000)}` })).toBe(200);
     expect(await statusOf(end, 'GET', { authorization: `Bearer ${'x'.repeat(9000)}` })).toBe(431);
-    const many = Object.fromEntries(Array.from({ length: 70 }, (_, index) => [`x-${index}`, '1']));
-    expect(await statusOf(end, 'GET', many)).toBe(400);
+    const manyHeaders = Object.fromEntries(Array.from({ length: 70 }, (_, index) => [`x-${index}`, '1']));
+    expect(await statusOf(end, 'GET', manyHeaders)).toBe(400);
     const headers = { authorization: `Bearer ${'x'.repeat(9000)}` };
     await expect(stream(sandbox.url, '/v2/updates', {}, undefined, { headers })).rejects.toThrow('431');
   });
@@ -180,11 +184,11 @@ function statusOf(
   body = '',
 ): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
-    const sent = httpRequest(url, { method, headers }, (response) => {
+    const clientRequest = httpRequest(url, { method, headers }, (response) => {
       response.resume();
       resolve(response.statusCode);
     });
-    sent.on('error', reject);
-    sent.end(body);
+    clientRequest.on('error', reject);
+    clientRequest.end(body);
   });
 }

@@ -28,28 +28,28 @@ const bodies: Readonly<Record<string, object>> = {
   '/v2/interactive-submission/executeAndWait': execute,
   '/v2/interactive-submission/executeAndWaitForTransaction': execute,
 };
-const without = (body: object, key: string): object =>
+const withoutKey = (body: object, key: string): object =>
   Object.fromEntries(Object.entries(body).filter(([name]) => name !== key));
 
-interface Decoded {
+interface RequiredKeysRow {
   readonly path: string;
   readonly key: string;
   readonly body: object;
 }
-const nested = '/v2/commands/submit-and-wait-for-transaction';
-const cases: readonly Decoded[] = [
+const nestedPath = '/v2/commands/submit-and-wait-for-transaction';
+const cases: readonly RequiredKeysRow[] = [
   ...Object.entries(bodies).flatMap(([path, body]) =>
-    Object.keys(body).map((key) => ({ path, key, body: without(body, key) })),
+    Object.keys(body).map((key) => ({ path, key, body: withoutKey(body, key) })),
   ),
   ...Object.keys(commands).map((key) => ({
-    path: nested,
+    path: nestedPath,
     key: `commands.${key}`,
-    body: { commands: without(commands, key) },
+    body: { commands: withoutKey(commands, key) },
   })),
 ];
 
 it.each(cases)('a request body for $path is rejected if it lacks $key', async ({ path, key, body }) => {
-  const answer = await fetch(`${sandbox.url}${path}`, { method: 'POST', body: JSON.stringify(body) });
-  expect([answer.status, answer.headers.get('content-type')]).toEqual([400, 'text/plain; charset=UTF-8']);
-  expect(await answer.text()).toBe(`Invalid value for: body (Missing required field at '${key}')`);
+  const response = await fetch(`${sandbox.url}${path}`, { method: 'POST', body: JSON.stringify(body) });
+  expect([response.status, response.headers.get('content-type')]).toEqual([400, 'text/plain; charset=UTF-8']);
+  expect(await response.text()).toBe(`Invalid value for: body (Missing required field at '${key}')`);
 });

@@ -12,7 +12,7 @@ export async function stream(
   url: string,
   path: string,
   request: unknown,
-  enough: (frames: readonly string[]) => boolean = () => false,
+  hasEnoughFrames: (frames: readonly string[]) => boolean = () => false,
   options: { readonly protocols?: string[]; readonly headers?: Record<string, string> } = {},
 ): Promise<Received> {
   const socket = new WebSocket(`${url.replace('http', 'ws')}${path}`, options.protocols ?? ['daml.ws.auth'], {
@@ -27,7 +27,7 @@ export async function stream(
       // Other frames may have arrived together with the last frame.
       if (isEnough) return;
       frames.push(data.toString());
-      isEnough = enough(frames);
+      isEnough = hasEnoughFrames(frames);
       if (isEnough) socket.terminate();
     });
     socket.on('close', (code) => resolve({ frames, code, protocol: socket.protocol }));
@@ -43,7 +43,7 @@ export async function post(url: string, path: string, body: unknown): Promise<{ 
 export type Answer = Record<string, unknown>;
 
 /** The value at a path of keys and indexes; undefined if a step is missing. */
-export function at(value: unknown, ...path: readonly (string | number)[]): unknown {
+export function valueAt(value: unknown, ...path: readonly (string | number)[]): unknown {
   let current: unknown = value;
   for (const key of path) current = (current as Record<string | number, unknown> | undefined | null)?.[key];
   return current;

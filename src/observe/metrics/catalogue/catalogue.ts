@@ -1,7 +1,7 @@
 /** All metrics of this program, by group. */
 import { completions } from './completions.ts';
 import { databaseSide } from './database-side.ts';
-import type { AnyDescription } from './description.ts';
+import type { MetricDescription } from './description.ts';
 import { flow, state } from './keeping-up.ts';
 import { ledgerSide } from './ledger-side.ts';
 import { processSide } from './process-side.ts';
@@ -18,7 +18,7 @@ export const catalogue = {
 };
 
 /** Groups in the order of the documentation. */
-export const metricGroups: readonly { readonly title: string; readonly metrics: readonly AnyDescription[] }[] = [
+export const metricGroups: readonly { readonly title: string; readonly metrics: readonly MetricDescription[] }[] = [
   { title: 'Stream', metrics: Object.values({ ...state, ...flow }) },
   { title: 'Participant', metrics: Object.values(ledgerSide) },
   { title: 'Completions', metrics: Object.values(completions) },

@@ -6,12 +6,12 @@ import { counter, gauge, histogram } from './description.ts';
 export const queryOps = ['batch', 'copy', 'finish', 'commit', 'read', 'write', 'ddl', 'session'] as const;
 const verifyKinds = ['invariants', 'acs', 'tail', 'range', 'tokens'] as const;
 
-function verified(name: string, help: string, use: string, initial: number) {
-  return gauge({ name: `verify_last_${name}`, help, use, initial, labels: { kind: verifyKinds } });
+function verifyGauge(name: string, help: string, use: string, initialValue: number) {
+  return gauge({ name: `verify_last_${name}`, help, use, initial: initialValue, labels: { kind: verifyKinds } });
 }
 
-function ofJob(name: string, help: string, use: string, initial = 0) {
-  return gauge({ name, help, use, initial, labels: { name: jobNames } });
+function jobGauge(name: string, help: string, use: string, initialValue = 0) {
+  return gauge({ name, help, use, initial: initialValue, labels: { name: jobNames } });
 }
 
 export const databaseSide = {
@@ -95,46 +95,46 @@ export const databaseSide = {
     help: 'Age of the hold that keeps history from being pruned; 0 if none does.',
     use: 'Days: a forgotten hold, and the disk fills. ledger-indexer hold list names it.',
   }),
-  jobActive: ofJob(
+  jobActive: jobGauge(
     'job_active',
     '1 while the background job is requested or working; 0 when paused, done or failed.',
     '1 for days: /status has its progress; the process that runs it may have ended.',
   ),
-  jobFailed: ofJob(
+  jobFailed: jobGauge(
     'job_failed',
     '1 if the last run of the background job failed.',
     'Alert above 0: ledger-indexer jobs prints the reason.',
   ),
-  jobDone: ofJob(
+  jobDone: jobGauge(
     'job_done',
     'Contracts or offsets of its current step that the background job has done.',
     'Constant while job_active is 1: no progress.',
   ),
-  jobExpected: ofJob(
+  jobExpected: jobGauge(
     'job_expected',
     'Contracts or offsets of its current step in total; NaN if unknown.',
     'Minus job_done: how much is left.',
     Number.NaN,
   ),
-  verifyTime: verified(
+  verifyTime: verifyGauge(
     'timestamp_seconds',
     'When the last `verify` started; 0 if never.',
     'Alert when time() minus it exceeds your schedule.',
     0,
   ),
-  verifyOffset: verified(
+  verifyOffset: verifyGauge(
     'offset',
     'Newest offset the last `verify` compared; NaN if never.',
     'Up to here the tables are verified.',
     Number.NaN,
   ),
-  verifyDuration: verified(
+  verifyDuration: verifyGauge(
     'duration_seconds',
     'Duration of the last `verify`; NaN if never.',
     'Plan the schedule with it.',
     Number.NaN,
   ),
-  verifyDifferences: verified(
+  verifyDifferences: verifyGauge(
     'differences',
     'Differences the last `verify` found; NaN if undecided or never.',
     'Alert above 0.',

@@ -21,45 +21,45 @@ export interface Description<T extends 'gauge' | 'counter' | 'histogram', L exte
 }
 
 /** A description of any kind. */
-export type AnyDescription = Description<'gauge' | 'counter' | 'histogram', string>;
+export type MetricDescription = Description<'gauge' | 'counter' | 'histogram', string>;
 
-type Words<L extends string> = Pick<AnyDescription, 'name' | 'help' | 'use'> & {
+type MetricTexts<L extends string> = Pick<MetricDescription, 'name' | 'help' | 'use'> & {
   readonly labels?: Readonly<Record<L, LabelValues>>;
 };
 
 /** Buckets for durations of local work and of remote calls, seconds. */
-const workBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30] as const;
+const durationBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30] as const;
 
-/** @param words `initial` defaults to 0 */
+/** @param texts `initial` defaults to 0 */
 export function gauge<L extends string = never>(
-  words: Words<L> & { readonly initial?: number },
+  texts: MetricTexts<L> & { readonly initial?: number },
 ): Description<'gauge', L> {
-  return { ...common(words), type: 'gauge', initial: words.initial ?? 0 };
+  return { ...commonFields(texts), type: 'gauge', initial: texts.initial ?? 0 };
 }
 
-export function counter<L extends string = never>(words: Words<L>): Description<'counter', L> {
-  return { ...common(words), type: 'counter' };
+export function counter<L extends string = never>(texts: MetricTexts<L>): Description<'counter', L> {
+  return { ...commonFields(texts), type: 'counter' };
 }
 
-/** @param words `buckets` default to durations from a millisecond to half a minute */
+/** @param texts `buckets` default to durations from a millisecond to half a minute */
 export function histogram<L extends string = never>(
-  words: Words<L> & { readonly buckets?: readonly number[] },
+  texts: MetricTexts<L> & { readonly buckets?: readonly number[] },
 ): Description<'histogram', L> {
-  return { ...common(words), type: 'histogram', buckets: words.buckets ?? workBuckets };
+  return { ...commonFields(texts), type: 'histogram', buckets: texts.buckets ?? durationBuckets };
 }
 
-function common<L extends string>({ name, help, use, labels }: Words<L>) {
+function commonFields<L extends string>({ name, help, use, labels }: MetricTexts<L>) {
   return { name, help, use, labels: labels ?? ({} as Record<L, LabelValues>), initial: 0, buckets: [] };
 }
 
 /** All label sets that are known beforehand; for a metric without labels, one empty set. */
-export function knownSets<L extends string>(
+export function knownLabelSets<L extends string>(
   labels: Readonly<Record<L, LabelValues>>,
 ): readonly Readonly<Record<L, string>>[] {
   let sets: Record<string, string>[] = [{}];
   for (const [label, values] of Object.entries<LabelValues>(labels)) {
-    const known = 'words' in values ? (values.first ?? []) : values;
-    sets = sets.flatMap((set) => known.map((value) => ({ ...set, [label]: value })));
+    const knownValues = 'words' in values ? (values.first ?? []) : values;
+    sets = sets.flatMap((set) => knownValues.map((value) => ({ ...set, [label]: value })));
   }
   return sets as Record<L, string>[];
 }

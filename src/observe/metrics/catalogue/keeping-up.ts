@@ -2,7 +2,7 @@
 import { phases } from '../../../model/stream.ts';
 import { tables } from '../../../model/tables.ts';
 import { unknownKinds } from '../../../model/unknown.ts';
-import { workParts } from '../../figures/work-clock.ts';
+import { allWorkParts } from '../../figures/work-clock.ts';
 import { counter, gauge, histogram } from './description.ts';
 
 /** Kinds of updates; any other kind is counted as unknown. */
@@ -113,7 +113,7 @@ export const flow = {
     name: 'stream_seconds_total',
     help: 'Time of the stream by activity: waiting for the ledger, decoding, or waiting for the database.',
     use: 'rate() is a share of the time. The largest is the bottleneck; on a quiet ledger, source is near 1.',
-    labels: { activity: workParts },
+    labels: { activity: allWorkParts },
   }),
   backpressure: counter({
     name: 'backpressure_seconds_total',

@@ -2,7 +2,7 @@
 import { counter, gauge } from './description.ts';
 
 const stages = ['ledger', 'store', 'pipeline'] as const;
-const answers = ['true', 'false'] as const;
+const booleanValues = ['true', 'false'] as const;
 
 export const processSide = {
   buildInfo: gauge({
@@ -20,13 +20,17 @@ export const processSide = {
     name: 'failures_total',
     help: 'Failures by stage. retryable="false": they need an operator or end the process.',
     use: 'Alert on retryable="false": every series exists from the start, so increase() sees the first failure.',
-    labels: { stage: stages, retryable: answers },
+    labels: { stage: stages, retryable: booleanValues },
   }),
   errors: counter({
     name: 'errors_total',
     help: 'Failures by code.',
     use: 'The log has the remedy. A series appears with its first failure: alert on failures_total.',
-    labels: { stage: stages, code: { words: 'the code of the error', first: ['UNEXPECTED'] }, retryable: answers },
+    labels: {
+      stage: stages,
+      code: { words: 'the code of the error', first: ['UNEXPECTED'] },
+      retryable: booleanValues,
+    },
   }),
   retries: counter({
     name: 'retries_total',

@@ -7,8 +7,8 @@ import { showJobs } from './jobs.js';
 import { showErrors, showNotFollowed, showTemplates, showUnknown, showUpdates } from './tables.js';
 
 /**
- * @typedef {import('../messages.ts').Hello} Hello
- * @typedef {import('../messages.ts').Tick} Tick
+ * @typedef {import('../messages.ts').HelloMessage} Hello
+ * @typedef {import('../messages.ts').TickMessage} Tick
  * @typedef {import('../messages.ts').Recent} Recent
  * @typedef {Tick['status']} Status
  * @typedef {import('./plot.js').Sample} Sample

@@ -9,7 +9,7 @@ import { offsetButton } from './outline.js';
  * @typedef {import('../messages.ts').RatedTemplate} RatedTemplate
  * @typedef {import('../recent-facts.ts').UpdateFacts} UpdateFacts
  * @typedef {import('../../health/recent-errors.ts').RecentError} RecentError
- * @typedef {import('../../../model/unknown.ts').UnknownName} UnknownName
+ * @typedef {import('../../../model/unknown.ts').UnknownNameCount} UnknownName
  */
 
 const rows = 8;

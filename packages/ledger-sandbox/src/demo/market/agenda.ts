@@ -14,7 +14,7 @@ export interface SavedAgenda {
   readonly added: number;
 }
 
-const before = (a: Entry, b: Entry): boolean => a.at < b.at || (a.at === b.at && a.order < b.order);
+const isBefore = (a: Entry, b: Entry): boolean => a.at < b.at || (a.at === b.at && a.order < b.order);
 
 export class Agenda {
   #heap: Entry[] = [];
@@ -37,9 +37,9 @@ export class Agenda {
     let index = heap.push(entry) - 1;
     while (index > 0) {
       const parent = (index - 1) >> 1;
-      const above = heap[parent];
-      if (above === undefined || !before(entry, above)) break;
-      heap[index] = above;
+      const parentEntry = heap[parent];
+      if (parentEntry === undefined || !isBefore(entry, parentEntry)) break;
+      heap[index] = parentEntry;
       index = parent;
     }
     heap[index] = entry;
@@ -67,12 +67,12 @@ export class Agenda {
     const heap = this.#heap;
     let index = 0;
     for (;;) {
-      const [left, right] = [heap[2 * index + 1], heap[2 * index + 2]];
-      if (left === undefined) break;
-      const child = right !== undefined && before(right, left) ? right : left;
-      if (!before(child, entry)) break;
+      const [leftChild, right] = [heap[2 * index + 1], heap[2 * index + 2]];
+      if (leftChild === undefined) break;
+      const child = right !== undefined && isBefore(right, leftChild) ? right : leftChild;
+      if (!isBefore(child, entry)) break;
       heap[index] = child;
-      index = child === left ? 2 * index + 1 : 2 * index + 2;
+      index = child === leftChild ? 2 * index + 1 : 2 * index + 2;
     }
     heap[index] = entry;
   }

@@ -2,14 +2,14 @@
 import type { Random } from '../../wire/random.ts';
 
 /** Draws from the standard normal distribution. */
-function normal(random: Random): number {
+function drawNormal(random: Random): number {
   const radius = Math.sqrt(-2 * Math.log(1 - random.float()));
   return radius * Math.cos(2 * Math.PI * random.float());
 }
 
 /** Draws from a log-normal distribution with this median. `spread` is the standard deviation of the logarithm. */
 export function logNormal(random: Random, median: number, spread: number): number {
-  return median * Math.exp(spread * normal(random));
+  return median * Math.exp(spread * drawNormal(random));
 }
 
 /** An amount in units of 10^-10, log-normal, rounded to cents, at least one cent. */

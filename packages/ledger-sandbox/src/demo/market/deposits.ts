@@ -7,7 +7,7 @@ import { formatNumeric, formatTimestamp } from '../../wire/values.ts';
 import { isBasic } from '../registry/accounts.ts';
 import { deposits } from '../templates/instruments.ts';
 import type { Instrument } from '../templates/instruments.ts';
-import { noMeta, reasonMeta } from '../templates/metadata.ts';
+import { emptyMetadata, reasonMeta } from '../templates/metadata.ts';
 import { interfaces, interfacesV2, names } from '../templates/names.ts';
 import type { MarketState } from './market-state.ts';
 import { executeWithin } from './payment.ts';
@@ -45,26 +45,26 @@ export function startDeposit(state: MarketState, payment: Payment, at: number): 
   const { instrument, sender, receiver, units, inputs, reason, oneStep } = payment;
   const { people, random } = state;
   const [from, to] = [people.accountOf(sender), people.accountOf(receiver)];
-  const byVersion1 = isBasic(from) && isBasic(to) && random.chance(version1Share);
+  const usesVersion1 = isBasic(from) && isBasic(to) && random.chance(version1Share);
   const admin = people.bank;
   const transfer = {
-    sender: byVersion1 ? sender : from,
-    receiver: byVersion1 ? receiver : to,
+    sender: usesVersion1 ? sender : from,
+    receiver: usesVersion1 ? receiver : to,
     amount: formatNumeric(units),
     instrumentId: { admin, id: instrument.id },
     requestedAt: formatTimestamp(at),
     executeBefore: formatTimestamp(at + executeWithin),
     inputHoldingCids: [...inputs],
-    meta: reason === '' ? noMeta : reasonMeta(reason),
+    meta: reason === '' ? emptyMetadata : reasonMeta(reason),
   };
   const extraArgs = state.extraArgs(instrument, oneStep);
-  const argument = byVersion1
+  const argument = usesVersion1
     ? { expectedAdmin: admin, transfer, extraArgs }
     : { transfer, actors: [sender], extraArgs };
-  const declaredBy = (byVersion1 ? interfaces : interfacesV2).transferFactory;
+  const declaredBy = (usesVersion1 ? interfaces : interfacesV2).transferFactory;
   const rules = state.single(names.depositRules);
-  const done = state.exercise(sender, rules, 'TransferFactory_Transfer', argument, { at, declaredBy });
-  return state.made(done, instrument.instruction);
+  const transaction = state.exercise(sender, rules, 'TransferFactory_Transfer', argument, { at, declaredBy });
+  return state.made(transaction, instrument.instruction);
 }
 
 /** The choice that ends a two-step transfer. */
@@ -78,15 +78,15 @@ export interface DepositEnd {
 /** The second step of a transfer of deposits. */
 export function endDeposit(
   state: MarketState,
-  { by, instruction, choice, extraArgs }: DepositEnd,
+  { by: actor, instruction, choice, extraArgs }: DepositEnd,
   at: number,
 ): boolean {
   const { random } = state;
   // The context of the second step contains the rules, like that of the first step.
-  const byVersion1 = random.chance(version1Share) && knowsVersion1(state.payload(instruction));
-  const argument = byVersion1 ? { extraArgs } : { actors: [by], extraArgs };
-  const declaredBy = (byVersion1 ? interfaces : interfacesV2).transferInstruction;
-  state.exercise(by, instruction, choice, argument, { at, declaredBy });
+  const usesVersion1 = random.chance(version1Share) && knowsVersion1(state.payload(instruction));
+  const argument = usesVersion1 ? { extraArgs } : { actors: [actor], extraArgs };
+  const declaredBy = (usesVersion1 ? interfaces : interfacesV2).transferInstruction;
+  state.exercise(actor, instruction, choice, argument, { at, declaredBy });
   return true;
 }
 

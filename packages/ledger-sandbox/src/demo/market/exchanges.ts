@@ -6,7 +6,7 @@ import type { JsonObject } from '../../wire/json.ts';
 import { formatNumeric, formatTimestamp } from '../../wire/values.ts';
 import { legSide } from '../registry/holdings-change.ts';
 import { dollars, instrumentById, pounds } from '../templates/instruments.ts';
-import { noMeta, reasonMeta } from '../templates/metadata.ts';
+import { emptyMetadata, reasonMeta } from '../templates/metadata.ts';
 import { interfacesV2, names } from '../templates/names.ts';
 import { amountOf, drawDelayMicros, Weights } from './chance.ts';
 import { tradeEndings } from './errand.ts';
@@ -31,12 +31,12 @@ export function agreeExchange(state: MarketState, at: number): boolean {
   const sender = people.user(random);
   const receiver = people.otherThan(sender, random);
   const units = amountOf(random, legMedian, 0.7);
-  const back = (units * BigInt(random.between(...rates))) / 100n;
+  const returnedUnits = (units * BigInt(random.between(...rates))) / 100n;
   const trade: Trade = {
     workflowId: `fx-${random.hex(4)}`,
     legs: {
       delivery: { instrumentId: dollars.id, sender, receiver, units },
-      payment: { instrumentId: pounds.id, sender: receiver, receiver: sender, units: back },
+      payment: { instrumentId: pounds.id, sender: receiver, receiver: sender, units: returnedUnits },
     },
     ending: tradeEndings[endingWeights.draw(random)] ?? 'settle',
     allocations: new Map(),
@@ -46,7 +46,7 @@ export function agreeExchange(state: MarketState, at: number): boolean {
 }
 
 function settlementOf(state: MarketState, trade: Trade): JsonObject {
-  return { executors: [state.people.venue], id: trade.workflowId, cid: null, meta: noMeta };
+  return { executors: [state.people.venue], id: trade.workflowId, cid: null, meta: emptyMetadata };
 }
 
 const legIds = ['delivery', 'payment'] as const;
@@ -56,7 +56,7 @@ function sidesFor(state: MarketState, trade: Trade, party: string): JsonObject[]
   return legIds.map((id) => {
     const { instrumentId, sender, receiver, units } = trade.legs[id];
     const leg = { id, amount: formatNumeric(units), instrumentId, meta: reasonMeta(`exchange ${trade.workflowId}`) };
-    const account = (other: string): JsonObject => state.people.accountOf(other);
+    const account = (otherParty: string): JsonObject => state.people.accountOf(otherParty);
     return sender === party
       ? legSide('SenderSide', leg, account(receiver))
       : legSide('ReceiverSide', leg, account(sender));
@@ -80,7 +80,7 @@ export function allocateExchange(state: MarketState, trade: Trade, leg: LegId, a
     settlementDeadline: formatTimestamp(at + settleWithin),
     nextIterationFunding: null,
     committed: false,
-    meta: noMeta,
+    meta: emptyMetadata,
   };
   const argument = {
     settlement: settlementOf(state, trade),
@@ -90,10 +90,10 @@ export function allocateExchange(state: MarketState, trade: Trade, leg: LegId, a
     extraArgs: state.extraArgs(instrument),
     actors: [sender],
   };
-  const more = { at, workflowId: trade.workflowId, declaredBy: interfacesV2.allocationFactory };
+  const options = { at, workflowId: trade.workflowId, declaredBy: interfacesV2.allocationFactory };
   const rules = state.single(names.depositRules);
-  const done = state.exercise(sender, rules, 'AllocationFactory_Allocate', argument, more);
-  trade.allocations.set(leg, state.made(done, names.depositAllocation));
+  const transaction = state.exercise(sender, rules, 'AllocationFactory_Allocate', argument, options);
+  trade.allocations.set(leg, state.made(transaction, names.depositAllocation));
   if (leg === 'delivery' && trade.ending !== 'miss')
     agenda.add(at + drawDelayMicros(random, 15), { what: 'allocate-exchange', trade, leg: 'payment' });
   else if (leg === 'delivery') agenda.add(at + settleWithin + second, { what: 'leave-exchange', trade });
@@ -105,7 +105,7 @@ export function allocateExchange(state: MarketState, trade: Trade, leg: LegId, a
 export function concludeExchange(state: MarketState, trade: Trade, at: number): boolean {
   const { people, agenda } = state;
   const [extraArgs, actors] = [state.extraArgs(dollars), [people.venue]];
-  const more = { at, workflowId: trade.workflowId };
+  const options = { at, workflowId: trade.workflowId };
   const cids = [...trade.allocations.values()].filter((cid) => state.payload(cid) !== undefined);
   if (trade.ending === 'settle') {
     if (cids.length < 2) return false;
@@ -121,14 +121,14 @@ export function concludeExchange(state: MarketState, trade: Trade, at: number): 
     const argument = { settlement: settlementOf(state, trade), transferLegs, allocations, actors, extraArgs };
     const rules = state.single(names.depositRules);
     const declaredBy = interfacesV2.settlementFactory;
-    state.exercise(people.venue, rules, 'SettlementFactory_SettleBatch', argument, { ...more, declaredBy });
+    state.exercise(people.venue, rules, 'SettlementFactory_SettleBatch', argument, { ...options, declaredBy });
     return true;
   }
   const [allocation] = cids;
   if (allocation === undefined) return false;
   if (cids.length > 1) agenda.add(at + second, { what: 'conclude-exchange', trade });
   const declaredBy = interfacesV2.allocation;
-  state.exercise(people.venue, allocation, 'Allocation_Cancel', { actors, extraArgs }, { ...more, declaredBy });
+  state.exercise(people.venue, allocation, 'Allocation_Cancel', { actors, extraArgs }, { ...options, declaredBy });
   return true;
 }
 
@@ -138,7 +138,7 @@ export function leaveExchange(state: MarketState, trade: Trade, at: number): boo
   if (state.payload(allocation) === undefined) return false;
   const { sender } = trade.legs.delivery;
   const argument = { actors: [sender], extraArgs: state.extraArgs(dollars) };
-  const more = { at, workflowId: trade.workflowId, declaredBy: interfacesV2.allocation };
-  state.exercise(sender, allocation, 'Allocation_Withdraw', argument, more);
+  const options = { at, workflowId: trade.workflowId, declaredBy: interfacesV2.allocation };
+  state.exercise(sender, allocation, 'Allocation_Withdraw', argument, options);
   return true;
 }

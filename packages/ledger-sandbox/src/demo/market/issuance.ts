@@ -12,22 +12,22 @@ import type { Instrument } from '../templates/instruments.ts';
 import { contextOf, reasonMeta } from '../templates/metadata.ts';
 import { names } from '../templates/names.ts';
 import { trafficCost, trafficMemo, trafficReceiver } from '../templates/traffic.ts';
-import type { Bought } from '../templates/traffic.ts';
+import type { TrafficPurchase } from '../templates/traffic.ts';
 import { otherParticipants } from './participant-id.ts';
 import { executeWithin } from './payment.ts';
 
 /** Median amount of a mint, in units of its instrument. */
 const mintMedian = 900;
 /** Amulets below this amount are dust, in units of 10^-10. */
-const dust = 20n * 10n ** 10n;
+const dustLimit = 20n * 10n ** 10n;
 /** Minimum and maximum of the bytes of traffic that a member buys at a time. */
 const trafficBytes = [8_000_000, 30_000_000] as const;
 /** One purchase in this many is made by a transfer. */
-const byTransferEvery = 3n;
+const transferPurchaseInterval = 3n;
 /** Number of traffic contracts of one member that are merged into one. */
 const manyPurchases = 4;
 /** Maximum number of inputs of one transfer of Amulet. */
-const mostInputs = 100;
+const maxInputs = 100;
 
 /** Creates a holding for a party. A request that is created and granted in one transaction is a transient contract. */
 export function mint(state: MarketState, instrument: Instrument, owner: string, at: number, units?: bigint): boolean {
@@ -67,7 +67,7 @@ export function burn(state: MarketState, at: number): boolean {
 
 function expireDust(state: MarketState, owner: string, at: number): boolean {
   const { wallets, people } = state;
-  const holding = wallets.of(owner, amulet).find((one) => wallets.sum([one]) < dust);
+  const holding = wallets.of(owner, amulet).find((holdingId) => wallets.sum([holdingId]) < dustLimit);
   const roundCid = state.rounds.at(-1)?.contractId;
   if (holding === undefined || roundCid === undefined) return false;
   state.exercise(people.dso, holding, 'Amulet_Expire', { roundCid }, { at });
@@ -94,9 +94,9 @@ export function buyTraffic(state: MarketState, at: number): boolean {
   const inputs = wallets.covering(provider, amulet, cost);
   if (inputs === undefined) return mint(state, amulet, provider, at, 4n * cost);
   const memberId = `PAR::${[ledger.participantId, ...otherParticipants][index] ?? ''}`;
-  const bought = { memberId, synchronizerId: ledger.synchronizers[0].id, migrationId: '0', bytes };
-  if (bytes % byTransferEvery === 0n) transferForTraffic(state, provider, inputs, bought, at);
-  else buyByRules(state, provider, inputs, bought, at);
+  const newTraffic = { memberId, synchronizerId: ledger.synchronizers[0].id, migrationId: '0', bytes };
+  if (bytes % transferPurchaseInterval === 0n) transferTrafficFee(state, provider, inputs, newTraffic, at);
+  else buyByRules(state, provider, inputs, newTraffic, at);
   // The merge is planned only at exactly this number, because more purchases may follow before it runs.
   if (state.traffic.get(memberId)?.length === manyPurchases)
     state.agenda.add(at + drawDelayMicros(random, 30), { what: 'merge-traffic', member: memberId });
@@ -108,7 +108,7 @@ function buyByRules(
   state: MarketState,
   provider: string,
   inputs: readonly string[],
-  { bytes, ...member }: Bought,
+  { bytes, ...member }: TrafficPurchase,
   at: number,
 ): void {
   const argument = {
@@ -123,23 +123,23 @@ function buyByRules(
 }
 
 /** Buys traffic with a transfer of the token standard whose memo names the member. */
-function transferForTraffic(
+function transferTrafficFee(
   state: MarketState,
   sender: string,
   inputs: readonly string[],
-  bought: Bought,
+  purchase: TrafficPurchase,
   at: number,
 ): void {
   const { dso } = state.people;
   const transfer = {
     sender,
     receiver: trafficReceiver,
-    amount: formatNumeric(trafficCost(bought.bytes)),
+    amount: formatNumeric(trafficCost(purchase.bytes)),
     instrumentId: { admin: dso, id: amulet.id },
     requestedAt: formatTimestamp(at),
     executeBefore: formatTimestamp(at + executeWithin),
     inputHoldingCids: [...inputs],
-    meta: reasonMeta(trafficMemo(bought)),
+    meta: reasonMeta(trafficMemo(purchase)),
   };
   const extraArgs = contextOf({ 'external-party-config-state': state.single(names.externalPartyConfig) });
   const argument = { expectedAdmin: dso, transfer, extraArgs };
@@ -149,10 +149,12 @@ function transferForTraffic(
 /** Merges the purchases of a member into one contract, so that their number does not grow. */
 export function mergeTraffic(state: MarketState, member: string, at: number): boolean {
   const { dso } = state.people;
-  const bought = (state.traffic.get(member) ?? []).filter(({ contractId }) => state.payload(contractId) !== undefined);
+  const purchases = (state.traffic.get(member) ?? []).filter(
+    ({ contractId }) => state.payload(contractId) !== undefined,
+  );
   state.traffic.delete(member);
-  if (bought.length === 0) return false;
-  const argument = { trafficCids: bought.map(({ contractId }) => contractId) };
+  if (purchases.length === 0) return false;
+  const argument = { trafficCids: purchases.map(({ contractId }) => contractId) };
   const rules = state.single(names.amuletRules);
   state.exercise(dso, rules, 'AmuletRules_MergeMemberTrafficContracts', argument, { at, workflowId: 'traffic' });
   return true;
@@ -190,23 +192,25 @@ function isDue(coupon: CreatedEvent, issuing: ReadonlySet<number>, at: number): 
 export function collectRewards(state: MarketState, party: string, at: number): boolean {
   const { people, wallets } = state;
   const numbers = new Set(state.issuing.map(({ number }) => number));
-  const active = (state.coupons.get(party) ?? []).filter(({ contractId }) => state.payload(contractId) !== undefined);
-  const due = active.filter((coupon) => isDue(coupon, numbers, at));
-  const coupons = due.slice(0, mostInputs);
+  const activeCoupons = (state.coupons.get(party) ?? []).filter(
+    ({ contractId }) => state.payload(contractId) !== undefined,
+  );
+  const dueCoupons = activeCoupons.filter((coupon) => isDue(coupon, numbers, at));
+  const coupons = dueCoupons.slice(0, maxInputs);
   state.coupons.set(
     party,
-    active.filter((coupon) => !coupons.includes(coupon)),
+    activeCoupons.filter((coupon) => !coupons.includes(coupon)),
   );
   if (coupons.length === 0) return false;
-  const owned = wallets.of(party, amulet).slice(0, mostInputs - coupons.length);
+  const ownedHoldings = wallets.of(party, amulet).slice(0, maxInputs - coupons.length);
   const inputs = [
     ...coupons.map((coupon) => ({ tag: inputTags.get(nameOf(coupon)) ?? '', value: coupon.contractId })),
-    ...owned.map((value) => ({ tag: 'InputAmulet', value })),
+    ...ownedHoldings.map((value) => ({ tag: 'InputAmulet', value })),
   ];
   // The existing Amulets are merged. Minted Amulet is part of the change.
-  const held = wallets.sum(owned);
+  const ownedSum = wallets.sum(ownedHoldings);
   const outputs =
-    held === 0n ? [] : [{ receiver: party, receiverFeeRatio: formatNumeric(0n), amount: formatNumeric(held) }];
+    ownedSum === 0n ? [] : [{ receiver: party, receiverFeeRatio: formatNumeric(0n), amount: formatNumeric(ownedSum) }];
   const transfer = { sender: party, provider: party, inputs, outputs };
   const argument = { transfer, context: transferContext(state, party), expectedDso: people.dso };
   const rules = state.single(names.amuletRules);

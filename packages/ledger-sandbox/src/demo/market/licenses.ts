@@ -8,9 +8,9 @@ import type { MarketState } from './market-state.ts';
 import { amulet } from '../templates/instruments.ts';
 import { mint } from './issuance.ts';
 import { renewalLeg, renewalSettlement } from '../templates/licensing-templates.ts';
-import { noMeta } from '../templates/metadata.ts';
+import { emptyMetadata } from '../templates/metadata.ts';
 import { names } from '../templates/names.ts';
-import type { Tempo } from './tempo.ts';
+import type { GapSchedule } from './tempo.ts';
 
 const second = 1_000_000;
 const day = 86_400 * second;
@@ -33,7 +33,7 @@ export interface SavedLicences {
 /** The application with its customers. */
 export class Licenses {
   readonly #state: MarketState;
-  readonly #tempo: Tempo;
+  readonly #tempo: GapSchedule;
   /** Licenses without a renewal in progress, in the order of their last renewal. */
   #idle: string[] = [];
   /** The newest contract of each install. */
@@ -41,9 +41,9 @@ export class Licenses {
   #asked = 0;
   #renewals = 0;
 
-  constructor(state: MarketState, tempo: Tempo) {
+  constructor(state: MarketState, gapsAt: GapSchedule) {
     this.#state = state;
-    this.#tempo = tempo;
+    this.#tempo = gapsAt;
   }
 
   save(): SavedLicences {
@@ -66,15 +66,15 @@ export class Licenses {
     agenda.add(at + this.#tempo(at).installGap, { what: 'install' });
     const meta = { values: { channel: random.chance(0.5) ? 'web' : 'partner' } };
     const request = { dso: people.dso, provider: people.licensor, user, meta };
-    const done = this.#state.create(user, names.installRequest, request, { at, workflowId: 'licensing' });
-    const requestCid = this.#state.made(done, names.installRequest);
+    const transaction = this.#state.create(user, names.installRequest, request, { at, workflowId: 'licensing' });
+    const requestCid = this.#state.made(transaction, names.installRequest);
     agenda.add(at + drawDelayMicros(random, 30), { what: 'accept-install', request: requestCid });
     return true;
   }
 
   /** An additional license for one of the installs, created with the newest version of the package. */
   extraLicence(at: number): boolean {
-    const install = this.#installs.find((one) => this.#state.payload(one) !== undefined);
+    const install = this.#installs.find((candidateInstall) => this.#state.payload(candidateInstall) !== undefined);
     return install === undefined ? false : this.license(install, at);
   }
 
@@ -100,9 +100,9 @@ export class Licenses {
       settleBefore: formatTimestamp(at + renewalWithin),
       description: 'renewal for 30 days',
     };
-    const more = { at, workflowId: 'licensing' };
-    const done = this.#state.exercise(people.licensor, license, 'License_Renew', argument, more);
-    const request = this.#state.made(done, names.renewalRequest);
+    const options = { at, workflowId: 'licensing' };
+    const transaction = this.#state.exercise(people.licensor, license, 'License_Renew', argument, options);
+    const request = this.#state.made(transaction, names.renewalRequest);
     if (random.chance(unpaidShare))
       agenda.add(at + renewalWithin + second, { what: 'cancel-renewal', request, license });
     else agenda.add(at + drawDelayMicros(random, 20), { what: 'pay-renewal', request, license });
@@ -113,10 +113,10 @@ export class Licenses {
   accept(request: string, at: number): boolean {
     const { people, agenda, random } = this.#state;
     if (this.#state.payload(request) === undefined) return false;
-    const argument = { installMeta: noMeta, meta: noMeta };
-    const more = { at, workflowId: 'licensing' };
-    const done = this.#state.exercise(people.licensor, request, 'AppInstallRequest_Accept', argument, more);
-    const install = this.#state.made(done, names.install);
+    const argument = { installMeta: emptyMetadata, meta: emptyMetadata };
+    const options = { at, workflowId: 'licensing' };
+    const transaction = this.#state.exercise(people.licensor, request, 'AppInstallRequest_Accept', argument, options);
+    const install = this.#state.made(transaction, names.install);
     agenda.add(at + drawDelayMicros(random, 15), { what: 'license', install });
     return true;
   }
@@ -125,11 +125,11 @@ export class Licenses {
   license(install: string, at: number): boolean {
     if (this.#state.payload(install) === undefined) return false;
     const params = { params: { meta: { values: { tier: this.#state.random.chance(0.3) ? 'gold' : 'silver' } } } };
-    const more = { at, workflowId: 'licensing' };
-    const by = this.#state.people.licensor;
-    const done = this.#state.exercise(by, install, 'AppInstall_CreateLicense', params, more);
-    this.#installs.push(this.#state.made(done, names.install));
-    this.#idle.push(this.#state.made(done, names.license));
+    const options = { at, workflowId: 'licensing' };
+    const licensor = this.#state.people.licensor;
+    const transaction = this.#state.exercise(licensor, install, 'AppInstall_CreateLicense', params, options);
+    this.#installs.push(this.#state.made(transaction, names.install));
+    this.#idle.push(this.#state.made(transaction, names.license));
     return true;
   }
 
@@ -156,21 +156,21 @@ export class Licenses {
       extraArgs: this.#state.extraArgs(amulet),
     };
     const factory = this.#state.single(amulet.factory);
-    const more = { at, workflowId: 'licensing' };
-    const done = this.#state.exercise(user, factory, 'AllocationFactory_Allocate', argument, more);
-    const allocation = this.#state.made(done, amulet.allocation);
+    const options = { at, workflowId: 'licensing' };
+    const transaction = this.#state.exercise(user, factory, 'AllocationFactory_Allocate', argument, options);
+    const allocation = this.#state.made(transaction, amulet.allocation);
     agenda.add(at + drawDelayMicros(random, 45), { what: 'complete-renewal', request, license, allocation });
     return true;
   }
 
   /** The provider takes the fee and renews the license. */
   complete({ request, license: licenseCid, allocation: allocationCid }: Payment, at: number): boolean {
-    if ([request, licenseCid, allocationCid].some((one) => this.#state.payload(one) === undefined)) return false;
+    if ([request, licenseCid, allocationCid].some((cid) => this.#state.payload(cid) === undefined)) return false;
     const argument = { allocationCid, licenseCid, extraArgs: this.#state.extraArgs(amulet) };
     const choice = 'LicenseRenewalRequest_CompleteRenewal';
-    const by = this.#state.people.licensor;
-    const done = this.#state.exercise(by, request, choice, argument, { at, workflowId: 'licensing' });
-    this.#idle.push(this.#state.made(done, names.license));
+    const licensor = this.#state.people.licensor;
+    const transaction = this.#state.exercise(licensor, request, choice, argument, { at, workflowId: 'licensing' });
+    this.#idle.push(this.#state.made(transaction, names.license));
     return true;
   }
 
@@ -180,8 +180,8 @@ export class Licenses {
     this.#idle.push(license);
     if (payload === undefined) return false;
     const actor = textAt(payload, 'provider');
-    const more = { at, workflowId: 'licensing' };
-    this.#state.exercise(actor, request, 'LicenseRenewalRequest_Cancel', { actor, meta: noMeta }, more);
+    const options = { at, workflowId: 'licensing' };
+    this.#state.exercise(actor, request, 'LicenseRenewalRequest_Cancel', { actor, meta: emptyMetadata }, options);
     return true;
   }
 }

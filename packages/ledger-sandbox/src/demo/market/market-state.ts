@@ -18,7 +18,7 @@ import { Wallets } from './wallets.ts';
 import type { SavedWallets } from './wallets.ts';
 
 /** Options of a submission in addition to its commands. */
-export interface Submitting {
+export interface SubmissionOptions {
   /** Microseconds since 1970. */
   readonly at: number;
   readonly workflowId?: string;
@@ -57,7 +57,7 @@ const tracedShare = 0.6;
 /** Templates that have a single contract. */
 const singletons: ReadonlySet<string> = new Set([names.amuletRules, names.externalPartyConfig]);
 /** Templates that have one contract per party, with the field that names the party. */
-const singles: ReadonlyMap<string, string> = new Map([
+const singleTemplates: ReadonlyMap<string, string> = new Map([
   [names.validatorLicense, 'validator'],
   [names.validatorRight, 'validator'],
   [names.featuredAppRight, 'provider'],
@@ -105,9 +105,9 @@ export class MarketState {
   save(): SavedMarketState {
     const { rounds, summarizing, issuing, closedRounds, calculations, rewardBatches, markers, coupons, traffic } = this;
     const accounting = { calculations, rewardBatches };
-    const found = { rounds, summarizing, issuing, closedRounds, ...accounting, markers, coupons, traffic };
-    const known = { ...found, single: this.#single, submissions: this.#submissions };
-    return { random: this.random.save(), agenda: this.agenda.save(), wallets: this.wallets.save(), ...known };
+    const stateFields = { rounds, summarizing, issuing, closedRounds, ...accounting, markers, coupons, traffic };
+    const savedState = { ...stateFields, single: this.#single, submissions: this.#submissions };
+    return { random: this.random.save(), agenda: this.agenda.save(), wallets: this.wallets.save(), ...savedState };
   }
 
   load(saved: SavedMarketState): void {
@@ -144,17 +144,17 @@ export class MarketState {
    * Submits commands as one transaction, and updates the known contracts from it. Only submissions of this participant
    * have a command id and a cost.
    */
-  submit(actAs: readonly string[], commands: readonly Command[], { at, workflowId }: Submitting): Transaction {
+  submit(actAs: readonly string[], commands: readonly Command[], { at, workflowId }: SubmissionOptions): Transaction {
     this.#submissions += 1;
-    const own = actAs.some((party) => this.people.isLocal(party));
+    const localParty = actAs.some((party) => this.people.isLocal(party));
     const transaction = this.ledger.submit({
       commands,
       actAs,
       at,
-      commandId: own ? `demo-${this.#submissions}` : '',
+      commandId: localParty ? `demo-${this.#submissions}` : '',
       workflowId: workflowId ?? '',
-      paidTrafficCost: own ? this.random.between(...trafficCost) : null,
-      traced: own && this.random.chance(tracedShare),
+      paidTrafficCost: localParty ? this.random.between(...trafficCost) : null,
+      traced: localParty && this.random.chance(tracedShare),
     });
     for (const event of transaction.events) {
       if ('CreatedEvent' in event) this.#created(event.CreatedEvent);
@@ -162,20 +162,26 @@ export class MarketState {
         this.#consumed(event.ExercisedEvent.contractId);
       }
     }
-    if (own) leaveCompletions(this.ledger, { actAs, commands, transaction, number: this.#submissions });
+    if (localParty) leaveCompletions(this.ledger, { actAs, commands, transaction, number: this.#submissions });
     return transaction;
   }
 
   /** The same for a single exercise. */
-  exercise(actAs: string, contractId: string, choice: string, argument: JsonObject, more: Submitting): Transaction {
-    const { declaredBy } = more;
-    const of = declaredBy === undefined ? {} : { templateId: `#${declaredBy}` };
-    return this.submit([actAs], [{ kind: 'exercise', contractId, choice, argument, ...of }], more);
+  exercise(
+    actAs: string,
+    contractId: string,
+    choice: string,
+    argument: JsonObject,
+    options: SubmissionOptions,
+  ): Transaction {
+    const { declaredBy } = options;
+    const exerciseTarget = declaredBy === undefined ? {} : { templateId: `#${declaredBy}` };
+    return this.submit([actAs], [{ kind: 'exercise', contractId, choice, argument, ...exerciseTarget }], options);
   }
 
   /** The same for a single create. */
-  create(actAs: string, template: string, argument: JsonObject, more: Submitting): Transaction {
-    return this.submit([actAs], [{ kind: 'create', templateId: `#${template}`, argument }], more);
+  create(actAs: string, template: string, argument: JsonObject, options: SubmissionOptions): Transaction {
+    return this.submit([actAs], [{ kind: 'create', templateId: `#${template}`, argument }], options);
   }
 
   /** Id of the first contract of a template that a transaction created; empty if there is none. */
@@ -191,20 +197,20 @@ export class MarketState {
     return this.ledger.find(contractId)?.created.createArgument;
   }
 
-  #created(created: CreatedEvent): void {
-    if (!created.acsDelta) return;
-    this.wallets.add(created);
-    const name = nameOf(created);
-    const { contractId, createArgument: payload } = created;
+  #created(createdEvent: CreatedEvent): void {
+    if (!createdEvent.acsDelta) return;
+    this.wallets.add(createdEvent);
+    const name = nameOf(createdEvent);
+    const { contractId, createArgument: payload } = createdEvent;
     if (singletons.has(name) || instruments.some(({ factory }) => factory === name)) this.#single.set(name, contractId);
-    const whose = singles.get(name);
-    if (whose !== undefined) this.#single.set(`${name}${textAt(payload, whose)}`, contractId);
+    const ownerField = singleTemplates.get(name);
+    if (ownerField !== undefined) this.#single.set(`${name}${textAt(payload, ownerField)}`, contractId);
     this.#roundsOf(name)?.push({ contractId, number: Number(textAt(payload, 'round', 'number')) });
     this.#idsOf(name)?.push(contractId);
-    if (name === names.memberTraffic) keep(this.traffic, textAt(payload, 'memberId'), created);
+    if (name === names.memberTraffic) keep(this.traffic, textAt(payload, 'memberId'), createdEvent);
     const collector = collectors.get(name);
     if (collector === undefined) return;
-    keep(this.coupons, textAt(payload, 'beneficiary') || textAt(payload, collector), created);
+    keep(this.coupons, textAt(payload, 'beneficiary') || textAt(payload, collector), createdEvent);
   }
 
   #roundsOf(name: string): KnownRound[] | undefined {
@@ -233,6 +239,6 @@ export class MarketState {
   }
 }
 
-function keep(kept: Map<string, CreatedEvent[]>, whose: string, created: CreatedEvent): void {
-  kept.set(whose, [...(kept.get(whose) ?? []), created]);
+function keep(contractsByName: Map<string, CreatedEvent[]>, owner: string, createdEvent: CreatedEvent): void {
+  contractsByName.set(owner, [...(contractsByName.get(owner) ?? []), createdEvent]);
 }

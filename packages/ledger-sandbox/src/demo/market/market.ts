@@ -16,19 +16,19 @@ import type { SavedLicences } from './licenses.ts';
 import { upgradeLicensing } from '../templates/licensing-templates.ts';
 import { names } from '../templates/names.ts';
 import { Population } from './population.ts';
-import { advance, handOut, openRounds } from './rounds.ts';
-import { accept, allocate, conclude, abandon, initiate, propose, takeBack } from './settlements.ts';
-import { live } from './tempo.ts';
-import type { Tempo } from './tempo.ts';
-import { anyInstrument, endTransfer, mergeSplit, transfer } from './transfers.ts';
-import { arrive, comeBack, Hostings, travel } from './travels.ts';
-import { beThere, license, markActivity } from './validators.ts';
+import { advance, distributeRewards, openRounds } from './rounds.ts';
+import { accept, allocate, conclude, abandon, initiate, propose, withdrawAllocations } from './settlements.ts';
+import { liveGaps } from './tempo.ts';
+import type { GapSchedule } from './tempo.ts';
+import { randomInstrument, endTransfer, mergeSplit, transfer } from './transfers.ts';
+import { arrive, returnHolding, Hostings, travel } from './travels.ts';
+import { recordLiveness, license, markActivity } from './validators.ts';
 
 export interface MarketOptions {
   readonly seed: number;
   /** Number of users that trade. Default 50. */
   readonly users?: number;
-  readonly tempo?: Tempo;
+  readonly tempo?: GapSchedule;
 }
 
 /** A market as stored in a snapshot. */
@@ -45,7 +45,7 @@ export interface SavedMarket {
  */
 type Action = (at: number) => boolean;
 
-type Doings = { readonly [Kind in Errand['what']]: (errand: ErrandOf<Kind>, at: number) => boolean };
+type ErrandHandlers = { readonly [Kind in Errand['what']]: (errand: ErrandOf<Kind>, at: number) => boolean };
 
 /** Frequency of each spontaneous action, in percent. */
 const habits = {
@@ -67,18 +67,18 @@ export class Market {
   readonly #licenses: Licenses;
   readonly #hostings: Hostings;
   readonly #openings: Action[];
-  readonly #doings: Doings;
+  readonly #doings: ErrandHandlers;
   readonly #actions: readonly Action[];
   readonly #weights = new Weights(Object.values(habits));
 
   constructor(ledger: Ledger, options: MarketOptions) {
     const state = new MarketState(ledger, new Random(options.seed), new Population(options.users ?? defaultUsers));
-    const tempo = options.tempo ?? (() => live);
+    const gapsAt = options.tempo ?? (() => liveGaps);
     this.#state = state;
-    this.#licenses = new Licenses(state, tempo);
+    this.#licenses = new Licenses(state, gapsAt);
     this.#hostings = new Hostings(state);
-    this.#openings = openings(state, tempo);
-    this.#doings = doings(state, tempo, this.#licenses);
+    this.#openings = openingActions(state, gapsAt);
+    this.#doings = errandHandlers(state, gapsAt, this.#licenses);
     this.#actions = actions(state, this.#hostings);
   }
 
@@ -97,11 +97,11 @@ export class Market {
     };
   }
 
-  load({ state, licenses, hostings, openings: left }: SavedMarket): void {
+  load({ state, licenses, hostings, openings: remainingOpenings }: SavedMarket): void {
     this.#state.load(state);
     this.#licenses.load(licenses);
     this.#hostings.changes = hostings;
-    this.#openings.splice(0, this.#openings.length - left);
+    this.#openings.splice(0, this.#openings.length - remainingOpenings);
   }
 
   plan(at: number, errand: Errand): void {
@@ -113,17 +113,18 @@ export class Market {
    * @param at effective time of the update, microseconds since 1970
    */
   step(at: number): void {
-    const opening = this.#openings.shift();
-    if (opening !== undefined) {
-      opening(at);
+    const openingAction = this.#openings.shift();
+    if (openingAction !== undefined) {
+      openingAction(at);
       return;
     }
     const { agenda, random, people } = this.#state;
-    for (let due = agenda.take(at); due !== undefined; due = agenda.take(at)) if (this.#run(due, at)) return;
-    for (let tries = 0; tries < 10; tries += 1) {
+    for (let dueErrand = agenda.take(at); dueErrand !== undefined; dueErrand = agenda.take(at))
+      if (this.#run(dueErrand, at)) return;
+    for (let attempt = 0; attempt < 10; attempt += 1) {
       if (this.#actions[this.#weights.draw(random)]?.(at) === true) return;
     }
-    mint(this.#state, anyInstrument(this.#state), people.user(random), at);
+    mint(this.#state, randomInstrument(this.#state), people.user(random), at);
   }
 
   #run(errand: Errand, at: number): boolean {
@@ -134,33 +135,33 @@ export class Market {
 
 /** Actions that users begin spontaneously. */
 function actions(state: MarketState, hostings: Hostings): readonly Action[] {
-  const byHabit: Record<keyof typeof habits, Action> = {
+  const actionsByHabit: Record<keyof typeof habits, Action> = {
     transfer: (at) => transfer(state, at),
     mergeSplit: (at) => mergeSplit(state, at),
     propose: (at) => propose(state, at),
     exchange: (at) => agreeExchange(state, at),
-    mint: (at) => mint(state, anyInstrument(state), state.people.user(state.random), at),
+    mint: (at) => mint(state, randomInstrument(state), state.people.user(state.random), at),
     burn: (at) => burn(state, at),
     travel: (at) => travel(state, at),
     host: (at) => hostings.change(at),
     coupon: (at) => payCoupon(state, at),
     traffic: (at) => buyTraffic(state, at),
   };
-  return (Object.keys(habits) as (keyof typeof habits)[]).map((habit) => byHabit[habit]);
+  return (Object.keys(habits) as (keyof typeof habits)[]).map((habit) => actionsByHabit[habit]);
 }
 
 /** The action for each kind of errand. */
-function doings(state: MarketState, tempo: Tempo, licenses: Licenses): Doings {
+function errandHandlers(state: MarketState, gapsAt: GapSchedule, licenses: Licenses): ErrandHandlers {
   return {
-    'advance-rounds': (_, at) => advance(state, tempo, at),
-    'hand-out-rewards': ({ round }, at) => handOut(state, round, at),
+    'advance-rounds': (_, at) => advance(state, gapsAt, at),
+    'hand-out-rewards': ({ round }, at) => distributeRewards(state, round, at),
     'collect-rewards': ({ party }, at) => collectRewards(state, party, at),
-    'be-there': ({ party }, at) => beThere(state, party, at),
+    'be-there': ({ party }, at) => recordLiveness(state, party, at),
     'mark-activity': ({ party }, at) => markActivity(state, party, at),
     'merge-traffic': ({ member }, at) => mergeTraffic(state, member, at),
     'end-transfer': (end, at) => endTransfer(state, end, at),
     arrive: (errand, at) => arrive(state, errand, at),
-    return: ({ holding }, at) => comeBack(state, holding, at),
+    return: ({ holding }, at) => returnHolding(state, holding, at),
     'accept-trade': ({ trade, proposal }, at) => accept(state, trade, proposal, at),
     'initiate-trade': ({ trade, proposal }, at) => initiate(state, trade, proposal, at),
     'allocate-leg': ({ trade, leg }, at) => allocate(state, trade, leg, at),
@@ -168,7 +169,7 @@ function doings(state: MarketState, tempo: Tempo, licenses: Licenses): Doings {
     'conclude-exchange': ({ trade }, at) => concludeExchange(state, trade, at),
     'leave-exchange': ({ trade }, at) => leaveExchange(state, trade, at),
     'conclude-trade': ({ trade }, at) => conclude(state, trade, at),
-    'take-back': ({ trade }, at) => takeBack(state, trade, at),
+    'take-back': ({ trade }, at) => withdrawAllocations(state, trade, at),
     'give-up-trade': ({ trade }, at) => abandon(state, trade, at),
     install: (_, at) => licenses.install(at),
     'accept-install': ({ request }, at) => licenses.accept(request, at),
@@ -187,7 +188,7 @@ function doings(state: MarketState, tempo: Tempo, licenses: Licenses): Doings {
 }
 
 /** The first actions on an empty ledger: rules, factories and rounds. The last one starts the regular events. */
-function openings(state: MarketState, tempo: Tempo): Action[] {
+function openingActions(state: MarketState, gapsAt: GapSchedule): Action[] {
   const { people, agenda } = state;
   const create = (party: string, template: string, argument: Record<string, string | boolean>): Action => {
     return (at) => state.create(party, template, argument, { at }).events.length > 0;
@@ -197,10 +198,10 @@ function openings(state: MarketState, tempo: Tempo): Action[] {
     return create(admin, factory, { [adminField]: admin });
   });
   const bank = create(people.bank, names.depositRules, { admin: people.bank });
-  const begin: Action = (at) => {
-    agenda.add(at + tempo(at).roundGap, { what: 'advance-rounds' });
-    agenda.add(at + tempo(at).installGap / 3, { what: 'install' });
-    agenda.add(at + 3 * tempo(at).installGap, { what: 'renew-all' });
+  const beginRounds: Action = (at) => {
+    agenda.add(at + gapsAt(at).roundGap, { what: 'advance-rounds' });
+    agenda.add(at + gapsAt(at).installGap / 3, { what: 'install' });
+    agenda.add(at + 3 * gapsAt(at).installGap, { what: 'renew-all' });
     return openRounds(state, at);
   };
   return [
@@ -208,6 +209,6 @@ function openings(state: MarketState, tempo: Tempo): Action[] {
     ...factories,
     bank,
     (at) => license(state, at),
-    begin,
+    beginRounds,
   ];
 }

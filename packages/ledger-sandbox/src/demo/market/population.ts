@@ -57,7 +57,7 @@ export class Population {
 
   /** A random user other than this one. */
   otherThan(party: string, random: Random): string {
-    for (let tries = 0; tries < 5; tries += 1) {
+    for (let attempt = 0; attempt < 5; attempt += 1) {
       const user = this.user(random);
       if (user !== party) return user;
     }

@@ -25,25 +25,37 @@ export interface Accepted {
 }
 
 /** Adds the completion of an accepted submission, sometimes followed by the completion of a rejected submission. */
-export function leaveCompletions(ledger: Ledger, accepted: Accepted): void {
-  const { transaction, number } = accepted;
-  const change = changeOf(accepted);
+export function leaveCompletions(ledger: Ledger, submission: Accepted): void {
+  const { transaction, number } = submission;
+  const change = changeOf(submission);
   const { updateId, offset, paidTrafficCost } = transaction;
-  note(ledger, accepted, { ...change, offset, updateId, refusal: undefined, paidTrafficCost: paidTrafficCost ?? 0 });
+  recordCompletion(ledger, submission, {
+    ...change,
+    offset,
+    updateId,
+    refusal: undefined,
+    paidTrafficCost: paidTrafficCost ?? 0,
+  });
   const reason = reasons[Math.floor(number / rejectedEvery) % reasons.length];
   if (number % rejectedEvery !== 0 || reason === undefined) return;
-  const refused = reason(accepted, change);
-  if (refused === undefined) return;
+  const rejection = reason(submission, change);
+  if (rejection === undefined) return;
   ledger.skipOffsets(1);
-  const again = { ...change, ...refused.change, submissionId: `${change.submissionId}-again` };
-  const refusal = { ...refused.failure.body, correlationId: again.submissionId };
+  const duplicateChange = { ...change, ...rejection.change, submissionId: `${change.submissionId}-again` };
+  const refusal = { ...rejection.failure.body, correlationId: duplicateChange.submissionId };
   // The submission was interpreted and ordered before it was refused, so the traffic to reach all participants is paid
   // nevertheless.
-  const cost = refused.ordered ? Math.round((paidTrafficCost ?? 0) * 0.8) : 0;
-  note(ledger, accepted, { ...again, offset: ledger.ledgerEnd(), updateId: '', refusal, paidTrafficCost: cost });
+  const cost = rejection.ordered ? Math.round((paidTrafficCost ?? 0) * 0.8) : 0;
+  recordCompletion(ledger, submission, {
+    ...duplicateChange,
+    offset: ledger.ledgerEnd(),
+    updateId: '',
+    refusal,
+    paidTrafficCost: cost,
+  });
 }
 
-function note(
+function recordCompletion(
   ledger: Ledger,
   { transaction }: Accepted,
   outcome: Omit<Completion, 'at' | 'synchronizerId' | 'recordTime' | 'traceContext' | 'deduplicatedAfter'>,
@@ -65,66 +77,66 @@ function changeOf({ actAs, transaction: { commandId } }: Accepted): Change {
   };
 }
 
-interface Refused {
+interface RejectedChange {
   readonly failure: LedgerFailure;
   readonly ordered: boolean;
   readonly change: Partial<Change>;
 }
 
-type Reason = (accepted: Accepted, change: Change) => Refused | undefined;
+type Reason = (submission: Accepted, change: Change) => RejectedChange | undefined;
 
 function exerciseOf({ commands }: Accepted) {
   return commands.find((command) => command.kind === 'exercise');
 }
 
 /** Two applications of a party exercise a choice on the same contract, and the second one is too late. */
-function inactive(accepted: Accepted, { commandId }: Change): Refused | undefined {
-  const exercised = accepted.transaction.events.find(
+function inactiveContract(submission: Accepted, { commandId }: Change): RejectedChange | undefined {
+  const exercisedEvent = submission.transaction.events.find(
     (event) => 'ExercisedEvent' in event && event.ExercisedEvent.consuming,
   );
-  if (exercised === undefined || !('ExercisedEvent' in exercised)) return undefined;
-  const { contractId } = exercised.ExercisedEvent;
+  if (exercisedEvent === undefined || !('ExercisedEvent' in exercisedEvent)) return undefined;
+  const { contractId } = exercisedEvent.ExercisedEvent;
   const cause = `Rejected transaction is referring to inactive contracts Set(${contractId})`;
   const resources = [['CONTRACT_ID', contractId]] as const;
-  const refused = failure({ code: 'LOCAL_VERDICT_INACTIVE_CONTRACTS', category: 11, cause, resources });
-  return { failure: refused, ordered: true, change: { commandId: `${commandId}-late` } };
+  const rejection = failure({ code: 'LOCAL_VERDICT_INACTIVE_CONTRACTS', category: 11, cause, resources });
+  return { failure: rejection, ordered: true, change: { commandId: `${commandId}-late` } };
 }
 
 /** Two exercises on the same contract are in progress at the same time. */
-function locked(accepted: Accepted, { commandId }: Change): Refused | undefined {
-  const exercise = exerciseOf(accepted);
+function lockedContract(submission: Accepted, { commandId }: Change): RejectedChange | undefined {
+  const exercise = exerciseOf(submission);
   if (exercise === undefined) return undefined;
   const { contractId } = exercise;
   const cause = `Rejected transaction is referring to locked contracts ${contractId}`;
   const resources = [['CONTRACT_ID', contractId]] as const;
-  const refused = failure({ code: 'LOCAL_VERDICT_LOCKED_CONTRACTS', category: 2, cause, resources });
-  return { failure: refused, ordered: true, change: { commandId: `${commandId}-beside` } };
+  const rejection = failure({ code: 'LOCAL_VERDICT_LOCKED_CONTRACTS', category: 2, cause, resources });
+  return { failure: rejection, ordered: true, change: { commandId: `${commandId}-beside` } };
 }
 
 /** An application that did not receive the first response submits again. */
-function duplicate({ transaction: { offset } }: Accepted, { submissionId }: Change): Refused {
+function duplicate({ transaction: { offset } }: Accepted, { submissionId }: Change): RejectedChange {
   const cause = 'A command with the given command id has already been successfully processed';
   const context = { existing_submission_id: submissionId, completion_offset: String(offset), accepted: 'true' };
   return { failure: failure({ code: 'DUPLICATE_COMMAND', category: 10, cause, context }), ordered: false, change: {} };
 }
 
 /** A payment that exceeds the balance. */
-function insufficient(accepted: Accepted, { commandId }: Change): Refused | undefined {
-  const exercised = accepted.transaction.events.find((event) => 'ExercisedEvent' in event);
-  if (exercised === undefined || !('ExercisedEvent' in exercised)) return undefined;
-  const { templateId, choice, contractId } = exercised.ExercisedEvent;
+function insufficientFunds(submission: Accepted, { commandId }: Change): RejectedChange | undefined {
+  const exercisedEvent = submission.transaction.events.find((event) => 'ExercisedEvent' in event);
+  if (exercisedEvent === undefined || !('ExercisedEvent' in exercisedEvent)) return undefined;
+  const { templateId, choice, contractId } = exercisedEvent.ExercisedEvent;
   const path = `${templateId.slice(0, 8)}${templateId.slice(templateId.indexOf(':'))}:${choice}`;
   const error = 'UNHANDLED_EXCEPTION/DA.Exception.AssertionFailed:AssertionFailed';
   const cause = `Interpretation error: Error: User failure: ${error} (error category 9): Insufficient funds`;
-  const on = `on contract ${contractId.slice(0, 10)}`;
-  const trace = `    in choice ${path} ${on} (#0)\n    in exercise command ${path} ${on}.\n`;
-  const refused = failure({
+  const contractText = `on contract ${contractId.slice(0, 10)}`;
+  const trace = `    in choice ${path} ${contractText} (#0)\n    in exercise command ${path} ${contractText}.\n`;
+  const rejection = failure({
     code: 'DAML_FAILURE',
     category: 9,
     cause,
     context: { error_id: error, exercise_trace: trace },
   });
-  return { failure: refused, ordered: false, change: { commandId: `${commandId}-more` } };
+  return { failure: rejection, ordered: false, change: { commandId: `${commandId}-more` } };
 }
 
-const reasons: readonly Reason[] = [inactive, insufficient, locked, duplicate];
+const reasons: readonly Reason[] = [inactiveContract, insufficientFunds, lockedContract, duplicate];

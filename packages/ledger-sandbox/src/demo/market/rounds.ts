@@ -14,8 +14,8 @@ import { openRoundPayload } from '../templates/round-templates.ts';
 import { amountOf, drawDelayMicros } from './chance.ts';
 import type { MarketState } from './market-state.ts';
 import { names } from '../templates/names.ts';
-import type { Tempo } from './tempo.ts';
-import { planBeats } from './validators.ts';
+import type { GapSchedule } from './tempo.ts';
+import { planHeartbeats } from './validators.ts';
 
 const second = 1_000_000;
 const tick = 600 * second;
@@ -32,8 +32,8 @@ const markedShare = 0.3;
 /**
  * Number of rounds that issue rewards at a time. The next constant is the number of closed rounds.
  */
-const keptIssuing = 4;
-const keptClosed = 2;
+const maxIssuingRounds = 4;
+const maxClosedRounds = 2;
 
 /** One round in this many has rewards that are computed outside the ledger. */
 const rewardedEvery = 4;
@@ -42,10 +42,10 @@ const fundedEvery = 60;
 const couponLifetime = { microseconds: String(36 * 3600 * second) };
 const day = 24 * 3600 * second;
 /** Minimum allowance; the next number is the spread of allowances. In units of 10^-10 Amulet. */
-const smallest = 80_000_000_000n;
+const smallestFund = 80_000_000_000n;
 const spread = 420_000_000_000n;
 /** Delay before a coupon of the development fund can be collected, and its duration. */
-const [fundWaits, fundLasts] = [day, 30 * day];
+const [fundDelay, fundLasts] = [day, 30 * day];
 
 function create(template: string, argument: JsonObject): Command {
   return { kind: 'create', templateId: `#${template}`, argument };
@@ -70,35 +70,37 @@ export function openRounds(state: MarketState, at: number): boolean {
 }
 
 /** Opens a round, moves the older ones to their next phase, requests rewards, and schedules the next round. */
-export function advance(state: MarketState, tempo: Tempo, at: number): boolean {
+export function advance(state: MarketState, gapsAt: GapSchedule, at: number): boolean {
   const { dso } = state.people;
   const { agenda, rounds, summarizing, issuing, closedRounds } = state;
   const number = (rounds.at(-1)?.number ?? firstRound) + 1;
-  agenda.add(at + tempo(at).roundGap, { what: 'advance-rounds' });
-  const [oldest, middle, latest] = rounds;
-  if (oldest === undefined || middle === undefined || latest === undefined) return openRounds(state, at);
+  agenda.add(at + gapsAt(at).roundGap, { what: 'advance-rounds' });
+  const [oldestRound, middle, latestRound] = rounds;
+  if (oldestRound === undefined || middle === undefined || latestRound === undefined) return openRounds(state, at);
   const contractId = state.single(names.amuletRules);
   const rule = (choice: string, argument: JsonObject): Command => {
     return { kind: 'exercise', contractId, choice: `AmuletRules_${choice}`, argument };
   };
-  const [summed] = summarizing;
-  const closing = issuing.length < keptIssuing ? undefined : issuing[0];
-  const expired = expiring(state);
+  const [summarizingRound] = summarizing;
+  const closingRound = issuing.length < maxIssuingRounds ? undefined : issuing[0];
+  const expiredCoupons = expireCoupons(state);
   const commands = [
     rule('AdvanceOpenMiningRounds', {
       amuletPrice,
-      roundToArchiveCid: oldest.contractId,
+      roundToArchiveCid: oldestRound.contractId,
       middleRoundCid: middle.contractId,
-      latestRoundCid: latest.contractId,
+      latestRoundCid: latestRound.contractId,
     }),
-    ...(summed === undefined ? [] : [rule('MiningRound_StartIssuing', { miningRoundCid: summed.contractId, summary })]),
-    ...(closing === undefined ? [] : [rule('MiningRound_Close', { issuingRoundCid: closing.contractId })]),
-    ...(expired === undefined ? [] : [rule('ClaimExpiredRewards', expired)]),
+    ...(summarizingRound === undefined
+      ? []
+      : [rule('MiningRound_StartIssuing', { miningRoundCid: summarizingRound.contractId, summary })]),
+    ...(closingRound === undefined ? [] : [rule('MiningRound_Close', { issuingRoundCid: closingRound.contractId })]),
+    ...(expiredCoupons === undefined ? [] : [rule('ClaimExpiredRewards', expiredCoupons)]),
     ...closedRounds
-      .slice(0, Math.max(0, closedRounds.length - keptClosed))
+      .slice(0, Math.max(0, closedRounds.length - maxClosedRounds))
       .map((round) => rule('MiningRound_Archive', { closedRoundCid: round.contractId })),
     ...startProcessing(state),
-    ...askForRewards(state, oldest.number, at),
+    ...requestRewards(state, oldestRound.number, at),
   ];
   state.submit([dso], commands, { at, workflowId: 'round' });
   agenda.add(at + 3 * second, { what: 'hand-out-rewards', round: number });
@@ -118,31 +120,32 @@ const summary: JsonObject = {
 const amuletCoupons: ReadonlySet<string> = new Set([names.rewardCoupon, names.developmentCoupon]);
 
 /** Uncollected coupons of the round that closed last; undefined if there are none. */
-function expiring(state: MarketState): JsonObject | undefined {
-  const closed = state.closedRounds.at(-1);
-  if (closed === undefined) return undefined;
-  const left: CreatedEvent[] = [];
+function expireCoupons(state: MarketState): JsonObject | undefined {
+  const closedRound = state.closedRounds.at(-1);
+  if (closedRound === undefined) return undefined;
+  const remainingCoupons: CreatedEvent[] = [];
   for (const [party, coupons] of state.coupons) {
-    const active = coupons.filter(({ contractId }) => state.payload(contractId) !== undefined);
-    const due = active.filter(
+    const activeCoupons = coupons.filter(({ contractId }) => state.payload(contractId) !== undefined);
+    const dueCoupons = activeCoupons.filter(
       (coupon) =>
-        !amuletCoupons.has(nameOf(coupon)) && Number(textAt(coupon.createArgument, 'round', 'number')) <= closed.number,
+        !amuletCoupons.has(nameOf(coupon)) &&
+        Number(textAt(coupon.createArgument, 'round', 'number')) <= closedRound.number,
     );
-    left.push(...due);
+    remainingCoupons.push(...dueCoupons);
     state.coupons.set(
       party,
-      active.filter((coupon) => !due.includes(coupon)),
+      activeCoupons.filter((coupon) => !dueCoupons.includes(coupon)),
     );
   }
-  if (left.length === 0) return undefined;
-  const of = (template: string): string[] =>
-    left.filter((coupon) => nameOf(coupon) === template).map(({ contractId }) => contractId);
+  if (remainingCoupons.length === 0) return undefined;
+  const couponsOf = (template: string): string[] =>
+    remainingCoupons.filter((coupon) => nameOf(coupon) === template).map(({ contractId }) => contractId);
   return {
-    closedRoundCid: closed.contractId,
-    validatorRewardCouponCids: of(names.validatorRewardCoupon),
-    appCouponCids: of(names.appRewardCoupon),
-    svRewardCouponCids: of(names.svRewardCoupon),
-    optValidatorLivenessActivityRecordCids: of(names.livenessRecord),
+    closedRoundCid: closedRound.contractId,
+    validatorRewardCouponCids: couponsOf(names.validatorRewardCoupon),
+    appCouponCids: couponsOf(names.appRewardCoupon),
+    svRewardCouponCids: couponsOf(names.svRewardCoupon),
+    optValidatorLivenessActivityRecordCids: couponsOf(names.livenessRecord),
   };
 }
 
@@ -150,19 +153,19 @@ function expiring(state: MarketState): JsonObject | undefined {
  * Creates coupons for every application and validator, and for activity markers. Some parties then collect coupons of
  * older rounds.
  */
-export function handOut(state: MarketState, number: number, at: number): boolean {
+export function distributeRewards(state: MarketState, number: number, at: number): boolean {
   const { people, random, agenda, markers } = state;
   const round = { number: String(number) };
   const [sv = ''] = people.validators;
-  const ofApps = people.apps.map((provider, index) => {
+  const appCoupons = people.apps.map((provider, index) => {
     const amount = formatNumeric(amountOf(random, appCoupon));
     return create(names.appRewardCoupon, { dso: people.dso, provider, featured: index < 2, amount, round });
   });
-  const ofValidators = people.validators.map((user) => {
+  const validatorCoupons = people.validators.map((user) => {
     const amount = formatNumeric(amountOf(random, validatorCoupon));
     return create(names.validatorRewardCoupon, { dso: people.dso, user, amount, round });
   });
-  const ofSv = create(names.svRewardCoupon, { dso: people.dso, sv, beneficiary: sv, round, weight: svWeight });
+  const svCoupon = create(names.svRewardCoupon, { dso: people.dso, sv, beneficiary: sv, round, weight: svWeight });
   const convert: Command = {
     kind: 'exercise',
     contractId: state.single(names.amuletRules),
@@ -170,9 +173,9 @@ export function handOut(state: MarketState, number: number, at: number): boolean
     argument: { markerCids: [...markers], openMiningRoundCid: state.rounds.at(-1)?.contractId ?? '', observers: null },
   };
   const commands = [
-    ...ofApps,
-    ...ofValidators,
-    ofSv,
+    ...appCoupons,
+    ...validatorCoupons,
+    svCoupon,
     ...(markers.length === 0 ? [] : [convert]),
     ...processBatches(state),
     ...fund(state, number, at),
@@ -185,14 +188,14 @@ export function handOut(state: MarketState, number: number, at: number): boolean
   for (const party of people.featured) {
     if (random.chance(markedShare)) agenda.add(at + drawDelayMicros(random, 60), { what: 'mark-activity', party });
   }
-  planBeats(state, at);
+  planHeartbeats(state, at);
   return true;
 }
 
 /** Requests the rewards of a round that closes. Rewards of apps have no kind. */
-function askForRewards({ people: { dso } }: MarketState, round: number, at: number): readonly Command[] {
+function requestRewards({ people: { dso } }: MarketState, round: number, at: number): readonly Command[] {
   if (round % rewardedEvery !== 0) return [];
-  const common = {
+  const commonFields = {
     dso,
     round: { number: String(round) },
     roundClosedAt: formatTimestamp(at),
@@ -202,7 +205,7 @@ function askForRewards({ people: { dso } }: MarketState, round: number, at: numb
   return [null, 'RewardKind_Validator'].map((kind) => ({
     kind: 'create',
     templateId: `#${names.calculateRewards}`,
-    argument: { ...common, kind },
+    argument: { ...commonFields, kind },
   }));
 }
 
@@ -226,16 +229,16 @@ function processBatches(state: MarketState): readonly Command[] {
   }));
 }
 
-const halves = ['left', 'right'] as const;
+const sides = ['left', 'right'] as const;
 
 function batchOf({ people }: MarketState, payload: JsonObject | undefined): JsonObject {
   const hash = textAt(payload, 'batchHash', 'value');
-  const half = halves.findIndex((each) => hashOf(payload, each).value === hash);
-  if (half === -1) return { tag: 'BatchOfBatches', value: halves.map((each) => hashOf(payload, each)) };
+  const side = sides.findIndex((each) => hashOf(payload, each).value === hash);
+  if (side === -1) return { tag: 'BatchOfBatches', value: sides.map((each) => hashOf(payload, each)) };
   const kind = textAt(payload, 'kind');
   const providers = kind === 'RewardKind_Validator' ? people.validators : people.featured;
   const value = providers
-    .filter((_, index) => index % halves.length === half)
+    .filter((_, index) => index % sides.length === side)
     .map((provider) => ({ provider, amount: allowance(provider, payload) }));
   return { tag: 'BatchOfMintingAllowances', value };
 }
@@ -243,12 +246,12 @@ function batchOf({ people }: MarketState, payload: JsonObject | undefined): Json
 /** Reward of a provider for a round; the same in every call. */
 function allowance(provider: string, payload: JsonObject | undefined): string {
   const digest = BigInt(`0x${hashOf(payload, provider).value.slice(0, 15)}`);
-  return formatNumeric(smallest + (digest % spread));
+  return formatNumeric(smallestFund + (digest % spread));
 }
 
 /** The hash of a part of the result, for a round and a kind. */
-function hashOf(payload: JsonObject | undefined, part: string): { readonly value: string } {
-  const text = `${textAt(payload, 'round', 'number')} ${textAt(payload, 'kind')} ${part}`;
+function hashOf(payload: JsonObject | undefined, side: string): { readonly value: string } {
+  const text = `${textAt(payload, 'round', 'number')} ${textAt(payload, 'kind')} ${side}`;
   return { value: createHash('sha256').update(text).digest('hex') };
 }
 
@@ -263,7 +266,7 @@ function fund({ people }: MarketState, round: number, at: number): readonly Comm
     amount: formatNumeric(25_000n * 10n ** 10n),
     expiresAt: formatTimestamp(at + fundLasts),
     reason: `grant ${String(round)}`,
-    mintAfter: formatTimestamp(at + fundWaits),
+    mintAfter: formatTimestamp(at + fundDelay),
   };
   return [{ kind: 'create', templateId: `#${names.developmentCoupon}`, argument }];
 }

@@ -9,7 +9,7 @@ import type { MarketState } from './market-state.ts';
 import { amulet, bond, dollars, instrumentById, stableCoin } from '../templates/instruments.ts';
 import { isBasic } from '../registry/accounts.ts';
 import { mint } from './issuance.ts';
-import { noExtraArgs, noMeta } from '../templates/metadata.ts';
+import { emptyExtraArgs, emptyMetadata } from '../templates/metadata.ts';
 import { interfaces, names } from '../templates/names.ts';
 import { settlementOf } from '../templates/settlement-templates.ts';
 
@@ -28,7 +28,7 @@ const legMedian = 60;
 
 function legJson(state: MarketState, { instrumentId: id, sender, receiver, units }: Leg): JsonObject {
   const instrumentId = { admin: state.people.adminOf(id), id };
-  return { sender, receiver, amount: formatNumeric(units), instrumentId, meta: noMeta };
+  return { sender, receiver, amount: formatNumeric(units), instrumentId, meta: emptyMetadata };
 }
 
 /** Two users agree on a trade. The first step is the proposal of the seller. */
@@ -59,8 +59,8 @@ export function propose(state: MarketState, at: number): boolean {
   };
   const transferLegs = { delivery: legJson(state, delivery), payment: legJson(state, payment) };
   const proposal = { venue: people.venue, tradeCid: null, transferLegs, approvers: [seller] };
-  const done = state.create(seller, names.tradeProposal, proposal, { at, workflowId: trade.workflowId });
-  const contractId = state.made(done, names.tradeProposal);
+  const transaction = state.create(seller, names.tradeProposal, proposal, { at, workflowId: trade.workflowId });
+  const contractId = state.made(transaction, names.tradeProposal);
   state.agenda.add(at + drawDelayMicros(random, 20), { what: 'accept-trade', trade, proposal: contractId });
   return true;
 }
@@ -68,10 +68,10 @@ export function propose(state: MarketState, at: number): boolean {
 /** The buyer agrees. */
 export function accept(state: MarketState, trade: Trade, proposal: string, at: number): boolean {
   const approver = trade.legs.payment.sender;
-  const more = { at, workflowId: trade.workflowId };
-  const done = state.exercise(approver, proposal, 'OTCTradeProposal_Accept', { approver }, more);
-  const accepted = state.made(done, names.tradeProposal);
-  state.agenda.add(at + drawDelayMicros(state.random, 8), { what: 'initiate-trade', trade, proposal: accepted });
+  const options = { at, workflowId: trade.workflowId };
+  const transaction = state.exercise(approver, proposal, 'OTCTradeProposal_Accept', { approver }, options);
+  const acceptedTrade = state.made(transaction, names.tradeProposal);
+  state.agenda.add(at + drawDelayMicros(state.random, 8), { what: 'initiate-trade', trade, proposal: acceptedTrade });
   return true;
 }
 
@@ -82,14 +82,14 @@ export function initiate(state: MarketState, trade: Trade, proposal: string, at:
     prepareUntil: formatTimestamp(at + prepareWithin),
     settleBefore: formatTimestamp(at + settleWithin),
   };
-  const more = { at, workflowId: trade.workflowId };
-  const done = state.exercise(people.venue, proposal, 'OTCTradeProposal_InitiateSettlement', argument, more);
-  trade.contractId = state.made(done, names.trade);
-  const wait = (): number => Math.min(drawDelayMicros(random, 20), prepareWithin - second);
-  const [first, then] = [wait(), wait()];
+  const options = { at, workflowId: trade.workflowId };
+  const transaction = state.exercise(people.venue, proposal, 'OTCTradeProposal_InitiateSettlement', argument, options);
+  trade.contractId = state.made(transaction, names.trade);
+  const drawDelay = (): number => Math.min(drawDelayMicros(random, 20), prepareWithin - second);
+  const [first, secondDelay] = [drawDelay(), drawDelay()];
   agenda.add(at + first, { what: 'allocate-leg', trade, leg: 'delivery' });
   // A user who misses a settlement never allocates the payment.
-  if (trade.ending !== 'miss') agenda.add(at + first + then, { what: 'allocate-leg', trade, leg: 'payment' });
+  if (trade.ending !== 'miss') agenda.add(at + first + secondDelay, { what: 'allocate-leg', trade, leg: 'payment' });
   else agenda.add(at + settleWithin + second, { what: 'take-back', trade });
   return true;
 }
@@ -115,10 +115,10 @@ export function allocate(state: MarketState, trade: Trade, leg: LegId, at: numbe
     inputHoldingCids: [...inputs],
     extraArgs: state.extraArgs(instrument),
   };
-  const more = { at, workflowId: trade.workflowId, declaredBy: interfaces.allocationFactory };
+  const options = { at, workflowId: trade.workflowId, declaredBy: interfaces.allocationFactory };
   const factory = state.single(instrument.factory);
-  const done = state.exercise(sender, factory, 'AllocationFactory_Allocate', argument, more);
-  trade.allocations.set(leg, state.made(done, instrument.allocation));
+  const transaction = state.exercise(sender, factory, 'AllocationFactory_Allocate', argument, options);
+  trade.allocations.set(leg, state.made(transaction, instrument.allocation));
   if (trade.allocations.size === 2) agenda.add(at + drawDelayMicros(random, 10), { what: 'conclude-trade', trade });
   return true;
 }
@@ -136,22 +136,22 @@ export function conclude(state: MarketState, trade: Trade, at: number): boolean 
 }
 
 /** When the time to settle has passed, the seller takes its holding back, and then the venue cancels the trade. */
-export function takeBack(state: MarketState, trade: Trade, at: number): boolean {
+export function withdrawAllocations(state: MarketState, trade: Trade, at: number): boolean {
   const allocation = trade.allocations.get('delivery') ?? '';
   const { instrumentId, sender } = trade.legs.delivery;
-  const more = { at, workflowId: trade.workflowId, declaredBy: interfaces.allocation };
+  const options = { at, workflowId: trade.workflowId, declaredBy: interfaces.allocation };
   state.agenda.add(at + 20 * second, { what: 'give-up-trade', trade });
   if (state.payload(allocation) === undefined) return false;
   const extraArgs = state.extraArgs(instrumentById(instrumentId));
-  state.exercise(sender, allocation, 'Allocation_Withdraw', { extraArgs }, more);
+  state.exercise(sender, allocation, 'Allocation_Withdraw', { extraArgs }, options);
   return true;
 }
 
 /** The venue withdraws a trade that was not settled. */
 export function abandon(state: MarketState, trade: Trade, at: number): boolean {
   if (state.payload(trade.contractId) === undefined) return false;
-  const argument = { extraArgs: noExtraArgs };
-  const more = { at, workflowId: trade.workflowId };
-  state.exercise(state.people.venue, trade.contractId, 'AllocationRequest_Withdraw', argument, more);
+  const argument = { extraArgs: emptyExtraArgs };
+  const options = { at, workflowId: trade.workflowId };
+  state.exercise(state.people.venue, trade.contractId, 'AllocationRequest_Withdraw', argument, options);
   return true;
 }

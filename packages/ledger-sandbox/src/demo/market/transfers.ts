@@ -10,7 +10,7 @@ import { endDeposit, startDeposit } from './deposits.ts';
 import { mint } from './issuance.ts';
 import { executeWithin } from './payment.ts';
 import type { Payment } from './payment.ts';
-import { reasonMeta, noMeta } from '../templates/metadata.ts';
+import { reasonMeta, emptyMetadata } from '../templates/metadata.ts';
 
 const second = 1_000_000;
 const oneStepShare = 0.7;
@@ -23,11 +23,11 @@ const manyHoldings = 7;
 const popularity = new Weights([0.46, 0.24, 0.12, 0.12, 0.06]);
 /** Weights of the endings of transfers in two steps, in the order of `transferEndings`. */
 const endingWeights = new Weights([0.85, 0.08, 0.05, 0.02]);
-const waits = { Accept: 40, Reject: 70, Withdraw: 120 };
+const delaysByEnding = { Accept: 40, Reject: 70, Withdraw: 120 };
 const reasons = ['invoice', 'rent', 'salary', 'refund', 'settlement', 'subscription'];
 
 /** A random instrument, by these weights. */
-export function anyInstrument(state: MarketState): Instrument {
+export function randomInstrument(state: MarketState): Instrument {
   return instruments[popularity.draw(state.random)] ?? instruments[0];
 }
 
@@ -44,25 +44,28 @@ function start(state: MarketState, payment: Payment, at: number): string {
     requestedAt: formatTimestamp(at),
     executeBefore: formatTimestamp(at + executeWithin),
     inputHoldingCids: [...inputs],
-    meta: reason === '' ? noMeta : reasonMeta(reason),
+    meta: reason === '' ? emptyMetadata : reasonMeta(reason),
   };
   const extraArgs = state.extraArgs(instrument, oneStep);
   const argument = { expectedAdmin: admin, transfer, extraArgs };
   const factory = state.single(instrument.factory);
-  const done = state.exercise(sender, factory, 'TransferFactory_Transfer', argument, { at });
-  return state.made(done, instrument.instruction);
+  const transaction = state.exercise(sender, factory, 'TransferFactory_Transfer', argument, { at });
+  return state.made(transaction, instrument.instruction);
 }
 
 /** Inputs of the sender: enough for the amount, and more if the sender has many. */
 function inputsOf(state: MarketState, sender: string, instrument: Instrument): readonly string[] {
-  const owned = state.wallets.of(sender, instrument);
-  return owned.slice(0, owned.length > manyHoldings ? owned.length - 2 : state.random.between(1, 3));
+  const ownedHoldings = state.wallets.of(sender, instrument);
+  return ownedHoldings.slice(
+    0,
+    ownedHoldings.length > manyHoldings ? ownedHoldings.length - 2 : state.random.between(1, 3),
+  );
 }
 
 /** A payment from one user to another. */
 export function transfer(state: MarketState, at: number): boolean {
   const { random, people, wallets } = state;
-  const instrument = anyInstrument(state);
+  const instrument = randomInstrument(state);
   const sender = people.user(random);
   const inputs = inputsOf(state, sender, instrument);
   if (inputs.length === 0) return mint(state, instrument, sender, at);
@@ -85,12 +88,12 @@ function plan(
 ): void {
   const { random, agenda } = state;
   const ending = transferEndings[endingWeights.draw(random)] ?? 'Accept';
-  const wait =
+  const delayMicros =
     ending === 'Expire'
       ? executeWithin + second
-      : Math.min(drawDelayMicros(random, waits[ending]), executeWithin - second);
+      : Math.min(drawDelayMicros(random, delaysByEnding[ending]), executeWithin - second);
   const { instrument, sender, receiver } = payment;
-  agenda.add(at + wait, {
+  agenda.add(at + delayMicros, {
     what: 'end-transfer',
     instruction,
     instrumentId: instrument.id,
@@ -104,26 +107,27 @@ function plan(
 export function endTransfer(state: MarketState, end: TransferEnd, at: number): boolean {
   const { instruction, instrumentId, sender, receiver, ending } = end;
   if (state.payload(instruction) === undefined) return false;
-  const expired = ending === 'Expire';
+  const isExpired = ending === 'Expire';
   const { context } = state.extraArgs(instrumentById(instrumentId)) as { context: { values: Record<string, never> } };
-  const extraArgs = { context, meta: expired ? reasonMeta('expired') : noMeta };
-  const choice = `TransferInstruction_${expired ? 'Withdraw' : ending}`;
-  const by = expired || ending === 'Withdraw' ? sender : receiver;
-  if (isDeposit(instrumentById(instrumentId))) return endDeposit(state, { by, instruction, choice, extraArgs }, at);
-  state.exercise(by, instruction, choice, { extraArgs }, { at });
+  const extraArgs = { context, meta: isExpired ? reasonMeta('expired') : emptyMetadata };
+  const choice = `TransferInstruction_${isExpired ? 'Withdraw' : ending}`;
+  const actor = isExpired || ending === 'Withdraw' ? sender : receiver;
+  if (isDeposit(instrumentById(instrumentId)))
+    return endDeposit(state, { by: actor, instruction, choice, extraArgs }, at);
+  state.exercise(actor, instruction, choice, { extraArgs }, { at });
   return true;
 }
 
 /** An owner pays itself: many holdings become one, or one becomes two. */
 export function mergeSplit(state: MarketState, at: number): boolean {
   const { random, people, wallets } = state;
-  for (let tries = 0; tries < 8; tries += 1) {
-    const instrument = anyInstrument(state);
+  for (let attempt = 0; attempt < 8; attempt += 1) {
+    const instrument = randomInstrument(state);
     const sender = people.user(random);
-    const owned = wallets.of(sender, instrument);
-    const merge = owned.length > 3;
-    if (owned.length === 0 || (!merge && random.chance(0.5))) continue;
-    const inputs = merge ? owned.slice(0, 20) : owned.slice(0, 1);
+    const ownedHoldings = wallets.of(sender, instrument);
+    const merge = ownedHoldings.length > 3;
+    if (ownedHoldings.length === 0 || (!merge && random.chance(0.5))) continue;
+    const inputs = merge ? ownedHoldings.slice(0, 20) : ownedHoldings.slice(0, 1);
     const sum = wallets.sum(inputs);
     if (sum < 4n) continue;
     const units = merge ? sum : sum / 2n;

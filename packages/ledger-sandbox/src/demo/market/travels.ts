@@ -7,8 +7,8 @@ import { stableCoin } from '../templates/instruments.ts';
 import { otherParticipantId } from './participant-id.ts';
 
 /** Median time between unassign and assign, in seconds. The next constant is the median duration of a stay. */
-const journey = 20;
-const stay = 120;
+const travelSeconds = 20;
+const staySeconds = 120;
 
 /** A stable-coin leaves for the other synchronizer, arrives, remains a while and returns. */
 export function travel(state: MarketState, at: number): boolean {
@@ -16,32 +16,40 @@ export function travel(state: MarketState, at: number): boolean {
   const [holding] = wallets.of(people.user(random), stableCoin);
   if (holding === undefined) return false;
   wallets.remove(holding);
-  leave(state, holding, at, true);
+  unassignHolding(state, holding, at, true);
   return true;
 }
 
-function leave(state: MarketState, holding: string, at: number, outward: boolean): void {
+function unassignHolding(state: MarketState, holding: string, at: number, isOutward: boolean): void {
   const reassignmentId = unassign(state.ledger, holding, at);
-  state.agenda.add(at + drawDelayMicros(state.random, journey), { what: 'arrive', reassignmentId, outward });
+  state.agenda.add(at + drawDelayMicros(state.random, travelSeconds), {
+    what: 'arrive',
+    reassignmentId,
+    outward: isOutward,
+  });
 }
 
 /** A stable-coin arrives. On the other synchronizer it remains a while. */
-export function arrive(state: MarketState, { reassignmentId, outward }: ErrandOf<'arrive'>, at: number): boolean {
+export function arrive(
+  state: MarketState,
+  { reassignmentId, outward: isOutward }: ErrandOf<'arrive'>,
+  at: number,
+): boolean {
   const { ledger, agenda, random, wallets } = state;
   const { created } = ledger.inFlight(reassignmentId);
   assign(ledger, reassignmentId, at);
-  if (!outward) {
+  if (!isOutward) {
     wallets.add(created);
     return true;
   }
-  agenda.add(at + drawDelayMicros(random, stay), { what: 'return', holding: created.contractId });
+  agenda.add(at + drawDelayMicros(random, staySeconds), { what: 'return', holding: created.contractId });
   return true;
 }
 
 /** A stable-coin leaves for its home synchronizer. */
-export function comeBack(state: MarketState, holding: string, at: number): boolean {
+export function returnHolding(state: MarketState, holding: string, at: number): boolean {
   if (state.payload(holding) === undefined) return false;
-  leave(state, holding, at, false);
+  unassignHolding(state, holding, at, false);
   return true;
 }
 
@@ -57,11 +65,11 @@ export class Hostings {
 
   change(at: number): boolean {
     const { ledger, people, random } = this.#state;
-    const all = [...people.apps, ...people.validators, ...people.users];
-    const party = all[this.changes % all.length] ?? '';
-    const elsewhere = this.changes >= all.length;
-    const revoked = elsewhere && random.chance(0.3);
-    authorize(ledger, party, !revoked, at, elsewhere ? { participantId: otherParticipantId } : {});
+    const allParties = [...people.apps, ...people.validators, ...people.users];
+    const party = allParties[this.changes % allParties.length] ?? '';
+    const isLastTravel = this.changes >= allParties.length;
+    const isRevoked = isLastTravel && random.chance(0.3);
+    authorize(ledger, party, !isRevoked, at, isLastTravel ? { participantId: otherParticipantId } : {});
     this.changes += 1;
     return true;
   }

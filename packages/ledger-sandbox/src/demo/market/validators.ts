@@ -19,7 +19,7 @@ const reportEvery = 3600 * second;
  * it.
  */
 const configLifetime = 48 * 3600 * second;
-const leastTraffic = '200000';
+const minTraffic = '200000';
 
 /**
  * Creates licenses of validators with the rights to their own coupons, rights of featured applications, and the
@@ -45,7 +45,7 @@ export function license(state: MarketState, at: number): boolean {
         amuletPrice,
         targetArchiveAfter: formatTimestamp(at + configLifetime),
         trafficPrice: formatNumeric(150_000_000n),
-        minTrafficTopupAmount: leastTraffic,
+        minTrafficTopupAmount: minTraffic,
       },
     },
   ];
@@ -58,7 +58,7 @@ export function license(state: MarketState, at: number): boolean {
 }
 
 /** Selects the validators that will be active in this round. */
-export function planBeats(state: MarketState, at: number): void {
+export function planHeartbeats(state: MarketState, at: number): void {
   const { people, random, agenda } = state;
   for (const party of people.validators) {
     if (random.chance(presentShare)) agenda.add(at + drawDelayMicros(random, 90), { what: 'be-there', party });
@@ -66,28 +66,28 @@ export function planBeats(state: MarketState, at: number): void {
 }
 
 /** A validator records a heartbeat. The last validator, which gets no reward for it, only reports that it is active. */
-export function beThere(state: MarketState, validator: string, at: number): boolean {
+export function recordLiveness(state: MarketState, validator: string, at: number): boolean {
   const { people, random } = state;
   const license = state.single(names.validatorLicense, validator);
   const payload = state.payload(license);
   const round = state.rounds.at(-1);
   if (payload === undefined || round === undefined) return false;
-  const more = { at, workflowId: 'validator' };
+  const options = { at, workflowId: 'validator' };
   if (random.chance(upgradeShare)) {
     const version = `0.5.${String(random.between(1, 19))}`;
     const argument = { version, contactPoint: `ops@${validator.split('::')[0] ?? ''}.example` };
-    state.exercise(validator, license, 'ValidatorLicense_UpdateMetadata', argument, more);
+    state.exercise(validator, license, 'ValidatorLicense_UpdateMetadata', argument, options);
     return true;
   }
   if (validator === people.validators.at(-1)) {
     const last = Date.parse(asText(payload['lastActiveAt']));
     if (last * 1000 > at - reportEvery) return false;
-    state.exercise(validator, license, 'ValidatorLicense_ReportActive', {}, more);
+    state.exercise(validator, license, 'ValidatorLicense_ReportActive', {}, options);
     return true;
   }
   if (Number(textAt(payload, 'faucetState', 'lastReceivedFor', 'number')) >= round.number) return false;
   const argument = { openRoundCid: round.contractId };
-  state.exercise(validator, license, 'ValidatorLicense_RecordValidatorLivenessActivity', argument, more);
+  state.exercise(validator, license, 'ValidatorLicense_RecordValidatorLivenessActivity', argument, options);
   return true;
 }
 

@@ -5,7 +5,7 @@ import { nameOf } from '../templates/funds.ts';
 import { instrumentOf } from '../templates/instruments.ts';
 import type { Instrument } from '../templates/instruments.ts';
 
-interface Held {
+interface OwnedHoldings {
   readonly wallet: Set<string>;
   readonly units: bigint;
 }
@@ -13,12 +13,12 @@ interface Held {
 /** Wallets as stored in a snapshot. */
 export interface SavedWallets {
   readonly wallets: Map<string, Set<string>>;
-  readonly held: Map<string, Held>;
+  readonly held: Map<string, OwnedHoldings>;
 }
 
 export class Wallets {
   #wallets = new Map<string, Set<string>>();
-  #held = new Map<string, Held>();
+  #held = new Map<string, OwnedHoldings>();
 
   save(): SavedWallets {
     return { wallets: this.#wallets, held: this.#held };
@@ -30,14 +30,14 @@ export class Wallets {
   }
 
   /** Adds a holding that became active; ignores other contracts. */
-  add(created: CreatedEvent): void {
-    const instrument = instrumentOf(nameOf(created), created.createArgument);
+  add(createdEvent: CreatedEvent): void {
+    const instrument = instrumentOf(nameOf(createdEvent), createdEvent.createArgument);
     if (instrument === undefined) return;
-    const { owner, amount, lock } = instrument.read(created.createArgument);
+    const { owner, amount, lock } = instrument.read(createdEvent.createArgument);
     if (lock !== null) return;
     const wallet = this.#of(owner, instrument);
-    wallet.add(created.contractId);
-    this.#held.set(created.contractId, { wallet, units: parseNumeric(amount) ?? 0n });
+    wallet.add(createdEvent.contractId);
+    this.#held.set(createdEvent.contractId, { wallet, units: parseNumeric(amount) ?? 0n });
   }
 
   /** Removes a contract that has ended. */
@@ -64,14 +64,14 @@ export class Wallets {
    * The oldest holdings that together reach the amount, as few as possible; undefined if all of them are not enough.
    */
   covering(owner: string, instrument: Instrument, units: bigint): readonly string[] | undefined {
-    const chosen: string[] = [];
+    const selectedIds: string[] = [];
     let sum = 0n;
     for (const holding of this.#of(owner, instrument)) {
       if (sum >= units) break;
-      chosen.push(holding);
+      selectedIds.push(holding);
       sum += this.#held.get(holding)?.units ?? 0n;
     }
-    return sum >= units && chosen.length > 0 ? chosen : undefined;
+    return sum >= units && selectedIds.length > 0 ? selectedIds : undefined;
   }
 
   #of(owner: string, instrument: Instrument): Set<string> {

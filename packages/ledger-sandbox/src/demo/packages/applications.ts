@@ -57,8 +57,8 @@ export const tradingApp = writePackage({
   },
 });
 
-/** @param added fields at the end of the record */
-function license(added: Fields): Definition {
+/** @param addedFields fields at the end of the record */
+function license(addedFields: Fields): Definition {
   const fields = {
     provider: 'Party',
     user: 'Party',
@@ -81,7 +81,7 @@ function license(added: Fields): Definition {
     'ContractId LicenseRenewalRequest',
   );
   const expire = consuming({ actor: 'Party', meta: 'Metadata' }, '()');
-  return template({ ...fields, ...added }, { choices: { License_Renew: renew, License_Expire: expire } });
+  return template({ ...fields, ...addedFields }, { choices: { License_Renew: renew, License_Expire: expire } });
 }
 
 const renewalRequest = template(
@@ -134,8 +134,8 @@ const installModule: ModuleDeclaration = {
   ),
 };
 
-/** @param added Optional fields that this version adds at the end of a license */
-function licensing(version: string, added: Fields): WrittenPackage {
+/** @param addedFields Optional fields that this version adds at the end of a license */
+function licensing(version: string, addedFields: Fields): WrittenPackage {
   return writePackage({
     name: 'quickstart-licensing',
     version,
@@ -143,7 +143,7 @@ function licensing(version: string, added: Fields): WrittenPackage {
     modules: {
       'Licensing.License': {
         LicenseParams: record({ meta: 'Metadata' }),
-        License: license(added),
+        License: license(addedFields),
         LicenseRenewalRequest: renewalRequest,
       },
       'Licensing.AppInstall': installModule,
@@ -151,7 +151,7 @@ function licensing(version: string, added: Fields): WrittenPackage {
   });
 }
 
-export const licensingAtStart = licensing('0.0.4', {});
+export const initialLicensing = licensing('0.0.4', {});
 
 /** The version that the demo upgrades to, in which a license may have a number of seats. */
 export const licensingUpgrade = licensing('0.0.5', { seats: 'Optional Int' });

@@ -10,7 +10,7 @@ import { tokenStandardV2 } from './token-standard-v2.ts';
 const v1 = (api: string, name: string): string => `Splice.Api.Token.${api}V1:${name}`;
 const v2 = (api: string, name: string): string => `Splice.Api.Token.${api}V2:${name}`;
 
-const setAside = record({
+const reservationFields = record({
   settlement: v2('Allocation', 'SettlementInfo'),
   allocation: v2('Allocation', 'AllocationSpecification'),
   holdingCids: '[ContractId Deposit]',
@@ -26,7 +26,7 @@ export const deposits = writePackage({
   modules: {
     'Tidewater.Deposits': {
       DepositMintResult: record({ depositCid: 'ContractId Deposit' }),
-      DepositSetAside: setAside,
+      DepositSetAside: reservationFields,
       DepositRules: template(
         { admin: 'Party' },
         {

@@ -1,5 +1,5 @@
 /** The interface with which applications mark their activity: splice-api-featured-app-v1. */
-import { anInterface, nonconsuming, record } from '../../daml-lf/declaration.ts';
+import { interfaceDefinition, nonconsuming, record } from '../../daml-lf/declaration.ts';
 import { writePackage } from '../../daml-lf/package-writer.ts';
 import { library } from './library.ts';
 
@@ -14,7 +14,7 @@ export const featuredApp = writePackage({
       FeaturedAppRight_CreateActivityMarkerResult: record({
         activityMarkerCids: '[ContractId FeaturedAppActivityMarker]',
       }),
-      FeaturedAppRight: anInterface('FeaturedAppRightView', {
+      FeaturedAppRight: interfaceDefinition('FeaturedAppRightView', {
         FeaturedAppRight_CreateActivityMarker: nonconsuming(
           { beneficiaries: '[AppRewardBeneficiary]' },
           'FeaturedAppRight_CreateActivityMarkerResult',
@@ -26,7 +26,7 @@ export const featuredApp = writePackage({
         beneficiary: 'Party',
         weight: 'Decimal',
       }),
-      FeaturedAppActivityMarker: anInterface('FeaturedAppActivityMarkerView'),
+      FeaturedAppActivityMarker: interfaceDefinition('FeaturedAppActivityMarkerView'),
     },
   },
 });

@@ -1,12 +1,12 @@
 /** The interfaces of version 2 of the token standard (CIP-112), with their real names and fields. */
-import { anInterface, enumeration, nonconsuming, record, variant } from '../../daml-lf/declaration.ts';
+import { interfaceDefinition, enumeration, nonconsuming, record, variant } from '../../daml-lf/declaration.ts';
 import type { Definition, Fields } from '../../daml-lf/declaration.ts';
 import { writePackage } from '../../daml-lf/package-writer.ts';
 import { library } from './library.ts';
 import { metadata } from './token-standard.ts';
 
 const version = '1.0.0';
-const acting: Fields = { actors: '[Party]', extraArgs: 'ExtraArgs' };
+const actingParties: Fields = { actors: '[Party]', extraArgs: 'ExtraArgs' };
 
 export const holdingV2 = writePackage({
   name: 'splice-api-token-holding-v2',
@@ -29,7 +29,7 @@ export const holdingV2 = writePackage({
         lock: 'Optional Lock',
         meta: 'Metadata',
       }),
-      Holding: anInterface('HoldingView'),
+      Holding: interfaceDefinition('HoldingView'),
     },
   },
 });
@@ -54,7 +54,7 @@ export const transferEventsV2 = writePackage({
       TransferLegSide: transferLegSide,
       EventLogView: record({ admin: 'Party', meta: 'Metadata' }),
       EventLog_HoldingsChangeResult: record({}),
-      EventLog: anInterface('EventLogView', {
+      EventLog: interfaceDefinition('EventLogView', {
         EventLog_HoldingsChange: nonconsuming(
           {
             admin: 'Party',
@@ -115,14 +115,14 @@ export const transferInstructionV2 = writePackage({
         senderChangeCids: '[ContractId Holding]',
         meta: 'Metadata',
       }),
-      TransferInstruction: anInterface('TransferInstructionView', {
-        TransferInstruction_Accept: nonconsuming(acting, 'TransferInstructionResult'),
-        TransferInstruction_Reject: nonconsuming(acting, 'TransferInstructionResult'),
-        TransferInstruction_Withdraw: nonconsuming(acting, 'TransferInstructionResult'),
+      TransferInstruction: interfaceDefinition('TransferInstructionView', {
+        TransferInstruction_Accept: nonconsuming(actingParties, 'TransferInstructionResult'),
+        TransferInstruction_Reject: nonconsuming(actingParties, 'TransferInstructionResult'),
+        TransferInstruction_Withdraw: nonconsuming(actingParties, 'TransferInstructionResult'),
       }),
       TransferFactoryView: record({ admin: 'Party', meta: 'Metadata' }),
-      TransferFactory: anInterface('TransferFactoryView', {
-        TransferFactory_Transfer: nonconsuming({ transfer: 'Transfer', ...acting }, 'TransferInstructionResult'),
+      TransferFactory: interfaceDefinition('TransferFactoryView', {
+        TransferFactory_Transfer: nonconsuming({ transfer: 'Transfer', ...actingParties }, 'TransferInstructionResult'),
         TransferFactory_PublicFetch: nonconsuming({ actors: '[Party]' }, 'TransferFactoryView'),
       }),
     },
@@ -183,7 +183,7 @@ export const allocationV2 = writePackage({
         authorizerHoldingCids: 'TextMap [ContractId Holding]',
         meta: 'Metadata',
       }),
-      Allocation: anInterface('AllocationView', {
+      Allocation: interfaceDefinition('AllocationView', {
         Allocation_Settle: nonconsuming(
           {
             actors: '[Party]',
@@ -193,8 +193,8 @@ export const allocationV2 = writePackage({
           },
           'AllocationResult',
         ),
-        Allocation_Cancel: nonconsuming(acting, 'AllocationResult'),
-        Allocation_Withdraw: nonconsuming(acting, 'AllocationResult'),
+        Allocation_Cancel: nonconsuming(actingParties, 'AllocationResult'),
+        Allocation_Withdraw: nonconsuming(actingParties, 'AllocationResult'),
       }),
       FinalizedAllocation: record({
         allocationCid: 'ContractId Allocation',
@@ -206,13 +206,13 @@ export const allocationV2 = writePackage({
         allocationSettleResults: '[AllocationResult]',
         meta: 'Metadata',
       }),
-      SettlementFactory: anInterface('SettlementFactoryView', {
+      SettlementFactory: interfaceDefinition('SettlementFactoryView', {
         SettlementFactory_SettleBatch: nonconsuming(
           {
             settlement: 'SettlementInfo',
             transferLegs: '[TransferLeg]',
             allocations: '[FinalizedAllocation]',
-            ...acting,
+            ...actingParties,
           },
           'SettlementFactory_SettleBatchResult',
         ),
@@ -249,12 +249,12 @@ export const allocationInstructionV2 = writePackage({
         authorizerChangeCids: 'TextMap [ContractId Holding]',
         meta: 'Metadata',
       }),
-      AllocationInstruction: anInterface('AllocationInstructionView', {
-        AllocationInstruction_Withdraw: nonconsuming(acting, 'AllocationInstructionResult'),
-        AllocationInstruction_Accept: nonconsuming(acting, 'AllocationInstructionResult'),
+      AllocationInstruction: interfaceDefinition('AllocationInstructionView', {
+        AllocationInstruction_Withdraw: nonconsuming(actingParties, 'AllocationInstructionResult'),
+        AllocationInstruction_Accept: nonconsuming(actingParties, 'AllocationInstructionResult'),
       }),
       AllocationFactoryView: record({ admin: 'Party', meta: 'Metadata' }),
-      AllocationFactory: anInterface('AllocationFactoryView', {
+      AllocationFactory: interfaceDefinition('AllocationFactoryView', {
         AllocationFactory_Allocate: nonconsuming(
           {
             settlement: 'SettlementInfo',

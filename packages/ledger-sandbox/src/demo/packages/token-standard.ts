@@ -1,5 +1,5 @@
 /** The interfaces of the token standard (CIP-56), with their real names and fields. */
-import { anInterface, consuming, nonconsuming, record, variant } from '../../daml-lf/declaration.ts';
+import { interfaceDefinition, consuming, nonconsuming, record, variant } from '../../daml-lf/declaration.ts';
 import { writePackage } from '../../daml-lf/package-writer.ts';
 import { library } from './library.ts';
 
@@ -12,7 +12,7 @@ export const metadata = writePackage({
   modules: {
     'Splice.Api.Token.MetadataV1': {
       AnyContractView: record({}),
-      AnyContract: anInterface('AnyContractView'),
+      AnyContract: interfaceDefinition('AnyContractView'),
       Metadata: record({ values: 'TextMap Text' }),
       ChoiceContext: record({ values: 'TextMap AnyValue' }),
       ExtraArgs: record({ context: 'ChoiceContext', meta: 'Metadata' }),
@@ -54,7 +54,7 @@ export const holding = writePackage({
         lock: 'Optional Lock',
         meta: 'Metadata',
       }),
-      Holding: anInterface('HoldingView'),
+      Holding: interfaceDefinition('HoldingView'),
     },
   },
 });
@@ -95,7 +95,7 @@ export const transferInstruction = writePackage({
         senderChangeCids: '[ContractId Holding]',
         meta: 'Metadata',
       }),
-      TransferInstruction: anInterface('TransferInstructionView', {
+      TransferInstruction: interfaceDefinition('TransferInstructionView', {
         TransferInstruction_Accept: consuming({ extraArgs: 'ExtraArgs' }, 'TransferInstructionResult'),
         TransferInstruction_Reject: consuming({ extraArgs: 'ExtraArgs' }, 'TransferInstructionResult'),
         TransferInstruction_Withdraw: consuming({ extraArgs: 'ExtraArgs' }, 'TransferInstructionResult'),
@@ -105,7 +105,7 @@ export const transferInstruction = writePackage({
         ),
       }),
       TransferFactoryView: record({ admin: 'Party', meta: 'Metadata' }),
-      TransferFactory: anInterface('TransferFactoryView', {
+      TransferFactory: interfaceDefinition('TransferFactoryView', {
         TransferFactory_Transfer: nonconsuming(
           { expectedAdmin: 'Party', transfer: 'Transfer', extraArgs: 'ExtraArgs' },
           'TransferInstructionResult',
@@ -155,7 +155,7 @@ export const allocation = writePackage({
       }),
       Allocation_CancelResult: record({ senderHoldingCids: '[ContractId Holding]', meta: 'Metadata' }),
       Allocation_WithdrawResult: record({ senderHoldingCids: '[ContractId Holding]', meta: 'Metadata' }),
-      Allocation: anInterface('AllocationView', {
+      Allocation: interfaceDefinition('AllocationView', {
         Allocation_ExecuteTransfer: consuming({ extraArgs: 'ExtraArgs' }, 'Allocation_ExecuteTransferResult'),
         Allocation_Cancel: consuming({ extraArgs: 'ExtraArgs' }, 'Allocation_CancelResult'),
         Allocation_Withdraw: consuming({ extraArgs: 'ExtraArgs' }, 'Allocation_WithdrawResult'),
@@ -175,7 +175,7 @@ export const allocationRequest = writePackage({
         transferLegs: 'TextMap TransferLeg',
         meta: 'Metadata',
       }),
-      AllocationRequest: anInterface('AllocationRequestView', {
+      AllocationRequest: interfaceDefinition('AllocationRequestView', {
         AllocationRequest_Reject: consuming({ actor: 'Party', extraArgs: 'ExtraArgs' }, 'ChoiceExecutionMetadata'),
         AllocationRequest_Withdraw: consuming({ extraArgs: 'ExtraArgs' }, 'ChoiceExecutionMetadata'),
       }),
@@ -207,7 +207,7 @@ export const allocationInstruction = writePackage({
         senderChangeCids: '[ContractId Holding]',
         meta: 'Metadata',
       }),
-      AllocationInstruction: anInterface('AllocationInstructionView', {
+      AllocationInstruction: interfaceDefinition('AllocationInstructionView', {
         AllocationInstruction_Withdraw: consuming({ extraArgs: 'ExtraArgs' }, 'AllocationInstructionResult'),
         AllocationInstruction_Update: consuming(
           { extraActors: '[Party]', extraArgs: 'ExtraArgs' },
@@ -215,7 +215,7 @@ export const allocationInstruction = writePackage({
         ),
       }),
       AllocationFactoryView: record({ admin: 'Party', meta: 'Metadata' }),
-      AllocationFactory: anInterface('AllocationFactoryView', {
+      AllocationFactory: interfaceDefinition('AllocationFactoryView', {
         AllocationFactory_Allocate: nonconsuming(
           {
             expectedAdmin: 'Party',

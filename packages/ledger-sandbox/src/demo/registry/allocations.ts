@@ -7,25 +7,25 @@ import { asList, asObject, asText, asTexts, textAt } from '../../wire/json.ts';
 import type { Json, JsonObject } from '../../wire/json.ts';
 import { formatNumeric } from '../../wire/values.ts';
 import type { Choice, ChoiceContext, Template } from '../../contracts/model.ts';
-import { kindMeta, noMeta } from '../templates/metadata.ts';
+import { kindMeta, emptyMetadata } from '../templates/metadata.ts';
 import { interfaces, interfacesV2 } from '../templates/names.ts';
 import { basicAccount, ownerOf, partiesOf } from './accounts.ts';
-import { give, legSide, log, placeIn, take, units } from './holdings-change.ts';
-import type { ChangeContext, Sums } from './holdings-change.ts';
-import type { Registry, SetAside, Shape } from './registry.ts';
+import { createHolding, legSide, log, contextIn, takeHoldings, units } from './holdings-change.ts';
+import type { ChangeContext, AmountsByInstrument } from './holdings-change.ts';
+import type { Registry, Reservation, Shape } from './registry.ts';
 
-function sidesOf({ allocation }: Pick<SetAside, 'allocation'>): JsonObject[] {
+function sidesOf({ allocation }: Pick<Reservation, 'allocation'>): JsonObject[] {
   return asList(allocation['transferLegSides']).map((side) => asObject(side) ?? {});
 }
 
 /**
  * By instrument: the amount that an account receives minus the amount that it gives.
- * @param only counts only one of the two sides
+ * @param sideFilter counts only one of the two sides
  */
-function sum(sides: readonly JsonObject[], only?: 'SenderSide' | 'ReceiverSide'): Sums {
-  const sums: Sums = new Map();
-  for (const { side, amount, instrumentId } of sides) {
-    if (only !== undefined && side !== only) continue;
+function sum(legSides: readonly JsonObject[], sideFilter?: 'SenderSide' | 'ReceiverSide'): AmountsByInstrument {
+  const sums: AmountsByInstrument = new Map();
+  for (const { side, amount, instrumentId } of legSides) {
+    if (sideFilter !== undefined && side !== sideFilter) continue;
     const id = asText(instrumentId);
     sums.set(id, (sums.get(id) ?? 0n) + (side === 'SenderSide' ? -1n : 1n) * units(amount));
   }
@@ -33,33 +33,38 @@ function sum(sides: readonly JsonObject[], only?: 'SenderSide' | 'ReceiverSide')
 }
 
 /** Locks the amounts that an account gives. Returns the allocation, and the change by instrument. */
-function setAside(
-  { place, shape }: { readonly place: ChangeContext; readonly shape: Shape<SetAside> },
-  reservation: Omit<SetAside, 'holdingCids'>,
+function reserveFunds(
+  { place: registryContext, shape }: { readonly place: ChangeContext; readonly shape: Shape<Reservation> },
+  reservation: Omit<Reservation, 'holdingCids'>,
   inputs: readonly string[],
 ): { readonly allocationCid: string; readonly change: ReadonlyMap<string, string> } {
   const { authorizer = null, settlementDeadline } = reservation.allocation;
   const senderSums = sum(sidesOf(reservation), 'SenderSide');
-  const held = take(place, authorizer, inputs);
+  const inputSums = takeHoldings(registryContext, authorizer, inputs);
   const reason = `allocation for ${asText(reservation.settlement['id'])}`;
   const lock = {
-    holders: [place.admin, ownerOf(authorizer)],
+    holders: [registryContext.admin, ownerOf(authorizer)],
     expiresAt: settlementDeadline ?? null,
     expiresAfter: null,
     context: reason,
   };
-  const locked: string[] = [];
+  const lockedHoldings: string[] = [];
   const change = new Map<string, string>();
-  for (const id of new Set([...senderSums.keys(), ...held.keys()])) {
-    const out = -(senderSums.get(id) ?? 0n);
-    const rest = give(place, authorizer, id, (held.get(id) ?? 0n) - out);
-    if (rest !== undefined) change.set(id, rest);
-    const made = give(place, authorizer, id, out, lock);
-    if (made !== undefined) locked.push(made);
+  for (const id of new Set([...senderSums.keys(), ...inputSums.keys()])) {
+    const outgoingAmount = -(senderSums.get(id) ?? 0n);
+    const changeHolding = createHolding(registryContext, authorizer, id, (inputSums.get(id) ?? 0n) - outgoingAmount);
+    if (changeHolding !== undefined) change.set(id, changeHolding);
+    const newHolding = createHolding(registryContext, authorizer, id, outgoingAmount, lock);
+    if (newHolding !== undefined) lockedHoldings.push(newHolding);
   }
-  log(place, { account: authorizer, inputs, outputs: [...locked, ...change.values()], reason: `lock for ${reason}` });
-  const payload = shape.write({ ...reservation, holdingCids: locked });
-  return { allocationCid: place.context.create(shape.template, payload), change };
+  log(registryContext, {
+    account: authorizer,
+    inputs,
+    outputs: [...lockedHoldings, ...change.values()],
+    reason: `lock for ${reason}`,
+  });
+  const payload = shape.write({ ...reservation, holdingCids: lockedHoldings });
+  return { allocationCid: registryContext.context.create(shape.template, payload), change };
 }
 
 /**
@@ -67,39 +72,51 @@ function setAside(
  */
 function settle(
   registryContext: ChangeContext,
-  { allocation, holdingCids }: SetAside,
-  sides: readonly JsonObject[],
+  { allocation, holdingCids }: Reservation,
+  legSides: readonly JsonObject[],
 ): JsonObject {
   const { authorizer = null } = allocation;
-  const held = take(registryContext, authorizer, holdingCids, true);
-  const due = sum(sides);
-  const made = new Map<string, string>();
-  for (const id of new Set([...held.keys(), ...due.keys()])) {
-    const holding = give(registryContext, authorizer, id, (held.get(id) ?? 0n) + (due.get(id) ?? 0n));
-    if (holding !== undefined) made.set(id, holding);
+  const inputSums = takeHoldings(registryContext, authorizer, holdingCids, true);
+  const dueAmounts = sum(legSides);
+  const newHoldings = new Map<string, string>();
+  for (const id of new Set([...inputSums.keys(), ...dueAmounts.keys()])) {
+    const holding = createHolding(
+      registryContext,
+      authorizer,
+      id,
+      (inputSums.get(id) ?? 0n) + (dueAmounts.get(id) ?? 0n),
+    );
+    if (holding !== undefined) newHoldings.set(id, holding);
   }
-  log(registryContext, { account: authorizer, inputs: holdingCids, sides, outputs: [...made.values()] });
-  return Object.fromEntries([...made].map(([id, holding]) => [id, [holding]]));
+  log(registryContext, {
+    account: authorizer,
+    inputs: holdingCids,
+    sides: legSides,
+    outputs: [...newHoldings.values()],
+  });
+  return Object.fromEntries([...newHoldings].map(([id, holding]) => [id, [holding]]));
 }
 
-function giveBack(registryContext: ChangeContext, { allocation, holdingCids }: SetAside): JsonObject {
+function returnFunds(registryContext: ChangeContext, { allocation, holdingCids }: Reservation): JsonObject {
   const { authorizer = null } = allocation;
-  const held = take(registryContext, authorizer, holdingCids, true);
-  const back = [...held].map(([id, amount]) => [id, give(registryContext, authorizer, id, amount) ?? ''] as const);
-  const outputs = back.map(([, holding]) => holding);
+  const inputSums = takeHoldings(registryContext, authorizer, holdingCids, true);
+  const returnedHoldings = [...inputSums].map(
+    ([id, amount]) => [id, createHolding(registryContext, authorizer, id, amount) ?? ''] as const,
+  );
+  const outputs = returnedHoldings.map(([, holding]) => holding);
   log(registryContext, { account: authorizer, inputs: holdingCids, outputs, reason: 'unlock' });
-  return Object.fromEntries(back.map(([id, holding]) => [id, [holding]]));
+  return Object.fromEntries(returnedHoldings.map(([id, holding]) => [id, [holding]]));
 }
 
 /** Converts the specification of version 1 to version 2: the sender's side of one leg. */
-function ofVersion1(argument: JsonObject, admin: string): Omit<SetAside, 'holdingCids'> {
+function allocationFromV1(argument: JsonObject, admin: string): Omit<Reservation, 'holdingCids'> {
   const allocationInput = asObject(argument['allocation']) ?? {};
   const {
     executor = '',
     settlementRef,
     settleBefore = null,
     allocateBefore,
-    meta = noMeta,
+    meta = emptyMetadata,
   } = asObject(allocationInput['settlement']) ?? {};
   const leg = asObject(allocationInput['transferLeg']) ?? {};
   const { id, cid } = asObject(settlementRef) ?? {};
@@ -107,7 +124,7 @@ function ofVersion1(argument: JsonObject, admin: string): Omit<SetAside, 'holdin
     id: asText(allocationInput['transferLegId']),
     amount: asText(leg['amount']),
     instrumentId: textAt(leg, 'instrumentId', 'id'),
-    meta: leg['meta'] ?? noMeta,
+    meta: leg['meta'] ?? emptyMetadata,
   };
   return {
     settlement: { executors: [executor], id: id ?? '', cid: cid ?? null, meta },
@@ -118,15 +135,15 @@ function ofVersion1(argument: JsonObject, admin: string): Omit<SetAside, 'holdin
       settlementDeadline: settleBefore,
       nextIterationFunding: null,
       committed: true,
-      meta: noMeta,
+      meta: emptyMetadata,
     },
     requestedAt: asText(argument['requestedAt']),
     allocateBefore: asText(allocateBefore),
   };
 }
 
-function viewOfVersion1({ settlement, allocation, holdingCids, requestedAt, allocateBefore }: SetAside): JsonObject {
-  const { executors, id, cid = null, meta = noMeta } = settlement;
+function viewOfVersion1({ settlement, allocation, holdingCids, requestedAt, allocateBefore }: Reservation): JsonObject {
+  const { executors, id, cid = null, meta = emptyMetadata } = settlement;
   const [side = {}] = sidesOf({ allocation });
   return {
     allocation: {
@@ -144,19 +161,19 @@ function viewOfVersion1({ settlement, allocation, holdingCids, requestedAt, allo
         receiver: ownerOf(side['otherside']),
         amount: side['amount'] ?? '',
         instrumentId: { admin: allocation['admin'] ?? '', id: side['instrumentId'] ?? '' },
-        meta: side['meta'] ?? noMeta,
+        meta: side['meta'] ?? emptyMetadata,
       },
     },
     holdingCids: [...holdingCids],
-    meta: noMeta,
+    meta: emptyMetadata,
   };
 }
 
-function viewOfVersion2(reservation: SetAside): JsonObject {
+function viewOfVersion2(reservation: Reservation): JsonObject {
   const { settlement, allocation, holdingCids, requestedAt } = reservation;
   const executors = asTexts(settlement['executors']);
   const authorizer = ownerOf(allocation['authorizer']);
-  const by = { Settle: executors, Cancel: executors, Withdraw: [authorizer] };
+  const actorsByChoice = { Settle: executors, Cancel: executors, Withdraw: [authorizer] };
   return {
     originalAllocationCid: null,
     settlement,
@@ -165,123 +182,136 @@ function viewOfVersion2(reservation: SetAside): JsonObject {
     createdAt: requestedAt,
     numIterations: '0',
     expiresAt: allocation['settlementDeadline'] ?? null,
-    availableActions: Object.entries(by).map(([action, actors]) => [{ tag: `AA_${action}`, value: {} }, [actors]]),
-    meta: noMeta,
+    availableActions: Object.entries(actorsByChoice).map(([action, actors]) => [
+      { tag: `AA_${action}`, value: {} },
+      [actors],
+    ]),
+    meta: emptyMetadata,
   };
 }
 
 /** The choices that end allocations of one template, by ending. */
-function endings(registry: Registry, { read }: Shape<SetAside>): Record<string, Choice> {
+function endingChoices(registry: Registry, { read: readPayload }: Shape<Reservation>): Record<string, Choice> {
   const choice = (
-    output: (held: SetAside, registryContext: ChangeContext, argument: JsonObject) => JsonObject,
-    by: Actors,
+    output: (reservation: Reservation, registryContext: ChangeContext, argument: JsonObject) => JsonObject,
+    actors: Actors,
   ): Choice => ({
     consuming: false,
     interface: interfacesV2.allocation,
     controllers: (_, argument) => asTexts(argument['actors']),
     run: (context) => {
       const { contract, argument } = context;
-      const reservation = read(contract.createArgument);
-      if (!by(reservation).every((party) => asTexts(argument['actors']).includes(party)))
-        throw assertionFailed(`only allowed to ${by(reservation).join(', ')}`);
+      const reservation = readPayload(contract.createArgument);
+      if (!actors(reservation).every((party) => asTexts(argument['actors']).includes(party)))
+        throw assertionFailed(`only allowed to ${actors(reservation).join(', ')}`);
       context.exercise(contract.contractId, 'Archive', {}, contract.signatories);
-      return output(reservation, placeIn(context, registry, asText(reservation.allocation['admin'])), argument);
+      return output(reservation, contextIn(context, registry, asText(reservation.allocation['admin'])), argument);
     },
   });
   const executors: Actors = ({ settlement }) => asTexts(settlement['executors']);
   const authorizer: Actors = ({ allocation }) => [ownerOf(allocation['authorizer'])];
-  const ended = (tag: string, value: JsonObject, holdings: JsonObject, meta: JsonObject): JsonObject => ({
+  const endedResult = (tag: string, value: JsonObject, holdings: JsonObject, meta: JsonObject): JsonObject => ({
     output: { tag: `AllocationResult_${tag}`, value },
     authorizerHoldingCids: holdings,
     meta,
   });
   return {
     Allocation_Settle: choice((reservation, registryContext, argument) => {
-      const extra = asList(argument['extraTransferLegSides']).map((side) => asObject(side) ?? {});
-      const holdings = settle(registryContext, reservation, [...sidesOf(reservation), ...extra]);
-      return ended('Settled', { nextIterationAllocationCid: null }, holdings, kindMeta('transfer'));
+      const extraSides = asList(argument['extraTransferLegSides']).map((side) => asObject(side) ?? {});
+      const holdings = settle(registryContext, reservation, [...sidesOf(reservation), ...extraSides]);
+      return endedResult('Settled', { nextIterationAllocationCid: null }, holdings, kindMeta('transfer'));
     }, executors),
     Allocation_Cancel: choice((reservation, registryContext) => {
-      return ended('Cancelled', {}, giveBack(registryContext, reservation), kindMeta('unlock'));
+      return endedResult('Cancelled', {}, returnFunds(registryContext, reservation), kindMeta('unlock'));
     }, executors),
     Allocation_Withdraw: choice((reservation, registryContext) => {
-      return ended('Withdrawn', {}, giveBack(registryContext, reservation), kindMeta('unlock'));
+      return endedResult('Withdrawn', {}, returnFunds(registryContext, reservation), kindMeta('unlock'));
     }, authorizer),
   };
 }
 
-type Actors = (reservation: SetAside) => readonly string[];
+type Actors = (reservation: Reservation) => readonly string[];
 
 /** Executes the only leg of an allocation of version 1. */
-function execute(registryContext: ChangeContext, reservation: SetAside): Json {
+function execute(registryContext: ChangeContext, reservation: Reservation): Json {
   const [side = {}] = sidesOf(reservation);
   const { authorizer = null } = reservation.allocation;
-  const { otherside = null, amount, instrumentId, meta = noMeta, transferLegId } = side;
-  const kept = settle(registryContext, reservation, [side]);
-  const made = give(registryContext, otherside, asText(instrumentId), units(amount));
+  const { otherside = null, amount, instrumentId, meta = emptyMetadata, transferLegId } = side;
+  const keptHoldings = settle(registryContext, reservation, [side]);
+  const newHolding = createHolding(registryContext, otherside, asText(instrumentId), units(amount));
   const leg = { id: asText(transferLegId), amount: asText(amount), instrumentId: asText(instrumentId), meta };
   log(registryContext, {
     account: otherside,
     inputs: [],
     sides: [legSide('ReceiverSide', leg, authorizer)],
-    outputs: [made],
+    outputs: [newHolding],
   });
   return {
-    senderHoldingCids: Object.values(kept).flatMap((cids) => asTexts(cids)),
-    receiverHoldingCids: [made ?? ''],
+    senderHoldingCids: Object.values(keptHoldings).flatMap((cids) => asTexts(cids)),
+    receiverHoldingCids: [newHolding ?? ''],
     meta: kindMeta('transfer', ownerOf(authorizer)),
   };
 }
 
-function endingsV1(registry: Registry, { read }: Shape<SetAside>): Record<string, Choice> {
-  const all: Choice['controllers'] = (payload) => {
-    const { settlement, allocation } = read(payload);
+function endingsV1(registry: Registry, { read: readPayload }: Shape<Reservation>): Record<string, Choice> {
+  const allControllers: Choice['controllers'] = (payload) => {
+    const { settlement, allocation } = readPayload(payload);
     const [side = {}] = sidesOf({ allocation });
     const [executor = ''] = asTexts(settlement['executors']);
     return [...new Set([executor, ownerOf(allocation['authorizer']), ownerOf(side['otherside'])])];
   };
-  const choice = (run: (registryContext: ChangeContext, reservation: SetAside) => Json, controllers = all): Choice => ({
+  const choice = (
+    run: (registryContext: ChangeContext, reservation: Reservation) => Json,
+    controllers = allControllers,
+  ): Choice => ({
     consuming: true,
     interface: interfaces.allocation,
     controllers,
     run: (context) => {
-      const reservation = read(context.contract.createArgument);
-      return run(placeIn(context, registry, asText(reservation.allocation['admin'])), reservation);
+      const reservation = readPayload(context.contract.createArgument);
+      return run(contextIn(context, registry, asText(reservation.allocation['admin'])), reservation);
     },
   });
-  const back = (registryContext: ChangeContext, reservation: SetAside): Json => ({
-    senderHoldingCids: Object.values(giveBack(registryContext, reservation)).flatMap((cids) => asTexts(cids)),
+  const returnedHoldings = (registryContext: ChangeContext, reservation: Reservation): Json => ({
+    senderHoldingCids: Object.values(returnFunds(registryContext, reservation)).flatMap((cids) => asTexts(cids)),
     meta: kindMeta('unlock', ownerOf(reservation.allocation['authorizer'])),
   });
   return {
     Allocation_ExecuteTransfer: choice(execute),
-    Allocation_Cancel: choice(back),
-    Allocation_Withdraw: choice(back, (payload) => [ownerOf(read(payload).allocation['authorizer'])]),
+    Allocation_Cancel: choice(returnedHoldings),
+    Allocation_Withdraw: choice(returnedHoldings, (payload) => [
+      ownerOf(readPayload(payload).allocation['authorizer']),
+    ]),
   };
 }
 
-function template(registry: Registry, shape: Shape<SetAside>, version: 1 | 2): Template {
-  const { template: name, read } = shape;
-  const version2 = endings(registry, shape);
+function template(registry: Registry, shape: Shape<Reservation>, version: 1 | 2): Template {
+  const { template: name, read: readPayload } = shape;
+  const version2 = endingChoices(registry, shape);
   const version1 = version === 1 ? endingsV1(registry, shape) : {};
   const names = new Set([...Object.keys(version2), ...Object.keys(version1)]);
-  const both = [...names].map((each) => [each, [version2, version1].flatMap((some) => some[each] ?? [])] as const);
-  const ofV1 = { name: interfaces.allocation, view: (payload: JsonObject) => viewOfVersion1(read(payload)) };
+  const choicesByName = [...names].map(
+    (choiceName) => [choiceName, [version2, version1].flatMap((choiceSet) => choiceSet[choiceName] ?? [])] as const,
+  );
+  const allocationV1View = {
+    name: interfaces.allocation,
+    view: (payload: JsonObject) => viewOfVersion1(readPayload(payload)),
+  };
   return {
     name,
     signatories: (payload) => {
-      const { allocation } = read(payload);
+      const { allocation } = readPayload(payload);
       return [asText(allocation['admin']), ownerOf(allocation['authorizer'])];
     },
     observers: (payload) => {
-      const { settlement, allocation } = read(payload);
+      const { settlement, allocation } = readPayload(payload);
       return [...new Set([...asTexts(settlement['executors']), ...partiesOf(allocation['authorizer'])])];
     },
     interfaces: [
-      ...(version === 1 ? [ofV1] : []),
-      { name: interfacesV2.allocation, view: (payload) => viewOfVersion2(read(payload)) },
+      ...(version === 1 ? [allocationV1View] : []),
+      { name: interfacesV2.allocation, view: (payload) => viewOfVersion2(readPayload(payload)) },
     ],
-    choices: Object.fromEntries(both),
+    choices: Object.fromEntries(choicesByName),
   };
 }
 
@@ -291,13 +321,16 @@ export function allocationTemplates(registry: Registry): Template[] {
 }
 
 /** Refuses legs that the allocations of the two accounts do not agree on. */
-function requireAgreed(legs: readonly Json[], sides: readonly JsonObject[]): void {
+function requireAgreed(legs: readonly Json[], legSides: readonly JsonObject[]): void {
   for (const leg of legs) {
     const id = textAt(leg, 'transferLegId');
-    const agreed = sides.filter((side) => side['transferLegId'] === id && side['amount'] === textAt(leg, 'amount'));
-    if (agreed.length !== 2) throw assertionFailed(`the leg ${id} has ${String(agreed.length)} sides, expected 2`);
+    const agreedSides = legSides.filter(
+      (side) => side['transferLegId'] === id && side['amount'] === textAt(leg, 'amount'),
+    );
+    if (agreedSides.length !== 2)
+      throw assertionFailed(`the leg ${id} has ${String(agreedSides.length)} sides, expected 2`);
   }
-  for (const [id, total] of sum(sides)) {
+  for (const [id, total] of sum(legSides)) {
     if (total !== 0n) throw assertionFailed(`the legs of ${id} leave ${formatNumeric(total)}`);
   }
 }
@@ -305,16 +338,16 @@ function requireAgreed(legs: readonly Json[], sides: readonly JsonObject[]): voi
 function settleBatch(context: ChoiceContext, registry: Registry): Json {
   const { argument } = context;
   const allocations = asList(argument['allocations']);
-  const read = (cid: string): SetAside => registry.allocation.read(context.fetch(cid).createArgument);
-  const cids = allocations.map((one) => textAt(one, 'allocationCid'));
+  const readReservation = (cid: string): Reservation => registry.allocation.read(context.fetch(cid).createArgument);
+  const cids = allocations.map((allocation) => textAt(allocation, 'allocationCid'));
   requireAgreed(
     asList(argument['transferLegs']),
-    cids.flatMap((cid) => sidesOf(read(cid))),
+    cids.flatMap((cid) => sidesOf(readReservation(cid))),
   );
   const { extraArgs = null, actors = [] } = argument;
-  const results = allocations.map((one) => {
-    const { allocationCid, ...more } = asObject(one) ?? {};
-    const choiceArgument = { actors, ...more, extraArgs };
+  const results = allocations.map((allocation) => {
+    const { allocationCid, ...allocationFields } = asObject(allocation) ?? {};
+    const choiceArgument = { actors, ...allocationFields, extraArgs };
     return context.exercise(
       asText(allocationCid),
       'Allocation_Settle',
@@ -323,13 +356,13 @@ function settleBatch(context: ChoiceContext, registry: Registry): Json {
       interfacesV2.allocation,
     );
   });
-  return { allocationSettleResults: results, meta: noMeta };
+  return { allocationSettleResults: results, meta: emptyMetadata };
 }
 
 /** The choices of the allocation factory, with which users allocate holdings and settle. */
 export function allocationFactoryChoices(registry: Registry): Template['choices'] {
   const adminIn = ({ contract }: ChoiceContext): string => textAt(contract.createArgument, 'admin');
-  const registryContextOf = (context: ChoiceContext): ChangeContext => placeIn(context, registry, adminIn(context));
+  const registryContextOf = (context: ChoiceContext): ChangeContext => contextIn(context, registry, adminIn(context));
   const version2: Choice = {
     consuming: false,
     interface: interfacesV2.allocationFactory,
@@ -342,11 +375,11 @@ export function allocationFactoryChoices(registry: Registry): Template['choices'
         requestedAt: asText(requestedAt),
         allocateBefore: null,
       };
-      const where = { place: registryContextOf(context), shape: registry.allocation };
-      const { allocationCid, change } = setAside(where, reservation, asTexts(inputHoldingCids));
+      const registryParts = { place: registryContextOf(context), shape: registry.allocation };
+      const { allocationCid, change } = reserveFunds(registryParts, reservation, asTexts(inputHoldingCids));
       const authorizerChangeCids = Object.fromEntries([...change].map(([id, cid]) => [id, [cid]]));
       const output = { tag: 'AllocationInstructionResult_Completed', value: { allocationCid } };
-      return { output, authorizerChangeCids, meta: noMeta };
+      return { output, authorizerChangeCids, meta: emptyMetadata };
     },
   };
   const version1: Choice = {
@@ -354,9 +387,13 @@ export function allocationFactoryChoices(registry: Registry): Template['choices'
     interface: interfaces.allocationFactory,
     controllers: (_, argument) => [textAt(argument, 'allocation', 'transferLeg', 'sender')],
     run: (context) => {
-      const reservation = ofVersion1(context.argument, adminIn(context));
-      const where = { place: registryContextOf(context), shape: registry.allocationV1 };
-      const { allocationCid, change } = setAside(where, reservation, asTexts(context.argument['inputHoldingCids']));
+      const reservation = allocationFromV1(context.argument, adminIn(context));
+      const registryParts = { place: registryContextOf(context), shape: registry.allocationV1 };
+      const { allocationCid, change } = reserveFunds(
+        registryParts,
+        reservation,
+        asTexts(context.argument['inputHoldingCids']),
+      );
       const output = { tag: 'AllocationInstructionResult_Completed', value: { allocationCid } };
       const sender = ownerOf(reservation.allocation['authorizer']);
       return { output, senderChangeCids: [...change.values()], meta: kindMeta('transfer', sender) };

@@ -3,16 +3,18 @@ import { asObject, asText, asTexts, textAt } from '../../wire/json.ts';
 import type { JsonObject } from '../../wire/json.ts';
 import type { Template } from '../../contracts/model.ts';
 import { burnAccount, mintAccount, ownerOf } from './accounts.ts';
-import { give, legSide, log, units } from './holdings-change.ts';
+import { createHolding, legSide, log, units } from './holdings-change.ts';
 import { registryTemplates } from './registry-templates.ts';
-import type { Registry, SetAside, Shape } from './registry.ts';
-import { noMeta, reasonMeta } from '../templates/metadata.ts';
+import type { Registry, Reservation, Shape } from './registry.ts';
+import { emptyMetadata, reasonMeta } from '../templates/metadata.ts';
 import { names } from '../templates/names.ts';
 
-function allocationShape(template: string): Shape<SetAside> {
+function allocationShape(template: string): Shape<Reservation> {
   return {
     template,
-    write: (reservation) => ({ setAside: { ...reservation, holdingCids: [...reservation.holdingCids], meta: noMeta } }),
+    write: (reservation) => ({
+      setAside: { ...reservation, holdingCids: [...reservation.holdingCids], meta: emptyMetadata },
+    }),
     read: (payload) => {
       const { settlement, allocation, holdingCids, requestedAt, allocateBefore } = asObject(payload['setAside']) ?? {};
       return {
@@ -50,15 +52,15 @@ const ownRules: Template['choices'] = {
       const { account = null, currency, amount, reason } = context.argument;
       const admin = asText(context.contract.createArgument['admin']);
       const registryContext = { context, registry: depositRegistry, admin, rules: context.contract.contractId };
-      const made = give(registryContext, account, asText(currency), units(amount)) ?? '';
+      const newHolding = createHolding(registryContext, account, asText(currency), units(amount)) ?? '';
       const leg = { amount: asText(amount), instrumentId: asText(currency), meta: reasonMeta(asText(reason)) };
       log(registryContext, {
         account,
         inputs: [],
         sides: [legSide('ReceiverSide', leg, mintAccount)],
-        outputs: [made],
+        outputs: [newHolding],
       });
-      return { depositCid: made };
+      return { depositCid: newHolding };
     },
   },
 };
@@ -75,8 +77,8 @@ const ownDeposits: Template['choices'] = {
       const admin = textAt(payload, 'instrumentId', 'admin');
       const registryContext = { context, registry: depositRegistry, admin, rules: asText(rules) };
       const leg = { amount: asText(amount), instrumentId, meta: reasonMeta(asText(reason)) };
-      const sides: JsonObject[] = [legSide('SenderSide', leg, burnAccount)];
-      log(registryContext, { account, inputs: [contractId], sides, outputs: [] });
+      const legSides: JsonObject[] = [legSide('SenderSide', leg, burnAccount)];
+      log(registryContext, { account, inputs: [contractId], sides: legSides, outputs: [] });
       return {};
     },
   },

@@ -4,7 +4,7 @@ import { asObject, asText, asTexts, textAt } from '../../wire/json.ts';
 import type { Json, JsonObject } from '../../wire/json.ts';
 import { formatNumeric, parseNumeric } from '../../wire/values.ts';
 import type { ChoiceContext } from '../../contracts/model.ts';
-import { contextValue, noMeta, reasonMeta } from '../templates/metadata.ts';
+import { contextValue, emptyMetadata, reasonMeta } from '../templates/metadata.ts';
 import { interfacesV2 } from '../templates/names.ts';
 import { isSameAccount, ownerOf, partiesOf } from './accounts.ts';
 import type { Registry } from './registry.ts';
@@ -19,37 +19,37 @@ export interface ChangeContext {
 }
 
 /** Units of 10^-10 by instrument. */
-export type Sums = Map<string, bigint>;
+export type AmountsByInstrument = Map<string, bigint>;
 
 export const units = (amount: Json | undefined): bigint => parseNumeric(asText(amount)) ?? 0n;
 
 /**
  * The context of a change. The rules are those in the context of the choice, or the contract itself if it is the rules.
  */
-export function placeIn(context: ChoiceContext, registry: Registry, admin: string): ChangeContext {
-  const own = context.contract.contractId;
+export function contextIn(context: ChoiceContext, registry: Registry, admin: string): ChangeContext {
+  const ownContractId = context.contract.contractId;
   const rules = asText(contextValue(context.argument['extraArgs'], registry.rulesKey));
-  return { context, registry, admin, rules: rules === '' ? own : rules };
+  return { context, registry, admin, rules: rules === '' ? ownContractId : rules };
 }
 
 /**
  * Archives holdings of an account. Throws for holdings of another account, and for locked ones unless they are
  * expected.
  */
-export function take(
+export function takeHoldings(
   { context, registry, admin }: ChangeContext,
   account: Json,
   inputs: readonly string[],
-  locked = false,
-): Sums {
-  const sums: Sums = new Map();
+  isLocked = false,
+): AmountsByInstrument {
+  const sums: AmountsByInstrument = new Map();
   for (const input of inputs) {
     const contract = context.fetch(input);
     const view = registry.holding.read(contract.createArgument);
-    const named = `the holding ${input.slice(0, 10)}`;
-    if (!isSameAccount(view['account'], account)) throw assertionFailed(`${named} is of another account`);
-    if (textAt(view, 'instrumentId', 'admin') !== admin) throw assertionFailed(`${named} is of another registry`);
-    if (!locked && asObject(view['lock']) !== undefined) throw assertionFailed(`${named} is locked`);
+    const holdingText = `the holding ${input.slice(0, 10)}`;
+    if (!isSameAccount(view['account'], account)) throw assertionFailed(`${holdingText} is of another account`);
+    if (textAt(view, 'instrumentId', 'admin') !== admin) throw assertionFailed(`${holdingText} is of another registry`);
+    if (!isLocked && asObject(view['lock']) !== undefined) throw assertionFailed(`${holdingText} is locked`);
     const id = textAt(view, 'instrumentId', 'id');
     sums.set(id, (sums.get(id) ?? 0n) + units(view['amount']));
     context.exercise(input, 'Archive', {}, contract.signatories);
@@ -58,7 +58,7 @@ export function take(
 }
 
 /** Creates a holding of an account; undefined if the amount is 0. */
-export function give(
+export function createHolding(
   { context, registry, admin }: ChangeContext,
   account: Json,
   id: string,
@@ -67,12 +67,12 @@ export function give(
 ): string | undefined {
   if (amount === 0n) return undefined;
   if (amount < 0n) throw assertionFailed(`${formatNumeric(-amount)} of ${id} are missing`);
-  const view = { account, instrumentId: { admin, id }, amount: formatNumeric(amount), lock, meta: noMeta };
+  const view = { account, instrumentId: { admin, id }, amount: formatNumeric(amount), lock, meta: emptyMetadata };
   return context.create(registry.holding.template, registry.holding.write(view));
 }
 
 /** The change of an account in a log event. */
-export interface Logged {
+export interface LoggedHolding {
   readonly account: Json;
   readonly inputs: readonly string[];
   /** Each element is a `TransferLegSide`. */
@@ -84,17 +84,17 @@ export interface Logged {
 /** Logs a change. A change of an account of the issuer has no observers. */
 export function log(
   { context, admin, rules }: ChangeContext,
-  { account, inputs, sides = [], outputs, reason = '' }: Logged,
+  { account, inputs, sides: legSides = [], outputs, reason = '' }: LoggedHolding,
 ): void {
   if (ownerOf(account) === '') return;
   const argument = {
     admin,
     account,
     inputHoldingCids: [...inputs],
-    transferLegSides: [...sides],
+    transferLegSides: [...legSides],
     outputHoldingCids: outputs.filter((output) => output !== undefined),
     observers: partiesOf(account),
-    extraArgs: { context: { values: {} }, meta: reason === '' ? noMeta : reasonMeta(reason) },
+    extraArgs: { context: { values: {} }, meta: reason === '' ? emptyMetadata : reasonMeta(reason) },
   };
   context.exercise(rules, 'EventLog_HoldingsChange', argument, [admin], interfacesV2.eventLog);
 }

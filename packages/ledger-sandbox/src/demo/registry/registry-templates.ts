@@ -2,7 +2,7 @@
 import { asObject, asText, asTexts, textAt } from '../../wire/json.ts';
 import type { JsonObject } from '../../wire/json.ts';
 import type { Template } from '../../contracts/model.ts';
-import { noMeta } from '../templates/metadata.ts';
+import { emptyMetadata } from '../templates/metadata.ts';
 import { interfaces, interfacesV2 } from '../templates/names.ts';
 import { ownerOf, partiesOf } from './accounts.ts';
 import { allocationFactoryChoices, allocationTemplates } from './allocations.ts';
@@ -11,38 +11,38 @@ import type { Registry } from './registry.ts';
 import { transferFactoryChoices, waitingTransfers } from './transfers.ts';
 
 function holdings({ holding }: Registry, choices: Template['choices']): Template {
-  const { template: name, read } = holding;
+  const { template: name, read: readPayload } = holding;
   const viewV1 = (payload: JsonObject): JsonObject => {
-    const { account, ...common } = read(payload);
-    return { owner: ownerOf(account), ...common };
+    const { account, ...holdingFields } = readPayload(payload);
+    return { owner: ownerOf(account), ...holdingFields };
   };
   return {
     name,
     signatories: (payload) => {
-      const { account, instrumentId } = read(payload);
+      const { account, instrumentId } = readPayload(payload);
       return [...new Set([textAt(instrumentId, 'admin'), ownerOf(account)])];
     },
     observers: (payload) => {
-      const { account, lock } = read(payload);
+      const { account, lock } = readPayload(payload);
       return [...new Set([...partiesOf(account), ...asTexts(asObject(lock)?.['holders'])])];
     },
     interfaces: [
       { name: interfaces.holding, view: viewV1 },
-      { name: interfacesV2.holding, view: read },
+      { name: interfacesV2.holding, view: readPayload },
     ],
     choices,
   };
 }
 
 function rules(registry: Registry, choices: Template['choices']): Template {
-  const view = (payload: JsonObject): JsonObject => ({ admin: asText(payload['admin']), meta: noMeta });
+  const view = (payload: JsonObject): JsonObject => ({ admin: asText(payload['admin']), meta: emptyMetadata });
   const { eventLog, transferFactory, allocationFactory, settlementFactory } = interfacesV2;
-  const implemented = [interfaces.transferFactory, interfaces.allocationFactory];
+  const interfaceNames = [interfaces.transferFactory, interfaces.allocationFactory];
   return {
     name: registry.rules,
     signatories: (payload) => [asText(payload['admin'])],
     observers: () => [],
-    interfaces: [...implemented, eventLog, transferFactory, allocationFactory, settlementFactory].map((name) => ({
+    interfaces: [...interfaceNames, eventLog, transferFactory, allocationFactory, settlementFactory].map((name) => ({
       name,
       view,
     })),
@@ -62,10 +62,10 @@ export interface OwnChoices {
 }
 
 /** All templates. */
-export function registryTemplates(registry: Registry, own: OwnChoices): Template[] {
+export function registryTemplates(registry: Registry, ownChoices: OwnChoices): Template[] {
   return [
-    rules(registry, own.rules),
-    holdings(registry, own.holding),
+    rules(registry, ownChoices.rules),
+    holdings(registry, ownChoices.holding),
     waitingTransfers(registry),
     ...allocationTemplates(registry),
   ];

@@ -9,7 +9,7 @@ export interface WaitingTransfer {
 }
 
 /** An allocation: holdings that are locked for a settlement. */
-export interface SetAside {
+export interface Reservation {
   /** `SettlementInfo` of AllocationV2. */
   readonly settlement: JsonObject;
   /** `AllocationSpecification` of AllocationV2. */
@@ -38,8 +38,8 @@ export interface Registry {
   readonly holding: Shape<JsonObject>;
   readonly transfer: Shape<WaitingTransfer>;
   /** Allocations of version 2; the next field has those of version 1. */
-  readonly allocation: Shape<SetAside>;
-  readonly allocationV1: Shape<SetAside>;
+  readonly allocation: Shape<Reservation>;
+  readonly allocationV1: Shape<Reservation>;
   /**
    * Whether every transfer locks its amount first, even one in a single step. Transfers of an owner to itself then have
    * legs.

@@ -5,10 +5,10 @@ import { assertionFailed } from '../../wire/daml-failure.ts';
 import { asObject, asText, asTexts, textAt } from '../../wire/json.ts';
 import type { Json, JsonObject } from '../../wire/json.ts';
 import type { Choice, ChoiceContext, Template } from '../../contracts/model.ts';
-import { contextValue, kindMeta, noMeta, reasonOf } from '../templates/metadata.ts';
+import { contextValue, kindMeta, emptyMetadata, reasonOf } from '../templates/metadata.ts';
 import { interfaces, interfacesV2 } from '../templates/names.ts';
 import { basicAccount, isBasic, isSameAccount, ownerOf, partiesOf } from './accounts.ts';
-import { give, legSide, log, placeIn, take, units } from './holdings-change.ts';
+import { createHolding, legSide, log, contextIn, takeHoldings, units } from './holdings-change.ts';
 import type { ChangeContext } from './holdings-change.ts';
 import type { Registry } from './registry.ts';
 
@@ -26,7 +26,7 @@ function detailsOf(transfer: JsonObject): {
 }
 
 /** Converts a transfer of version 1 to version 2. */
-function ofVersion1(transfer: JsonObject): JsonObject {
+function transferFromV1(transfer: JsonObject): JsonObject {
   const account = (key: string): JsonObject => basicAccount(asText(transfer[key]));
   return { ...transfer, sender: account('sender'), receiver: account('receiver') };
 }
@@ -41,23 +41,24 @@ function resultOf(output: JsonObject, change: string | undefined, meta: JsonObje
 }
 
 /** Pays with these holdings, locked or not, and returns the change. */
-function pay(registryContext: ChangeContext, transfer: JsonObject, inputs: readonly string[], locked: boolean): Json {
+function pay(registryContext: ChangeContext, transfer: JsonObject, inputs: readonly string[], isLocked: boolean): Json {
   const { id, amount, sender, receiver } = detailsOf(transfer);
-  const own = isSameAccount(sender, receiver);
-  const minted = ownerOf(sender) === '';
-  const held = take(registryContext, sender, inputs, locked).get(id) ?? 0n;
-  const change = minted ? undefined : give(registryContext, sender, id, held - amount);
-  const made = give(registryContext, receiver, id, amount);
-  const { meta = noMeta } = transfer;
+  const isSelfTransfer = isSameAccount(sender, receiver);
+  const isMint = ownerOf(sender) === '';
+  const inputAmount = takeHoldings(registryContext, sender, inputs, isLocked).get(id) ?? 0n;
+  const change = isMint ? undefined : createHolding(registryContext, sender, id, inputAmount - amount);
+  const newHolding = createHolding(registryContext, receiver, id, amount);
+  const { meta = emptyMetadata } = transfer;
   const leg = { amount: asText(transfer['amount']), instrumentId: id, meta };
-  const [sent, received] = [legSide('SenderSide', leg, receiver), legSide('ReceiverSide', leg, sender)];
-  if (own) log(registryContext, { account: sender, inputs, sides: [sent, received], outputs: [made, change] });
+  const [sentSide, receivedSide] = [legSide('SenderSide', leg, receiver), legSide('ReceiverSide', leg, sender)];
+  if (isSelfTransfer)
+    log(registryContext, { account: sender, inputs, sides: [sentSide, receivedSide], outputs: [newHolding, change] });
   else {
-    log(registryContext, { account: sender, inputs, sides: [sent], outputs: [change] });
-    log(registryContext, { account: receiver, inputs: [], sides: [received], outputs: [made] });
+    log(registryContext, { account: sender, inputs, sides: [sentSide], outputs: [change] });
+    log(registryContext, { account: receiver, inputs: [], sides: [receivedSide], outputs: [newHolding] });
   }
-  const value = { receiverHoldingCids: made === undefined ? [] : [made] };
-  const kind = minted ? 'mint' : 'transfer';
+  const value = { receiverHoldingCids: newHolding === undefined ? [] : [newHolding] };
+  const kind = isMint ? 'mint' : 'transfer';
   const output = { tag: 'TransferInstructionResult_Completed', value };
   return resultOf(output, change, kindMeta(kind, ownerOf(sender), reasonOf(meta)));
 }
@@ -65,11 +66,11 @@ function pay(registryContext: ChangeContext, transfer: JsonObject, inputs: reado
 /** Converts an owner's holdings into one with the amount, and a remainder. */
 function rearrange(registryContext: ChangeContext, transfer: JsonObject): Json {
   const { id, amount, sender, inputs } = detailsOf(transfer);
-  const held = take(registryContext, sender, inputs).get(id) ?? 0n;
-  const change = give(registryContext, sender, id, held - amount);
-  const made = give(registryContext, sender, id, amount);
-  log(registryContext, { account: sender, inputs, outputs: [made, change], reason: 'merge or split' });
-  const output = { tag: 'TransferInstructionResult_Completed', value: { receiverHoldingCids: [made ?? ''] } };
+  const inputAmount = takeHoldings(registryContext, sender, inputs).get(id) ?? 0n;
+  const change = createHolding(registryContext, sender, id, inputAmount - amount);
+  const newHolding = createHolding(registryContext, sender, id, amount);
+  log(registryContext, { account: sender, inputs, outputs: [newHolding, change], reason: 'merge or split' });
+  const output = { tag: 'TransferInstructionResult_Completed', value: { receiverHoldingCids: [newHolding ?? ''] } };
   return resultOf(output, change, kindMeta('merge-split', ownerOf(sender)));
 }
 
@@ -79,56 +80,56 @@ function lock(
   transfer: JsonObject,
 ): { readonly locked: string; readonly change: string | undefined } {
   const { id, amount, sender, receiver, inputs } = detailsOf(transfer);
-  const held = take(registryContext, sender, inputs).get(id) ?? 0n;
-  const change = give(registryContext, sender, id, held - amount);
+  const inputAmount = takeHoldings(registryContext, sender, inputs).get(id) ?? 0n;
+  const change = createHolding(registryContext, sender, id, inputAmount - amount);
   const reason = `transfer to ${ownerOf(receiver)}`;
-  const locked = give(registryContext, sender, id, amount, {
+  const lockedHolding = createHolding(registryContext, sender, id, amount, {
     holders: [registryContext.admin, ownerOf(sender)],
     expiresAt: transfer['executeBefore'] ?? null,
     expiresAfter: null,
     context: reason,
   });
-  log(registryContext, { account: sender, inputs, outputs: [locked, change], reason: `lock for ${reason}` });
-  return { locked: locked ?? '', change };
+  log(registryContext, { account: sender, inputs, outputs: [lockedHolding, change], reason: `lock for ${reason}` });
+  return { locked: lockedHolding ?? '', change };
 }
 
 /** Begins a transfer: in one step if the receiver has approved in advance or is the sender, otherwise in two. */
-function begin(registryContext: ChangeContext, transfer: JsonObject, extraArgs: Json | undefined): Json {
+function startTransfer(registryContext: ChangeContext, transfer: JsonObject, extraArgs: Json | undefined): Json {
   const { context, registry, admin } = registryContext;
   const { amount, sender, receiver, inputs } = detailsOf(transfer);
   if (amount <= 0n) throw assertionFailed('the amount must be positive');
-  const own = isSameAccount(sender, receiver);
-  const atOnce = own || contextValue(extraArgs, 'transfer-preapproval') !== undefined;
-  if (atOnce && !registry.locksAlways)
-    return own ? rearrange(registryContext, transfer) : pay(registryContext, transfer, inputs, false);
-  const { locked, change } = lock(registryContext, transfer);
-  if (atOnce) {
-    const paid = asObject(pay(registryContext, transfer, [locked], true)) ?? {};
-    return { ...paid, senderChangeCids: change === undefined ? [] : [change] };
+  const isSelfTransfer = isSameAccount(sender, receiver);
+  const isDirect = isSelfTransfer || contextValue(extraArgs, 'transfer-preapproval') !== undefined;
+  if (isDirect && !registry.locksAlways)
+    return isSelfTransfer ? rearrange(registryContext, transfer) : pay(registryContext, transfer, inputs, false);
+  const { locked: lockedHolding, change } = lock(registryContext, transfer);
+  if (isDirect) {
+    const paymentResult = asObject(pay(registryContext, transfer, [lockedHolding], true)) ?? {};
+    return { ...paymentResult, senderChangeCids: change === undefined ? [] : [change] };
   }
-  const waiting = { admin, transfer: { ...transfer, inputHoldingCids: [locked] } };
-  const transferInstructionCid = context.create(registry.transfer.template, registry.transfer.write(waiting));
+  const pendingTransfer = { admin, transfer: { ...transfer, inputHoldingCids: [lockedHolding] } };
+  const transferInstructionCid = context.create(registry.transfer.template, registry.transfer.write(pendingTransfer));
   const output = { tag: 'TransferInstructionResult_Pending', value: { transferInstructionCid } };
-  return resultOf(output, change, noMeta);
+  return resultOf(output, change, emptyMetadata);
 }
 
 /** Returns the locked amount. */
-function giveBack(registryContext: ChangeContext, transfer: JsonObject): Json {
+function returnFunds(registryContext: ChangeContext, transfer: JsonObject): Json {
   const { id, sender, inputs } = detailsOf(transfer);
-  const held = take(registryContext, sender, inputs, true).get(id) ?? 0n;
-  const back = give(registryContext, sender, id, held);
-  log(registryContext, { account: sender, inputs, outputs: [back], reason: 'unlock' });
+  const inputAmount = takeHoldings(registryContext, sender, inputs, true).get(id) ?? 0n;
+  const returnedHoldings = createHolding(registryContext, sender, id, inputAmount);
+  log(registryContext, { account: sender, inputs, outputs: [returnedHoldings], reason: 'unlock' });
   const output = { tag: 'TransferInstructionResult_Failed', value: {} };
-  return resultOf(output, back, kindMeta('unlock', ownerOf(sender)));
+  return resultOf(output, returnedHoldings, kindMeta('unlock', ownerOf(sender)));
 }
 
 /** Ends a pending transfer. The caller archives the contract itself. */
 function end(context: ChoiceContext, registry: Registry, action: Action): Json {
   const { admin, transfer } = registry.transfer.read(context.contract.createArgument);
-  const registryContext = placeIn(context, registry, admin);
+  const registryContext = contextIn(context, registry, admin);
   return action === 'Accept'
     ? pay(registryContext, transfer, detailsOf(transfer).inputs, true)
-    : giveBack(registryContext, transfer);
+    : returnFunds(registryContext, transfer);
 }
 
 const actions = ['Accept', 'Reject', 'Withdraw'] as const;
@@ -139,7 +140,7 @@ function actorOf({ admin, transfer }: { admin: string; transfer: JsonObject }, a
   return ownerOf(transfer[action === 'Withdraw' ? 'sender' : 'receiver']) || admin;
 }
 
-function endings(registry: Registry, action: Action): readonly Choice[] {
+function endingChoices(registry: Registry, action: Action): readonly Choice[] {
   const name = `TransferInstruction_${action}`;
   const version2: Choice = {
     consuming: false,
@@ -147,10 +148,10 @@ function endings(registry: Registry, action: Action): readonly Choice[] {
     controllers: (_, argument) => asTexts(argument['actors']),
     run: (context) => {
       const { contract, argument, exercise } = context;
-      const waiting = registry.transfer.read(contract.createArgument);
-      const actor = actorOf(waiting, action);
+      const pendingTransfer = registry.transfer.read(contract.createArgument);
+      const actor = actorOf(pendingTransfer, action);
       if (!asTexts(argument['actors']).includes(actor)) throw assertionFailed(`${action} is only allowed to ${actor}`);
-      const { sender, receiver } = waiting.transfer;
+      const { sender, receiver } = pendingTransfer.transfer;
       if (registry.callsVersion1 && isBasic(sender) && isBasic(receiver)) {
         const { extraArgs = null } = argument;
         return exercise(contract.contractId, name, { extraArgs }, [actor], interfaces.transferInstruction);
@@ -170,30 +171,30 @@ function endings(registry: Registry, action: Action): readonly Choice[] {
 
 /** The template of pending transfers. */
 export function waitingTransfers(registry: Registry): Template {
-  const { template: name, read } = registry.transfer;
+  const { template: name, read: readPayload } = registry.transfer;
   const viewV1 = (payload: JsonObject): JsonObject => ({
     originalInstructionCid: null,
-    transfer: toVersion1(read(payload).transfer),
+    transfer: toVersion1(readPayload(payload).transfer),
     status: { tag: 'TransferPendingReceiverAcceptance', value: {} },
-    meta: noMeta,
+    meta: emptyMetadata,
   });
   const viewV2 = (payload: JsonObject): JsonObject => {
-    const { transfer } = read(payload);
+    const { transfer } = readPayload(payload);
     const available = actions.map((action) => [
       { tag: `TIA_${action}`, value: {} },
-      [[actorOf(read(payload), action)]],
+      [[actorOf(readPayload(payload), action)]],
     ]);
     const { executeBefore: expiresAt = null } = transfer;
-    return { originalInstructionCid: null, transfer, expiresAt, availableActions: available, meta: noMeta };
+    return { originalInstructionCid: null, transfer, expiresAt, availableActions: available, meta: emptyMetadata };
   };
   return {
     name,
     signatories: (payload) => {
-      const { admin, transfer } = read(payload);
+      const { admin, transfer } = readPayload(payload);
       return [...new Set([admin, ownerOf(transfer['sender']) || admin])];
     },
     observers: (payload) => {
-      const { transfer } = read(payload);
+      const { transfer } = readPayload(payload);
       return [...new Set([...partiesOf(transfer['receiver']), ...partiesOf(transfer['sender'])])];
     },
     interfaces: [
@@ -201,30 +202,30 @@ export function waitingTransfers(registry: Registry): Template {
       { name: interfacesV2.transferInstruction, view: viewV2 },
     ],
     choices: Object.fromEntries(
-      actions.map((action) => [`TransferInstruction_${action}`, endings(registry, action)] as const),
+      actions.map((action) => [`TransferInstruction_${action}`, endingChoices(registry, action)] as const),
     ),
   };
 }
 
 /** The choices of the rules that begin transfers. */
 export function transferFactoryChoices(registry: Registry): Template['choices'] {
-  const started = (context: ChoiceContext, transfer: JsonObject): Json => {
+  const startedTransfer = (context: ChoiceContext, transfer: JsonObject): Json => {
     const admin = textAt(context.contract.createArgument, 'admin');
     if (textAt(transfer, 'instrumentId', 'admin') !== admin)
       throw assertionFailed('the instrument is of another issuer');
-    return begin(placeIn(context, registry, admin), transfer, context.argument['extraArgs']);
+    return startTransfer(contextIn(context, registry, admin), transfer, context.argument['extraArgs']);
   };
   const version2: Choice = {
     consuming: false,
     interface: interfacesV2.transferFactory,
     controllers: (_, argument) => asTexts(argument['actors']),
-    run: (context) => started(context, asObject(context.argument['transfer']) ?? {}),
+    run: (context) => startedTransfer(context, asObject(context.argument['transfer']) ?? {}),
   };
   const version1: Choice = {
     consuming: false,
     interface: interfaces.transferFactory,
     controllers: (_, argument) => [textAt(argument, 'transfer', 'sender')],
-    run: (context) => started(context, ofVersion1(asObject(context.argument['transfer']) ?? {})),
+    run: (context) => startedTransfer(context, transferFromV1(asObject(context.argument['transfer']) ?? {})),
   };
   return { TransferFactory_Transfer: [version2, version1] };
 }

@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '../../wire/json.ts';
 import type { Choice, ChoiceContext, Template } from '../../contracts/model.ts';
 import { moveFunds, unlock } from './funds.ts';
 import type { InstrumentV1 } from './instruments.ts';
-import { kindMeta, noMeta } from './metadata.ts';
+import { kindMeta, emptyMetadata } from './metadata.ts';
 import { interfaces } from './names.ts';
 
 /** Locks the amount of a leg until the settlement ends. */
@@ -19,7 +19,7 @@ export function allocate(context: ChoiceContext, instrument: InstrumentV1): Json
     context: `allocation for ${asText(allocation['transferLegId'])}`,
   };
   const output = { receiver: sender, amount: textAt(allocation, 'transferLeg', 'amount'), lock };
-  const { made, change } = moveFunds(context, instrument, {
+  const { made: newHoldings, change } = moveFunds(context, instrument, {
     admin,
     sender,
     inputs: asTexts(argument['inputHoldingCids']),
@@ -28,7 +28,7 @@ export function allocate(context: ChoiceContext, instrument: InstrumentV1): Json
   });
   const allocationCid = context.create(
     instrument.allocation,
-    instrument.waiting(admin, made[0] ?? '', 'allocation', allocation),
+    instrument.waiting(admin, newHoldings[0] ?? '', 'allocation', allocation),
   );
   return {
     output: { tag: 'AllocationInstructionResult_Completed', value: { allocationCid } },
@@ -48,30 +48,37 @@ function executeTransfer(context: ChoiceContext, instrument: InstrumentV1): Json
   const { admin, lockedHolding } = instrument.behind(payload);
   const { sender, receiver, amount } = legOf(payload);
   const { extraArgs } = context.argument;
-  const held = unlock(context, instrument, lockedHolding, extraArgs);
+  const unlockedFunds = unlock(context, instrument, lockedHolding, extraArgs);
   const outputs = [{ receiver, amount }];
-  const { made, change } = moveFunds(context, instrument, { admin, sender, inputs: [held], outputs, extraArgs });
+  const { made: newHoldings, change } = moveFunds(context, instrument, {
+    admin,
+    sender,
+    inputs: [unlockedFunds],
+    outputs,
+    extraArgs,
+  });
   return {
     senderHoldingCids: change === undefined ? [] : [change],
-    receiverHoldingCids: [...made],
+    receiverHoldingCids: [...newHoldings],
     meta: kindMeta('transfer', sender),
   };
 }
 
-function giveBack(context: ChoiceContext, instrument: InstrumentV1): Json {
+function returnFunds(context: ChoiceContext, instrument: InstrumentV1): Json {
   const payload = context.contract.createArgument;
   const { admin, lockedHolding } = instrument.behind(payload);
   const { sender, amount } = legOf(payload);
   const { extraArgs } = context.argument;
-  const held = unlock(context, instrument, lockedHolding, extraArgs);
-  const movement = { admin, sender, inputs: [held], outputs: [{ receiver: sender, amount }], extraArgs };
-  const senderHoldingCids = held !== lockedHolding ? [held] : [...moveFunds(context, instrument, movement).made];
+  const unlockedFunds = unlock(context, instrument, lockedHolding, extraArgs);
+  const movement = { admin, sender, inputs: [unlockedFunds], outputs: [{ receiver: sender, amount }], extraArgs };
+  const senderHoldingCids =
+    unlockedFunds !== lockedHolding ? [unlockedFunds] : [...moveFunds(context, instrument, movement).made];
   return { senderHoldingCids, meta: kindMeta('unlock', sender) };
 }
 
 /** The template of allocations of an instrument. */
 export function allocationTemplate(instrument: InstrumentV1): Template {
-  const all: Choice['controllers'] = (payload) => {
+  const allControllers: Choice['controllers'] = (payload) => {
     const { sender, receiver, executor } = legOf(payload);
     return [...new Set([executor, sender, receiver])];
   };
@@ -84,7 +91,7 @@ export function allocationTemplate(instrument: InstrumentV1): Template {
   const view = (payload: JsonObject): JsonObject => ({
     allocation: payload['allocation'] ?? null,
     holdingCids: [instrument.behind(payload).lockedHolding],
-    meta: noMeta,
+    meta: emptyMetadata,
   });
   return {
     name: instrument.allocation,
@@ -92,11 +99,11 @@ export function allocationTemplate(instrument: InstrumentV1): Template {
     observers: (payload) => [legOf(payload).executor],
     interfaces: [{ name: interfaces.allocation, view }],
     choices: {
-      Allocation_ExecuteTransfer: choice(all, (context) => executeTransfer(context, instrument)),
-      Allocation_Cancel: choice(all, (context) => giveBack(context, instrument)),
+      Allocation_ExecuteTransfer: choice(allControllers, (context) => executeTransfer(context, instrument)),
+      Allocation_Cancel: choice(allControllers, (context) => returnFunds(context, instrument)),
       Allocation_Withdraw: choice(
         (payload) => [legOf(payload).sender],
-        (context) => giveBack(context, instrument),
+        (context) => returnFunds(context, instrument),
       ),
     },
   };

@@ -10,10 +10,10 @@ import { amuletPrice } from './holding-templates.ts';
 import { amulet } from './instruments.ts';
 import { kindMeta } from './metadata.ts';
 import { names } from './names.ts';
-import { addRewards, collect, issuances, noRewards } from './reward-templates.ts';
+import { addRewards, collect, issuances, zeroRewards } from './reward-templates.ts';
 import type { Rewards } from './reward-templates.ts';
 import { accountingChoices } from './reward-accounting.ts';
-import { dso, ofDso, roundChoices } from './round-templates.ts';
+import { dso, dsoTemplate, roundChoices } from './round-templates.ts';
 import { trafficCost, trafficOf } from './traffic.ts';
 
 function outputOf(value: Json): Output {
@@ -25,7 +25,7 @@ function outputOf(value: Json): Output {
 }
 
 /** Sum of the inputs, in units of 10^-10. */
-interface Taken {
+interface ConsumedInputs {
   /** Part of the sum from Amulets. */
   readonly amulets: bigint;
   readonly rewards: Rewards;
@@ -34,28 +34,28 @@ interface Taken {
 }
 
 /** Archives Amulets and coupons. The value of a coupon is the issuance of its round, which is minted here. */
-function takeInputs(context: ChoiceContext, sender: string): Taken {
+function takeInputs(context: ChoiceContext, sender: string): ConsumedInputs {
   const { argument } = context;
   const inputs = asList(asObject(argument['transfer'])?.['inputs'] ?? argument['inputs']);
   const amulets = inputs
     .filter((input) => textAt(input, 'tag') === 'InputAmulet')
     .map((input) => textAt(input, 'value'));
-  const spent = consume(context, amulets, sender);
+  const spentHoldings = consume(context, amulets, sender);
   const issuing = issuances(context, argument['context']);
-  let rewards = noRewards;
-  let round = Math.max(Number(spent.round), issuing.openRound);
-  for (const input of inputs.filter((each) => textAt(each, 'tag') !== 'InputAmulet')) {
+  let rewards = zeroRewards;
+  let round = Math.max(Number(spentHoldings.round), issuing.openRound);
+  for (const input of inputs.filter((amuletInput) => textAt(amuletInput, 'tag') !== 'InputAmulet')) {
     rewards = addRewards(rewards, collect(context, textAt(input, 'value'), sender, issuing));
     round = Math.max(round, issuing.openRound);
   }
-  const sum = spent.sum + rewards.app + rewards.validator + rewards.sv + rewards.development;
-  return { amulets: spent.sum, rewards, sum, round: String(round) };
+  const sum = spentHoldings.sum + rewards.app + rewards.validator + rewards.sv + rewards.development;
+  return { amulets: spentHoldings.sum, rewards, sum, round: String(round) };
 }
 
 /** The summary of a transfer that charges no fees. */
-function summaryOf(taken: Taken, outputs: readonly Output[], sender: string, change: bigint): JsonObject {
-  const { app, validator, sv, liveness, development } = taken.rewards;
-  const changes = new Map([[sender, change - taken.amulets]]);
+function summaryOf(inputs: ConsumedInputs, outputs: readonly Output[], sender: string, change: bigint): JsonObject {
+  const { app, validator, sv, liveness, development } = inputs.rewards;
+  const changes = new Map([[sender, change - inputs.amulets]]);
   for (const { receiver, amount } of outputs) {
     changes.set(receiver, (changes.get(receiver) ?? 0n) + (parseNumeric(amount) ?? 0n));
   }
@@ -63,7 +63,7 @@ function summaryOf(taken: Taken, outputs: readonly Output[], sender: string, cha
     inputAppRewardAmount: formatNumeric(app),
     inputValidatorRewardAmount: formatNumeric(validator),
     inputSvRewardAmount: formatNumeric(sv),
-    inputAmuletAmount: formatNumeric(taken.amulets),
+    inputAmuletAmount: formatNumeric(inputs.amulets),
     balanceChanges: [...changes].map(([party, units]) => [
       party,
       { changeToInitialAmountAsOfRoundZero: formatNumeric(units), changeToHoldingFeesRate: formatNumeric(0n) },
@@ -84,16 +84,16 @@ function transfer(context: ChoiceContext): Json {
   const sender = asText(transferInput['sender']);
   const [admin = ''] = dso(context.contract.createArgument);
   const outputs = asList(transferInput['outputs']).map(outputOf);
-  const taken = takeInputs(context, sender);
-  const { made, change } = payOut(context, amulet, { admin, sender, outputs }, taken);
+  const inputs = takeInputs(context, sender);
+  const { made: newHoldings, change } = payOut(context, amulet, { admin, sender, outputs }, inputs);
   const tag = (index: number): string =>
     outputs[index]?.lock === undefined ? 'TransferResultAmulet' : 'TransferResultLockedAmulet';
-  const rest = outputs.reduce((left, { amount }) => left - positive(amount), taken.sum);
-  const isMint = taken.sum > taken.amulets;
+  const remainder = outputs.reduce((unspent, { amount }) => unspent - positive(amount), inputs.sum);
+  const isMint = inputs.sum > inputs.amulets;
   return {
-    round: { number: taken.round },
-    summary: summaryOf(taken, outputs, sender, rest),
-    createdAmulets: made.map((value, index) => ({ tag: tag(index), value })),
+    round: { number: inputs.round },
+    summary: summaryOf(inputs, outputs, sender, remainder),
+    createdAmulets: newHoldings.map((value, index) => ({ tag: tag(index), value })),
     senderChangeAmulet: change ?? null,
     meta: kindMeta(isMint ? 'mint' : 'transfer', sender),
   };
@@ -104,39 +104,39 @@ function mint({ contract, argument, create, fetch }: ChoiceContext): Json {
   const round = textAt(fetch(asText(argument['openRound'])).createArgument, 'round', 'number');
   const amount = formatNumeric(positive(asText(argument['amount'])));
   const owner = asText(argument['receiver']);
-  const made = create(amulet.holding, amulet.free({ admin, owner, amount, round }));
-  return { amuletSum: { amulet: made, amuletPrice, round: { number: round } } };
+  const newHolding = create(amulet.holding, amulet.free({ admin, owner, amount, round }));
+  return { amuletSum: { amulet: newHolding, amuletPrice, round: { number: round } } };
 }
 
 function buyTraffic(context: ChoiceContext): Json {
   const { argument, contract, create } = context;
   const [admin = ''] = dso(contract.createArgument);
   const sender = asText(argument['provider']);
-  const taken = takeInputs(context, sender);
-  const bought = BigInt(asText(argument['trafficAmount']));
-  const cost = trafficCost(bought);
-  if (taken.sum < cost) throw assertionFailed(`the traffic costs ${formatNumeric(cost)}`);
-  const rest = taken.sum - cost;
-  const outputs = rest > 0n ? [{ receiver: sender, amount: formatNumeric(rest) }] : [];
-  const { made } = payOut(context, amulet, { admin, sender, outputs }, { ...taken, sum: rest });
+  const inputs = takeInputs(context, sender);
+  const trafficAmount = BigInt(asText(argument['trafficAmount']));
+  const cost = trafficCost(trafficAmount);
+  if (inputs.sum < cost) throw assertionFailed(`the traffic costs ${formatNumeric(cost)}`);
+  const remainder = inputs.sum - cost;
+  const outputs = remainder > 0n ? [{ receiver: sender, amount: formatNumeric(remainder) }] : [];
+  const { made: newHoldings } = payOut(context, amulet, { admin, sender, outputs }, { ...inputs, sum: remainder });
   const { memberId, synchronizerId, migrationId } = argument;
   const member = {
     memberId: asText(memberId),
     synchronizerId: asText(synchronizerId),
     migrationId: asText(migrationId),
   };
-  const purchasedTraffic = create(names.memberTraffic, trafficOf(admin, { ...member, bytes: bought }));
+  const purchasedTraffic = create(names.memberTraffic, trafficOf(admin, { ...member, bytes: trafficAmount }));
   return {
-    round: { number: taken.round },
-    summary: summaryOf(taken, [], sender, rest),
+    round: { number: inputs.round },
+    summary: summaryOf(inputs, [], sender, remainder),
     amuletPaid: formatNumeric(cost),
     purchasedTraffic,
-    senderChangeAmulet: made[0] ?? null,
+    senderChangeAmulet: newHoldings[0] ?? null,
     meta: kindMeta('burn', sender, 'traffic purchase'),
   };
 }
 
-const rules = ofDso(names.amuletRules, {
+const rules = dsoTemplate(names.amuletRules, {
   AmuletRules_Transfer: {
     consuming: false,
     controllers: (_, argument) => [textAt(argument, 'transfer', 'sender')],
@@ -154,5 +154,5 @@ const rules = ofDso(names.amuletRules, {
 
 /** The templates of Amulet. */
 export function amuletTemplates(): Template[] {
-  return [rules, ofDso(names.memberTraffic, {})];
+  return [rules, dsoTemplate(names.memberTraffic, {})];
 }

@@ -29,14 +29,14 @@ export interface Movement {
 }
 
 /** Created contracts, in the order of the outputs. */
-export interface Moved {
+export interface MovedFunds {
   readonly made: readonly string[];
   readonly change: string | undefined;
 }
 
 /** `package:Module:Entity` of a created event. */
-export function nameOf(created: Pick<CreatedEvent, 'packageName' | 'templateId'>): string {
-  return `${created.packageName}:${entityOf(created.templateId)}`;
+export function nameOf(createdEvent: Pick<CreatedEvent, 'packageName' | 'templateId'>): string {
+  return `${createdEvent.packageName}:${entityOf(createdEvent.templateId)}`;
 }
 
 /** Contents of a holding's payload. Throws if the contract is not a holding. */
@@ -78,10 +78,10 @@ export function payOut(
   instrument: InstrumentV1,
   { admin, sender, outputs }: Pick<Movement, 'admin' | 'sender' | 'outputs'>,
   { sum, round }: { readonly sum: bigint; readonly round: string },
-): Moved {
-  const needed = outputs.reduce((total, { amount }) => total + positive(amount), 0n);
-  if (sum < needed) {
-    throw assertionFailed(`the inputs hold ${formatNumeric(sum)}, the transfer needs ${formatNumeric(needed)}`);
+): MovedFunds {
+  const neededSum = outputs.reduce((total, { amount }) => total + positive(amount), 0n);
+  if (sum < neededSum) {
+    throw assertionFailed(`the inputs hold ${formatNumeric(sum)}, the transfer needs ${formatNumeric(neededSum)}`);
   }
   const create = ({ receiver: owner, amount, lock }: Output): string => {
     const holding = { admin, owner, amount: formatNumeric(positive(amount)), round };
@@ -89,19 +89,19 @@ export function payOut(
       ? context.create(instrument.holding, instrument.free(holding))
       : context.create(instrument.lockedHolding, instrument.locked(holding, lock));
   };
-  const made = outputs.map(create);
-  const change = sum > needed ? create({ receiver: sender, amount: formatNumeric(sum - needed) }) : undefined;
-  return { made, change };
+  const newHoldings = outputs.map(create);
+  const change = sum > neededSum ? create({ receiver: sender, amount: formatNumeric(sum - neededSum) }) : undefined;
+  return { made: newHoldings, change };
 }
 
 /** Moves funds of an instrument within a choice of its factory, its instruction or its allocation. */
-export function moveFunds(context: ChoiceContext, instrument: InstrumentV1, movement: Movement): Moved {
+export function moveFunds(context: ChoiceContext, instrument: InstrumentV1, movement: Movement): MovedFunds {
   const rules = asText(contextValue(movement.extraArgs, 'amulet-rules'));
   if (instrument === amulet && rules !== '') return moveByRules(context, rules, movement);
   return payOut(context, instrument, movement, consume(context, movement.inputs, movement.sender));
 }
 
-function moveByRules(context: ChoiceContext, rules: string, movement: Movement): Moved {
+function moveByRules(context: ChoiceContext, rules: string, movement: Movement): MovedFunds {
   const { admin: expectedDso, sender, inputs, outputs, extraArgs } = movement;
   const openMiningRound = asText(contextValue(extraArgs, 'open-round'));
   const transfer = {
@@ -121,10 +121,12 @@ function moveByRules(context: ChoiceContext, rules: string, movement: Movement):
     expectedDso,
   };
   const result = context.exercise(rules, 'AmuletRules_Transfer', argument, [sender]);
-  const created = asObject(result)?.['createdAmulets'];
+  const createdHoldings = asObject(result)?.['createdAmulets'];
   const change = textAt(result, 'senderChangeAmulet');
   return {
-    made: Array.isArray(created) ? (created as Json[]).map((one) => textAt(one, 'value')) : [],
+    made: Array.isArray(createdHoldings)
+      ? (createdHoldings as Json[]).map((amuletId) => textAt(amuletId, 'value'))
+      : [],
     change: change === '' ? undefined : change,
   };
 }
@@ -140,12 +142,12 @@ function timeLock({ holders, expiresAt, context }: NewLock): JsonObject {
 export function unlock(
   context: ChoiceContext,
   instrument: InstrumentV1,
-  locked: string,
+  lockedHolding: string,
   extraArgs: Json | undefined,
 ): string {
-  if (instrument !== amulet) return locked;
-  const holding = context.fetch(locked);
+  if (instrument !== amulet) return lockedHolding;
+  const holding = context.fetch(lockedHolding);
   const openRoundCid = asText(contextValue(extraArgs, 'open-round'));
-  const result = context.exercise(locked, 'LockedAmulet_Unlock', { openRoundCid }, holding.signatories);
+  const result = context.exercise(lockedHolding, 'LockedAmulet_Unlock', { openRoundCid }, holding.signatories);
   return textAt(result, 'amuletSum', 'amulet');
 }

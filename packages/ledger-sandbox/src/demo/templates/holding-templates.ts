@@ -5,7 +5,7 @@ import type { Choice, Template } from '../../contracts/model.ts';
 import { formatNumeric, parseNumeric } from '../../wire/values.ts';
 import { amulet, bond, stableCoin } from './instruments.ts';
 import type { InstrumentV1 } from './instruments.ts';
-import { kindMeta, noMeta } from './metadata.ts';
+import { kindMeta, emptyMetadata } from './metadata.ts';
 import { interfaces, names } from './names.ts';
 
 /** Price of an Amulet in USD. It is the same in all rounds, because the demo has no fees. */
@@ -13,7 +13,7 @@ export const amuletPrice = '0.0050000000';
 
 function holdingView(instrument: InstrumentV1, payload: JsonObject): JsonObject {
   const { admin, owner, amount, lock } = instrument.read(payload);
-  return { owner, instrumentId: { admin, id: instrument.id }, amount, lock, meta: noMeta };
+  return { owner, instrumentId: { admin, id: instrument.id }, amount, lock, meta: emptyMetadata };
 }
 
 function holdersOf(instrument: InstrumentV1, payload: JsonObject): string[] {
@@ -47,13 +47,13 @@ const expireDust: Choice = {
   controllers: dso,
   run: ({ contract: { createArgument: payload }, argument, fetch }): Json => {
     const round = fetch(asText(argument['roundCid'])).createArgument['round'] ?? null;
-    const { owner: of, amount } = amulet.read(payload);
-    const lost = formatNumeric(-(parseNumeric(amount) ?? 0n));
+    const { owner: holdingOwner, amount } = amulet.read(payload);
+    const lostAmount = formatNumeric(-(parseNumeric(amount) ?? 0n));
     return {
       expireSum: {
-        owner: of,
+        owner: holdingOwner,
         round,
-        changeToInitialAmountAsOfRoundZero: lost,
+        changeToInitialAmountAsOfRoundZero: lostAmount,
         changeToHoldingFeesRate: formatNumeric(0n),
       },
       meta: kindMeta('expire-dust'),
@@ -66,9 +66,9 @@ function unlockChoice(controllers: Choice['controllers']): Choice {
     consuming: true,
     controllers,
     run: ({ contract: { createArgument: payload }, create }): Json => {
-      const { admin, owner: of, amount, round } = amulet.read(payload);
-      const free = create(amulet.holding, amulet.free({ admin, owner: of, amount, round }));
-      return { amuletSum: { amulet: free, amuletPrice, round: { number: round } }, meta: kindMeta('unlock') };
+      const { admin, owner: holdingOwner, amount, round } = amulet.read(payload);
+      const freeHolding = create(amulet.holding, amulet.free({ admin, owner: holdingOwner, amount, round }));
+      return { amuletSum: { amulet: freeHolding, amuletPrice, round: { number: round } }, meta: kindMeta('unlock') };
     },
   };
 }

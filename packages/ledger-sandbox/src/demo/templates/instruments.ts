@@ -70,9 +70,9 @@ const amuletPayload = ({ admin: dso, owner, amount, round }: NewHolding): JsonOb
 });
 
 function readAmulet(payload: JsonObject): HoldingFacts {
-  const locked = asObject(payload['amulet']);
+  const lockedAmulet = asObject(payload['amulet']);
   const lock = asObject(payload['lock']);
-  const amulet = locked ?? payload;
+  const amulet = lockedAmulet ?? payload;
   return {
     admin: textAt(amulet, 'dso'),
     owner: textAt(amulet, 'owner'),
@@ -148,10 +148,10 @@ export const stableCoin: InstrumentV1 = {
     field === 'transfer'
       ? { admin, transfer: { ...value, inputHoldingCids: [holdingCid] } }
       : { admin, holdingCid, allocation: value },
-  behind: (payload) => ({ admin: asText(payload['admin']), lockedHolding: heldBehind(payload) }),
+  behind: (payload) => ({ admin: asText(payload['admin']), lockedHolding: holdingOwner(payload) }),
 };
 
-function heldBehind(payload: JsonObject): string {
+function holdingOwner(payload: JsonObject): string {
   const inputs = asObject(payload['transfer'])?.['inputHoldingCids'];
   return asText(payload['holdingCid'] ?? (Array.isArray(inputs) ? (inputs[0] as string) : ''));
 }
@@ -180,7 +180,7 @@ export const bond: InstrumentV1 = {
     field === 'transfer'
       ? { registrar, transfer: { ...value, inputHoldingCids: [holdingCid] } }
       : { registrar, holdingCid, allocation: value },
-  behind: (payload) => ({ admin: asText(payload['registrar']), lockedHolding: heldBehind(payload) }),
+  behind: (payload) => ({ admin: asText(payload['registrar']), lockedHolding: holdingOwner(payload) }),
 };
 
 function readDeposit(payload: JsonObject): HoldingFacts {
@@ -229,8 +229,10 @@ export function instrumentById(id: string): Instrument {
   return instruments.find((instrument) => instrument.id === id) ?? amulet;
 }
 
-function holdingOf(of: Instrument, template: string, payload: JsonObject): boolean {
-  return (template === of.holding || template === of.lockedHolding) && (of.isOf?.(payload) ?? true);
+function holdingOf(instrument: Instrument, template: string, payload: JsonObject): boolean {
+  return (
+    (template === instrument.holding || template === instrument.lockedHolding) && (instrument.isOf?.(payload) ?? true)
+  );
 }
 
 /** The instrument whose holdings, free or locked, have this template and payload. */

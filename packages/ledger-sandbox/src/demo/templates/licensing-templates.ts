@@ -4,15 +4,15 @@ import type { Json, JsonObject } from '../../wire/json.ts';
 import type { ChoiceContext, Model, Template } from '../../contracts/model.ts';
 import { withoutTrailingNones } from '../../contracts/release-fields.ts';
 import { formatTimestamp } from '../../wire/values.ts';
-import { noMeta } from './metadata.ts';
+import { emptyMetadata } from './metadata.ts';
 import { interfaces, names } from './names.ts';
 import { licensingUpgrade } from '../packages/applications.ts';
 
 const provider = (payload: JsonObject): string[] => [asText(payload['provider'])];
 const user = (payload: JsonObject): string[] => [asText(payload['user'])];
-const both = (payload: JsonObject): string[] => [...new Set([...provider(payload), ...user(payload)])];
+const partiesOf = (payload: JsonObject): string[] => [...new Set([...provider(payload), ...user(payload)])];
 const actor = (_: JsonObject, argument: JsonObject): string[] => [asText(argument['actor'])];
-const nothing = (): Json => ({});
+const emptyView = (): Json => ({});
 
 const installRequest: Template = {
   name: names.installRequest,
@@ -24,19 +24,19 @@ const installRequest: Template = {
       consuming: true,
       controllers: provider,
       run: ({ contract, argument, create }) => {
-        const { dso, provider: by, user: of } = contract.createArgument;
-        const meta = argument['installMeta'] ?? noMeta;
+        const { dso, provider: appProvider, user: userParty } = contract.createArgument;
+        const meta = argument['installMeta'] ?? emptyMetadata;
         return create(names.install, {
           dso: dso ?? '',
-          provider: by ?? '',
-          user: of ?? '',
+          provider: appProvider ?? '',
+          user: userParty ?? '',
           meta,
           numLicensesCreated: '0',
         });
       },
     },
-    AppInstallRequest_Reject: { consuming: true, controllers: provider, run: nothing },
-    AppInstallRequest_Cancel: { consuming: true, controllers: user, run: nothing },
+    AppInstallRequest_Reject: { consuming: true, controllers: provider, run: emptyView },
+    AppInstallRequest_Cancel: { consuming: true, controllers: user, run: emptyView },
   },
 };
 
@@ -47,16 +47,16 @@ const seatsOfNew = '25';
 
 function createLicense({ contract, argument, create, time }: ChoiceContext, seats: boolean): Json {
   const payload = contract.createArgument;
-  const { dso, provider: by, user: of } = payload;
+  const { dso, provider: appProvider, user: userParty } = payload;
   const num = String(Number(asText(payload['numLicensesCreated'])) + 1);
   const installId = create(names.install, { ...payload, numLicensesCreated: num });
   const licenseId = create(names.license, {
-    provider: by ?? '',
-    user: of ?? '',
+    provider: appProvider ?? '',
+    user: userParty ?? '',
     dso: dso ?? '',
     expiresAt: formatTimestamp(microsOf(time) + firstTerm),
     licenseNum: num,
-    params: argument['params'] ?? { meta: noMeta },
+    params: argument['params'] ?? { meta: emptyMetadata },
     ...(seats ? { seats: seatsOfNew } : {}),
   });
   return { installId, licenseId };
@@ -65,7 +65,7 @@ function createLicense({ contract, argument, create, time }: ChoiceContext, seat
 function installTemplate(seats: boolean): Template {
   return {
     name: names.install,
-    signatories: both,
+    signatories: partiesOf,
     observers: () => [],
     interfaces: [],
     choices: {
@@ -74,7 +74,7 @@ function installTemplate(seats: boolean): Template {
         controllers: provider,
         run: (context) => createLicense(context, seats),
       },
-      AppInstall_Cancel: { consuming: true, controllers: actor, run: nothing },
+      AppInstall_Cancel: { consuming: true, controllers: actor, run: emptyView },
     },
   };
 }
@@ -91,11 +91,11 @@ const renewalFields = [
 ] as const;
 
 function requestRenewal({ contract, argument, create }: ChoiceContext): Json {
-  const { provider: by, user: of, dso, licenseNum } = contract.createArgument;
+  const { provider: appProvider, user: userParty, dso, licenseNum } = contract.createArgument;
   const renewalValues = Object.fromEntries(renewalFields.map((key) => [key, argument[key] ?? '']));
   return create(names.renewalRequest, {
-    provider: by ?? '',
-    user: of ?? '',
+    provider: appProvider ?? '',
+    user: userParty ?? '',
     dso: dso ?? '',
     licenseNum: licenseNum ?? '',
     ...renewalValues,
@@ -109,8 +109,8 @@ function microsOf(time: Json | undefined): number {
 
 function completeRenewal({ contract, argument, create, exercise, fetch }: ChoiceContext): Json {
   const request = contract.createArgument;
-  const [by, of] = both(request);
-  const actors = [...new Set([by ?? '', of ?? ''])];
+  const [appProvider, userParty] = partiesOf(request);
+  const actors = [...new Set([appProvider ?? '', userParty ?? ''])];
   const extraArgs = asObject(argument['extraArgs']) ?? {};
   exercise(asText(argument['allocationCid']), 'Allocation_ExecuteTransfer', { extraArgs }, actors);
   const licenseCid = asText(argument['licenseCid']);
@@ -129,7 +129,7 @@ export function renewalSettlement(request: JsonObject): JsonObject {
     requestedAt: request['requestedAt'] ?? null,
     allocateBefore: request['prepareUntil'] ?? null,
     settleBefore: request['settleBefore'] ?? null,
-    meta: noMeta,
+    meta: emptyMetadata,
   };
 }
 
@@ -140,13 +140,13 @@ export function renewalLeg(request: JsonObject): JsonObject {
     receiver: request['provider'] ?? null,
     amount: request['licenseFeeAmount'] ?? null,
     instrumentId: request['licenseFeeInstrumentId'] ?? null,
-    meta: noMeta,
+    meta: emptyMetadata,
   };
 }
 
 const renewalRequest: Template = {
   name: names.renewalRequest,
-  signatories: both,
+  signatories: partiesOf,
   observers: () => [],
   interfaces: [
     {
@@ -154,38 +154,38 @@ const renewalRequest: Template = {
       view: (payload) => ({
         settlement: renewalSettlement(payload),
         transferLegs: { licenseFeePayment: renewalLeg(payload) },
-        meta: noMeta,
+        meta: emptyMetadata,
       }),
     },
   ],
   choices: {
     LicenseRenewalRequest_CompleteRenewal: { consuming: true, controllers: provider, run: completeRenewal },
-    LicenseRenewalRequest_Cancel: { consuming: true, controllers: actor, run: nothing },
+    LicenseRenewalRequest_Cancel: { consuming: true, controllers: actor, run: emptyView },
     AllocationRequest_Reject: {
       consuming: true,
       interface: interfaces.allocationRequest,
       controllers: actor,
-      run: () => ({ meta: noMeta }),
+      run: () => ({ meta: emptyMetadata }),
     },
     AllocationRequest_Withdraw: {
       consuming: true,
       interface: interfaces.allocationRequest,
       controllers: provider,
-      run: () => ({ meta: noMeta }),
+      run: () => ({ meta: emptyMetadata }),
     },
   },
 };
 
 const license: Template = {
   name: names.license,
-  signatories: both,
+  signatories: partiesOf,
   observers: () => [],
   interfaces: [],
   optionals: ['seats'],
   normalize: (payload) => withoutTrailingNones(payload, ['seats']),
   choices: {
     License_Renew: { consuming: false, controllers: provider, run: requestRenewal },
-    License_Expire: { consuming: true, controllers: actor, run: nothing },
+    License_Expire: { consuming: true, controllers: actor, run: emptyView },
   },
 };
 

@@ -8,10 +8,10 @@ const prefix = 'splice.lfdecentralizedtrust.org';
 export type TxKind = 'transfer' | 'merge-split' | 'mint' | 'burn' | 'unlock' | 'expire-dust';
 
 /** Metadata without entries. */
-export const noMeta: JsonObject = { values: {} };
+export const emptyMetadata: JsonObject = { values: {} };
 
 /** Extra arguments without entries. */
-export const noExtraArgs: JsonObject = { context: { values: {} }, meta: noMeta };
+export const emptyExtraArgs: JsonObject = { context: { values: {} }, meta: emptyMetadata };
 
 /** Metadata with the reason for a transfer. */
 export function reasonMeta(reason: string): JsonObject {
@@ -42,9 +42,14 @@ export function burnMeta(sender: string, reason: string, burned: string): JsonOb
 
 /** Extra arguments whose choice context names contracts. */
 export function contextOf(contracts: Readonly<Record<string, string>>, preapproved = false): JsonObject {
-  const named = Object.entries(contracts).map(([key, value]) => [key, { tag: 'AV_ContractId', value }] as const);
+  const metadataEntries = Object.entries(contracts).map(
+    ([key, value]) => [key, { tag: 'AV_ContractId', value }] as const,
+  );
   const approval = preapproved ? [['transfer-preapproval', { tag: 'AV_Bool', value: true }] as const] : [];
-  return { context: { values: Object.fromEntries<JsonObject>([...named, ...approval]) }, meta: noMeta };
+  return {
+    context: { values: Object.fromEntries<JsonObject>([...metadataEntries, ...approval]) },
+    meta: emptyMetadata,
+  };
 }
 
 /** An entry of the choice context of extra arguments, as its inner value. */

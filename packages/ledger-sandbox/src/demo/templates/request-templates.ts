@@ -24,9 +24,9 @@ function requestTemplate(instrument: InstrumentV1, name: string, adminField: str
         consuming: true,
         controllers: admin,
         run: ({ contract: { createArgument: payload }, create }) => {
-          const [by = ''] = admin(payload);
+          const [owner = ''] = admin(payload);
           const amount = formatNumeric(positive(asText(payload['amount'])));
-          const holding = { admin: by, owner: asText(payload['owner']), amount, round: '0' };
+          const holding = { admin: owner, owner: asText(payload['owner']), amount, round: '0' };
           return { holdingCid: create(instrument.holding, instrument.free(holding)) };
         },
       },

@@ -10,7 +10,7 @@ import { withoutTrailingNones } from '../../contracts/release-fields.ts';
 import { assertionFailed } from '../../wire/daml-failure.ts';
 import { formatTimestamp } from '../../wire/values.ts';
 import { names } from './names.ts';
-import { dso, ofDso } from './round-templates.ts';
+import { dso, dsoTemplate } from './round-templates.ts';
 
 const kindIsOptional = {
   optionals: ['kind'],
@@ -18,14 +18,14 @@ const kindIsOptional = {
 };
 
 /** Fields that all contracts of one calculation share. */
-function common({
+function commonFields({
   dso: admin = '',
   round = null,
   roundClosedAt = '',
   dryRun = false,
-  ...rest
+  ...otherFields
 }: JsonObject): JsonObject {
-  const { rewardCouponTimeToLive = null, kind = null } = rest;
+  const { rewardCouponTimeToLive = null, kind = null } = otherFields;
   return { dso: admin, round, roundClosedAt, dryRun, rewardCouponTimeToLive, kind };
 }
 
@@ -33,21 +33,21 @@ function startProcessing({ argument, create, exercise, fetch }: ChoiceContext): 
   const cid = asText(argument['calculateRewardsCid']);
   const { createArgument, signatories } = fetch(cid);
   exercise(cid, 'Archive', {}, signatories);
-  create(names.processRewards, { ...common(createArgument), batchHash: argument['rootHash'] ?? null });
+  create(names.processRewards, { ...commonFields(createArgument), batchHash: argument['rootHash'] ?? null });
   return {};
 }
 
 function processBatch({ argument, contract, create, time }: ChoiceContext): Json {
-  const of = common(contract.createArgument);
+  const commonFieldsOf = commonFields(contract.createArgument);
   const batch = asObject(argument['batch']);
   if (asText(batch?.['tag']) === 'BatchOfBatches') {
-    for (const batchHash of asList(batch?.['value'])) create(names.processRewards, { ...of, batchHash });
+    for (const batchHash of asList(batch?.['value'])) create(names.processRewards, { ...commonFieldsOf, batchHash });
     return {};
   }
-  const lifetime = Number(textAt(of, 'rewardCouponTimeToLive', 'microseconds'));
+  const lifetime = Number(textAt(commonFieldsOf, 'rewardCouponTimeToLive', 'microseconds'));
   const expiresAt = formatTimestamp(Date.parse(time) * 1000 + lifetime);
   for (const allowance of asList(batch?.['value'])) {
-    const { dso: admin = '', round = null, kind = null } = of;
+    const { dso: admin = '', round = null, kind = null } = commonFieldsOf;
     const { provider = '', amount = '' } = asObject(allowance) ?? {};
     const coupon = {
       dso: admin,
@@ -71,9 +71,9 @@ export const accountingChoices: Template['choices'] = {
 
 /** Refuses a coupon of the development fund before its time. */
 export function requireMintable({ time }: ChoiceContext, coupon: JsonObject): void {
-  const after = asText(coupon['mintAfter']);
-  if (after !== '' && Date.parse(after) > Date.parse(time))
-    throw assertionFailed(`the coupon is minted after ${after}`);
+  const mintAfter = asText(coupon['mintAfter']);
+  if (mintAfter !== '' && Date.parse(mintAfter) > Date.parse(time))
+    throw assertionFailed(`the coupon is minted after ${mintAfter}`);
 }
 
 /** The templates of these rewards, and of the contract that replaces a round if parties sign long before. */
@@ -88,14 +88,18 @@ export function accountingTemplates(): Template[] {
     normalize: (payload: JsonObject) => withoutTrailingNones(payload, fields),
   });
   return [
-    ofDso(names.calculateRewards, {}, kindIsOptional),
-    ofDso(
+    dsoTemplate(names.calculateRewards, {}, kindIsOptional),
+    dsoTemplate(
       names.processRewards,
       { ProcessRewardsV2_ProcessBatch: { consuming: true, controllers: dso, run: processBatch } },
       kindIsOptional,
     ),
-    ofDso(names.rewardCoupon, {}, { ...observers('provider', 'beneficiary'), ...optional('beneficiary', 'kind') }),
-    ofDso(names.developmentCoupon, {}, { ...observers('beneficiary', 'fundManager'), ...optional('mintAfter') }),
-    ofDso(names.externalPartyConfig, {}, optional('trafficPrice', 'minTrafficTopupAmount')),
+    dsoTemplate(
+      names.rewardCoupon,
+      {},
+      { ...observers('provider', 'beneficiary'), ...optional('beneficiary', 'kind') },
+    ),
+    dsoTemplate(names.developmentCoupon, {}, { ...observers('beneficiary', 'fundManager'), ...optional('mintAfter') }),
+    dsoTemplate(names.externalPartyConfig, {}, optional('trafficPrice', 'minTrafficTopupAmount')),
   ];
 }

@@ -8,7 +8,7 @@ import { withoutTrailingNones } from '../../contracts/release-fields.ts';
 import { formatNumeric, parseNumeric } from '../../wire/values.ts';
 import { featuredAppInterfaces, names } from './names.ts';
 import { requireMintable } from './reward-accounting.ts';
-import { dso, ofDso, product } from './round-templates.ts';
+import { dso, dsoTemplate, product } from './round-templates.ts';
 
 /** Units of 10^-10 by kind of reward. Rewards for being active count as those of validators. */
 export interface Rewards {
@@ -20,15 +20,15 @@ export interface Rewards {
   readonly development: bigint;
 }
 
-export const noRewards: Rewards = { app: 0n, validator: 0n, sv: 0n, liveness: 0n, development: 0n };
+export const zeroRewards: Rewards = { app: 0n, validator: 0n, sv: 0n, liveness: 0n, development: 0n };
 
-export function addRewards(one: Rewards, other: Partial<Rewards>): Rewards {
+export function addRewards(rewards: Rewards, otherRewards: Partial<Rewards>): Rewards {
   return {
-    app: one.app + (other.app ?? 0n),
-    validator: one.validator + (other.validator ?? 0n),
-    sv: one.sv + (other.sv ?? 0n),
-    liveness: one.liveness + (other.liveness ?? 0n),
-    development: one.development + (other.development ?? 0n),
+    app: rewards.app + (otherRewards.app ?? 0n),
+    validator: rewards.validator + (otherRewards.validator ?? 0n),
+    sv: rewards.sv + (otherRewards.sv ?? 0n),
+    liveness: rewards.liveness + (otherRewards.liveness ?? 0n),
+    development: rewards.development + (otherRewards.development ?? 0n),
   };
 }
 
@@ -46,9 +46,9 @@ export interface Issuances {
 export function issuances({ fetch }: ChoiceContext, value: Json | undefined): Issuances {
   const context = asObject(value);
   const pairs = (field: string): readonly (readonly Json[])[] => asList(context?.[field]).map((pair) => asList(pair));
-  const open = asText(context?.['openMiningRound']);
+  const openRoundCid = asText(context?.['openMiningRound']);
   return {
-    openRound: open === '' ? 0 : Number(textAt(fetch(open).createArgument, 'round', 'number')),
+    openRound: openRoundCid === '' ? 0 : Number(textAt(fetch(openRoundCid).createArgument, 'round', 'number')),
     rounds: new Map(
       pairs('issuingMiningRounds').map(([round, cid]) => [textAt(round, 'number'), fetch(asText(cid)).createArgument]),
     ),
@@ -74,27 +74,27 @@ export function collect(
   }
   const issuing = rounds.get(textAt(payload, 'round', 'number'));
   if (issuing === undefined) throw assertionFailed('the round of the coupon is not issuing');
-  const worth = (count: string, issuance: string): bigint =>
+  const rewardOf = (count: string, issuance: string): bigint =>
     product(parseNumeric(count) ?? 0n, parseNumeric(asText(issuing[issuance])) ?? 0n);
   const amount = asText(payload['amount']);
   switch (entity) {
     case 'AppRewardCoupon':
       context.exercise(coupon, 'Archive', {}, signatories);
       return {
-        app: worth(amount, `issuancePer${payload['featured'] === true ? 'F' : 'Unf'}eaturedAppRewardCoupon`),
+        app: rewardOf(amount, `issuancePer${payload['featured'] === true ? 'F' : 'Unf'}eaturedAppRewardCoupon`),
       };
     case 'ValidatorRewardCoupon': {
       const rightCid = rights.get(asText(payload['user'])) ?? '';
       const actors = [...signatories, sender];
       context.exercise(coupon, 'ValidatorRewardCoupon_ArchiveAsValidator', { validator: sender, rightCid }, actors);
-      return { validator: worth(amount, 'issuancePerValidatorRewardCoupon') };
+      return { validator: rewardOf(amount, 'issuancePerValidatorRewardCoupon') };
     }
     case 'SvRewardCoupon':
       context.exercise(coupon, 'SvRewardCoupon_ArchiveAsBeneficiary', {}, [sender]);
-      return { sv: worth(asText(payload['weight']), 'issuancePerSvRewardCoupon') };
+      return { sv: rewardOf(asText(payload['weight']), 'issuancePerSvRewardCoupon') };
     case 'ValidatorLivenessActivityRecord': {
       context.exercise(coupon, 'Archive', {}, signatories);
-      const liveness = worth('1', 'optIssuancePerValidatorFaucetCoupon');
+      const liveness = rewardOf('1', 'optIssuancePerValidatorFaucetCoupon');
       return { validator: liveness, liveness };
     }
     default:
@@ -111,7 +111,7 @@ const observer = (field: string) => (payload: JsonObject) => [asText(payload[fie
 
 function coupons(): Template[] {
   return [
-    ofDso(
+    dsoTemplate(
       names.appRewardCoupon,
       {
         AppRewardCoupon_DsoExpire: expiry((payload) => ({
@@ -127,7 +127,7 @@ function coupons(): Template[] {
         normalize: (payload) => withoutTrailingNones(payload, ['beneficiary']),
       },
     ),
-    ofDso(
+    dsoTemplate(
       names.validatorRewardCoupon,
       {
         ValidatorRewardCoupon_DsoExpire: expiry((payload) => ({ amount: payload['amount'] ?? '' })),
@@ -139,7 +139,7 @@ function coupons(): Template[] {
       },
       { observers: observer('user') },
     ),
-    ofDso(
+    dsoTemplate(
       names.svRewardCoupon,
       {
         SvRewardCoupon_DsoExpire: expiry((payload) => ({ weight: payload['weight'] ?? '' })),
@@ -151,7 +151,7 @@ function coupons(): Template[] {
       },
       { observers: (payload) => [...new Set([asText(payload['sv']), asText(payload['beneficiary'])])] },
     ),
-    ofDso(
+    dsoTemplate(
       names.livenessRecord,
       { ValidatorLivenessActivityRecord_DsoExpire: expiry(() => ({})) },
       { observers: observer('validator') },
@@ -160,7 +160,7 @@ function coupons(): Template[] {
 }
 
 /** Replaces the license by one whose last activity is the time of the choice. */
-function renewed({ contract, create, time }: ChoiceContext, change: JsonObject = {}): string {
+function renewState({ contract, create, time }: ChoiceContext, change: JsonObject = {}): string {
   const { validator = '', dso: admin = '', faucetState = null, metadata = null } = contract.createArgument;
   const license = { validator, sponsor: validator, dso: admin, faucetState, metadata, lastActiveAt: time, ...change };
   return create(names.validatorLicense, license);
@@ -170,20 +170,20 @@ function recordLiveness(context: ChoiceContext): Json {
   const { contract, argument, create, fetch } = context;
   const { createArgument: payload } = contract;
   const round = Number(textAt(fetch(asText(argument['openRoundCid'])).createArgument, 'round', 'number'));
-  const before = asObject(payload['faucetState']);
-  const last = before === undefined ? round - 1 : Number(textAt(before, 'lastReceivedFor', 'number'));
+  const previousState = asObject(payload['faucetState']);
+  const last = previousState === undefined ? round - 1 : Number(textAt(previousState, 'lastReceivedFor', 'number'));
   if (last >= round) throw assertionFailed('the validator has already recorded its activity for this round');
   const faucetState = {
-    firstReceivedFor: before?.['firstReceivedFor'] ?? { number: String(round) },
+    firstReceivedFor: previousState?.['firstReceivedFor'] ?? { number: String(round) },
     lastReceivedFor: { number: String(round) },
-    numCouponsMissed: String(Number(before?.['numCouponsMissed'] ?? 0) + round - last - 1),
+    numCouponsMissed: String(Number(previousState?.['numCouponsMissed'] ?? 0) + round - last - 1),
   };
-  const licenseCid = renewed(context, { faucetState });
+  const licenseCid = renewState(context, { faucetState });
   const record = { dso: payload['dso'] ?? '', validator: payload['validator'] ?? '', round: { number: String(round) } };
   return { licenseCid, couponCid: create(names.livenessRecord, record) };
 }
 
-const license = ofDso(
+const license = dsoTemplate(
   names.validatorLicense,
   {
     ValidatorLicense_RecordValidatorLivenessActivity: {
@@ -194,14 +194,16 @@ const license = ofDso(
     ValidatorLicense_ReportActive: {
       consuming: true,
       controllers: observer('validator'),
-      run: (context) => ({ licenseCid: renewed(context) }),
+      run: (context) => ({ licenseCid: renewState(context) }),
     },
     ValidatorLicense_UpdateMetadata: {
       consuming: true,
       controllers: observer('validator'),
       run: (context) => {
         const { version = '', contactPoint = '' } = context.argument;
-        return { licenseCid: renewed(context, { metadata: { lastUpdatedAt: context.time, version, contactPoint } }) };
+        return {
+          licenseCid: renewState(context, { metadata: { lastUpdatedAt: context.time, version, contactPoint } }),
+        };
       },
     },
   },
@@ -214,24 +216,24 @@ const license = ofDso(
 
 function markActivity({ contract, argument, create }: ChoiceContext): Json {
   const { dso: admin = '', provider = '' } = contract.createArgument;
-  const activityMarkerCids = asList(argument['beneficiaries']).map((each) =>
+  const activityMarkerCids = asList(argument['beneficiaries']).map((beneficiary) =>
     create(names.activityMarker, {
       dso: admin,
       provider,
-      beneficiary: textAt(each, 'beneficiary'),
-      weight: formatNumeric(parseNumeric(textAt(each, 'weight')) ?? 0n),
+      beneficiary: textAt(beneficiary, 'beneficiary'),
+      weight: formatNumeric(parseNumeric(textAt(beneficiary, 'weight')) ?? 0n),
     }),
   );
   return { activityMarkerCids };
 }
 
-function featured(): Template[] {
+function featuredTemplates(): Template[] {
   const viewOfFields =
     (...fields: readonly string[]) =>
     (payload: JsonObject): JsonObject =>
       Object.fromEntries(fields.map((field) => [field, payload[field] ?? '']));
   return [
-    ofDso(
+    dsoTemplate(
       names.featuredAppRight,
       {
         FeaturedAppRight_CreateActivityMarker: {
@@ -248,7 +250,7 @@ function featured(): Template[] {
         normalize: (payload) => withoutTrailingNones(payload, ['activityWeight']),
       },
     ),
-    ofDso(
+    dsoTemplate(
       names.activityMarker,
       {},
       {
@@ -274,5 +276,5 @@ const right: Template = {
 
 /** The templates of rewards. */
 export function rewardTemplates(): Template[] {
-  return [...coupons(), license, right, ...featured(), ofDso(names.unclaimedReward, {})];
+  return [...coupons(), license, right, ...featuredTemplates(), dsoTemplate(names.unclaimedReward, {})];
 }

@@ -13,21 +13,21 @@ const tick = { microseconds: String(tickMicros) };
 const trafficPrice = '0.0150000000';
 /** Value of a marker of weight 1 in USD, in units of 10^-10. */
 const markerUsd = 10_000_000_000n;
-const one = 10n ** 10n;
+const oneUnit = 10n ** 10n;
 
 export const dso = (payload: JsonObject): string[] => [asText(payload['dso'])];
 
 /** A template without interfaces that only the DSO signs. */
-export function ofDso(name: string, choices: Template['choices'], more: Partial<Template> = {}): Template {
-  return { name, signatories: dso, observers: () => [], interfaces: [], choices, ...more };
+export function dsoTemplate(name: string, choices: Template['choices'], overrides: Partial<Template> = {}): Template {
+  return { name, signatories: dso, observers: () => [], interfaces: [], choices, ...overrides };
 }
 
 /** The product of two numbers in units of 10^-10, rounded as in Daml: halves to the even neighbor. */
 export function product(a: bigint, b: bigint): bigint {
-  const quotient = (a * b) / one;
-  const rest = ((a * b) % one) * 2n;
-  const up = rest > one || (rest === one && quotient % 2n === 1n);
-  return up ? quotient + 1n : quotient;
+  const quotient = (a * b) / oneUnit;
+  const doubledRemainder = ((a * b) % oneUnit) * 2n;
+  const roundsUp = doubledRemainder > oneUnit || (doubledRemainder === oneUnit && quotient % 2n === 1n);
+  return roundsUp ? quotient + 1n : quotient;
 }
 
 /** A round to be opened. Times are API timestamps. */
@@ -73,22 +73,22 @@ export function openRoundPayload({ dso: admin, number, opensAt, targetClosesAt }
 }
 
 /** Issuance of a round per coupon: near the caps, with small variations. */
-function issued(number: number): JsonObject {
-  const below = (cap: bigint, spread: number): string =>
+function issuedCoupon(number: number): JsonObject {
+  const randomBelow = (cap: bigint, spread: number): string =>
     formatNumeric(cap - BigInt((number * 7_919_777) % (spread * 1_000_000_000)));
   return {
-    issuancePerValidatorRewardCoupon: below(2_000_000_000n, 1),
-    issuancePerFeaturedAppRewardCoupon: below(15_000_000_000n, 5),
-    issuancePerUnfeaturedAppRewardCoupon: below(6_000_000_000n, 3),
-    issuancePerSvRewardCoupon: below(1_500_000_000n, 1),
-    optIssuancePerValidatorFaucetCoupon: below(28_500_000_000n, 9),
+    issuancePerValidatorRewardCoupon: randomBelow(2_000_000_000n, 1),
+    issuancePerFeaturedAppRewardCoupon: randomBelow(15_000_000_000n, 5),
+    issuancePerUnfeaturedAppRewardCoupon: randomBelow(6_000_000_000n, 3),
+    issuancePerSvRewardCoupon: randomBelow(1_500_000_000n, 1),
+    optIssuancePerValidatorFaucetCoupon: randomBelow(28_500_000_000n, 9),
   };
 }
 
 const numberOf = (payload: JsonObject): number => Number(textAt(payload, 'round', 'number'));
 
 /** Fetches the contract of the DSO that a choice names, and archives it. */
-function taken(context: ChoiceContext, cid: string): JsonObject {
+function consumedPayload(context: ChoiceContext, cid: string): JsonObject {
   const { createArgument, signatories } = context.fetch(cid);
   context.exercise(cid, 'Archive', {}, signatories);
   return createArgument;
@@ -101,21 +101,21 @@ function advance(context: ChoiceContext): Json {
     round = null,
     issuanceConfig = null,
     tickDuration = null,
-    ...archived
-  } = taken(context, asText(argument['roundToArchiveCid']));
+    ...roundFields
+  } = consumedPayload(context, asText(argument['roundToArchiveCid']));
   const summarizingRoundCid = create(names.summarizingRound, {
     dso: admin,
     round,
-    amuletPrice: archived['amuletPrice'] ?? '',
+    amuletPrice: roundFields['amuletPrice'] ?? '',
     issuanceConfig,
     tickDuration,
-    trafficPrice: archived['trafficPrice'] ?? null,
+    trafficPrice: roundFields['trafficPrice'] ?? null,
   });
   const opensAt = Date.parse(time) * 1000;
-  const newest = numberOf(fetch(asText(argument['latestRoundCid'])).createArgument);
+  const newestRound = numberOf(fetch(asText(argument['latestRoundCid'])).createArgument);
   const next = {
     dso: admin,
-    number: newest + 1,
+    number: newestRound + 1,
     opensAt: time,
     targetClosesAt: formatTimestamp(opensAt + 2 * tickMicros),
   };
@@ -124,8 +124,8 @@ function advance(context: ChoiceContext): Json {
 
 function startIssuing(context: ChoiceContext): Json {
   const { argument, create, time } = context;
-  const round = taken(context, asText(argument['miningRoundCid']));
-  const { optIssuancePerValidatorFaucetCoupon = null, ...issuance } = issued(numberOf(round));
+  const round = consumedPayload(context, asText(argument['miningRoundCid']));
+  const { optIssuancePerValidatorFaucetCoupon = null, ...issuance } = issuedCoupon(numberOf(round));
   const closesAt = formatTimestamp(Date.parse(time) * 1000 + 2 * tickMicros);
   const issuing = {
     dso: round['dso'] ?? '',
@@ -138,7 +138,11 @@ function startIssuing(context: ChoiceContext): Json {
 }
 
 function close(context: ChoiceContext): Json {
-  const { opensAt: _, targetClosesAt: __, ...round } = taken(context, asText(context.argument['issuingRoundCid']));
+  const {
+    opensAt: _,
+    targetClosesAt: __,
+    ...round
+  } = consumedPayload(context, asText(context.argument['issuingRoundCid']));
   return { closedRoundCid: context.create(names.closedRound, round) };
 }
 
@@ -149,26 +153,26 @@ function claimExpired(context: ChoiceContext): Json {
   const round = fetch(closedRoundCid).createArgument;
   const [admin = ''] = dso(contract.createArgument);
   const unit = (field: string): bigint => parseNumeric(asText(round[field])) ?? 0n;
-  const expire = (field: string, choice: string, worth: (result: JsonObject) => bigint): bigint =>
+  const expire = (field: string, choice: string, rewardOf: (result: JsonObject) => bigint): bigint =>
     asList(argument[field])
-      .map((cid) => worth(asObject(exercise(asText(cid), choice, { closedRoundCid }, [admin])) ?? {}))
-      .reduce((sum, each) => sum + each, 0n);
+      .map((cid) => rewardOf(asObject(exercise(asText(cid), choice, { closedRoundCid }, [admin])) ?? {}))
+      .reduce((sum, amount) => sum + amount, 0n);
   const amountOf = (result: JsonObject): bigint => parseNumeric(asText(result['amount'])) ?? 0n;
-  const ofApps = (result: JsonObject): bigint =>
+  const appRewards = (result: JsonObject): bigint =>
     product(amountOf(result), unit(`issuancePer${result['featured'] === true ? 'F' : 'Unf'}eaturedAppRewardCoupon`));
-  const unclaimed =
+  const unclaimedRewards =
     expire('validatorRewardCouponCids', 'ValidatorRewardCoupon_DsoExpire', (result) =>
       product(amountOf(result), unit('issuancePerValidatorRewardCoupon')),
     ) +
-    expire('appCouponCids', 'AppRewardCoupon_DsoExpire', ofApps) +
+    expire('appCouponCids', 'AppRewardCoupon_DsoExpire', appRewards) +
     expire('svRewardCouponCids', 'SvRewardCoupon_DsoExpire', (result) =>
       product(parseNumeric(asText(result['weight'])) ?? 0n, unit('issuancePerSvRewardCoupon')),
     ) +
     expire('optValidatorLivenessActivityRecordCids', 'ValidatorLivenessActivityRecord_DsoExpire', () =>
       unit('optIssuancePerValidatorFaucetCoupon'),
     );
-  const reward = { dso: admin, amount: formatNumeric(unclaimed) };
-  return { unclaimedRewardCid: unclaimed > 0n ? create(names.unclaimedReward, reward) : null };
+  const reward = { dso: admin, amount: formatNumeric(unclaimedRewards) };
+  return { unclaimedRewardCid: unclaimedRewards > 0n ? create(names.unclaimedReward, reward) : null };
 }
 
 /** Converts markers to coupons: one for each provider and beneficiary. */
@@ -178,13 +182,13 @@ function convertMarkers(context: ChoiceContext): Json {
   const round = fetch(asText(argument['openMiningRoundCid'])).createArgument;
   const weights = new Map<string, { provider: string; beneficiary: string; weight: bigint }>();
   for (const cid of asList(argument['markerCids'])) {
-    const marker = taken(context, asText(cid));
+    const marker = consumedPayload(context, asText(cid));
     const [provider, beneficiary] = [asText(marker['provider']), asText(marker['beneficiary'])];
     const key = `${provider} ${beneficiary}`;
     const weight = (weights.get(key)?.weight ?? 0n) + (parseNumeric(asText(marker['weight'])) ?? 0n);
     weights.set(key, { provider, beneficiary, weight });
   }
-  const perWeight = (markerUsd * one) / (parseNumeric(amuletPrice) ?? one);
+  const perWeight = (markerUsd * oneUnit) / (parseNumeric(amuletPrice) ?? oneUnit);
   const appRewardCouponCids = [...weights.values()].map(({ provider, beneficiary, weight }) =>
     create(names.appRewardCoupon, {
       dso: admin,
@@ -200,13 +204,13 @@ function convertMarkers(context: ChoiceContext): Json {
 
 /** Merges the purchases of a member into one contract. */
 function mergeTraffic(context: ChoiceContext): Json {
-  const bought = asList(context.argument['trafficCids']).map((cid) => taken(context, asText(cid)));
-  const texts = (field: string): readonly string[] => bought.map((traffic) => asText(traffic[field]));
+  const purchases = asList(context.argument['trafficCids']).map((cid) => consumedPayload(context, asText(cid)));
+  const texts = (field: string): readonly string[] => purchases.map((traffic) => asText(traffic[field]));
   const integer = (field: string): string => String(texts(field).reduce((sum, text) => sum + BigInt(text), 0n));
   const numeric = (field: string): string =>
     formatNumeric(texts(field).reduce((sum, text) => sum + (parseNumeric(text) ?? 0n), 0n));
   const mergedTrafficCid = context.create(names.memberTraffic, {
-    ...bought[0],
+    ...purchases[0],
     totalPurchased: integer('totalPurchased'),
     numPurchases: integer('numPurchases'),
     amuletSpent: numeric('amuletSpent'),
@@ -215,7 +219,7 @@ function mergeTraffic(context: ChoiceContext): Json {
   return { mergedTrafficCid };
 }
 
-const byDso = (run: (context: ChoiceContext) => Json): Template['choices'][string] => ({
+const dsoChoice = (run: (context: ChoiceContext) => Json): Template['choices'][string] => ({
   consuming: false,
   controllers: dso,
   run,
@@ -223,21 +227,21 @@ const byDso = (run: (context: ChoiceContext) => Json): Template['choices'][strin
 
 /** Choices of the rules of Amulet that only the DSO may exercise. */
 export const roundChoices: Template['choices'] = {
-  AmuletRules_AdvanceOpenMiningRounds: byDso(advance),
-  AmuletRules_MiningRound_StartIssuing: byDso(startIssuing),
-  AmuletRules_MiningRound_Close: byDso(close),
-  AmuletRules_MiningRound_Archive: byDso((context) => {
-    taken(context, asText(context.argument['closedRoundCid']));
+  AmuletRules_AdvanceOpenMiningRounds: dsoChoice(advance),
+  AmuletRules_MiningRound_StartIssuing: dsoChoice(startIssuing),
+  AmuletRules_MiningRound_Close: dsoChoice(close),
+  AmuletRules_MiningRound_Archive: dsoChoice((context) => {
+    consumedPayload(context, asText(context.argument['closedRoundCid']));
     return {};
   }),
-  AmuletRules_ClaimExpiredRewards: byDso(claimExpired),
-  AmuletRules_ConvertFeaturedAppActivityMarkers: byDso(convertMarkers),
-  AmuletRules_MergeMemberTrafficContracts: byDso(mergeTraffic),
+  AmuletRules_ClaimExpiredRewards: dsoChoice(claimExpired),
+  AmuletRules_ConvertFeaturedAppActivityMarkers: dsoChoice(convertMarkers),
+  AmuletRules_MergeMemberTrafficContracts: dsoChoice(mergeTraffic),
 };
 
 /** The templates of rounds, in the order of their phases. */
 export function roundTemplates(): Template[] {
   return [names.openRound, names.summarizingRound, names.issuingRound, names.closedRound].map((name) =>
-    ofDso(name, {}),
+    dsoTemplate(name, {}),
   );
 }

@@ -2,7 +2,7 @@
 import { asObject, asText, asTexts, textAt } from '../../wire/json.ts';
 import type { Json, JsonObject } from '../../wire/json.ts';
 import type { Choice, ChoiceContext, Template } from '../../contracts/model.ts';
-import { noMeta } from './metadata.ts';
+import { emptyMetadata } from './metadata.ts';
 import { interfaces, names } from './names.ts';
 
 /** Senders and receivers of the legs. */
@@ -74,7 +74,7 @@ function tradeView(payload: JsonObject): JsonObject {
   return {
     settlement: settlementOf(payload),
     transferLegs: payload['transferLegs'] ?? {},
-    meta: noMeta,
+    meta: emptyMetadata,
   };
 }
 
@@ -86,11 +86,11 @@ export function settlementOf(trade: JsonObject): JsonObject {
     requestedAt: trade['createdAt'] ?? null,
     allocateBefore: trade['prepareUntil'] ?? null,
     settleBefore: trade['settleBefore'] ?? null,
-    meta: noMeta,
+    meta: emptyMetadata,
   };
 }
 
-const byVenue: Choice['controllers'] = (payload) => [asText(payload['venue'])];
+const venueControllers: Choice['controllers'] = (payload) => [asText(payload['venue'])];
 
 const trade: Template = {
   name: names.trade,
@@ -100,25 +100,25 @@ const trade: Template = {
   choices: {
     OTCTrade_Settle: {
       consuming: true,
-      controllers: byVenue,
+      controllers: venueControllers,
       run: (context) => endAllocations(context, 'Allocation_ExecuteTransfer'),
     },
     OTCTrade_Cancel: {
       consuming: true,
-      controllers: byVenue,
+      controllers: venueControllers,
       run: (context) => endAllocations(context, 'Allocation_Cancel'),
     },
     AllocationRequest_Reject: {
       consuming: true,
       interface: interfaces.allocationRequest,
       controllers: (_, argument) => [asText(argument['actor'])],
-      run: () => ({ meta: noMeta }),
+      run: () => ({ meta: emptyMetadata }),
     },
     AllocationRequest_Withdraw: {
       consuming: true,
       interface: interfaces.allocationRequest,
-      controllers: byVenue,
-      run: () => ({ meta: noMeta }),
+      controllers: venueControllers,
+      run: () => ({ meta: emptyMetadata }),
     },
   },
 };

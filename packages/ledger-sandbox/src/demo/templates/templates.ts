@@ -19,7 +19,11 @@ import { factoryTemplate, instructionTemplate } from './transfer-templates.ts';
 export function demoTemplates(): Template[] {
   return [
     ...holdingTemplates(),
-    ...instrumentsV1.flatMap((one) => [factoryTemplate(one), instructionTemplate(one), allocationTemplate(one)]),
+    ...instrumentsV1.flatMap((instrument) => [
+      factoryTemplate(instrument),
+      instructionTemplate(instrument),
+      allocationTemplate(instrument),
+    ]),
     ...amuletTemplates(),
     ...roundTemplates(),
     ...rewardTemplates(),

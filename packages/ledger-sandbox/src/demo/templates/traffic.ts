@@ -9,7 +9,7 @@ import { reasonOf } from './metadata.ts';
 
 /** Amulet that one byte of traffic costs, in units of 10^-10. */
 const unitsPerByte = 30_000n;
-const one = 10n ** 10n;
+const oneUnit = 10n ** 10n;
 
 /** The member that receives the traffic. */
 export interface Member {
@@ -18,7 +18,7 @@ export interface Member {
   readonly migrationId: string;
 }
 
-export interface Bought extends Member {
+export interface TrafficPurchase extends Member {
   readonly bytes: bigint;
 }
 
@@ -35,7 +35,7 @@ export function trafficCost(bytes: bigint): bigint {
 }
 
 /** The payload of the contract that counts a purchase. */
-export function trafficOf(admin: string, { bytes, ...member }: Bought): JsonObject {
+export function trafficOf(admin: string, { bytes, ...member }: TrafficPurchase): JsonObject {
   const cost = trafficCost(bytes);
   return {
     dso: admin,
@@ -43,12 +43,12 @@ export function trafficOf(admin: string, { bytes, ...member }: Bought): JsonObje
     totalPurchased: String(bytes),
     numPurchases: '1',
     amuletSpent: formatNumeric(cost),
-    usdSpent: formatNumeric((cost * (parseNumeric(amuletPrice) ?? 0n)) / one),
+    usdSpent: formatNumeric((cost * (parseNumeric(amuletPrice) ?? 0n)) / oneUnit),
   };
 }
 
 /** The memo with which a transfer buys traffic. */
-export function trafficMemo({ memberId, synchronizerId, migrationId, bytes }: Bought): string {
+export function trafficMemo({ memberId, synchronizerId, migrationId, bytes }: TrafficPurchase): string {
   const fields = { memberId, synchronizerId, migrationId, trafficAmount: String(bytes) };
   return Object.entries(fields)
     .map(([key, value]) => `${key}=${value}`)
@@ -56,7 +56,7 @@ export function trafficMemo({ memberId, synchronizerId, migrationId, bytes }: Bo
 }
 
 /** Parses the purchase in the memo of a transfer's metadata. Refuses a text that is not such a memo. */
-export function readTrafficMemo(meta: Json | undefined): Bought {
+export function readTrafficMemo(meta: Json | undefined): TrafficPurchase {
   const fields = new Map(
     reasonOf(meta)
       .split('&')

@@ -7,7 +7,7 @@ import { allocate } from './allocation-templates.ts';
 import { consume, holdingFacts, moveFunds, payOut, unlock } from './funds.ts';
 import { amulet } from './instruments.ts';
 import type { InstrumentV1 } from './instruments.ts';
-import { burnMeta, contextValue, kindMeta, noMeta, reasonOf } from './metadata.ts';
+import { burnMeta, contextValue, kindMeta, emptyMetadata, reasonOf } from './metadata.ts';
 import type { TxKind } from './metadata.ts';
 import { interfaces, names } from './names.ts';
 import { readTrafficMemo, trafficCost, trafficOf, trafficReceiver } from './traffic.ts';
@@ -21,22 +21,27 @@ export function requireFree(context: ChoiceContext, inputs: readonly string[]): 
   }
 }
 
-function completed(made: readonly string[], change: string | undefined, meta: JsonObject): Json {
-  const output = { tag: 'TransferInstructionResult_Completed', value: { receiverHoldingCids: [...made] } };
+function completedResult(newHoldings: readonly string[], change: string | undefined, meta: JsonObject): Json {
+  const output = { tag: 'TransferInstructionResult_Completed', value: { receiverHoldingCids: [...newHoldings] } };
   return { output, senderChangeCids: change === undefined ? [] : [change], meta };
 }
 
 /** Runs a transfer that buys traffic: its cost is burnt, and the remainder is returned to the sender. */
 function buyTraffic(context: ChoiceContext, admin: string, transfer: JsonObject): Json {
   const [sender, amount] = [asText(transfer['sender']), asText(transfer['amount'])];
-  const bought = readTrafficMemo(transfer['meta']);
-  const cost = trafficCost(bought.bytes);
+  const trafficMemo = readTrafficMemo(transfer['meta']);
+  const cost = trafficCost(trafficMemo.bytes);
   if (cost > (parseNumeric(amount) ?? 0n)) throw assertionFailed(`the traffic costs ${formatNumeric(cost)}`);
-  const spent = consume(context, asTexts(transfer['inputHoldingCids']), sender);
-  if (spent.sum < cost) throw assertionFailed(`the traffic costs ${formatNumeric(cost)}`);
-  const { change } = payOut(context, amulet, { admin, sender, outputs: [] }, { ...spent, sum: spent.sum - cost });
-  context.create(names.memberTraffic, trafficOf(admin, bought));
-  return completed([], change, burnMeta(sender, 'traffic purchase', formatNumeric(cost)));
+  const spentHoldings = consume(context, asTexts(transfer['inputHoldingCids']), sender);
+  if (spentHoldings.sum < cost) throw assertionFailed(`the traffic costs ${formatNumeric(cost)}`);
+  const { change } = payOut(
+    context,
+    amulet,
+    { admin, sender, outputs: [] },
+    { ...spentHoldings, sum: spentHoldings.sum - cost },
+  );
+  context.create(names.memberTraffic, trafficOf(admin, trafficMemo));
+  return completedResult([], change, burnMeta(sender, 'traffic purchase', formatNumeric(cost)));
 }
 
 /**
@@ -52,14 +57,14 @@ function startTransfer(context: ChoiceContext, instrument: InstrumentV1): Json {
   requireFree(context, inputs);
   if (instrument === amulet && receiver === trafficReceiver) return buyTraffic(context, admin, transfer);
   const { extraArgs } = argument;
-  const own = sender === receiver;
-  const kind: TxKind = own ? 'merge-split' : 'transfer';
+  const isSelfTransfer = sender === receiver;
+  const kind: TxKind = isSelfTransfer ? 'merge-split' : 'transfer';
   const meta = kindMeta(kind, sender, reasonOf(transfer['meta']));
   const move = { admin, sender: sender ?? '', inputs, extraArgs };
   const output = { receiver: receiver ?? '', amount: amount ?? '' };
-  if (own || contextValue(extraArgs, 'transfer-preapproval') !== undefined) {
-    const { made, change } = moveFunds(context, instrument, { ...move, outputs: [output] });
-    return completed(made, change, meta);
+  if (isSelfTransfer || contextValue(extraArgs, 'transfer-preapproval') !== undefined) {
+    const { made: newHoldings, change } = moveFunds(context, instrument, { ...move, outputs: [output] });
+    return completedResult(newHoldings, change, meta);
   }
   const lock = {
     holders: [admin],
@@ -67,10 +72,13 @@ function startTransfer(context: ChoiceContext, instrument: InstrumentV1): Json {
     context: `transfer to ${receiver ?? ''}`,
   };
   const outputs = [{ ...output, receiver: sender ?? '', lock }];
-  const { made, change } = moveFunds(context, instrument, { ...move, outputs });
-  const [locked = ''] = made;
-  const waiting = instrument.waiting(admin, locked, 'transfer', { ...transfer, inputHoldingCids: [locked] });
-  const value = { transferInstructionCid: context.create(instrument.instruction, waiting) };
+  const { made: newHoldings, change } = moveFunds(context, instrument, { ...move, outputs });
+  const [lockedHolding = ''] = newHoldings;
+  const pendingTransfer = instrument.waiting(admin, lockedHolding, 'transfer', {
+    ...transfer,
+    inputHoldingCids: [lockedHolding],
+  });
+  const value = { transferInstructionCid: context.create(instrument.instruction, pendingTransfer) };
   const senderChangeCids = change === undefined ? [] : [change];
   return { output: { tag: 'TransferInstructionResult_Pending', value }, senderChangeCids, meta };
 }
@@ -81,32 +89,36 @@ function endTransfer(context: ChoiceContext, instrument: InstrumentV1, to: 'send
   const { admin, lockedHolding } = instrument.behind(payload);
   const { extraArgs } = context.argument;
   const sender = textAt(payload, 'transfer', 'sender');
-  const held = unlock(context, instrument, lockedHolding, extraArgs);
+  const unlockedFunds = unlock(context, instrument, lockedHolding, extraArgs);
   const meta = kindMeta(to === 'receiver' ? 'transfer' : 'unlock', sender, reasonOf(asObject(extraArgs)?.['meta']));
   const output = { receiver: textAt(payload, 'transfer', to), amount: textAt(payload, 'transfer', 'amount') };
   if (to === 'sender') {
     // An unlocked Amulet belongs to the sender already.
-    const back =
-      held !== lockedHolding
-        ? [held]
-        : moveFunds(context, instrument, { admin, sender, inputs: [held], outputs: [output], extraArgs }).made;
-    return { output: { tag: 'TransferInstructionResult_Failed', value: {} }, senderChangeCids: [...back], meta };
+    const returnedFunds =
+      unlockedFunds !== lockedHolding
+        ? [unlockedFunds]
+        : moveFunds(context, instrument, { admin, sender, inputs: [unlockedFunds], outputs: [output], extraArgs }).made;
+    return {
+      output: { tag: 'TransferInstructionResult_Failed', value: {} },
+      senderChangeCids: [...returnedFunds],
+      meta,
+    };
   }
-  const { made, change } = moveFunds(context, instrument, {
+  const { made: newHoldings, change } = moveFunds(context, instrument, {
     admin,
     sender,
-    inputs: [held],
+    inputs: [unlockedFunds],
     outputs: [output],
     extraArgs,
   });
-  return completed(made, change, meta);
+  return completedResult(newHoldings, change, meta);
 }
 
-function answer(instrument: InstrumentV1, by: 'sender' | 'receiver', to: 'sender' | 'receiver'): Choice {
+function answerChoice(instrument: InstrumentV1, answeredBy: 'sender' | 'receiver', to: 'sender' | 'receiver'): Choice {
   return {
     consuming: true,
     interface: interfaces.transferInstruction,
-    controllers: (payload) => [textAt(payload, 'transfer', by)],
+    controllers: (payload) => [textAt(payload, 'transfer', answeredBy)],
     run: (context) => endTransfer(context, instrument, to),
   };
 }
@@ -116,7 +128,7 @@ function instructionView(payload: JsonObject): JsonObject {
     originalInstructionCid: null,
     transfer: payload['transfer'] ?? null,
     status: { tag: 'TransferPendingReceiverAcceptance', value: {} },
-    meta: noMeta,
+    meta: emptyMetadata,
   };
 }
 
@@ -128,15 +140,15 @@ export function instructionTemplate(instrument: InstrumentV1): Template {
     observers: (payload) => [textAt(payload, 'transfer', 'receiver')],
     interfaces: [{ name: interfaces.transferInstruction, view: instructionView }],
     choices: {
-      TransferInstruction_Accept: answer(instrument, 'receiver', 'receiver'),
-      TransferInstruction_Reject: answer(instrument, 'receiver', 'sender'),
-      TransferInstruction_Withdraw: answer(instrument, 'sender', 'sender'),
+      TransferInstruction_Accept: answerChoice(instrument, 'receiver', 'receiver'),
+      TransferInstruction_Reject: answerChoice(instrument, 'receiver', 'sender'),
+      TransferInstruction_Withdraw: answerChoice(instrument, 'sender', 'sender'),
     },
   };
 }
 
 function factoryView(instrument: InstrumentV1, payload: JsonObject): JsonObject {
-  return { admin: asText(payload[instrument.adminField]), meta: noMeta };
+  return { admin: asText(payload[instrument.adminField]), meta: emptyMetadata };
 }
 
 /** The template of the registry's contract that starts transfers and allocations of an instrument. */
