@@ -32,10 +32,44 @@ export function packageOfRecomputation(
   return `${previousPackage} ${now}`;
 }
 
-/** Package that computed a view; undefined if unknown, because a participant before release 3.5 does not name it. */
+/**
+ * Package that computed a view, or that failed to. Undefined if it is unknown, because a participant before release 3.5
+ * does not name it.
+ */
 function computedBy(fields: Fields): string | undefined {
-  const field = (name: (typeof comparedFields.view)[number]): string => fields[comparedFields.view.indexOf(name)] ?? '';
-  const packageId = field('implementation_package_id');
-  if (field('status_code') === '0') return isPackageId.test(packageId) ? packageId : undefined;
-  return packageId === '' && ['', 'null'].includes(field('view')) ? noPackage : undefined;
+  const packageId = fieldOf(fields, 'implementation_package_id');
+  if (fieldOf(fields, 'status_code') === '0') return isPackageId.test(packageId) ? packageId : undefined;
+  if (!['', 'null'].includes(fieldOf(fields, 'view'))) return undefined;
+  if (packageId === '') return noPackage;
+  return isPackageId.test(packageId) ? packageId : undefined;
+}
+
+function fieldOf(fields: Fields, name: (typeof comparedFields.view)[number]): string {
+  return fields[comparedFields.view.indexOf(name)] ?? '';
+}
+
+/** The id of a request in the message of a failure: a category and hexadecimal digits in parentheses. */
+const requestId = /\(\d+,[0-9a-f]+\)/gu;
+
+/** Whether two failures of the same package differ only in the ids of the requests that failed. */
+export function isSameFailure(storedFields: Fields, ledgerFields: Fields): boolean {
+  const textOf = (fields: Fields): string =>
+    JSON.stringify(fields.map((field) => field?.replaceAll(requestId, '()') ?? null));
+  return fieldOf(storedFields, 'status_code') !== '0' && textOf(storedFields) === textOf(ledgerFields);
+}
+
+/**
+ * The packages of a view that is not stored, as {@link packageOfRecomputation} returns them. Undefined if the view
+ * should be stored, because the package of the contract itself has computed it.
+ * @param contractPackage package id of the template with which the contract was created
+ */
+export function packageOfAddedView(
+  ledgerFields: Fields,
+  contractPackage: string,
+  packageNames: ReadonlyMap<string, string>,
+): string | undefined {
+  const now = computedBy(ledgerFields);
+  if (now === undefined || now === noPackage || now === contractPackage) return undefined;
+  const [contractName, currentName] = [packageNames.get(contractPackage), packageNames.get(now)];
+  return contractName !== undefined && contractName === currentName ? `${noPackage} ${now}` : undefined;
 }

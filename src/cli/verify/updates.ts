@@ -17,7 +17,7 @@ import {
 import { digestOf } from './bucket-sums.ts';
 import { readAllUpdates } from '../ledger/complete-reads.ts';
 import { PackageNames, updatesAvailableAfter, toParticipantOffset, type VerifyCall, readToEnd } from './call.ts';
-import { packageOfRecomputation } from './computed-views.ts';
+import { isSameFailure, packageOfAddedView, packageOfRecomputation } from './computed-views.ts';
 import { cannotVerifyError, listedFindings, type Compared, type Finding } from './result.ts';
 
 /** Maximum number of updates from the ledger in one slice; `sliceLength` limits the characters of its frames. */
@@ -186,14 +186,31 @@ class Comparison {
     for (const row of rows) {
       const line = byKey.get(row.key);
       byKey.delete(row.key);
-      if (line === undefined) findings.push({ type: 'missing', offset, row: row.key });
-      else if (line.digest !== digestOf(row, line.redacted)) {
+      if (line === undefined) {
+        if (!(await this.#isAddedView(row, rows))) findings.push({ type: 'missing', offset, row: row.key });
+      } else if (line.digest !== digestOf(row, line.redacted)) {
         const fields = await this.#fields(row, line);
         if (fields.length > 0) findings.push({ type: 'different', offset, row: row.key, fields });
       }
     }
     for (const key of byKey.keys()) findings.push({ type: 'extra', offset, row: key });
     return findings;
+  }
+
+  /** Whether the row is a view that a later version of the contract's package has added. Counts it as recomputed. */
+  async #isAddedView(row: ComparableRow, rows: readonly ComparableRow[]): Promise<boolean> {
+    if (row.kind !== 'view') return false;
+    const contractKey = `contract ${row.key.split(' ')[1] ?? ''}`;
+    const contract = rows.find(({ key }) => key === contractKey);
+    const template = contract?.fields[comparedFields.contract.indexOf('template')] ?? '';
+    this.#packageNames ??= await namesOfPackages(this.#call.snapshot.client);
+    const pair = packageOfAddedView(row.fields, template.slice(0, template.indexOf(':')), this.#packageNames);
+    if (pair !== undefined) this.#countRecomputed(pair);
+    return pair !== undefined;
+  }
+
+  #countRecomputed(pair: string): void {
+    this.#recomputed.set(pair, (this.#recomputed.get(pair) ?? 0) + 1);
   }
 
   /** Names of the fields that differ; empty for a view that the participant has computed again. */
@@ -206,9 +223,10 @@ class Comparison {
       this.#packageNames ??= await namesOfPackages(client);
       const pair = packageOfRecomputation(fields, ledgerFields, this.#packageNames);
       if (pair !== undefined) {
-        this.#recomputed.set(pair, (this.#recomputed.get(pair) ?? 0) + 1);
+        this.#countRecomputed(pair);
         return [];
       }
+      if (isSameFailure(fields, ledgerFields)) return [];
     }
     return names.filter((_, index) => (fields[index] ?? null) !== (ledgerFields[index] ?? null));
   }
