@@ -9,7 +9,7 @@ export const acsDelta: PlantedArea = {
     {
       name: 'an archived event is stored and ends nothing',
       file: batch,
-      line: 'this.lifetimes.deactivate(contractId, synchronizerPk, archiveOf(update.offset, nodeId, times));',
+      line: 'this.lifetimes.deactivate(contractId, synchronizerPk, archiveOf(update.offset, nodeId, updateTimes));',
       instead: '',
       test,
     },

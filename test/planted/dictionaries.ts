@@ -9,8 +9,8 @@ export const dictionaries: PlantedArea = {
     {
       name: 'of the new templates of a batch only the first 64 are stored',
       file: 'src/store/write/dictionary-store.ts',
-      line: '...added.templates.map((entry) => ({',
-      instead: '...added.templates.slice(0, 64).map((entry) => ({',
+      line: '...addedEntries.templates.map((entry) => ({',
+      instead: '...addedEntries.templates.slice(0, 64).map((entry) => ({',
       test,
       only: 'a hundred new names',
     },
@@ -33,8 +33,8 @@ export const dictionaries: PlantedArea = {
     {
       name: 'a package name that comes after the template is ignored',
       file: 'src/model/dictionary.ts',
-      line: 'if (known !== undefined && (packageName === null || known.packageName !== null)) return known.pk;',
-      instead: 'if (known !== undefined && known.pk > 0) return known.pk;',
+      line: 'if (existingPk !== undefined && (packageName === null || existingPk.packageName !== null)) return existingPk.pk;',
+      instead: 'if (existingPk !== undefined && existingPk.pk > 0) return existingPk.pk;',
       test,
       only: 'late package name',
     },

@@ -17,8 +17,8 @@ export const handover: PlantedArea = {
     {
       name: 'the previous storage does not report that it was handed over',
       file,
-      line: "await from.query(`update stream set handover = 'handed over', handover_peer = $1`, [into]);",
-      instead: 'await Promise.resolve(into);',
+      line: "await from.query(`update stream set handover = 'handed over', handover_peer = $1`, [targetLabel]);",
+      instead: 'await Promise.resolve(targetLabel);',
       test,
     },
     {
@@ -32,15 +32,15 @@ export const handover: PlantedArea = {
     {
       name: 'holds and results of verify are not copied',
       file,
-      line: '      await carryRows(client, storages);\n',
-      instead: '      await Promise.resolve(carryRows);\n',
+      line: '      await copyTableRows(client, storages);\n',
+      instead: '      await Promise.resolve(copyTableRows);\n',
       test,
     },
     {
       name: 'completions that only the previous server has are not copied',
       file: 'src/store/handover/rows-across.ts',
-      line: "if (completions === 'none') return always;",
-      instead: "if (completions !== 'none' || completions === 'none') return always;",
+      line: "if (completions === 'none') return fixedTables;",
+      instead: "if (completions !== 'none' || completions === 'none') return fixedTables;",
       test,
     },
     {

@@ -42,8 +42,8 @@ export const history: PlantedArea = {
     {
       name: 'a contract that ended after its range stays active forever',
       file: lifetimes,
-      line: 'await endStays(client);',
-      instead: 'await Promise.resolve(endStays);',
+      line: 'await endActivations(client);',
+      instead: 'await Promise.resolve(endActivations);',
       test,
       only: allRowsTest,
     },
@@ -59,8 +59,8 @@ export const history: PlantedArea = {
     {
       name: 'contracts that are active where history begins are not requested',
       file: 'src/pipeline/earlier.ts',
-      line: 'const isKnown = begin === 0 || (due.completeFrom ?? Infinity) <= begin;',
-      instead: 'const isKnown = begin >= 0 || (due.completeFrom ?? Infinity) <= begin;',
+      line: 'const isCompleteFromBegin = beginOffset === 0 || (dueJob.completeFrom ?? Infinity) <= beginOffset;',
+      instead: 'const isCompleteFromBegin = beginOffset >= 0 || (dueJob.completeFrom ?? Infinity) <= beginOffset;',
       test,
       only: 'filter extend --with-history adds history back to the pruned offset or the seed',
     },

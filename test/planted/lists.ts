@@ -41,14 +41,14 @@ export const lists: PlantedArea = {
     {
       name: 'an unfinished seed continues under another filter',
       file: 'src/store/write/stream-row.ts',
-      line: 'const begun = { seeded: row.seeded_at !== null, checkpoint, seedContracts };',
-      instead: 'const begun = { seeded: row.seeded_at !== null, checkpoint, seedContracts: 0 };',
+      line: 'const seedState = { seeded: row.seeded_at !== null, checkpoint, seedContracts };',
+      instead: 'const seedState = { seeded: row.seeded_at !== null, checkpoint, seedContracts: 0 };',
       test,
     },
     {
       name: 'reassignments in flight are requested of no participant',
       file: 'src/ledger/api/request-format.ts',
-      line: '...(isFrom(release, omitsInFlight) ? { includeIncompleteReassignments: true } : {}),',
+      line: '...(isReleaseSince(release, inFlightOmittedSince) ? { includeIncompleteReassignments: true } : {}),',
       instead: '',
       test: 'faults/in-flight.slow.test.ts',
       only: 'in-flight reassignments of participant 3.7',
@@ -80,8 +80,8 @@ export const lists: PlantedArea = {
     {
       name: 'reassignments in flight pass for pruned updates',
       file: 'src/pipeline/proof/in-flight.ts',
-      line: 'if (pruned === undefined || offset < pruned) return refusal;',
-      instead: 'if (pruned !== undefined) return refusal;',
+      line: 'if (pruned === undefined || offset < pruned) return refusalError;',
+      instead: 'if (pruned !== undefined) return refusalError;',
       test: 'pipeline/seed.test.ts',
       only: 'rejected as pruned',
     },

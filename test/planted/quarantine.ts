@@ -36,8 +36,8 @@ export const quarantine: PlantedArea = {
     {
       name: 'a rejection by an index added by hand is taken for a fault of the update',
       file: 'src/store/write/foreign-rules.ts',
-      line: 'if (suspects.length === 0) return error;',
-      instead: 'if (suspects.length >= 0) return error;',
+      line: 'if (suspectRules.length === 0) return error;',
+      instead: 'if (suspectRules.length >= 0) return error;',
       test: 'store/write/foreign-rules.test.ts',
     },
     {

@@ -3,7 +3,7 @@ import type { PlantedArea } from './planted.ts';
 
 const test = 'rebuild/survivors.slow.test.ts';
 const objects = 'src/store/swap/objects.ts';
-const migratedObjects = '[owners, settings, grants, policies, triggers, comments, publishedTables, ...bySchema]';
+const migratedObjects = '[owners, settings, grants, policies, triggers, comments, publishedTables, ...schemaQueries]';
 
 export const rebuild: PlantedArea = {
   name: 'rebuild',
@@ -11,16 +11,16 @@ export const rebuild: PlantedArea = {
     {
       name: 'a storage that is behind the live one replaces it',
       file: 'src/store/swap/swap.ts',
-      line: 'if (checkpoint < writerStopped.checkpoint || (checkpoint > writerStopped.checkpoint && !ahead)) {',
-      instead: 'if (checkpoint > writerStopped.checkpoint && !ahead) {',
+      line: 'if (checkpoint < writerStopped.checkpoint || (checkpoint > writerStopped.checkpoint && !isAhead)) {',
+      instead: 'if (checkpoint > writerStopped.checkpoint && !isAhead) {',
       test: 'rebuild/rebuild.long.test.ts',
       only: 'refuses a swap before the new schema has caught up, and copies concurrent redactions',
     },
     {
       name: 'the live stream is swapped although it moved after it was stopped',
       file: 'src/store/swap/swap.ts',
-      line: `if (liveStream?.checkpoint !== writerStopped.checkpoint || liveStream.epoch !== writerStopped.epoch)\n    throw fenced('the live stream moved');`,
-      instead: `if (liveStream === undefined) throw fenced('the live stream moved');`,
+      line: `if (liveStream?.checkpoint !== writerStopped.checkpoint || liveStream.epoch !== writerStopped.epoch)\n    throw fencedError('the live stream moved');`,
+      instead: `if (liveStream === undefined) throw fencedError('the live stream moved');`,
       test: 'rebuild/rebuild.long.test.ts',
       only: 'refuses a swap before the new schema has caught up, and copies concurrent redactions',
     },
@@ -56,7 +56,7 @@ export const rebuild: PlantedArea = {
     {
       name: 'views of users still read the previous storage',
       file: 'src/store/swap/swap.ts',
-      line: 'await moveDependents(client, outgoing, schema);',
+      line: 'await moveDependents(client, previousSchema, schema);',
       instead: 'await Promise.resolve(moveDependents);',
       test,
     },
@@ -70,8 +70,8 @@ export const rebuild: PlantedArea = {
     {
       name: 'the new storage has a lower epoch than the previous writer',
       file: 'src/store/swap/swap.ts',
-      line: 'const epoch = (await takeEpoch(client, undefined)) + writerStopped.epoch;',
-      instead: 'const epoch = await takeEpoch(client, undefined);',
+      line: 'const epoch = (await increaseEpoch(client, undefined)) + writerStopped.epoch;',
+      instead: 'const epoch = await increaseEpoch(client, undefined);',
       test: 'rebuild/rebuild.long.test.ts',
       only: 'equals a fresh index after the indexer has continued',
     },

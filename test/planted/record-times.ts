@@ -37,8 +37,8 @@ export const recordTimes: PlantedArea = {
     {
       name: 'the reported record time of a batch is that of its last synchronizer',
       file: 'src/pipeline/intake/batch-builder.ts',
-      line: 'recordTimeMs: times.length === 0 ? undefined : Math.max(...times),',
-      instead: 'recordTimeMs: times.at(-1),',
+      line: 'recordTimeMs: recordTimesMs.length === 0 ? undefined : Math.max(...recordTimesMs),',
+      instead: 'recordTimeMs: recordTimesMs.at(-1),',
       test,
     },
     {

@@ -16,14 +16,14 @@ export const redaction: PlantedArea = {
     {
       name: 'a contract in flight at the seed is stored with its contents',
       file: 'src/model/batch.ts',
-      line: 'this.#redactions?.ofContract(created.contractId) === undefined ? jsonb(incomplete?.createdText ?? null) : null,',
-      instead: 'jsonb(incomplete?.createdText ?? null),',
+      line: 'this.#redactions?.ofContract(created.contractId) === undefined\n        ? jsonb(incompleteAssign?.createdText ?? null)\n        : null,',
+      instead: 'jsonb(incompleteAssign?.createdText ?? null),',
       test: lists,
     },
     {
       name: 'rows that were staged before a redaction are merged with their contents',
       file: 'src/store/history/merge.ts',
-      line: 'await removeRedacted(client, staged);',
+      line: 'await removeRedacted(client, stagingName);',
       instead: '',
       test: lists,
     },

@@ -52,7 +52,7 @@ export const resetArea: PlantedArea = {
     {
       name: 'batches of deleted updates stay',
       file,
-      line: 'await cutBatches(client, to);',
+      line: 'await truncateBatches(client, to);',
       instead: '',
       test,
     },

@@ -44,8 +44,8 @@ export const sums: PlantedArea = {
     {
       name: 'the delay of an hour is that of its last transaction',
       file: 'src/model/activity.ts',
-      line: 'row.delay += delay(effective, recorded);',
-      instead: 'row.delay = delay(effective, recorded);',
+      line: 'row.delay += delay(effectiveTime, recordTime);',
+      instead: 'row.delay = delay(effectiveTime, recordTime);',
       test,
     },
   ],

@@ -30,15 +30,15 @@ export const typedViews: PlantedArea = {
     {
       name: 'new columns of every view come before the fields of an existing view',
       file: 'src/store/typed/definitions.ts',
-      line: '([one], [other]) => positionOf(one) - positionOf(other)',
-      instead: "() => positionOf('') - there.length",
+      line: '([left], [other]) => positionOf(left) - positionOf(other)',
+      instead: "() => positionOf('') - existingNames.length",
       test,
     },
     {
       name: 'the view of a choice called History takes the name of the history of the template',
       file: 'src/daml/view-names.ts',
-      line: 'if (taken.has(name) || taken.has(name + historySuffix)) return false;',
-      instead: 'return !taken.has(name);',
+      line: 'if (usedNames.has(name) || usedNames.has(name + historySuffix)) return false;',
+      instead: 'return !usedNames.has(name);',
       test: 'daml/view-names.test.ts',
     },
     {

@@ -11,7 +11,7 @@ export const widen: PlantedArea = {
     {
       name: 'contracts of a step are added without their lifetimes',
       file,
-      line: 'await addStates(client, staged, range);',
+      line: 'await addStates(client, stagingName, range);',
       instead: '',
       test: 'history/extend-filter-disturbed.long.test.ts',
       only: 'filter extend is resumed by the next writer',
@@ -19,9 +19,9 @@ export const widen: PlantedArea = {
     {
       name: 'contracts that were already stored are counted again',
       file,
-      line: `await copyRows(client, staged, 'contracts', { where, into: \`\${staged}.arrived\` });`,
-      instead: `await copyRows(client, staged, 'contracts', { where });
-  await client.query(\`insert into \${staged}.arrived select r."offset", r.node_id from \${staged}.contracts r where \${where}\`);`,
+      line: `await copyRows(client, stagingName, 'contracts', { where: condition, into: \`\${stagingName}.arrived\` });`,
+      instead: `await copyRows(client, stagingName, 'contracts', { where: condition });
+  await client.query(\`insert into \${stagingName}.arrived select r."offset", r.node_id from \${stagingName}.contracts r where \${condition}\`);`,
       test,
       only: extendTestName,
     },
@@ -62,8 +62,8 @@ export const widen: PlantedArea = {
     {
       name: 'active contracts of the index may be missing from the list',
       file,
-      line: 'await prove(client, staged);',
-      instead: 'await Promise.resolve(prove);',
+      line: 'await verifyStaged(client, stagingName);',
+      instead: 'await Promise.resolve(verifyStaged);',
       test,
       only: 'adds nothing if the ledger lists other active contracts, and the stream continues',
     },
