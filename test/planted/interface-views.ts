@@ -34,7 +34,7 @@ export const interfaceViews: PlantedArea = {
       file: 'src/ledger/frames/decode-event.ts',
       line: "statusMessage: textAt(status, 'message', `${path}.viewStatus`),",
       instead:
-        "statusMessage: details !== null && !emptyList.test(stringOf(details)) ? null : textAt(status, 'message', path),",
+        "statusMessage: details !== null && !emptyArrayPattern.test(stringOf(details)) ? null : textAt(status, 'message', path),",
       ...views,
     },
     {
@@ -64,7 +64,7 @@ export const interfaceViews: PlantedArea = {
       file: 'src/model/batch.ts',
       line: 'event.reassignmentCounter,\n      event.assignmentExclusivity,',
       instead:
-        'incomplete && event.reassignmentCounter !== null ? event.reassignmentCounter - 1 : event.reassignmentCounter,\n      event.assignmentExclusivity,',
+        'isIncomplete && event.reassignmentCounter !== null ? event.reassignmentCounter - 1 : event.reassignmentCounter,\n      event.assignmentExclusivity,',
       ...counters,
     },
   ],

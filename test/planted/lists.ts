@@ -21,7 +21,8 @@ export const lists: PlantedArea = {
       name: 'a seed continues with its token at another offset',
       file: 'src/pipeline/seed.ts',
       line: 'return { offset: seedOffset, token: seedToken, written: seedContracts };',
-      instead: 'return { offset: ledgerEnd, token: seedToken, written: seedContracts };',
+      instead:
+        "return { offset: typeof offsetSource === 'number' ? offsetSource : await offsetSource(), token: seedToken, written: seedContracts };",
       test,
     },
     {
