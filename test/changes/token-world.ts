@@ -134,6 +134,12 @@ export class TokenWorld {
     return { role, party, token: lines.join('\n'), id };
   }
 
+  /** The login role of the reader's token. */
+  async loginOf({ id }: Reader): Promise<string> {
+    const [row] = await this.sql(`select login_name as login from ledger.reader_tokens where id = '${id}'`);
+    return String(row?.['login']);
+  }
+
   /** Ids of changes that the role may see, in order; null for all ids. */
   async visible(role: string | null): Promise<readonly string[]> {
     const { url } = this.history.database;

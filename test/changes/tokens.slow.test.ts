@@ -14,30 +14,28 @@ import { limitsSkipReason } from '../support/skips/server-version.ts';
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 const wrongToken = `lir_${'A'.repeat(43)}`;
+const tokenRefused = { code: 'READER_TOKEN_REFUSED' };
 
 describe('a reader token', needs(limitsSkipReason), () => {
   let world: TokenWorld;
-  let firstReader: Reader;
-  let otherReader: Reader;
+  let readerA: Reader;
+  let readerB: Reader;
   const openListeners: ReceivedEvents[] = [];
 
   beforeAll(async () => {
     world = await TokenWorld.open();
     const [first = '', second = ''] = await world.parties(2);
-    [firstReader, otherReader] = [
-      await world.reader(first, '--name', 'dashboard'),
-      await world.reader(second, '--expires', '90d'),
-    ];
+    readerA = await world.reader(first, '--name', 'dashboard');
+    readerB = await world.reader(second, '--expires', '90d');
   });
   afterAll(async () => {
     for (const stream of openListeners) stream.close();
     await world.close();
   });
 
-  function listenWithToken(token: string, query = '', indexerRun = world.indexer): ReceivedEvents {
-    const stream = listen(`${indexerRun.httpUrl}/changes${query}`, {
-      headers: { ...forwardedHeaders, ...bearer(token) },
-    });
+  function listenAs(token: string, query = '', indexer = world.indexer): ReceivedEvents {
+    const headers = { ...forwardedHeaders, ...bearer(token) };
+    const stream = listen(`${indexer.httpUrl}/changes${query}`, { headers });
     openListeners.push(stream);
     return stream;
   }
@@ -52,31 +50,28 @@ describe('a reader token', needs(limitsSkipReason), () => {
   }
 
   it('is the only output of reader-token create, and is stored as a hash', async () => {
-    const { lines, noted } = await world.token('create', '--role', firstReader.role);
+    const { lines, noted } = await world.token('create', '--role', readerA.role);
     expect(lines).toEqual([expect.stringMatching(/^lir_[\w-]{43}$/)]);
     expect(noted).not.toContain(lines[0]);
     const rows = JSON.stringify(await world.sql('select *, encode(hash, $$escape$$) from ledger.reader_tokens'));
-    for (const token of [firstReader.token, otherReader.token]) expect(rows).not.toContain(token.slice(4));
+    for (const token of [readerA.token, readerB.token]) expect(rows).not.toContain(token.slice(4));
     const { lines: listedTokens } = await world.token('list');
-    expect(listedTokens.find((line) => line.startsWith(firstReader.id))).toMatch(/ good .*dashboard$/);
+    expect(listedTokens.find((line) => line.startsWith(readerA.id))).toMatch(/ good .*dashboard$/);
     expect(listedTokens.join('\n')).not.toContain('lir_');
     const { url } = world.history.database;
     const unrestrictedRole = await world.roleOfAll();
-    for (const role of [firstReader.role, unrestrictedRole]) {
-      const roleQuery = query(
-        `${url}?options=-c%20role%3D${role}`,
-        'select count(*)::int as n from ledger.reader_tokens',
-      );
-      expect(await roleQuery).toEqual([{ n: 0 }]);
+    for (const role of [readerA.role, unrestrictedRole]) {
+      const countSql = 'select count(*)::int as n from ledger.reader_tokens';
+      expect(await query(`${url}?options=-c%20role%3D${role}`, countSql)).toEqual([{ n: 0 }]);
     }
   });
 
   it('is created only for roles that grant-reader created', async () => {
     const [sessionRow] = await world.sql('select current_user as name');
     for (const role of ['nobody_here', String(sessionRow?.['name'])]) {
-      await expect(world.token('create', '--role', role)).rejects.toMatchObject({ code: 'READER_TOKEN_REFUSED' });
+      await expect(world.token('create', '--role', role)).rejects.toMatchObject(tokenRefused);
     }
-    await expect(world.token('create', '--role', firstReader.role, '--expires', '2001-01-01')).rejects.toThrow(/past/);
+    await expect(world.token('create', '--role', readerA.role, '--expires', '2001-01-01')).rejects.toThrow(/past/);
     await expect(world.token('revoke', 'ffffffff')).rejects.toMatchObject({ code: 'READER_TOKEN_NOT_FOUND' });
   });
 
@@ -87,94 +82,77 @@ describe('a reader token', needs(limitsSkipReason), () => {
     ['empty tables', 'truncate on ledger.updates', 'may change updates'],
     ['create objects', 'create on schema explore', 'create objects'],
   ])('is rejected while its role may %s', async (_, right, rightPattern) => {
-    await world.sql(`grant ${right} to ${firstReader.role}`);
+    await world.sql(`grant ${right} to ${readerA.role}`);
     try {
-      expect((await world.question(firstReader.token, 'select 1')).status).toBe(401);
-      const createOutput = world.token('create', '--role', firstReader.role);
-      await expect(createOutput).rejects.toMatchObject({ code: 'READER_TOKEN_REFUSED' });
+      expect((await world.question(readerA.token, 'select 1')).status).toBe(401);
+      const createOutput = world.token('create', '--role', readerA.role);
+      await expect(createOutput).rejects.toMatchObject(tokenRefused);
       await expect(createOutput).rejects.toThrow(rightPattern);
-      await expect(world.webhook(firstReader.role)).rejects.toMatchObject({ code: 'WEBHOOK_REFUSED' });
+      await expect(world.webhook(readerA.role)).rejects.toMatchObject({ code: 'WEBHOOK_REFUSED' });
     } finally {
-      await world.sql(`revoke ${right} from ${firstReader.role}`);
+      await world.sql(`revoke ${right} from ${readerA.role}`);
     }
-    expect((await world.question(firstReader.token, 'select 1')).status).toBe(200);
+    expect((await world.question(readerA.token, 'select 1')).status).toBe(200);
   });
 
   it('is refused for a role that can log in, and its role cannot be granted a password', async () => {
     const login = await world.roleOfAll();
     await world.sql(`alter role ${login} login`);
     const createOutput = world.token('create', '--role', login);
-    await expect(createOutput).rejects.toMatchObject({ code: 'READER_TOKEN_REFUSED' });
+    await expect(createOutput).rejects.toMatchObject(tokenRefused);
     await expect(createOutput).rejects.toThrow('logs in');
-    const grant = grantReader(world.owner, {
-      role: firstReader.role,
-      parties: [firstReader.party],
-      password: 'secret',
-    });
+    const grant = grantReader(world.owner, { role: readerA.role, parties: [readerA.party], password: 'secret' });
     await expect(grant).rejects.toMatchObject({ code: 'GRANT_READER_REFUSED' });
   });
 
   it('is refused for a role that is a member of another role', async () => {
-    const [token] = await world.sql(
-      `select login_name as login from ledger.reader_tokens where id = '${firstReader.id}'`,
-    );
     const role = await world.roleOfAll();
-    for (const group of ['pg_read_all_data', 'pg_monitor', otherReader.role]) {
+    for (const group of ['pg_read_all_data', 'pg_monitor', readerB.role]) {
       await world.sql(`grant ${group} to ${role}`);
-      await expect(world.token('create', '--role', role), group).rejects.toMatchObject({
-        code: 'READER_TOKEN_REFUSED',
-      });
+      await expect(world.token('create', '--role', role), group).rejects.toMatchObject(tokenRefused);
       await expect(world.webhook(role), group).rejects.toMatchObject({ code: 'WEBHOOK_REFUSED' });
       await world.sql(`revoke ${group} from ${role}`);
     }
     // The login of a token has the rights of its role, and ends with the token.
-    const login = String(token?.['login']);
-    await expect(world.token('create', '--role', login)).rejects.toMatchObject({ code: 'READER_TOKEN_REFUSED' });
+    const login = await world.loginOf(readerA);
+    await expect(world.token('create', '--role', login)).rejects.toMatchObject(tokenRefused);
   });
 
   it('is rejected while its role can read files of the server', async () => {
-    const queryStatus = async () =>
-      (await world.question(firstReader.token, "select pg_read_file('PG_VERSION')")).status;
+    const queryStatus = async () => (await world.question(readerA.token, "select pg_read_file('PG_VERSION')")).status;
     expect(await queryStatus()).toBe(400);
     await world.sql(
-      `grant pg_read_server_files to ${firstReader.role}; grant execute on function pg_read_file(text) to ${firstReader.role}`,
+      `grant pg_read_server_files to ${readerA.role}; grant execute on function pg_read_file(text) to ${readerA.role}`,
     );
     try {
       expect(await queryStatus()).toBe(401);
-      await expect(world.token('create', '--role', firstReader.role)).rejects.toMatchObject({
-        code: 'READER_TOKEN_REFUSED',
-      });
+      await expect(world.token('create', '--role', readerA.role)).rejects.toMatchObject(tokenRefused);
     } finally {
       await world.sql(
-        `revoke pg_read_server_files from ${firstReader.role}; revoke execute on function pg_read_file(text) from ${firstReader.role}`,
+        `revoke pg_read_server_files from ${readerA.role}; revoke execute on function pg_read_file(text) from ${readerA.role}`,
       );
     }
     expect(await queryStatus()).toBe(400);
   });
 
   it('returns only changes that are visible to its role at /changes', async () => {
-    const [allVisible, firstVisible, otherVisible] = [
-      await world.visible(null),
-      await world.visible(firstReader.role),
-      await world.visible(otherReader.role),
-    ];
-    expect(firstVisible.length).toBeGreaterThan(10);
-    expect(otherVisible.length).toBeGreaterThan(10);
-    expect(firstVisible).not.toEqual(otherVisible);
-    expect(Math.max(firstVisible.length, otherVisible.length)).toBeLessThan(allVisible.length);
+    const allVisible = await world.visible(null);
+    const visibleToA = await world.visible(readerA.role);
+    const visibleToB = await world.visible(readerB.role);
+    expect(visibleToA.length).toBeGreaterThan(10);
+    expect(visibleToB.length).toBeGreaterThan(10);
+    expect(visibleToA).not.toEqual(visibleToB);
+    expect(Math.max(visibleToA.length, visibleToB.length)).toBeLessThan(allVisible.length);
     const local = listen(`${world.indexer.httpUrl}/changes?after=0`);
     openListeners.push(local);
     await waitForReceived(local, allVisible.length);
     // The requests run one after the other, so that the second request finds the rows of the first one in the cache.
-    const [first, second] = [
-      listenWithToken(firstReader.token, '?after=0'),
-      listenWithToken(otherReader.token, '?after=0'),
-    ];
-    await waitForReceived(first, firstVisible.length);
-    await waitForReceived(second, otherVisible.length);
+    const [first, second] = [listenAs(readerA.token, '?after=0'), listenAs(readerB.token, '?after=0')];
+    await waitForReceived(first, visibleToA.length);
+    await waitForReceived(second, visibleToB.length);
     world.history.grow(15);
     await world.indexer.reaches(world.history.sandbox.ledger.ledgerEnd());
-    const readsAfter = await Promise.all([null, firstReader.role, otherReader.role].map((role) => world.visible(role)));
+    const readsAfter = await Promise.all([null, readerA.role, readerB.role].map((role) => world.visible(role)));
     for (const [index, stream] of [local, first, second].entries()) {
       await waitForReceived(stream, readsAfter[index]?.length ?? 0);
       expect(stream.ids).toEqual(readsAfter[index]);
@@ -187,16 +165,14 @@ describe('a reader token', needs(limitsSkipReason), () => {
       const { status, body } = await world.question(token, statement);
       return { status, value: (JSON.parse(body) as { rows?: readonly string[][] }).rows?.[0]?.[0], body };
     };
-    for (const reader of [firstReader, otherReader]) {
+    for (const reader of [readerA, readerB]) {
       const visibleCount = String((await world.visible(reader.role)).length);
-      expect(await countRows(reader, 'select count(*) from explore.events')).toMatchObject({
-        status: 200,
-        value: visibleCount,
-      });
+      const eventCount = await countRows(reader, 'select count(*) from explore.events');
+      expect(eventCount).toMatchObject({ status: 200, value: visibleCount });
       // These statements change session settings or read through a nested statement.
       for (const [name, value] of [
         ['role', 'none'],
-        ['role', (reader === firstReader ? otherReader : firstReader).role],
+        ['role', (reader === readerA ? readerB : readerA).role],
         ['session_authorization', 'default'],
         ['row_security', 'off'],
       ]) {
@@ -214,8 +190,8 @@ describe('a reader token', needs(limitsSkipReason), () => {
     }
     const explainResponse = await world.request(
       '/query/explain',
-      { ...forwardedHeaders, ...bearer(firstReader.token), 'content-type': 'application/json' },
-      { method: 'POST', body: { id: (await world.visible(firstReader.role))[0]?.split('-')[0] } },
+      { ...forwardedHeaders, ...bearer(readerA.token), 'content-type': 'application/json' },
+      { method: 'POST', body: { id: (await world.visible(readerA.role))[0]?.split('-')[0] } },
     );
     expect([explainResponse.status, explainResponse.body]).toEqual([200, expect.stringContaining('offset')]);
   });
@@ -223,22 +199,22 @@ describe('a reader token', needs(limitsSkipReason), () => {
   it('returns no plan at /query if its role is limited to parties', async () => {
     const plan = 'explain (analyze, costs off) select 1 from ledger.updates where "offset" = 1 and command_id < $$z$$';
     for (const statement of [plan, `/* a */ -- b\n ${plan.toUpperCase()}`, 'EXPLAIN select 1;']) {
-      const { status, body } = await world.question(firstReader.token, statement);
+      const { status, body } = await world.question(readerA.token, statement);
       expect([status, body]).toEqual([400, expect.stringContaining('explain reveals values of rows')]);
     }
     // A read-only function cannot run the plan either.
-    const readAsLogin = await world.question(firstReader.token, `select query_to_xml('${plan}', true, false, '')`);
+    const readAsLogin = await world.question(readerA.token, `select query_to_xml('${plan}', true, false, '')`);
     expect(readAsLogin.status).toBe(400);
-    const unrestrictedReader = await world.readerOf(await world.roleOfAll(), firstReader.party);
+    const unrestrictedReader = await world.readerOf(await world.roleOfAll(), readerA.party);
     expect((await world.question(unrestrictedReader.token, plan)).status).toBe(200);
   });
 
   it.each([
     ['unknown', () => bearer(wrongToken), /unknown token/],
-    ['truncated', () => bearer(firstReader.token.slice(0, -1)), /unknown token/],
+    ['truncated', () => bearer(readerA.token.slice(0, -1)), /unknown token/],
     [
       'of another kind',
-      () => ({ authorization: `Basic ${Buffer.from(`x:${firstReader.token}`).toString('base64')}` }),
+      () => ({ authorization: `Basic ${Buffer.from(`x:${readerA.token}`).toString('base64')}` }),
       /known/,
     ],
   ])('is rejected if it is %s, also in local requests', async (_, headers, expectedReason) => {
@@ -247,39 +223,36 @@ describe('a reader token', needs(limitsSkipReason), () => {
       expect([response.status, response.headers['www-authenticate']]).toEqual([401, 'Bearer realm="ledger-indexer"']);
       expect(response.body).toMatch(expectedReason);
       const json = { 'content-type': 'application/json', origin: world.indexer.httpUrl };
-      const queryResponse = await world.request(
-        '/query',
-        { ...from, ...json, ...headers() },
-        { method: 'POST', body: {} },
-      );
+      const post = { method: 'POST', body: {} };
+      const queryResponse = await world.request('/query', { ...from, ...json, ...headers() }, post);
       expect(queryResponse.status).toBe(401);
     }
   });
 
   it('runs at most three statements at a time and does not block other tokens', async () => {
-    const slowQueries = Array.from({ length: 3 }, () => world.question(firstReader.token, 'select pg_sleep(5)'));
+    const slowQueries = Array.from({ length: 3 }, () => world.question(readerA.token, 'select pg_sleep(5)'));
     await waitFor('three questions', async () => {
       const text = `select pid from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()`;
       return (await world.sql(text)).length === 3 ? true : undefined;
     });
-    expect((await world.question(firstReader.token, 'select 1')).status).toBe(503);
-    expect((await world.question(otherReader.token, 'select 1')).status).toBe(200);
+    expect((await world.question(readerA.token, 'select 1')).status).toBe(503);
+    expect((await world.question(readerB.token, 'select 1')).status).toBe(200);
     expect((await Promise.all(slowQueries)).map(({ status }) => status)).toEqual([200, 200, 200]);
-    expect((await world.question(firstReader.token, 'select 1')).status).toBe(200);
+    expect((await world.question(readerA.token, 'select 1')).status).toBe(200);
   });
 
   it('cannot be replaced by its stored hash', async () => {
     // The table contains only the hash, which is not accepted as a token.
     const [row] = await world.sql(
-      `select encode(hash, 'hex') as hash from ledger.reader_tokens where id = '${firstReader.id}'`,
+      `select encode(hash, 'hex') as hash from ledger.reader_tokens where id = '${readerA.id}'`,
     );
     const response = await world.request('/changes', { ...forwardedHeaders, ...bearer(String(row?.['hash'])) });
     expect(response.status).toBe(401);
-    expect(row?.['hash']).not.toBe(Buffer.from(firstReader.token).toString('hex'));
+    expect(row?.['hash']).not.toBe(Buffer.from(readerA.token).toString('hex'));
   });
 
   it('must have a role for all parties if another machine requests /status or /update', async () => {
-    const unrestrictedReader = await world.readerOf(await world.roleOfAll(), firstReader.party);
+    const unrestrictedReader = await world.readerOf(await world.roleOfAll(), readerA.party);
     const [newestRow] = await world.sql('select max("offset") as at from ledger.updates');
     for (const path of ['/status', `/update?offset=${String(newestRow?.['at'])}`]) {
       const status = async (headers: Readonly<Record<string, string>>) => (await world.request(path, headers)).status;
@@ -287,7 +260,7 @@ describe('a reader token', needs(limitsSkipReason), () => {
       for (const from of [forwardedHeaders, { host: '10.0.0.5' }]) {
         expect(await status(from), path).toBe(401);
         expect(await status({ ...from, ...bearer(wrongToken) }), path).toBe(401);
-        expect(await status({ ...from, ...bearer(firstReader.token) }), path).toBe(403);
+        expect(await status({ ...from, ...bearer(readerA.token) }), path).toBe(403);
         expect(await status({ ...from, ...bearer(unrestrictedReader.token) }), path).toBe(200);
       }
     }
@@ -299,7 +272,7 @@ describe('a reader token', needs(limitsSkipReason), () => {
   it('is required in requests from other machines', async () => {
     expect((await world.request('/changes', forwardedHeaders)).status).toBe(403);
     expect((await world.request('/changes', { host: 'evil.example' })).status).toBe(421);
-    expect((await world.request('/changes', { host: 'evil.example', ...bearer(firstReader.token) })).status).toBe(421);
+    expect((await world.request('/changes', { host: 'evil.example', ...bearer(readerA.token) })).status).toBe(421);
     const json = { ...forwardedHeaders, 'content-type': 'application/json' };
     expect((await world.request('/query', json, { method: 'POST', body: { statement: 'select 1' } })).status).toBe(403);
     // The page itself contains no data.
@@ -307,42 +280,38 @@ describe('a reader token', needs(limitsSkipReason), () => {
   });
 
   it('ends its streams when it is revoked, also on the standby', async () => {
-    const reader = await world.readerOf(firstReader.role, firstReader.party);
+    const reader = await world.readerOf(readerA.role, readerA.party);
     const [readerStream, standbyStream, remainingStream] = [
-      listenWithToken(reader.token),
-      listenWithToken(reader.token, '', world.standby),
-      listenWithToken(firstReader.token),
+      listenAs(reader.token),
+      listenAs(reader.token, '', world.standby),
+      listenAs(readerA.token),
     ];
     await Promise.all([readerStream.begun, standbyStream.begun, remainingStream.begun]);
-    const [login] = await world.sql(`select login_name from ledger.reader_tokens where id = '${reader.id}'`);
+    const login = await world.loginOf(reader);
     await world.token('revoke', reader.id);
     await Promise.all([readerStream, standbyStream].map((stream) => waitForEnd(stream, 'revoked')));
     expect(remainingStream.ends).toEqual([]);
     remainingStream.close();
     expect((await world.request('/changes', bearer(reader.token))).body).toMatch(/revoked/);
     expect((await world.question(reader.token, 'select 1')).status).toBe(401);
-    expect(await world.sql(`select from pg_roles where rolname = '${String(login?.['login_name'])}'`)).toEqual([]);
+    expect(await world.sql(`select from pg_roles where rolname = '${login}'`)).toEqual([]);
     expect((await world.token('list')).lines.find((line) => line.startsWith(reader.id))).toContain(' revoked ');
   });
 
   it('loses the objects of its login when it is revoked', async () => {
-    const [plainReader, farReader] = [
-      await world.readerOf(firstReader.role, firstReader.party),
-      await world.readerOf(firstReader.role, firstReader.party),
-    ];
+    const plainReader = await world.readerOf(readerA.role, readerA.party);
+    const farReader = await world.readerOf(readerA.role, readerA.party);
     const otherDatabase = await createTestDatabase();
     try {
       for (const [reader, url] of [
         [plainReader, world.history.database.url],
         [farReader, otherDatabase.url],
       ] as const) {
-        const [loginRow] = await world.sql(
-          `select login_name as login from ledger.reader_tokens where id = '${reader.id}'`,
-        );
+        const login = await world.loginOf(reader);
         const roleUrl = new URL(url);
-        [roleUrl.username, roleUrl.password] = [String(loginRow?.['login']), loginPasswordOf(reader.token)];
+        [roleUrl.username, roleUrl.password] = [login, loginPasswordOf(reader.token)];
         // Grants the function in the same way as a manual grant would.
-        await query(url, `grant execute on function lo_from_bytea(oid, bytea) to ${String(loginRow?.['login'])}`);
+        await query(url, `grant execute on function lo_from_bytea(oid, bytea) to ${login}`);
         const largeObjectSql = `begin read write; select lo_from_bytea(0, 'x');
                         alter default privileges grant select on tables to public; commit`;
         await query(roleUrl.href, largeObjectSql);
@@ -362,12 +331,9 @@ describe('a reader token', needs(limitsSkipReason), () => {
   });
 
   it('is rejected after it expires, and after its role is dropped', async () => {
-    const party = otherReader.party;
-    const [shortReader, droppedReader] = [
-      await world.readerOf(otherReader.role, party, '--expires', '1m'),
-      await world.reader(party),
-    ];
-    const [shortStream, droppedStream] = [listenWithToken(shortReader.token), listenWithToken(droppedReader.token)];
+    const shortReader = await world.readerOf(readerB.role, readerB.party, '--expires', '1m');
+    const droppedReader = await world.reader(readerB.party);
+    const [shortStream, droppedStream] = [listenAs(shortReader.token), listenAs(droppedReader.token)];
     await Promise.all([shortStream.begun, droppedStream.begun]);
     await world.sql(`update ledger.reader_tokens set expires_at = now() where id = '${shortReader.id}'`);
     await world.dropRole(droppedReader.role);
@@ -396,17 +362,11 @@ describe('a reader token', needs(limitsSkipReason), () => {
         vary: 'Origin',
       });
       expect(response.headers['access-control-allow-credentials']).toBeUndefined();
-      const stream = await world.request('/changes', {
-        ...forwardedHeaders,
-        ...bearer(firstReader.token),
-        origin: appOrigin,
-      });
+      const streamHeaders = { ...forwardedHeaders, ...bearer(readerA.token), origin: appOrigin };
+      const stream = await world.request('/changes', streamHeaders);
       expect([stream.status, stream.headers['access-control-allow-origin']]).toEqual([200, appOrigin]);
-      const refusedResponse = await world.request('/changes', { ...bearer(wrongToken), origin: appOrigin });
-      expect([refusedResponse.status, refusedResponse.headers['access-control-allow-origin']]).toEqual([
-        401,
-        appOrigin,
-      ]);
+      const refusal = await world.request('/changes', { ...bearer(wrongToken), origin: appOrigin });
+      expect([refusal.status, refusal.headers['access-control-allow-origin']]).toEqual([401, appOrigin]);
       const waitResponse = await world.request('/wait?offset=0', { origin: appOrigin });
       expect([waitResponse.status, waitResponse.headers['access-control-allow-origin']]).toEqual([200, appOrigin]);
     });

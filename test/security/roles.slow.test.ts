@@ -37,19 +37,19 @@ const kinds = ['migrator', 'writer', 'redactor', 'reader'] as const;
 type Kind = (typeof kinds)[number];
 const password = 'geheim ü';
 
-let testDatabase: TestDatabase;
+let database: TestDatabase;
 let sandbox: Sandbox;
 let folder: string;
 
 async function grant(...argv: string[]): Promise<readonly string[]> {
   const lines: string[] = [];
   const args = ['--prefix', prefix, '--password-dir', folder, ...argv];
-  await runCommand(grantRolesCommand, args, { DATABASE_URL: testDatabase.url }, { print: (line) => lines.push(line) });
+  await runCommand(grantRolesCommand, args, { DATABASE_URL: database.url }, { print: (line) => lines.push(line) });
   return lines;
 }
 
 function urlOf(kind: Kind): string {
-  const url = new URL(testDatabase.url);
+  const url = new URL(database.url);
   url.username = `${prefix}_${kind}`;
   url.password = encodeURIComponent(password);
   return url.href;
@@ -101,17 +101,17 @@ async function firstChange({ httpUrl }: IndexerRun, afterOffset: number): Promis
 }
 
 beforeAll(async () => {
-  testDatabase = await createTestDatabase();
+  database = await createTestDatabase();
   folder = mkdtempSync(join(tmpdir(), 'roles-'));
   for (const kind of kinds) writeFileSync(join(folder, kind), `${password}\n`);
   sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
   generateHistory(sandbox.ledger, { seed: 7, updates: 400 });
-  await runCommand(migrateCommand, [], { DATABASE_URL: testDatabase.url });
+  await runCommand(migrateCommand, [], { DATABASE_URL: database.url });
 });
 afterAll(async () => {
   rmSync(folder, { recursive: true });
   await sandbox.close();
-  await testDatabase.drop();
+  await database.drop();
   const roles = ['owner', ...kinds, 'limited'].map((kind) => `${prefix}_${kind}`).join(', ');
   await query(process.env['TEST_POSTGRES_URL'] ?? '', `drop role if exists ${roles}`);
 });
@@ -120,7 +120,7 @@ it('grant-roles --dry-run prints the roles without passwords, and creates none',
   const lines = await grant('--dry-run');
   expect(lines).toContain(`create role "${prefix}_writer" login password '…' bypassrls;`);
   expect(lines.join('\n')).not.toContain(password);
-  expect(await query(testDatabase.url, `select from pg_roles where rolname like '${prefix}%'`)).toEqual([]);
+  expect(await query(database.url, `select from pg_roles where rolname like '${prefix}%'`)).toEqual([]);
 });
 
 it('an indexer with the writer role stores the same tables as an indexer with the owner role', async () => {
@@ -129,20 +129,20 @@ it('an indexer with the writer role stores the same tables as an indexer with th
   sandbox.faults.streamFailure = { path, failure: 'ACCESS_TOKEN_EXPIRED', afterFrames: 5, times: 2 };
   await using limitedIndexer = await runUntilLive(urlOf('writer'), 'ledger', { POSTGRES_MIGRATE: 'never' });
   expect(limitedIndexer.logged('backing off')).toBe(2);
-  await using unlimitedIndexer = await runUntilLive(testDatabase.url, 'reference');
+  await using unlimitedIndexer = await runUntilLive(database.url, 'reference');
   const endBefore = sandbox.ledger.ledgerEnd();
   generateHistory(sandbox.ledger, { seed: 8, updates: 100 });
   for (const indexer of [limitedIndexer, unlimitedIndexer]) {
     await indexer.reaches(sandbox.ledger.ledgerEnd(), 60_000);
     await indexer.completionsReach(sandbox.ledger.ledgerEnd());
   }
-  expect(await digestOf(testDatabase.url, 'ledger')).toBe(await digestOf(testDatabase.url, 'reference'));
+  expect(await digestOf(database.url, 'ledger')).toBe(await digestOf(database.url, 'reference'));
   expect(await firstChange(limitedIndexer, endBefore)).toMatchObject({
     offset: expect.any(Number) as number,
     event_type: expect.any(String) as string,
   });
   const [owner] = await query(
-    testDatabase.url,
+    database.url,
     `select count(*)::int as strangers from pg_class where relnamespace = 'ledger'::regnamespace
         and relowner <> '${prefix}_owner'::regrole`,
   );
@@ -156,7 +156,7 @@ it('the migrator role rebuilds views, and the reader role can select from them',
   expect(lines).toEqual(['schema "ledger" is up to date\n']);
   await runCommand(viewsCommand, ['rebuild'], env, { print: (line) => lines.push(line) });
   const owners = await query(
-    testDatabase.url,
+    database.url,
     `select distinct pg_get_userbyid(relowner) as owner from pg_class
       where relnamespace in ('typed'::regnamespace, 'explore'::regnamespace)`,
   );
@@ -183,7 +183,7 @@ describe.each(kinds)('%s role', (kind) => {
 
 it('the writer role cannot clear a published seed, and other roles cannot clear any seed', async () => {
   const count = 'select count(*)::int as n from ledger.contracts';
-  const countBefore = await query(testDatabase.url, count);
+  const countBefore = await query(database.url, count);
   const clearSeedSql = 'select ledger.clear_unfinished_seed(epoch) as cleared from ledger.stream';
   expect(await withClientAs('writer', async (client) => (await client.query(clearSeedSql)).rows)).toEqual([
     { cleared: false },
@@ -191,13 +191,13 @@ it('the writer role cannot clear a published seed, and other roles cannot clear 
   for (const kind of ['reader', 'redactor'] as const) {
     expect(await withClientAs(kind, (client) => attempt(client, clearSeedSql)), kind).toBe('42501');
   }
-  expect(await query(testDatabase.url, count)).toEqual(countBefore);
+  expect(await query(database.url, count)).toEqual(countBefore);
 });
 
 it('the writer role cannot delete history by marking it as unpublished', async () => {
   const tables = ['contracts', 'live', 'ended', 'coverage', 'contract_parties', 'templates'];
   const count = `select ${tables.map((table) => `(select count(*)::int from ledger.${table}) as ${table}`).join(', ')}`;
-  const countBefore = await query(testDatabase.url, count);
+  const countBefore = await query(database.url, count);
   await withClientAs('writer', async (client) => {
     await client.query('begin; update ledger.stream set seeded_at = null, checkpoint = null');
     try {
@@ -212,20 +212,17 @@ it('the writer role cannot delete history by marking it as unpublished', async (
 
 it('an indexer parks and keeps the history if the history has no published seed', async () => {
   const count = 'select count(*)::int as n from ledger.contracts';
-  const countBefore = await query(testDatabase.url, count);
-  const [{ seeded: seededAt } = {}] = await query(
-    testDatabase.url,
-    'select seeded_at::text as seeded from ledger.stream',
-  );
+  const countBefore = await query(database.url, count);
+  const [{ seeded: seededAt } = {}] = await query(database.url, 'select seeded_at::text as seeded from ledger.stream');
   await withClientAs('writer', (client) => client.query('update ledger.stream set seeded_at = null'));
   try {
     const env = { LEDGER_URL: sandbox.url, DATABASE_URL: urlOf('writer'), POSTGRES_MIGRATE: 'never' };
     await using indexer = await runIndexer(env);
     await waitFor('parked', async () => ((await indexer.status()).state === 'parked' ? true : undefined));
     expect(indexer.log.join('')).toContain('STORE_SCHEMA_MISMATCH');
-    expect(await query(testDatabase.url, count)).toEqual(countBefore);
+    expect(await query(database.url, count)).toEqual(countBefore);
   } finally {
-    await query(testDatabase.url, `update ledger.stream set seeded_at = '${String(seededAt)}'`);
+    await query(database.url, `update ledger.stream set seeded_at = '${String(seededAt)}'`);
   }
 });
 
@@ -248,21 +245,21 @@ it('the writer role delivers to webhooks with the rights of a reader role', asyn
   const lines: string[] = [];
   const webhook = (url: string, ...words: string[]) =>
     runCommand(webhookCommand, words, { DATABASE_URL: url }, { print: (line) => lines.push(line) });
-  const [stream] = await query(testDatabase.url, 'select seed_offset from ledger.stream');
+  const [stream] = await query(database.url, 'select seed_offset from ledger.stream');
   const role = ['--role', `${prefix}_reader`, '--after', String(stream?.['seed_offset'])];
-  await webhook(testDatabase.url, 'add', 'told', '--url', `${receiver.url}/told`, ...role);
+  await webhook(database.url, 'add', 'told', '--url', `${receiver.url}/told`, ...role);
   receiver.name = 'told';
   receiver.secret = /whsec_\S+/.exec(lines.join('\n'))?.[0] ?? '';
   // The first event is rejected once.
   receiver.reply = ({ place }) => ({ status: place === receiver.heard[0]?.place ? 422 : 204 });
   const env = { INDEXER_WEBHOOK_NETWORKS: 'loopback', INDEXER_WEBHOOK_ATTEMPTS: '1', POSTGRES_MIGRATE: 'never' };
   await using indexer = await runUntilLive(urlOf('writer'), 'ledger', env);
-  const dead = () => query(testDatabase.url, 'select from ledger.webhook_dead_letters');
+  const dead = () => query(database.url, 'select from ledger.webhook_dead_letters');
   await waitFor('there is a dead letter', async () => ((await dead()).length > 0 ? true : undefined));
   receiver.reply = () => ({ status: 204 });
   await webhook(urlOf('migrator'), 'replay', 'told');
   const text = `select count(*)::int as events from explore.events where "offset" > ${String(stream?.['seed_offset'])}`;
-  const [stored] = await query(testDatabase.url, text);
+  const [stored] = await query(database.url, text);
   const taken = () => new Set(receiver.taken.map(({ place }) => place)).size;
   await waitFor('everything is taken', () => (taken() === stored?.['events'] ? true : undefined));
   await waitFor('no letter is left', async () => ((await dead()).length === 0 ? true : undefined));
@@ -270,11 +267,8 @@ it('the writer role delivers to webhooks with the rights of a reader role', asyn
   await asksNothingAsWriter(indexer);
   // Other logins see no webhook URL and no secret.
   for (const kind of ['reader', 'redactor'] as const) {
-    const seen = await withClientAs(
-      kind,
-      async (client) => (await client.query('select from ledger.webhook_secrets')).rowCount,
-    );
-    expect(seen, kind).toBe(0);
+    const secrets = await withClientAs(kind, (client) => client.query('select from ledger.webhook_secrets'));
+    expect(secrets.rowCount, kind).toBe(0);
   }
   await webhook(urlOf('migrator'), 'remove', 'told');
 });
@@ -298,48 +292,45 @@ it('the redactor role can redact and prune', async () => {
   const never = new AbortController().signal;
   const lines: string[] = [];
   const [gone] = await query(
-    testDatabase.url,
+    database.url,
     `select e.contract_id as id from ledger.decoded_exercises e join ledger.decoded_contracts c using (contract_id) where e.consuming limit 1`,
   );
   const words = ['contract', String(gone?.['id']), '--reason', 'asked for', '--with-exercises', '--yes'];
   await runCommand(redactCommand, words, env, { stop: never, print: (line) => lines.push(line) });
   const left = `select count(*)::int as n from ledger.decoded_contracts where contract_id = '${String(gone?.['id'])}' and payload is not null`;
-  expect(await query(testDatabase.url, left)).toEqual([{ n: 0 }]);
-  const [middle] = await query(testDatabase.url, 'select min("offset") + 20 as offset from ledger.updates');
-  await runCommand(pruneCommand, ['--before', String(middle?.['offset']), '--yes'], env, {
-    stop: never,
-    print: (line) => lines.push(line),
-  });
+  expect(await query(database.url, left)).toEqual([{ n: 0 }]);
+  const [middle] = await query(database.url, 'select min("offset") + 20 as offset from ledger.updates');
+  const pruneArgs = ['--before', String(middle?.['offset']), '--yes'];
+  await runCommand(pruneCommand, pruneArgs, env, { stop: never, print: (line) => lines.push(line) });
   // Updates whose contracts are still active are kept.
   expect(lines.join('\n')).toMatch(/pruned up to and including offset \d+/);
-  expect(await query(testDatabase.url, 'select pruned_to_offset is not null as kept from ledger.stream')).toEqual([
-    { kept: true },
-  ]);
+  const kept = await query(database.url, 'select pruned_to_offset is not null as kept from ledger.stream');
+  expect(kept).toEqual([{ kept: true }]);
 });
 
 it('grant-roles can be repeated, also as the migrator, with the same rights', async () => {
   const rights = `select c.oid::regclass::text as name, array(select a::text from unnest(c.relacl) a order by 1) as acl
                     from pg_class c where c.relnamespace = 'ledger'::regnamespace order by 1`;
-  const before = await query(testDatabase.url, rights);
+  const before = await query(database.url, rights);
   await grant();
-  expect(await query(testDatabase.url, rights)).toEqual(before);
+  expect(await query(database.url, rights)).toEqual(before);
   await runCommand(grantRolesCommand, ['--prefix', prefix], { DATABASE_URL: urlOf('migrator') });
-  expect(await query(testDatabase.url, rights)).toEqual(before);
+  expect(await query(database.url, rights)).toEqual(before);
 });
 
 it('the writer role can write after a limited reader was created', needs(limitsSkipReason), async () => {
   const [party] = sandbox.ledger.localParties();
   const role = `${prefix}_limited`;
-  await runCommand(grantReaderCommand, [role, '--party', String(party)], { DATABASE_URL: testDatabase.url });
+  await runCommand(grantReaderCommand, [role, '--party', String(party)], { DATABASE_URL: database.url });
   const secured = `select relrowsecurity as secured from pg_class where oid = 'ledger.contracts'::regclass`;
-  expect(await query(testDatabase.url, secured)).toEqual([{ secured: true }]);
+  expect(await query(database.url, secured)).toEqual([{ secured: true }]);
   let token = '';
   const io = { print: (line: string) => void (token = line), stderr: new PassThrough() };
-  await runCommand(readerTokenCommand, ['create', '--role', role], { DATABASE_URL: testDatabase.url }, io);
+  await runCommand(readerTokenCommand, ['create', '--role', role], { DATABASE_URL: database.url }, io);
   // The writer has become a member of the role. The next run of grant-roles revokes this membership. No policy of the
   // role restricts the writer.
   await grant();
-  const all = await query(testDatabase.url, 'select count(*)::int as n from ledger.contracts');
+  const all = await query(database.url, 'select count(*)::int as n from ledger.contracts');
   expect(await query(urlOf('writer'), 'select count(*)::int as n from ledger.contracts')).toEqual(all);
   await using indexer = await runUntilLive(urlOf('writer'), 'ledger', { POSTGRES_MIGRATE: 'never' });
   const after = sandbox.ledger.ledgerEnd();
@@ -348,9 +339,9 @@ it('the writer role can write after a limited reader was created', needs(limitsS
   expect(indexer.logged('backing off')).toBe(0);
   await answersAs(indexer, role, token, after);
   await endsWithToken(token);
-  const logins = await query(testDatabase.url, 'select login_name as name from ledger.reader_tokens');
+  const logins = await query(database.url, 'select login_name as name from ledger.reader_tokens');
   for (const { name } of logins)
-    await query(testDatabase.url, `drop owned by "${String(name)}"; drop role "${String(name)}"`);
+    await query(database.url, `drop owned by "${String(name)}"; drop role "${String(name)}"`);
 });
 
 /**
@@ -358,8 +349,8 @@ it('the writer role can write after a limited reader was created', needs(limitsS
  * may alter roles disables the login.
  */
 async function endsWithToken(token: string): Promise<void> {
-  const [found] = await query(testDatabase.url, 'select login_name as login from ledger.reader_tokens');
-  const url = new URL(testDatabase.url);
+  const [found] = await query(database.url, 'select login_name as login from ledger.reader_tokens');
+  const url = new URL(database.url);
   [url.username, url.password] = [String(found?.['login']), loginPasswordOf(token)];
   const open = new Client({ connectionString: url.href });
   open.on('error', () => undefined);
@@ -367,12 +358,12 @@ async function endsWithToken(token: string): Promise<void> {
   open.once('end', () => (ended = true));
   await open.connect();
   expect((await open.query('select session_user as login')).rows).toEqual([found]);
-  await query(testDatabase.url, 'update ledger.reader_tokens set expires_at = now()');
+  await query(database.url, 'update ledger.reader_tokens set expires_at = now()');
   await waitFor('the session of the expired token is ended', () => (ended ? true : undefined));
   const mayLogIn = `select rolcanlogin from pg_roles where rolname = '${url.username}'`;
-  expect(await query(testDatabase.url, mayLogIn)).toEqual([{ rolcanlogin: true }]);
-  await runCommand(readerTokenCommand, ['list'], { DATABASE_URL: testDatabase.url }, { print: () => undefined });
-  expect(await query(testDatabase.url, mayLogIn)).toEqual([{ rolcanlogin: false }]);
+  expect(await query(database.url, mayLogIn)).toEqual([{ rolcanlogin: true }]);
+  await runCommand(readerTokenCommand, ['list'], { DATABASE_URL: database.url }, { print: () => undefined });
+  expect(await query(database.url, mayLogIn)).toEqual([{ rolcanlogin: false }]);
 }
 
 /**
@@ -380,7 +371,7 @@ async function endsWithToken(token: string): Promise<void> {
  */
 async function answersAs(indexer: IndexerRun, role: string, token: string, after: number): Promise<void> {
   const seen = await query(
-    `${testDatabase.url}?options=-c%20role%3D${role}`,
+    `${database.url}?options=-c%20role%3D${role}`,
     `select "offset" || '-' || node_id as id from explore.events where "offset" > ${after} order by "offset", node_id`,
   );
   const headers = {

@@ -79,22 +79,21 @@ async function countHeld(name: string): Promise<number> {
 
 async function storedEvents(condition = 'true'): Promise<readonly string[]> {
   const text = `select "offset" || '-' || node_id as place from explore.events where ${condition} order by "offset", node_id`;
-  return (await query(world.database.url, text)).map(({ place: position }) => String(position));
+  return (await query(world.database.url, text)).map(({ place }) => String(place));
 }
 
 const positionsOf = (receivedEvents: readonly Received[]): readonly string[] =>
-  sortPlaces([...new Set(receivedEvents.map(({ place: position }) => position))]);
+  sortPlaces([...new Set(receivedEvents.map(({ place }) => place))]);
 
 /** Resolves when all of these events were accepted. */
 function waitForTaken(expected: readonly string[]): Promise<true> {
   return waitFor(`${String(expected.length)} events are taken`, () =>
-    new Set(receiver.taken.map(({ place: position }) => position)).size >= expected.length ? true : undefined,
+    new Set(receiver.taken.map(({ place }) => place)).size >= expected.length ? true : undefined,
   );
 }
 
 function expectOrder(receivedEvents: readonly Received[]): void {
-  for (const contractEvents of groupByContract(receivedEvents).values())
-    expect(contractEvents).toEqual(sortPlaces(contractEvents));
+  for (const places of groupByContract(receivedEvents).values()) expect(places).toEqual(sortPlaces(places));
 }
 
 /** The id of a contract with 2 to 20 events. */
@@ -116,7 +115,7 @@ describe('webhook', () => {
     const storedAfter = await storedEvents();
     expect(storedAfter.length).toBeGreaterThan(storedBefore.length);
     await waitForTaken(storedAfter);
-    expect(receiver.taken.map(({ place: position }) => position).length).toBe(storedAfter.length);
+    expect(receiver.taken.map(({ place }) => place).length).toBe(storedAfter.length);
     expect(positionsOf(receiver.taken)).toEqual(storedAfter);
     expect(receiver.forged).toEqual([]);
     expectOrder(receiver.heard);
@@ -152,7 +151,7 @@ describe('webhook', () => {
     const asReader = new URL(world.database.url);
     asReader.searchParams.set('options', `-c role=${limitedRole}`);
     const rows = await query(asReader.href, `select "offset" || '-' || node_id as place from explore.events`);
-    const webhookPlaces = sortPlaces(rows.map(({ place: position }) => String(position)));
+    const webhookPlaces = sortPlaces(rows.map(({ place }) => String(place)));
     expect(webhookPlaces.length).toBeGreaterThan(0);
     expect(webhookPlaces.length).toBeLessThan((await storedEvents()).length);
     await waitForTaken(webhookPlaces);
@@ -182,19 +181,17 @@ describe('rejected webhook event', () => {
   it('becomes a dead letter with later events of its contract, and is replayed in order', async () => {
     await add('again', '--after', '0');
     const contract = await busyContract();
-    receiver.reply = (receivedEvents) => ({ status: receivedEvents.contract === contract ? 422 : 204 });
+    receiver.reply = (received) => ({ status: received.contract === contract ? 422 : 204 });
     const allEvents = await storedEvents();
     const contractEvents = await storedEvents(`contract_id = '${contract}'`);
-    await waitForTaken(allEvents.filter((position) => !contractEvents.includes(position)));
+    await waitForTaken(allEvents.filter((place) => !contractEvents.includes(place)));
     await waitFor('its events are dead letters', async () =>
       (await webhook('dead-letters', 'again')).length === contractEvents.length ? true : undefined,
     );
     // The first event was tried three times, and the others were not tried.
-    expect(
-      receiver.heard
-        .filter((receivedEvents) => receivedEvents.contract === contract)
-        .map(({ place: position }) => position),
-    ).toEqual([contractEvents[0], contractEvents[0], contractEvents[0]]);
+    const [first] = contractEvents;
+    const triedEvents = receiver.heard.filter((received) => received.contract === contract);
+    expect(triedEvents.map(({ place }) => place)).toEqual([first, first, first]);
     expect((await webhook('dead-letters', 'again'))[0]).toContain('3 attempts');
     await waitFor('they are counted', async () =>
       (await indexer.metric('indexer_webhook_dead_letters{webhook="again"}')) === contractEvents.length
@@ -202,7 +199,7 @@ describe('rejected webhook event', () => {
         : undefined,
     );
     // Contents of dead letters are read again later, so the history must be kept.
-    expect(await countHeld('again')).toBe(Number(contractEvents[0]?.split('-')[0]) - 1);
+    expect(await countHeld('again')).toBe(Number(first?.split('-')[0]) - 1);
     receiver.reply = () => ({ status: 204 });
     await webhook('replay', 'again');
     await waitForTaken(allEvents);
@@ -210,16 +207,14 @@ describe('rejected webhook event', () => {
       (await webhook('dead-letters', 'again'))[0]?.includes('no dead letters') === true ? true : undefined,
     );
     expect(groupByContract(receiver.taken).get(contract)).toEqual(contractEvents);
-    expect(
-      new Set(receiver.heard.filter(({ place: position }) => position === contractEvents[0]).map(({ id }) => id)).size,
-    ).toBe(1);
+    expect(new Set(receiver.heard.filter(({ place }) => place === first).map(({ id }) => id)).size).toBe(1);
     await webhook('remove', 'again');
   });
 
   it('is skipped after discard, and later events of its contract are sent', async () => {
     const contract = await busyContract();
     await add('lossy', '--after', '0');
-    receiver.reply = (receivedEvents) => ({ status: receivedEvents.contract === contract ? 500 : 204 });
+    receiver.reply = (received) => ({ status: received.contract === contract ? 500 : 204 });
     const contractEvents = await storedEvents(`contract_id = '${contract}'`);
     await waitFor('its events are dead letters', async () =>
       (await webhook('dead-letters', 'lossy')).length === contractEvents.length ? true : undefined,
@@ -228,7 +223,7 @@ describe('rejected webhook event', () => {
     const [first = '', ...laterOffsets] = contractEvents;
     await webhook('discard', 'lossy', '--at', first);
     const allEvents = await storedEvents();
-    await waitForTaken(allEvents.filter((position) => position !== first));
+    await waitForTaken(allEvents.filter((place) => place !== first));
     expect(positionsOf(receiver.taken)).not.toContain(first);
     expect(positionsOf(receiver.taken)).toEqual(expect.arrayContaining([...laterOffsets]));
     await webhook('remove', 'lossy');
@@ -272,7 +267,7 @@ describe('webhook delivery', () => {
     isUnreachable = false;
     await waitFor('it is accepted', () => receiver.taken[0]);
     await waitForListed(/^(?!.*failing)/);
-    expect(new Set(receiver.heard.map(({ place: position }) => position)).size).toBe(1);
+    expect(new Set(receiver.heard.map(({ place }) => place)).size).toBe(1);
     expect(await webhook('dead-letters', 'patient')).toEqual(['patient has no dead letters']);
     await webhook('remove', 'patient');
   });
@@ -290,9 +285,7 @@ describe('webhook delivery', () => {
   it('stops after status 410 until the webhook is resumed, and releases its history hold', async () => {
     await add('leaver', '--after', '0');
     receiver.reply = () => ({ status: receiver.taken.length < 30 ? 204 : 410 });
-    await waitFor('it is disabled', async () =>
-      (await webhook('list'))[0]?.includes('leaver  disabled') ? true : undefined,
-    );
+    await waitForListed(/leaver {2}disabled/);
     const holdSql = `select from ledger.retention_holds where name = 'webhook:leaver'`;
     expect(await query(world.database.url, holdSql)).toEqual([]);
     receiver.reply = () => ({ status: 204 });
@@ -321,9 +314,9 @@ describe('webhook after a reset', () => {
     await catchUp();
     const redelivered = await storedEvents(`"offset" > ${String(middle)}`);
     await waitForTaken(redelivered);
-    const ids = new Map(firstDeliveries.map(({ place: position, id }) => [position, id]));
+    const ids = new Map(firstDeliveries.map(({ place, id }) => [place, id]));
     expect(positionsOf(receiver.taken)).toEqual(redelivered);
-    expect(receiver.taken.map(({ place: position, id }) => ids.get(position) === id)).not.toContain(false);
+    expect(receiver.taken.map(({ place, id }) => ids.get(place) === id)).not.toContain(false);
     await webhook('remove', 'back');
   });
 });
@@ -386,9 +379,7 @@ describe('webhook with pruned history', () => {
   it('resumes only after the pruned offset and lists the skipped range', async () => {
     await add('late', '--after', '20');
     receiver.reply = () => ({ status: 410 });
-    await waitFor('it is disabled', async () =>
-      (await webhook('list'))[0]?.includes('late  disabled') ? true : undefined,
-    );
+    await waitForListed(/late {2}disabled/);
     await prune(40);
     receiver.reply = () => ({ status: 204 });
     await expect(webhook('resume', 'late')).rejects.toThrow('offset 20 cannot be held: history is here from 40');

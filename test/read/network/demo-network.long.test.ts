@@ -53,7 +53,7 @@ const sum = (list: readonly bigint[]): bigint => list.reduce((total, amount) => 
 
 describe('documented network queries', () => {
   it('return created and ended holdings of a party (question 1)', async () => {
-    const resultRows = await rows(documentedQuery('Every create and archive of a holding of a party'));
+    const result = await rows(documentedQuery('Every create and archive of a holding of a party'));
     const [first] = await rows(`select owner from explore.token_balances order by owner limit 1`);
     const party = String(first?.['owner']);
     const holdingOwners = new Map<string, string>();
@@ -61,13 +61,11 @@ describe('documented network queries', () => {
     for (const { offset, events } of model.transactions) {
       for (const event of events) {
         if ('CreatedEvent' in event) {
-          const createdEvent = event.CreatedEvent;
-          const facts = instrumentOf(nameOf(createdEvent), createdEvent.createArgument)?.read(
-            createdEvent.createArgument,
-          );
+          const created = event.CreatedEvent;
+          const facts = instrumentOf(nameOf(created), created.createArgument)?.read(created.createArgument);
           if (facts?.owner !== party) continue;
-          holdingOwners.set(createdEvent.contractId, facts.amount);
-          expected.push(`${String(offset)} created ${facts.amount} ${createdEvent.contractId}`);
+          holdingOwners.set(created.contractId, facts.amount);
+          expected.push(`${String(offset)} created ${facts.amount} ${created.contractId}`);
         } else if ('ExercisedEvent' in event && event.ExercisedEvent.consuming) {
           const { contractId } = event.ExercisedEvent;
           const amount = holdingOwners.get(contractId);
@@ -75,7 +73,7 @@ describe('documented network queries', () => {
         }
       }
     }
-    const lines = resultRows.map((row) =>
+    const lines = result.map((row) =>
       [row['offset'], row['cause'], row['amount'], row['contract_id']].map(String).join(' '),
     );
     expect(lines).toEqual(expected);
@@ -92,23 +90,21 @@ describe('documented network queries', () => {
       if (owner !== first?.['owner'] || lock !== null) continue;
       expected.set(instrument.id, [...(expected.get(instrument.id) ?? []), units(amount)]);
     }
-    const resultRows = await rows(documentedQuery('Unlocked holdings of a party'));
-    expect(
-      resultRows.map((row) => [row['instrument_id'], Number(row['holdings']), units(String(row['amount']))]),
-    ).toEqual(
+    const result = await rows(documentedQuery('Unlocked holdings of a party'));
+    expect(result.map((row) => [row['instrument_id'], Number(row['holdings']), units(String(row['amount']))])).toEqual(
       [...expected].sort(([a], [b]) => (a < b ? -1 : 1)).map(([id, amounts]) => [id, amounts.length, sum(amounts)]),
     );
     expect(expected.size).toBeGreaterThan(1);
   });
 
   it('return traffic bought by a validator as a running total (3), and every purchase (6)', async () => {
-    const expected = purchases(model).map(({ transaction, memberId, bytes, amulet, usd: usdAmount, provider }) => ({
+    const expected = purchases(model).map(({ transaction, memberId, bytes, amulet, usd, provider }) => ({
       offset: String(transaction.offset),
       effective_at: new Date(transaction.effectiveAt),
       member_id: memberId,
       bytes,
       amulet_burnt: amulet,
-      usd_burnt: usdAmount,
+      usd_burnt: usd,
       provider,
     }));
     for (const isByTransfer of [true, false])
@@ -119,17 +115,18 @@ describe('documented network queries', () => {
     expect(await rows(documentedQuery('Every purchase of traffic.'))).toEqual(expected);
     const [provider = ''] = expected.map((row) => row.provider).sort();
     const providerRows = expected.filter((row) => row.provider === provider);
-    const resultRows = await rows(documentedQuery('Traffic bought by a validator'));
-    expect(
-      resultRows.map((row) => [row['offset'], String(row['bytes_so_far']), units(String(row['amulet_so_far']))]),
-    ).toEqual(
+    const result = await rows(documentedQuery('Traffic bought by a validator'));
+    const totals = result.map((row) => [
+      row['offset'],
+      String(row['bytes_so_far']),
+      units(String(row['amulet_so_far'])),
+    ]);
+    expect(totals).toEqual(
       providerRows.map(({ offset }, index) => {
         const rowsSoFar = providerRows.slice(0, index + 1);
-        return [
-          offset,
-          String(sum(rowsSoFar.map(({ bytes }) => BigInt(bytes)))),
-          sum(rowsSoFar.map((row) => units(row.amulet_burnt))),
-        ];
+        const bytes = sum(rowsSoFar.map((row) => BigInt(row.bytes)));
+        const amulet = sum(rowsSoFar.map((row) => units(row.amulet_burnt)));
+        return [offset, String(bytes), amulet];
       }),
     );
   });
@@ -141,15 +138,15 @@ describe('documented network queries', () => {
       contract_id: exercise.contractId,
       new_contract_id: textOf(exercise.exerciseResult, 'licenseCid'),
     }));
-    const resultRows = await rows(documentedQuery('Every heartbeat of a validator.'));
-    expect(resultRows).toMatchObject(expected);
-    expect(resultRows).toHaveLength(expected.length);
+    const result = await rows(documentedQuery('Every heartbeat of a validator.'));
+    expect(result).toMatchObject(expected);
+    expect(result).toHaveLength(expected.length);
     expect(expected.length).toBeGreaterThan(50);
   });
 
   it('return every transfer of Amulet (question 5)', async () => {
     const expected = model.done('AmuletRules_Transfer').map(({ exercise, transaction }) => {
-      const { choiceArgument: argument, exerciseResult: result } = exercise;
+      const { choiceArgument: argument, exerciseResult } = exercise;
       const outputs = asList((argument as { transfer: { outputs: never } }).transfer.outputs);
       return {
         offset: String(transaction.offset),
@@ -157,20 +154,19 @@ describe('documented network queries', () => {
         sender: textOf(argument, 'transfer', 'sender'),
         receivers: outputs.map((output) => textOf(output, 'receiver')),
         amounts: outputs.map((output) => units(textOf(output, 'amount'))),
-        fees: units(textOf(result, 'summary', 'holdingFees')),
+        fees: units(textOf(exerciseResult, 'summary', 'holdingFees')),
       };
     });
-    const resultRows = await rows(documentedQuery('Every transfer of Amulet'));
-    expect(
-      resultRows.map((row) => ({
-        offset: row['offset'],
-        node_id: row['node_id'],
-        sender: row['sender'],
-        receivers: row['receivers'],
-        amounts: (row['amounts'] as readonly unknown[]).map((amount) => units(String(amount))),
-        fees: units(String(row['fees'])),
-      })),
-    ).toEqual(expected);
+    const result = await rows(documentedQuery('Every transfer of Amulet'));
+    const transfers = result.map((row) => ({
+      offset: row['offset'],
+      node_id: row['node_id'],
+      sender: row['sender'],
+      receivers: row['receivers'],
+      amounts: (row['amounts'] as readonly unknown[]).map((amount) => units(String(amount))),
+      fees: units(String(row['fees'])),
+    }));
+    expect(transfers).toEqual(expected);
     expect(expected.length).toBeGreaterThan(1000);
     const otherRows = await rows(
       `select t."offset", t.kind from explore.token_transfers t
@@ -181,28 +177,25 @@ describe('documented network queries', () => {
   });
 
   it('return every validator once (question 7)', async () => {
-    const expected = new Map<
-      string,
-      { readonly newest: ModelContract; readonly count: number; readonly first: string }
-    >();
+    const expected = new Map<string, { newest: ModelContract; count: number; first: string }>();
     for (const license of model.made('ValidatorLicense')) {
       const validator = textOf(license.payload, 'validator');
-      const previousValues = expected.get(validator);
-      const first = previousValues?.first ?? license.created.createdAt;
-      expected.set(validator, { newest: license, count: (previousValues?.count ?? 0) + 1, first });
+      const previous = expected.get(validator);
+      const first = previous?.first ?? license.created.createdAt;
+      expected.set(validator, { newest: license, count: (previous?.count ?? 0) + 1, first });
     }
-    const resultRows = await rows(documentedQuery('Every validator once,'));
-    expect(resultRows).toEqual(
+    const result = await rows(documentedQuery('Every validator once,'));
+    expect(result).toEqual(
       [...expected]
         .sort(([a], [b]) => (a < b ? -1 : 1))
-        .map(([validator, { newest: newestLicense, count, first }]) => {
-          const faucet = newestLicense.payload['faucetState'] ?? null;
-          const metadata = newestLicense.payload['metadata'] ?? null;
+        .map(([validator, { newest, count, first }]) => {
+          const faucet = newest.payload['faucetState'] ?? null;
+          const metadata = newest.payload['metadata'] ?? null;
           const number = (...path: string[]): string | null => (faucet === null ? null : textOf(faucet, ...path));
           return {
             validator,
             status: 'active',
-            last_active_at: new Date(textOf(newestLicense.payload, 'lastActiveAt')),
+            last_active_at: new Date(textOf(newest.payload, 'lastActiveAt')),
             first_round: number('firstReceivedFor', 'number'),
             last_round: number('lastReceivedFor', 'number'),
             missed_rounds: number('numCouponsMissed'),
@@ -213,7 +206,7 @@ describe('documented network queries', () => {
           };
         }),
     );
-    expect(resultRows).toHaveLength(3);
+    expect(result).toHaveLength(3);
     expect(Math.max(...[...expected.values()].map(({ count }) => count))).toBeGreaterThan(20);
   });
 });
@@ -228,30 +221,21 @@ describe('reward views', () => {
     }
     for (const [key, group] of groups) {
       const withStatus = (status: string): readonly Coupon[] => group.filter((coupon) => coupon.status === status);
-      const couponWorth = (list: readonly Coupon[]): string =>
+      const worth = (list: readonly Coupon[]): string =>
         group.some((coupon) => coupon.worth === undefined)
           ? ''
           : decimal(sum(list.map((coupon) => coupon.worth ?? 0n)));
-      const counts = [
-        group.length,
-        withStatus('collected').length,
-        withStatus('expired').length,
-        withStatus('active').length,
-      ];
-      expected.set(
-        key,
-        [...counts, couponWorth(group), couponWorth(withStatus('collected')), couponWorth(withStatus('expired'))].join(
-          ' ',
-        ),
-      );
+      const [collected, expired, active] = [withStatus('collected'), withStatus('expired'), withStatus('active')];
+      const counts = [group.length, collected.length, expired.length, active.length];
+      expected.set(key, [...counts, worth(group), worth(collected), worth(expired)].join(' '));
     }
-    const resultRows = await rows(
+    const result = await rows(
       `select concat_ws(' ', party, coalesce(provider, ''), coalesce(round::text, ''), kind, coalesce(reward_kind, '')) as key,
               concat_ws(' ', coupons, collected, expired, active, coalesce(round(worth, 10)::text, ''),
                         coalesce(round(worth_collected, 10)::text, ''), coalesce(round(worth_expired, 10)::text, '')) as said
          from explore.rewards`,
     );
-    expect(new Map(resultRows.map((row) => [row['key'], row['said']]))).toEqual(expected);
+    expect(new Map(result.map((row) => [row['key'], row['said']]))).toEqual(expected);
     expect(expected.size).toBeGreaterThan(1000);
     for (const rewards of ['app', 'validator'])
       expect(coupons(model).filter((coupon) => coupon.rewards === rewards).length, rewards).toBeGreaterThan(50);
@@ -269,10 +253,10 @@ describe('reward views', () => {
       const couponCount = amountOf('App') + amountOf('Validator') + amountOf('Sv') + fund;
       if (couponCount > 0n) mintedByRound.set(sender, (mintedByRound.get(sender) ?? 0n) + couponCount);
     }
-    const resultRows = await rows(
+    const result = await rows(
       `select collected_by, sum(worth) as worth from explore.reward_coupons where status = 'collected' group by collected_by`,
     );
-    expect(new Map(resultRows.map((row) => [row['collected_by'], units(String(row['worth']))]))).toEqual(mintedByRound);
+    expect(new Map(result.map((row) => [row['collected_by'], units(String(row['worth']))]))).toEqual(mintedByRound);
     const mintedRows = await rows(
       `select sender, sum(app_rewards + validator_rewards + sv_rewards + development_rewards) as minted from explore.amulet_transfers
         group by sender having sum(app_rewards + validator_rewards + sv_rewards + development_rewards) > 0`,
@@ -298,7 +282,7 @@ describe('reward views', () => {
     );
     expect(markerRow).toMatchObject({
       markers: markers.length,
-      active: markers.filter(({ ended: archival }) => archival === undefined).length,
+      active: markers.filter(({ ended }) => ended === undefined).length,
       apps: model.made('FeaturedAppRight').length,
     });
     expect(units(String(markerRow?.['weight']))).toBe(sum(markers.map(({ payload }) => units(payload['weight']))));
@@ -310,13 +294,13 @@ it('mining_rounds returns the rounds of the ledger with their phases', async () 
   const phases = ['Open', 'Summarizing', 'Issuing', 'Closed'];
   const expected = new Map<string, string>();
   for (const phase of phases) {
-    for (const { payload, ended: archival } of model.made(`${phase}MiningRound`)) {
-      const status = archival === undefined ? phase.toLowerCase() : 'archived';
+    for (const { payload, ended } of model.made(`${phase}MiningRound`)) {
+      const status = ended === undefined ? phase.toLowerCase() : 'archived';
       expected.set(textOf(payload, 'round', 'number'), status);
     }
   }
-  const resultRows = await rows(`select round::text, status from explore.mining_rounds`);
-  expect(new Map(resultRows.map((row) => [row['round'], row['status']]))).toEqual(expected);
+  const result = await rows(`select round::text, status from explore.mining_rounds`);
+  expect(new Map(result.map((row) => [row['round'], row['status']]))).toEqual(expected);
   expect(new Set(expected.values()).size).toBe(5);
 });
 
@@ -328,17 +312,17 @@ it('reward_rounds returns the progress of each round of the ledger', async () =>
   for (const calculation of model.made('CalculateRewardsV2')) {
     const key = keyOf(calculation);
     const ownBatches = batches.filter((batch) => keyOf(batch) === key);
-    const remainingMarkers = ownBatches.filter(({ ended: archival }) => archival === undefined).length;
+    const remainingMarkers = ownBatches.filter(({ ended }) => ended === undefined).length;
     const status = calculation.ended === undefined ? 'calculating' : remainingMarkers > 0 ? 'processing' : 'processed';
-    const endDates = ownBatches.map(({ ended: archival }) => archival?.transaction.effectiveAt ?? '').sort();
+    const endDates = ownBatches.map(({ ended }) => ended?.transaction.effectiveAt ?? '').sort();
     const last = status === 'processed' ? new Date(endDates.at(-1) ?? '').toISOString() : '';
     expected.set(key, [status, ownBatches.length, remainingMarkers, last].join(' '));
   }
-  const resultRows = await rows(
+  const result = await rows(
     `select concat_ws(' ', round, reward_kind) as key, concat_ws(' ', status, batches, batches_left) as said, processed_at
        from explore.reward_rounds where not is_dry_run`,
   );
-  const states = resultRows.map(({ key, said: state, processed_at }) => [
+  const states = result.map(({ key, said: state, processed_at }) => [
     key,
     `${String(state)} ${processed_at instanceof Date ? processed_at.toISOString() : ''}`,
   ]);
@@ -362,19 +346,17 @@ describe('traffic views', () => {
     const paidAmounts = model.transactions
       .filter(({ synchronizerId }) => synchronizerId === synchronizer)
       .reduce((total, { paidTrafficCost }) => total + BigInt(paidTrafficCost ?? 0), 0n);
-    const resultRows = await rows(documentedQuery('How much traffic is left at most,'));
-    expect(new Map(resultRows.map((row) => [row['member_id'], BigInt(String(row['bytes_bought']))]))).toEqual(
-      boughtByMember,
-    );
-    const ownRow = resultRows.find((row) => row['member_id'] === ownMember);
-    expect(BigInt(String(ownRow?.['bytes_left_at_most']))).toBe(
-      (boughtByMember.get(ownMember) ?? 0n) -
-        BigInt(String(ownRow?.['bytes_paid'])) -
-        BigInt(String(ownRow?.['bytes_rejected'])),
+    const result = await rows(documentedQuery('How much traffic is left at most,'));
+    const boughtBytes = new Map(result.map((row) => [row['member_id'], BigInt(String(row['bytes_bought']))]));
+    expect(boughtBytes).toEqual(boughtByMember);
+    const ownRow = result.find((row) => row['member_id'] === ownMember);
+    const ownBytes = (column: string): bigint => BigInt(String(ownRow?.[column]));
+    expect(ownBytes('bytes_left_at_most')).toBe(
+      (boughtByMember.get(ownMember) ?? 0n) - ownBytes('bytes_paid') - ownBytes('bytes_rejected'),
     );
     // Unassigns and assigns also cost traffic, but they are not transactions.
-    expect(BigInt(String(ownRow?.['bytes_paid']))).toBeGreaterThanOrEqual(paidAmounts);
-    expect(resultRows.filter((row) => row['bytes_paid'] !== null)).toHaveLength(1);
+    expect(ownBytes('bytes_paid')).toBeGreaterThanOrEqual(paidAmounts);
+    expect(result.filter((row) => row['bytes_paid'] !== null)).toHaveLength(1);
   });
 
   it('return costs with correct sums per hour, workflow and choice', async () => {
@@ -386,14 +368,14 @@ describe('traffic views', () => {
       const key = [recordTime.slice(0, 13), workflowId, choice].join(' ');
       expected.set(key, (expected.get(key) ?? 0) + paidTrafficCost);
     }
-    const resultRows = await rows(
+    const result = await rows(
       `select concat_ws(' ', to_char(date_trunc('hour', record_time) at time zone 'UTC', 'YYYY-MM-DD"T"HH24'),
                         coalesce(workflow_id, ''), coalesce(choice, '')) as key, sum(bytes)::int as bytes
          from explore.traffic_costs c
         where exists (select from explore.updates u where u."offset" = c."offset" and u.kind = 'transaction')
         group by 1`,
     );
-    expect(new Map(resultRows.map((row) => [row['key'], row['bytes']]))).toEqual(expected);
+    expect(new Map(result.map((row) => [row['key'], row['bytes']]))).toEqual(expected);
     expect(expected.size).toBeGreaterThan(500);
   });
 });
@@ -402,12 +384,12 @@ it('amulet_burns returns the prices of traffic purchases and the amounts of expi
   const paidAmounts = purchases(model).map(({ amulet }) => units(amulet));
   const dustHoldings = model
     .made('Amulet')
-    .filter(({ ended: archival }) => archival?.by.choice === 'Amulet_Expire')
+    .filter(({ ended }) => ended?.by.choice === 'Amulet_Expire')
     .map(({ payload }) => units(textOf(payload, 'amount', 'initialAmount')));
-  const resultRows = await rows(
+  const result = await rows(
     `select reason, sum(amount) as amount, count(*)::int as times from explore.amulet_burns group by reason`,
   );
-  expect(new Map(resultRows.map((row) => [row['reason'], units(String(row['amount']))]))).toEqual(
+  expect(new Map(result.map((row) => [row['reason'], units(String(row['amount']))]))).toEqual(
     new Map([
       ...(dustHoldings.length > 0 ? [['expired', sum(dustHoldings)] as const] : []),
       ['traffic', sum(paidAmounts)] as const,
