@@ -103,16 +103,10 @@ async function start(options: IndexerOptions, lifetime: Lifetime): Promise<Index
   const reads = openReads(options, lifetime);
   const { access, pages, pushed: changeServer, console } = reads;
   const failedLookups = (): number => access.tokens.failures;
-  const sources = {
-    waits: () => waiters.size,
-    changes: changeServer.facts,
-    failedLookups,
-    pool: () => connectionsOf(database),
-  };
+  const pool = (): ReturnType<typeof connectionsOf> => connectionsOf(database);
+  const sources = { waits: () => waiters.size, changes: changeServer.facts, failedLookups, pool };
   const metrics = metricsOf(options, work, sources);
-  const observers = lifetime.own(createObservers({ logger, metrics, health, work, progress }), (resource) =>
-    resource.close(),
-  );
+  const observers = lifetime.own(createObservers({ logger, metrics, health, work, progress }), (own) => own.close());
   // First in the list, so that a listener that a commit wakes can read current status and metrics.
   commits.listen((checkpoint) => observers.checkpointReached(checkpoint));
   commits.listen((checkpoint) => waiters.reached(checkpoint));
@@ -122,20 +116,12 @@ async function start(options: IndexerOptions, lifetime: Lifetime): Promise<Index
   // Closed before the lock is released to a standby. When a connection is closed, the server rolls back a transaction
   // that did not end in time.
   lifetime.own([database, pages], async (pools) => void (await Promise.all(pools.map(closeWithin500Ms))));
-  const page = lifetime.own(pageOf(options, health, reads.shown, console !== undefined), (statusPage) =>
-    statusPage.close(),
-  );
+  const page = lifetime.own(pageOf(options, health, reads.shown, console !== undefined), (own) => own.close());
   const stop = new AbortController();
   const pipelineResources = { database, observers, commits, candidate, stop: stop.signal };
   const parts = pipelineParts(options, { ...pipelineResources, ...requestCounters(metrics, logger) });
-  const statusOptions = {
-    ...endpointsOf(config),
-    metrics,
-    metricsMs: pace.metricsMs,
-    ...verdictReaders(health),
-    waiters,
-    page,
-  };
+  const { metricsMs } = pace;
+  const statusOptions = { ...endpointsOf(config), metrics, metricsMs, ...verdictReaders(health), waiters, page };
   const httpEndpoints = { console: console?.endpoint, overview: access, changes: changeServer.answers };
   const http = lifetime.own(await startHttpServer({ ...statusOptions, ...httpEndpoints }), (server) => server.close());
   const pipelineEnd = lifetime.own(runPipeline(parts), (pipelineRun, remainingMs) =>
@@ -145,9 +131,9 @@ async function start(options: IndexerOptions, lifetime: Lifetime): Promise<Index
   pipelineEnd.catch(() => undefined);
   // Closed before the lock is released to a standby, which delivers from then on. The current batch still gets its
   // time.
-  const delivering = lifetime.own(
-    startDelivering(options, { pages, logger, metrics, candidate }),
-    (delivery, remainingMs) => delivery.close(Math.max(0, remainingMs - closingMs) / 2),
+  const deliveries = startDelivering(options, { pages, logger, metrics, candidate });
+  const delivering = lifetime.own(deliveries, (own, remainingMs) =>
+    own.close(Math.max(0, remainingMs - closingMs) / 2),
   );
   commits.listen(delivering.reached);
   lifetime.own(changeServer, (resource) => resource.stopping());

@@ -133,9 +133,8 @@ function entries$(
   const { observers } = parts;
   const step = async (): Promise<'more' | 'stopped' | 'complete'> => {
     observers.stream.busyWith('source');
-    const takenFrames = await writes.orFailure(
-      nextEntries(parts, session, { ...seed, written: writtenCount }, frames, writes),
-    );
+    const state = { ...seed, written: writtenCount };
+    const takenFrames = await writes.orFailure(nextEntries(parts, session, state, frames, writes));
     if (takenFrames.length === 0) {
       observers.stream.busyWith('database');
       await writes.drain();
@@ -143,12 +142,7 @@ function entries$(
     }
     observers.stream.busyWith('decode');
     const span = parts.tracer?.batch('active_contracts', seed.offset);
-    const builtEntries = await buildEntries(parts, session, {
-      ...seed,
-      written: writtenCount,
-      taken: takenFrames,
-      span,
-    });
+    const builtEntries = await buildEntries(parts, session, { ...state, taken: takenFrames, span });
     frames.release(takenFrames);
     observers.stream.busyWith('database');
     await writes.room();

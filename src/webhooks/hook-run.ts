@@ -357,10 +357,8 @@ export class HookRun {
   /** Stores the event, and those of its contract that wait behind it, as dead letters. */
   async #giveUp(event: WindowEvent, problem: string): Promise<void> {
     const blockedEvents = this.#window.takeBehind(event);
-    await this.#store([
-      { ...deadLetterOf(event, problem), replay: false },
-      ...blockedEvents.map((blockedEvent) => deadLetterOf(blockedEvent, blockedProblem)),
-    ]);
+    const blockedLetters = blockedEvents.map((blocked) => deadLetterOf(blocked, blockedProblem));
+    await this.#store([{ ...deadLetterOf(event, problem), replay: false }, ...blockedLetters]);
     this.#dead = new Set([...this.#dead, event.contract]);
     this.#window.buried(blockedEvents);
     this.#window.done(event);

@@ -11,7 +11,7 @@ export const widen: PlantedArea = {
     {
       name: 'contracts of a step are added without their lifetimes',
       file,
-      line: 'await addStates(client, stagingName, range);',
+      line: 'await addStates(client, staging, range);',
       instead: '',
       test: 'history/extend-filter-disturbed.long.test.ts',
       only: 'filter extend is resumed by the next writer',
@@ -19,9 +19,9 @@ export const widen: PlantedArea = {
     {
       name: 'contracts that were already stored are counted again',
       file,
-      line: `await copyRows(client, stagingName, 'contracts', { where: condition, into: \`\${stagingName}.arrived\` });`,
-      instead: `await copyRows(client, stagingName, 'contracts', { where: condition });
-  await client.query(\`insert into \${stagingName}.arrived select r."offset", r.node_id from \${stagingName}.contracts r where \${condition}\`);`,
+      line: `await copyRows(client, staging, 'contracts', { where: condition, into: \`\${staging}.arrived\` });`,
+      instead: `await copyRows(client, staging, 'contracts', { where: condition });
+  await client.query(\`insert into \${staging}.arrived select r."offset", r.node_id from \${staging}.contracts r where \${condition}\`);`,
       test,
       only: extendTestName,
     },
@@ -62,7 +62,7 @@ export const widen: PlantedArea = {
     {
       name: 'active contracts of the index may be missing from the list',
       file,
-      line: 'await verifyStaged(client, stagingName);',
+      line: 'await verifyStaged(client, staging);',
       instead: 'await Promise.resolve(verifyStaged);',
       test,
       only: 'adds nothing if the ledger lists other active contracts, and the stream continues',

@@ -168,11 +168,7 @@ interface CommandOutcome {
   readonly redaction_id: string | null;
 }
 
-function* updateLines(
-  update: ExplainedUpdate,
-  formatter: LineFormatter,
-  { traceUrlTemplate }: LineFormat,
-): Generator<string> {
+function* updateLines(update: ExplainedUpdate, formatter: LineFormatter, format: LineFormat): Generator<string> {
   const summary = JSON.parse(update.summary) as Summary;
   yield formatter.line(`${summary.kind} ${summary.update_id ?? ''}`, 'head');
   yield formatter.pairs([
@@ -187,7 +183,7 @@ function* updateLines(
     ['command', summary.command_id],
     ['workflow', summary.workflow_id],
     ['cost', summary.paid_traffic_cost === null ? null : `${String(summary.paid_traffic_cost)} of traffic`],
-    ['trace', traceOf(summary.trace_id, traceUrlTemplate)],
+    ['trace', traceOf(summary.trace_id, format.traceUrlTemplate)],
     ['events', String(summary.event_count)],
   ]);
   for (const row of update.events.rows) yield eventLines(JSON.parse(row) as TreeRow, formatter);
@@ -230,10 +226,9 @@ function eventLines(row: TreeRow, formatter: LineFormatter): string {
   const entityText = row.template_fqn === null ? '' : ` ${entityOf(row.template_fqn)}${version(row.package_version)}`;
   const contract = row.contract_id === null ? '' : ` ${shortId(row.contract_id)}`;
   const other = row.other_contract_id === null ? '' : shortId(row.other_contract_id);
-  const otherContractText =
-    other === '' ? '' : row.event_type === 'created' ? ` in place of ${other}` : ` became ${other}`;
+  const otherText = other === '' ? '' : row.event_type === 'created' ? ` in place of ${other}` : ` became ${other}`;
   const choice = row.choice === null ? row.event_type : `${row.choice} on`;
-  const head = formatter.line(`${indent}${sign} ${choice}${entityText}${contract}${otherContractText}`, tone);
+  const head = formatter.line(`${indent}${sign} ${choice}${entityText}${contract}${otherText}`, tone);
   return head + detailsOf(row, formatter, `${indent}    `);
 }
 
@@ -316,10 +311,8 @@ function* lifeLines(lifeRows: Rows, formatter: LineFormatter): Generator<string>
     const [, tone] = signs[row.event_type] ?? ['', undefined];
     const timeText = time(row.effective_at ?? row.record_time) ?? '';
     const subject = row.choice ?? (row.interface_fqn === null ? '' : entityOf(row.interface_fqn));
-    yield formatter.line(
-      `  ${String(row.offset)}  ${timeText}  ${row.event_type} ${subject}${version(row.package_version)}`,
-      tone,
-    );
+    const eventText = `${row.event_type} ${subject}${version(row.package_version)}`;
+    yield formatter.line(`  ${String(row.offset)}  ${timeText}  ${eventText}`, tone);
     yield lifeDetails(row, formatter);
   }
   yield omittedLine(lifeRows, 'rows', formatter);

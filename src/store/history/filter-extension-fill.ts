@@ -12,8 +12,8 @@ import { markUnhostedAgain } from '../write/departures.ts';
 import { assertEpoch } from '../write/stream-row.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
 import type { Database } from '../connection/database.ts';
-import { openRange } from './coverage-ranges.ts';
-import { maintain, refusalError, type StreamFacts } from './maintenance.ts';
+import { completeFilterParts } from './filter-parts.ts';
+import { maintain, refusalError } from './maintenance.ts';
 import { translatePositions } from './switched-positions.ts';
 import { copyRows, collectStates, clearUnhosted, numberParties } from './staged-rows.ts';
 import { stagingSchema } from './staging.ts';
@@ -37,31 +37,26 @@ export async function beginFill(database: Database): Promise<FillProgress> {
 
 function prepareFill(database: Database): Promise<FillProgress> {
   return maintain(database, async (client) => {
-    const stagingName = escapeIdentifier(stagingSchema(database.schema, 'filter_extend'));
+    const staging = escapeIdentifier(stagingSchema(database.schema, 'filter_extend'));
     const fillTables = ['contract_parties_map', 'event_parties_map', 'wider', 'states', 'arrived', 'filled'];
-    await client.query(`drop table if exists ${fillTables.map((name) => `${stagingName}.${name}`).join(', ')}`);
+    await client.query(`drop table if exists ${fillTables.map((name) => `${staging}.${name}`).join(', ')}`);
     for (const table of ['contract_parties', 'event_parties'] as const) {
-      await numberParties(client, table, {
-        staged: `${stagingName}.${table}`,
-        map: `table ${stagingName}.${table}_map`,
-      });
+      await numberParties(client, table, { staged: `${staging}.${table}`, map: `table ${staging}.${table}_map` });
     }
-    await translatePositions(client, stagingName);
-    await recreateKeys(client, stagingName);
+    await translatePositions(client, staging);
+    await recreateKeys(client, staging);
     // The rows were just copied. Without statistics, the server would join entire tables for each range.
-    await client.query(`analyze ${stagingName}.contracts, ${stagingName}.interface_views`);
-    await collectStates(client, stagingName);
+    await client.query(`analyze ${staging}.contracts, ${staging}.interface_views`);
+    await collectStates(client, staging);
+    await client.query(`alter table ${staging}.states add primary key ("offset", node_id); analyze ${staging}.states`);
+    await verifyStaged(client, staging);
+    await extendParties(client, staging);
     await client.query(
-      `alter table ${stagingName}.states add primary key ("offset", node_id); analyze ${stagingName}.states`,
+      `create table ${staging}.arrived ("offset" bigint, node_id integer, primary key ("offset", node_id));
+       create table ${staging}.filled as
+       select -1::bigint as "offset", -1 as node_id, 0::bigint as done, count(*) as total from ${staging}.states`,
     );
-    await verifyStaged(client, stagingName);
-    await extendParties(client, stagingName);
-    await client.query(
-      `create table ${stagingName}.arrived ("offset" bigint, node_id integer, primary key ("offset", node_id));
-       create table ${stagingName}.filled as
-       select -1::bigint as "offset", -1 as node_id, 0::bigint as done, count(*) as total from ${stagingName}.states`,
-    );
-    const { rows } = await client.query<FillProgress>(`select done, total from ${stagingName}.filled`);
+    const { rows } = await client.query<FillProgress>(`select done, total from ${staging}.filled`);
     return rows[0] ?? { done: 0, total: 0 };
   });
 }
@@ -69,16 +64,16 @@ function prepareFill(database: Database): Promise<FillProgress> {
 /**
  * Creates the primary keys again, which are used to find ranges. They are dropped if positions change after a switch.
  */
-async function recreateKeys(client: ClientBase, stagingName: string): Promise<void> {
+async function recreateKeys(client: ClientBase, staging: string): Promise<void> {
   for (const [table, columns] of [
     ['contracts', '"offset", node_id'],
     ['interface_views', '"offset", node_id, interface_pk'],
   ] as const) {
     const { rowCount } = await client.query(
       `select from pg_constraint where conrelid = $1::regclass and contype = 'p'`,
-      [`${stagingName}.${table}`],
+      [`${staging}.${table}`],
     );
-    if (rowCount === 0) await client.query(`alter table ${stagingName}.${table} add primary key (${columns})`);
+    if (rowCount === 0) await client.query(`alter table ${staging}.${table} add primary key (${columns})`);
   }
 }
 
@@ -87,14 +82,14 @@ async function recreateKeys(client: ClientBase, stagingName: string): Promise<vo
  * set that combines the stored parties and the listed ones. Witnesses reported by an update are kept, because a list
  * contains only stakeholders.
  */
-async function extendParties(client: ClientBase, stagingName: string): Promise<void> {
+async function extendParties(client: ClientBase, staging: string): Promise<void> {
   await client.query(
-    `create table ${stagingName}.wider as
+    `create table ${staging}.wider as
      select p.previous, p.listed, o.signatories, o.observers, null::integer as parties_pk,
             o.witness_parties || array(select w.party from unnest(n.witness_parties) with ordinality w (party, place)
                                         where w.party <> all (o.witness_parties) order by w.place) as witness_parties
        from (select distinct c.parties_pk as previous, s.parties_pk as listed
-               from ${stagingName}.states s join contracts c using ("offset", node_id) where c.contract_id = s.contract_id) p
+               from ${staging}.states s join contracts c using ("offset", node_id) where c.contract_id = s.contract_id) p
        join contract_parties o on o.parties_pk = p.previous
        join contract_parties n on n.parties_pk = p.listed
       where not n.witness_parties <@ o.witness_parties`,
@@ -103,15 +98,15 @@ async function extendParties(client: ClientBase, stagingName: string): Promise<v
   await client.query(
     `insert into contract_parties (parties_pk, ${columns})
      select (select least(min(parties_pk), 0) from contract_parties) - row_number() over (order by s.first), ${columns}
-       from (select min(previous) as first, ${columns} from ${stagingName}.wider group by ${columns}) s
+       from (select min(previous) as first, ${columns} from ${staging}.wider group by ${columns}) s
       where not exists (select from contract_parties m where (m.signatories, m.observers, m.witness_parties)
                                                           = (s.signatories, s.observers, s.witness_parties))`,
   );
   await client.query(
-    `update ${stagingName}.wider w set parties_pk = m.parties_pk
+    `update ${staging}.wider w set parties_pk = m.parties_pk
        from contract_parties m
       where (m.signatories, m.observers, m.witness_parties) = (w.signatories, w.observers, w.witness_parties);
-     alter table ${stagingName}.wider add primary key (previous, listed)`,
+     alter table ${staging}.wider add primary key (previous, listed)`,
   );
 }
 
@@ -121,9 +116,9 @@ const sameContractSql = 's."offset" = l."offset" and s.node_id = l.node_id and s
  * Checks that the list has all contracts that the previous filter returned as active at the offset of the list, at the
  * same positions.
  */
-async function verifyStaged(client: ClientBase, stagingName: string): Promise<void> {
+async function verifyStaged(client: ClientBase, staging: string): Promise<void> {
   const { rows } = await client.query<{ missing: number; ended: number; other: number; setAside: boolean }>(
-    `with at as (select seed_offset as "offset" from ${stagingName}.stream)
+    `with at as (select seed_offset as "offset" from ${staging}.stream)
      select (select count(*)
                from (select l."offset", l.node_id, l.contract_id from live l, at
                       where l.unhosted_since is null and l."offset" <= at."offset"
@@ -131,10 +126,10 @@ async function verifyStaged(client: ClientBase, stagingName: string): Promise<vo
                      select e."offset", e.node_id, e.contract_id from ended e, at
                       where e.ended_by <> 'w' and e.unhosted_since is null and e."offset" <= at."offset"
                         and e.ended_offset > at."offset") l
-              where not exists (select from ${stagingName}.states s where ${sameContractSql})) as missing,
-            (select count(*) from ended l join ${stagingName}.states s on ${sameContractSql}, at
+              where not exists (select from ${staging}.states s where ${sameContractSql})) as missing,
+            (select count(*) from ended l join ${staging}.states s on ${sameContractSql}, at
               where s.ended_offset is null and l.ended_by <> 'w' and l.ended_offset <= at."offset") as ended,
-            (select count(*) from ${stagingName}.contracts s join contracts c using ("offset", node_id)
+            (select count(*) from ${staging}.contracts s join contracts c using ("offset", node_id)
               where c.contract_id <> s.contract_id) as other,
             exists (select from quarantine q, at where q."offset" <= at."offset") as "setAside"`,
   );
@@ -166,13 +161,13 @@ interface PositionRange {
 
 /** Progress of the fill; undefined before the preparation is complete. */
 function readFillProgress(database: Database): Promise<FillProgress | undefined> {
-  const stagingName = escapeIdentifier(stagingSchema(database.schema, 'filter_extend'));
+  const staging = escapeIdentifier(stagingSchema(database.schema, 'filter_extend'));
   return database.withClient(async (client) => {
     const { rows } = await client.query<{ there: boolean }>('select to_regclass($1) is not null as there', [
-      `${stagingName}.filled`,
+      `${staging}.filled`,
     ]);
     if (rows[0]?.there !== true) return undefined;
-    return (await client.query<FillProgress>(`select done, total from ${stagingName}.filled`)).rows[0];
+    return (await client.query<FillProgress>(`select done, total from ${staging}.filled`)).rows[0];
   });
 }
 
@@ -182,27 +177,27 @@ function readFillProgress(database: Database): Promise<FillProgress | undefined>
  * @throws IndexerError WRITER_FENCED (fenced) under another epoch
  */
 export function fillStep(database: Database, epoch: number, contracts: number): Promise<FillProgress | undefined> {
-  const stagingName = escapeIdentifier(stagingSchema(database.schema, 'filter_extend'));
+  const staging = escapeIdentifier(stagingSchema(database.schema, 'filter_extend'));
   const pqs = escapeIdentifier(readSchemas(database.schema).pqs);
   return database.transaction(async (client) => {
     // Redactions and pruning wait for this lock. Once they have searched for rows, no matching rows may be added.
     await client.query(`select ${pqs}.__retention_lock()`);
-    const range = await nextRange(client, stagingName, contracts);
+    const range = await nextRange(client, staging, contracts);
     if (range === undefined) return undefined;
-    await addContracts(client, stagingName, range);
-    await addViews(client, stagingName, range);
-    await addBlobs(client, stagingName, range);
+    await addContracts(client, staging, range);
+    await addViews(client, staging, range);
+    await addBlobs(client, staging, range);
     // From here on, the stream waits for this transaction.
     await assertEpoch(client, epoch);
-    await activateWitnessed(client, stagingName, range);
-    await changeParties(client, stagingName, range);
-    await addStates(client, stagingName, range);
+    await activateWitnessed(client, staging, range);
+    await changeParties(client, staging, range);
+    await addStates(client, staging, range);
     // Truncated instead of deleted: each later step would scan the dead rows.
-    await client.query(`truncate ${stagingName}.arrived`);
+    await client.query(`truncate ${staging}.arrived`);
     const { rows } = await client.query<FillProgress>(
-      `update ${stagingName}.filled f
+      `update ${staging}.filled f
           set "offset" = $1, node_id = $2,
-              done = f.done + (select count(*) from ${stagingName}.states s where ${withinRange('s', range)})
+              done = f.done + (select count(*) from ${staging}.states s where ${withinRange('s', range)})
        returning done, total`,
       [...range.upTo],
     );
@@ -210,17 +205,13 @@ export function fillStep(database: Database, epoch: number, contracts: number): 
   });
 }
 
-async function nextRange(
-  client: ClientBase,
-  stagingName: string,
-  contracts: number,
-): Promise<PositionRange | undefined> {
+async function nextRange(client: ClientBase, staging: string, contracts: number): Promise<PositionRange | undefined> {
   const { rows } = await client.query<{ after: number; afterNode: number; upTo: number | null; upToNode: number }>(
     `select f."offset" as after, f.node_id as "afterNode", n."offset" as "upTo", n.node_id as "upToNode"
-       from ${stagingName}.filled f
+       from ${staging}.filled f
        left join lateral (
             select p."offset", p.node_id
-              from (select s."offset", s.node_id from ${stagingName}.states s
+              from (select s."offset", s.node_id from ${staging}.states s
                      where (s."offset", s.node_id) > (f."offset", f.node_id)
                      order by s."offset", s.node_id limit $1) p
              order by p."offset" desc, p.node_id desc limit 1) n on true`,
@@ -244,20 +235,20 @@ function withinRange(alias: string, { after, upTo }: PositionRange): string {
 const redactedColumns = 'payload = null, contract_key = null, created_event_blob = null, redaction_id = r.redaction_id';
 
 /** Adds wide rows that are not stored yet. Rows of a quarantined update are added when that update is stored. */
-async function addContracts(client: ClientBase, stagingName: string, range: PositionRange): Promise<void> {
+async function addContracts(client: ClientBase, staging: string, range: PositionRange): Promise<void> {
   const condition = `${withinRange('r', range)} and not exists (select from quarantine q where q."offset" = r."offset")`;
-  await copyRows(client, stagingName, 'contracts', { where: condition, into: `${stagingName}.arrived` });
+  await copyRows(client, staging, 'contracts', { where: condition, into: `${staging}.arrived` });
   await client.query(
     `update contracts c set ${redactedColumns}
-       from ${stagingName}.arrived a, redacted_contracts r
+       from ${staging}.arrived a, redacted_contracts r
       where c."offset" = a."offset" and c.node_id = a.node_id and r.contract_id = id_text(c.contract_id)
         and ${withinRange('c', range)}`,
   );
 }
 
-async function addViews(client: ClientBase, stagingName: string, range: PositionRange): Promise<void> {
+async function addViews(client: ClientBase, staging: string, range: PositionRange): Promise<void> {
   const condition = `${withinRange('r', range)} and exists (select from contracts c where c."offset" = r."offset" and c.node_id = r.node_id)`;
-  await copyRows(client, stagingName, 'interface_views', { where: condition });
+  await copyRows(client, staging, 'interface_views', { where: condition });
   await client.query(
     `update interface_views v set view = null, status_message = null, status_details = null, redaction_id = c.redaction_id
        from contracts c
@@ -266,10 +257,10 @@ async function addViews(client: ClientBase, stagingName: string, range: Position
   );
 }
 
-async function addBlobs(client: ClientBase, stagingName: string, range: PositionRange): Promise<void> {
+async function addBlobs(client: ClientBase, staging: string, range: PositionRange): Promise<void> {
   await client.query(
     `with new as materialized (
-       select s."offset", s.node_id, s.created_event_blob from ${stagingName}.contracts s
+       select s."offset", s.node_id, s.created_event_blob from ${staging}.contracts s
         where ${withinRange('s', range)} and s.created_event_blob is not null)
      update contracts c set created_event_blob = n.created_event_blob
        from new n
@@ -281,29 +272,29 @@ async function addBlobs(client: ClientBase, stagingName: string, range: Position
  * Activates contracts that the previous filter returned only to witnesses and that are active for a party of the
  * extended filter.
  */
-async function activateWitnessed(client: ClientBase, stagingName: string, range: PositionRange): Promise<void> {
+async function activateWitnessed(client: ClientBase, staging: string, range: PositionRange): Promise<void> {
   await client.query(
     `with gone as (
-       delete from ended e using ${stagingName}.states s
+       delete from ended e using ${staging}.states s
         where ${withinRange('s', range)} and id_text(e.contract_id) = id_text(s.contract_id)
           and e."offset" = s."offset" and e.node_id = s.node_id and e.ended_by = 'w'
        returning e."offset", e.node_id),
      active as (
        update contracts c set acs_delta = true from gone g
         where c."offset" = g."offset" and c.node_id = g.node_id and c.acs_delta = false)
-     insert into ${stagingName}.arrived select "offset", node_id from gone`,
+     insert into ${staging}.arrived select "offset", node_id from gone`,
   );
 }
 
 /** Stores the extended party sets of contracts of which more parties are visible now. */
-async function changeParties(client: ClientBase, stagingName: string, range: PositionRange): Promise<void> {
+async function changeParties(client: ClientBase, staging: string, range: PositionRange): Promise<void> {
   const byId = 'id_text(l.contract_id) = id_text(n.contract_id) and l."offset" = n."offset" and l.node_id = n.node_id';
   await client.query(
     `with new as materialized (
        select s."offset", s.node_id, s.contract_id, w.parties_pk
-         from ${stagingName}.states s
+         from ${staging}.states s
          join contracts c on c."offset" = s."offset" and c.node_id = s.node_id
-         join ${stagingName}.wider w on w.previous = c.parties_pk and w.listed = s.parties_pk
+         join ${staging}.wider w on w.previous = c.parties_pk and w.listed = s.parties_pk
         where ${withinRange('s', range)} and ${withinRange('c', range)}),
      alive as (update live l set parties_pk = n.parties_pk from new n where ${byId}),
      gone as (update ended l set parties_pk = n.parties_pk from new n where ${byId})
@@ -312,13 +303,13 @@ async function changeParties(client: ClientBase, stagingName: string, range: Pos
 }
 
 /** Adds narrow rows of the added contracts: active, or ended by an update that the stream has stored since. */
-async function addStates(client: ClientBase, stagingName: string, range: PositionRange): Promise<void> {
+async function addStates(client: ClientBase, staging: string, range: PositionRange): Promise<void> {
   await client.query(
     `with new as materialized (
        select s."offset", s.node_id, s.contract_id, s.template_pk, s.synchronizer_pk, c.parties_pk, s.ended_offset,
-              s.ended_by, s.ended_at, s.ended_node_id, (select g.seed_offset from ${stagingName}.stream g) as listed
-         from ${stagingName}.arrived a
-         join ${stagingName}.states s on s."offset" = a."offset" and s.node_id = a.node_id
+              s.ended_by, s.ended_at, s.ended_node_id, (select g.seed_offset from ${staging}.stream g) as listed
+         from ${staging}.arrived a
+         join ${staging}.states s on s."offset" = a."offset" and s.node_id = a.node_id
          join contracts c on c."offset" = a."offset" and c.node_id = a.node_id
         where ${withinRange('s', range)} and ${withinRange('c', range)}),
      ends as (
@@ -369,23 +360,23 @@ async function addStates(client: ClientBase, stagingName: string, range: Positio
  * @throws IndexerError WRITER_FENCED (fenced), FILTER_EXTEND_REFUSED if the job was paused or cancelled meanwhile
  */
 export function finishFill(database: Database, epoch: number): Promise<number> {
-  const stagingName = escapeIdentifier(stagingSchema(database.schema, 'filter_extend'));
+  const staging = escapeIdentifier(stagingSchema(database.schema, 'filter_extend'));
   return maintain(database, async (client) => {
     const stream = await lockCurrentStream(client, { epoch });
-    const { rows } = await client.query<{ at: number }>(`select seed_offset as at from ${stagingName}.stream`);
+    const { rows } = await client.query<{ at: number }>(`select seed_offset as at from ${staging}.stream`);
     const listOffset = rows[0]?.at ?? 0;
-    await copyRows(client, stagingName, 'reassignments', { where: 'true' });
+    await copyRows(client, staging, 'reassignments', { where: 'true' });
     await client.query(
       `update reassignments d set created_event = null
          from redacted_contracts r where r.contract_id = id_text(d.contract_id) and d.created_event is not null`,
     );
-    await clearUnhosted(client, stagingName, listOffset);
+    await clearUnhosted(client, staging, listOffset);
     await markUnhostedAgain(client, listOffset + 1);
     await completeFilterParts(client, stream, listOffset);
     // Contracts in flight that are missing from this list are now missing from the stream.
     await client.query(
       `update stream set seed_release = s.seed_release, seed_has_in_flight = false
-         from ${stagingName}.stream s where s.seed_has_in_flight is false`,
+         from ${staging}.stream s where s.seed_has_in_flight is false`,
     );
     const doneState = { state: 'done', step: null, perSecond: null, problem: null } as const;
     if (!(await updateJob(client, 'filter-extend', doneState)))
@@ -393,25 +384,4 @@ export function finishFill(database: Database, epoch: number): Promise<number> {
     await dropFilterExtension(client, database.schema);
     return listOffset;
   });
-}
-
-async function completeFilterParts(client: ClientBase, { filterHash, shape }: StreamFacts, at: number): Promise<void> {
-  const updatedParts = await client.query('update filter_additions set complete_from = $1 where complete_from > $1', [
-    at,
-  ]);
-  await client.query('update filter_additions set complete_from = $1 where complete_from is null', [at]);
-  const { rowCount } = await client.query(
-    `update coverage set complete = true where from_offset = $1 and origin = 'filter-extend'`,
-    [at],
-  );
-  // The list has a later offset for one of two reasons. The participant had pruned past the offset at which the filter
-  // was extended, or the stream was reset to before that offset. If contracts were already known from a later offset,
-  // the history job is reading them and records this at its end.
-  if ((updatedParts.rowCount ?? 0) > 0) return;
-  const reason = 'contracts active under the extended filter are known from here on';
-  if (rowCount === 0) await openRange(client, at, { from: at, origin: 'filter-extend', filterHash, shape, reason });
-  await client.query(
-    `update filter_interfaces set complete_from = $1, updated_at = now() where state = 'followed' and complete_from is null`,
-    [at],
-  );
 }

@@ -4,6 +4,7 @@
  */
 import type { ClientBase } from 'pg';
 import { addedParts, canAddContracts, parseFilter, filterEntries } from '../../model/stream.ts';
+import { openRange } from './coverage-ranges.ts';
 import type { StreamFacts } from './maintenance.ts';
 
 /** Where the added parts of a filter begin. */
@@ -54,6 +55,32 @@ export async function truncateFilterParts(client: ClientBase, at: number): Promi
     `update filter_additions
         set from_offset = least(from_offset, $1), complete_from = case when complete_from <= $1 then complete_from end
       where from_offset > $1 or complete_from > $1`,
+    [at],
+  );
+}
+
+/** Records that the contracts of all added parts are stored from an offset on. Runs in the caller's transaction. */
+export async function completeFilterParts(
+  client: ClientBase,
+  { filterHash, shape }: StreamFacts,
+  at: number,
+): Promise<void> {
+  const updatedParts = await client.query('update filter_additions set complete_from = $1 where complete_from > $1', [
+    at,
+  ]);
+  await client.query('update filter_additions set complete_from = $1 where complete_from is null', [at]);
+  const { rowCount } = await client.query(
+    `update coverage set complete = true where from_offset = $1 and origin = 'filter-extend'`,
+    [at],
+  );
+  // The list has a later offset for one of two reasons. The participant had pruned past the offset at which the filter
+  // was extended, or the stream was reset to before that offset. If contracts were already known from a later offset,
+  // the history job is reading them and records this at its end.
+  if ((updatedParts.rowCount ?? 0) > 0) return;
+  const reason = 'contracts active under the extended filter are known from here on';
+  if (rowCount === 0) await openRange(client, at, { from: at, origin: 'filter-extend', filterHash, shape, reason });
+  await client.query(
+    `update filter_interfaces set complete_from = $1, updated_at = now() where state = 'followed' and complete_from is null`,
     [at],
   );
 }

@@ -34,16 +34,16 @@ function sum(legSides: readonly JsonObject[], sideFilter?: 'SenderSide' | 'Recei
 
 /** Locks the amounts that an account gives. Returns the allocation, and the change by instrument. */
 function reserveFunds(
-  { place: registryContext, shape }: { readonly place: ChangeContext; readonly shape: Shape<Reservation> },
+  { place: scope, shape }: { readonly place: ChangeContext; readonly shape: Shape<Reservation> },
   reservation: Omit<Reservation, 'holdingCids'>,
   inputs: readonly string[],
 ): { readonly allocationCid: string; readonly change: ReadonlyMap<string, string> } {
   const { authorizer = null, settlementDeadline } = reservation.allocation;
   const senderSums = sum(sidesOf(reservation), 'SenderSide');
-  const inputSums = takeHoldings(registryContext, authorizer, inputs);
+  const inputSums = takeHoldings(scope, authorizer, inputs);
   const reason = `allocation for ${asText(reservation.settlement['id'])}`;
   const lock = {
-    holders: [registryContext.admin, ownerOf(authorizer)],
+    holders: [scope.admin, ownerOf(authorizer)],
     expiresAt: settlementDeadline ?? null,
     expiresAfter: null,
     context: reason,
@@ -52,43 +52,34 @@ function reserveFunds(
   const change = new Map<string, string>();
   for (const id of new Set([...senderSums.keys(), ...inputSums.keys()])) {
     const outgoingAmount = -(senderSums.get(id) ?? 0n);
-    const changeHolding = createHolding(registryContext, authorizer, id, (inputSums.get(id) ?? 0n) - outgoingAmount);
+    const changeHolding = createHolding(scope, authorizer, id, (inputSums.get(id) ?? 0n) - outgoingAmount);
     if (changeHolding !== undefined) change.set(id, changeHolding);
-    const newHolding = createHolding(registryContext, authorizer, id, outgoingAmount, lock);
+    const newHolding = createHolding(scope, authorizer, id, outgoingAmount, lock);
     if (newHolding !== undefined) lockedHoldings.push(newHolding);
   }
-  log(registryContext, {
-    account: authorizer,
-    inputs,
-    outputs: [...lockedHoldings, ...change.values()],
-    reason: `lock for ${reason}`,
-  });
+  const outputs = [...lockedHoldings, ...change.values()];
+  log(scope, { account: authorizer, inputs, outputs, reason: `lock for ${reason}` });
   const payload = shape.write({ ...reservation, holdingCids: lockedHoldings });
-  return { allocationCid: registryContext.context.create(shape.template, payload), change };
+  return { allocationCid: scope.context.create(shape.template, payload), change };
 }
 
 /**
  * Ends the allocations of an account, and gives it the amounts that it receives. The legs of the account are logged.
  */
 function settle(
-  registryContext: ChangeContext,
+  scope: ChangeContext,
   { allocation, holdingCids }: Reservation,
   legSides: readonly JsonObject[],
 ): JsonObject {
   const { authorizer = null } = allocation;
-  const inputSums = takeHoldings(registryContext, authorizer, holdingCids, true);
+  const inputSums = takeHoldings(scope, authorizer, holdingCids, true);
   const dueAmounts = sum(legSides);
   const newHoldings = new Map<string, string>();
   for (const id of new Set([...inputSums.keys(), ...dueAmounts.keys()])) {
-    const holding = createHolding(
-      registryContext,
-      authorizer,
-      id,
-      (inputSums.get(id) ?? 0n) + (dueAmounts.get(id) ?? 0n),
-    );
+    const holding = createHolding(scope, authorizer, id, (inputSums.get(id) ?? 0n) + (dueAmounts.get(id) ?? 0n));
     if (holding !== undefined) newHoldings.set(id, holding);
   }
-  log(registryContext, {
+  log(scope, {
     account: authorizer,
     inputs: holdingCids,
     sides: legSides,
@@ -97,14 +88,14 @@ function settle(
   return Object.fromEntries([...newHoldings].map(([id, holding]) => [id, [holding]]));
 }
 
-function returnFunds(registryContext: ChangeContext, { allocation, holdingCids }: Reservation): JsonObject {
+function returnFunds(scope: ChangeContext, { allocation, holdingCids }: Reservation): JsonObject {
   const { authorizer = null } = allocation;
-  const inputSums = takeHoldings(registryContext, authorizer, holdingCids, true);
+  const inputSums = takeHoldings(scope, authorizer, holdingCids, true);
   const returnedHoldings = [...inputSums].map(
-    ([id, amount]) => [id, createHolding(registryContext, authorizer, id, amount) ?? ''] as const,
+    ([id, amount]) => [id, createHolding(scope, authorizer, id, amount) ?? ''] as const,
   );
   const outputs = returnedHoldings.map(([, holding]) => holding);
-  log(registryContext, { account: authorizer, inputs: holdingCids, outputs, reason: 'unlock' });
+  log(scope, { account: authorizer, inputs: holdingCids, outputs, reason: 'unlock' });
   return Object.fromEntries(returnedHoldings.map(([id, holding]) => [id, [holding]]));
 }
 
@@ -193,7 +184,7 @@ function viewOfVersion2(reservation: Reservation): JsonObject {
 /** The choices that end allocations of one template, by ending. */
 function endingChoices(registry: Registry, { read: readPayload }: Shape<Reservation>): Record<string, Choice> {
   const choice = (
-    output: (reservation: Reservation, registryContext: ChangeContext, argument: JsonObject) => JsonObject,
+    output: (reservation: Reservation, scope: ChangeContext, argument: JsonObject) => JsonObject,
     actors: Actors,
   ): Choice => ({
     consuming: false,
@@ -216,16 +207,16 @@ function endingChoices(registry: Registry, { read: readPayload }: Shape<Reservat
     meta,
   });
   return {
-    Allocation_Settle: choice((reservation, registryContext, argument) => {
+    Allocation_Settle: choice((reservation, scope, argument) => {
       const extraSides = asList(argument['extraTransferLegSides']).map((side) => asObject(side) ?? {});
-      const holdings = settle(registryContext, reservation, [...sidesOf(reservation), ...extraSides]);
+      const holdings = settle(scope, reservation, [...sidesOf(reservation), ...extraSides]);
       return endedResult('Settled', { nextIterationAllocationCid: null }, holdings, kindMeta('transfer'));
     }, executors),
-    Allocation_Cancel: choice((reservation, registryContext) => {
-      return endedResult('Cancelled', {}, returnFunds(registryContext, reservation), kindMeta('unlock'));
+    Allocation_Cancel: choice((reservation, scope) => {
+      return endedResult('Cancelled', {}, returnFunds(scope, reservation), kindMeta('unlock'));
     }, executors),
-    Allocation_Withdraw: choice((reservation, registryContext) => {
-      return endedResult('Withdrawn', {}, returnFunds(registryContext, reservation), kindMeta('unlock'));
+    Allocation_Withdraw: choice((reservation, scope) => {
+      return endedResult('Withdrawn', {}, returnFunds(scope, reservation), kindMeta('unlock'));
     }, authorizer),
   };
 }
@@ -233,14 +224,14 @@ function endingChoices(registry: Registry, { read: readPayload }: Shape<Reservat
 type Actors = (reservation: Reservation) => readonly string[];
 
 /** Executes the only leg of an allocation of version 1. */
-function execute(registryContext: ChangeContext, reservation: Reservation): Json {
+function execute(scope: ChangeContext, reservation: Reservation): Json {
   const [side = {}] = sidesOf(reservation);
   const { authorizer = null } = reservation.allocation;
   const { otherside = null, amount, instrumentId, meta = emptyMetadata, transferLegId } = side;
-  const keptHoldings = settle(registryContext, reservation, [side]);
-  const newHolding = createHolding(registryContext, otherside, asText(instrumentId), units(amount));
+  const keptHoldings = settle(scope, reservation, [side]);
+  const newHolding = createHolding(scope, otherside, asText(instrumentId), units(amount));
   const leg = { id: asText(transferLegId), amount: asText(amount), instrumentId: asText(instrumentId), meta };
-  log(registryContext, {
+  log(scope, {
     account: otherside,
     inputs: [],
     sides: [legSide('ReceiverSide', leg, authorizer)],
@@ -261,7 +252,7 @@ function endingsV1(registry: Registry, { read: readPayload }: Shape<Reservation>
     return [...new Set([executor, ownerOf(allocation['authorizer']), ownerOf(side['otherside'])])];
   };
   const choice = (
-    run: (registryContext: ChangeContext, reservation: Reservation) => Json,
+    run: (scope: ChangeContext, reservation: Reservation) => Json,
     controllers = allControllers,
   ): Choice => ({
     consuming: true,
@@ -272,8 +263,8 @@ function endingsV1(registry: Registry, { read: readPayload }: Shape<Reservation>
       return run(contextIn(context, registry, asText(reservation.allocation['admin'])), reservation);
     },
   });
-  const returnedHoldings = (registryContext: ChangeContext, reservation: Reservation): Json => ({
-    senderHoldingCids: Object.values(returnFunds(registryContext, reservation)).flatMap((cids) => asTexts(cids)),
+  const returnedHoldings = (scope: ChangeContext, reservation: Reservation): Json => ({
+    senderHoldingCids: Object.values(returnFunds(scope, reservation)).flatMap((cids) => asTexts(cids)),
     meta: kindMeta('unlock', ownerOf(reservation.allocation['authorizer'])),
   });
   return {
@@ -293,10 +284,7 @@ function template(registry: Registry, shape: Shape<Reservation>, version: 1 | 2)
   const choicesByName = [...names].map(
     (choiceName) => [choiceName, [version2, version1].flatMap((choiceSet) => choiceSet[choiceName] ?? [])] as const,
   );
-  const allocationV1View = {
-    name: interfaces.allocation,
-    view: (payload: JsonObject) => viewOfVersion1(readPayload(payload)),
-  };
+  const viewV1 = { name: interfaces.allocation, view: (payload: JsonObject) => viewOfVersion1(readPayload(payload)) };
   return {
     name,
     signatories: (payload) => {
@@ -308,7 +296,7 @@ function template(registry: Registry, shape: Shape<Reservation>, version: 1 | 2)
       return [...new Set([...asTexts(settlement['executors']), ...partiesOf(allocation['authorizer'])])];
     },
     interfaces: [
-      ...(version === 1 ? [allocationV1View] : []),
+      ...(version === 1 ? [viewV1] : []),
       { name: interfacesV2.allocation, view: (payload) => viewOfVersion2(readPayload(payload)) },
     ],
     choices: Object.fromEntries(choicesByName),
@@ -324,11 +312,8 @@ export function allocationTemplates(registry: Registry): Template[] {
 function requireAgreed(legs: readonly Json[], legSides: readonly JsonObject[]): void {
   for (const leg of legs) {
     const id = textAt(leg, 'transferLegId');
-    const agreedSides = legSides.filter(
-      (side) => side['transferLegId'] === id && side['amount'] === textAt(leg, 'amount'),
-    );
-    if (agreedSides.length !== 2)
-      throw assertionFailed(`the leg ${id} has ${String(agreedSides.length)} sides, expected 2`);
+    const agreed = legSides.filter((side) => side['transferLegId'] === id && side['amount'] === textAt(leg, 'amount'));
+    if (agreed.length !== 2) throw assertionFailed(`the leg ${id} has ${String(agreed.length)} sides, expected 2`);
   }
   for (const [id, total] of sum(legSides)) {
     if (total !== 0n) throw assertionFailed(`the legs of ${id} leave ${formatNumeric(total)}`);
