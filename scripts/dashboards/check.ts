@@ -3,9 +3,10 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
+import { chooseAll, type ListOptions } from './choices.ts';
 import {
-  queryOf,
   findVisiblePanels,
+  queryOf,
   type Dashboard,
   type DashboardFile,
   type Panel,
@@ -13,7 +14,7 @@ import {
 } from './dashboard.ts';
 import type { Demo } from './demo.ts';
 import type { Answer } from './frame.ts';
-import { milliseconds, type Choice, type Choices, type View } from './interpolation.ts';
+import { milliseconds, type Choices, type View } from './interpolation.ts';
 import { queryPostgres, variableValues } from './postgres.ts';
 import { queryPrometheus, labelValues, refusal } from './prometheus.ts';
 
@@ -107,7 +108,8 @@ async function queryDashboard(name: string, dashboard: Dashboard, sources: Sourc
     targets.some(({ rawSql }) => rawSql !== undefined),
   );
   const view = overSql ? historyView() : recentView(sources.startedAt);
-  const choices = await choose(dashboard, view, sources, problems);
+  const list: ListOptions = (variable, chosen) => optionsOf(queryOf(variable), view, chosen, sources);
+  const choices = await chooseAll(dashboard, list, problems);
   const panels: PanelResult[] = [];
   for (const panel of findVisiblePanels(dashboard)) {
     const targetAnswers: Answer[] = [];
@@ -158,28 +160,6 @@ function recentView(startedAt: number): View {
 function historyView(): View {
   const toMs = Date.now();
   return { fromMs: toMs - 30 * dayMs, toMs, intervalMs: 3_600_000, scrapeMs };
-}
-
-/** Selects "All" for every variable, which is the default of the dashboards. */
-async function choose(dashboard: Dashboard, view: View, sources: Sources, problems: string[]): Promise<Choices> {
-  const choices = new Map<string, Choice>();
-  for (const variable of dashboard.templating.list) {
-    const { name, type, allValue, includeAll } = variable;
-    if (type === 'datasource') {
-      choices.set(name, { values: [name] });
-      continue;
-    }
-    const values = await optionsOf(queryOf(variable), view, choices, sources).catch((error: unknown) => {
-      problems.push(`variable ${name}: ${error instanceof Error ? error.message : String(error)}`);
-      return [];
-    });
-    if (values.length === 0) problems.push(`variable ${name} has no value`);
-    choices.set(name, {
-      values: includeAll === true ? values : values.slice(0, 1),
-      all: includeAll === true ? allValue : undefined,
-    });
-  }
-  return choices;
 }
 
 function optionsOf(query: string, view: View, choices: Choices, { demo, client }: Sources): Promise<string[]> {

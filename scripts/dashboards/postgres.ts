@@ -18,9 +18,8 @@ export async function queryPostgres(
   choices: Choices,
 ): Promise<Answer> {
   const refId = target.refId ?? '';
-  const intervalMs = Math.max(view.intervalMs, panel.interval === undefined ? 0 : milliseconds(panel.interval));
   try {
-    const text = expandSql(target.rawSql ?? '', { ...view, intervalMs }, choices);
+    const text = panelSql(panel, target, view, choices);
     const result = await client.query<(string | Date | number | null)[]>({ text, rowMode: 'array' });
     const fields = toFields(result);
     const problem = frameProblem(panel, target, fields, result.rows.length);
@@ -29,6 +28,12 @@ export async function queryPostgres(
   } catch (error) {
     return { refId, frames: [], rows: 0, problem: error instanceof Error ? error.message : String(error) };
   }
+}
+
+/** The SQL that Grafana sends for a query of a panel. @throws Error that names an unknown variable or macro */
+export function panelSql(panel: Panel, target: Target, view: View, choices: Choices): string {
+  const intervalMs = Math.max(view.intervalMs, panel.interval === undefined ? 0 : milliseconds(panel.interval));
+  return expandSql(target.rawSql ?? '', { ...view, intervalMs }, choices);
 }
 
 /** The first column of a variable's query. */

@@ -1,4 +1,4 @@
-/** The SQL statements on the pages for readers. */
+/** The SQL statements on the pages. */
 import { blocksOf, pages, type Page } from './pages.ts';
 
 export interface DocumentedQuery {
@@ -14,9 +14,11 @@ export interface DocumentedQuery {
 const queryPagePattern =
   /^docs\/(?:get-started\/first-queries|how-to\/query\/[\w-]+|reference\/(?:sql-schemas|pqs-functions))\.md$/;
 
-export const documentedQueries: readonly DocumentedQuery[] = pages()
-  .filter(({ path }) => queryPagePattern.test(path))
-  .flatMap(queriesOf);
+/** The SQL blocks of all pages. A block on a page for operators may have several statements. */
+export const sqlBlocks: readonly DocumentedQuery[] = pages().flatMap(queriesOf);
+
+/** The statements on the pages for readers. */
+export const documentedQueries: readonly DocumentedQuery[] = sqlBlocks.filter(({ page }) => queryPagePattern.test(page));
 
 /** Paths of the pages that contain documented queries. */
 export const queryPages: readonly string[] = [...new Set(documentedQueries.map(({ page }) => page))];

@@ -1,8 +1,11 @@
 /** The documentation pages, and the parts of them that tests check. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { basename, dirname, join, relative } from 'node:path';
 
-export const root = join(import.meta.dirname, '../..');
+/** This folder, or the one in `.bench` if the file is compiled. */
+const folder = join(import.meta.dirname, '../..');
+
+export const root = basename(folder) === '.bench' ? dirname(folder) : folder;
 
 export interface Page {
   /** Path relative to the project root, with forward slashes. */

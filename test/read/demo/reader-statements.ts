@@ -16,36 +16,55 @@ export async function viewNames(client: Client): Promise<readonly string[]> {
   return rows.map(({ name }) => name);
 }
 
+/** Arguments of calls that select a part of the history. */
+export interface CallRange {
+  /** Lower bound of functions that have one. */
+  readonly from: { readonly offset: string; readonly time: string };
+  /** For functions of one moment; default: the newest offset, and a moment less than an hour ago. */
+  readonly at?: { readonly offset: string; readonly time: string; readonly ago: string };
+}
+
+export interface FunctionCall {
+  readonly name: string;
+  readonly parameters: readonly string[];
+  readonly call: string;
+}
+
+const allHistory: CallRange = { from: { offset: '0', time: '-infinity' } };
+
 /** A call of each function that every reader may call, with parameter values from the history. */
-export async function functionCalls(
-  client: Client,
-): Promise<readonly { readonly name: string; readonly call: string }[]> {
+export async function functionCalls(client: Client, range: CallRange = allHistory): Promise<readonly FunctionCall[]> {
   const { rows: knownValues } = await client.query<Record<string, string>>(`
     select c.template_fqn, c.contract_id, u.update_id, u."offset"::text, u.command_id, c.signatories[1] as party,
            (select t from explore.token_holdings h, unnest(array[h.owner]) t limit 1) as owner
-      from explore.active_contracts c, explore.updates u where u.command_id is not null
-     order by c.created_at_offset, u."offset" desc limit 1`);
+      from (select * from explore.active_contracts order by created_at_offset limit 1) c,
+           (select * from explore.updates where command_id is not null order by "offset" desc limit 1) u`);
   const { rows: functions } = await client.query<{ name: string; names: string[] | null; types: string[] }>(`
     select format('%I.%I', n.nspname, p.proname) as name, p.proargnames as names, p.proargtypes::regtype[]::text[] as types
       from pg_proc p join pg_namespace n on n.oid = p.pronamespace
      where n.nspname in ('explore', 'pqs') and p.prokind = 'f' and has_function_privilege('pg_monitor', p.oid, 'execute')
      order by 1, p.oid`);
-  const value = valueFrom(knownValues[0] ?? {});
+  const value = valueFrom(knownValues[0] ?? {}, range);
   return functions.map(({ name, names, types }) => {
+    const parameters = types.map((_, at) => names?.[at] ?? '');
     const rowsOf = types.find((type) => type.startsWith('pqs.'));
     if (rowsOf !== undefined)
       return {
         name,
+        parameters,
         call: `select ${name}(r) from ${rowsOf === 'pqs.contract' ? 'pqs.active()' : 'pqs.exercises()'} r`,
       };
     return {
       name,
-      call: `select * from ${name}(${types.map((type, index) => value(names?.[index] ?? '', type)).join(', ')})`,
+      parameters,
+      call: `select * from ${name}(${types.map((type, at) => value(parameters[at] ?? '', type)).join(', ')})`,
     };
   });
 }
 
-function valueFrom(knownValues: Readonly<Record<string, string>>): (parameter: string, type: string) => string {
+type ValueOf = (parameter: string, type: string) => string;
+
+function valueFrom(knownValues: Readonly<Record<string, string>>, { from, at }: CallRange): ValueOf {
   const texts: Readonly<Record<string, string | undefined>> = {
     template: knownValues['template_fqn'],
     qname: knownValues['template_fqn'],
@@ -68,7 +87,10 @@ function valueFrom(knownValues: Readonly<Record<string, string>>): (parameter: s
     'timestamp with time zone': `'${new Date(Date.now() - 2_700_000).toISOString()}'`,
   };
   return (parameter, type) => {
-    if (parameter.startsWith('from')) return type === 'bigint' ? '0' : `'-infinity'`;
+    if (parameter.startsWith('from')) return type === 'bigint' ? from.offset : `'${from.time}'`;
+    if (at !== undefined && parameter === 'at_offset') return `${at.offset}::bigint`;
+    if (at !== undefined && parameter === 'time') return `'${at.time}'::timestamp with time zone`;
+    if (at !== undefined && parameter === 'ago') return `'${at.ago}'::interval`;
     if (type === 'text') return `'${texts[parameter] ?? 'x'}'`;
     return `${otherValues[type] ?? 'null'}::${type}`;
   };

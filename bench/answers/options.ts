@@ -1,0 +1,61 @@
+/** The command line of `npm run bench:answers --`. */
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+
+export interface AnswersOptions {
+  /** Number of updates of the history. */
+  readonly updates: number;
+  /** Folder of the filled database; undefined for a temporary one. */
+  readonly keep: string | undefined;
+  readonly json: string | undefined;
+  /** Text that the label of a statement must contain to be measured; default: all statements are measured. */
+  readonly only: string | undefined;
+  readonly limitSeconds: number;
+  readonly skipCold: boolean;
+}
+
+export const help = `npm run bench:answers -- --updates N [options]
+
+  --updates N          length of the history: the demo's month, and 2.5 updates per second after it
+  --keep DIR           keep the filled database in DIR, and use the one that is there; default: temporary
+  --json FILE          write the results as JSON
+  --only TEXT          only statements whose label contains TEXT
+  --limit-seconds N    statement_timeout of each statement; 60
+  --skip-cold          do not restart Postgres for a cold pass before the warm pass
+`;
+
+const flags = {
+  updates: { type: 'string' },
+  keep: { type: 'string' },
+  json: { type: 'string' },
+  only: { type: 'string' },
+  'limit-seconds': { type: 'string', default: '60' },
+  'skip-cold': { type: 'boolean', default: false },
+  help: { type: 'boolean', short: 'h', default: false },
+} as const;
+
+/** Fewer updates are not a complete month of the demo. */
+const leastUpdates = 1_000;
+
+/** Parses the arguments; undefined for `--help`. @throws Error that describes the invalid argument */
+export function readAnswersOptions(argv: readonly string[]): AnswersOptions | undefined {
+  const { values } = parseArgs({ args: [...argv], options: flags, strict: true });
+  if (values.help) return undefined;
+  if (values.updates === undefined) throw new Error('--updates is missing: expected the length of the history');
+  return {
+    updates: parseInteger('--updates', values.updates, leastUpdates),
+    keep: values.keep === undefined ? undefined : resolve(values.keep),
+    json: values.json,
+    only: values.only,
+    limitSeconds: parseInteger('--limit-seconds', values['limit-seconds'], 1),
+    skipCold: values['skip-cold'],
+  };
+}
+
+function parseInteger(flag: string, text: string, least: number): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value) || value < least) {
+    throw new Error(`${flag} ${text}: expected an integer of at least ${String(least)}`);
+  }
+  return value;
+}
