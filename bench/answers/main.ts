@@ -30,7 +30,7 @@ async function prepare({ keep, updates }: AnswersOptions): Promise<Prepared> {
   const found = findHistory(folder, updates);
   printStatus('starting Postgres');
   const server = await startServer(folder);
-  if (found !== undefined) await migrateDatabase(server.url);
+  await migrateDatabase(server.url);
   const note = found ?? (await fill(folder, server, updates));
   return { folder, server, note, password: await createReader(server.url, folder) };
 }
