@@ -121,7 +121,7 @@ begin atomic
    order by n.node_id;
 end;
 comment on function :explore.explain_update(text) is
-  'Events of the update with this id as a tree, see explain_update of an offset. No rows if no such update is stored.';
+  'Events of the update with this id as a tree, with the columns of explain_update(bigint). No rows if no such update is stored.';
 
 create or replace function :explore.explain_contract(contract_id text, max_exercises bigint default null)
   returns table ("offset" bigint, node_id integer, event_type text, effective_at timestamptz, record_time timestamptz,

@@ -18,7 +18,9 @@ const queryPagePattern =
 export const sqlBlocks: readonly DocumentedQuery[] = pages().flatMap(queriesOf);
 
 /** The statements on the pages for readers. */
-export const documentedQueries: readonly DocumentedQuery[] = sqlBlocks.filter(({ page }) => queryPagePattern.test(page));
+export const documentedQueries: readonly DocumentedQuery[] = sqlBlocks.filter(({ page }) =>
+  queryPagePattern.test(page),
+);
 
 /** Paths of the pages that contain documented queries. */
 export const queryPages: readonly string[] = [...new Set(documentedQueries.map(({ page }) => page))];

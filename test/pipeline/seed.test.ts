@@ -113,9 +113,9 @@ describe('seed', () => {
     expect(withTokens.progress()).toBeGreaterThan(0);
     const otherWorld = seeding();
     otherWorld.ledger.tokens = false;
-    const unprobedSession = session(otherWorld);
-    await unprobedSession.done;
-    expect(unprobedSession.progress()).toBe(0);
+    const sessionWithoutProbe = session(otherWorld);
+    await sessionWithoutProbe.done;
+    expect(sessionWithoutProbe.progress()).toBe(0);
   });
 
   it('starts over after an interruption if the ledger sent no tokens', async () => {

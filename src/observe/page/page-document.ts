@@ -55,7 +55,7 @@ function readLibrary(name: string): string {
   return readFileSync(createRequire(import.meta.url).resolve(name), 'utf8');
 }
 
-/** A module as part of one script, in which all modules share their names. */
+/** A module as part of one script, in which all modules share one scope. */
 function inlineModule(module: string): string {
   return module.replaceAll(/^import [^;]*;\n/gm, '').replaceAll(/^export /gm, '');
 }

@@ -37,16 +37,14 @@ export interface ReadQuery {
 }
 
 const withCursor = new Set(['select', 'with', 'values', 'table']);
-const uncursoredKeywords = new Set(['explain', 'show']);
+const plainKeywords = new Set(['explain', 'show']);
 
 /** Undefined if the text has more than one statement, or a statement of a kind that {@link ask} does not accept. */
 export function questionOf(text: string): ReadQuery | undefined {
   const { bare: statement, firstWord: firstKeyword, more: hasMore } = readStatement(text);
   const isPaged = withCursor.has(firstKeyword);
   const explains = firstKeyword === 'explain';
-  return !hasMore && (isPaged || uncursoredKeywords.has(firstKeyword))
-    ? { statement, paged: isPaged, explains }
-    : undefined;
+  return !hasMore && (isPaged || plainKeywords.has(firstKeyword)) ? { statement, paged: isPaged, explains } : undefined;
 }
 
 export interface QueryOptions {

@@ -91,7 +91,7 @@ const unbalancedSql = `
               and t.instrument_id = c.instrument_id) m
    where m.moved <> c.moved`;
 
-/** Expects that the balance after each journal row equals the holdings there, and that no row is missing. */
+/** Expects that the balance after each journal row equals the holdings at its offset, and that no row is missing. */
 async function expectJournalMatch(database: ReadDatabase, model: TokenModel, from: number, to: number): Promise<void> {
   for (const owner of owners) {
     const rows = await database.query(
