@@ -15,26 +15,26 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'the checkpoint is committed before the rows',
     file: 'store/write/batch-writer.js',
-    line: 'await inOneTransaction(client, [advance, ...copies, ...rest]);',
-    instead: 'await inOneTransaction(client, [advance]), await inOneTransaction(client, [...copies, ...rest]);',
+    line: 'await runInTransaction(client, [advance, ...copyStatements, ...rest]);',
+    instead: 'await runInTransaction(client, [advance]), await runInTransaction(client, [...copyStatements, ...rest]);',
   },
   {
     name: 'the checkpoint is committed after the rows',
     file: 'store/write/batch-writer.js',
-    line: 'await inOneTransaction(client, [advance, ...copies, ...rest]);',
-    instead: 'await inOneTransaction(client, [...copies, ...rest]), await inOneTransaction(client, [advance]);',
+    line: 'await runInTransaction(client, [advance, ...copyStatements, ...rest]);',
+    instead: 'await runInTransaction(client, [...copyStatements, ...rest]), await runInTransaction(client, [advance]);',
   },
   {
     name: 'lifetimes and counts are committed after the rows',
     file: 'store/write/batch-writer.js',
-    line: 'await inOneTransaction(client, [advance, ...copies, ...rest]);',
-    instead: 'await inOneTransaction(client, [advance, ...copies]), await inOneTransaction(client, rest);',
+    line: 'await runInTransaction(client, [advance, ...copyStatements, ...rest]);',
+    instead: 'await runInTransaction(client, [advance, ...copyStatements]), await runInTransaction(client, rest);',
   },
   {
     name: 'a write that fails is taken for one that succeeded',
     file: 'pipeline/follow/write-queue.js',
-    line: 'const written = write(this.#underWay.at(-1));',
-    instead: 'const written = write(this.#underWay.at(-1)).catch(() => undefined);',
+    line: 'const pendingWrite = write(this.#underWay.at(-1));',
+    instead: 'const pendingWrite = write(this.#underWay.at(-1)).catch(() => undefined);',
   },
   {
     name: 'a session continues from the checkpoint of the last one in memory',
@@ -82,25 +82,25 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'an entry after the last one of a list is neither read nor reported as missing',
     file: 'pipeline/proof/list-proof.js',
-    line: 'return (await somethingAfter(list, read.token, questions)) ? cutShort(list) : undefined;',
-    instead: 'return (await somethingAfter(list, read.token, questions)) ? undefined : undefined;',
+    line: 'return (await hasEntriesAfter(list, listTally.token, listReads)) ? truncatedError(list) : undefined;',
+    instead: 'return (await hasEntriesAfter(list, listTally.token, listReads)) ? undefined : undefined;',
   },
   {
     name: 'two readings of a list without tokens need not agree',
     file: 'pipeline/proof/list-proof.js',
-    line: 'return again.equals(read) ? undefined : differ(list, again);',
+    line: 'return secondTally.equals(listTally) ? undefined : differenceError(list, secondTally);',
     instead: 'return undefined;',
   },
   {
     name: 'a reseed skips offsets that could be followed',
     file: 'pipeline/reseed.js',
-    line: 'return earliest > refusedAt ? earliest : parts.ledger.state.ledgerEnd();',
+    line: 'return earliest > refusedOffset ? earliest : parts.ledger.state.ledgerEnd();',
     instead: 'return parts.ledger.state.ledgerEnd();',
   },
   {
     name: 'a reseed ends contracts that the ledger still has',
     file: 'store/history/merge.js',
-    line: 'where not exists (select from ${staged}.states s where ${same} and s.ended_offset is null)',
+    line: 'where not exists (select from ${stagingName}.states s where ${sameContractSql} and s.ended_offset is null)',
     instead: 'where true',
   },
   {
@@ -125,7 +125,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'reassignments in flight are not requested',
     file: 'ledger/api/request-format.js',
-    line: '...(isFrom(release, omitsInFlight) ? { includeIncompleteReassignments: true } : {}),',
+    line: '...(isReleaseSince(release, inFlightOmittedSince) ? { includeIncompleteReassignments: true } : {}),',
     instead: '',
   },
   {
@@ -137,7 +137,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'a contract that begins and ends in one batch stays active',
     file: 'model/lifetimes.js',
-    line: 'this.#activations.ends.set(open - 1, end);',
+    line: 'this.#activations.ends.set(openIndex - 1, end);',
     instead: '',
   },
   {
@@ -149,7 +149,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'unassigned contracts stay active',
     file: 'model/batch.js',
-    line: "this.lifetimes.deactivate(event.contractId, sourcePk, { offset, nodeId: null, by: 'reassignment', at });",
+    line: "this.lifetimes.deactivate(event.contractId, sourcePk, { offset, nodeId: null, by: 'reassignment', at: endTime });",
     instead: '',
   },
   {
@@ -199,8 +199,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'the record time of a transaction is its effective time',
     file: 'model/rows.js',
-    line: 'times.recorded ?? update.recordTime,',
-    instead: 'times.effective ?? times.recorded ?? update.recordTime,',
+    line: 'updateTimes.recorded ?? update.recordTime,',
+    instead: 'updateTimes.effective ?? updateTimes.recorded ?? update.recordTime,',
   },
   {
     name: 'every exercise of a transaction has the argument of the first one',
@@ -242,8 +242,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'the checkpoint moves to the ledger end without a probe',
     file: 'pipeline/proof/idle-probe.js',
-    line: "answer = (await this.#isEmpty(checkpoint, ledgerEnd)) ? 'empty' : 'undelivered';",
-    instead: "answer = 'empty';",
+    line: "probeAnswer = (await this.#isEmpty(checkpoint, ledgerEnd)) ? 'empty' : 'undelivered';",
+    instead: "probeAnswer = 'empty';",
   },
   {
     name: 'one clean close before any update is taken for an empty range',
@@ -255,14 +255,14 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'one empty list is taken for an empty range',
     file: 'pipeline/proof/idle-probe.js',
-    line: 'if (await showsUpdate(this.#parts, checkpoint, ledgerEnd, this.#signal))',
+    line: 'if (await canSeeUpdate(this.#parts, checkpoint, ledgerEnd, this.#signal))',
     instead: 'if (false)',
     fault: 'silent, then closed',
   },
   {
     name: 'a range is passed although a frame came since it was requested',
     file: 'pipeline/proof/idle-probe.js',
-    line: 'return frames.lastFrameAt() === heardAt && following.checkpoint === checkpoint && this.#isIdle;',
+    line: 'return frames.lastFrameAt() === lastHeardMs && followState.checkpoint === checkpoint && this.#isIdle;',
     instead: 'return true;',
     fault: 'silent, then closed',
   },
