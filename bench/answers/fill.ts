@@ -12,7 +12,7 @@ import { waitForGoal } from '../progress.ts';
 import type { LedgerMessage, LedgerPlan, StoredMessage } from './ledger-messages.ts';
 import { startOfTraffic } from './traffic.ts';
 
-/** Interfaces that the demo stores; see `forDemo` in src/cli/follow/run-indexer.ts. */
+/** Interfaces that the demo stores; see `withDemoDefaults` in src/cli/follow/run-indexer.ts. */
 const demoInterfaces = 'tokens';
 const ledgerHeapMiB = 4_096;
 const reportEveryMs = 5_000;

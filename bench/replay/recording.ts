@@ -157,7 +157,7 @@ interface FrameWriter {
   add(text: string): void;
 }
 
-/** Finds a recording of at least `wanted` frames, or creates one. The description is written last. */
+/** Finds a recording of at least `frameCount` frames, or creates one. The description is written last. */
 function cached(
   { folder, say: logLine }: RecordingRequest,
   name: string,

@@ -236,7 +236,7 @@ export const identifier: OptionType<string> = {
   },
 };
 
-/** An {@link identifier}, or one of `words`. */
+/** An {@link identifier}, or one of `choices`. */
 export function identifierOr(choices: readonly string[]): OptionType<string> {
   return {
     label: 'identifier',

@@ -15,7 +15,7 @@ export function editDistance(leftName: string, rightName: string): number {
 }
 
 /**
- * The known names nearest to a name, at most `most`, nearest first, ignoring case. Names that differ in more than a
+ * The known names nearest to a name, at most `limit`, nearest first, ignoring case. Names that differ in more than a
  * third of the letters are excluded.
  */
 export function nearestNames(name: string, candidates: Iterable<string>, limit = 3): readonly string[] {

@@ -6,7 +6,7 @@
 /** Format characters (category Cf), and separators that some programs treat as line breaks. */
 const format = /[\p{Cf}\u2028\u2029]/gu;
 const steeringCharacters = /[\p{Cc}\p{Cf}\u2028\u2029]/gu;
-/** The same characters as in `steering`, except tabs and line breaks (including those of CSV). */
+/** The same characters as in `steeringCharacters`, except tabs and line breaks (including those of CSV). */
 const steeringInLines = /[\p{Cf}\u2028\u2029]|(?!\t|\r?\n)\p{Cc}/gu;
 
 /** Escapes every control and format character, in the form `\u001b`. */

@@ -54,7 +54,8 @@ export function send(url: URL, { method, headers, payload, tls, agent, signal }:
 }
 
 /**
- * Settles like `work`. If `work` takes longer than the limit, aborts the request and rejects with the result of `late`.
+ * Settles like `work`. If `work` takes longer than the limit, aborts the request and rejects with the result of
+ * `timeoutError`.
  */
 export function withRequestTimeout<T>(
   request: ClientRequest,
@@ -75,7 +76,10 @@ export function withRequestTimeout<T>(
   });
 }
 
-/** All bytes of the chunks. @throws the result of `tooLarge` if there are more than `most`; any error of reading */
+/**
+ * All bytes of the chunks.
+ * @throws the result of `tooLargeError` if there are more than `maxBytes`; any error of reading
+ */
 export async function readBody(
   chunks: AsyncIterable<Buffer>,
   maxBytes: number,
@@ -87,8 +91,8 @@ export async function readBody(
 }
 
 /**
- * Adds chunks to `parts` until they end. If they exceed `most` bytes, the connection is closed. Chunks received before
- * a failure are in `parts`.
+ * Adds chunks to `parts` until they end. If they exceed `maxBytes` bytes, the connection is closed. Chunks received
+ * before a failure are in `parts`.
  * @returns whether the response was complete
  */
 export async function readChunks(parts: Buffer[], chunks: AsyncIterable<Buffer>, maxBytes: number): Promise<boolean> {

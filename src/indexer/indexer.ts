@@ -106,7 +106,7 @@ async function start(options: IndexerOptions, lifetime: Lifetime): Promise<Index
   const pool = (): ReturnType<typeof connectionsOf> => connectionsOf(database);
   const sources = { waits: () => waiters.size, changes: changeServer.facts, failedLookups, pool };
   const metrics = metricsOf(options, work, sources);
-  const observers = lifetime.own(createObservers({ logger, metrics, health, work, progress }), (own) => own.close());
+  const observers = lifetime.own(createObservers({ logger, metrics, health, work, progress }), (part) => part.close());
   // First in the list, so that a listener that a commit wakes can read current status and metrics.
   commits.listen((checkpoint) => observers.checkpointReached(checkpoint));
   commits.listen((checkpoint) => waiters.reached(checkpoint));
@@ -116,7 +116,7 @@ async function start(options: IndexerOptions, lifetime: Lifetime): Promise<Index
   // Closed before the lock is released to a standby. When a connection is closed, the server rolls back a transaction
   // that did not end in time.
   lifetime.own([database, pages], async (pools) => void (await Promise.all(pools.map(closeWithin500Ms))));
-  const page = lifetime.own(pageOf(options, health, reads.shown, console !== undefined), (own) => own.close());
+  const page = lifetime.own(pageOf(options, health, reads.shown, console !== undefined), (part) => part.close());
   const stop = new AbortController();
   const pipelineResources = { database, observers, commits, candidate, stop: stop.signal };
   const parts = pipelineParts(options, { ...pipelineResources, ...requestCounters(metrics, logger) });
@@ -132,8 +132,8 @@ async function start(options: IndexerOptions, lifetime: Lifetime): Promise<Index
   // Closed before the lock is released to a standby, which delivers from then on. The current batch still gets its
   // time.
   const deliveries = startDelivering(options, { pages, logger, metrics, candidate });
-  const delivering = lifetime.own(deliveries, (own, remainingMs) =>
-    own.close(Math.max(0, remainingMs - closingMs) / 2),
+  const delivering = lifetime.own(deliveries, (part, remainingMs) =>
+    part.close(Math.max(0, remainingMs - closingMs) / 2),
   );
   commits.listen(delivering.reached);
   lifetime.own(changeServer, (resource) => resource.stopping());

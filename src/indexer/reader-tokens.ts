@@ -64,7 +64,7 @@ function endSessions(database: Database, everyMs: number): () => void {
   };
 }
 
-/** Caches the last result of `read` for `forMs`, and longer while it cannot be read. Only one read runs at a time. */
+/** Caches the last result of `read` for `maxAgeMs`, and longer while it cannot be read. Only one read is active. */
 function lastRead<T>(load: () => Promise<T>, maxAgeMs: number): () => Promise<T> {
   let last: { readonly value: T; readonly at: number } | undefined;
   let pendingRead: Promise<T> | undefined;

@@ -256,8 +256,8 @@ export function filterEntries(filter: StoredFilterSpec): readonly FilterEntry[] 
 }
 
 /**
- * The parts that `wider` requests and `previous` does not. If `previous` requests all of a kind, it has no added part
- * of that kind.
+ * The parts that `widerFilter` requests and `previous` does not. If `previous` requests all of a kind, it has no added
+ * part of that kind.
  */
 export function addedParts(previous: StoredFilterSpec, widerFilter: StoredFilterSpec): readonly FilterEntry[] {
   const previousEntries = filterEntries(previous);

@@ -99,7 +99,7 @@ export class InterfaceWatch implements BackgroundJob {
     await pause(Math.max(0, delayMs), stop);
     while (!stop.aborted) {
       try {
-        if (await this.#gather(backfill, lastReport)) return true;
+        if (await this.#backfill(backfill, lastReport)) return true;
         this.#notBefore = performance.now() + this.#parts.limits.retryMaxDelayMs;
       } catch (thrown) {
         if (!stop.aborted) this.#failed(toIndexerError(thrown));
@@ -110,7 +110,7 @@ export class InterfaceWatch implements BackgroundJob {
     return false;
   }
 
-  async #gather(backfill: BackfillContext, lastReport: ReportState): Promise<boolean> {
+  async #backfill(backfill: BackfillContext, lastReport: ReportState): Promise<boolean> {
     const history = await readHistory(backfill, lastReport);
     if (history === undefined) return false;
     if (backfill.stop.aborted) {

@@ -69,7 +69,7 @@ export class Report {
     if (this.#bail && this.failures.length === 1) process.kill(process.pid, 'SIGTERM');
   }
 
-  /** Kinds of faults that happened fewer than `least` times. Bugs that only they reveal may be undetected. */
+  /** Kinds of faults that happened fewer than `minimum` times. Bugs that only they reveal may be undetected. */
   missed(minimum: number): readonly string[] {
     return [...this.hits].filter(([, count]) => count < minimum).map(([kind, count]) => `${kind} (${String(count)})`);
   }

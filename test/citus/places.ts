@@ -45,7 +45,7 @@ export interface CitusPlace extends AsyncDisposable {
   readonly database: Database;
   /** Runs a statement in which unqualified names refer to the schema of the indexer. */
   query(sql: string, values?: unknown[]): Promise<readonly Record<string, unknown>[]>;
-  /** Writes the frames of a history that are not stored yet, in batches of `inBatch` updates, over two connections. */
+  /** Writes frames of a history that are not stored yet, in batches of `batchSize` updates, over two connections. */
   write(frames: readonly JsonRecord[], batchSize: number): Promise<void>;
 }
 
@@ -105,7 +105,7 @@ async function writeAll(database: Database, frames: readonly JsonRecord[], batch
     const batch = session.newBatch(checkpoint);
     for (const frame of frames.slice(checkpoint, checkpoint + batchSize)) batch.add(decodeUpdate(text(frame)));
     const whenWritten = session.writeBatch(batch, checkpoint, whenPrevious);
-    // The caller awaits `written` and gets the error. Before that, an unhandled rejection must not end the process.
+    // The caller awaits `whenWritten` and gets the error. Before that, an unhandled rejection must not end the process.
     whenWritten.catch(() => undefined);
     await whenPrevious;
     whenPrevious = whenWritten;

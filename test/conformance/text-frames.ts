@@ -21,8 +21,8 @@ function headOf(bytes: Buffer): Head | undefined {
 }
 
 /**
- * Returns a function that receives chunks and calls `seen` for every complete text frame. Fragmented frames, which the
- * ledger never sends, are not supported.
+ * Returns a function that receives chunks and calls `onText` for every complete text frame. Fragmented frames, which
+ * the ledger never sends, are not supported.
  */
 export function textFrames(onText: (text: string) => void): (chunk: Buffer) => void {
   let bufferedBytes = Buffer.alloc(0);

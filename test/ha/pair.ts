@@ -26,8 +26,8 @@ export interface Pair extends AsyncDisposable {
   grow(updates: number): void;
   epoch(): Promise<number>;
   /**
-   * Measures a takeover: milliseconds until the epoch is above `before`, and until an update appended after that is
-   * stored.
+   * Measures a takeover: milliseconds until the epoch is above `previousEpoch`, and until an update appended after that
+   * is stored.
    */
   takeover(previousEpoch: number): Promise<{ readonly epochMs: number; readonly commitMs: number }>;
   /** Digests of the stored rows, and of the rows that an undisturbed indexer stores. */

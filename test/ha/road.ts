@@ -6,7 +6,7 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 export interface ConnectionRoute extends AsyncDisposable {
   /** URL of the same database through this proxy. */
   readonly url: string;
-  /** Stops forwarding on existing connections, in both directions. New connections are only served unless `closed`. */
+  /** Stops forwarding on existing connections, in both directions. Unless `isClosed`, serves new connections. */
   freeze(isClosed?: boolean): void;
   /**
    * Freezes all traffic at the next message to the server that contains `text`. The first `share` of the bytes that

@@ -10,7 +10,7 @@ export interface SmallDisk extends AsyncDisposable {
   grow(megabytes: number): void;
 }
 
-/** @throws Error if no disk can be mounted, see `noSmallDisk` */
+/** @throws Error if no disk can be mounted, see `smallDiskSkipReason` */
 export async function mountSmallDisk(megabytes: number): Promise<SmallDisk> {
   const folder = await mkdtemp(join(tmpdir(), 'ledger-indexer-disk-'));
   await chmod(folder, 0o755);

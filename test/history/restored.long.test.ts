@@ -17,7 +17,7 @@ afterEach(async () => {
   await world.close();
 });
 
-/** Offset of the newest stored update up to `upTo`. */
+/** Offset of the newest stored update up to `untilOffset`. */
 async function newestOffset(untilOffset = Number.MAX_SAFE_INTEGER): Promise<number> {
   return Number(
     (await world.row(`select max("offset") as o from ledger.updates where "offset" <= ${untilOffset}`))['o'],
@@ -25,8 +25,8 @@ async function newestOffset(untilOffset = Number.MAX_SAFE_INTEGER): Promise<numb
 }
 
 /**
- * Expects that the indexer parks, names `common` and changes nothing. The command in the log must then yield the rows
- * of a new start.
+ * Expects that the indexer parks, names `commonOffset` and changes nothing. The command in the log must then yield the
+ * rows of a new start.
  */
 async function isResolvedBy(commonOffset: number, messagePattern: RegExp, start = genesis): Promise<void> {
   const digestBefore = await digestOf(world.database.url, 'ledger');

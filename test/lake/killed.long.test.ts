@@ -40,7 +40,7 @@ async function startHistory(schema: string): Promise<Database> {
 const exportKilledAt = (to: string, schema: string, operation: number): Promise<boolean> =>
   killAfter(operation, { program: 'dist', to, url: schemas.url, schema, rowsPerRange });
 
-/** Selects `points` operations at equal distances, including the first and the last one. */
+/** Selects `pointCount` operations at equal distances, including the first and the last one. */
 function spreadPoints(operations: number, pointCount: number): readonly number[] {
   return Array.from(
     { length: pointCount },

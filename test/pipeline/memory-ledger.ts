@@ -9,7 +9,7 @@ import type { FrameStream } from '../../src/ledger/transport/frame-stream.ts';
 import type { LedgerReads, OpenStream } from '../../src/pipeline/ports/source.ts';
 import * as frames from '../support/frames.ts';
 
-/** The name of a request in `LedgerQuestions`. */
+/** The name of a request in `LedgerReads`. */
 export type LedgerRequest =
   | 'ledgerEnd'
   | 'latestPrunedOffsets'

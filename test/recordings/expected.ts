@@ -118,7 +118,7 @@ export class ExpectedRows {
     } else this.tally.unplaced.push(name);
   }
 
-  /** The row of a created contract. If `active` is undefined, the event itself contains whether it became active. */
+  /** The row of a created contract. If `isActive` is undefined, the event itself contains whether it became active. */
   #created(json: Json, activation: Activation, isActive: boolean | undefined): Row {
     return Message.read(json, this.tally, 'createdEvent', (event) => {
       const row = {

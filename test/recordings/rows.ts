@@ -42,7 +42,7 @@ export class Message {
     this.#unread = new Set(json.fields.keys());
   }
 
-  /** Reads an object. Fields that `use` does not read are recorded under `where`. */
+  /** Reads an object. Fields that `use` does not read are recorded under `messageName`. */
   static read<T>(
     json: Json | undefined,
     leafTally: LeafTally,

@@ -21,7 +21,7 @@ printRepeatCommand(seed);
 
 const schemas = schemasOfFile();
 
-/** Stores the history in batches of random sizes. Updates with offsets in `aside` are quarantined. */
+/** Stores the history in batches of random sizes. Updates with offsets in `quarantinedOffsets` are quarantined. */
 async function storeHistory(
   schema: string,
   history: DeltaHistory,

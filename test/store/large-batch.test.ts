@@ -45,7 +45,7 @@ const exercise = (contractId: string): JsonRecord => ({
 });
 const numbers = (from: number, count: number): number[] => Array.from({ length: count }, (_, index) => from + index);
 
-/** Writes transactions with offsets after `after` as one batch. Resolves to the last offset. */
+/** Writes transactions with offsets after `afterOffset` as one batch. Resolves to the last offset. */
 async function writeBatch(
   session: StoreSession,
   afterOffset: number,

@@ -15,7 +15,7 @@ const schemas = schemasOfFile();
 const timedUpdate = (frame: JsonRecord, offset: number): string =>
   frames.text(frame).replaceAll(frames.recordTime, `2026-08-14T11:0${offset}:00.000000Z`);
 
-/** Stores updates with offsets from 1, one per batch. The update at offset `aside` is quarantined. */
+/** Stores updates with offsets from 1, one per batch. The update at offset `quarantinedOffset` is quarantined. */
 async function storeUpdates(schema: string, updates: readonly string[], quarantinedOffset?: number): Promise<Database> {
   const database = await schemas.migrated(schema);
   const session = await openSession(database, identity);

@@ -50,7 +50,7 @@ const comparedConditions = (
 /** A join instead of a subquery per row, because up to a million rows may be compared. */
 const liveJoinSql = `left join SCHEMA.live l on l."offset" = t."offset" and l.node_id = t.node_id`;
 
-/** Rows that only one of two schemas has, with names instead of numbers. Returns at most `most` rows of each. */
+/** Rows that only one of two schemas has, with names instead of numbers. Returns at most `maxRows` rows of each. */
 export async function differences(
   url: string,
   leftSchema: string,

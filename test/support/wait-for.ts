@@ -9,7 +9,7 @@ const LONGEST_POLL_MS = 50;
  * Calls `probe` until it returns a value other than undefined, and returns that value.
  * @param subject the awaited condition, for the error message
  * @param limitMs time limit, 40 seconds by default, because a busy machine needs ten to start a process
- * @throws Error with `what` after the time limit; an error of the probe is thrown at once
+ * @throws Error with `subject` after the time limit; an error of the probe is thrown at once
  */
 export async function waitFor<T>(
   subject: string,

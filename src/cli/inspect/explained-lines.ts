@@ -40,7 +40,7 @@ class LineFormatter {
     return this.#coloured && tone !== undefined ? `\u001B[${codes[tone]}m${fittedText}\u001B[0m\n` : `${fittedText}\n`;
   }
 
-  /** Formats a list in at most `mostLines` lines. An empty list has no lines. */
+  /** Formats a list in at most `maxDetailLines` lines. An empty list has no lines. */
   paragraph(text: string, indent: string): string {
     const lines: string[] = [];
     for (const word of visible(text).split(' ')) {

@@ -36,7 +36,7 @@ export async function reseedParts(
   const metrics = createMetrics({ version });
   const observers = createObservers({ logger: logging.logger, metrics, health });
   const options = { config, access, ledgerUrl, databaseUrl, version, logging };
-  // `asWriter` takes the writer lock before anything is changed.
+  // `withWriterLock` takes the writer lock before anything is changed.
   const candidate = new WriterCandidate(database, commandLeaseMs);
   // The command ends after its seed, so it has no listeners.
   const parts = pipelineParts(options, { database, observers, commits: new Commits(), candidate, stop });

@@ -110,7 +110,7 @@ class ArrayScanner {
     if (bytes.length > 0) this.#held.push(bytes);
   }
 
-  /** The text of the element that `part` completes; undefined for the empty text in `[]`. */
+  /** The text of the element that `bytes` completes; undefined for the empty text in `[]`. */
   #element(bytes: Buffer, end: number): string | undefined {
     this.#hold(bytes);
     const element = Buffer.concat(this.#held, this.#heldBytes);

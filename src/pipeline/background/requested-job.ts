@@ -32,7 +32,7 @@ export class RequestedJob {
     this.#note = recordFailure;
   }
 
-  /** Calls `look` repeatedly until it returns a result. Resolves to undefined when stopped. Never fails. */
+  /** Calls `checkOnce` repeatedly until it returns a result. Resolves to undefined when stopped. Never fails. */
   async until<T>(
     parts: PipelineParts,
     stop: AbortSignal,

@@ -185,7 +185,7 @@ export interface ViewStaging extends Pick<Sink, 'openSession'> {
 export interface StreamReads {
   /** Everything up to this offset can be read; null before a seed is published. */
   checkpoint(): Promise<number | null>;
-  /** The newest update with an id after `above` and up to `upTo`; undefined when there is none. */
+  /** The newest update with an id after `afterOffset` and up to `upTo`; undefined when there is none. */
   newest(afterOffset: number, upTo: number): Promise<UpdateMark | undefined>;
   /**
    * Beginning (exclusive) of the range in which the filter in force is complete and the offsets are those of the

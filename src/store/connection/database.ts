@@ -123,8 +123,8 @@ export function openDatabase(options: DatabaseOptions): Database {
 }
 
 /**
- * The same pool, limited to `most` connections at once, so that other users of the pool can use the rest. It is closed
- * with the pool.
+ * The same pool, limited to `maxClients` connections at once, so that other users of the pool can use the rest. It is
+ * closed with the pool.
  */
 export function shareOf(database: Database, maxClients: number): Database {
   const waitingClients: (() => void)[] = [];

@@ -53,7 +53,7 @@ export function timeQueries(client: Client, onQuery: OnQuery): void {
 }
 
 /**
- * Replaces the callback, which is an argument or a property of the query, with one that first calls `done`. Returns
+ * Replaces the callback, which is an argument or a property of the query, with one that first calls `onDone`. Returns
  * false if there is no callback.
  */
 function withCallback(args: unknown[], onDone: () => void): boolean {

@@ -68,7 +68,7 @@ export function runInOneRoundTrip(client: ClientBase, statements: readonly State
 export const beginStatement: Statement = { name: 'begin', text: 'begin' };
 export const commit: Statement = { name: 'commit', text: 'commit' };
 
-/** Runs statements as `inOneRoundTrip` does, in one transaction with or without Citus. */
+/** Runs statements as `runInOneRoundTrip` does, in one transaction with or without Citus. */
 export async function runInTransaction(client: ClientBase, statements: readonly Statement[]): Promise<void> {
   try {
     await runInOneRoundTrip(client, [beginStatement, ...statements, commit]);

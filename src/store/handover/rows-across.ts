@@ -34,8 +34,8 @@ export interface CopyContext {
 }
 
 /**
- * Calls `carry` with a temporary schema that holds the copied rows. `carry` reads from that schema. It has only the
- * copied tables, and is dropped afterwards.
+ * Calls `copyTables` with a temporary schema that holds the copied rows. `copyTables` reads from that schema. It has
+ * only the copied tables, and is dropped afterwards.
  */
 export async function copyAcrossServers(
   { from, to, schema, completions }: CopyContext,

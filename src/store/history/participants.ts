@@ -44,8 +44,8 @@ export function newestUpdates(database: Database): Promise<readonly Synchronizer
 }
 
 /**
- * The stored update that has exactly `newer` updates after it, or the oldest update with an id. Undefined if no update
- * has an id.
+ * The stored update that has exactly `newerCount` updates after it, or the oldest update with an id. Undefined if no
+ * update has an id.
  */
 export function updateBefore(database: Database, newerCount: number): Promise<UpdateMark | undefined> {
   return database.withClient((client) =>

@@ -3,7 +3,7 @@ import type { ContractMark, UpdateMark } from '../../model/stream.ts';
 import type { Database } from '../connection/database.ts';
 import { constantOne, sql, tablesOf } from '../connection/query-builder.ts';
 
-/** The newest stored update with an id after `above` and up to `upTo`; undefined if there is none. */
+/** The newest stored update with an id after `afterOffset` and up to `upTo`; undefined if there is none. */
 export function newestMark(database: Database, afterOffset: number, upTo: number): Promise<UpdateMark | undefined> {
   return database.withClient((client) =>
     tablesOf(client)

@@ -44,7 +44,7 @@ export function policyStatements(role: string, parties: readonly string[]): read
 }
 
 /**
- * Grants on the tables that have a policy or need none. Tables of later versions get the grants in `openGrants` from
+ * Grants on the tables that have a policy or need none. Tables of later versions get the grants in `readGrants` from
  * their migration.
  */
 export function limitedGrants(role: string): readonly string[] {

@@ -12,7 +12,7 @@ export const inserted = tablesWhere(({ writer }) => writer?.insert === true);
 /** Tables from which the redactor deletes rows: those that pruning deletes, and holds. */
 export const pruned = tablesWhere(({ redactor }) => redactor?.delete === true);
 
-/** Tables from which the writer deletes rows (`removed`), and tables to which the redactor adds rows (`noted`). */
+/** Tables from which the writer deletes rows, and tables to which the redactor adds rows. */
 const deletableTables = tablesWhere(({ writer }) => writer?.delete === true);
 const redactionTables = tablesWhere(({ redactor }) => redactor?.insert === true);
 

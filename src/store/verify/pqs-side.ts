@@ -90,7 +90,7 @@ export class PqsSide {
     return oldest === null || latestOffset === null ? undefined : { oldest, latest: latestOffset };
   }
 
-  /** The newest updates of a span, at most `most`. */
+  /** The newest updates of a span, at most `maxUpdates`. */
   async updates({ from, to }: Span, maxUpdates: number): Promise<readonly UpdateId[]> {
     return this.#ids('t."offset" between $1::bigint and $2::bigint order by t."offset" desc limit $3', [
       from,

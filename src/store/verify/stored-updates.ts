@@ -6,7 +6,7 @@ import { fieldExpressions, lineDigest, templateJoin } from './stored-lines.ts';
 
 export interface StoredRowLine {
   readonly offset: number;
-  /** Key in the same notation as for the ledger, see `ComparedRow`. */
+  /** Key in the same notation as for the ledger, see `ComparableRow`. */
   readonly key: string;
   readonly kind: RowKind;
   /** SHA-256 of the line, in hexadecimal. */

@@ -143,7 +143,7 @@ export function resumeWebhook(database: Database, name: string, after: number | 
   });
 }
 
-/** The first `most` dead letters, in the order of history. @throws IndexerError WEBHOOK_NOT_FOUND */
+/** The first `maxLetters` dead letters, in the order of history. @throws IndexerError WEBHOOK_NOT_FOUND */
 export async function listDead(
   database: Database,
   name: string,

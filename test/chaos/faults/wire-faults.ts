@@ -2,7 +2,7 @@
 import { passVerdict, type Tap, type Verdict } from './wire-proxy.ts';
 import type { Direction, Protocol, WireUnit } from './wire-units.ts';
 
-/** Returns undefined if the fault does not apply to the unit. The fault calls `done` when it has happened. */
+/** Returns undefined if the fault does not apply to the unit. The fault calls `callback` when it has happened. */
 export type WireFault = (unit: WireUnit, connection: number, callback: () => void) => Verdict | undefined;
 
 interface PendingFault {
@@ -26,7 +26,7 @@ export class WireFaults {
     });
   }
 
-  /** Applies one verdict to one unit of a direction, after `after` matching units have passed. */
+  /** Applies one verdict to one unit of a direction, after `unitsToSkip` matching units have passed. */
   armAfter(
     protocol: Protocol,
     direction: Direction,

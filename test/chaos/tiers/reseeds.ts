@@ -41,7 +41,7 @@ interface ReseedPlan {
   readonly faults: readonly FaultKind[];
 }
 
-/** Faults that can interrupt a list without changing it. Every run uses the fault `clean` first. */
+/** Faults that can interrupt a list without changing it. Every run uses the fault `cleanClose` first. */
 const kinds = faultKinds.filter(
   ({ moments: phases, needs: requirement, name }) =>
     phases.includes('seed') && requirement === undefined && !name.includes('pruned'),

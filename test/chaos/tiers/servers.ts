@@ -163,7 +163,7 @@ class MortalServer implements AsyncDisposable {
     await this.#client.query('checkpoint');
   }
 
-  /** Ends the server, by a regular stop if `politely`, otherwise by SIGKILL, and starts it again. */
+  /** Ends the server, by a regular stop if `isGraceful`, otherwise by SIGKILL, and starts it again. */
   async end(isGraceful: boolean): Promise<void> {
     const { port, pid } = this.#server;
     if (isGraceful) await this.#server.stop();

@@ -26,7 +26,7 @@ const queries = {
   topology: 'select * from topology_events',
 } as const;
 
-/** Maps fields to columns: `same` to their names in snake case, `others` as given. */
+/** Maps fields to columns: those in `sharedField` to their names in snake case, `otherFields` as given. */
 function fields(
   sharedField: string,
   otherFields: Readonly<Record<string, string>> = {},

@@ -11,12 +11,12 @@ const fixedSeed = 20_261_124;
 /** The default number of runs in fast-check. */
 const fixedRuns = 100;
 
-/** The seed in TEST_SEED, otherwise `fixed`. */
+/** The seed in TEST_SEED, otherwise `fixedValue`. */
 export function seedFor(fixedValue = fixedSeed): number {
   return numberIn('TEST_SEED') ?? fixedValue;
 }
 
-/** The number of runs in TEST_RUNS, otherwise `fixed`. */
+/** The number of runs in TEST_RUNS, otherwise `fixedCount`. */
 export function runsFor(fixedCount = fixedRuns): number {
   return numberIn('TEST_RUNS') ?? fixedCount;
 }

@@ -9,8 +9,8 @@ export async function listenOnPort(server: Server | TcpServer): Promise<string> 
 }
 
 /**
- * A proxy that forwards requests, but rejects upgrades. It can return another date, and calls `beforeAnswer` before it
- * forwards each response.
+ * A proxy that forwards requests, but rejects upgrades. It can return another date, and calls `onUpstreamResponse`
+ * before it forwards each response.
  */
 export async function startProxy(
   to: string,

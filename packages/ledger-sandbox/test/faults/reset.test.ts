@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 
 const module = new URL('../../dist/faults/connection.js', import.meta.url).href;
 
-/** Runs a process that resets a connected socket. `before` is code that runs immediately before the reset. */
+/** Runs a process that resets a connected socket. `socketState` is code that runs immediately before the reset. */
 function probeSocket(socketState: string): { readonly status: number | null; readonly stdout: string } {
   const script = `
     import { once } from 'node:events';

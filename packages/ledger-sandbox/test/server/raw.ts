@@ -94,7 +94,7 @@ export interface RawSocketCapture {
   readonly end: 'fin' | 'rst' | 'none';
 }
 
-/** Opens a stream over plain TCP and reads its bytes. `then` runs on the open socket. */
+/** Opens a stream over plain TCP and reads its bytes. `onConnected` runs on the open socket. */
 export async function watchBytes(
   url: string,
   path: string,

@@ -7,7 +7,7 @@ export interface Received {
   readonly protocol: string;
 }
 
-/** Opens a stream and sends one request. Collects frames until the close, or until `enough` returns true. */
+/** Opens a stream and sends one request. Collects frames until the close, or until `hasEnoughFrames` returns true. */
 export async function stream(
   url: string,
   path: string,
