@@ -47,7 +47,7 @@ export function parseCompletions(
   return { userId, parties: requestedParties, beginExclusive: beginOffsetOf(body, ledger), endInclusive: undefined };
 }
 
-const slice = 64;
+const maxCompletionsPerSlice = 64;
 
 /** Reads completions one slice at a time, and reports the offset up to which it has read. */
 export class CompletionsReader {
@@ -78,8 +78,9 @@ export class CompletionsReader {
     if (this.#position < prunedOffset) {
       throw prunedAccess(`Command completions request from ${this.#position} to ${end}`, prunedOffset);
     }
-    const completions = ledger.completions.range(this.#position, end, slice);
-    this.#position = completions.length < slice ? Math.max(end, this.#position) : (completions.at(-1)?.offset ?? end);
+    const completions = ledger.completions.range(this.#position, end, maxCompletionsPerSlice);
+    this.#position =
+      completions.length < maxCompletionsPerSlice ? Math.max(end, this.#position) : (completions.at(-1)?.offset ?? end);
     return completions
       .filter((completion) => userId === undefined || completion.userId === userId)
       .map((completion) => completionFrame(completion, parties, release))

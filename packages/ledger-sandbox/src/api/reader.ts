@@ -12,7 +12,7 @@ import { transactionTree } from './trees.ts';
 import type { ActiveContractsRequest, UpdatesRequest } from './requests.ts';
 import { valueOf } from '../wire/wire.ts';
 
-const slice = 64;
+const maxUpdatesPerSlice = 64;
 /** Number of offsets that the participant reads at a time, and that its refusal names if they were pruned. */
 const readAhead = 450;
 
@@ -60,9 +60,9 @@ export class UpdatesReader {
       throw prunedAccess(`Transactions request from ${this.#position + 1} to ${to}`, prunedOffset);
     }
     if (this.#request.descending) return this.#readDescending();
-    const storedUpdates = this.#ledger.range(this.#position, end, slice);
+    const storedUpdates = this.#ledger.range(this.#position, end, maxUpdatesPerSlice);
     this.#position =
-      storedUpdates.length < slice ? Math.max(end, this.#position) : (storedUpdates.at(-1)?.offset ?? end);
+      storedUpdates.length < maxUpdatesPerSlice ? Math.max(end, this.#position) : (storedUpdates.at(-1)?.offset ?? end);
     const frames: string[] = [];
     for (const storedUpdate of storedUpdates) {
       if (storedUpdate.update !== undefined)
@@ -86,8 +86,9 @@ export class UpdatesReader {
 
   #readDescending(): string[] {
     const beginOffset = this.#request.beginExclusive;
-    const storedUpdates = this.#ledger.range(beginOffset, this.#top, slice, true);
-    this.#top = storedUpdates.length < slice ? beginOffset : (storedUpdates.at(-1)?.offset ?? beginOffset + 1) - 1;
+    const storedUpdates = this.#ledger.range(beginOffset, this.#top, maxUpdatesPerSlice, true);
+    this.#top =
+      storedUpdates.length < maxUpdatesPerSlice ? beginOffset : (storedUpdates.at(-1)?.offset ?? beginOffset + 1) - 1;
     return storedUpdates.map((storedUpdate) => this.#print(storedUpdate)).filter((frame) => frame !== undefined);
   }
 

@@ -131,9 +131,10 @@ function requireType(model: Model, contract: CreatedEvent, identifier: string): 
 }
 
 /**
- * The contract of an exercise. For a key, it is the newest active one that is visible to a submitting or reading party.
+ * Returns the id of the contract to exercise. For a key, this is the newest active contract that is visible to a
+ * submitting or reading party.
  */
-function target(
+function resolveContractId(
   builder: TransactionBuilder,
   model: Model,
   command: Extract<Command, { kind: 'exercise' | 'exercise-by-key' }>,
@@ -160,7 +161,7 @@ export function runCommand(
     if (command.kind === 'create') return;
     contractId = createdEvent.contractId;
   } else {
-    contractId = target(builder, model, command, [...actAs, ...readAs]);
+    contractId = resolveContractId(builder, model, command, [...actAs, ...readAs]);
   }
   const argument = command.kind === 'create-and-exercise' ? command.choiceArgument : command.argument;
   const { templateId } = builder.fetch(contractId);
