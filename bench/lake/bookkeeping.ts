@@ -15,7 +15,9 @@ import { generatedReads, type GeneratedHistory } from './made-reads.ts';
 type Size = Omit<GeneratedHistory, 'onRange'>;
 
 /** Number of ranges at the beginning, and at the end, that are compared. */
-const comparedRuns = 100;
+const comparedRangeCount = 100;
+/** Number of ranges between two lines of progress. */
+const progressInterval = 100;
 
 /** Times per range, milliseconds. */
 interface Timing {
@@ -37,7 +39,7 @@ export async function measureBookkeeping(folder: string, size: Size): Promise<ob
   await exportTimed(dir, size);
   const resumeSeconds = (performance.now() - secondStartMs) / 1000;
   const bookkeeping = sumOf(timings.map((timing) => timing.bookkeeping)) / 1000;
-  const edgeTimings = { first: timings.slice(0, comparedRuns), last: timings.slice(-comparedRuns) };
+  const edgeTimings = { first: timings.slice(0, comparedRangeCount), last: timings.slice(-comparedRangeCount) };
   const figures = {
     ...size,
     seconds: roundTo(seconds),
@@ -62,7 +64,8 @@ async function exportTimed(dir: string, size: Size): Promise<readonly Timing[]> 
     const now = performance.now();
     if (rangeAt > 0) timings.push({ totalMs: now - rangeAt, bookkeeping: now - fileAt });
     rangeAt = now;
-    if (timings.length % comparedRuns === 0) printStatus(`${String(timings.length)} of ${String(size.ranges)} ranges`);
+    if (timings.length % progressInterval === 0)
+      printStatus(`${String(timings.length)} of ${String(size.ranges)} ranges`);
   };
   const folder = await openLake(dir, {});
   await folder.prepare();
