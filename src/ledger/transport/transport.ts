@@ -117,7 +117,7 @@ async function sendWithToken(options: TransportOptions, call: Call): Promise<Aut
   return { ...send(url, { method: call.method, headers, payload, tls, signal }), token };
 }
 
-function silence(options: TransportOptions, call: Call): IndexerError {
+function requestTimeoutError(options: TransportOptions, call: Call): IndexerError {
   const { host } = new URL(options.url);
   const message = `${call.method} ${call.path} did not respond within ${options.requestTimeoutMs} ms`;
   return ledgerError('LEDGER_UNREACHABLE', message, { facts: { host } });
@@ -129,7 +129,7 @@ function withinRequestTimeout<T>(
   request: ClientRequest,
   work: Promise<T>,
 ): Promise<T> {
-  return withRequestTimeout(request, options.requestTimeoutMs, work, () => silence(options, call));
+  return withRequestTimeout(request, options.requestTimeoutMs, work, () => requestTimeoutError(options, call));
 }
 
 function readResponseBody(options: TransportOptions, chunks: AsyncIterable<Buffer>): Promise<Buffer> {
@@ -170,7 +170,7 @@ async function fetchAnswer(options: TransportOptions, call: Call): Promise<HttpA
 async function* chunksOf(options: TransportOptions, call: Call, response: IncomingMessage): AsyncGenerator<Buffer> {
   const wait = (): NodeJS.Timeout =>
     setTimeout(() => {
-      response.destroy(silence(options, call));
+      response.destroy(requestTimeoutError(options, call));
     }, options.requestTimeoutMs);
   let timer = wait();
   try {
