@@ -23,10 +23,10 @@ export async function openServer(superuserUrl: string | undefined): Promise<Serv
   const embeddedServer = superuserUrl === undefined ? await startEmbedded() : undefined;
   const address = superuserUrl ?? embeddedServer?.url ?? '';
   const admin = await connected(address);
-  const { rows } = await admin.query<{ version: string; super: string }>(
-    `select current_setting('server_version') as version, current_setting('is_superuser') as super`,
+  const { rows } = await admin.query<{ version: string; isSuperuser: boolean }>(
+    `select current_setting('server_version') as version, current_setting('is_superuser')::boolean as "isSuperuser"`,
   );
-  if (rows[0]?.super !== 'on') throw new Error('the role of the database URL must be a superuser');
+  if (rows[0]?.isSuperuser !== true) throw new Error('the role of the database URL must be a superuser');
   const rolePrefix = `attack_${randomBytes(3).toString('hex')}`;
   const createdDatabases = new Set<string>();
   const dropDatabase = async (url: string): Promise<void> => {
