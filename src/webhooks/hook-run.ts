@@ -188,7 +188,7 @@ export class HookRun {
   }
 
   #hasRoom(): boolean {
-    return this.#window.size < maxEvents && this.#window.bytes < maxCharacters;
+    return this.#window.size < maxEvents && this.#window.characters < maxCharacters;
   }
 
   #wantsPage(now: number): boolean {

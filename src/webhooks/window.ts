@@ -33,7 +33,7 @@ export class DeliveryWindow {
   /** Events that are due and are the first ones of their lanes. */
   #ready: WindowEvent[] = [];
   #delayed: DelayedEvent[] = [];
-  #bytes = 0;
+  #characters = 0;
   #size = 0;
   /** Positions of the loaded dead letters. */
   readonly #letters = new Set<string>();
@@ -61,9 +61,9 @@ export class DeliveryWindow {
     return this.#size;
   }
 
-  /** Number of characters in their bodies. */
-  get bytes(): number {
-    return this.#bytes;
+  /** Total length of the bodies of the loaded events, in characters. */
+  get characters(): number {
+    return this.#characters;
   }
 
   /** Adds events that come after all loaded ones. @param readCursor position at which the next events begin */
@@ -163,13 +163,13 @@ export class DeliveryWindow {
   }
 
   #grow({ change, body, isLetter }: WindowEvent): void {
-    this.#bytes += body.length;
+    this.#characters += body.length;
     this.#size += 1;
     if (isLetter) this.#letters.add(formatCursor(change));
   }
 
   #shrink({ change, body, isLetter }: WindowEvent): void {
-    this.#bytes -= body.length;
+    this.#characters -= body.length;
     this.#size -= 1;
     if (isLetter) this.#letters.delete(formatCursor(change));
   }

@@ -35,7 +35,7 @@ it('DeliveryWindow sends events of a contract in order and moves its cursor only
       }
       expect(takenEvents).toHaveLength(events.length);
       expect(window.size).toBe(0);
-      expect(window.bytes).toBe(0);
+      expect(window.characters).toBe(0);
       for (const contract of new Set(contracts)) {
         const offsets = takenEvents.filter((event) => event.contract === contract).map(({ change }) => change.offset);
         expect(offsets).toEqual(offsets.toSorted((firstOffset, otherOffset) => firstOffset - otherOffset));
