@@ -4,7 +4,7 @@ import { checkAlerts, groupAlertCases } from '../../scripts/dashboards/alerts.ts
 
 const rules = { groups: [{ rules: [{ alert: 'Down' }, { alert: 'Slow' }, { alert: 'Odd' }, {}] }] };
 
-it('pairUp() requires a firing case and a silent case for each alert', () => {
+it('groupAlertCases() reports alerts that lack a firing case or a silent case', () => {
   const cases = [
     {
       tests: [

@@ -71,7 +71,7 @@ describe('scrub()', () => {
   });
 });
 
-describe('noFormula()', () => {
+describe('escapeFormula()', () => {
   it.each(['\n', '\t ', '\n='])(
     'prefixes a long run of %j in linear time',
     (repeatedText) => {

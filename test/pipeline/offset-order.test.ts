@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { orderOfOffset } from '../../src/pipeline/follow/offset-order.ts';
 import { expectProperty } from '../support/chance/property.ts';
 
-describe('offsetOrder()', () => {
+describe('orderOfOffset()', () => {
   it.each([
     { offset: 11, seen: 10, complete: 0, end: undefined, order: 'new' },
     { offset: 10, seen: 10, complete: 0, end: undefined, order: 'repeated' },

@@ -15,7 +15,7 @@ import { Random } from '../../packages/ledger-sandbox/src/wire/random.ts';
 import { createReadDatabase } from './read-database.ts';
 import { runCommand } from '../support/run-command.ts';
 
-it('adviceFrom() returns the filter fields of slow statements, most expensive first', () => {
+it('indexAdviceOf() returns the filter fields of slow statements, most expensive first', () => {
   const statement = (query: string, calls: number): { query: string; calls: number; mean: number } => ({
     query,
     calls,
@@ -35,7 +35,7 @@ it('adviceFrom() returns the filter fields of slow statements, most expensive fi
   ]);
 });
 
-it('adviceFrom() returns the statement if the field name was replaced by a parameter', () => {
+it('indexAdviceOf() returns the statement if the field name was replaced by a parameter', () => {
   const query = `select count(*)\n from active($1) where payload ->> $2 = $3`;
   const otherSql = `select 1 from contracts where c.payload->>$1=$2`;
   expect(

@@ -39,7 +39,7 @@ const neverReachable = [
   'nonsense',
 ];
 
-describe('refusedAddress()', () => {
+describe('addressRefusalReason()', () => {
   it.each([
     ['public', publicAddresses],
     ['private', [...publicAddresses, ...privateAddresses]],
@@ -52,7 +52,7 @@ describe('refusedAddress()', () => {
   });
 });
 
-describe('refusedUrl()', () => {
+describe('urlRefusalReason()', () => {
   it.each(['https://hooks.example.com/a?b=c', 'https://93.184.216.34:8443/', 'https://[2606:2800:220:1::1]/'])(
     'accepts %s',
     (url) => {
@@ -75,7 +75,7 @@ describe('refusedUrl()', () => {
   });
 });
 
-describe('refusedUrl() for another machine', () => {
+describe('urlRefusalReason() for another machine', () => {
   it.each(['public', 'private', 'loopback'] as const)(
     'rejects URLs without TLS if the allowed networks are %s',
     (webhookReach) => {

@@ -285,7 +285,7 @@ class SocketStream implements FrameStream {
 
 /**
  * Opens one stream. Never throws: even a token that cannot be sent is reported to `onEnd`. The caller has to check with
- * `assertTokenMayTravel` that the token may be sent to this URL.
+ * `assertTokenConfidential` that the token may be sent to this URL.
  */
 export function openFrameStream(options: FrameStreamOptions): FrameStream {
   try {

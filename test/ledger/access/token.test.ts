@@ -92,7 +92,7 @@ describe('tokenSource.replaced()', () => {
   });
 });
 
-describe('assertTokenMayTravel()', () => {
+describe('assertTokenConfidential()', () => {
   it.each([
     'https://ledger.example.org',
     'http://localhost:7575',

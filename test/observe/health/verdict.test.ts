@@ -23,7 +23,7 @@ const liveFacts: HealthFacts = {
   reason: undefined,
 };
 
-describe('verdict()', () => {
+describe('verdictOf()', () => {
   it('returns live but not ready until the ledger end is reached', () => {
     for (const phase of ['starting', 'seeding', 'standby', 'parked', 'stopping'] as const) {
       expect(verdictOf({ ...liveFacts, phase, caughtUp: false }, 1000 * minute)).toMatchObject({

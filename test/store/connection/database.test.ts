@@ -242,7 +242,7 @@ describe('shareOf()', () => {
   });
 });
 
-it('withinTime() sets a statement timeout that does not apply to the pool', async () => {
+it('withStatementTimeout() sets a statement timeout that does not apply to the pool', async () => {
   const pool = openAt({ maxConnections: 1 });
   const limitedPool = withStatementTimeout(pool, 50);
   const slowQuery = limitedPool.withClient((client) => client.query('select pg_sleep(30)'));

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { databaseLabel } from '../../../src/store/connection/hosts.ts';
 import { queryOpOfText } from '../../../src/store/connection/query-timing.ts';
 
-describe('opOfText()', () => {
+describe('queryOpOfText()', () => {
   it.each([
     ['select 1', 'read'],
     ['\n  SELECT set_config($1, $2, false)', 'session'],

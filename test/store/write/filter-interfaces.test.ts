@@ -7,7 +7,7 @@ import { schemasOfFile } from '../../support/schemas.ts';
 
 const schemas = schemasOfFile();
 
-it('noteInterfaces() does not overwrite a complete_from that another session stored', async () => {
+it('storeFilterInterfaces() does not overwrite a complete_from that another session stored', async () => {
   const database = await schemas.migrated('noted');
   await database.withClient(async (client) => {
     await client.query(
