@@ -34,7 +34,7 @@ describe('the statements of the pages', () => {
 });
 
 describe('the newest day of a view', () => {
-  it('is selected by an offset, otherwise by a time', () => {
+  it('is selected by an offset column, or by a time column if there is none', () => {
     expect(dayCondition(['record_time', 'created_at_offset', 'offset'], ends)).toBe('"offset" > 17');
     expect(dayCondition(['created_at', 'hour'], ends)).toBe(`"hour" >= '2026-11-27T12:00:00.000Z'`);
     expect(dayCondition(['round'], ends)).toBeUndefined();

@@ -190,7 +190,7 @@ describe('npm package', () => {
     expect(errors).toEqual([expect.stringMatching(/^misuse\.mts.*TS2322: Type 'number' is not assignable/)]);
   }, 120_000);
 
-  it('runs the app of the documentation: types, a query, ledger updates and commits', async () => {
+  it('runs the documented example app: types, a query, ledger updates and commits', async () => {
     const folder = await unpacked('app-');
     linkDependencies(folder);
     await writeApp(folder);

@@ -138,7 +138,7 @@ describe('offboarded party', () => {
     expect(await brokenRules(schemas.url, schema)).toEqual([]);
   });
 
-  it('makes no contract unhosted on another participant or with another party in the filter', async () => {
+  it('does not make contracts unhosted if it left another participant, or if they have another party of the filter', async () => {
     const otherHostUpdates = [create(1, 'a', [guestParty]), hosting(2, ['Revoked', guestParty, 'q::1220'])];
     expect(await statuses(await storeUpdates(otherHostUpdates))).toEqual({ a: 'active' });
     const namedUpdates = [

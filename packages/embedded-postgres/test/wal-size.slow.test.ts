@@ -17,12 +17,12 @@ it.each([
   [5 * GIB, '1280MB'],
   [31 * GIB, '7936MB'],
   [500 * GIB, '8192MB'],
-])('with %i bytes available to the log, max_wal_size is %s', (freeBytes, expected) => {
+])('with %i bytes available to the WAL, max_wal_size is %s', (freeBytes, expected) => {
   expect(maxWalSize(freeBytes)).toBe(expected);
 });
 
-describe('the log on a small disk', needs(smallDiskSkipReason), () => {
-  it('counts as free space, so that each start sets the same limit', async () => {
+describe('the WAL on a small disk', needs(smallDiskSkipReason), () => {
+  it('counts as free space, so that each start computes the same max_wal_size', async () => {
     await using disk = await mountSmallDisk(400);
     const log = join(disk.folder, 'pg_wal');
     await mkdir(join(log, 'archive_status'), { recursive: true });
