@@ -43,8 +43,8 @@ export class ParticipantOffsets {
   }
 
   /**
-   * The update with offsets of the stream. An update that is stored already becomes a checkpoint: everything up to it
-   * has arrived.
+   * Returns the update with its offset converted to an offset of the stream. An update that is already stored becomes a
+   * checkpoint: everything up to it has arrived.
    */
   update(update: Update): Update {
     const offset = this.toStreamOffset(update.offset);
@@ -55,8 +55,8 @@ export class ParticipantOffsets {
   }
 
   /**
-   * The entry with offsets of the stream. For contracts active before the switch, this is not the stored offset; it
-   * only distinguishes entries.
+   * Returns the entry with its offsets converted to offsets of the stream. For a contract that was active before the
+   * switch, the result differs from the stored offset, and only distinguishes entries.
    */
   entry(entry: ActiveContractEntry): ActiveContractEntry {
     if (entry.kind === 'empty') return entry;

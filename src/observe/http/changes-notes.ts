@@ -6,8 +6,8 @@ import { formatCursor } from '../../model/push/changes.ts';
 import type { BegunStream } from '../changes/change-stream.ts';
 
 /**
- * Part of a filter that matches nothing. The name of an interface never matches, because events name the template of
- * their contract.
+ * Kind of a filter name that matches nothing stored. An interface name never matches, because events carry the template
+ * of their contract.
  */
 export type UnseenNameKind = 'party' | 'template' | 'interface';
 

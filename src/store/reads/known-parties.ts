@@ -1,4 +1,7 @@
-/** Finds requested parties and templates that no stored row has, because a mistyped name would return no rows. */
+/**
+ * Finds requested parties and templates that occur in no stored row. A mistyped name would otherwise silently return no
+ * rows.
+ */
 import { escapeIdentifier, type ClientBase } from 'pg';
 import type { Database } from '../connection/database.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
