@@ -1,6 +1,6 @@
 /**
- * The server of the measurements, and its databases. Every run gets an empty database, and a checkpoint before it, so
- * that no run pays for the dirty pages of the previous one.
+ * The Postgres server of the benchmarks, and its databases. Every run starts with an empty database, after a checkpoint,
+ * so that it does not write dirty pages of the previous run.
  */
 
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';

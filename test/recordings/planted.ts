@@ -30,7 +30,7 @@ export const parties = ['contract_parties', 'event_parties'] as const;
 /** The compared relation that contains the rows of a table. */
 export const relationOfTable: Readonly<Record<string, string>> = { live: 'lifetimes', ended: 'lifetimes' };
 
-/** The smallest change of a value, by column type. */
+/** SQL that changes a value, by column type; `%` is the column. */
 const changedValues: Readonly<Record<string, string>> = {
   text: `coalesce(%, '') || 'x'`,
   ARRAY: `array_append(%, 'x')`,

@@ -17,7 +17,7 @@ const file = (name: string): string => join(folder, name);
 
 let server: Server;
 let url = '';
-/** A ledger that accepts only clients with a certificate of its authority. */
+/** A ledger that requires a client certificate signed by its CA. */
 beforeEach(async () => {
   const [cert, key, ca] = await Promise.all(
     ['server.pem', 'server-key.pem', 'ca.pem'].map((name) => readFile(file(name))),
