@@ -55,7 +55,7 @@ begin atomic
                        join staying s on s.party = w.party where w.party = any (t.stakeholders));
 end;
 comment on function unhosted_parties(text[], integer, bigint) is
-  'Numbers of the party sets (contract_parties) without a hosted stakeholder after some parties have left a synchronizer.';
+  'Keys of the party sets (contract_parties) without a hosted stakeholder after some parties have left a synchronizer.';
 
 -- Called once for each update that removes parties from the participant, so it may read tables that the regular
 -- statements of the writer do not read.

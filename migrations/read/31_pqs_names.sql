@@ -6,7 +6,7 @@ create or replace view :pqs.__names as
     from templates t
     left join packages p on p.package_id = t.package_id;
 comment on view :pqs.__names is 'Templates and interfaces that stored rows use, one row per package version.';
-comment on column :pqs.__names.template_pk is 'Number of the template or interface in the storage tables (templates.template_pk).';
+comment on column :pqs.__names.template_pk is 'Key of the template or interface (templates.template_pk).';
 comment on column :pqs.__names.package_name is 'Package name; the package id if no name is known.';
 comment on column :pqs.__names.module_name is 'Module, dotted.';
 comment on column :pqs.__names.entity_name is 'Name of the template or interface within the module.';
@@ -96,7 +96,7 @@ begin
 end
 $$;
 comment on function :pqs.__implementing_pks(text) is
-  'Numbers of the templates that have views of an interface; empty if the name means a template.';
+  'Keys of the templates that have views of an interface; empty if the name is that of a template.';
 
 -- The result never changes: a name that means a template never comes to mean an interface, and if it comes to mean a
 -- second object, __type_pks rejects it. So the function is immutable, and the planner may evaluate it once and leave
@@ -154,14 +154,14 @@ create or replace view :pqs.__choice_names as
     join :pqs.__names n on n.template_pk = coalesce(nullif(h.interface_pk, 0), h.template_pk);
 comment on view :pqs.__choice_names is
   'Choices that were exercised, under the interface that defines them, otherwise under the template.';
-comment on column :pqs.__choice_names.choice_pk is 'Number of the choice in the storage tables (choices.choice_pk).';
+comment on column :pqs.__choice_names.choice_pk is 'Key of the choice (choices.choice_pk).';
 comment on column :pqs.__choice_names.package_name is 'Package name of the template or interface.';
 comment on column :pqs.__choice_names.module_name is 'Module of the template or interface, dotted.';
 comment on column :pqs.__choice_names.entity_name is 'Name of the template or interface within the module.';
 comment on column :pqs.__choice_names.package_id is 'Package id of the template or interface.';
 comment on column :pqs.__choice_names.choice is 'Choice name.';
-comment on column :pqs.__choice_names.template_pk is 'Number of the template on which the choice was exercised.';
-comment on column :pqs.__choice_names.interface_pk is 'Number of the interface; 0 for a choice of the template itself.';
+comment on column :pqs.__choice_names.template_pk is 'Key of the template on which the choice was exercised.';
+comment on column :pqs.__choice_names.interface_pk is 'Key of the interface; 0 for a choice of the template itself.';
 
 create or replace function :pqs.__choice_pks(qname text) returns integer[]
   language plpgsql stable parallel safe cost 1000

@@ -250,7 +250,7 @@ create or replace view :pqs.__archivals as
 comment on view :pqs.__archivals is 'Events that archived a contract: consuming exercises and archived events.';
 comment on column :pqs.__archivals."offset" is 'Offset of the archive.';
 comment on column :pqs.__archivals.contract_id is 'Archived contract.';
-comment on column :pqs.__archivals.choice_pk is 'Number of the choice; 0 for an archived event.';
+comment on column :pqs.__archivals.choice_pk is 'Key of the choice; 0 for an archived event.';
 comment on column :pqs.__archivals.node_id is 'Node of the event.';
 
 create or replace view :pqs.__archived_interfaces as

@@ -64,7 +64,7 @@ create or replace function :pqs.__consuming_choices(qname text) returns integer[
               or (t.module_name, t.entity_name) in (select n.module_name, n.entity_name from templates n
                                                      where n.template_pk = any (:pqs.__type_pks(qname))));
 comment on function :pqs.__consuming_choices(text) is
-  'Numbers of the choices that can archive contracts of a template, with 0 for archived events.';
+  'Keys of the choices that can archive contracts of a template, and 0 for archived events.';
 
 create or replace function :pqs.archives(
   qname text default null, from_offset bigint default coalesce(:pqs.pruned_offset(), :pqs.oldest_offset()),
@@ -213,19 +213,19 @@ begin
       join (values
         ('activated_offset', 'Offset of the activation.'),
         ('archive_event_id', 'Offset and node of the archive event; null unless archived.'),
-        ('archive_event_pk', 'Number of the archive event; null unless archived.'),
+        ('archive_event_pk', 'Key of the archive event; null unless archived.'),
         ('archived', 'Offset of the archive; null unless archived.'),
         ('archived_at', 'Ledger effective time of the archive; null unless archived.'),
         ('archived_at_ix', 'Offset of the archive; null unless archived.'),
         ('archived_at_offset', 'Offset of the archive; null while active, and if the contract left its synchronizer.'),
         ('archived_effective_at', 'Ledger effective time of the archive; null unless archived.'),
         ('begins', 'Offset of the create or assign if the contract ended, otherwise the largest bigint.'),
-        ('choice_pk', 'Number of the choice that archived the contract; 0 for an archived event, and for interfaces, which are not filtered by choice.'),
+        ('choice_pk', 'Key of the choice that archived the contract; 0 for an archived event, and for interfaces, which are not filtered by choice.'),
         ('contract_id', 'Contract id.'),
         ('contract_key', 'Contract key; null without a key.'),
         ('contract_key_hash', 'Hash of the contract key; null without a key.'),
         ('create_event_id', 'Offset and node of the create event.'),
-        ('create_event_pk', 'Number of the create event.'),
+        ('create_event_pk', 'Key of the create event.'),
         ('created_at', 'Ledger effective time of the create.'),
         ('created_at_ix', 'Offset of the create or assign.'),
         ('created_at_offset', 'Offset of the create or assign.'),
@@ -241,13 +241,13 @@ begin
         ('indexed_at', 'Time the create was stored.'),
         ('kind', 'template or interface: the view that has the row.'),
         ('life_ix', 'Range of offsets in which the contract is active; the lower bound is inclusive, the upper bound exclusive.'),
-        ('lived_pk', 'Number of the template; null for witnessed creates.'),
+        ('lived_pk', 'Key of the template; null for witnessed creates.'),
         ('metadata', 'Disclosure blob; null unless requested.'),
         ('node_id', 'Node of the create within its update.'),
         ('observers', 'Observers.'),
         ('offset', 'Offset of the create or assign.'),
         ('origin', 'create, assign or seed.'),
-        ('own_pk', 'Number of the template or interface, read from the row that has the payload.'),
+        ('own_pk', 'Key of the template or interface, read from the row that has the payload.'),
         ('package_id', 'Package with which the payload was rendered.'),
         ('package_name', 'Package name.'),
         ('package_version', 'Package version; null if the package was not read.'),
@@ -262,10 +262,10 @@ begin
         ('signatories', 'Signatories.'),
         ('stays', 'Offset at which the contract ended; the largest bigint while active.'),
         ('synchronizer_id', 'Id of the synchronizer of the activation.'),
-        ('synchronizer_pk', 'Number of the synchronizer.'),
+        ('synchronizer_pk', 'Key of the synchronizer.'),
         ('template_fqn', 'Template or interface as package:Module:Entity.'),
-        ('template_pk', 'Number of the template.'),
-        ('type_pk', 'Number of the template or interface.'),
+        ('template_pk', 'Key of the template.'),
+        ('type_pk', 'Key of the template or interface.'),
         ('update_id', 'Update id of the create.'),
         ('witness_parties', 'Indexed parties that see the create.'),
         ('witnesses', 'Indexed parties that see the create.')

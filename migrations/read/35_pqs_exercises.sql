@@ -35,7 +35,7 @@ comment on column :pqs.__exercise_rows.template_fqn is 'Interface that defines t
 comment on column :pqs.__exercise_rows.choice_fqn is 'Interface or template, and choice, as package:Module:Entity:Choice.';
 comment on column :pqs.__exercise_rows.choice is 'Choice name.';
 comment on column :pqs.__exercise_rows.consuming is 'Whether the exercise archived the contract.';
-comment on column :pqs.__exercise_rows.exercise_event_pk is 'Number of the event.';
+comment on column :pqs.__exercise_rows.exercise_event_pk is 'Key of the event, see __events.';
 comment on column :pqs.__exercise_rows.exercise_event_id is 'Offset and node of the event.';
 comment on column :pqs.__exercise_rows.exercised_at_ix is 'Offset of the exercise.';
 comment on column :pqs.__exercise_rows.exercised_at_offset is 'Offset of the exercise.';
@@ -56,7 +56,7 @@ comment on column :pqs.__exercise_rows.synchronizer_id is 'Id of the synchronize
 comment on column :pqs.__exercise_rows.record_time is 'Time the synchronizer recorded the update.';
 comment on column :pqs.__exercise_rows.update_id is 'Update id.';
 comment on column :pqs.__exercise_rows.indexed_at is 'Time the update was stored.';
-comment on column :pqs.__exercise_rows.choice_pk is 'Number of the choice.';
+comment on column :pqs.__exercise_rows.choice_pk is 'Key of the choice (choices.choice_pk).';
 
 create or replace function :pqs.exercises(
   qname text default null, from_offset bigint default coalesce(:pqs.pruned_offset(), :pqs.oldest_offset()),

@@ -1,10 +1,10 @@
--- Views in the form of the internal tables of PQS, which explorers read directly. Their numbers are not those of PQS.
+-- Views in the form of the internal tables of PQS, which explorers read directly. Their keys are not those of PQS.
 
 create or replace view :pqs.__packages as
   select hashtextextended(p.package_id, 0) as pk, p.package_name as name, p.package_version as version, p.package_id as id
     from packages p;
 comment on view :pqs.__packages is 'Packages that were read from the participant.';
-comment on column :pqs.__packages.pk is 'Number of the package, computed from its id.';
+comment on column :pqs.__packages.pk is 'Key of the package, computed from its id.';
 comment on column :pqs.__packages.name is 'Package name.';
 comment on column :pqs.__packages.version is 'Package version.';
 comment on column :pqs.__packages.id is 'Package id.';
@@ -13,8 +13,8 @@ create or replace view :pqs.__tpe_of as
   select n.template_pk, min(n.template_pk) over (partition by n.package_name, n.module_name, n.entity_name) as tpe_pk
     from :pqs.__names n;
 comment on view :pqs.__tpe_of is 'Row of __contract_tpe for each version of a template.';
-comment on column :pqs.__tpe_of.template_pk is 'Number of the version in the storage tables (templates.template_pk).';
-comment on column :pqs.__tpe_of.tpe_pk is 'Number of the template in __contract_tpe: the number of its first version.';
+comment on column :pqs.__tpe_of.template_pk is 'Key of the template version (templates.template_pk).';
+comment on column :pqs.__tpe_of.tpe_pk is 'Key of the template in __contract_tpe: the template_pk of its first version.';
 
 create or replace view :pqs.__contract_tpe as
   select min(n.template_pk) as pk,
@@ -29,7 +29,7 @@ create or replace view :pqs.__contract_tpe as
     from :pqs.__names n
    group by n.package_name, n.module_name, n.entity_name;
 comment on view :pqs.__contract_tpe is 'Templates and interfaces that stored rows use, one row for all versions.';
-comment on column :pqs.__contract_tpe.pk is 'Number of the template or interface: the number of its first version.';
+comment on column :pqs.__contract_tpe.pk is 'Key of the template or interface: the template_pk of its first version.';
 comment on column :pqs.__contract_tpe.payload_type is 'template or interface.';
 comment on column :pqs.__contract_tpe.aliases is 'Names that functions of this schema accept for the template or interface.';
 comment on column :pqs.__contract_tpe.package_name is 'Package name.';
@@ -51,7 +51,7 @@ create or replace view :pqs.__exercise_tpe as
     from :pqs.__choice_names n
    group by n.package_name, n.module_name, n.entity_name, n.choice;
 comment on view :pqs.__exercise_tpe is 'Choices that were exercised, one row for all versions.';
-comment on column :pqs.__exercise_tpe.pk is 'Number of the choice: the number of its first version.';
+comment on column :pqs.__exercise_tpe.pk is 'Key of the choice: the choice_pk of its first version.';
 comment on column :pqs.__exercise_tpe.choice is 'Choice name.';
 comment on column :pqs.__exercise_tpe.consuming is 'Whether the choice archives the contract.';
 comment on column :pqs.__exercise_tpe.aliases is 'Names that functions of this schema accept for the choice.';
@@ -149,7 +149,7 @@ create or replace view :pqs.__events as
           union all
           select r."offset", r.node_id, 'unassign' from reassignments r where r.kind = 'u') e;
 comment on view :pqs.__events is 'Events of contracts, one row each.';
-comment on column :pqs.__events.pk is 'Number of the event, computed from offset and node.';
+comment on column :pqs.__events.pk is 'Key of the event, computed from offset and node.';
 comment on column :pqs.__events.tx_ix is 'Offset of the update.';
 comment on column :pqs.__events.event_id is 'Offset and node of the event.';
 comment on column :pqs.__events.type is 'create, archive, exercise, assign or unassign. A consuming exercise has two rows, exercise and archive.';

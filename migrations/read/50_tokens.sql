@@ -47,7 +47,7 @@ begin
 end
 $$;
 comment on function :explore.token_templates(text, text) is
-  'Numbers of the templates with stored views through an interface of the token standard, of either version. Arguments are module and entity, e.g. Holding and Holding.';
+  'Keys of the templates with stored views through an interface of the token standard, of either version. Arguments are module and entity, e.g. Holding and Holding.';
 
 create or replace function :explore.token_choices(module text, entity text, names text[]) returns integer[]
   language plpgsql stable parallel safe
@@ -60,7 +60,7 @@ begin
 end
 $$;
 comment on function :explore.token_choices(text, text, text[]) is
-  'Numbers of choices of an interface of the token standard, one for each template on which they were exercised.';
+  'Keys of choices of an interface of the token standard, one for each template on which they were exercised.';
 
 create or replace function :explore.token_step_choices(version text) returns integer[]
   language sql stable parallel safe
@@ -68,7 +68,7 @@ create or replace function :explore.token_step_choices(version text) returns int
     || :explore.token_choices('TransferInstruction' || version, 'TransferInstruction',
          '{TransferInstruction_Accept,TransferInstruction_Reject,TransferInstruction_Withdraw,TransferInstruction_Update}');
 comment on function :explore.token_step_choices(text) is
-  'Numbers of the choices that are steps of a transfer in a version of the token standard, V1 or V2.';
+  'Keys of the choices that are steps of a transfer in a version of the token standard, V1 or V2.';
 
 -- View of a contract through one of two interfaces. If both exist, the newer interface is used, because its view has an
 -- account.

@@ -17,7 +17,7 @@ begin
 end
 $$;
 comment on function :explore.token_parties(text) is
-  'Numbers of the party sets in which a party is a stakeholder; empty if only other rows name the party. An unknown party is rejected with SQLSTATE 42704.';
+  'Keys of the party sets (contract_parties.parties_pk) in which a party is a stakeholder; empty if the party occurs only in other roles. An unknown party is rejected with SQLSTATE 42704.';
 
 -- A contract that one update created and archived was never active, but its holding is in both lists. The first
 -- condition on the party selects its party sets, which are few, so that views of other holdings are not read. Pruned
