@@ -215,7 +215,7 @@ export const commandCodes = {
     'a signal ended the command before it was complete',
     'run the command again to get the complete result',
   ),
-  OUTPUT_CLOSED: kind('fatal', ExitCode.stopped, 'the reader closed the output pipe', 'nothing'),
+  OUTPUT_CLOSED: kind('fatal', ExitCode.stopped, 'the reader closed the output pipe', 'no action needed'),
   OUTPUT_NOT_WRITTEN: kind(
     'fatal',
     ExitCode.temporary,

@@ -31,7 +31,7 @@ export const ledgerCodes = {
     'refresh-token',
     ExitCode.notPermitted,
     'the token has expired',
-    'nothing if it recovers; otherwise check that the token file is renewed before its token expires',
+    'no action needed if it recovers; otherwise check that the token file is renewed before its token expires',
   ),
   LEDGER_TOKEN_MALFORMED: kind(
     'park',
@@ -55,7 +55,7 @@ export const ledgerCodes = {
     'retry',
     ExitCode.unreachable,
     'the token provider is down, slow or returns an unexpected response',
-    'nothing if it recovers; otherwise check the address, health and certificate of the token provider',
+    'no action needed if it recovers; otherwise check the address, health and certificate of the token provider',
   ),
   LEDGER_TOKEN_REFUSED: kind(
     'park',
@@ -67,7 +67,7 @@ export const ledgerCodes = {
     'retry',
     ExitCode.temporary,
     'the rights of the user changed while the stream was open',
-    'nothing: the next connection uses the new rights',
+    'no action needed: the next connection uses the new rights',
   ),
   LEDGER_PRUNED: kind(
     'park',
@@ -79,7 +79,7 @@ export const ledgerCodes = {
     'retry',
     ExitCode.temporary,
     'reassignments were in flight at the offset: the participant cannot return the active contracts there, although nothing is pruned',
-    'nothing if it recovers: the seed starts again at the ledger end. Otherwise, seed while no reassignment is in flight; ' +
+    'no action needed if it recovers: the seed restarts at the ledger end. Otherwise, seed while no reassignment is in flight; ' +
       'run `ledger-indexer verify --acs` without --at, or later',
   ),
   // A replica that is behind catches up within minutes; a ledger that was reset does not.
@@ -87,7 +87,7 @@ export const ledgerCodes = {
     'retry',
     ExitCode.temporary,
     'the ledger ends before the requested offset',
-    'nothing if a lagging replica responded; if the participant was restored or reset, run the command that the next ' +
+    'no action needed if a lagging replica responded; if the participant was restored or reset, run the command that the next ' +
       'connection reports: it resets the schema to the last common offset',
     { ms: 300_000 },
   ),
@@ -120,13 +120,13 @@ export const ledgerCodes = {
     'retry',
     ExitCode.temporary,
     'the continuation token of an interrupted seed is no longer valid',
-    'nothing: the token is dropped and the seed starts again',
+    'no action needed: the token is dropped and the seed starts again',
   ),
   LEDGER_UNAVAILABLE: kind(
     'retry',
     ExitCode.temporary,
     'the participant is overloaded, starting or temporarily rejects requests',
-    'nothing if it recovers; otherwise check the load and health of the participant',
+    'no action needed if it recovers; otherwise check the load and health of the participant',
   ),
   LEDGER_INTERNAL: kind(
     'retry',
@@ -139,14 +139,14 @@ export const ledgerCodes = {
     'retry',
     ExitCode.temporary,
     'the stream was closed by the participant or a proxy',
-    'nothing if it recovers; otherwise check proxies on the way for idle timeouts below 60 s',
+    'no action needed if it recovers; otherwise check proxies on the way for idle timeouts below 60 s',
   ),
   // Attempts with progress are not counted. An attempt without progress reads the complete list again.
   LEDGER_STREAM_TRUNCATED: kind(
     'retry',
     ExitCode.temporary,
     'a list or range was closed with code 1000 before its end; nothing of it is published',
-    "nothing while it progresses; otherwise raise the gateway's limits on connection time, bytes and messages: it closes streams early",
+    "no action needed while it progresses; otherwise raise the gateway's limits on connection time, bytes and messages: it closes streams early",
     { times: 4 },
   ),
   SEED_UNVERIFIED: kind(

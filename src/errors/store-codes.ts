@@ -37,7 +37,7 @@ export const storeCodes = {
     'retry',
     ExitCode.temporary,
     'a conflict with another transaction',
-    'nothing: the indexer retries from the checkpoint',
+    'no action needed: the indexer retries from the checkpoint',
   ),
   STORE_LOCKED: kind(
     'retry',
@@ -57,7 +57,7 @@ export const storeCodes = {
     'retry',
     ExitCode.temporary,
     'Postgres ended an idle session',
-    'nothing: the indexer retries from the checkpoint',
+    'no action needed: the indexer retries from the checkpoint',
   ),
   STORE_READ_ONLY: kind(
     'retry',
@@ -69,7 +69,7 @@ export const storeCodes = {
     'retry',
     ExitCode.temporary,
     'the transaction was aborted',
-    'nothing: the indexer retries from the checkpoint',
+    'no action needed: the indexer retries from the checkpoint',
   ),
   STORE_DATABASE_MISSING: kind(
     'park',
@@ -115,7 +115,7 @@ export const storeCodes = {
     'retry',
     ExitCode.unexpected,
     'a row with this key already exists',
-    'nothing: the indexer retries from the checkpoint and, if it repeats, searches for the update and names it',
+    'no action needed: the indexer retries from the checkpoint and, if it repeats, searches for the update and names it',
     { times: 5, named: true },
   ),
   // Ledger data cannot violate the built-in rules. The violated rule is reported when the update is written alone.
@@ -176,12 +176,17 @@ export const storeCodes = {
     'the database does not store UTF8',
     'create a database with encoding UTF8 and point the URL at it',
   ),
-  STORE_CLOSED: kind('retry', ExitCode.temporary, 'the connections were closed because the process stops', 'nothing'),
+  STORE_CLOSED: kind(
+    'retry',
+    ExitCode.temporary,
+    'the connections were closed because the process stops',
+    'no action needed',
+  ),
   STORE_COMMIT_REFUSED: kind(
     'retry',
     ExitCode.temporary,
     'Postgres rolled back instead of committing',
-    'nothing: no row was written and the indexer retries; the log of Postgres contains the failed statement',
+    'no action needed: no row was written and the indexer retries; the log of Postgres contains the failed statement',
   ),
   STORE_LOCK_LOST: kind(
     'fenced',
@@ -193,6 +198,6 @@ export const storeCodes = {
     'fenced',
     ExitCode.temporary,
     'an owner of the tables requested the writer lock, as rebuild does briefly',
-    'nothing: the indexer acquires the lock again as soon as it is free',
+    'no action needed: the indexer acquires the lock again as soon as it is free',
   ),
 } as const;

@@ -31,7 +31,7 @@ export const streamCodes = {
     'park',
     ExitCode.configuration,
     'rebuild --into is filling this schema and has not handed over to it yet',
-    'nothing while the rebuild runs: the indexer starts automatically within seconds of the handover',
+    'no action needed while the rebuild runs: the indexer starts automatically within seconds of the handover',
   ),
   // Retried once, as a frame that cannot be decoded is.
   UPDATE_UNDECODABLE: kind(
@@ -57,7 +57,7 @@ export const streamCodes = {
     'retry',
     ExitCode.unexpected,
     'the participant pruned past the offset of the seed while the seed was read',
-    'nothing: the seed starts again',
+    'no action needed: the seed starts again',
   ),
   STOP_AT_REFUSED: kindWithThrownRemedy(
     'fatal',
@@ -122,6 +122,6 @@ export const streamCodes = {
     'retry',
     ExitCode.undecodable,
     'a package is not in Daml-LF 2 or is damaged: it gets no typed views',
-    'nothing: its contracts stay readable as JSON; typed views need a Daml-LF 2 package as stored by the participant',
+    'no action needed: its contracts stay readable as JSON; typed views need a Daml-LF 2 package as stored by the participant',
   ),
 } as const;

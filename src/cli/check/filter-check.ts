@@ -13,7 +13,7 @@ interface FilterRequest {
 }
 
 const futurePackageRemedy =
-  'nothing if the package will be uploaded: its interfaces are read then. Otherwise, correct LEDGER_INTERFACES';
+  'no action needed if the package will be uploaded: its interfaces are read then. Otherwise, correct LEDGER_INTERFACES';
 
 /**
  * Checks whether a vetted package has the package name of each template and interface. Missing interfaces are not a

@@ -158,7 +158,7 @@ async function checkParties({ client, config }: LedgerView): Promise<Finding> {
     return pass(`the participant knows each of ${subset}${String(parties.length)} parties`);
   return warn(
     unknownPartyList.map(unknownPartySentence).join('; '),
-    'correct LEDGER_PARTIES; nothing if the parties will be allocated later',
+    'correct LEDGER_PARTIES; no action needed if the parties will be allocated later',
   );
 }
 

@@ -99,7 +99,7 @@ async function start(
  */
 function warnOfParticipant(dataDir: string, previousParticipant: string, logger: Logger): void {
   const remedy =
-    'nothing if this is the same participant; for another participant set DATABASE_URL, or INDEXER_DATA_DIR to another folder, or set ' +
+    'no action needed if this is the same participant; for another participant set DATABASE_URL, or INDEXER_DATA_DIR to another folder, or set ' +
     `LEDGER_URL to ${previousParticipant}`;
   const folder = resolve(dataDir);
   logger.warn(
