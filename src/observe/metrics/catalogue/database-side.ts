@@ -113,25 +113,25 @@ export const databaseSide = {
   jobExpected: jobGauge(
     'job_expected',
     'Contracts or offsets of its current step in total; NaN if unknown.',
-    'Minus job_done: how much is left.',
+    'Subtract job_done to get the remaining amount.',
     Number.NaN,
   ),
   verifyTime: verifyGauge(
     'timestamp_seconds',
     'When the last `verify` started; 0 if never.',
-    'Alert when time() minus it exceeds your schedule.',
+    'Alert when time() minus this value exceeds the interval of your runs.',
     0,
   ),
   verifyOffset: verifyGauge(
     'offset',
     'Newest offset the last `verify` compared; NaN if never.',
-    'Up to here the tables are verified.',
+    'The tables are verified up to this offset.',
     Number.NaN,
   ),
   verifyDuration: verifyGauge(
     'duration_seconds',
     'Duration of the last `verify`; NaN if never.',
-    'Plan the schedule with it.',
+    'Run `verify` at longer intervals than this.',
     Number.NaN,
   ),
   verifyDifferences: verifyGauge(
