@@ -10,11 +10,11 @@ export function relationsMarkdown(): string {
       ([view, { relations }]) =>
         `| \`${view}\` | ${relations.map(forwardText).join(', ')} | ${reverseText(relations)} |`,
     );
-  return ['| A row of | leads to | and is reached from there as |', '| --- | --- | --- |', ...rows].join('\n');
+  return ['| View | Relations | Reverse relations |', '| --- | --- | --- |', ...rows].join('\n');
 }
 
 function forwardText({ field, to, mayMiss: missingReason }: ViewRelation): string {
-  return `\`${field}\` (${to}${missingReason === undefined ? '' : ', not always there'})`;
+  return `\`${field}\` (${to}${missingReason === undefined ? '' : ', may be missing'})`;
 }
 
 function reverseText(relations: readonly ViewRelation[]): string {
