@@ -279,7 +279,7 @@ async function expectDemoRefused(folder: string): Promise<void> {
   const refusedRun = await runToText(folder, main, ['demo']);
   expect(refusedRun).toMatchObject({ code: 78, stderr: expect.stringContaining('DEMO_PART_MISSING') as string });
   expect(refusedRun.stderr).toMatch(
-    /npm pack --workspace packages\/(ledger-sandbox|embedded-postgres)` creates in a clone: npm install \.\/ledger-indexer-(sandbox|postgres)-\d+\.\d+\.\d+\.tgz/,
+    /npm pack --workspace packages\/(ledger-sandbox|embedded-postgres)` creates there: npm install \.\/ledger-indexer-(sandbox|postgres)-\d+\.\d+\.\d+\.tgz/,
   );
 }
 

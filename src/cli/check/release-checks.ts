@@ -102,7 +102,7 @@ const maintainedUntil: Readonly<Record<number, string>> = {
 export function checkPostgresVersion(version: string, now: number): Finding {
   const major = Number(/^\d+/u.exec(version)?.[0]);
   const last = maintainedUntil[major];
-  if (last === undefined) return skip(`version ${version}: the end of its maintenance is unknown to this version`);
+  if (last === undefined) return skip(`Postgres ${version}: this indexer version does not know its end-of-life date`);
   const maintenanceNote = `Postgres ${String(major)} is maintained until ${last}`;
   if (now <= Date.parse(`${last}T23:59:59Z`)) return pass(maintenanceNote);
   return warn(

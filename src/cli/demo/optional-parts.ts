@@ -55,13 +55,16 @@ async function importPart<Module>(name: keyof typeof folders, moduleImport: Prom
     const isMissingModule = thrown instanceof Error && 'code' in thrown && thrown.code === 'ERR_MODULE_NOT_FOUND';
     // If an installed package lacks one of its own dependencies, the original error is thrown.
     if (!isMissingModule || !thrown.message.includes(`'${name}'`)) throw thrown;
-    throw new IndexerError(`package ${name} is not installed next to this ${bin}; a clone has it`, {
-      code: 'DEMO_PART_MISSING',
-      remedy:
-        `use the clone (\`npx ${bin}\` in its folder); or install the package here from the file that ` +
-        `\`npm pack --workspace packages/${folders[name]}\` creates in a clone: npm install ./${name}-${version}.tgz; ` +
-        'or set LEDGER_URL and DATABASE_URL',
-      cause: thrown,
-    });
+    throw new IndexerError(
+      `package ${name} is not installed next to this ${bin}; a clone of the repository contains it`,
+      {
+        code: 'DEMO_PART_MISSING',
+        remedy:
+          `run \`npx ${bin}\` in a clone of the repository; or install the package here from the tarball that ` +
+          `\`npm pack --workspace packages/${folders[name]}\` creates there: npm install ./${name}-${version}.tgz; ` +
+          'or set LEDGER_URL and DATABASE_URL',
+        cause: thrown,
+      },
+    );
   }
 }

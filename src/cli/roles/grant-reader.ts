@@ -20,7 +20,7 @@ const openOptions = {
 
 export const grantReaderCommand: Command = {
   name: 'grant-reader',
-  summary: 'create a role that reads everything, or only data of parties',
+  summary: 'create a role that can read everything, or only data of given parties',
   does: [
     'With --party, row security limits the role to contracts whose stakeholders include these parties, and to events that',
     'these parties may see.',
