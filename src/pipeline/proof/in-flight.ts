@@ -17,7 +17,7 @@ export async function correctRefusal(
   const pruned = await state.latestPrunedOffsets().catch(() => undefined);
   if (pruned === undefined || offset < pruned) return refusalError;
   const message =
-    `the participant refuses active contracts at offset ${String(offset)} as pruned, and is pruned up to ${String(pruned)} only: ` +
+    `the participant rejects active contracts at offset ${String(offset)} as pruned, although it is pruned only up to ${String(pruned)}: ` +
     `reassignments were in flight there (${refusalError.message})`;
   return ledgerError('LEDGER_REASSIGNMENT_IN_FLIGHT', message, {
     facts: { ...refusalError.facts, offset, pruned },
