@@ -95,7 +95,7 @@ export async function listWebhooks(database: Database): Promise<readonly ListedW
   });
   return rows.map(({ url, offset, node, ...rest }) => ({
     ...rest,
-    receiver: url === null ? 'not to be seen as this role' : new URL(url).origin,
+    receiver: url === null ? 'not visible to this role' : new URL(url).origin,
     cursor: offset === null ? null : { offset, node },
   }));
 }

@@ -14,7 +14,7 @@ const keys: Readonly<Record<string, string>> = {
   interface_views: 'interface view of a contract',
   exercises: 'node id',
   archives: 'node id',
-  reassignments: 'half of a reassignment of a contract',
+  reassignments: 'unassign or assign of a contract',
 };
 
 /**
