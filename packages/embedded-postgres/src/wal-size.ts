@@ -8,9 +8,9 @@ const LEAST_MIB = 128;
 const MOST_MIB = 8192;
 
 /**
- * The value of `max_wal_size`, e.g. `8192MB`: a quarter of the space available to the log, at most 8 GiB. Three
- * quarters are left for the data, and for a log that temporarily exceeds its limit: Postgres starts a checkpoint in
- * time, but does not wait for it. The argument is in bytes: the free space of the disk plus the size of the log.
+ * The value of `max_wal_size`, e.g. `8192MB`: a quarter of the space available to the WAL, at most 8 GiB. Three
+ * quarters are left for the data, and for WAL beyond this limit: Postgres starts a checkpoint in time, but does not wait
+ * until it is complete. The argument is in bytes: the free space of the disk plus the size of the WAL.
  */
 export function maxWalSize(freeBytes: number): string {
   const quarterMiB = Math.floor(freeBytes / 4 / MIB);
