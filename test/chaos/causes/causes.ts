@@ -65,8 +65,10 @@ async function tryCause(context: TierContext, cause: AlertCause): Promise<void> 
   }
   context.report.causes += 1;
   const contradictionTexts = await contradictions(cause).catch((error: unknown) => [String(error)]);
-  if (contradictionTexts.length === 0) context.say(`named: ${name}`);
-  else
+  if (contradictionTexts.length === 0) {
+    context.report.causesNamed += 1;
+    context.say(`named: ${name}`);
+  } else
     context.report.fail({
       tier: 'causes',
       replay: `npm run chaos -- --tier causes --point ${JSON.stringify(cause.what)}`,
