@@ -159,7 +159,7 @@ export const postgresCauses: readonly AlertCause[] = [
   },
   {
     group: 'Postgres',
-    what: 'a session locks a table',
+    what: 'a session locks a table, and POSTGRES_STATEMENT_TIMEOUT is 2 s',
     soon: { code: 'STORE_STATEMENT_TIMEOUT', state: 'backing_off' },
     later: { code: 'STORE_STATEMENT_TIMEOUT', state: 'parked' },
     also: ['STORE_LOCKED'],
