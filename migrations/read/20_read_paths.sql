@@ -282,9 +282,10 @@ comment on function :explore.active_at(interval, text) is
   'Contracts of a template (of all templates with null) that were active at the time now() minus the interval.';
 
 -- Searches windows of growing length before the time, each a range of the BRIN index. The first window that holds a
--- transaction holds the newest transaction. The last window is not limited.
+-- transaction holds the newest transaction. The last window is not limited. The cost makes the planner prefer indexes on
+-- offsets, where the function is called once; a filter calls it for each row.
 create or replace function :explore.nearest_offset("time" timestamptz) returns bigint
-  language plpgsql stable parallel safe
+  language plpgsql stable parallel safe cost 10000
   set search_path = pg_catalog, pg_temp
 as $$
 declare
