@@ -35,7 +35,7 @@ export async function fillHistory(databaseUrl: string, updates: number): Promise
   const message = messagesOf<LedgerMessage>(ledger);
   const { url: ledgerUrl } = await message('listening');
   const began = performance.now();
-  const variant = { name: 'demo', env: { LEDGER_INTERFACES: demoInterfaces } };
+  const variant = { name: 'demo', env: { LEDGER_INTERFACES: demoInterfaces, INDEXER_PROJECTIONS: 'off' } };
   const indexer = startIndexerProcess({ variant, ledgerUrl, databaseUrl, start: 'genesis' });
   const following = new AbortController();
   const isFull = message('full');

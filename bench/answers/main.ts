@@ -12,6 +12,7 @@ import { help, readAnswersOptions, type AnswersOptions } from './options.ts';
 import { answersJson, answersTable, type AnswersReport } from './report.ts';
 import { createReader, migrateDatabase, readerUrl, startServer, type AnswersServer } from './server.ts';
 import { labelOf, type Statement } from './statement.ts';
+import { fillProjections, removeProjections, type FilledProjection } from './projections.ts';
 import { isEnding, runToEnd } from '../cleanup.ts';
 import { printStatus } from '../figures/terminal.ts';
 import { prepareOutputs } from '../indexer-process.ts';
@@ -22,17 +23,21 @@ interface Prepared {
   readonly server: AnswersServer;
   readonly note: HistoryNote;
   readonly password: string;
+  readonly projections: readonly FilledProjection[];
 }
 
 /** Starts Postgres with a filled database of this version, and creates the reader. */
-async function prepare({ keep, updates }: AnswersOptions): Promise<Prepared> {
+async function prepare({ keep, updates, projections }: AnswersOptions): Promise<Prepared> {
   const folder = openFolder(keep);
   const found = findHistory(folder, updates);
   printStatus('starting Postgres');
   const server = await startServer(folder);
   await migrateDatabase(server.url);
   const note = found ?? (await fill(folder, server, updates));
-  return { folder, server, note, password: await createReader(server.url, folder) };
+  printStatus(projections === 'off' ? 'removing projections' : 'filling projections');
+  if (projections === 'off') await removeProjections(server.url);
+  const filled = projections === 'off' ? [] : await fillProjections(server.url);
+  return { folder, server, note, password: await createReader(server.url, folder), projections: filled };
 }
 
 async function fill(folder: string, { url }: AnswersServer, updates: number): Promise<HistoryNote> {
@@ -92,6 +97,7 @@ async function measure(prepared: Prepared, options: AnswersOptions): Promise<Ans
     filledAt: note.filledAt ?? '',
     fillUpdatesPerSecond: note.updatesPerSecond,
     newestUpdate: ends.newestTime.toISOString(),
+    projections: prepared.projections,
     answers,
     leftOut,
   };

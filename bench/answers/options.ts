@@ -12,6 +12,7 @@ export interface AnswersOptions {
   readonly only: string | undefined;
   readonly limitSeconds: number;
   readonly skipCold: boolean;
+  readonly projections: 'built-in' | 'off';
 }
 
 export const help = `npm run bench:answers -- --updates N [options]
@@ -21,6 +22,7 @@ export const help = `npm run bench:answers -- --updates N [options]
   --json FILE          write the results as JSON
   --only TEXT          only statements whose label contains TEXT
   --limit-seconds N    statement_timeout of each statement; 60
+  --projections WHICH  built-in, or off for views that compute all rows; built-in
   --skip-cold          do not restart Postgres for a cold pass before the warm pass
 `;
 
@@ -30,6 +32,7 @@ const flags = {
   json: { type: 'string' },
   only: { type: 'string' },
   'limit-seconds': { type: 'string', default: '60' },
+  projections: { type: 'string', default: 'built-in' },
   'skip-cold': { type: 'boolean', default: false },
   help: { type: 'boolean', short: 'h', default: false },
 } as const;
@@ -49,7 +52,13 @@ export function readAnswersOptions(argv: readonly string[]): AnswersOptions | un
     only: values.only,
     limitSeconds: parseInteger('--limit-seconds', values['limit-seconds'], 1),
     skipCold: values['skip-cold'],
+    projections: parseProjections(values.projections),
   };
+}
+
+function parseProjections(text: string): AnswersOptions['projections'] {
+  if (text === 'built-in' || text === 'off') return text;
+  throw new Error(`--projections ${text}: expected built-in or off`);
 }
 
 function parseInteger(flag: string, text: string, least: number): number {

@@ -1,6 +1,7 @@
 /** Final report of `npm run bench:answers`: a table of the slowest statements, and all results as JSON. */
 import { aligned } from '../figures/figures.ts';
 import type { Execution } from './measure.ts';
+import type { FilledProjection } from './projections.ts';
 import { labelOf, type LeftOut, type Statement } from './statement.ts';
 
 /** Results of one statement. */
@@ -21,6 +22,7 @@ export interface AnswersReport {
   readonly filledAt: string;
   readonly newestUpdate: string;
   readonly fillUpdatesPerSecond: number | undefined;
+  readonly projections: readonly FilledProjection[];
   readonly answers: readonly Answer[];
   readonly leftOut: readonly LeftOut[];
 }
@@ -51,12 +53,16 @@ export function answersTable(report: AnswersReport): string {
     `${String(statements)} statements: ${String(over_1s)} over 1 s, ${String(over_5s)} over 5 s, p95 ${String(p95_ms)} ms, ${String(timed_out)} timed out` +
       (cold_over_1s === null ? '' : `; cold: ${String(cold_over_1s)} over 1 s, ${String(cold_over_5s)} over 5 s`),
   ];
+  const stored = report.projections.map(
+    ({ name, rows: storedRows, seconds, bytes }) =>
+      `projection ${name}: ${String(storedRows)} rows, ${(bytes / 1e6).toFixed(0)} MB, filled in ${seconds.toFixed(1)} s`,
+  );
   const failures = report.answers.filter(({ warm }) => warm.error !== undefined && !warm.timedOut);
   const failed = failures.map(({ statement, warm }) => `${labelOf(statement)}: ${warm.error ?? ''}`);
   const left = report.leftOut.map(({ name, reason }) => `${name}: ${reason}`);
   return [
     aligned([heads, ...rows]),
-    counts.join('\n'),
+    [...counts, ...stored].join('\n'),
     ...(failed.length === 0 ? [] : [`FAILED:\n${failed.join('\n')}`]),
     ...(left.length === 0 ? [] : [`Left out:\n${left.join('\n')}`]),
   ].join('\n\n');
@@ -106,7 +112,7 @@ function percentile95(executions: readonly Execution[]): number | null {
 
 /** The report as JSON. */
 export function answersJson(report: AnswersReport): string {
-  const { machine, filledAt, newestUpdate, fillUpdatesPerSecond, answers, leftOut } = report;
+  const { machine, filledAt, newestUpdate, fillUpdatesPerSecond, projections, answers, leftOut } = report;
   const entry = ({ statement, cold, warm }: Answer) => ({
     name: statement.name,
     source: statement.source,
@@ -122,6 +128,7 @@ export function answersJson(report: AnswersReport): string {
     filled_at: filledAt,
     fill_updates_per_s: fillUpdatesPerSecond ?? null,
     newest_update: newestUpdate,
+    projections,
     slowest: slowestOf(answers).map(entry),
     all: answers.map((answer) => ({ ...entry(answer), sql: answer.statement.sql })),
     left_out: leftOut,

@@ -58,6 +58,7 @@ describe('the report', () => {
     events: 30,
     commit: 'abc',
     machine: '',
+    projections: [],
     filledAt: '',
     newestUpdate: '',
     fillUpdatesPerSecond: undefined,
