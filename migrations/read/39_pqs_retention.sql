@@ -57,6 +57,14 @@ begin
      and e.template_pk = any (templates) and e.class = any (array(select generate_series(-1, 63)::smallint))
      and e."offset" > after_offset and e."offset" <= least(to_offset, boundary) and e.ended_offset <= boundary;
   get diagnostics interface_views = row_count;
+  -- Rows of projections at exercises of these contracts read the contracts.
+  insert into :storage.projection_changes (offsets)
+  select distinct int8range(x."offset", x."offset", '[]')
+    from :storage.ended e
+    join :storage.exercises x on :storage.id_text(x.contract_id) = :storage.id_text(e.contract_id)
+   where exists (select from :storage.projections)
+     and e.template_pk = any (templates) and e.class = any (array(select generate_series(-1, 63)::smallint))
+     and e."offset" > after_offset and e."offset" <= least(to_offset, boundary) and e.ended_offset <= boundary;
   delete from :storage.contracts c using :storage.ended e
    where c."offset" = e."offset" and c.node_id = e.node_id
      and e.template_pk = any (templates) and e.class = any (array(select generate_series(-1, 63)::smallint))
@@ -130,6 +138,8 @@ begin
   delete from :storage.topology_events p
    where p."offset" > after_offset and p."offset" <= to_offset and p.participant_id is distinct from participant;
   get diagnostics topology_events = row_count;
+  insert into :storage.projection_changes (offsets)
+  select int8range(after_offset, to_offset, '(]') where exists (select from :storage.projections);
   delete from :storage.completions c where c."offset" > after_offset and c."offset" <= to_offset;
   get diagnostics completions = row_count;
   return next;

@@ -23,7 +23,7 @@ comment on function :explore.token_parties(text) is
 -- condition on the party selects its party sets, which are few, so that views of other holdings are not read. Pruned
 -- history is excluded, even if its rows are not removed yet; holdings that were kept represent it. Holdings that cannot
 -- be read have no standard, owner and amount.
-create or replace function :explore.token_holding_events_of(party text)
+create or replace function :explore.token_holding_events_between(party text, after_offset bigint, to_offset bigint)
   returns table ("offset" bigint, node_id integer, contract_id text, cause text, sign integer, standard text, owner text,
                  provider text, account_id text, instrument_admin text, instrument_id text, amount numeric, is_locked boolean)
   language sql stable parallel safe rows 1000
@@ -37,6 +37,7 @@ begin atomic
              and (party is null or parties_pk = any ((select :explore.token_parties(party))::integer[])) offset 0 workers*/) c
     left join lateral :explore.token_holding(c."offset", c.node_id) h on true
    where c.template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[])
+     and (after_offset is null or c."offset" > after_offset) and (to_offset is null or c."offset" <= to_offset)
      and (party is null or c.parties_pk in (select unnest(:explore.token_parties(party)))
                            and (h.owner = party or h.standard is null))
      and not exists (
@@ -67,6 +68,7 @@ begin atomic
     left join lateral :explore.token_holding(e."offset", e.node_id) h on true
    where (e.ended_by <> 'w' or x.node_id is not null and h.standard is not null)
      and e.ended_offset > (select coalesce(max(s.pruned_to_offset), 0) from stream s)
+     and (after_offset is null or e.ended_offset > after_offset) and (to_offset is null or e.ended_offset <= to_offset)
      and e.template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[])
      and (party is null or e.parties_pk in (select unnest(:explore.token_parties(party)))
                            and (h.owner = party or h.standard is null))
@@ -77,12 +79,23 @@ begin atomic
     from (select * from live /*workers where unhosted_since is not null offset 0 workers*/) l
     left join lateral :explore.token_holding(l."offset", l.node_id) h on true
    where l.unhosted_since is not null
+     and (after_offset is null or l.unhosted_since > after_offset) and (to_offset is null or l.unhosted_since <= to_offset)
      and l.template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[])
      and (party is null or l.parties_pk in (select unnest(:explore.token_parties(party)))
                            and (h.owner = party or h.standard is null));
 end;
+comment on function :explore.token_holding_events_between(text, bigint, bigint) is
+  'Holdings that appear (sign 1) and disappear (sign -1), of one owner or, with null, of all owners, after one offset and up to and including another. A null offset is no limit. cause is created, assigned, seeded or retained (older than pruned history), archived, unassigned, ended (by an update that is not stored) or unhosted (its parties left the participant). Holdings that cannot be read have no standard; for an owner, they are included only if it is a stakeholder. An owner has to be a stakeholder of the holding.';
+
+create or replace function :explore.token_holding_events_of(party text)
+  returns table ("offset" bigint, node_id integer, contract_id text, cause text, sign integer, standard text, owner text,
+                 provider text, account_id text, instrument_admin text, instrument_id text, amount numeric, is_locked boolean)
+  language sql stable parallel safe rows 1000
+begin atomic
+  select * from :explore.token_holding_events_between(party, null, null);
+end;
 comment on function :explore.token_holding_events_of(text) is
-  'Holdings that appear (sign 1) and disappear (sign -1), of one owner or, with null, of all owners. cause is created, assigned, seeded or retained (older than pruned history), archived, unassigned, ended (by an update that is not stored) or unhosted (its parties left the participant). Holdings that cannot be read have no standard; for an owner, they are included only if it is a stakeholder. An owner has to be a stakeholder of the holding.';
+  'Rows of token_holding_events_between over all offsets, of one owner or, with null, of all owners.';
 
 create or replace view :explore.token_holding_events as
   select e."offset", e.node_id, id_text(u.update_id) as update_id, u.effective_at, u.record_time, e.contract_id, e.cause,
@@ -168,7 +181,7 @@ create or replace view :explore.token_legs as
 comment on view :explore.token_legs is
   'Movements according to the token standard: from the events of the instrument''s own admin (version 2), otherwise from completed transfers and executed allocations (version 1). Movements without an event or choice are only in token_transfers.';
 
-create or replace function :explore.token_changes_of(party text)
+create or replace function :explore.token_changes_between(party text, after_offset bigint, to_offset bigint)
   returns table ("offset" bigint, update_id text, effective_at timestamptz, record_time timestamptz, owner text, provider text,
                  account_id text, instrument_admin text, instrument_id text, kind text, amount_in numeric, amount_out numeric,
                  net numeric, locked_in numeric, locked_out numeric, holdings_in bigint, holdings_out bigint,
@@ -202,11 +215,11 @@ begin atomic
                  coalesce(sum(e.sign * e.amount) filter (where e.cause in ('created', 'archived')), 0) as moved,
                  count(*) filter (where e.cause in ('created', 'archived')) as events,
                  max(e.cause) filter (where e.cause not in ('created', 'archived')) as cause
-            from :explore.token_holding_events_of(party) e
+            from :explore.token_holding_events_between(party, after_offset, to_offset) e
            group by e."offset", e.standard is not null, e.owner, e.provider, e.account_id, e.instrument_admin,
                     e.instrument_id) q) g
     left join (select * from updates /*workers
-                where "offset" = any (array(select d."offset" from :explore.token_holding_events_of(party) d)) offset 0 workers*/) u
+                where "offset" = any (array(select d."offset" from :explore.token_holding_events_between(party, after_offset, to_offset) d)) offset 0 workers*/) u
            on u."offset" = g."offset"
     left join lateral (
            select count(*) as legs,
@@ -233,109 +246,49 @@ begin atomic
               and e.provider is not distinct from g.provider) n on g.events > 0
    where g.is_read;
 end;
+comment on function :explore.token_changes_between(text, bigint, bigint) is
+  'Rows of token_changes of one owner or, with null, of all owners, after one offset and up to and including another, computed from the history. A null offset is no limit. An owner has to be a stakeholder of the holdings.';
+
+create or replace function :explore.token_changes_of(party text)
+  returns table ("offset" bigint, update_id text, effective_at timestamptz, record_time timestamptz, owner text, provider text,
+                 account_id text, instrument_admin text, instrument_id text, kind text, amount_in numeric, amount_out numeric,
+                 net numeric, locked_in numeric, locked_out numeric, holdings_in bigint, holdings_out bigint,
+                 other_owners text[], reason text, basis text, moved numeric, explained numeric, unreadable_holdings bigint)
+  language sql stable parallel safe rows 1000
+begin atomic
+  select * from :explore.token_changes_between(party, null, null);
+end;
 comment on function :explore.token_changes_of(text) is
   'Rows of token_changes of one owner, or of all owners with null. An owner has to be a stakeholder of the holdings.';
 
+create or replace function :explore.token_changes_in_gaps()
+  returns table ("offset" bigint, update_id text, effective_at timestamptz, record_time timestamptz, owner text, provider text,
+                 account_id text, instrument_admin text, instrument_id text, kind text, amount_in numeric, amount_out numeric,
+                 net numeric, locked_in numeric, locked_out numeric, holdings_in bigint, holdings_out bigint,
+                 other_owners text[], reason text, basis text, moved numeric, explained numeric, unreadable_holdings bigint)
+  language plpgsql stable parallel safe rows 10
+  set search_path = pg_catalog, pg_temp
+  set plan_cache_mode = force_custom_plan
+as $$
+declare
+  gap int8range;
+begin
+  for gap in select * from :explore.projection_gaps('token_changes') loop
+    return query select * from :explore.token_changes_between(null, lower(gap) - 1, upper(gap) - 1);
+  end loop;
+end
+$$;
+comment on function :explore.token_changes_in_gaps() is
+  'Rows of token_changes at offsets that the projection does not contain yet. No rows if the projection is not used.';
+
 create or replace view :explore.token_changes as
-  select * from :explore.token_changes_of(null);
+  select p.*
+    from projected_token_changes p
+   where (select :explore.projected_ranges('token_changes')) @> p."offset"
+  union all
+  select u.* from :explore.token_changes_in_gaps() u
+  union all
+  select c.* from :explore.token_changes_of(null) c where (select :explore.projected_ranges('token_changes')) is null;
 comment on view :explore.token_changes is
   'Changes of each account and instrument by update, from the holdings that appeared and disappeared. Complete for movements by any choice, so the sum of net up to an offset is the balance at that offset. explained is the amount that the token standard reports for the change. It differs from moved if the standard reports no or another amount, or if unreadable_holdings is not 0. Holdings of the seed have kind seeded, holdings older than pruned history kind retained. Needs an interface Holding in the filter.';
 
--- Changes without an event or choice are paired if exactly one account lost and one received. Otherwise each change is
--- a row of its own.
-create or replace view :explore.token_transfers as
-  select m."offset", m.node_id, id_text(u.update_id) as update_id, u.effective_at, u.record_time, m.kind, m.basis, m.sender,
-         m.sender_provider, m.sender_account_id, m.receiver, m.receiver_provider, m.receiver_account_id, m.instrument_admin,
-         m.instrument_id, m.amount, m.transfer_leg_id, m.reason
-    from (
-      select l."offset", l.node_id, l.kind, l.basis, l.sender, l.sender_provider, l.sender_account_id, l.receiver,
-             l.receiver_provider, l.receiver_account_id, l.instrument_admin, l.instrument_id, l.amount, l.transfer_leg_id,
-             l.reason
-        from (select * from :explore.token_legs /*workers offset 0 workers*/) l
-      union all
-      select g."offset", null, r.kind, 'holdings', r.sender, r.sender_provider, r.sender_account_id, r.receiver,
-             r.receiver_provider, r.receiver_account_id, g.instrument_admin, g.instrument_id, r.amount, null, null
-        from (
-          select c."offset", c.instrument_admin, c.instrument_id,
-                 bool_or(c.basis <> 'holdings') as is_told, max(c.unreadable_holdings) = 0 as is_read, sum(c.moved - c.explained) as rest,
-                 array_agg(c.moved - c.explained order by c.owner, c.provider, c.account_id) as amounts,
-                 array_agg(c.owner order by c.owner, c.provider, c.account_id) as owners,
-                 array_agg(c.provider order by c.owner, c.provider, c.account_id) as providers,
-                 array_agg(c.account_id order by c.owner, c.provider, c.account_id) as accounts,
-                 count(*) filter (where c.moved > c.explained) as receivers,
-                 count(*) filter (where c.moved < c.explained) as senders
-            from :explore.token_changes c
-           where c.moved <> c.explained
-           group by c."offset", c.instrument_admin, c.instrument_id) g
-       cross join lateral (
-               select 'transfer' as kind, f.owner as sender, f.provider as sender_provider, f.account_id as sender_account_id,
-                      t.owner as receiver, t.provider as receiver_provider, t.account_id as receiver_account_id,
-                      least(-f.amount, t.amount) as amount
-                 from (select * from unnest(g.amounts, g.owners, g.providers, g.accounts) f (amount, owner, provider, account_id)
-                        where f.amount < 0) f
-                cross join (select * from unnest(g.amounts, g.owners, g.providers, g.accounts) t (amount, owner, provider, account_id)
-                             where t.amount > 0) t
-                where g.is_read and g.senders = 1 and g.receivers = 1
-               union all
-               select case when g.is_told then 'fee' else 'burn' end, f.owner, f.provider, f.account_id, null, null, null,
-                      case g.receivers when 0 then -f.amount else -g.rest end
-                 from unnest(g.amounts, g.owners, g.providers, g.accounts) f (amount, owner, provider, account_id)
-                where g.is_read and f.amount < 0 and (g.receivers = 0 or g.senders = 1 and g.receivers = 1 and g.rest < 0)
-               union all
-               select 'mint', null, null, null, t.owner, t.provider, t.account_id,
-                      case g.senders when 0 then t.amount else g.rest end
-                 from unnest(g.amounts, g.owners, g.providers, g.accounts) t (amount, owner, provider, account_id)
-                where g.is_read and t.amount > 0 and (g.senders = 0 or g.senders = 1 and g.receivers = 1 and g.rest > 0)
-               union all
-               select 'unmatched', case when f.amount < 0 then f.owner end, case when f.amount < 0 then f.provider end,
-                      case when f.amount < 0 then f.account_id end, case when f.amount > 0 then f.owner end,
-                      case when f.amount > 0 then f.provider end, case when f.amount > 0 then f.account_id end, abs(f.amount)
-                 from unnest(g.amounts, g.owners, g.providers, g.accounts) f (amount, owner, provider, account_id)
-                where not g.is_read or g.senders > 0 and g.receivers > 0 and g.senders + g.receivers > 2) r) m
-    left join updates u on u."offset" = m."offset";
-comment on view :explore.token_transfers is
-  'Movements of every token, one row each: transfers, mints, burns and fees. basis is the source: an event of the instrument''s admin, a choice of the token standard, or only the holdings. Movements known only from holdings are paired to a transfer if there is one account on each side; the remainder is a mint, burn or fee, or unmatched. If an update has holdings that cannot be read, movements known only from holdings are unmatched. If only one side is visible to the indexed parties, a transfer without event or choice is returned as a mint or a burn.';
-
--- An indexed account that an event names, but whose holdings did not change, has no row in token_changes. So it is
--- searched for among the events, by comparing each event with the holdings of its update. Subqueries with a limit run
--- event by event; a join would read all history even for a few offsets. An event that names unreadable holdings is
--- omitted, because these holdings may have moved.
-create or replace view :explore.token_discrepancies as
-  select c."offset", c.update_id, c.effective_at, c.record_time, c.owner, c.provider, c.account_id, c.instrument_admin,
-         c.instrument_id, c.explained as logged, c.moved
-    from :explore.token_changes c
-   where c.basis = 'event' and c.moved <> c.explained and c.unreadable_holdings = 0
-  union all
-  select e."offset", e.update_id, e.effective_at, e.record_time, e.owner, e.provider, e.account_id, e.instrument_admin,
-         e.instrument_id, sum(case e.side when 'sender' then - e.amount else e.amount end), 0::numeric
-    from (select t.*
-            from :explore.token_events t
-            join exercises x on x."offset" = t."offset" and x.node_id = t.node_id
-            join event_parties w on w.parties_pk = x.parties_pk and t.owner = any (w.witness_parties) /*workers offset 0 workers*/) e
-   where e.is_by_admin and e.side is not null
-     and e."offset" > (select coalesce(max(s.pruned_to_offset), 0) from stream s)
-     and (select cardinality(:explore.token_templates('Holding', 'Holding'))) > 0
-     and (select true from (select * from contracts /*workers where template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[]) offset 0 workers*/) c
-            cross join lateral :explore.token_holding(c."offset", c.node_id) h
-            where c."offset" = e."offset" and c.template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[])
-              and h.instrument_admin = e.instrument_admin and h.instrument_id = e.instrument_id
-              and h.owner = e.owner and h.account_id = e.account_id and h.provider is not distinct from e.provider
-            limit 1) is null
-     and (select true
-             from (select * from exercises /*workers where consuming and template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[]) offset 0 workers*/) y
-             join (select * from contract_states /*workers where template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[]) offset 0 workers*/) l on l.contract_id = id_text(y.contract_id) and l.deactivated_offset = y."offset"
-            cross join lateral :explore.token_holding(l.activated_offset, l.node_id) h
-            where y."offset" = e."offset" and y.consuming
-              and l.template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[])
-              and h.instrument_admin = e.instrument_admin and h.instrument_id = e.instrument_id
-              and h.owner = e.owner and h.account_id = e.account_id and h.provider is not distinct from e.provider
-            limit 1) is null
-     and (select true from (select * from contract_states /*workers where template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[]) offset 0 workers*/) l
-            where l.contract_id = any (e.input_holding_ids || e.output_holding_ids)
-              and not exists (select from :explore.token_holding(l.activated_offset, l.node_id))
-            limit 1) is null
-   group by e."offset", e.update_id, e.effective_at, e.record_time, e.owner, e.provider, e.account_id, e.instrument_admin,
-            e.instrument_id
-  having sum(case e.side when 'sender' then - e.amount else e.amount end) <> 0;
-comment on view :explore.token_discrepancies is
-  'Differences between the movements that the admin of an instrument logged and the movements of holdings: by update and account, the sum of the events and the sum of the holdings, which is 0 if no holding appeared or disappeared. No rows if all sums are equal. Updates with holdings that cannot be read are omitted.';

@@ -158,6 +158,7 @@ export const groups: readonly Group[] = [
       ['History checks', 'explanation/history-checks.md'],
       ['Reliability', 'explanation/reliability.md'],
       ['Security model', 'explanation/security-model.md'],
+      ['Projections', 'explanation/projections.md'],
       ['Performance', 'explanation/performance.md'],
       ['Comparison', 'explanation/comparison.md'],
     ],

@@ -147,6 +147,14 @@ const indexerOptions = {
     choice(['auto', 'off']),
     'auto',
   ),
+  projections: withDefault(
+    indexer(
+      'INDEXER_PROJECTIONS',
+      'Store rows of slow views in the background, so that queries over a long history are fast: `built-in`, or `off`.',
+    ),
+    choice(['built-in', 'off']),
+    'off',
+  ),
   notify: withDefault(
     indexer('INDEXER_NOTIFY', 'Send `NOTIFY <schema>_offset` after each commit, with the checkpoint as payload.'),
     boolean,

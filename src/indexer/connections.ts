@@ -1,6 +1,6 @@
 /**
- * Connections to Postgres of one indexer under its own login: three pools, the connection of the lock, and those of
- * background jobs. The table is in docs/reference/connections.md; a test compares it with these numbers.
+ * Connections to Postgres of one indexer under its own login: three pools, the connections of the lock and of the
+ * projections, and those of background jobs. The table is in docs/reference/connections.md; a test compares it with these numbers.
  */
 import type { Config } from '../config/config.ts';
 import { openDatabase, type Database } from '../store/connection/database.ts';
@@ -12,6 +12,8 @@ export const pageConnections = 2;
 /** For reader tokens and the status page, so that no slow read delays a login. */
 const lookupConnections = 1;
 const lockConnections = 1;
+/** For filling projections. */
+export const projectionConnections = 1;
 
 /** Of each background job: to the tables of the stream, and to its staging tables. */
 export const jobConnections = {
@@ -34,8 +36,14 @@ export interface ConnectionNeeds {
 
 /** Maximum number of connections of an indexer with this configuration, without those of the query page. */
 export function connectionNeeds({ indexer }: Pick<Config, 'indexer'>): ConnectionNeeds {
+  const projections = indexer.projections === 'off' ? 0 : projectionConnections;
   const steadyConnections =
-    indexer.writeConcurrency + extraConnections + lockConnections + 2 * pageConnections + lookupConnections;
+    indexer.writeConcurrency +
+    extraConnections +
+    lockConnections +
+    2 * pageConnections +
+    lookupConnections +
+    projections;
   const jobs = Object.values(jobConnections).reduce((sum, { stream, staging }) => sum + stream + staging, 0);
   return { always: steadyConnections, withJobs: steadyConnections + jobs };
 }

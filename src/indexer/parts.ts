@@ -21,8 +21,9 @@ import {
   postgresEarlierStorage,
   postgresExtensionStorage,
 } from '../store/postgres-sink.ts';
+import { dropProjections, ProjectionJob } from '../store/projections/projection-job.ts';
 import { pruneInBackground } from '../store/retention/prune.ts';
-import { jobConnections } from './connections.ts';
+import { jobConnections, projectionConnections } from './connections.ts';
 
 /** Longer than the ledger's longest time between two OffsetCheckpoints (75 s). */
 const ledgerSilenceMs = 120_000;
@@ -84,6 +85,7 @@ export function pipelineParts(options: PartsOptions, dependencies: PipelineDepen
         candidate.assertHeld(),
       ),
     retention: retention(options),
+    projections: projections(options, database),
     start: indexer.start,
     stopAt: indexer.stopAt,
     observers,
@@ -106,14 +108,17 @@ function openJobDatabase(
   { config, databaseUrl: url }: PartsOptions,
   name: string,
   connections: number,
-  schema?: string,
+  {
+    schema,
+    statementTimeoutMs = longStatementMs,
+  }: { readonly schema?: string; readonly statementTimeoutMs?: number } = {},
 ) {
   const { database, indexer } = config;
   return openDatabase({
     url,
     urlFile: database.urlFile,
     schema: schema ?? database.schema,
-    statementTimeoutMs: longStatementMs,
+    statementTimeoutMs,
     applicationName: `ledger-indexer ${name}`,
     idleInTransactionMs: indexer.leaseMs,
     maxConnections: connections,
@@ -127,7 +132,7 @@ function viewStaging(options: PartsOptions, candidate: WriterCandidate): Pipelin
   return async () =>
     postgresViewStaging(
       openJobDatabase(options, 'views', stream),
-      openJobDatabase(options, 'views', stagingConnections, staging),
+      openJobDatabase(options, 'views', stagingConnections, { schema: staging }),
       () => candidate.assertHeld(),
     );
 }
@@ -142,7 +147,7 @@ function filterExtensionStorage(
   return async () =>
     postgresExtensionStorage(
       openJobDatabase(options, 'filter-extend', stream),
-      openJobDatabase(options, 'filter-extend', stagingConnections, staging),
+      openJobDatabase(options, 'filter-extend', stagingConnections, { schema: staging }),
       () => candidate.assertHeld(),
     );
 }
@@ -161,6 +166,25 @@ function retention(options: PartsOptions): Retention | undefined {
         await database.close();
       }
     },
+  };
+}
+
+/** Opens a connection for the projections of a session. If they are off, stored rows are removed. */
+function projections(options: PartsOptions, streamDatabase: Database): PipelineParts['projections'] {
+  if (options.config.indexer.projections === 'off') {
+    return () => ({
+      step: async () => {
+        await dropProjections(streamDatabase);
+        return 'off';
+      },
+      close: () => Promise.resolve(),
+    });
+  }
+  return () => {
+    const { statementTimeoutMs } = options.config.database;
+    const database = openJobDatabase(options, 'projections', projectionConnections, { statementTimeoutMs });
+    const job = new ProjectionJob(database);
+    return { step: () => job.step(), close: () => database.close() };
   };
 }
 

@@ -194,6 +194,10 @@ export interface CompletionGap {
 
 // Background jobs that an operator requests: rows of table `jobs`.
 
+/** The built-in projections, in the order in which they are filled: a projection may read those before it. */
+export const projectionNames = ['token_changes', 'token_transfers'] as const;
+export type ProjectionName = (typeof projectionNames)[number];
+
 export const jobNames = ['filter-extend', 'history', 'rebuild'] as const;
 export type JobName = (typeof jobNames)[number];
 export type JobState = 'requested' | 'working' | 'paused' | 'done' | 'failed';

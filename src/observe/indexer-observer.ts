@@ -12,6 +12,7 @@ import { PackageReport } from './log/package-report.ts';
 import { PollReport } from './log/poll-report.ts';
 import { ProgressLine } from './log/progress-line.ts';
 import { ReleaseReport } from './log/release-report.ts';
+import { ProjectionReport } from './log/projection-report.ts';
 import { RetentionReport } from './log/retention-report.ts';
 import { SeedReport } from './log/seed-report.ts';
 import { StreamReport } from './log/stream-report.ts';
@@ -55,6 +56,7 @@ export function createObservers(parts: ObserverParts): IndexerObservers {
     filterExtension: new FilterExtensionReport(parts),
     completions: new CompletionReport(parts),
     retention: new RetentionReport(parts),
+    projections: new ProjectionReport(parts),
     jobs: new JobReport(parts),
     checkpointReached: (checkpoint) => {
       health.checkpointReached(checkpoint);

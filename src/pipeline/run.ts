@@ -32,6 +32,7 @@ import { FilterExtensionWatch } from './filter-extension.ts';
 import { EarlierHistoryJob } from './earlier.ts';
 import { CompletionWatch } from './background/completion-watch.ts';
 import type { BackgroundJob } from './background/background-job.ts';
+import { projecting$ } from './background/projection-watch.ts';
 import { pruning$ } from './background/retention-watch.ts';
 import { PackageWatch } from './background/package-watch.ts';
 import { PhaseState, type PipelineParts } from './ports/parts.ts';
@@ -218,7 +219,15 @@ class Run {
     const followed$ = concat(updates$, this.#settled$(followState), isBounded ? jobs$ : EMPTY).pipe(endWith(undefined));
     const completions$ = this.#completions.watch$(connected, followState);
     const pruned$ = pruning$(connected.parts);
-    const background$ = merge(polled$, this.#packages.watch$(), completions$, pruned$, isBounded ? EMPTY : jobs$);
+    const projected$ = isBounded ? EMPTY : projecting$(connected.parts, followState);
+    const background$ = merge(
+      polled$,
+      this.#packages.watch$(),
+      completions$,
+      pruned$,
+      projected$,
+      isBounded ? EMPTY : jobs$,
+    );
     return merge(followed$, background$).pipe(
       takeWhile((value) => value !== undefined),
       finalize(() => {

@@ -77,6 +77,7 @@ describe('loadConfig()', () => {
         quarantine: false,
         unknownUpdates: 'auto',
         completions: 'auto',
+        projections: 'off',
         notify: true,
         logLevel: 'info',
         logFormat: 'auto',

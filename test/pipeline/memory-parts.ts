@@ -33,6 +33,7 @@ export class Reports {
     filterExtension: this.#port('filterExtension'),
     completions: this.#port('completions'),
     retention: this.#port('retention'),
+    projections: this.#port('projections'),
     jobs: this.#port('jobs'),
   };
 
@@ -141,6 +142,7 @@ export function memoryWorld({
     filterExtensionPlace: () => Promise.reject(new Error('filter extensions are not part of this test')),
     earlierPlace: () => Promise.reject(new Error('earlier history is not part of this test')),
     retention: undefined,
+    projections: undefined,
     start: 'seed',
     stopAt: undefined,
     observers: reports.observers,

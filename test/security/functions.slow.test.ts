@@ -93,6 +93,12 @@ describe('functions in the project schemas', () => {
     expect(names(undefined)).toEqual([
       'ledger.filter_before_history()',
       'ledger.next_epoch()',
+      'ledger.note_changed_contracts()',
+      'ledger.note_changed_ends()',
+      'ledger.note_changed_hosting()',
+      'ledger.note_changed_offsets()',
+      'ledger.note_ended_unhosted()',
+      'ledger.note_moved_start()',
       'ledger.only_remove()',
       'ledger.own_redaction()',
       'ledger.pruned_to_offset_in_history()',
@@ -102,11 +108,17 @@ describe('functions in the project schemas', () => {
     expect(names('redactor').length + names('writer').length + names(undefined).length).toBe(closedFunctions.length);
   });
 
-  it('include six trigger functions that only the owner may call', async () => {
+  it('include twelve trigger functions that only the owner may call', async () => {
     const triggers = (await routines()).filter(({ returns }) => returns.endsWith('trigger'));
     expect(triggers.map(({ name, owners, callers }) => ({ name, owners, callers }))).toEqual([
       { name: 'ledger.filter_before_history()', owners: false, callers: [] },
       { name: 'ledger.next_epoch()', owners: false, callers: [] },
+      { name: 'ledger.note_changed_contracts()', owners: false, callers: [] },
+      { name: 'ledger.note_changed_ends()', owners: false, callers: [] },
+      { name: 'ledger.note_changed_hosting()', owners: false, callers: [] },
+      { name: 'ledger.note_changed_offsets()', owners: false, callers: [] },
+      { name: 'ledger.note_ended_unhosted()', owners: false, callers: [] },
+      { name: 'ledger.note_moved_start()', owners: false, callers: [] },
       { name: 'ledger.only_remove()', owners: false, callers: [] },
       { name: 'ledger.own_redaction()', owners: false, callers: [] },
       { name: 'ledger.pruned_to_offset_in_history()', owners: false, callers: [] },

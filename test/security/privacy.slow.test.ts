@@ -18,6 +18,7 @@ import { storePackage } from '../../src/store/typed/package-store.ts';
 import { syncTypedViews } from '../../src/store/typed/views.ts';
 import { relations, type Relation } from '../read/reader-attempts.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { fillAll } from '../projections/projected.ts';
 import { text } from '../support/frames.ts';
 import { printRepeatCommand, seedFor } from '../support/chance/property.ts';
 import { runCommand } from '../support/run-command.ts';
@@ -106,6 +107,7 @@ beforeAll(async () => {
   expect((await syncTypedViews(database, packages)).failed).toEqual([]);
   await grant(3, readers.length);
   await database.close();
+  await fillAll(testDatabase.url, 20);
   // Quarantined and redacted data, which only the operator may see.
   await query(
     testDatabase.url,
@@ -121,7 +123,8 @@ beforeAll(async () => {
      insert into ledger.webhook_dead_letters values ('secret', 1, 0, 'secret', 1, 'secret');
      insert into ledger.reader_tokens (id, hash, role_name, login_name, name) values ('secret', '\\x00', 'secret', 'secret', 'secret');
      insert into ledger.jobs (name, state, request, problem) values ('filter-extend', 'failed', '{}', 'secret');
-     insert into ledger.verifications values ('invariants', 'equal', 1, now(), 1, 1, 0, 0)`,
+     insert into ledger.verifications values ('invariants', 'equal', 1, now(), 1, 1, 0, 0);
+     insert into ledger.projection_changes (offsets) values ('[1,1]')`,
   );
   tables = await relations(testDatabase.url);
 });

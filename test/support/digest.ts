@@ -35,6 +35,10 @@ const backgroundTables: ReadonlySet<string> = new Set([
   'webhook_secrets',
   'webhook_dead_letters',
   'reader_tokens',
+  'projections',
+  'projection_changes',
+  'projected_token_changes',
+  'projected_token_transfers',
 ]);
 
 /** Records the writer's transactions. It contains no ledger data. */

@@ -25,6 +25,7 @@ import {
   type VerifyResult,
   listedFindings,
 } from './result.ts';
+import { verifyProjections } from './projections.ts';
 import { verifyRange, verifyTail } from './updates.ts';
 import { readSchemas } from '../../store/connection/read-schemas.ts';
 import { tokenDiscrepancies } from '../../store/verify/token-discrepancies.ts';
@@ -39,6 +40,8 @@ export interface VerifyArguments {
   readonly invariants: boolean;
   /** Whether to compare the events that admins of tokens log with their holdings. */
   readonly tokens: boolean;
+  /** Number of ranges of each projection to compare with its SELECT, or all; undefined for none. */
+  readonly projections: number | 'all' | undefined;
   /** Number of newest updates to compare; undefined for none. */
   readonly tail: number | undefined;
   readonly acs: boolean;
@@ -87,9 +90,13 @@ async function compareAll(
       const add = async (kind: VerifyKind, at: number, compare: () => Promise<Compared>): Promise<void> => {
         results.push(await timeComparison(kind, at, compare));
       };
-      const { invariants, tokens, tail, acs, at: offset, range } = args;
+      const { invariants, tokens, projections, tail, acs, at: offset, range } = args;
       if (invariants) await add('invariants', checkpoint, () => verifyRules(snapshot, progress.display));
       if (tokens) await add('tokens', checkpoint, () => verifyTokens(snapshot, database.schema));
+      if (projections !== undefined) {
+        const call = { snapshot, schema: database.schema, ranges: projections, progress: progress.display };
+        await add('projections', checkpoint, () => verifyProjections(call));
+      }
       if (!acs && tail === undefined && range === undefined) return results;
       const call = await ledgerCall(config, snapshot, io.stop, progress.display);
       if (tail !== undefined) await add('tail', checkpoint, () => withSameLedger(call, () => verifyTail(call, tail)));

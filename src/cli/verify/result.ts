@@ -4,15 +4,15 @@ import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
 import { fixedWidthColumn, lineUp } from '../command-line/aligned.ts';
 
 /**
- * Kinds of comparisons: invariants of the tables, active contracts, the newest updates, a range of updates, or the log
- * of token admins with their holdings.
+ * Kinds of comparisons: invariants of the tables, active contracts, the newest updates, a range of updates, the log of
+ * token admins with their holdings, or stored rows of projections with their SELECTs.
  */
-export type VerifyKind = 'invariants' | 'acs' | 'tail' | 'range' | 'tokens';
+export type VerifyKind = 'invariants' | 'acs' | 'tail' | 'range' | 'tokens' | 'projections';
 export type VerifyOutcome = 'equal' | 'different' | 'undecided';
 
 export interface Finding {
   /**
-   * `missing`: only the ledger has it. `extra`: only the tables have it. `broken`: a rule about the tables is violated.
+   * `missing`: only the ledger, or the SELECT of a projection, has it. `extra`: only the tables have it. `broken`: a rule about the tables is violated.
    */
   readonly type: 'missing' | 'extra' | 'different' | 'broken';
   readonly offset?: number;

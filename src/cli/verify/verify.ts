@@ -10,7 +10,7 @@ import { usageError } from '../command-line/refusals.ts';
 import type { VerifyArguments } from './compare.ts';
 
 const usage =
-  '[--invariants] [--tokens] [--tail N] [--acs [--at OFFSET]] [--range FIRST LAST] [--json [FILE]] | --account-statement FILE';
+  '[--invariants] [--tokens] [--projections [RANGES]] [--tail N] [--acs [--at OFFSET]] [--range FIRST LAST] [--json [FILE]] | --account-statement FILE';
 
 export const verifyCommand: Command = {
   name: 'verify',
@@ -21,6 +21,11 @@ export const verifyCommand: Command = {
   flags: [
     { name: 'invariants', doc: 'check the invariants of the tables' },
     { name: 'tokens', doc: 'compare logs of token admins with holdings; reads all token history' },
+    {
+      name: 'projections',
+      value: '[RANGES]',
+      doc: 'compare stored rows of projections with their SELECTs: all, or RANGES ranges of 1,000 updates',
+    },
     { name: 'tail', value: 'N', doc: 'compare the newest N updates with the ledger' },
     { name: 'acs', doc: 'compare the active contracts with the ledger' },
     { name: 'at', value: 'OFFSET', doc: 'with --acs: at this offset; default the checkpoint' },
@@ -68,11 +73,15 @@ export function verifyArguments(args: Args): VerifyArguments {
   const [offset] = offsets(args, 'at');
   const [first, last] = offsets(args, 'range');
   if (offset !== undefined && !acs) throw commandUsageError('--at needs --acs');
+  const projections: VerifyArguments['projections'] = args.has('projections')
+    ? (offsets(args, 'projections')[0] ?? 'all')
+    : undefined;
   const json = args.has('json') ? (args.text('json') ?? '-') : undefined;
   const range: readonly [number, number] | undefined =
     first === undefined || last === undefined ? undefined : [first, last];
-  const hasChosenKind = invariants || tokens || acs || tail !== undefined || range !== undefined;
-  const commonArgs = { tokens, at: offset, range, json };
+  const hasChosenKind =
+    invariants || tokens || acs || [projections, tail, range].some((selection) => selection !== undefined);
+  const commonArgs = { tokens, projections, at: offset, range, json };
   return hasChosenKind
     ? { invariants, acs, tail, ...commonArgs }
     : { invariants: true, acs: true, tail: defaultTail, ...commonArgs };

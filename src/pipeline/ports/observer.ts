@@ -3,7 +3,7 @@
  * (src/observe) decides what becomes a log line, a counter or a gauge. No method may throw or block.
  */
 import type { IndexerError } from '../../errors/indexer-error.ts';
-import type { LockHolder, Phase, RequestedInterface, Job } from '../../model/stream.ts';
+import type { LockHolder, Phase, RequestedInterface, Job, ProjectionName } from '../../model/stream.ts';
 import type { UnknownNameCount } from '../../model/unknown.ts';
 
 /** Contents of one committed database transaction. The counts are only for this batch. */
@@ -69,6 +69,25 @@ export interface PruneFacts {
   } | null;
 }
 
+/** One step of filling the projections: rows of changed offsets removed, a range filled, or a projection that failed. */
+export type ProjectionStep =
+  | { readonly kind: 'removed' }
+  | {
+      readonly kind: 'filled';
+      readonly name: ProjectionName;
+      readonly seconds: number;
+      readonly range: {
+        /** Exclusive; null at the beginning of history. */
+        readonly after: number | null;
+        /** Inclusive. */
+        readonly upTo: number;
+        readonly rows: number;
+        /** Checkpoint of the stream when the range was read. */
+        readonly checkpoint: number;
+      };
+    }
+  | { readonly kind: 'failed'; readonly name: ProjectionName; readonly error: IndexerError };
+
 /** Result of one background pass over packages. */
 export interface PackageFacts {
   /** Packages read. */
@@ -127,7 +146,7 @@ export interface CompletionFacts {
 
 /** The last result of one kind of `verify`. */
 export interface VerifiedFacts {
-  /** `invariants`, `acs`, `tail`, `range` or `tokens`. */
+  /** `invariants`, `acs`, `tail`, `range`, `tokens` or `projections`. */
   readonly kind: string;
   readonly atOffset: number;
   /** Start of the verification, milliseconds since 1970. */
@@ -264,6 +283,13 @@ export interface RetentionObserver {
   failed(error: IndexerError, delayMs: number): void;
 }
 
+export interface ProjectionObserver {
+  /** A step is done. A failed projection is parked; the stream and the other projections continue. */
+  stepped(step: ProjectionStep): void;
+  /** A step failed and is repeated. @param delayMs time until the next attempt */
+  failed(error: IndexerError, delayMs: number): void;
+}
+
 export interface JobObserver {
   /** The background jobs and their progress, after each poll. */
   seen(jobs: readonly Job[]): void;
@@ -280,5 +306,6 @@ export interface Observers {
   readonly filterExtension: FilterExtensionObserver;
   readonly completions: CompletionObserver;
   readonly retention: RetentionObserver;
+  readonly projections: ProjectionObserver;
   readonly jobs: JobObserver;
 }

@@ -8,7 +8,7 @@ import type { IndexerError } from '../../errors/indexer-error.ts';
 import type { PollIntervals } from '../../config/pace.ts';
 import type { ParticipantOffsets } from '../../ledger/frames/participant-offsets.ts';
 import type { Commits } from './commits.ts';
-import type { Observers, PruneFacts, StreamObserver } from './observer.ts';
+import type { Observers, ProjectionStep, PruneFacts, StreamObserver } from './observer.ts';
 import type { Sink, ViewStaging } from './sink.ts';
 import type { LedgerReads, OpenStream } from './source.ts';
 import type { Tracer } from './tracer.ts';
@@ -49,6 +49,18 @@ export interface Retention {
   prune(stop: AbortSignal, onProgress: (facts: PruneFacts) => void): Promise<PruneFacts>;
 }
 
+/** Updates the projections after the stream, one short step at a time. */
+export interface Projections {
+  /**
+   * Does the next step.
+   *
+   * @returns undefined if there is nothing to do now, `off` if there will be nothing to do in this session
+   * @throws IndexerError for failures that a later step may not have
+   */
+  step(): Promise<ProjectionStep | 'off' | undefined>;
+  close(): Promise<void>;
+}
+
 export interface PipelineParts {
   readonly ledger: LedgerReads;
   /** The same ledger, for requests that are repeated at intervals and therefore not retried. */
@@ -75,6 +87,8 @@ export interface PipelineParts {
   readonly earlierPlace: () => Promise<EarlierStorage>;
   /** Undefined if all history is kept. */
   readonly retention: Retention | undefined;
+  /** Opens the projections of a session; undefined if they are off. */
+  readonly projections: (() => Projections) | undefined;
   /**
    * `whole`: everything that the participant returns, beginning with the first update or with the active contracts at
    * its pruned offset.

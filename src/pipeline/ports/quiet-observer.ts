@@ -26,5 +26,6 @@ export const silentObservers: Observers = {
   filterExtension: silentObserver,
   completions: silentObserver,
   retention: silentObserver,
+  projections: silentObserver,
   jobs: silentObserver,
 };

@@ -237,6 +237,67 @@ interface ParticipantsTable {
   readonly since: Generated<Date>;
 }
 
+interface ProjectedTokenChangesTable {
+  readonly offset: number;
+  readonly update_id: string | null;
+  readonly effective_at: Date | null;
+  readonly record_time: Date | null;
+  readonly owner: string | null;
+  readonly provider: string | null;
+  readonly account_id: string | null;
+  readonly instrument_admin: string | null;
+  readonly instrument_id: string | null;
+  readonly kind: string | null;
+  readonly amount_in: string | null;
+  readonly amount_out: string | null;
+  readonly net: string | null;
+  readonly locked_in: string | null;
+  readonly locked_out: string | null;
+  readonly holdings_in: number | null;
+  readonly holdings_out: number | null;
+  readonly other_owners: readonly string[] | null;
+  readonly reason: string | null;
+  readonly basis: string | null;
+  readonly moved: string | null;
+  readonly explained: string | null;
+  readonly unreadable_holdings: number | null;
+}
+
+interface ProjectedTokenTransfersTable {
+  readonly offset: number;
+  readonly node_id: number | null;
+  readonly update_id: string | null;
+  readonly effective_at: Date | null;
+  readonly record_time: Date | null;
+  readonly kind: string | null;
+  readonly basis: string | null;
+  readonly sender: string | null;
+  readonly sender_provider: string | null;
+  readonly sender_account_id: string | null;
+  readonly receiver: string | null;
+  readonly receiver_provider: string | null;
+  readonly receiver_account_id: string | null;
+  readonly instrument_admin: string | null;
+  readonly instrument_id: string | null;
+  readonly amount: string | null;
+  readonly transfer_leg_id: string | null;
+  readonly reason: string | null;
+}
+
+interface ProjectionChangesTable {
+  readonly offsets: string;
+  readonly noted_at: Generated<Date>;
+}
+
+interface ProjectionsTable {
+  readonly name: string;
+  readonly select_hash: string;
+  readonly covered: Generated<string>;
+  readonly is_filled: Generated<boolean>;
+  readonly problem: string | null;
+  readonly updated_at: Generated<Date>;
+}
+
 interface QuarantineTable {
   readonly offset: number;
   readonly code: string;
@@ -415,7 +476,7 @@ interface UpdatesTable {
 }
 
 interface VerificationsTable {
-  readonly kind: 'invariants' | 'acs' | 'tail' | 'range' | 'tokens';
+  readonly kind: 'invariants' | 'acs' | 'tail' | 'range' | 'tokens' | 'projections';
   readonly outcome: 'equal' | 'different' | 'undecided';
   readonly at_offset: number;
   readonly started_at: Date;
@@ -482,6 +543,10 @@ export interface Tables {
   readonly omitted_fields: OmittedFieldsTable;
   readonly packages: PackagesTable;
   readonly participants: ParticipantsTable;
+  readonly projected_token_changes: ProjectedTokenChangesTable;
+  readonly projected_token_transfers: ProjectedTokenTransfersTable;
+  readonly projection_changes: ProjectionChangesTable;
+  readonly projections: ProjectionsTable;
   readonly quarantine: QuarantineTable;
   readonly reader_tokens: ReaderTokensTable;
   readonly reassignments: ReassignmentsTable;

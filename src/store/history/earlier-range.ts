@@ -25,6 +25,7 @@ import { addEarlierRows, verifyEarlierRows } from './earlier-rows.ts';
 import { maintain } from './maintenance.ts';
 import { numberParties } from './staged-rows.ts';
 import { lockCurrentStream } from './filter-extension.ts';
+import { noteChange } from '../projections/note-change.ts';
 
 /** All updates after `from` and up to `to` that the filter in force returns, in order. */
 export interface EarlierRange {
@@ -59,6 +60,8 @@ export function storeEarlier(database: Database, range: EarlierRange, epoch: num
     await assertEpoch(client, epoch);
     await subtractActivity(client, { above: from, upTo: to });
     await addEarlierRows(client, epoch);
+    // Contracts of the range may have ends and exercises after it.
+    await noteChange(client, { after: from, upTo: null });
     await runInOneRoundTrip(client, activityStatements(batch));
     await insertLifetimes(client, range);
     await moveMark(client, batch);

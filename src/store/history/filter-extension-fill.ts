@@ -19,6 +19,7 @@ import { copyRows, collectStates, clearUnhosted, numberParties } from './staged-
 import { stagingSchema } from './staging.ts';
 import { dropFilterExtension, lockCurrentStream } from './filter-extension.ts';
 import { updateJob } from './jobs.ts';
+import { everything, noteChange } from '../projections/note-change.ts';
 
 export interface FillProgress {
   /** Number of contracts in the list that were processed. */
@@ -192,6 +193,7 @@ export function fillStep(database: Database, epoch: number, contracts: number): 
     await activateWitnessed(client, staging, range);
     await changeParties(client, staging, range);
     await addStates(client, staging, range);
+    await noteChange(client, everything);
     // Truncated instead of deleted: each later step would scan the dead rows.
     await client.query(`truncate ${staging}.arrived`);
     const { rows } = await client.query<FillProgress>(
@@ -372,6 +374,7 @@ export function finishFill(database: Database, epoch: number): Promise<number> {
     );
     await clearUnhosted(client, staging, listOffset);
     await markUnhostedAgain(client, listOffset + 1);
+    await noteChange(client, everything);
     await completeFilterParts(client, stream, listOffset);
     // Contracts in flight that are missing from this list are now missing from the stream.
     await client.query(

@@ -12,6 +12,7 @@ import { lockStream, maintain, refusalError, type StreamFacts } from './maintena
 import { translatePositions } from './switched-positions.ts';
 import { mapTemplates, removeRedacted } from './staged-rows.ts';
 import { dropStaging, stagingSchema } from './staging.ts';
+import { everything, noteChange } from '../projections/note-change.ts';
 
 export interface ViewMerge {
   readonly interfaces: readonly string[];
@@ -73,6 +74,7 @@ export function mergeViews(database: Database, merge: ViewMerge): Promise<number
     await removeRedacted(client, stagingName);
     const views = await copyViews(client, stagingName);
     await registerInterfaceNames(client, stagingName);
+    await noteChange(client, everything);
     await recordOtherInterfaces(client, stagingName, stream, merge);
     await client.query(
       `update filter_interfaces

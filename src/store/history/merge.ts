@@ -25,6 +25,7 @@ import {
 } from './staged-rows.ts';
 import { dropStaging, stagingSchema } from './staging.ts';
 import { dropFilterExtension } from './filter-extension.ts';
+import { everything, noteChange } from '../projections/note-change.ts';
 
 export interface Merge {
   readonly identity: StreamIdentity;
@@ -62,6 +63,7 @@ export async function mergeStaging(database: Database, merge: Merge): Promise<Me
     for (const table of ['contracts', 'interface_views', 'reassignments'] as const)
       await copyRows(client, stagingName, table);
     const addedCount = await addStates(client, stagingName);
+    await noteChange(client, everything);
     const stagedStream = await readStagedStream(client, database.schema);
     const reason = `${merge.reason}; ${String(endedCount)} contracts ended and ${String(addedCount)} began unseen`;
     await publish(client, stagedStream, stream, merge, reason);

@@ -17,6 +17,10 @@ import { dropStaging } from './staging.ts';
 import { truncateFilterParts } from './filter-parts.ts';
 import { dropFilterExtension } from './filter-extension.ts';
 import { truncateWebhooks } from '../webhooks/hooks.ts';
+import { noteChange } from '../projections/note-change.ts';
+
+/** Tables of stored rows of projections. */
+const projectedTables = tablesWhere(({ sizes }) => sizes === 'projections');
 
 /** Tables whose rows belong to an "offset" of the ledger, in the order of deletion. */
 const byOffset: readonly TablesWithColumn<'offset'>[] = revertibleTables;
@@ -79,6 +83,7 @@ export function resetTo(database: Database, to: number, writer: string): Promise
       const deleteResult = await tables.deleteFrom(table).where('offset', '>', to).executeTakeFirst();
       counts.set(table, Number(deleteResult.numDeletedRows));
     }
+    await noteChange(client, { after: to, upTo: null });
     await truncateBatches(client, to);
     await truncateCompletionRanges(client, to);
     await dropParticipantsAfter(client, to);
@@ -279,6 +284,7 @@ export function emptyHistory(database: Database, identity: StreamIdentity, write
       `truncate coverage, updates, batches, exercises, archives, topology_events, activity_hourly, quarantine, verifications,
                 completions, submitters, completion_ranges`,
     );
+    await client.query(`truncate projections, projection_changes, ${projectedTables.join(', ')}`);
     const tablesWithOffsets = ['filter_interfaces', 'filter_additions', 'participants'] as const;
     for (const table of tablesWithOffsets) await tablesOf(client).deleteFrom(table).execute();
     await truncateWebhooks(client, null);

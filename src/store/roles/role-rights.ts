@@ -109,6 +109,10 @@ export function writerGrants(role: string, storage: string): readonly string[] {
     `grant usage on schema ${explore} to ${name}`,
     // Local clients may read `/changes` without a token, and the writer reads for them.
     `grant select on ${explore}.events to ${name}`,
+    // The writer fills projections, whose SELECTs read these views.
+    ...['token_changes', 'token_events', 'token_legs', 'token_transfer_steps'].map(
+      (view) => `grant select on ${explore}.${view} to ${name}`,
+    ),
     `grant delete on ${deletableTables.join(', ')} to ${name}`,
     // The writer reads URLs and secrets of webhooks for deliveries.
     `drop policy if exists delivering on webhook_secrets`,

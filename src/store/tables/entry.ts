@@ -42,6 +42,7 @@ export const sizeGroups = [
   'topology',
   'completions',
   'activity',
+  'projections',
 ] as const;
 export type SizeGroup = (typeof sizeGroups)[number];
 

@@ -78,5 +78,34 @@ export const streamTables = {
     limited: 'none',
     carried: 'wholly',
   },
+  projections: {
+    nodes: 'coordinator',
+    writer: {
+      insert: true,
+      update: 'select_hash, covered, is_filled, problem, updated_at',
+      delete: true,
+    },
+    limited: 'none',
+  },
+  // Every role that changes history notes the change.
+  projection_changes: {
+    nodes: 'coordinator',
+    writer: { insert: true, delete: true },
+    redactor: { insert: true },
+    limited: 'none',
+  },
+  // Their rows are sums over contracts that a limited reader may not see completely.
+  projected_token_changes: {
+    nodes: 'coordinator',
+    writer: { insert: true, delete: true },
+    limited: 'none',
+    sizes: 'projections',
+  },
+  projected_token_transfers: {
+    nodes: 'coordinator',
+    writer: { insert: true, delete: true },
+    limited: 'none',
+    sizes: 'projections',
+  },
   schema_migrations: { survivesReset: true, nodes: 'coordinator', limited: 'all' },
 } as const satisfies Readonly<Record<string, TableEntry>>;

@@ -26,6 +26,11 @@ const ownRuleNames: readonly string[] = [
   'reassignments_kind_check',
   'only_remove',
   'next_epoch',
+  'note_changed_contracts',
+  'note_changed_offsets',
+  'note_changed_ends',
+  'note_changed_hosting',
+  'note_ended_unhosted',
 ];
 
 /** Tables to which updates are written. */

@@ -14,6 +14,7 @@ import { loadDictionary } from './dictionary-store.ts';
 import { explainRefusal } from './duplicate.ts';
 import { runInOneRoundTrip } from '../connection/round-trip.ts';
 import { loadRedactions } from '../retention/redaction-store.ts';
+import { noteLateUpdate } from '../projections/note-change.ts';
 import { storedColumnTypes } from '../schema/exercise-json.ts';
 import { increaseEpoch } from './stream-row.ts';
 
@@ -55,6 +56,7 @@ export async function storeLate(database: Database, update: Update, epoch?: numb
     await moveEndsEarlier(client, batch);
     await endLiveContracts(client, update.offset, batch.lifetimes.contractIds());
     await markUnhostedAgain(client, update.offset);
+    await noteLateUpdate(client, update.offset);
     await moveMark(client, batch);
     await client.query('delete from quarantine where "offset" = $1', [update.offset]);
   });

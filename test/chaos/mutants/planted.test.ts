@@ -1,6 +1,6 @@
 /** The bugs in test/planted can still be injected, and the tests that must detect them exist. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { areas } from '../../planted/areas.ts';
 
@@ -9,7 +9,9 @@ const allTests = areas.flatMap(({ name: area, defects }) => defects.map((defect)
 
 describe('test/planted', () => {
   it('contains one file per listed area, with the name of the area', () => {
-    const files = readdirSync(join(root, 'test/planted')).map((file) => file.replace(/\.ts$/u, ''));
+    const files = readdirSync(join(root, 'test/planted'), { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts'))
+      .map((file) => basename(file, '.ts'));
     const areaNames = areas.map(({ name }) => name);
     expect([...areaNames, 'areas', 'planted'].sort()).toEqual(files.sort());
   });

@@ -6,47 +6,12 @@ import { readAccountStatement } from '../../../src/store/reads/account-statement
 import { prune } from '../../../src/store/retention/prune.ts';
 import { printRepeatCommand, runsFor, seedFor } from '../../support/chance/property.ts';
 import { createReadDatabase, type ReadDatabase } from '../read-database.ts';
-import { keySql, owners, TokenModel, type Movement, type Step } from './movement-model.ts';
+import { keySql, owners, TokenModel } from './movement-model.ts';
+import { history } from './random-movements.ts';
 
 /** One seed per random history. To repeat one, set TEST_SEED=… and TEST_RUNS=1. */
 const seeds = Array.from({ length: runsFor(3) }, (_, rowIndex) => seedFor() + rowIndex);
 printRepeatCommand(seeds[0] ?? 0, seeds.length);
-
-/** Amounts of up to 28 digits before the decimal point and ten after it, and zero. */
-const amount = fc.oneof(
-  { weight: 1, arbitrary: fc.constantFrom(0n, 1n, 10n ** 10n) },
-  { weight: 4, arbitrary: fc.bigInt(1n, 10n ** 13n) },
-  { weight: 1, arbitrary: fc.bigInt(10n ** 36n, 10n ** 37n) },
-);
-const index = fc.nat(60);
-const movement: fc.Arbitrary<Movement> = fc.record({
-  kind: fc.constantFrom(
-    'mint',
-    'mint',
-    'burn',
-    'transfer',
-    'transfer',
-    'transfer',
-    'lock',
-    'merge',
-    'transient',
-    'noise',
-  ),
-  from: index,
-  to: index,
-  instrument: index,
-  holding: index,
-  amount,
-  fee: fc.oneof({ weight: 3, arbitrary: fc.constant(0n) }, { weight: 1, arbitrary: fc.bigInt(1n, 10n ** 10n) }),
-  leg: fc.constantFrom('', 'leg'),
-});
-const step: fc.Arbitrary<Step> = fc.record({
-  movements: fc.array(movement, { minLength: 1, maxLength: 6 }),
-  telling: fc.constantFrom('events', 'events', 'all', 'choices', 'nothing'),
-  feesAreTold: fc.boolean(),
-  reassigns: fc.nat(9).map((roll) => roll === 0),
-});
-const history = fc.array(step, { minLength: 40, maxLength: 60 });
 
 const sortTexts = (texts: readonly string[]): readonly string[] => [...texts].sort();
 const unitsSql = (column: string): string => `trim_scale(${column} * 10000000000)::text`;

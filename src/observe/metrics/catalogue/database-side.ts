@@ -1,10 +1,10 @@
 /** Metrics of the database, its maintenance and background jobs. */
-import { jobNames } from '../../../model/stream.ts';
+import { jobNames, projectionNames } from '../../../model/stream.ts';
 import { counter, gauge, histogram } from './description.ts';
 
 /** Purposes of queries, for the label `op`. */
 export const queryOps = ['batch', 'copy', 'finish', 'commit', 'read', 'write', 'ddl', 'session'] as const;
-const verifyKinds = ['invariants', 'acs', 'tail', 'range', 'tokens'] as const;
+const verifyKinds = ['invariants', 'acs', 'tail', 'range', 'tokens', 'projections'] as const;
 
 function verifyGauge(name: string, help: string, use: string, initialValue: number) {
   return gauge({ name: `verify_last_${name}`, help, use, initial: initialValue, labels: { kind: verifyKinds } });
@@ -94,6 +94,24 @@ export const databaseSide = {
     name: 'retention_hold_age_seconds',
     help: 'Age of the hold that keeps history from being pruned; 0 if none does.',
     use: 'Days: a forgotten hold, and the disk fills. ledger-indexer hold list names it.',
+  }),
+  projectionLag: gauge({
+    name: 'projection_lag_offsets',
+    help: 'Offsets between the checkpoint and the end of the projection, when its last range was read.',
+    use: 'Growing: the projection is slower than the stream. Its view is complete, but slow.',
+    labels: { name: projectionNames },
+  }),
+  projectionSeconds: counter({
+    name: 'projection_seconds_total',
+    help: 'Time spent filling the projection.',
+    use: 'Its rate is the share of one connection that the projection takes.',
+    labels: { name: projectionNames },
+  }),
+  projectionParked: gauge({
+    name: 'projection_parked',
+    help: '1 if the SELECT of the projection failed; it is repeated after ten minutes.',
+    use: 'Alert above 0: the log has the reason. Its view is complete, but slow.',
+    labels: { name: projectionNames },
   }),
   jobActive: jobGauge(
     'job_active',

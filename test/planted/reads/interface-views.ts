@@ -1,5 +1,5 @@
 /** Bugs in how failed interface views and counters of reassignments are decoded and stored. */
-import type { PlantedArea } from './planted.ts';
+import type { PlantedArea } from '../planted.ts';
 
 const test = 'store/views-and-counters.test.ts';
 const views = { test, only: 'views of' };

@@ -1,4 +1,4 @@
-import type { PlantedArea } from './planted.ts';
+import type { PlantedArea } from '../planted.ts';
 
 const policies = 'src/store/roles/party-policies.ts';
 const history = 'src/store/tables/history.ts';

@@ -1,5 +1,5 @@
 /** Bugs of the typed views: missing rows, and casts in queries of readers that encounter values of other templates. */
-import type { PlantedArea } from './planted.ts';
+import type { PlantedArea } from '../planted.ts';
 
 const test = 'read/typed/typed-history.test.ts';
 

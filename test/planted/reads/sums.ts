@@ -1,5 +1,5 @@
 /** Bugs in sums over more than a thousand events of one template in a batch. */
-import type { PlantedArea } from './planted.ts';
+import type { PlantedArea } from '../planted.ts';
 
 const test = 'store/large-batch.test.ts';
 

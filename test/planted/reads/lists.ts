@@ -2,7 +2,7 @@
  * Bugs in reading lists of active contracts: stale or rejected continuation tokens, rows that were read before the
  * rejection, request parameters, and the interpretation of a rejection.
  */
-import type { PlantedArea } from './planted.ts';
+import type { PlantedArea } from '../planted.ts';
 
 const test = 'faults/continuation-tokens.test.ts';
 

@@ -1,0 +1,247 @@
+-- Projections: stored results of slow SELECTs over ranges of offsets. They contain nothing that cannot be computed again from
+-- the history, so a new storage begins without them.
+create table projections (
+  name text primary key,
+  select_hash text not null,
+  covered int8multirange not null default '{}',
+  is_filled boolean not null default false,
+  problem text,
+  updated_at timestamptz not null default now()
+);
+comment on table projections is 'Projections, one row each: which offsets their tables contain.';
+comment on column projections.name is 'Name of the view whose rows are stored, without its schema.';
+comment on column projections.select_hash is 'Hash of the SELECT with which the rows were computed. Rows of another SELECT are computed again.';
+comment on column projections.covered is 'Offsets whose rows are stored. A range without a lower bound includes contracts of the seed.';
+comment on column projections.is_filled is 'Whether the rows have reached the checkpoint once. Until then, readers do not use them.';
+comment on column projections.problem is 'Why the next range cannot be computed; null while there is no problem.';
+comment on column projections.updated_at is 'Time of the last change of this row.';
+
+create table projected_token_changes (
+  "offset" bigint not null,
+  update_id text,
+  effective_at timestamptz,
+  record_time timestamptz,
+  owner text,
+  provider text,
+  account_id text,
+  instrument_admin text,
+  instrument_id text,
+  kind text,
+  amount_in numeric,
+  amount_out numeric,
+  net numeric,
+  locked_in numeric,
+  locked_out numeric,
+  holdings_in bigint,
+  holdings_out bigint,
+  other_owners text[],
+  reason text,
+  basis text,
+  moved numeric,
+  explained numeric,
+  unreadable_holdings bigint
+);
+comment on table projected_token_changes is 'Rows of explore.token_changes at the offsets that projections lists as covered; the view has the description of the columns.';
+create index projected_token_changes_offset on projected_token_changes ("offset");
+comment on index projected_token_changes_offset is 'Changes in a range of offsets.';
+create index projected_token_changes_owner on projected_token_changes (owner, "offset");
+comment on index projected_token_changes_owner is 'Changes of one owner.';
+
+create table projected_token_transfers (
+  "offset" bigint not null,
+  node_id integer,
+  update_id text,
+  effective_at timestamptz,
+  record_time timestamptz,
+  kind text,
+  basis text,
+  sender text,
+  sender_provider text,
+  sender_account_id text,
+  receiver text,
+  receiver_provider text,
+  receiver_account_id text,
+  instrument_admin text,
+  instrument_id text,
+  amount numeric,
+  transfer_leg_id text,
+  reason text
+);
+comment on table projected_token_transfers is 'Rows of explore.token_transfers at the offsets that projections lists as covered; the view has the description of the columns.';
+create index projected_token_transfers_offset on projected_token_transfers ("offset");
+comment on index projected_token_transfers_offset is 'Movements in a range of offsets.';
+create index projected_token_transfers_sender on projected_token_transfers (sender, "offset");
+comment on index projected_token_transfers_sender is 'Movements of one sender.';
+create index projected_token_transfers_receiver on projected_token_transfers (receiver, "offset");
+comment on index projected_token_transfers_receiver is 'Movements of one receiver.';
+
+create table projection_changes (
+  offsets int8range not null,
+  noted_at timestamptz not null default now()
+);
+comment on table projection_changes is 'Offsets whose history was changed after it was stored, until the projections have computed their rows again. Readers compute these rows from the history.';
+comment on column projection_changes.offsets is 'Offsets of the events that were changed, or that depend on a changed event.';
+comment on column projection_changes.noted_at is 'Time of the change.';
+-- The views have the descriptions of the columns.
+do $$
+declare
+  stored record;
+begin
+  for stored in
+    select v.view_name, a.attname
+      from unnest(array['token_changes', 'token_transfers']) v (view_name)
+      join pg_attribute a on a.attrelid = to_regclass('projected_' || v.view_name) and a.attnum > 0
+  loop
+    execute format('comment on column projected_%I.%I is %L', stored.view_name, stored.attname,
+                   format('Value of explore.%s.%s.', stored.view_name, stored.attname));
+  end loop;
+end
+$$;
+
+-- Without a replica identity, a publication could not send deleted rows, and would reject the deletion.
+alter table projection_changes replica identity full;
+alter table projected_token_changes replica identity full;
+alter table projected_token_transfers replica identity full;
+
+-- A change of a contract or of a view of it changes the rows at its activation, its end and its exercises. If more contracts
+-- change at once, their offsets are not looked up, and everything after the first one is computed again.
+create function note_changed_contracts() returns trigger
+  language plpgsql
+  set plan_cache_mode = force_custom_plan
+as $$
+begin
+  if not exists (select from projections) or not exists (select from changed_rows) then
+    return null;
+  elsif (select count(*) from (select from changed_rows limit 1001) c) > 1000 then
+    insert into projection_changes (offsets) select int8range(min(c."offset"), null) from changed_rows c;
+    return null;
+  end if;
+  insert into projection_changes (offsets)
+  with changed as materialized (
+    select distinct c."offset", c.contract_id
+      from changed_rows n
+      join contracts c on c."offset" = n."offset" and c.node_id = n.node_id)
+  select int8range(a.at, a.at, '[]')
+    from (select n."offset" from changed_rows n
+          union select e.ended_offset from changed c join ended e on id_text(e.contract_id) = id_text(c.contract_id)
+          union select e.unhosted_since from changed c join ended e on id_text(e.contract_id) = id_text(c.contract_id)
+          union select l.unhosted_since from changed c join live l on id_text(l.contract_id) = id_text(c.contract_id)
+          union select x."offset" from changed c join exercises x on id_text(x.contract_id) = id_text(c.contract_id)) a (at)
+   where a.at is not null;
+  return null;
+end
+$$;
+comment on function note_changed_contracts() is 'Trigger: notes changed rows of contracts and interface_views for the projections.';
+
+create function note_changed_offsets() returns trigger
+  language plpgsql
+as $$
+begin
+  if not exists (select from projections) then
+    return null;
+  elsif (select count(*) from (select distinct c."offset" from changed_rows c limit 101) d) <= 100 then
+    insert into projection_changes (offsets) select distinct int8range(c."offset", c."offset", '[]') from changed_rows c;
+  else
+    insert into projection_changes (offsets) select int8range(min(c."offset"), max(c."offset"), '[]') from changed_rows c;
+  end if;
+  return null;
+end
+$$;
+comment on function note_changed_offsets() is 'Trigger: notes changed exercises for the projections.';
+
+create function note_changed_ends() returns trigger
+  language plpgsql
+as $$
+begin
+  if exists (select from projections) then
+    insert into projection_changes (offsets)
+    select distinct int8range(a.at, a.at, '[]')
+      from (select n.ended_offset from new_rows n union select o.ended_offset from old_rows o
+            union select n.unhosted_since from new_rows n union select o.unhosted_since from old_rows o) a (at)
+     where a.at is not null and not exists (select from projection_changes c where c.offsets @> a.at and c.xmin = pg_current_xact_id()::xid);
+  end if;
+  return null;
+end
+$$;
+comment on function note_changed_ends() is 'Trigger: notes changed ends of contracts for the projections.';
+
+create function note_changed_hosting() returns trigger
+  language plpgsql
+as $$
+begin
+  if exists (select from projections) then
+    insert into projection_changes (offsets)
+    select distinct int8range(a.at, a.at, '[]')
+      from (select n.unhosted_since from new_rows n union select o.unhosted_since from old_rows o) a (at)
+     where a.at is not null and not exists (select from projection_changes c where c.offsets @> a.at and c.xmin = pg_current_xact_id()::xid);
+  end if;
+  return null;
+end
+$$;
+comment on function note_changed_hosting() is 'Trigger: notes contracts whose parties left or returned for the projections.';
+
+-- A contract whose parties left counts until its end if its end is stored later, so its row at the departure goes. A reset to
+-- an offset before the end brings it back.
+create function note_ended_unhosted() returns trigger
+  language plpgsql
+as $$
+begin
+  if exists (select from projections) then
+    insert into projection_changes (offsets)
+    select int8range(new.unhosted_since, new.unhosted_since, '[]')
+     where not exists (select from projection_changes c where c.offsets @> new.unhosted_since and c.xmin = pg_current_xact_id()::xid);
+  end if;
+  return null;
+end
+$$;
+comment on function note_ended_unhosted() is 'Trigger: notes the departure of a contract whose end is stored or removed, for the projections.';
+
+create function note_moved_start() returns trigger
+  language plpgsql
+as $$
+begin
+  if exists (select from projections) then
+    insert into projection_changes (offsets)
+    values (int8range(null, case when new.seed_offset is distinct from old.seed_offset then null
+                                 else least(greatest(new.pruned_to_offset, old.pruned_to_offset), 9223372036854775806) end, '(]'));
+  end if;
+  return null;
+end
+$$;
+comment on function note_moved_start() is 'Trigger: notes pruned history, or a new seed, for the projections.';
+
+-- Names must resolve to the tables of this schema, never to a temporary table. Citus does not allow triggers on distributed
+-- tables; there, nothing is projected.
+do $$
+declare
+  routine text;
+begin
+  foreach routine in array array['note_changed_contracts()', 'note_changed_offsets()', 'note_changed_ends()',
+    'note_changed_hosting()', 'note_ended_unhosted()', 'note_moved_start()'] loop
+    execute format('alter function %s set search_path = %I, pg_temp', routine, current_schema());
+    execute format('revoke execute on function %s from public', routine);
+  end loop;
+  if to_regclass('pg_catalog.pg_dist_partition') is not null then
+    return;
+  end if;
+  create trigger note_changed_contracts after update on contracts
+    referencing new table as changed_rows for each statement execute function note_changed_contracts();
+  create trigger note_changed_contracts after update on interface_views
+    referencing new table as changed_rows for each statement execute function note_changed_contracts();
+  create trigger note_changed_offsets after update on exercises
+    referencing new table as changed_rows for each statement execute function note_changed_offsets();
+  create trigger note_changed_ends after update on ended
+    referencing old table as old_rows new table as new_rows for each statement execute function note_changed_ends();
+  create trigger note_ended_unhosted after insert on ended
+    for each row when (new.unhosted_since is not null) execute function note_ended_unhosted();
+  create trigger note_ended_unhosted after insert on live
+    for each row when (new.unhosted_since is not null) execute function note_ended_unhosted();
+  create trigger note_changed_hosting after update on live
+    referencing old table as old_rows new table as new_rows for each statement execute function note_changed_hosting();
+  create trigger note_moved_start after update of pruned_to_offset, seed_offset on stream
+    for each row execute function note_moved_start();
+end
+$$;
+
+alter table verifications drop constraint verifications_kind_check;
+alter table verifications add check (kind in ('invariants', 'acs', 'tail', 'range', 'tokens', 'projections'));

@@ -1,0 +1,32 @@
+-- A view over a projection has three parts: the stored rows of the covered offsets, the rows of all other offsets computed
+-- from the history, and, if the projection cannot be used, all rows computed from the history. Each query has one snapshot, so
+-- the parts fit together. A reader limited to parties sees no projection, so its rows are computed from what it may see.
+
+create or replace function :explore.projected_ranges(projection text) returns int8multirange
+  language plpgsql stable parallel safe
+  set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return (
+    select p.covered - coalesce((select range_agg(c.offsets) from :storage.projection_changes c), '{}')
+      from :storage.projections p
+     where p.name = projection and p.is_filled
+       and current_setting('ledger_indexer.projections', true) is distinct from 'off');
+end
+$$;
+comment on function :explore.projected_ranges(text) is
+  'Offsets whose rows a view reads from its projection. Null if the view does not use a projection, or if the session has set ledger_indexer.projections to off.';
+
+create or replace function :explore.projection_gaps(projection text) returns setof int8range
+  language plpgsql stable parallel safe rows 1
+  set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return query
+    select g.gap
+      from unnest('{(,)}'::int8multirange - :explore.projected_ranges(projection)) g (gap)
+     where coalesce(lower(g.gap) <= (select s.checkpoint from :storage.stream s), true);
+end
+$$;
+comment on function :explore.projection_gaps(text) is
+  'Ranges of offsets up to the checkpoint whose rows a view computes from the history although it uses a projection.';

@@ -1,0 +1,45 @@
+/** Reports the projections: metrics, and log lines for failures and for the end of the first fill. */
+import type { IndexerError } from '../../errors/indexer-error.ts';
+import type { ProjectionObserver, ProjectionStep } from '../../pipeline/ports/observer.ts';
+import type { Metrics } from '../metrics/metrics.ts';
+import type { Logger } from './logger.ts';
+
+interface ReportParts {
+  readonly metrics: Metrics;
+  readonly logger: Logger;
+}
+
+export class ProjectionReport implements ProjectionObserver {
+  readonly #parts: ReportParts;
+  readonly #filled = new Set<string>();
+
+  constructor(parts: ReportParts) {
+    this.#parts = parts;
+  }
+
+  stepped(step: ProjectionStep): void {
+    const { metrics, logger } = this.#parts;
+    if (step.kind === 'removed') return;
+    const labels = { name: step.name };
+    if (step.kind === 'failed') {
+      const { code, message, remedy } = step.error;
+      metrics.projectionParked.set(labels, 1);
+      logger.warn({ name: step.name, code, reason: message, remedy }, 'projection parked, its view reads the history');
+      return;
+    }
+    const { range, seconds } = step;
+    metrics.projectionParked.set(labels, 0);
+    metrics.projectionSeconds.inc(labels, seconds);
+    metrics.projectionLag.set(labels, range.checkpoint - range.upTo);
+    if (range.upTo < range.checkpoint || this.#filled.has(step.name)) return;
+    this.#filled.add(step.name);
+    logger.info({ name: step.name, offset: range.upTo }, 'projection filled');
+  }
+
+  failed({ code, message, remedy }: IndexerError, delayMs: number): void {
+    this.#parts.logger.warn(
+      { delayMs, code, reason: message, remedy },
+      'projections could not be filled, trying again',
+    );
+  }
+}

@@ -1,0 +1,126 @@
+/**
+ * Updates the projections after the stream, one short step at a time. The size of a range follows from the time that
+ * the previous range took. A projection whose SELECT fails is parked alone: the others continue, and its view computes
+ * the missing rows from the history.
+ */
+import { toIndexerError, type IndexerError } from '../../errors/indexer-error.ts';
+import type { Database } from '../connection/database.ts';
+import { fillNext, invalidate, noteProblem, type FilledRange } from './fill.ts';
+import { canNoteChanges } from './note-change.ts';
+import type { ProjectionName } from '../../model/stream.ts';
+import { builtInProjections, type Projection } from './projections.ts';
+
+/** Aim for the duration of one range, milliseconds. A longer range would delay the removal of changed rows. */
+const rangeMs = 250;
+const firstSize = 200;
+const smallestSize = 1;
+const largestSize = 20_000;
+/** Delay after a failure that a retry does not fix, milliseconds. */
+const parkedMs = 600_000;
+/** A failure that a retry may fix parks the projection if it occurs this often in a row. */
+const failuresUntilParked = 6;
+const deletedPerBatch = 20_000;
+
+/** One step of the job. */
+export type ProjectionStep =
+  | { readonly kind: 'removed' }
+  | {
+      readonly kind: 'filled';
+      readonly name: ProjectionName;
+      readonly seconds: number;
+      readonly range: FilledRange;
+    }
+  | { readonly kind: 'failed'; readonly name: ProjectionName; readonly error: IndexerError };
+
+export class ProjectionJob {
+  readonly #database: Database;
+  readonly #projections: Promise<readonly Projection[]>;
+  readonly #sizes = new Map<string, number>();
+  /** Time of the next attempt of a parked projection, on the monotonic clock, milliseconds. */
+  readonly #parkedUntil = new Map<string, number>();
+  /** Failures in a row that a retry may fix, by projection. */
+  readonly #failures = new Map<string, number>();
+  #next = 0;
+  #canNote: boolean | undefined;
+
+  constructor(database: Database) {
+    this.#database = database;
+    this.#projections = builtInProjections(database.schema);
+  }
+
+  /**
+   * Removes rows at changed offsets, or fills the next range of one projection.
+   *
+   * @returns undefined if there is nothing to do, `off` if this database cannot have projections
+   * @throws IndexerError for failures that a later step may not have
+   */
+  async step(): Promise<ProjectionStep | 'off' | undefined> {
+    const projections = await this.#projections;
+    this.#canNote ??= await canNoteChanges(this.#database);
+    if (!this.#canNote) {
+      await dropProjections(this.#database);
+      return 'off';
+    }
+    if (await invalidate(this.#database, projections)) return { kind: 'removed' };
+    for (let tried = 0; tried < projections.length; tried += 1) {
+      const projection = projections[this.#next % projections.length];
+      this.#next += 1;
+      if (projection === undefined || (this.#parkedUntil.get(projection.name) ?? 0) > performance.now()) continue;
+      const step = await this.#fill(projection);
+      if (step !== undefined) return step;
+    }
+    return undefined;
+  }
+
+  async #fill(projection: Projection): Promise<ProjectionStep | undefined> {
+    const { name } = projection;
+    const size = this.#sizes.get(name) ?? firstSize;
+    const begin = performance.now();
+    try {
+      const range = await fillNext(this.#database, projection, size);
+      if (range === undefined) return undefined;
+      const ms = performance.now() - begin;
+      this.#sizes.set(name, nextSize(size, ms));
+      this.#failures.delete(name);
+      return { kind: 'filled', name, seconds: ms / 1000, range };
+    } catch (thrown) {
+      const error = toIndexerError(thrown);
+      this.#sizes.set(name, Math.max(smallestSize, Math.round(size / 4)));
+      if (error.retry === 'retry' && this.#failuresInARow(name) < failuresUntilParked) throw error;
+      this.#parkedUntil.set(name, performance.now() + parkedMs);
+      await noteProblem(this.#database, name, `${error.code}: ${error.message}`);
+      return { kind: 'failed', name, error };
+    }
+  }
+
+  #failuresInARow(name: string): number {
+    const failures = (this.#failures.get(name) ?? 0) + 1;
+    this.#failures.set(name, failures);
+    return failures;
+  }
+}
+
+/** A size at most twice as large, and at least a quarter, of the previous one. */
+function nextSize(size: number, ms: number): number {
+  const scale = Math.min(2, Math.max(0.25, rangeMs / Math.max(1, ms)));
+  return Math.round(Math.min(largestSize, Math.max(smallestSize, size * scale)));
+}
+
+/**
+ * Removes all projections, so that every view computes its rows from the history. Stored rows are deleted in batches,
+ * because one statement for all rows could exceed the statement timeout.
+ */
+export async function dropProjections(database: Database): Promise<void> {
+  await database.transaction((client) => client.query('delete from projections'));
+  for (const { table } of await builtInProjections(database.schema)) {
+    let deletedRows: number | null;
+    do {
+      ({ rowCount: deletedRows } = await database.transaction((client) =>
+        client.query(
+          `delete from ${table} where ctid = any (array(select ctid from ${table} limit ${deletedPerBatch}))`,
+        ),
+      ));
+    } while (deletedRows !== 0);
+  }
+  await database.transaction((client) => client.query('delete from projection_changes'));
+}

@@ -1,0 +1,77 @@
+/** Compares the stored rows of projections with the rows that their SELECTs compute from the history. */
+import type { ClientBase } from 'pg';
+import { selectOfRange, type Projection } from '../projections/projections.ts';
+
+/** Number of updates in one compared range. */
+const updatesPerRange = 1_000;
+
+export interface ProjectionRange {
+  /** Exclusive; null at the beginning of history. */
+  readonly after: number | null;
+  /** Inclusive. */
+  readonly upTo: number;
+}
+
+export interface ProjectionDifference {
+  /** `missing`: only the SELECT returns it. `extra`: only the table has it. */
+  readonly type: 'missing' | 'extra';
+  readonly offset: number;
+}
+
+/** Makes views compute all rows from the history until the transaction ends. SELECTs of projections read such views. */
+export async function ignoreProjections(client: ClientBase): Promise<void> {
+  await client.query(`set local ledger_indexer.projections = 'off'`);
+}
+
+/** Ranges whose rows a projection stores and readers use, in order and of at most 1,000 updates. */
+export async function storedRanges(client: ClientBase, name: string): Promise<readonly ProjectionRange[]> {
+  const { rows } = await client.query<ProjectionRange>(
+    `with covered as (
+       select lower(r.offsets) - 1 as after, upper(r.offsets) - 1 as up_to
+         from projections p
+        cross join unnest(p.covered - coalesce((select range_agg(c.offsets) from projection_changes c), '{}')) r (offsets)
+        where p.name = $1),
+     limits as (
+       select n."offset"
+         from (select u."offset", row_number() over (order by u."offset") as nth from updates u) n
+        where n.nth % $2 = 0)
+     select b.after, b."upTo"
+       from covered c
+      cross join lateral (
+              select lag(e.at, 1, c.after) over (order by e.at) as after, e.at as "upTo"
+                from (select l."offset" as at from limits l
+                       where l."offset" > coalesce(c.after, -1) and l."offset" < c.up_to
+                      union select c.up_to) e) b
+      order by b."upTo"`,
+    [name, updatesPerRange],
+  );
+  return rows;
+}
+
+/** The differences of one range, by offset. Rows are compared with all columns; equal rows are counted. */
+export async function rangeDifferences(
+  client: ClientBase,
+  projection: Projection,
+  range: ProjectionRange,
+): Promise<readonly ProjectionDifference[]> {
+  const { after, upTo } = range;
+  const { rows } = await client.query<ProjectionDifference>(
+    `with stored as materialized (
+       select * from ${projection.table} p
+        where p."offset" > ${after === null ? '-1' : String(after)} and p."offset" <= ${String(upTo)}),
+     computed as materialized (${selectOfRange(projection, range)})
+     select 'extra' as type, d."offset"::float8 as "offset" from (table stored except all table computed) d
+     union all
+     select 'missing', d."offset"::float8 from (table computed except all table stored) d
+      order by 2, 1`,
+  );
+  return rows;
+}
+
+/** At most `count` ranges with equal distances, always with the last one. */
+export function sampleOf<T>(ranges: readonly T[], count: number): readonly T[] {
+  return ranges.filter((_, index) => {
+    const position = (at: number): number => Math.floor((at * count) / ranges.length);
+    return position(index + 1) > position(index);
+  });
+}

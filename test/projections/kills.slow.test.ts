@@ -1,0 +1,110 @@
+/**
+ * Kills the indexer while projections are filled, invalidated and computed by another SELECT. After each kill, stored
+ * rows equal their SELECTs. In the end, the projections are complete.
+ */
+import { describe, expect, it } from 'vitest';
+import { Random } from '../../packages/ledger-sandbox/src/wire/random.ts';
+import { pruneCommand } from '../../src/cli/maintain/prune.ts';
+import { redactCommand } from '../../src/cli/maintain/redact.ts';
+import { startDaemon } from '../e2e/runs/daemon.ts';
+import { HistoryWorld } from '../history/history-run.ts';
+import { query } from '../support/database.ts';
+import { runCommand } from '../support/run-command.ts';
+import { pause, waitFor } from '../support/wait-for.ts';
+import { runVerify } from '../verify/verify-run.ts';
+import { compare, turnJitOff } from './projected.ts';
+
+/** Number of SIGKILLs. `PROJECTION_KILLS=200 npx vitest run test/projections/kills.slow.test.ts` runs more. */
+const killTotal = Number(process.env['PROJECTION_KILLS'] ?? 6);
+const daemonEnv = {
+  LEDGER_INTERFACES: 'tokens',
+  INDEXER_START: 'genesis',
+  INDEXER_PROJECTIONS: 'built-in',
+  INDEXER_BATCH_UPDATES: '20',
+};
+
+describe(`projections of an indexer that is killed ${String(killTotal)} times`, () => {
+  it('equal their SELECTs after each kill', { timeout: 120_000 + killTotal * 20_000 }, async () => {
+    const world = await HistoryWorld.open(400);
+    await turnJitOff(world.database.url);
+    const random = new Random(17);
+    const { url } = world.database;
+    const stored = async (sql: string): Promise<void> => void (await query(url, sql));
+    const firstEnded = async (): Promise<string> =>
+      String(
+        (
+          await world.row(
+            `select ledger.id_text(e.contract_id) as id from ledger.ended e join ledger.contracts c using ("offset", node_id)
+              where c.redaction_id is null and e.ended_offset > (select coalesce(pruned_to_offset, 0) from ledger.stream)
+              order by e.ended_offset limit 1`,
+          )
+        )['id'],
+      );
+    /** Changes of history, in the order in which they follow the kills. */
+    const changes: Readonly<Record<string, () => Promise<unknown>>> = {
+      nothing: async () => undefined,
+      reset: async () =>
+        world.command(`reset --to ${String(Math.floor((await world.checkpoint()) * 0.8))} --yes`, 'ledger', daemonEnv),
+      redact: async () =>
+        runCommand(redactCommand, ['contract', await firstEnded(), '--reason', 'test', '--yes'], world.env()),
+      invalidate: () => stored(`insert into ledger.projection_changes (offsets) values ('(,)')`),
+      'another SELECT': () => stored(`update ledger.projections set select_hash = 'another'`),
+      prune: async () =>
+        runCommand(
+          pruneCommand,
+          ['--before', String(Math.floor((await world.checkpoint()) / 4)), '--yes'],
+          world.env(),
+        ),
+    };
+    const start = () =>
+      startDaemon({ ledgerUrl: world.sandbox.url, databaseUrl: url, schema: 'ledger', env: daemonEnv });
+    let incompleteKills = 0;
+    try {
+      for (let killCount = 0; killCount < killTotal; killCount += 1) {
+        const daemon = start();
+        await daemon.logged('catching up');
+        world.grow(60);
+        await pause(random.between(0, 900));
+        expect(daemon.exit()).toBeUndefined();
+        await daemon.kill();
+        const { outcome, results } = await runVerify(['--projections'], { DATABASE_URL: url });
+        expect({ killCount, outcome, findings: results[0]?.findings }).toEqual({
+          killCount,
+          outcome: 'equal',
+          findings: [],
+        });
+        if ((await gaps(world)) > 0) incompleteKills += 1;
+        const [name, change] = Object.entries(changes)[killCount % Object.keys(changes).length] ?? [];
+        await change?.().catch((error: unknown) => {
+          throw new Error(`after kill ${String(killCount)}: ${String(name)} failed`, { cause: error });
+        });
+      }
+      await using last = start();
+      await waitFor('the projections are complete', async () => {
+        expect(last.exit()).toBeUndefined();
+        const isStored = (await world.checkpoint()) >= world.sandbox.ledger.ledgerEnd();
+        return isStored && (await gaps(world)) === 0 ? true : undefined;
+      });
+      const equal = { rows: expect.any(Number) as number, extra: 0, missing: 0 };
+      expect(await compare(url)).toEqual({ token_changes: equal, token_transfers: equal });
+      const { results } = await runVerify(['--projections'], { DATABASE_URL: url });
+      expect(results[0]).toMatchObject({ outcome: 'equal', different: 0 });
+      expect(results[0]?.compared).toBeGreaterThan(1);
+      // Kills of complete projections would test nothing.
+      expect(incompleteKills).toBeGreaterThanOrEqual(killTotal / 2);
+    } finally {
+      await world.close();
+    }
+  });
+});
+
+/** Number of ranges up to the checkpoint that a projection does not store, or that were changed since. */
+async function gaps(world: HistoryWorld): Promise<number> {
+  const { count } = await world.row(
+    `select count(*) from (select s.checkpoint, p.covered - coalesce((select range_agg(offsets) from ledger.projection_changes), '{}') as stored
+                             from ledger.stream s cross join ledger.projections p
+                            union all select 0, null where (select count(*) from ledger.projections) < 2) p
+      where p.stored is null or not p.stored @> int8range(null, p.checkpoint, '(]')`,
+  );
+  return Number(count);
+}

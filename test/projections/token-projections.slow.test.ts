@@ -1,0 +1,79 @@
+/** Compares the token views over filled projections with their SELECTs, on the traffic of the demo. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
+import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.ts';
+import { runIndexer } from '../e2e/runs/indexer-run.ts';
+import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
+import { runVerify } from '../verify/verify-run.ts';
+import { compare, fillAll, turnJitOff } from './projected.ts';
+
+describe('token projections', () => {
+  let sandbox: Sandbox;
+  let database: TestDatabase;
+  beforeAll(async () => {
+    sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
+    generateHistory(sandbox.ledger, { seed: 5, updates: 1_500 });
+    database = await createTestDatabase();
+    await turnJitOff(database.url);
+    await using indexer = await runIndexer({
+      LEDGER_URL: sandbox.url,
+      DATABASE_URL: database.url,
+      INDEXER_START: 'genesis',
+      LEDGER_INTERFACES: 'tokens',
+    });
+    await indexer.reaches(sandbox.ledger.ledgerEnd());
+  });
+  afterAll(async () => {
+    await sandbox.close();
+    await database.drop();
+  });
+
+  const equal = { extra: 0, missing: 0, rows: expect.any(Number) as number };
+
+  it('return the rows of their SELECT while they are empty', async () => {
+    expect(await compare(database.url)).toEqual({ token_changes: equal, token_transfers: equal });
+  });
+
+  it('return the rows of their SELECT when they are filled in ranges', async () => {
+    expect(await fillAll(database.url, 100)).toBeGreaterThan(20);
+    expect(await compare(database.url)).toEqual({ token_changes: equal, token_transfers: equal });
+    const [stored] = await query(database.url, 'select count(*)::int as rows from ledger.projected_token_changes');
+    expect(stored?.['rows']).toBeGreaterThan(1_000);
+  });
+
+  describe('verify --projections', () => {
+    const verify = async (...args: readonly string[]) => {
+      const { results } = await runVerify(['--projections', ...args], { DATABASE_URL: database.url });
+      return results[0];
+    };
+
+    it('finds stored rows equal to their SELECTs, in all ranges or in some', async () => {
+      expect(await verify()).toMatchObject({ kind: 'projections', outcome: 'equal', different: 0, findings: [] });
+      expect(await verify('1')).toMatchObject({ outcome: 'equal', compared: 2 });
+    });
+
+    it.each([
+      ['missing', 'delete from ledger.projected_token_changes where ctid = $1'],
+      [
+        'extra',
+        'insert into ledger.projected_token_changes select * from ledger.projected_token_changes where ctid = $1',
+      ],
+    ])('reports a %s row', async (type, change) => {
+      const [row] = await query(
+        database.url,
+        'select ctid::text as id, "offset"::int as "offset" from ledger.projected_token_changes order by "offset" limit 1',
+      );
+      await query(database.url, change.replace('$1', `'${String(row?.['id'])}'`));
+      expect(await verify()).toMatchObject({
+        outcome: 'different',
+        different: 1,
+        findings: [{ type, offset: row?.['offset'], row: 'token_changes' }],
+      });
+      await query(database.url, `insert into ledger.projection_changes (offsets) values ('(,)')`);
+      expect(await verify()).toMatchObject({ outcome: 'equal', compared: 0 });
+      await fillAll(database.url, 500);
+      expect(await verify()).toMatchObject({ outcome: 'equal', different: 0 });
+    });
+  });
+});
