@@ -1,6 +1,7 @@
 /**
  * Connections to Postgres of one indexer under its own login: three pools, the connections of the lock and of the
- * projections, and those of background jobs. The table is in docs/reference/connections.md; a test compares it with these numbers.
+ * projections, and those of background jobs. The table is in docs/reference/connections.md; a test compares it with
+ * these numbers.
  */
 import type { Config } from '../config/config.ts';
 import { openDatabase, type Database } from '../store/connection/database.ts';

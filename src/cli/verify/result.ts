@@ -12,7 +12,8 @@ export type VerifyOutcome = 'equal' | 'different' | 'undecided';
 
 export interface Finding {
   /**
-   * `missing`: only the ledger, or the SELECT of a projection, has it. `extra`: only the tables have it. `broken`: a rule about the tables is violated.
+   * `missing`: only the ledger, or the SELECT of a projection, has it. `extra`: only the tables have it. `broken`: a
+   * rule about the tables is violated.
    */
   readonly type: 'missing' | 'extra' | 'different' | 'broken';
   readonly offset?: number;

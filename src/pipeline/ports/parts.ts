@@ -87,7 +87,7 @@ export interface PipelineParts {
   readonly earlierPlace: () => Promise<EarlierStorage>;
   /** Undefined if all history is kept. */
   readonly retention: Retention | undefined;
-  /** Opens the projections of a session; undefined if they are off. */
+  /** Opens the projections of a session. Undefined if there is no database, as in tests of the pipeline. */
   readonly projections: (() => Projections) | undefined;
   /**
    * `whole`: everything that the participant returns, beginning with the first update or with the active contracts at

@@ -6,19 +6,11 @@
 import type { ClientBase } from 'pg';
 import type { Database } from '../connection/database.ts';
 import { reportPlanning } from '../connection/report-planning.ts';
-import { selectOfRange, type Projection } from './projections.ts';
-
-/** A range of offsets; null is no limit. */
-export interface ProjectedRange {
-  /** Exclusive. */
-  readonly after: number | null;
-  /** Inclusive. */
-  readonly upTo: number;
-}
+import { selectOfRange, type ProjectedRange, type Projection } from './projections.ts';
 
 export interface FilledRange extends ProjectedRange {
   readonly rows: number;
-  /** Offset up to which nothing is missing after this range; null if there is an earlier gap. */
+  /** Checkpoint of the stream when the range was read. */
   readonly checkpoint: number;
 }
 

@@ -49,10 +49,15 @@ export async function builtInProjections(schema: string): Promise<readonly Proje
   );
 }
 
+/** A range of offsets. */
+export interface ProjectedRange {
+  /** Exclusive; null at the beginning of history. */
+  readonly after: number | null;
+  /** Inclusive. */
+  readonly upTo: number;
+}
+
 /** SQL of the rows in a range. Limits are constants instead of parameters, because the plan has to fit the range. */
-export function selectOfRange(
-  { select }: Projection,
-  { after, upTo }: { readonly after: number | null; readonly upTo: number },
-): string {
+export function selectOfRange({ select }: Projection, { after, upTo }: ProjectedRange): string {
   return select.replace('$1', after === null ? 'null' : String(after)).replace('$2', String(upTo));
 }

@@ -1,16 +1,9 @@
 /** Compares the stored rows of projections with the rows that their SELECTs compute from the history. */
 import type { ClientBase } from 'pg';
-import { selectOfRange, type Projection } from '../projections/projections.ts';
+import { selectOfRange, type ProjectedRange, type Projection } from '../projections/projections.ts';
 
 /** Number of updates in one compared range. */
 const updatesPerRange = 1_000;
-
-export interface ProjectionRange {
-  /** Exclusive; null at the beginning of history. */
-  readonly after: number | null;
-  /** Inclusive. */
-  readonly upTo: number;
-}
 
 export interface ProjectionDifference {
   /** `missing`: only the SELECT returns it. `extra`: only the table has it. */
@@ -24,8 +17,8 @@ export async function ignoreProjections(client: ClientBase): Promise<void> {
 }
 
 /** Ranges whose rows a projection stores and readers use, in order and of at most 1,000 updates. */
-export async function storedRanges(client: ClientBase, name: string): Promise<readonly ProjectionRange[]> {
-  const { rows } = await client.query<ProjectionRange>(
+export async function storedRanges(client: ClientBase, name: string): Promise<readonly ProjectedRange[]> {
+  const { rows } = await client.query<ProjectedRange>(
     `with covered as (
        select lower(r.offsets) - 1 as after, upper(r.offsets) - 1 as up_to
          from projections p
@@ -48,11 +41,11 @@ export async function storedRanges(client: ClientBase, name: string): Promise<re
   return rows;
 }
 
-/** The differences of one range, by offset. Rows are compared with all columns; equal rows are counted. */
+/** Rows of one range that only one side has, by offset. All columns are compared. */
 export async function rangeDifferences(
   client: ClientBase,
   projection: Projection,
-  range: ProjectionRange,
+  range: ProjectedRange,
 ): Promise<readonly ProjectionDifference[]> {
   const { after, upTo } = range;
   const { rows } = await client.query<ProjectionDifference>(
