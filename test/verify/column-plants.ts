@@ -80,6 +80,7 @@ const otherValues: Readonly<Record<string, (column: string) => string>> = {
   int4: (column) => `coalesce(${column}, 0) + 1000003`,
   int8: (column) => `coalesce(${column}, 0) + 1000003`,
   float8: (column) => `${column} + 1`,
+  numeric: (column) => `coalesce(${column}, 0) + 1`,
   text: (column) => `coalesce(${column}, '') || 'x'`,
   bool: (column) => `${column} is not true`,
   json: () => `'{"planted": 1}'`,
@@ -87,6 +88,8 @@ const otherValues: Readonly<Record<string, (column: string) => string>> = {
   timestamptz: (column) => `coalesce(${column}, now()) + interval '1 second'`,
   _text: (column) => `${column} || '{planted}'`,
   bytea: (column) => `coalesce(${column}, '') || '\\x00'`,
+  int8range: () => `'[7,8)'`,
+  int8multirange: () => `'{[7,8)}'`,
 };
 
 /** The dictionary of a column that refers to a dictionary entry. */
