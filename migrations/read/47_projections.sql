@@ -2,13 +2,14 @@
 -- from the history, and, if the projection cannot be used, all rows computed from the history. Each query has one snapshot, so
 -- the parts fit together. A reader limited to parties sees no projection, so its rows are computed from what it may see.
 
-create or replace function :explore.projected_ranges(projection text) returns int8multirange
+-- An array, because PostGraphile warns about functions with multiranges.
+create or replace function :explore.projected_ranges(projection text) returns int8range[]
   language plpgsql stable parallel safe
   set search_path = pg_catalog, pg_temp
 as $$
 begin
   return (
-    select p.covered - coalesce((select range_agg(c.offsets) from :storage.projection_changes c), '{}')
+    select array(select unnest(p.covered - coalesce((select range_agg(c.offsets) from :storage.projection_changes c), '{}')))
       from :storage.projections p
      where p.name = projection and p.is_filled
        and current_setting('ledger_indexer.projections', true) is distinct from 'off');
@@ -24,8 +25,10 @@ as $$
 begin
   return query
     select g.gap
-      from unnest('{(,)}'::int8multirange - :explore.projected_ranges(projection)) g (gap)
-     where coalesce(lower(g.gap) <= (select s.checkpoint from :storage.stream s), true);
+      from (select :explore.projected_ranges(projection)) p (ranges)
+     cross join unnest('{(,)}'::int8multirange - coalesce((select range_agg(r.stored) from unnest(p.ranges) r (stored)), '{}')) g (gap)
+     where p.ranges is not null
+       and coalesce(lower(g.gap) <= (select s.checkpoint from :storage.stream s), true);
 end
 $$;
 comment on function :explore.projection_gaps(text) is

@@ -284,7 +284,7 @@ comment on function :explore.token_changes_in_gaps() is
 create or replace view :explore.token_changes as
   select p.*
     from projected_token_changes p
-   where (select :explore.projected_ranges('token_changes')) @> p."offset"
+   where (select range_agg(r.stored) from unnest(:explore.projected_ranges('token_changes')) r (stored)) @> p."offset"
   union all
   select u.* from :explore.token_changes_in_gaps() u
   union all

@@ -87,7 +87,7 @@ comment on function :explore.token_transfers_in_gaps() is
 create or replace view :explore.token_transfers as
   select p.*
     from projected_token_transfers p
-   where (select :explore.projected_ranges('token_transfers')) @> p."offset"
+   where (select range_agg(r.stored) from unnest(:explore.projected_ranges('token_transfers')) r (stored)) @> p."offset"
   union all
   select u.* from :explore.token_transfers_in_gaps() u
   union all
