@@ -3,7 +3,7 @@ import type { Database } from '../../store/connection/database.ts';
 import { hasTables } from '../../store/connection/inspection.ts';
 import { readersWithLockRights } from '../../store/roles/advisory-locks.ts';
 import { contentStatistics } from '../../store/roles/content-statistics.ts';
-import { defaultConnections, readerUse, type ReaderUse } from '../../store/roles/reader-limits.ts';
+import { defaultConnections, readerUse, temporaryFilesLimit, type ReaderUse } from '../../store/roles/reader-limits.ts';
 import { readerLogins } from '../../store/roles/reader-logins.ts';
 import { unboundedWriters } from '../../store/roles/unbounded-writes.ts';
 import { pageUrl } from '../../version.ts';
@@ -105,6 +105,6 @@ function temporaryFiles(use: ReaderUse | undefined): Finding {
   if (first === undefined) return pass('every reader login has a limit for temporary files');
   return warn(
     `${hasTemporaryFiles.join(', ')} may fill the disk of the server with temporary files`,
-    `run as a superuser for each: \`alter role ${first} set temp_file_limit = '2GB'\`, or set temp_file_limit for the entire server`,
+    `run as a superuser for each: \`alter role ${first} set temp_file_limit = '${temporaryFilesLimit}'\`, or set temp_file_limit for the entire server`,
   );
 }

@@ -96,7 +96,7 @@ async function startEmbedded(): Promise<{ readonly url: string; stop(): Promise<
   const server = await startEmbeddedPostgres({
     dataDir: join(folder, 'postgres'),
     // The smallest notification queue: filling it has the same effect as filling the default of 8 GB.
-    settings: { max_notify_queue_pages: '64', shared_buffers: '64MB', temp_file_limit: '2GB' },
+    settings: { max_notify_queue_pages: '64', shared_buffers: '64MB' },
   });
   const onAbort = (): void => {
     try {

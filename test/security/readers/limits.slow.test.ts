@@ -179,7 +179,7 @@ describe('temporary file limit', () => {
       await connect(String(loginRow?.['login']), loginPasswordOf(token)),
     ];
     for (const client of logins) {
-      expect((await client.query('show temp_file_limit')).rows).toEqual([{ temp_file_limit: '2GB' }]);
+      expect((await client.query('show temp_file_limit')).rows).toEqual([{ temp_file_limit: '256MB' }]);
       await expect(client.query('set temp_file_limit = -1')).rejects.toMatchObject({ code: insufficientPrivilege });
     }
     expect(await checked('temporary files')).toMatchObject({ state: 'pass' });
