@@ -4,6 +4,7 @@ create table projections (
   name text primary key,
   select_hash text not null,
   covered int8multirange not null default '{}',
+  outdated int8multirange not null default '{(,)}',
   is_filled boolean not null default false,
   problem text,
   updated_at timestamptz not null default now()
@@ -12,6 +13,7 @@ comment on table projections is 'Projections, one row each: which offsets their 
 comment on column projections.name is 'Name of the view whose rows are stored, without its schema.';
 comment on column projections.select_hash is 'Hash of the SELECT with which the rows were computed. Rows of another SELECT are computed again.';
 comment on column projections.covered is 'Offsets whose rows are stored. A range without a lower bound includes contracts of the seed.';
+comment on column projections.outdated is 'Offsets whose rows are being removed. Readers do not use these rows, and no rows are added.';
 comment on column projections.is_filled is 'Whether the rows have reached the checkpoint once. Until then, readers do not use them.';
 comment on column projections.problem is 'Why the next range cannot be computed; null while there is no problem.';
 comment on column projections.updated_at is 'Time of the last change of this row.';
@@ -210,6 +212,53 @@ end
 $$;
 comment on function note_moved_start() is 'Trigger: notes pruned history, or a new seed, for the projections.';
 
+-- The package name of an interface decides whether it belongs to the token standard, see explore.token_pks, which names each
+-- package after its module. A name that does not fit the module changes which contracts are holdings.
+create function note_named_packages() returns trigger
+  language plpgsql
+as $$
+begin
+  if exists (select from projections) then
+    insert into projection_changes (offsets)
+    select int8range(f.first_offset, null)
+      from (select least((select min(c."offset")
+                            from template_interfaces m
+                           cross join lateral (select k."offset" from contracts k where k.template_pk = m.template_pk order by k."offset" limit 1) c
+                           where m.interface_pk = t.template_pk),
+                         (select min(e."offset")
+                            from choices h
+                           cross join lateral (select x."offset" from exercises x where x.choice_pk = h.choice_pk order by x."offset" limit 1) e
+                           where h.interface_pk = t.template_pk)) as first_offset
+              from named_rows n
+              join templates t on t.package_id = n.package_id
+             where t.module_name like 'Splice.Api.Token.%'
+               and n.package_name <> 'splice-api-token-' || lower(regexp_replace(substr(t.module_name, 18), '([a-z0-9])([A-Z])', E'\\1-\\2', 'g'))) f
+     where f.first_offset is not null;
+  end if;
+  return null;
+end
+$$;
+comment on function note_named_packages() is 'Trigger: notes names of packages that change which contracts are tokens, for the projections.';
+
+-- The first view of a template through an interface also concerns earlier contracts of the template, which have no such view.
+create function note_new_implementations() returns trigger
+  language plpgsql
+as $$
+begin
+  if exists (select from projections) then
+    insert into projection_changes (offsets)
+    select int8range(f.first_offset, null)
+      from (select min(c."offset") as first_offset
+              from added_rows n
+              join templates i on i.template_pk = n.interface_pk and i.module_name like 'Splice.Api.Token.%'
+             cross join lateral (select k."offset" from contracts k where k.template_pk = n.template_pk order by k."offset" limit 1) c) f
+     where f.first_offset is not null;
+  end if;
+  return null;
+end
+$$;
+comment on function note_new_implementations() is 'Trigger: notes templates that became tokens after contracts of them were stored, for the projections.';
+
 -- Names must resolve to the tables of this schema, never to a temporary table. Citus does not allow triggers on distributed
 -- tables; there, nothing is projected.
 do $$
@@ -217,7 +266,8 @@ declare
   routine text;
 begin
   foreach routine in array array['note_changed_contracts()', 'note_changed_offsets()', 'note_changed_ends()',
-    'note_changed_hosting()', 'note_ended_unhosted()', 'note_moved_start()'] loop
+    'note_changed_hosting()', 'note_ended_unhosted()', 'note_moved_start()', 'note_named_packages()',
+    'note_new_implementations()'] loop
     execute format('alter function %s set search_path = %I, pg_temp', routine, current_schema());
     execute format('revoke execute on function %s from public', routine);
   end loop;
@@ -238,6 +288,14 @@ begin
     for each row when (new.unhosted_since is not null) execute function note_ended_unhosted();
   create trigger note_changed_hosting after update on live
     referencing old table as old_rows new table as new_rows for each statement execute function note_changed_hosting();
+  create trigger note_named_packages after insert on packages
+    referencing new table as named_rows for each statement execute function note_named_packages();
+  create trigger note_renamed_packages after update on packages
+    referencing new table as named_rows for each statement execute function note_named_packages();
+  create trigger note_renamed_packages after update on templates
+    referencing new table as named_rows for each statement execute function note_named_packages();
+  create trigger note_new_implementations after insert on template_interfaces
+    referencing new table as added_rows for each statement execute function note_new_implementations();
   create trigger note_moved_start after update of pruned_to_offset, seed_offset on stream
     for each row execute function note_moved_start();
 end

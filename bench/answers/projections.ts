@@ -1,6 +1,7 @@
 /** Fills the projections of a history before its statements are measured, or removes them. */
+import { setTimeout } from 'node:timers/promises';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
-import { dropProjections, ProjectionJob } from '../../src/store/projections/projection-job.ts';
+import { dropStep, ProjectionJob } from '../../src/store/projections/projection-job.ts';
 import { schema } from '../postgres.ts';
 
 const statementTimeoutMs = 3_600_000;
@@ -20,7 +21,13 @@ export function fillProjections(url: string): Promise<readonly FilledProjection[
     const seconds = new Map<string, number>();
     for (;;) {
       const step = await job.step();
-      if (step === undefined || step === 'off') break;
+      if (step === 'off') break;
+      if (step === undefined) {
+        // Before the first range, the job waits for transactions of other sessions, such as autovacuum.
+        if (seconds.size > 0 || (await areFilled(database))) break;
+        await setTimeout(100);
+        continue;
+      }
       if (step.kind === 'failed') throw step.error;
       if (step.kind === 'filled') seconds.set(step.name, (seconds.get(step.name) ?? 0) + step.seconds);
     }
@@ -29,7 +36,16 @@ export function fillProjections(url: string): Promise<readonly FilledProjection[
 }
 
 export function removeProjections(url: string): Promise<void> {
-  return withDatabase(url, dropProjections);
+  return withDatabase(url, async (database) => {
+    while ((await dropStep(database)) !== 'off');
+  });
+}
+
+function areFilled(database: Database): Promise<boolean> {
+  return database.transaction(async (client) => {
+    const { rowCount } = await client.query('select from projections where not is_filled');
+    return rowCount === 0;
+  });
 }
 
 function sizesOf(database: Database, seconds: ReadonlyMap<string, number>): Promise<readonly FilledProjection[]> {

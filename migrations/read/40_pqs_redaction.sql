@@ -19,6 +19,31 @@ create or replace function :pqs.__contract_state(contract_id text) returns text
 comment on function :pqs.__contract_state(text) is
   'State of a contract: active, unhosted (its parties left the participant), archived, unassigned (on its way to another synchronizer), or witnessed (never active for the indexed parties); null for a contract that is not stored.';
 
+-- A change of a row of projections makes the transaction that fills a range fail if it began before: it read the contents.
+create or replace function :pqs.__remove_projected() returns void
+  language plpgsql volatile
+  set search_path = pg_catalog, pg_temp
+as $$
+declare
+  changed int8multirange;
+begin
+  perform from :storage.projections p order by p.name for update;
+  if not found then
+    return;
+  end if;
+  update :storage.projections set updated_at = now();
+  changed := (select range_agg(c.offsets) from :storage.projection_changes c where c.noted_at = now());
+  delete from :storage.projected_token_changes p
+    using unnest(changed) r (offsets)
+    where p."offset" >= coalesce(lower(r.offsets), -1) and p."offset" < coalesce(upper(r.offsets), 9223372036854775807);
+  delete from :storage.projected_token_transfers p
+    using unnest(changed) r (offsets)
+    where p."offset" >= coalesce(lower(r.offsets), -1) and p."offset" < coalesce(upper(r.offsets), 9223372036854775807);
+end
+$$;
+comment on function :pqs.__remove_projected() is
+  'Removes the rows of projections at the offsets that this transaction has noted in projection_changes.';
+
 create or replace function :pqs.__redact_contracts(contract_ids text[], redaction_id text, with_exercises boolean)
   returns table (contracts bigint, interface_views bigint, exercises bigint, reassignments bigint)
   language plpgsql volatile rows 1
@@ -63,6 +88,7 @@ begin
   update :storage.redactions a
      set contracts = a.contracts + counts.contracts, exercises = a.exercises + counts.exercises
    where a.redaction_id = id;
+  perform :pqs.__remove_projected();
   return query select counts.contracts, counts.interface_views, counts.exercises, counts.reassignments;
 end
 $$;
@@ -86,6 +112,7 @@ begin
    where e."offset" = event_offset and e.node_id = event_node and e.redaction_id is null;
   get diagnostics changed = row_count;
   update :storage.redactions a set exercises = a.exercises + changed where a.redaction_id = id;
+  perform :pqs.__remove_projected();
   return changed;
 end
 $$;

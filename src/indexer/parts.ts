@@ -21,7 +21,7 @@ import {
   postgresEarlierStorage,
   postgresExtensionStorage,
 } from '../store/postgres-sink.ts';
-import { dropProjections, ProjectionJob } from '../store/projections/projection-job.ts';
+import { dropStep, ProjectionJob } from '../store/projections/projection-job.ts';
 import { pruneInBackground } from '../store/retention/prune.ts';
 import { jobConnections, projectionConnections } from './connections.ts';
 
@@ -172,19 +172,13 @@ function retention(options: PartsOptions): Retention | undefined {
 /** Opens a connection for the projections of a session. If they are off, stored rows are removed. */
 function projections(options: PartsOptions, streamDatabase: Database): PipelineParts['projections'] {
   if (options.config.indexer.projections === 'off') {
-    return () => ({
-      step: async () => {
-        await dropProjections(streamDatabase);
-        return 'off';
-      },
-      close: () => Promise.resolve(),
-    });
+    return () => ({ step: () => dropStep(streamDatabase), close: () => Promise.resolve() });
   }
   return () => {
     const { statementTimeoutMs } = options.config.database;
     const database = openJobDatabase(options, 'projections', projectionConnections, { statementTimeoutMs });
     const job = new ProjectionJob(database);
-    return { step: () => job.step(), close: () => database.close() };
+    return { step: () => job.step(), close: () => database.close(0) };
   };
 }
 

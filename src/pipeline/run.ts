@@ -219,7 +219,7 @@ class Run {
     const followed$ = concat(updates$, this.#settled$(followState), isBounded ? jobs$ : EMPTY).pipe(endWith(undefined));
     const completions$ = this.#completions.watch$(connected, followState);
     const pruned$ = pruning$(connected.parts);
-    const projected$ = isBounded ? EMPTY : projecting$(connected.parts, followState);
+    const projected$ = projecting$(connected.parts, followState);
     const background$ = merge(
       polled$,
       this.#packages.watch$(),

@@ -9,7 +9,7 @@ import { Random } from '../../packages/ledger-sandbox/src/wire/random.ts';
 import { grantReaderCommand } from '../../src/cli/roles/grant-reader.ts';
 import type { Database } from '../../src/store/connection/database.ts';
 import { resetTo } from '../../src/store/history/reset.ts';
-import { fillNext, invalidate } from '../../src/store/projections/fill.ts';
+import { fillNext, invalidate, removeOutdated } from '../../src/store/projections/fill.ts';
 import { builtInProjections } from '../../src/store/projections/projections.ts';
 import { prune } from '../../src/store/retention/prune.ts';
 import { storeLate } from '../../src/store/write/late-update.ts';
@@ -38,6 +38,8 @@ class ChangingHistory {
   readonly #read: ReadDatabase;
   readonly #database: Database;
   readonly #random: Random;
+  /** For removals of outdated rows. */
+  readonly #removals: Random;
   readonly #withheld: number[] = [];
   #written = 0;
   /** Changes that were made, by name. */
@@ -48,6 +50,7 @@ class ChangingHistory {
     this.#read = read;
     this.#database = database;
     this.#random = random;
+    this.#removals = new Random(random.between(1, 1e9));
   }
 
   get isComplete(): boolean {
@@ -102,6 +105,10 @@ class ChangingHistory {
     const projections = await builtInProjections('ledger');
     await invalidate(this.#database, projections);
     for (const projection of projections) {
+      // Sometimes some outdated rows are left.
+      for (let left = this.#removals.between(0, 8); left > 0; left -= 1) {
+        if (!(await removeOutdated(this.#database, projection, this.#removals.between(1, 50)))) break;
+      }
       for (let left = this.#random.between(0, 20); left > 0; left -= 1) {
         if ((await fillNext(this.#database, projection, this.#random.between(1, 12))) === undefined) break;
       }

@@ -1,6 +1,6 @@
 /** Fills projections to the checkpoint, and compares views over them with rows computed from the history. */
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
-import { fillNext, invalidate } from '../../src/store/projections/fill.ts';
+import { fillNext, invalidate, removeOutdated } from '../../src/store/projections/fill.ts';
 import { builtInProjections } from '../../src/store/projections/projections.ts';
 import { query } from '../support/database.ts';
 
@@ -26,6 +26,7 @@ export function fillAll(url: string, most: number): Promise<number> {
     await invalidate(database, projections);
     let ranges = 0;
     for (const projection of projections) {
+      while (await removeOutdated(database, projection, 1_000));
       while ((await fillNext(database, projection, most)) !== undefined) ranges += 1;
     }
     return ranges;

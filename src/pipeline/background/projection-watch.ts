@@ -25,9 +25,12 @@ export function projecting$(
   return new Observable(() => {
     const over = new AbortController();
     const ended = AbortSignal.any([stop, over.signal]);
-    void fillUntil(ended, projections(), observers.projections, followed);
+    const session = projections();
+    void fillUntil(ended, session, observers.projections, followed);
     return () => {
       over.abort();
+      // The next session must not wait for a statement of this one.
+      void session.close();
     };
   });
 }

@@ -293,6 +293,7 @@ interface ProjectionsTable {
   readonly name: string;
   readonly select_hash: string;
   readonly covered: Generated<string>;
+  readonly outdated: Generated<string>;
   readonly is_filled: Generated<boolean>;
   readonly problem: string | null;
   readonly updated_at: Generated<Date>;

@@ -23,9 +23,9 @@ function inSnapshot<T>(database: Database, work: (client: ClientBase) => Promise
 }
 
 /**
- * Removes rows at changed offsets, rows of a projection whose SELECT has changed, and projections that no longer exist.
- * Their ranges are filled again later.
- * @returns true if anything was removed
+ * Marks rows as outdated: rows at changed offsets, and all rows of a projection whose SELECT has changed. Readers no
+ * longer use them.
+ * @returns true if anything was marked
  */
 export function invalidate(database: Database, projections: readonly Projection[]): Promise<boolean> {
   return inSnapshot(database, async (client) => {
@@ -36,40 +36,79 @@ export function invalidate(database: Database, projections: readonly Projection[
     );
     const changed = rows[0]?.changed ?? null;
     if (changed === null) return isNew;
-    for (const { name, table } of projections) {
-      await client.query(
-        `delete from ${table} p using unnest($1::int8multirange) r (offsets)
-          where p."offset" >= coalesce(lower(r.offsets), -1) and p."offset" < coalesce(upper(r.offsets), 9223372036854775807)`,
-        [changed],
-      );
-      await client.query(
-        'update projections set covered = covered - $2::int8multirange, updated_at = now() where name = $1',
-        [name, changed],
-      );
-    }
+    await client.query(
+      `update projections
+          set outdated = outdated + covered * $1::int8multirange, covered = covered - $1::int8multirange, updated_at = now()`,
+      [changed],
+    );
     return true;
   });
 }
 
-/** Adds missing projections, and empties those that were computed by another SELECT. */
+/** Adds missing projections, and marks all rows of those that were computed by another SELECT as outdated. */
 async function addProjections(client: ClientBase, projections: readonly Projection[]): Promise<boolean> {
   let isChanged = false;
-  for (const { name, table, hash } of projections) {
-    const { rows } = await client.query<{ hash: string }>(
-      'select select_hash as hash from projections where name = $1',
-      [name],
-    );
-    if (rows[0]?.hash === hash) continue;
-    await client.query(`delete from ${table}`);
-    await client.query(
-      `insert into projections (name, select_hash) values ($1, $2)
+  for (const { name, hash } of projections) {
+    const { rowCount } = await client.query(
+      `insert into projections as p (name, select_hash) values ($1, $2)
        on conflict (name) do update
-          set select_hash = excluded.select_hash, covered = '{}', is_filled = false, problem = null, updated_at = now()`,
+          set select_hash = excluded.select_hash, covered = '{}', outdated = '{(,)}', is_filled = false, problem = null,
+              updated_at = now()
+        where p.select_hash <> excluded.select_hash`,
       [name, hash],
     );
-    isChanged = true;
+    isChanged ||= rowCount !== 0;
   }
   return isChanged;
+}
+
+/** Marks all rows of all projections as outdated, so that every view computes its rows from the history. */
+export async function outdateAll(database: Database): Promise<void> {
+  await database.transaction((client) =>
+    client.query(
+      `update projections set covered = '{}', outdated = '{(,)}', is_filled = false, updated_at = now()
+        where covered <> '{}'`,
+    ),
+  );
+}
+
+/**
+ * Removes outdated rows of one projection, in the first hundred ranges at most.
+ * @param most number of rows, apart from rows with the same offset as the last one
+ * @returns true if the projection had outdated rows or ranges
+ */
+export function removeOutdated(database: Database, { name, table }: Projection, most: number): Promise<boolean> {
+  return inSnapshot(database, async (client) => {
+    const { rows } = await client.query<{ removed: string | null }>(
+      `with first as (
+         select r.offsets from projections p cross join unnest(p.outdated) r (offsets)
+          where p.name = $1 order by r.offsets limit 100)
+       select range_agg(int8range(
+                lower(f.offsets),
+                coalesce((select t."offset" + 1 from ${table} t where ${isWithin('t', 'f')}
+                           order by t."offset" offset $2::bigint / (select count(*) from first) limit 1),
+                         upper(f.offsets))))::text as removed
+         from first f`,
+      [name, most],
+    );
+    const removed = rows[0]?.removed ?? null;
+    if (removed === null) return false;
+    await client.query(
+      'update projections set outdated = outdated - $2::int8multirange, updated_at = now() where name = $1',
+      [name, removed],
+    );
+    await client.query(
+      `delete from ${table} t using unnest($1::int8multirange) r (offsets) where ${isWithin('t', 'r')}`,
+      [removed],
+    );
+    return true;
+  });
+}
+
+/** SQL: whether the offset of a row is in a range. Compares with the bounds, so that an index on offsets is used. */
+function isWithin(row: string, range: string): string {
+  return `${row}."offset" >= coalesce(lower(${range}.offsets), -1)
+          and ${row}."offset" < coalesce(upper(${range}.offsets), 9223372036854775807)`;
 }
 
 /**
@@ -105,7 +144,7 @@ async function nextRange(
        select lower(g.gap) - 1 as after, upper(g.gap) - 1 as up_to, s.checkpoint
          from projections p
         cross join stream s
-        cross join unnest(int8multirange(int8range(null, s.checkpoint, '(]')) - p.covered) g (gap)
+        cross join unnest(int8multirange(int8range(null, s.checkpoint, '(]')) - p.covered - p.outdated) g (gap)
         where p.name = $1 and s.checkpoint is not null
         order by g.gap limit 1)
      select g.after, g.checkpoint,
@@ -118,6 +157,22 @@ async function nextRange(
     [name, most],
   );
   return rows[0];
+}
+
+/** The first transaction id that no transaction has yet. */
+export async function nextTransaction(database: Database): Promise<string> {
+  return database.transaction(async (client) => {
+    const { rows } = await client.query<{ xid: string }>('select pg_snapshot_xmax(pg_current_snapshot())::text as xid');
+    return rows[0]?.xid ?? '';
+  });
+}
+
+/** Whether every transaction with a lower id has ended. */
+export async function allEndedBefore(database: Database, xid: string): Promise<boolean> {
+  return database.transaction(async (client) => {
+    const { rowCount } = await client.query('select where pg_snapshot_xmin(pg_current_snapshot()) >= $1::xid8', [xid]);
+    return rowCount === 1;
+  });
 }
 
 /** Stores why the next range cannot be filled, for the operator. */

@@ -5,7 +5,16 @@
  */
 import { toIndexerError, type IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../connection/database.ts';
-import { fillNext, invalidate, noteProblem, type FilledRange } from './fill.ts';
+import {
+  allEndedBefore,
+  fillNext,
+  invalidate,
+  nextTransaction,
+  noteProblem,
+  outdateAll,
+  removeOutdated,
+  type FilledRange,
+} from './fill.ts';
 import { canNoteChanges } from './note-change.ts';
 import type { ProjectionName } from '../../model/stream.ts';
 import { builtInProjections, type Projection } from './projections.ts';
@@ -19,7 +28,7 @@ const largestSize = 20_000;
 const parkedMs = 600_000;
 /** A failure that a retry may fix parks the projection if it occurs this often in a row. */
 const failuresUntilParked = 6;
-const deletedPerBatch = 20_000;
+const removedPerStep = 20_000;
 
 /** One step of the job. */
 export type ProjectionStep =
@@ -42,6 +51,9 @@ export class ProjectionJob {
   readonly #failures = new Map<string, number>();
   #next = 0;
   #canNote: boolean | undefined;
+  /** The first transaction id after the projections were added. */
+  #firstXid: string | undefined;
+  #areNoted = false;
 
   constructor(database: Database) {
     this.#database = database;
@@ -49,7 +61,7 @@ export class ProjectionJob {
   }
 
   /**
-   * Removes rows at changed offsets, or fills the next range of one projection.
+   * Marks or removes rows at changed offsets, or fills the next range of one projection.
    *
    * @returns undefined if there is nothing to do, `off` if this database cannot have projections
    * @throws IndexerError for failures that a later step may not have
@@ -57,11 +69,10 @@ export class ProjectionJob {
   async step(): Promise<ProjectionStep | 'off' | undefined> {
     const projections = await this.#projections;
     this.#canNote ??= await canNoteChanges(this.#database);
-    if (!this.#canNote) {
-      await dropProjections(this.#database);
-      return 'off';
-    }
+    if (!this.#canNote) return dropStep(this.#database);
     if (await invalidate(this.#database, projections)) return { kind: 'removed' };
+    if (await removeFirst(this.#database, projections)) return { kind: 'removed' };
+    if (!(await this.#areChangesNoted())) return undefined;
     for (let tried = 0; tried < projections.length; tried += 1) {
       const projection = projections[this.#next % projections.length];
       this.#next += 1;
@@ -70,6 +81,17 @@ export class ProjectionJob {
       if (step !== undefined) return step;
     }
     return undefined;
+  }
+
+  /**
+   * Whether all changes of history are noted. A transaction that began before the projections were added may not note
+   * its changes, so nothing is stored until all transactions from before this session have ended.
+   */
+  async #areChangesNoted(): Promise<boolean> {
+    if (this.#areNoted) return true;
+    this.#firstXid ??= await nextTransaction(this.#database);
+    this.#areNoted = await allEndedBefore(this.#database, this.#firstXid);
+    return this.#areNoted;
   }
 
   async #fill(projection: Projection): Promise<ProjectionStep | undefined> {
@@ -106,21 +128,22 @@ function nextSize(size: number, ms: number): number {
   return Math.round(Math.min(largestSize, Math.max(smallestSize, size * scale)));
 }
 
-/**
- * Removes all projections, so that every view computes its rows from the history. Stored rows are deleted in batches,
- * because one statement for all rows could exceed the statement timeout.
- */
-export async function dropProjections(database: Database): Promise<void> {
-  await database.transaction((client) => client.query('delete from projections'));
-  for (const { table } of await builtInProjections(database.schema)) {
-    let deletedRows: number | null;
-    do {
-      ({ rowCount: deletedRows } = await database.transaction((client) =>
-        client.query(
-          `delete from ${table} where ctid = any (array(select ctid from ${table} limit ${deletedPerBatch}))`,
-        ),
-      ));
-    } while (deletedRows !== 0);
+/** Removes a batch of outdated rows of the first projection that has some. */
+async function removeFirst(database: Database, projections: readonly Projection[]): Promise<boolean> {
+  for (const projection of projections) {
+    if (await removeOutdated(database, projection, removedPerStep)) return true;
   }
+  return false;
+}
+
+/**
+ * Removes rows of all projections, so that every view computes its rows from the history. The projections stay listed
+ * until their last rows are gone, so that redactions still find these rows.
+ */
+export async function dropStep(database: Database): Promise<ProjectionStep | 'off'> {
+  await outdateAll(database);
+  if (await removeFirst(database, await builtInProjections(database.schema))) return { kind: 'removed' };
+  await database.transaction((client) => client.query('delete from projections'));
   await database.transaction((client) => client.query('delete from projection_changes'));
+  return 'off';
 }

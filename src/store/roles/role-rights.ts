@@ -9,7 +9,7 @@ import { entriesWhere, tablesWhere } from '../tables/tables.ts';
 /** Tables to which the writer adds rows. */
 export const inserted = tablesWhere(({ writer }) => writer?.insert === true);
 
-/** Tables from which the redactor deletes rows: those that pruning deletes, and holds. */
+/** Tables from which the redactor deletes rows: those that pruning deletes, holds, and projected rows. */
 export const pruned = tablesWhere(({ redactor }) => redactor?.delete === true);
 
 /** Tables from which the writer deletes rows, and tables to which the redactor adds rows. */
@@ -38,6 +38,7 @@ const pruneFunctions = [
   '__prune_updates(bigint, bigint)',
   '__redact_contracts(text[], text, boolean)',
   '__redact_exercise(bigint, integer, text)',
+  '__remove_projected()',
   '__restart_writer()',
   '__retention_lock()',
   'prune_archived_to_offset(bigint)',

@@ -82,9 +82,11 @@ export const streamTables = {
     nodes: 'coordinator',
     writer: {
       insert: true,
-      update: 'select_hash, covered, is_filled, problem, updated_at',
+      update: 'select_hash, covered, outdated, is_filled, problem, updated_at',
       delete: true,
     },
+    // A redaction makes a concurrent fill fail, by changing the row.
+    redactor: { update: 'updated_at' },
     limited: 'none',
   },
   // Every role that changes history notes the change.
@@ -98,12 +100,14 @@ export const streamTables = {
   projected_token_changes: {
     nodes: 'coordinator',
     writer: { insert: true, delete: true },
+    redactor: { delete: true },
     limited: 'none',
     sizes: 'projections',
   },
   projected_token_transfers: {
     nodes: 'coordinator',
     writer: { insert: true, delete: true },
+    redactor: { delete: true },
     limited: 'none',
     sizes: 'projections',
   },
