@@ -18,7 +18,7 @@ $$;
 comment on function :explore.projected_ranges(text) is
   'Offsets whose rows a view reads from its projection. Null if the view does not use a projection, or if the session has set ledger_indexer.projections to off.';
 
-create or replace function :explore.projection_gaps(projection text) returns setof int8range
+create or replace function :explore.projection_gaps(projection text, after_offset bigint, to_offset bigint) returns setof int8range
   language plpgsql stable parallel safe rows 1
   set search_path = pg_catalog, pg_temp
 as $$
@@ -26,10 +26,11 @@ begin
   return query
     select g.gap
       from (select :explore.projected_ranges(projection)) p (ranges)
-     cross join unnest('{(,)}'::int8multirange - coalesce((select range_agg(r.stored) from unnest(p.ranges) r (stored)), '{}')) g (gap)
+     cross join unnest(int8multirange(int8range(after_offset, to_offset, '(]'))
+                       - coalesce((select range_agg(r.stored) from unnest(p.ranges) r (stored)), '{}')) g (gap)
      where p.ranges is not null
        and coalesce(lower(g.gap) <= (select s.checkpoint from :storage.stream s), true);
 end
 $$;
-comment on function :explore.projection_gaps(text) is
-  'Ranges of offsets up to the checkpoint whose rows a view computes from the history although it uses a projection.';
+comment on function :explore.projection_gaps(text, bigint, bigint) is
+  'Ranges of offsets up to the checkpoint whose rows a view computes from the history although it uses a projection, after one offset and up to and including another. A null offset is no limit.';

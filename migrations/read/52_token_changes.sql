@@ -261,7 +261,7 @@ end;
 comment on function :explore.token_changes_of(text) is
   'Rows of token_changes of one owner, or of all owners with null. An owner has to be a stakeholder of the holdings.';
 
-create or replace function :explore.token_changes_in_gaps()
+create or replace function :explore.token_changes_in_gaps(after_offset bigint, to_offset bigint)
   returns table ("offset" bigint, update_id text, effective_at timestamptz, record_time timestamptz, owner text, provider text,
                  account_id text, instrument_admin text, instrument_id text, kind text, amount_in numeric, amount_out numeric,
                  net numeric, locked_in numeric, locked_out numeric, holdings_in bigint, holdings_out bigint,
@@ -273,22 +273,44 @@ as $$
 declare
   gap int8range;
 begin
-  for gap in select * from :explore.projection_gaps('token_changes') loop
+  for gap in select * from :explore.projection_gaps('token_changes', after_offset, to_offset) loop
     return query select * from :explore.token_changes_between(null, lower(gap) - 1, upper(gap) - 1);
   end loop;
 end
 $$;
-comment on function :explore.token_changes_in_gaps() is
-  'Rows of token_changes at offsets that the projection does not contain yet. No rows if the projection is not used.';
+comment on function :explore.token_changes_in_gaps(bigint, bigint) is
+  'Rows of token_changes at offsets that the projection does not contain, after one offset and up to and including another. A null offset is no limit. No rows if the projection is not used.';
 
 create or replace view :explore.token_changes as
   select p.*
     from projected_token_changes p
    where (select range_agg(r.stored) from unnest(:explore.projected_ranges('token_changes')) r (stored)) @> p."offset"
   union all
-  select u.* from :explore.token_changes_in_gaps() u
+  select u.* from :explore.token_changes_in_gaps(null, null) u
   union all
   select c.* from :explore.token_changes_of(null) c where (select :explore.projected_ranges('token_changes')) is null;
 comment on view :explore.token_changes is
   'Changes of each account and instrument by update, from the holdings that appeared and disappeared. Complete for movements by any choice, so the sum of net up to an offset is the balance at that offset. explained is the amount that the token standard reports for the change. It differs from moved if the standard reports no or another amount, or if unreadable_holdings is not 0. Holdings of the seed have kind seeded, holdings older than pruned history kind retained. Needs an interface Holding in the filter.';
+
+-- A range of the view. The view itself computes all gaps, even if a query selects one offset.
+create or replace function :explore.token_changes_in(after_offset bigint, to_offset bigint)
+  returns table ("offset" bigint, update_id text, effective_at timestamptz, record_time timestamptz, owner text, provider text,
+                 account_id text, instrument_admin text, instrument_id text, kind text, amount_in numeric, amount_out numeric,
+                 net numeric, locked_in numeric, locked_out numeric, holdings_in bigint, holdings_out bigint,
+                 other_owners text[], reason text, basis text, moved numeric, explained numeric, unreadable_holdings bigint)
+  language sql stable parallel safe rows 1000
+begin atomic
+  select p.*
+    from projected_token_changes p
+   where (select range_agg(r.stored) from unnest(:explore.projected_ranges('token_changes')) r (stored)) @> p."offset"
+     and (after_offset is null or p."offset" > after_offset) and (to_offset is null or p."offset" <= to_offset)
+  union all
+  select u.* from :explore.token_changes_in_gaps(after_offset, to_offset) u
+  union all
+  select c.*
+    from :explore.token_changes_between(null, after_offset, to_offset) c
+   where (select :explore.projected_ranges('token_changes')) is null;
+end;
+comment on function :explore.token_changes_in(bigint, bigint) is
+  'Rows of token_changes after one offset and up to and including another. A null offset is no limit.';
 

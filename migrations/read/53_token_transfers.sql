@@ -30,9 +30,8 @@ begin atomic
                  array_agg(c.account_id order by c.owner, c.provider, c.account_id) as accounts,
                  count(*) filter (where c.moved > c.explained) as receivers,
                  count(*) filter (where c.moved < c.explained) as senders
-            from :explore.token_changes c
+            from :explore.token_changes_in(after_offset, to_offset) c
            where c.moved <> c.explained
-             and (after_offset is null or c."offset" > after_offset) and (to_offset is null or c."offset" <= to_offset)
            group by c."offset", c.instrument_admin, c.instrument_id) g
        cross join lateral (
                select 'transfer' as kind, f.owner as sender, f.provider as sender_provider, f.account_id as sender_account_id,
@@ -64,7 +63,7 @@ end;
 comment on function :explore.token_transfers_between(bigint, bigint) is
   'Rows of token_transfers after one offset and up to and including another, computed from the history. A null offset is no limit.';
 
-create or replace function :explore.token_transfers_in_gaps()
+create or replace function :explore.token_transfers_in_gaps(after_offset bigint, to_offset bigint)
   returns table ("offset" bigint, node_id integer, update_id text, effective_at timestamptz, record_time timestamptz, kind text,
                  basis text, sender text, sender_provider text, sender_account_id text, receiver text, receiver_provider text,
                  receiver_account_id text, instrument_admin text, instrument_id text, amount numeric, transfer_leg_id text,
@@ -76,20 +75,20 @@ as $$
 declare
   gap int8range;
 begin
-  for gap in select * from :explore.projection_gaps('token_transfers') loop
+  for gap in select * from :explore.projection_gaps('token_transfers', after_offset, to_offset) loop
     return query select * from :explore.token_transfers_between(lower(gap) - 1, upper(gap) - 1);
   end loop;
 end
 $$;
-comment on function :explore.token_transfers_in_gaps() is
-  'Rows of token_transfers at offsets that the projection does not contain yet. No rows if the projection is not used.';
+comment on function :explore.token_transfers_in_gaps(bigint, bigint) is
+  'Rows of token_transfers at offsets that the projection does not contain, after one offset and up to and including another. A null offset is no limit. No rows if the projection is not used.';
 
 create or replace view :explore.token_transfers as
   select p.*
     from projected_token_transfers p
    where (select range_agg(r.stored) from unnest(:explore.projected_ranges('token_transfers')) r (stored)) @> p."offset"
   union all
-  select u.* from :explore.token_transfers_in_gaps() u
+  select u.* from :explore.token_transfers_in_gaps(null, null) u
   union all
   select t.* from :explore.token_transfers_between(null, null) t where (select :explore.projected_ranges('token_transfers')) is null;
 comment on view :explore.token_transfers is

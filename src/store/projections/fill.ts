@@ -5,7 +5,6 @@
  */
 import type { ClientBase } from 'pg';
 import type { Database } from '../connection/database.ts';
-import { reportPlanning } from '../connection/report-planning.ts';
 import { selectOfRange, type ProjectedRange, type Projection } from './projections.ts';
 
 export interface FilledRange extends ProjectedRange {
@@ -14,10 +13,13 @@ export interface FilledRange extends ProjectedRange {
   readonly checkpoint: number;
 }
 
-/** Runs `work` in a transaction that reads one snapshot, with plans for large results. */
+/**
+ * Runs `work` in a transaction that reads one snapshot. Plans keep the settings of the writer's sessions, which avoid
+ * scans: a table without statistics is not read completely for a few offsets.
+ */
 function inSnapshot<T>(database: Database, work: (client: ClientBase) => Promise<T>): Promise<T> {
   return database.transaction(async (client) => {
-    await client.query(`set transaction isolation level repeatable read; ${reportPlanning}`);
+    await client.query('set transaction isolation level repeatable read; set local plan_cache_mode = auto');
     return work(client);
   });
 }

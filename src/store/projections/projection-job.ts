@@ -20,7 +20,7 @@ import type { ProjectionName } from '../../model/stream.ts';
 import { builtInProjections, type Projection } from './projections.ts';
 
 /** Aim for the duration of one range, milliseconds. A longer range would delay the removal of changed rows. */
-const rangeMs = 250;
+const rangeMs = 500;
 const firstSize = 200;
 const smallestSize = 1;
 const largestSize = 20_000;
