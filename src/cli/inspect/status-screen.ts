@@ -31,6 +31,7 @@ export function statusScreen(status: object, columns?: number): readonly string[
     ['rates', rates(document)],
     ['interfaces', interfaces(document)],
     ...jobs(document['jobs']),
+    ...projections(document['projections']),
     ['last error', lastError(document['lastError'])],
     ['participant', text(document['participantId'])],
     ['schema', text(document['schema'])],
@@ -124,6 +125,18 @@ function jobs(value: unknown): (readonly [string, string | undefined])[] {
       ];
       return [text(fieldOf(job, 'name')) ?? 'job', stateWords.filter((entry) => entry !== undefined).join(', ')];
     });
+}
+
+/** One row for each projection with a problem. */
+function projections(value: unknown): (readonly [string, string | undefined])[] {
+  const entries: readonly unknown[] = Array.isArray(value) ? value : [];
+  return entries.flatMap((projection) => {
+    const problem = fieldOf(projection, 'problem');
+    const message = text(fieldOf(problem, 'message'));
+    if (message === undefined) return [];
+    const words = `${text(fieldOf(problem, 'code')) ?? ''}: ${message}; ${text(fieldOf(problem, 'remedy')) ?? ''}`;
+    return [[text(fieldOf(projection, 'name')) ?? 'projection', words] as const];
+  });
 }
 
 function lastError(value: unknown): string | undefined {

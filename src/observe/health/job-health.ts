@@ -4,6 +4,7 @@
  */
 import type { UnknownNameCount } from '../../model/unknown.ts';
 import { UnknownNames } from '../../model/unknown.ts';
+import { ProjectionHealth, type ProjectionStatus } from './projection-health.ts';
 import { RetentionProgress, type RetentionStatus } from './retention-progress.ts';
 import { RequestedJobs, type RequestedJobStatus } from './requested-jobs.ts';
 
@@ -34,6 +35,8 @@ export interface JobStatus {
   readonly partiesUnknown: readonly string[];
   /** Rows pruned by INDEXER_RETENTION since the last pass began; null if it is not set, and before the first pass. */
   readonly retention: RetentionStatus | null;
+  /** Projections that have made a step in this process. */
+  readonly projections: readonly ProjectionStatus[];
   /** Jobs of table `jobs`. Contains the last job of each name, from all processes. */
   readonly jobs: readonly RequestedJobStatus[];
   /** Kinds and fields that the ledger sent and this version does not know. */
@@ -44,6 +47,7 @@ export interface JobStatus {
 export class JobHealth {
   readonly unknown = new UnknownNames();
   readonly retention = new RetentionProgress();
+  readonly projections = new ProjectionHealth();
   readonly requested = new RequestedJobs();
   contractsUnhosted: number | null = null;
   interfacesWaiting: readonly string[] = [];
@@ -70,6 +74,7 @@ export class JobHealth {
       outdatedOptions: this.outdatedOptions,
       partiesUnknown: this.partiesUnknown,
       retention: this.retention.status(),
+      projections: this.projections.status(),
       jobs: this.requested.status(),
       unknown: this.unknown.all,
     };

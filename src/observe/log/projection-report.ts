@@ -1,10 +1,12 @@
-/** Reports the projections: metrics, and log lines for failures and for the end of the first fill. */
+/** Reports the projections: metrics, `/status`, and log lines for failures and for the end of the first fill. */
 import type { IndexerError } from '../../errors/indexer-error.ts';
 import type { ProjectionObserver, ProjectionStep } from '../../pipeline/ports/observer.ts';
+import type { HealthTracker } from '../health/health-tracker.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import type { Logger } from './logger.ts';
 
 interface ReportParts {
+  readonly health: HealthTracker;
   readonly metrics: Metrics;
   readonly logger: Logger;
 }
@@ -18,16 +20,18 @@ export class ProjectionReport implements ProjectionObserver {
   }
 
   stepped(step: ProjectionStep): void {
-    const { metrics, logger } = this.#parts;
+    const { health, metrics, logger } = this.#parts;
     if (step.kind === 'removed') return;
     const labels = { name: step.name };
     if (step.kind === 'failed') {
       const { code, message, remedy } = step.error;
+      health.jobs.projections.failed(step.name, step.error);
       metrics.projectionParked.set(labels, 1);
       logger.warn({ name: step.name, code, reason: message, remedy }, 'projection parked, its view reads the history');
       return;
     }
     const { range, seconds } = step;
+    health.jobs.projections.stored(step.name, range.upTo, range.checkpoint);
     metrics.projectionParked.set(labels, 0);
     metrics.projectionSeconds.inc(labels, seconds);
     metrics.projectionLag.set(labels, range.checkpoint - range.upTo);

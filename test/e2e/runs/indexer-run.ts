@@ -1,4 +1,5 @@
 /** The complete indexer inside the test process, configured with environment variables as an operator would. */
+import type { ProjectionStatus } from '../../../src/observe/health/projection-health.ts';
 import { openAccess } from '../../../src/ledger/open-access.ts';
 import { pageGuide } from '../../../src/cli/demo/banner.ts';
 import { consoleParts } from '../../../src/cli/follow/run-indexer.ts';
@@ -22,6 +23,7 @@ export interface IndexerRun extends AsyncDisposable {
     readonly lastError: unknown;
     readonly completions: { readonly state: string; readonly reason: string; readonly checkpoint: number | null };
     readonly retention: unknown;
+    readonly projections: readonly ProjectionStatus[];
     readonly outdatedOptions: readonly string[];
   }>;
   /** Value of a sample of `/metrics`, identified by name and labels as written there. */

@@ -69,6 +69,7 @@ it('the status document of a new indexer matches its snapshot', () => {
      "outdatedOptions": [],
      "partiesUnknown": [],
      "retention": null,
+     "projections": [],
      "jobs": [],
      "unknown": [],
      "errors": [],
@@ -205,6 +206,7 @@ it('the status document of an indexer with running jobs matches its snapshot', (
       "finishedAt": null,
       "problem": null
      },
+     "projections": [],
      "jobs": [
       {
        "name": "filter-extend",

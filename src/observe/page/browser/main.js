@@ -4,7 +4,7 @@ import { clock, count, milliseconds, percent, rate, span, stateWords } from './f
 import { prepareOutline } from './outline.js';
 import { drawPlot } from './plot.js';
 import { showJobs } from './jobs.js';
-import { showErrors, showNotFollowed, showTemplates, showUnknown, showUpdates } from './tables.js';
+import { showErrors, showNotFollowed, showProjections, showTemplates, showUnknown, showUpdates } from './tables.js';
 
 /**
  * @typedef {import('../messages.ts').HelloMessage} Hello
@@ -66,6 +66,7 @@ function onTick({ status, sample, recent }) {
   const held = showUpdates(recent.updates ?? []);
   show('read-at', held ? 'held while you are here' : ageOf(recent));
   showNotFollowed(status);
+  showProjections(status.projections);
   showJobs(status.jobs);
   showUnknown(status.unknown);
   showErrors(status.errors);

@@ -70,6 +70,24 @@ export function showNotFollowed({ interfacesWaiting, interfacesBackfilling: gath
 }
 
 /**
+ * Projections with a problem. Their views are complete, but slow.
+ * @param {readonly import('../../health/projection-health.ts').ProjectionStatus[]} projections
+ */
+export function showProjections(projections) {
+  const parked = projections.filter(({ problem }) => problem !== null);
+  byId('projections-card').hidden = parked.length === 0;
+  showList(byId('projections'), parked, ({ name, problem }) => {
+    const item = make('li');
+    item.append(
+      make('span', 'code', name),
+      make('p', '', `${problem?.code}: ${problem?.message}`),
+      make('p', 'soft', problem?.remedy),
+    );
+    return item;
+  });
+}
+
+/**
  * Avoids replacing text each second that a user is reading or selecting.
  * @template Entry
  * @param {HTMLElement} list
