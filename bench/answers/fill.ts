@@ -19,12 +19,20 @@ const reportEveryMs = 5_000;
 /** Maximum time that the indexer needs for views and interfaces after the last update. */
 const viewsLimitMs = 120_000;
 
+/** A run of the indexer that stores the history. */
+export interface FillRun {
+  readonly updates: number;
+  readonly projections: 'built-in' | 'off';
+  /** Called after the last commit, while the indexer runs. */
+  readonly onStored?: () => Promise<void>;
+}
+
 /**
- * Stores `updates` updates in a migrated database without data. Returns the time from the start of the indexer to the
- * last commit, seconds.
+ * Stores a history in a migrated database without data. Returns the time from the start of the indexer to the last
+ * commit, seconds.
  * @throws Error if the ledger or the indexer ends, or stops advancing
  */
-export async function fillHistory(databaseUrl: string, updates: number): Promise<number> {
+export async function fillHistory(databaseUrl: string, { updates, projections, onStored }: FillRun): Promise<number> {
   printStatus(`generating the month before ${String(updates)} updates`);
   const plan: LedgerPlan = { updates, startAtMs: startOfTraffic(updates, Date.now()) };
   const ledger = startChild({
@@ -35,7 +43,7 @@ export async function fillHistory(databaseUrl: string, updates: number): Promise
   const message = messagesOf<LedgerMessage>(ledger);
   const { url: ledgerUrl } = await message('listening');
   const began = performance.now();
-  const variant = { name: 'demo', env: { LEDGER_INTERFACES: demoInterfaces, INDEXER_PROJECTIONS: 'off' } };
+  const variant = { name: 'demo', env: { LEDGER_INTERFACES: demoInterfaces, INDEXER_PROJECTIONS: projections } };
   const indexer = startIndexerProcess({ variant, ledgerUrl, databaseUrl, start: 'genesis' });
   const following = new AbortController();
   const isFull = message('full');
@@ -47,6 +55,7 @@ export async function fillHistory(databaseUrl: string, updates: number): Promise
   const seconds = (performance.now() - began) / 1000;
   following.abort();
   await reporting;
+  await onStored?.();
   await withClient(databaseUrl, (client) => untilViewsExist(client, indexer));
   await indexer.stop();
   await ledger.stop();

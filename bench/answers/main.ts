@@ -12,6 +12,7 @@ import { help, readAnswersOptions, type AnswersOptions } from './options.ts';
 import { answersJson, answersTable, type AnswersReport } from './report.ts';
 import { createReader, migrateDatabase, readerUrl, startServer, type AnswersServer } from './server.ts';
 import { labelOf, type Statement } from './statement.ts';
+import { followTable, measureFollowing } from './follow.ts';
 import { fillProjections, removeProjections, type FilledProjection } from './projections.ts';
 import { isEnding, runToEnd } from '../cleanup.ts';
 import { printStatus } from '../figures/terminal.ts';
@@ -43,7 +44,7 @@ async function prepare({ keep, updates, projections }: AnswersOptions): Promise<
 async function fill(folder: string, { url }: AnswersServer, updates: number): Promise<HistoryNote> {
   const begun = { updates, commit: measuredCommit() };
   writeNote(folder, begun);
-  const updatesPerSecond = Math.round(updates / (await fillHistory(url, updates)));
+  const updatesPerSecond = Math.round(updates / (await fillHistory(url, { updates, projections: 'off' })));
   const note = { ...begun, filledAt: new Date().toISOString(), updatesPerSecond };
   writeNote(folder, note);
   return note;
@@ -125,6 +126,13 @@ async function main(): Promise<void> {
   const options = readAnswersOptions(process.argv.slice(2));
   if (options === undefined) return void process.stdout.write(help);
   prepareOutputs();
+  if (options.followRounds > 0) {
+    const report = await measureFollowing(options);
+    printStatus('');
+    process.stdout.write(`${followTable(report)}\n`);
+    if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(report, null, 2)}\n`);
+    return;
+  }
   const report = await measure(await prepare(options), options);
   if (isEnding()) return;
   printStatus('');

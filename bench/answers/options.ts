@@ -13,6 +13,8 @@ export interface AnswersOptions {
   readonly limitSeconds: number;
   readonly skipCold: boolean;
   readonly projections: 'built-in' | 'off';
+  /** If not 0, the history is filled this often with projections and without, and no statements are measured. */
+  readonly followRounds: number;
 }
 
 export const help = `npm run bench:answers -- --updates N [options]
@@ -23,6 +25,7 @@ export const help = `npm run bench:answers -- --updates N [options]
   --only TEXT          only statements whose label contains TEXT
   --limit-seconds N    statement_timeout of each statement; 60
   --projections WHICH  built-in, or off for views that compute all rows; built-in
+  --follow-rounds N    compare filling with and without projections in N rounds, instead of measuring statements
   --skip-cold          do not restart Postgres for a cold pass before the warm pass
 `;
 
@@ -33,6 +36,7 @@ const flags = {
   only: { type: 'string' },
   'limit-seconds': { type: 'string', default: '60' },
   projections: { type: 'string', default: 'built-in' },
+  'follow-rounds': { type: 'string', default: '0' },
   'skip-cold': { type: 'boolean', default: false },
   help: { type: 'boolean', short: 'h', default: false },
 } as const;
@@ -53,6 +57,7 @@ export function readAnswersOptions(argv: readonly string[]): AnswersOptions | un
     limitSeconds: parseInteger('--limit-seconds', values['limit-seconds'], 1),
     skipCold: values['skip-cold'],
     projections: parseProjections(values.projections),
+    followRounds: parseInteger('--follow-rounds', values['follow-rounds'], 0),
   };
 }
 
