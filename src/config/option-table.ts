@@ -153,7 +153,7 @@ const indexerOptions = {
       'Store rows of slow views in the background, so that queries over a long history are fast: `built-in`, or `off`.',
     ),
     choice(['built-in', 'off']),
-    'off',
+    'built-in',
   ),
   notify: withDefault(
     indexer('INDEXER_NOTIFY', 'Send `NOTIFY <schema>_offset` after each commit, with the checkpoint as payload.'),

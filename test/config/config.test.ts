@@ -77,7 +77,7 @@ describe('loadConfig()', () => {
         quarantine: false,
         unknownUpdates: 'auto',
         completions: 'auto',
-        projections: 'off',
+        projections: 'built-in',
         notify: true,
         logLevel: 'info',
         logFormat: 'auto',

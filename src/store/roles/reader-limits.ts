@@ -19,7 +19,7 @@ export const defaultConnections = 20;
 export const temporaryFilesLimit = '256MB';
 
 /**
- * Connections kept for one indexer. An indexer opens up to 11 connections, or up to 21 if all background jobs run. See
+ * Connections kept for one indexer. An indexer opens up to 12 connections, or up to 22 if all background jobs run. See
  * `indexer/connections.ts`.
  */
 const indexerConnections = 25;
