@@ -77,6 +77,40 @@ comment on index projected_token_transfers_sender is 'Movements of one sender.';
 create index projected_token_transfers_receiver on projected_token_transfers (receiver, "offset");
 comment on index projected_token_transfers_receiver is 'Movements of one receiver.';
 
+create table projected_amulet_transfers (
+  "offset" bigint not null,
+  node_id integer,
+  update_id text,
+  effective_at timestamptz,
+  record_time timestamptz,
+  choice text,
+  dso text,
+  sender text,
+  provider text,
+  receivers text[],
+  amounts numeric[],
+  amount numeric,
+  input_amount numeric,
+  change_amount numeric,
+  holding_fees numeric,
+  output_fees numeric,
+  change_fee numeric,
+  fees numeric,
+  app_rewards numeric,
+  validator_rewards numeric,
+  faucet_rewards numeric,
+  sv_rewards numeric,
+  unclaimed_rewards numeric,
+  development_rewards numeric,
+  amulet_price numeric,
+  round bigint
+);
+comment on table projected_amulet_transfers is 'Rows of explore.amulet_transfers at the offsets that projections lists as covered; the view has the description of the columns.';
+create index projected_amulet_transfers_offset on projected_amulet_transfers ("offset");
+comment on index projected_amulet_transfers_offset is 'Transfers in a range of offsets.';
+create index projected_amulet_transfers_sender on projected_amulet_transfers (sender, "offset");
+comment on index projected_amulet_transfers_sender is 'Transfers of one sender.';
+
 create table projection_changes (
   offsets int8range not null,
   noted_at timestamptz not null default now()
@@ -91,7 +125,7 @@ declare
 begin
   for stored in
     select v.view_name, a.attname
-      from unnest(array['token_changes', 'token_transfers']) v (view_name)
+      from unnest(array['token_changes', 'token_transfers', 'amulet_transfers']) v (view_name)
       join pg_attribute a on a.attrelid = to_regclass('projected_' || v.view_name) and a.attnum > 0
   loop
     execute format('comment on column projected_%I.%I is %L', stored.view_name, stored.attname,
@@ -104,6 +138,7 @@ $$;
 alter table projection_changes replica identity full;
 alter table projected_token_changes replica identity full;
 alter table projected_token_transfers replica identity full;
+alter table projected_amulet_transfers replica identity full;
 
 -- A change of a contract or of a view of it changes the rows at its activation, its end and its exercises. If more contracts
 -- change at once, their offsets are not looked up, and everything after the first one is computed again.
@@ -213,7 +248,8 @@ $$;
 comment on function note_moved_start() is 'Trigger: notes pruned history, or a new seed, for the projections.';
 
 -- The package name of an interface decides whether it belongs to the token standard, see explore.token_pks, which names each
--- package after its module. A name that does not fit the module changes which contracts are holdings.
+-- package after its module. A name that does not fit the module changes which contracts are holdings. The package name of a
+-- template decides whether its choices are those of the network, see explore.network_templates.
 create function note_named_packages() returns trigger
   language plpgsql
 as $$
@@ -228,10 +264,11 @@ begin
                          (select min(e."offset")
                             from choices h
                            cross join lateral (select x."offset" from exercises x where x.choice_pk = h.choice_pk order by x."offset" limit 1) e
-                           where h.interface_pk = t.template_pk)) as first_offset
+                           where h.interface_pk = t.template_pk or h.template_pk = t.template_pk)) as first_offset
               from named_rows n
               join templates t on t.package_id = n.package_id
-             where t.module_name like 'Splice.Api.Token.%'
+             where t.module_name like 'Splice.%' and n.package_name = 'splice-amulet'
+                or t.module_name like 'Splice.Api.Token.%'
                and n.package_name <> 'splice-api-token-' || lower(regexp_replace(substr(t.module_name, 18), '([a-z0-9])([A-Z])', E'\\1-\\2', 'g'))) f
      where f.first_offset is not null;
   end if;

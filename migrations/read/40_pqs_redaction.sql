@@ -36,6 +36,9 @@ begin
   delete from :storage.projected_token_changes p
     using unnest(changed) r (offsets)
     where p."offset" >= coalesce(lower(r.offsets), -1) and p."offset" < coalesce(upper(r.offsets), 9223372036854775807);
+  delete from :storage.projected_amulet_transfers p
+    using unnest(changed) r (offsets)
+    where p."offset" >= coalesce(lower(r.offsets), -1) and p."offset" < coalesce(upper(r.offsets), 9223372036854775807);
   delete from :storage.projected_token_transfers p
     using unnest(changed) r (offsets)
     where p."offset" >= coalesce(lower(r.offsets), -1) and p."offset" < coalesce(upper(r.offsets), 9223372036854775807);

@@ -8,7 +8,15 @@ create or replace function :explore.transfer_fees(summary jsonb) returns numeric
 comment on function :explore.transfer_fees(jsonb) is
   'Sum of all fees in the summary of a transfer of Amulet; null if there is no summary.';
 
-create or replace view :explore.amulet_transfers as
+create or replace function :explore.amulet_transfers_between(after_offset bigint, to_offset bigint)
+  returns table ("offset" bigint, node_id integer, update_id text, effective_at timestamptz, record_time timestamptz,
+                 choice text, dso text, sender text, provider text, receivers text[], amounts numeric[],
+                 amount numeric, input_amount numeric, change_amount numeric, holding_fees numeric,
+                 output_fees numeric, change_fee numeric, fees numeric, app_rewards numeric,
+                 validator_rewards numeric, faucet_rewards numeric, sv_rewards numeric, unclaimed_rewards numeric,
+                 development_rewards numeric, amulet_price numeric, round bigint)
+  language sql stable parallel safe rows 1000
+begin atomic
   select e."offset", e.node_id, id_text(u.update_id) as update_id, u.effective_at, u.record_time, e.choice,
          e.argument ->> 'expectedDso' as dso, m.sender, m.provider, o.receivers, o.amounts, o.amount,
          (m.summary ->> 'inputAmuletAmount')::numeric as input_amount,
@@ -55,7 +63,42 @@ create or replace view :explore.amulet_transfers as
                select case jsonb_typeof(e.argument #> '{transfer,outputs}') when 'array' then e.argument #> '{transfer,outputs}' end as outputs,
                       case jsonb_typeof(m.summary -> 'balanceChanges') when 'array' then m.summary -> 'balanceChanges' end as balances,
                       case jsonb_typeof(m.summary -> 'outputFees') when 'array' then m.summary -> 'outputFees' end as fees) p) o
-   where e.argument is not null;
+   where e.argument is not null
+     and (after_offset is null or e."offset" > after_offset) and (to_offset is null or e."offset" <= to_offset);
+end;
+comment on function :explore.amulet_transfers_between(bigint, bigint) is
+  'Rows of amulet_transfers after one offset and up to and including another, computed from the history. A null offset is no limit.';
+
+create or replace function :explore.amulet_transfers_in_gaps(after_offset bigint, to_offset bigint)
+  returns table ("offset" bigint, node_id integer, update_id text, effective_at timestamptz, record_time timestamptz,
+                 choice text, dso text, sender text, provider text, receivers text[], amounts numeric[],
+                 amount numeric, input_amount numeric, change_amount numeric, holding_fees numeric,
+                 output_fees numeric, change_fee numeric, fees numeric, app_rewards numeric,
+                 validator_rewards numeric, faucet_rewards numeric, sv_rewards numeric, unclaimed_rewards numeric,
+                 development_rewards numeric, amulet_price numeric, round bigint)
+  language plpgsql stable parallel safe rows 10
+  set search_path = pg_catalog, pg_temp
+  set plan_cache_mode = force_custom_plan
+as $$
+declare
+  gap int8range;
+begin
+  for gap in select * from :explore.projection_gaps('amulet_transfers', after_offset, to_offset) loop
+    return query select * from :explore.amulet_transfers_between(lower(gap) - 1, upper(gap) - 1);
+  end loop;
+end
+$$;
+comment on function :explore.amulet_transfers_in_gaps(bigint, bigint) is
+  'Rows of amulet_transfers at offsets that the projection does not contain, after one offset and up to and including another. A null offset is no limit. No rows if the projection is not used.';
+
+create or replace view :explore.amulet_transfers as
+  select p.*
+    from projected_amulet_transfers p
+   where (select range_agg(r.stored) from unnest(:explore.projected_ranges('amulet_transfers')) r (stored)) @> p."offset"
+  union all
+  select u.* from :explore.amulet_transfers_in_gaps(null, null) u
+  union all
+  select t.* from :explore.amulet_transfers_between(null, null) t where (select :explore.projected_ranges('amulet_transfers')) is null;
 comment on view :explore.amulet_transfers is
   'Transfers of Amulet by the network''s own choices, one row each, with receivers and amounts of the outputs, fees, and the rewards that the transfer collects. Outputs to the sender are splits. Transfers of newer versions without these choices are in token_transfers, which has every movement. Needs the shape LEDGER_EFFECTS. Complete where coverage reports complete.';
 

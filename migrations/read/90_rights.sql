@@ -31,6 +31,8 @@ grant execute on function
   :explore.active_at(interval, text),
   :explore.active_at(timestamp with time zone, text),
   :explore.active_by_key(text, text),
+  :explore.amulet_transfers_between(bigint, bigint),
+  :explore.amulet_transfers_in_gaps(bigint, bigint),
   :explore.changed_fields(jsonb, jsonb),
   :explore.contracts(text),
   :explore.diff(bigint, bigint, text, text),

@@ -52,6 +52,8 @@ const valueTypes: Readonly<Record<string, string>> = {
   int8multirange: 'string',
   int8range: 'string',
   numeric: 'string',
+  // The driver parses these as floating-point numbers. No code reads such a column.
+  'numeric[]': 'readonly number[]',
   smallint: 'number',
   text: 'string',
   'text[]': 'readonly string[]',

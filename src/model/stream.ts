@@ -195,7 +195,7 @@ export interface CompletionGap {
 // Background jobs that an operator requests: rows of table `jobs`.
 
 /** The built-in projections, in the order in which they are filled: a projection may read those before it. */
-export const projectionNames = ['token_changes', 'token_transfers'] as const;
+export const projectionNames = ['token_changes', 'token_transfers', 'amulet_transfers'] as const;
 export type ProjectionName = (typeof projectionNames)[number];
 
 export const jobNames = ['filter-extend', 'history', 'rebuild'] as const;

@@ -75,7 +75,7 @@ describe('indexer connections', () => {
     );
     expect(count.get('ledger-indexer changes')).toBeLessThanOrEqual(4);
     expect(count.get('ledger-indexer lookups')).toBe(1);
-    expect(count.size).toBeLessThanOrEqual(4);
+    expect(count.size).toBeLessThanOrEqual(5);
   });
 
   it('cause a warning of check if the role may open fewer connections', async () => {

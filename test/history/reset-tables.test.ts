@@ -40,6 +40,7 @@ const rules: Readonly<Record<string, 'cut' | 'kept' | 'added'>> = {
   projection_changes: 'added',
   projected_token_changes: 'kept',
   projected_token_transfers: 'kept',
+  projected_amulet_transfers: 'kept',
   filter_additions: 'kept',
   interface_views: 'cut',
   live: 'cut',
@@ -114,6 +115,7 @@ const tablesWithoutHistory = new Set([
   'projection_changes',
   'projected_token_changes',
   'projected_token_transfers',
+  'projected_amulet_transfers',
 ]);
 
 type Rows = readonly string[];
@@ -222,7 +224,8 @@ describe.each(shapes)('reset --to with shape %s', (shape, empty) => {
       `insert into long.projections (name, select_hash) values ('token_changes', '');
        insert into long.projection_changes (offsets) values ('(,)');
        insert into long.projected_token_changes ("offset") values (1);
-       insert into long.projected_token_transfers ("offset") values (1)`,
+       insert into long.projected_token_transfers ("offset") values (1);
+       insert into long.projected_amulet_transfers ("offset") values (1)`,
     );
     tablesBefore = await tables('long');
     await world.command(`reset --to ${middle} --yes`, 'long', env());

@@ -178,7 +178,7 @@ async function limitedReader(url: string, party: string): Promise<string> {
 const roles: string[] = [];
 
 const equal = { rows: expect.any(Number) as number, extra: 0, missing: 0 };
-const allEqual = { token_changes: equal, token_transfers: equal };
+const allEqual = { token_changes: equal, token_transfers: equal, amulet_transfers: equal };
 
 /** Makes changes until the history is complete, and compares the views after each of them. */
 async function changeAndCompare(

@@ -89,7 +89,7 @@ describe(`projections of an indexer that is killed ${String(killTotal)} times`, 
         return isStored && (await gaps(world)) === 0 ? true : undefined;
       });
       const equal = { rows: expect.any(Number) as number, extra: 0, missing: 0 };
-      expect(await compare(url)).toEqual({ token_changes: equal, token_transfers: equal });
+      expect(await compare(url)).toEqual({ token_changes: equal, token_transfers: equal, amulet_transfers: equal });
       const { results } = await runVerify(['--projections'], { DATABASE_URL: url });
       expect(results[0]).toMatchObject({ outcome: 'equal', different: 0 });
       expect(results[0]?.compared).toBeGreaterThan(1);

@@ -4,7 +4,7 @@ import { fillNext, invalidate, removeOutdated } from '../../src/store/projection
 import { builtInProjections } from '../../src/store/projections/projections.ts';
 import { query } from '../support/database.ts';
 
-const views = ['token_changes', 'token_transfers'] as const;
+const views = ['token_changes', 'token_transfers', 'amulet_transfers'] as const;
 
 export async function withDatabase<T>(url: string, work: (database: Database) => Promise<T>): Promise<T> {
   const database = openDatabase({ url, schema: 'ledger', statementTimeoutMs: 120_000, applicationName: 'test' });

@@ -60,7 +60,7 @@ describe('rebuild with separate roles', { timeout: 120_000 }, () => {
       from pg_trigger g join pg_class c on c.oid = g.tgrelid
      where c.relnamespace = 'ledger'::regnamespace and not g.tgisinternal`;
     const rightsBefore = [await value(world, rights), await value(world, guards)];
-    expect(rightsBefore[1]).toHaveLength(19);
+    expect(rightsBefore[1]).toHaveLength(23);
     expect(await rebuild(world, '--yes', { DATABASE_URL: urlOf('migrator') })).toContain('done: swapped');
     expect([await value(world, rights), await value(world, guards)]).toEqual(rightsBefore);
     const forgedUpdate = query(urlOf('redactor'), `update ledger.contracts set payload = 'null'`);

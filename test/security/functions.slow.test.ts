@@ -99,6 +99,8 @@ describe('functions in the project schemas', () => {
       'ledger.note_changed_offsets()',
       'ledger.note_ended_unhosted()',
       'ledger.note_moved_start()',
+      'ledger.note_named_packages()',
+      'ledger.note_new_implementations()',
       'ledger.only_remove()',
       'ledger.own_redaction()',
       'ledger.pruned_to_offset_in_history()',
@@ -108,7 +110,7 @@ describe('functions in the project schemas', () => {
     expect(names('redactor').length + names('writer').length + names(undefined).length).toBe(closedFunctions.length);
   });
 
-  it('include twelve trigger functions that only the owner may call', async () => {
+  it('include fourteen trigger functions that only the owner may call', async () => {
     const triggers = (await routines()).filter(({ returns }) => returns.endsWith('trigger'));
     expect(triggers.map(({ name, owners, callers }) => ({ name, owners, callers }))).toEqual([
       { name: 'ledger.filter_before_history()', owners: false, callers: [] },
@@ -119,6 +121,8 @@ describe('functions in the project schemas', () => {
       { name: 'ledger.note_changed_offsets()', owners: false, callers: [] },
       { name: 'ledger.note_ended_unhosted()', owners: false, callers: [] },
       { name: 'ledger.note_moved_start()', owners: false, callers: [] },
+      { name: 'ledger.note_named_packages()', owners: false, callers: [] },
+      { name: 'ledger.note_new_implementations()', owners: false, callers: [] },
       { name: 'ledger.only_remove()', owners: false, callers: [] },
       { name: 'ledger.own_redaction()', owners: false, callers: [] },
       { name: 'ledger.pruned_to_offset_in_history()', owners: false, callers: [] },

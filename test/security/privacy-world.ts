@@ -59,6 +59,7 @@ export const rules: Readonly<Record<string, 'all' | 'none' | 'some columns' | Ke
   projection_changes: 'none',
   projected_token_changes: 'none',
   projected_token_transfers: 'none',
+  projected_amulet_transfers: 'none',
   activity_hourly: 'none',
   quarantine: 'none',
   redactions: 'none',

@@ -39,6 +39,7 @@ const backgroundTables: ReadonlySet<string> = new Set([
   'projection_changes',
   'projected_token_changes',
   'projected_token_transfers',
+  'projected_amulet_transfers',
 ]);
 
 /** Records the writer's transactions. It contains no ledger data. */

@@ -237,6 +237,35 @@ interface ParticipantsTable {
   readonly since: Generated<Date>;
 }
 
+interface ProjectedAmuletTransfersTable {
+  readonly offset: number;
+  readonly node_id: number | null;
+  readonly update_id: string | null;
+  readonly effective_at: Date | null;
+  readonly record_time: Date | null;
+  readonly choice: string | null;
+  readonly dso: string | null;
+  readonly sender: string | null;
+  readonly provider: string | null;
+  readonly receivers: readonly string[] | null;
+  readonly amounts: readonly number[] | null;
+  readonly amount: string | null;
+  readonly input_amount: string | null;
+  readonly change_amount: string | null;
+  readonly holding_fees: string | null;
+  readonly output_fees: string | null;
+  readonly change_fee: string | null;
+  readonly fees: string | null;
+  readonly app_rewards: string | null;
+  readonly validator_rewards: string | null;
+  readonly faucet_rewards: string | null;
+  readonly sv_rewards: string | null;
+  readonly unclaimed_rewards: string | null;
+  readonly development_rewards: string | null;
+  readonly amulet_price: string | null;
+  readonly round: number | null;
+}
+
 interface ProjectedTokenChangesTable {
   readonly offset: number;
   readonly update_id: string | null;
@@ -544,6 +573,7 @@ export interface Tables {
   readonly omitted_fields: OmittedFieldsTable;
   readonly packages: PackagesTable;
   readonly participants: ParticipantsTable;
+  readonly projected_amulet_transfers: ProjectedAmuletTransfersTable;
   readonly projected_token_changes: ProjectedTokenChangesTable;
   readonly projected_token_transfers: ProjectedTokenTransfersTable;
   readonly projection_changes: ProjectionChangesTable;

@@ -32,6 +32,10 @@ const definitions: Readonly<Record<ProjectionName, { readonly call: string; read
     call: 'token_transfers_between($1::bigint, $2::bigint)',
     files: ['50_tokens', '51_token_events', '52_token_changes', '53_token_transfers'],
   },
+  amulet_transfers: {
+    call: 'amulet_transfers_between($1::bigint, $2::bigint)',
+    files: ['54_network', '58_amulet_transfers'],
+  },
 };
 
 const directory = new URL('../../../migrations/read/', import.meta.url);

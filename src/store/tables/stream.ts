@@ -111,5 +111,12 @@ export const streamTables = {
     limited: 'none',
     sizes: 'projections',
   },
+  projected_amulet_transfers: {
+    nodes: 'coordinator',
+    writer: { insert: true, delete: true },
+    redactor: { delete: true },
+    limited: 'none',
+    sizes: 'projections',
+  },
   schema_migrations: { survivesReset: true, nodes: 'coordinator', limited: 'all' },
 } as const satisfies Readonly<Record<string, TableEntry>>;
