@@ -120,7 +120,9 @@ describe('writer role of grant-roles', () => {
     async (table) => {
       await world.query(`revoke select on ledger.${table} from ${writer}`);
       const line = await check('rights to write');
-      expect(line).toMatchObject({ code: 1, state: 'fail', found: `role "${writer}" lacks select on ${table}` });
+      expect(line).toMatchObject({ code: 1, state: 'fail' });
+      // Without the right on contracts, triggers of other tables fail too.
+      expect(line.found).toMatch(new RegExp(`^role "${writer}" lacks select on ${table}(?:;|$)`));
       await follow(line.fix);
       expect(await check('rights to write')).toMatchObject({ code: 0, state: 'pass' });
     },
