@@ -149,7 +149,7 @@ as $$
 begin
   if not exists (select from projections) or not exists (select from changed_rows) then
     return null;
-  elsif (select count(*) from (select from changed_rows limit 1001) c) > 1000 then
+  elsif (select count(*) from (select from changed_rows limit 10001) c) > 10000 then
     insert into projection_changes (offsets) select int8range(min(c."offset"), null) from changed_rows c;
     return null;
   end if;
@@ -176,7 +176,7 @@ as $$
 begin
   if not exists (select from projections) then
     return null;
-  elsif (select count(*) from (select distinct c."offset" from changed_rows c limit 101) d) <= 100 then
+  elsif (select count(*) from (select distinct c."offset" from changed_rows c limit 10001) d) <= 10000 then
     insert into projection_changes (offsets) select distinct int8range(c."offset", c."offset", '[]') from changed_rows c;
   else
     insert into projection_changes (offsets) select int8range(min(c."offset"), max(c."offset"), '[]') from changed_rows c;

@@ -2,8 +2,18 @@
 -- underscores, step by step; the other functions have the names of PQS.
 
 create or replace function :pqs.__retention_lock() returns void
-  language sql volatile
-  return pg_advisory_xact_lock(hashtext('ledger_indexer retention'), hashtext(:'storage'));
+  language plpgsql volatile
+  set search_path = pg_catalog, pg_temp
+as $$
+begin
+  -- With an older snapshot, triggers could miss that projections exist, and removed contents would stay in their rows.
+  if current_setting('transaction_isolation') <> 'read committed' then
+    raise exception 'Pruning and redacting need the isolation level read committed, found %', current_setting('transaction_isolation')
+      using errcode = 'invalid_transaction_state', hint = 'Begin the transaction with: begin isolation level read committed.';
+  end if;
+  perform pg_advisory_xact_lock(hashtext('ledger_indexer retention'), hashtext(:'storage'));
+end
+$$;
 comment on function :pqs.__retention_lock() is
   'Waits until no other transaction prunes or redacts this schema, because two such transactions would lock the same rows in different order. The indexer does not take this lock.';
 

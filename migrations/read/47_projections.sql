@@ -26,7 +26,8 @@ begin
   return query
     select g.gap
       from (select :explore.projected_ranges(projection)) p (ranges)
-     cross join unnest(int8multirange(int8range(after_offset, to_offset, '(]'))
+     cross join unnest(case when after_offset >= to_offset or after_offset = 9223372036854775807 then '{}'
+                            else int8multirange(int8range(after_offset, nullif(to_offset, 9223372036854775807), '(]')) end
                        - coalesce((select range_agg(r.stored) from unnest(p.ranges) r (stored)), '{}')) g (gap)
      where p.ranges is not null
        and coalesce(lower(g.gap) <= (select s.checkpoint from :storage.stream s), true);

@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Client } from 'pg';
-import { fillNext, invalidate, outdateAll, removeOutdated } from '../../src/store/projections/fill.ts';
+import { fillNext, invalidate, outdateAll, outdateOthers, removeOutdated } from '../../src/store/projections/fill.ts';
 import { dropStep, ProjectionJob } from '../../src/store/projections/projection-job.ts';
 import { builtInProjections } from '../../src/store/projections/projections.ts';
 import { HistoryWorld } from '../history/history-run.ts';
@@ -70,7 +70,7 @@ describe('a redaction', () => {
       await invalidate(database, [projection]);
       while (await removeOutdated(database, projection, 1_000));
       const { id, offset } = await archivedHolding();
-      const slowSelect = `${projection.select.replace('*', 'c.*')} c cross join (select pg_sleep(3) offset 0) s`;
+      const slowSelect = `select c.* from (select pg_sleep(3) offset 0) s left join lateral (${projection.select}) c on true`;
       const outcome = fillNext(database, { ...projection, select: slowSelect }, 10_000).catch(
         (error: unknown) => error,
       );
@@ -81,11 +81,18 @@ describe('a redaction', () => {
         return waiting === 1 ? true : undefined;
       });
       await redact(id);
-      expect(await outcome).toMatchObject({ retry: 'retry' });
+      expect(await outcome).toMatchObject({ code: 'STORE_CONFLICT' });
       expect(await storedRows(offset)).toBe(0);
     });
     await fillAll(world.database.url, 100);
     expect(await compare(world.database.url)).toMatchObject(equal);
+  });
+
+  it('is rejected in a transaction with an older snapshot', async () => {
+    const { id } = await archivedHolding();
+    await expect(
+      query(world.database.url, `begin isolation level repeatable read; select pqs.redact_contract('${id}', 'late')`),
+    ).rejects.toThrow('Pruning and redacting need the isolation level read committed, found repeatable read');
   });
 
   it('removes rows of projections that are being removed', async () => {
@@ -103,6 +110,30 @@ describe('a redaction', () => {
       });
     });
   });
+});
+
+it('rows of another SELECT are outdated in the transaction that changes the views', async () => {
+  await fillAll(world.database.url, 100);
+  await query(world.database.url, `update ledger.projections set select_hash = 'other' where name = 'token_changes'`);
+  await withDatabase(world.database.url, async (database) => {
+    const projections = await builtInProjections('ledger');
+    await database.transaction((client) => outdateOthers(client, projections));
+    expect(
+      await world.row(`select covered::text, outdated::text from ledger.projections where name = 'token_changes'`),
+    ).toEqual({
+      covered: '{}',
+      outdated: '{(,)}',
+    });
+  });
+  expect(await compare(world.database.url)).toMatchObject(equal);
+});
+
+it('ranges that contain no offset have no rows', async () => {
+  for (const range of ['10, 5', '9223372036854775807, null', '9223372036854775806, 9223372036854775807']) {
+    expect(await world.row(`select count(*)::int as count from explore.token_transfers_between(${range})`)).toEqual({
+      count: 0,
+    });
+  }
 });
 
 describe('changes of which contracts are tokens', () => {

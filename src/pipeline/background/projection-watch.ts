@@ -56,8 +56,10 @@ async function fillUntil(
         await pause(ms / share - ms, ended);
       }
     } catch (thrown) {
-      if (!ended.aborted) observer.failed(toIndexerError(thrown), failedMs);
-      await pause(failedMs, ended);
+      const error = toIndexerError(thrown);
+      const isConflict = error.code === 'STORE_CONFLICT';
+      if (!ended.aborted && !isConflict) observer.failed(error, failedMs);
+      await pause(isConflict ? idleMs : failedMs, ended);
     }
   }
   await projections.close().catch(() => undefined);

@@ -38,6 +38,7 @@ export function invalidate(database: Database, projections: readonly Projection[
     );
     const changed = rows[0]?.changed ?? null;
     if (changed === null) return isNew;
+    await lockProjections(client);
     await client.query(
       `update projections
           set outdated = outdated + covered * $1::int8multirange, covered = covered - $1::int8multirange, updated_at = now()`,
@@ -47,31 +48,53 @@ export function invalidate(database: Database, projections: readonly Projection[
   });
 }
 
+/** Locks the rows of all projections, in the order in which a redaction locks them. */
+async function lockProjections(client: ClientBase): Promise<void> {
+  await client.query('select from projections order by name for update');
+}
+
 /** Adds missing projections, and marks all rows of those that were computed by another SELECT as outdated. */
 async function addProjections(client: ClientBase, projections: readonly Projection[]): Promise<boolean> {
-  let isChanged = false;
+  const { rows } = await client.query<{ name: string; hash: string }>(
+    'select name, select_hash as hash from projections',
+  );
+  const hashes = new Map(rows.map(({ name, hash }) => [name, hash]));
+  if (projections.every(({ name, hash }) => hashes.get(name) === hash)) return false;
+  await outdateOthers(client, projections);
   for (const { name, hash } of projections) {
-    const { rowCount } = await client.query(
-      `insert into projections as p (name, select_hash) values ($1, $2)
-       on conflict (name) do update
-          set select_hash = excluded.select_hash, covered = '{}', outdated = '{(,)}', is_filled = false, problem = null,
-              updated_at = now()
-        where p.select_hash <> excluded.select_hash`,
+    await client.query('insert into projections (name, select_hash) values ($1, $2) on conflict do nothing', [
+      name,
+      hash,
+    ]);
+  }
+  return true;
+}
+
+/**
+ * Marks all rows of projections that were computed by another SELECT as outdated. Runs in the transaction that changes
+ * the views, so that no answer has rows of both SELECTs.
+ */
+export async function outdateOthers(client: ClientBase, projections: readonly Projection[]): Promise<void> {
+  await lockProjections(client);
+  for (const { name, hash } of projections) {
+    await client.query(
+      `update projections
+          set select_hash = $2, covered = '{}', outdated = '{(,)}', is_filled = false, problem = null, updated_at = now()
+        where name = $1 and select_hash <> $2`,
       [name, hash],
     );
-    isChanged ||= rowCount !== 0;
   }
-  return isChanged;
 }
 
 /** Marks all rows of all projections as outdated, so that every view computes its rows from the history. */
 export async function outdateAll(database: Database): Promise<void> {
-  await database.transaction((client) =>
-    client.query(
+  await database.transaction(async (client) => {
+    await lockProjections(client);
+    await client.query(
       `update projections set covered = '{}', outdated = '{(,)}', is_filled = false, updated_at = now()
         where covered <> '{}'`,
-    ),
-  );
+    );
+  });
 }
 
 /**
@@ -161,19 +184,35 @@ async function nextRange(
   return rows[0];
 }
 
-/** The first transaction id that no transaction has yet. */
+/** Whether a projection has stored rows that are not outdated. */
+export async function hasStored(database: Database): Promise<boolean> {
+  return database.transaction(async (client) => {
+    const { rowCount } = await client.query("select from projections where covered <> '{}' limit 1");
+    return rowCount === 1;
+  });
+}
+
+/** A new transaction id, which is higher than all others. */
 export async function nextTransaction(database: Database): Promise<string> {
   return database.transaction(async (client) => {
-    const { rows } = await client.query<{ xid: string }>('select pg_snapshot_xmax(pg_current_snapshot())::text as xid');
+    const { rows } = await client.query<{ xid: string }>('select pg_current_xact_id()::text as xid');
     return rows[0]?.xid ?? '';
   });
 }
 
-/** Whether every transaction with a lower id has ended. */
+/** Whether every transaction of this database with a lower id has ended, also prepared ones. */
 export async function allEndedBefore(database: Database, xid: string): Promise<boolean> {
   return database.transaction(async (client) => {
-    const { rowCount } = await client.query('select where pg_snapshot_xmin(pg_current_snapshot()) >= $1::xid8', [xid]);
-    return rowCount === 1;
+    const { rowCount } = await client.query(
+      `select from pg_locks l
+         left join pg_stat_activity a on a.pid = l.pid
+         left join pg_prepared_xacts p on p.transaction = l.transactionid
+        where l.locktype = 'transactionid' and l.granted and coalesce(a.datname, p.database) = current_database()
+          and age(l.transactionid) > age($1::xid8::xid)
+        limit 1`,
+      [xid],
+    );
+    return rowCount === 0;
   });
 }
 

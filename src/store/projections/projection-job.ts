@@ -8,6 +8,7 @@ import type { Database } from '../connection/database.ts';
 import {
   allEndedBefore,
   fillNext,
+  hasStored,
   invalidate,
   nextTransaction,
   noteProblem,
@@ -85,12 +86,13 @@ export class ProjectionJob {
 
   /**
    * Whether all changes of history are noted. A transaction that began before the projections were added may not note
-   * its changes, so nothing is stored until all transactions from before this session have ended.
+   * its changes, so nothing is stored until all transactions from before this session have ended. Stored rows show that an
+   * earlier session has waited.
    */
   async #areChangesNoted(): Promise<boolean> {
     if (this.#areNoted) return true;
     this.#firstXid ??= await nextTransaction(this.#database);
-    this.#areNoted = await allEndedBefore(this.#database, this.#firstXid);
+    this.#areNoted = (await hasStored(this.#database)) || (await allEndedBefore(this.#database, this.#firstXid));
     return this.#areNoted;
   }
 
@@ -107,6 +109,8 @@ export class ProjectionJob {
       return { kind: 'filled', name, seconds: ms / 1000, range };
     } catch (thrown) {
       const error = toIndexerError(thrown);
+      // Another transaction has changed the row of the projection, for example a redaction.
+      if (error.code === 'STORE_CONFLICT') throw error;
       this.#sizes.set(name, Math.max(smallestSize, Math.round(size / 4)));
       if (error.retry === 'retry' && this.#failuresInARow(name) < failuresUntilParked) throw error;
       this.#parkedUntil.set(name, performance.now() + parkedMs);

@@ -9,6 +9,8 @@ import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { ClientBase } from 'pg';
 import { readGrants } from '../roles/party-policies.ts';
 import { readSchemas, type ReadSchemas } from '../connection/read-schemas.ts';
+import { outdateOthers } from '../projections/fill.ts';
+import { builtInProjections } from '../projections/projections.ts';
 import { fitFunctions, isDistributed, disableDdlPropagation } from './distribution.ts';
 import { assertOwnSchemas } from '../roles/schema-owners.ts';
 import { limitedRoles, secureViews } from '../roles/secure-views.ts';
@@ -82,6 +84,7 @@ export async function createReadSide(client: ClientBase, storage: string): Promi
   await client.query(isCitusDistributed ? enableWorkerSections(script) : script);
   if (isCitusDistributed) await fitFunctions(client, storage);
   await secureViews(client, readSchemas(storage));
+  await outdateOthers(client, await builtInProjections(storage));
   // The new views may read tables and columns that were added after the role was created.
   for (const role of await limitedRoles(client, storage)) {
     for (const statement of readGrants(role)) await client.query(statement);
