@@ -3,10 +3,10 @@
  * alternating order.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isEnding } from '../cleanup.ts';
 import { median } from '../figures/figures.ts';
 import { printStatus } from '../figures/terminal.ts';
 import { schema, withClient } from '../postgres.ts';
-import { isEnding } from '../cleanup.ts';
 import { fillHistory, type FillRun } from './fill.ts';
 import { openFolder } from './history-folder.ts';
 import type { AnswersOptions } from './options.ts';
