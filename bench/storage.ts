@@ -26,6 +26,11 @@ export const volatileTables: readonly string[] = [
   'submitters',
   'verifications',
   'jobs',
+  'projections',
+  'projection_changes',
+  'projected_token_changes',
+  'projected_token_transfers',
+  'projected_amulet_transfers',
 ];
 
 /** The tables whose rows are counted after a run, by their content. */
