@@ -87,6 +87,7 @@ const otherValues: Readonly<Record<string, (column: string) => string>> = {
   jsonb: () => `'{"planted": 1}'`,
   timestamptz: (column) => `coalesce(${column}, now()) + interval '1 second'`,
   _text: (column) => `${column} || '{planted}'`,
+  _numeric: (column) => `${column} || 1::numeric`,
   bytea: (column) => `coalesce(${column}, '') || '\\x00'`,
   int8range: () => `'[7,8)'`,
   int8multirange: () => `'{[7,8)}'`,
