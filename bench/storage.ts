@@ -2,6 +2,7 @@
  * The benchmark's knowledge of the storage tables, so that a change of the layout changes only this file. Other code
  * finds rows through the catalog, or reads them through the views of schema `explore`, whose columns do not change.
  */
+import { projectedTable, projectionNames } from '../src/model/stream.ts';
 import { preloadedPerActive } from './replay/recording.ts';
 
 /** Tables that have rows in every migrated schema, and so do not belong to a run. */
@@ -28,9 +29,7 @@ export const volatileTables: readonly string[] = [
   'jobs',
   'projections',
   'projection_changes',
-  'projected_token_changes',
-  'projected_token_transfers',
-  'projected_amulet_transfers',
+  ...projectionNames.map(projectedTable),
 ];
 
 /** The tables whose rows are counted after a run, by their content. */

@@ -18,6 +18,29 @@ comment on column projections.is_filled is 'Whether the rows have reached the ch
 comment on column projections.problem is 'Why the next range cannot be computed; null while there is no problem.';
 comment on column projections.updated_at is 'Time of the last change of this row.';
 
+create table projected_token_holding_events (
+  "offset" bigint not null,
+  node_id integer,
+  update_id text,
+  effective_at timestamptz,
+  record_time timestamptz,
+  contract_id text,
+  cause text,
+  standard text,
+  owner text,
+  provider text,
+  account_id text,
+  instrument_admin text,
+  instrument_id text,
+  amount numeric,
+  is_locked boolean
+);
+comment on table projected_token_holding_events is 'Rows of explore.token_holding_events at the offsets that projections lists as covered; the view has the description of the columns. Also has rows of holdings that cannot be read, without a standard.';
+create index projected_token_holding_events_offset on projected_token_holding_events ("offset");
+comment on index projected_token_holding_events_offset is 'Holdings that appear or disappear in a range of offsets.';
+create index projected_token_holding_events_owner on projected_token_holding_events (owner, "offset");
+comment on index projected_token_holding_events_owner is 'Holdings of one owner that appear or disappear.';
+
 create table projected_token_changes (
   "offset" bigint not null,
   update_id text,
@@ -77,6 +100,75 @@ comment on index projected_token_transfers_sender is 'Movements of one sender.';
 create index projected_token_transfers_receiver on projected_token_transfers (receiver, "offset");
 comment on index projected_token_transfers_receiver is 'Movements of one receiver.';
 
+create table projected_token_discrepancies (
+  "offset" bigint not null,
+  update_id text,
+  effective_at timestamptz,
+  record_time timestamptz,
+  owner text,
+  provider text,
+  account_id text,
+  instrument_admin text,
+  instrument_id text,
+  logged numeric,
+  moved numeric
+);
+comment on table projected_token_discrepancies is 'Rows of explore.token_discrepancies at the offsets that projections lists as covered; the view has the description of the columns.';
+create index projected_token_discrepancies_offset on projected_token_discrepancies ("offset");
+comment on index projected_token_discrepancies_offset is 'Discrepancies in a range of offsets.';
+
+create table projected_token_transfer_steps (
+  "offset" bigint not null,
+  node_id integer,
+  update_id text,
+  effective_at timestamptz,
+  record_time timestamptz,
+  choice text,
+  standard text,
+  outcome text,
+  sender text,
+  sender_provider text,
+  sender_account_id text,
+  receiver text,
+  receiver_provider text,
+  receiver_account_id text,
+  instrument_admin text,
+  instrument_id text,
+  amount numeric,
+  transfer_instruction_id text,
+  receiver_holding_ids text[],
+  sender_change_ids text[],
+  requested_at timestamptz,
+  execute_before timestamptz,
+  reason text,
+  meta jsonb,
+  acting_parties text[],
+  amount_burnt numeric
+);
+comment on table projected_token_transfer_steps is 'Rows of explore.token_transfer_steps at the offsets that projections lists as covered; the view has the description of the columns.';
+create index projected_token_transfer_steps_offset on projected_token_transfer_steps ("offset");
+comment on index projected_token_transfer_steps_offset is 'Steps in a range of offsets.';
+
+create table projected_traffic_purchases (
+  "offset" bigint not null,
+  update_id text,
+  effective_at timestamptz,
+  record_time timestamptz,
+  dso text,
+  member_id text,
+  synchronizer_id text,
+  migration_id bigint,
+  purchases bigint,
+  bytes numeric,
+  amulet_burnt numeric,
+  usd_burnt numeric,
+  provider text,
+  round bigint
+);
+comment on table projected_traffic_purchases is 'Rows of explore.traffic_purchases at the offsets that projections lists as covered; the view has the description of the columns.';
+create index projected_traffic_purchases_offset on projected_traffic_purchases ("offset");
+comment on index projected_traffic_purchases_offset is 'Purchases in a range of offsets.';
+
 create table projected_amulet_transfers (
   "offset" bigint not null,
   node_id integer,
@@ -125,7 +217,8 @@ declare
 begin
   for stored in
     select v.view_name, a.attname
-      from unnest(array['token_changes', 'token_transfers', 'amulet_transfers']) v (view_name)
+      from unnest(array['token_holding_events', 'token_changes', 'token_transfers', 'token_discrepancies',
+                        'token_transfer_steps', 'traffic_purchases', 'amulet_transfers']) v (view_name)
       join pg_attribute a on a.attrelid = to_regclass('projected_' || v.view_name) and a.attnum > 0
   loop
     execute format('comment on column projected_%I.%I is %L', stored.view_name, stored.attname,
@@ -136,8 +229,12 @@ $$;
 
 -- Without a replica identity, a publication could not send deleted rows, and would reject the deletion.
 alter table projection_changes replica identity full;
+alter table projected_token_holding_events replica identity full;
 alter table projected_token_changes replica identity full;
 alter table projected_token_transfers replica identity full;
+alter table projected_token_discrepancies replica identity full;
+alter table projected_token_transfer_steps replica identity full;
+alter table projected_traffic_purchases replica identity full;
 alter table projected_amulet_transfers replica identity full;
 
 -- A change of a contract or of a view of it changes the rows at its activation, its end and its exercises. If more contracts

@@ -26,6 +26,7 @@ create or replace function :pqs.__remove_projected() returns void
 as $$
 declare
   changed int8multirange;
+  projection text;
 begin
   perform from :storage.projections p order by p.name for update;
   if not found then
@@ -33,15 +34,12 @@ begin
   end if;
   update :storage.projections set updated_at = now();
   changed := (select range_agg(c.offsets) from :storage.projection_changes c where c.noted_at = now());
-  delete from :storage.projected_token_changes p
-    using unnest(changed) r (offsets)
-    where p."offset" >= coalesce(lower(r.offsets), -1) and p."offset" < coalesce(upper(r.offsets), 9223372036854775807);
-  delete from :storage.projected_amulet_transfers p
-    using unnest(changed) r (offsets)
-    where p."offset" >= coalesce(lower(r.offsets), -1) and p."offset" < coalesce(upper(r.offsets), 9223372036854775807);
-  delete from :storage.projected_token_transfers p
-    using unnest(changed) r (offsets)
-    where p."offset" >= coalesce(lower(r.offsets), -1) and p."offset" < coalesce(upper(r.offsets), 9223372036854775807);
+  for projection in select p.name from :storage.projections p order by p.name loop
+    execute format(
+      'delete from :storage.%I p using unnest($1) r (offsets)
+        where p."offset" >= coalesce(lower(r.offsets), -1) and p."offset" < coalesce(upper(r.offsets), 9223372036854775807)',
+      'projected_' || projection) using changed;
+  end loop;
 end
 $$;
 comment on function :pqs.__remove_projected() is

@@ -11,12 +11,13 @@ begin
   return (
     select array(select unnest(p.covered - coalesce((select range_agg(c.offsets) from :storage.projection_changes c), '{}')))
       from :storage.projections p
-     where p.name = projection and p.is_filled
-       and current_setting('ledger_indexer.projections', true) is distinct from 'off');
+     where p.name = projection
+       and case current_setting('ledger_indexer.projections', true) when 'off' then false when 'filling' then true
+                                                                    else p.is_filled end);
 end
 $$;
 comment on function :explore.projected_ranges(text) is
-  'Offsets whose rows a view reads from its projection. Null if the view does not use a projection, or if the session has set ledger_indexer.projections to off.';
+  'Offsets whose rows a view reads from its projection. Null if the view does not use a projection, or if the session has set ledger_indexer.projections to off. With the value filling, it also uses a projection that has never reached the checkpoint.';
 
 create or replace function :explore.projection_gaps(projection text, after_offset bigint, to_offset bigint) returns setof int8range
   language plpgsql stable parallel safe rows 1
@@ -35,3 +36,20 @@ end
 $$;
 comment on function :explore.projection_gaps(text, bigint, bigint) is
   'Ranges of offsets up to the checkpoint whose rows a view computes from the history although it uses a projection, after one offset and up to and including another. A null offset is no limit.';
+
+-- The rows have the type of the table, so that one function serves all projections.
+create or replace function :explore.rows_in_gaps(row_type anyelement, projection text, after_offset bigint, to_offset bigint)
+  returns setof anyelement
+  language plpgsql stable parallel safe rows 10
+  set search_path = pg_catalog, pg_temp
+as $$
+declare
+  gap int8range;
+begin
+  for gap in select * from :explore.projection_gaps(projection, after_offset, to_offset) loop
+    return query execute format('select * from :explore.%I(%L, %L)', projection || '_between', lower(gap) - 1, upper(gap) - 1);
+  end loop;
+end
+$$;
+comment on function :explore.rows_in_gaps(anyelement, text, bigint, bigint) is
+  'Rows of a view at offsets that its projection does not contain, after one offset and up to and including another. A null offset is no limit. row_type is a null of the type of the rows. No rows if the projection is not used.';

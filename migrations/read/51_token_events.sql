@@ -31,7 +31,14 @@ comment on view :explore.token_events is
 -- Registries that support both versions exercise the choice of one version inside the choice of the other; only the
 -- outer choice is returned. "offset 0" makes Postgres find the contract before its view: without statistics, the
 -- planner would begin with the views.
-create or replace view :explore.token_transfer_steps as
+create or replace function :explore.token_transfer_steps_between(after_offset bigint, to_offset bigint)
+  returns table ("offset" bigint, node_id integer, update_id text, effective_at timestamptz, record_time timestamptz, choice text,
+                 standard text, outcome text, sender text, sender_provider text, sender_account_id text, receiver text,
+                 receiver_provider text, receiver_account_id text, instrument_admin text, instrument_id text, amount numeric,
+                 transfer_instruction_id text, receiver_holding_ids text[], sender_change_ids text[], requested_at timestamptz,
+                 execute_before timestamptz, reason text, meta jsonb, acting_parties text[], amount_burnt numeric)
+  language sql stable parallel safe rows 1000
+begin atomic
   select e."offset", e.node_id, id_text(u.update_id) as update_id, u.effective_at, u.record_time, h.choice,
          case when e.choice_pk = any ((select :explore.token_step_choices('V2'))::integer[]) then 'V2' else 'V1' end as standard,
          lower(split_part(e.result::jsonb #>> '{output,tag}', '_', 2)) as outcome,
@@ -85,6 +92,21 @@ create or replace view :explore.token_transfer_steps as
             where o."offset" = e."offset" and o.node_id < e.node_id and o.last_descendant_node_id >= e.node_id
               and (o.choice_pk = any ((select :explore.token_step_choices('V2'))::integer[])
                    or o.choice_pk = any ((select :explore.token_step_choices('V1'))::integer[])
-                      and e.choice_pk = any ((select :explore.token_step_choices('V2'))::integer[])));
+                      and e.choice_pk = any ((select :explore.token_step_choices('V2'))::integer[])))
+     and (after_offset is null or e."offset" > after_offset) and (to_offset is null or e."offset" <= to_offset);
+end;
+comment on function :explore.token_transfer_steps_between(bigint, bigint) is
+  'Rows of token_transfer_steps after one offset and up to and including another, computed from the history. A null offset is no limit.';
+
+create or replace view :explore.token_transfer_steps as
+  select p.*
+    from projected_token_transfer_steps p
+   where (select range_agg(r.stored) from unnest(:explore.projected_ranges('token_transfer_steps')) r (stored)) @> p."offset"
+  union all
+  select u.* from :explore.rows_in_gaps(null::projected_token_transfer_steps, 'token_transfer_steps', null, null) u
+  union all
+  select t.*
+    from :explore.token_transfer_steps_between(null, null) t
+   where (select :explore.projected_ranges('token_transfer_steps')) is null;
 comment on view :explore.token_transfer_steps is
   'Steps of token transfers: started by a factory, accepted, rejected, withdrawn or updated, with the outcome of each step. Movements are in token_transfers. Needs the shape LEDGER_EFFECTS. A step after the first has parties and amount only with an interface TransferInstruction in the filter.';

@@ -19,11 +19,12 @@ $$;
 comment on function :explore.token_parties(text) is
   'Keys of the party sets (contract_parties.parties_pk) in which a party is a stakeholder; empty if the party occurs only in other roles. An unknown party is rejected with SQLSTATE 42704.';
 
+-- With is_range, the index on templates is not used: it would be read completely for each range.
 -- A contract that one update created and archived was never active, but its holding is in both lists. The first
 -- condition on the party selects its party sets, which are few, so that views of other holdings are not read. Pruned
 -- history is excluded, even if its rows are not removed yet; holdings that were kept represent it. Holdings that cannot
 -- be read have no standard, owner and amount.
-create or replace function :explore.token_holding_events_between(party text, after_offset bigint, to_offset bigint)
+create or replace function :explore.token_holding_events_of(party text, is_range boolean default false)
   returns table ("offset" bigint, node_id integer, contract_id text, cause text, sign integer, standard text, owner text,
                  provider text, account_id text, instrument_admin text, instrument_id text, amount numeric, is_locked boolean)
   language sql stable parallel safe rows 1000
@@ -37,7 +38,6 @@ begin atomic
              and (party is null or parties_pk = any ((select :explore.token_parties(party))::integer[])) offset 0 workers*/) c
     left join lateral :explore.token_holding(c."offset", c.node_id) h on true
    where c.template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[])
-     and (after_offset is null or c."offset" > after_offset) and (to_offset is null or c."offset" <= to_offset)
      and (party is null or c.parties_pk in (select unnest(:explore.token_parties(party)))
                            and (h.owner = party or h.standard is null))
      and not exists (
@@ -68,8 +68,8 @@ begin atomic
     left join lateral :explore.token_holding(e."offset", e.node_id) h on true
    where (e.ended_by <> 'w' or x.node_id is not null and h.standard is not null)
      and e.ended_offset > (select coalesce(max(s.pruned_to_offset), 0) from stream s)
-     and (after_offset is null or e.ended_offset > after_offset) and (to_offset is null or e.ended_offset <= to_offset)
-     and e.template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[])
+     and case when is_range then array_position((select :explore.token_templates('Holding', 'Holding')), e.template_pk) is not null
+              else e.template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[]) end
      and (party is null or e.parties_pk in (select unnest(:explore.token_parties(party)))
                            and (h.owner = party or h.standard is null))
   union all
@@ -79,31 +79,51 @@ begin atomic
     from (select * from live /*workers where unhosted_since is not null offset 0 workers*/) l
     left join lateral :explore.token_holding(l."offset", l.node_id) h on true
    where l.unhosted_since is not null
-     and (after_offset is null or l.unhosted_since > after_offset) and (to_offset is null or l.unhosted_since <= to_offset)
      and l.template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[])
      and (party is null or l.parties_pk in (select unnest(:explore.token_parties(party)))
                            and (h.owner = party or h.standard is null));
 end;
-comment on function :explore.token_holding_events_between(text, bigint, bigint) is
-  'Holdings that appear (sign 1) and disappear (sign -1), of one owner or, with null, of all owners, after one offset and up to and including another. A null offset is no limit. cause is created, assigned, seeded or retained (older than pruned history), archived, unassigned, ended (by an update that is not stored) or unhosted (its parties left the participant). Holdings that cannot be read have no standard; for an owner, they are included only if it is a stakeholder. An owner has to be a stakeholder of the holding.';
+comment on function :explore.token_holding_events_of(text, boolean) is
+  'Holdings that appear (sign 1) and disappear (sign -1), of one owner or, with null, of all owners. cause is created, assigned, seeded or retained (older than pruned history), archived, unassigned, ended (by an update that is not stored) or unhosted (its parties left the participant). Holdings that cannot be read have no standard; for an owner, they are included only if it is a stakeholder. An owner has to be a stakeholder of the holding. is_range is true if the query restricts the offset.';
 
-create or replace function :explore.token_holding_events_of(party text)
-  returns table ("offset" bigint, node_id integer, contract_id text, cause text, sign integer, standard text, owner text,
-                 provider text, account_id text, instrument_admin text, instrument_id text, amount numeric, is_locked boolean)
+create or replace function :explore.token_holding_events_between(after_offset bigint, to_offset bigint)
+  returns table ("offset" bigint, node_id integer, update_id text, effective_at timestamptz, record_time timestamptz, contract_id text,
+                 cause text, standard text, owner text, provider text, account_id text, instrument_admin text, instrument_id text,
+                 amount numeric, is_locked boolean)
   language sql stable parallel safe rows 1000
 begin atomic
-  select * from :explore.token_holding_events_between(party, null, null);
-end;
-comment on function :explore.token_holding_events_of(text) is
-  'Rows of token_holding_events_between over all offsets, of one owner or, with null, of all owners.';
-
-create or replace view :explore.token_holding_events as
   select e."offset", e.node_id, id_text(u.update_id) as update_id, u.effective_at, u.record_time, e.contract_id, e.cause,
          e.standard, e.owner, e.provider, e.account_id, e.instrument_admin, e.instrument_id, e.sign * e.amount as amount,
          e.is_locked
-    from :explore.token_holding_events_of(null) e
+    from :explore.token_holding_events_of(null, true) e
     left join updates u on u."offset" = e."offset"
-   where e.standard is not null;
+   where (after_offset is null or e."offset" > after_offset) and (to_offset is null or e."offset" <= to_offset);
+end;
+comment on function :explore.token_holding_events_between(bigint, bigint) is
+  'Rows of token_holding_events after one offset and up to and including another, computed from the history, also of holdings that cannot be read, which have no standard. A null offset is no limit.';
+
+create or replace function :explore.token_holding_events_in(after_offset bigint, to_offset bigint)
+  returns table ("offset" bigint, node_id integer, update_id text, effective_at timestamptz, record_time timestamptz, contract_id text,
+                 cause text, standard text, owner text, provider text, account_id text, instrument_admin text, instrument_id text,
+                 amount numeric, is_locked boolean)
+  language sql stable parallel safe rows 1000
+begin atomic
+  select p.*
+    from projected_token_holding_events p
+   where (select range_agg(r.stored) from unnest(:explore.projected_ranges('token_holding_events')) r (stored)) @> p."offset"
+     and (after_offset is null or p."offset" > after_offset) and (to_offset is null or p."offset" <= to_offset)
+  union all
+  select u.* from :explore.rows_in_gaps(null::projected_token_holding_events, 'token_holding_events', after_offset, to_offset) u
+  union all
+  select e.*
+    from :explore.token_holding_events_between(after_offset, to_offset) e
+   where (select :explore.projected_ranges('token_holding_events')) is null;
+end;
+comment on function :explore.token_holding_events_in(bigint, bigint) is
+  'Rows of token_holding_events after one offset and up to and including another, also of holdings that cannot be read, which have no standard. A null offset is no limit.';
+
+create or replace view :explore.token_holding_events as
+  select * from :explore.token_holding_events_in(null, null) e where e.standard is not null;
 comment on view :explore.token_holding_events is
   'Log of the holdings of all accounts: one row when a holding appears, and one with a negative amount when it disappears. Complete where coverage reports complete, except for token_holdings_unreadable. Needs an interface Holding in the filter.';
 
@@ -149,7 +169,7 @@ create or replace view :explore.token_legs as
          t.sender_account_id, case when not b.is_burn then t.receiver end, case when not b.is_burn then t.receiver_provider end,
          case when b.is_burn then '' else t.receiver_account_id end, t.instrument_admin, t.instrument_id,
          case when b.is_burn then t.amount_burnt else t.amount end, null, t.reason
-    from :explore.token_transfer_steps t
+    from :explore.token_transfer_steps_between(null, null) t
    cross join lateral (
            select coalesce(t.receiver_holding_ids = '{}' and t.amount_burnt is not null, false) as is_burn) b
    where t.outcome = 'completed' and t.sender is not null and t.receiver is not null and t.amount is not null
@@ -181,7 +201,24 @@ create or replace view :explore.token_legs as
 comment on view :explore.token_legs is
   'Movements according to the token standard: from the events of the instrument''s own admin (version 2), otherwise from completed transfers and executed allocations (version 1). Movements without an event or choice are only in token_transfers.';
 
-create or replace function :explore.token_changes_between(party text, after_offset bigint, to_offset bigint)
+create or replace function :explore.token_change_kind(events bigint, cause text, legs bigint, leg_kind text, moved numeric,
+                                                      locked_in numeric, locked_out numeric, holdings_in bigint, holdings_out bigint)
+  returns text
+  language sql immutable parallel safe
+  return case when events = 0 then cause
+              when legs > 0 then leg_kind
+              when moved > 0 then 'received'
+              when moved < 0 then 'sent'
+              when locked_in > locked_out then 'lock'
+              when locked_in < locked_out then 'unlock'
+              when holdings_in < holdings_out then 'merge'
+              when holdings_in > holdings_out then 'split'
+              else 'change' end;
+comment on function :explore.token_change_kind(bigint, text, bigint, text, numeric, numeric, numeric, bigint, bigint) is
+  'Kind of a change of an account: from the legs of transfers if there are any, otherwise from the sums of the holdings.';
+
+-- Legs and events are looked up for each change, so that few changes do not read the legs of all history.
+create or replace function :explore.token_changes_of(party text)
   returns table ("offset" bigint, update_id text, effective_at timestamptz, record_time timestamptz, owner text, provider text,
                  account_id text, instrument_admin text, instrument_id text, kind text, amount_in numeric, amount_out numeric,
                  net numeric, locked_in numeric, locked_out numeric, holdings_in bigint, holdings_out bigint,
@@ -190,15 +227,7 @@ create or replace function :explore.token_changes_between(party text, after_offs
 begin atomic
   select g."offset", id_text(u.update_id), u.effective_at, u.record_time, g.owner, g.provider, g.account_id, g.instrument_admin,
          g.instrument_id,
-         case when g.events = 0 then g.cause
-              when w.legs > 0 then w.kind
-              when g.moved > 0 then 'received'
-              when g.moved < 0 then 'sent'
-              when g.locked_in > g.locked_out then 'lock'
-              when g.locked_in < g.locked_out then 'unlock'
-              when g.holdings_in < g.holdings_out then 'merge'
-              when g.holdings_in > g.holdings_out then 'split'
-              else 'change' end,
+         :explore.token_change_kind(g.events, g.cause, w.legs, w.kind, g.moved, g.locked_in, g.locked_out, g.holdings_in, g.holdings_out),
          g.amount_in, g.amount_out, g.amount_in - g.amount_out, g.locked_in, g.locked_out, g.holdings_in, g.holdings_out,
          w.other_owners, coalesce(w.reason, n.reason), coalesce(w.basis, case when n.events > 0 then 'event' else 'holdings' end),
          g.moved, coalesce(w.explained, 0), g.unreadable_holdings
@@ -215,11 +244,11 @@ begin atomic
                  coalesce(sum(e.sign * e.amount) filter (where e.cause in ('created', 'archived')), 0) as moved,
                  count(*) filter (where e.cause in ('created', 'archived')) as events,
                  max(e.cause) filter (where e.cause not in ('created', 'archived')) as cause
-            from :explore.token_holding_events_between(party, after_offset, to_offset) e
+            from :explore.token_holding_events_of(party) e
            group by e."offset", e.standard is not null, e.owner, e.provider, e.account_id, e.instrument_admin,
                     e.instrument_id) q) g
     left join (select * from updates /*workers
-                where "offset" = any (array(select d."offset" from :explore.token_holding_events_between(party, after_offset, to_offset) d)) offset 0 workers*/) u
+                where "offset" = any (array(select d."offset" from :explore.token_holding_events_of(party) d)) offset 0 workers*/) u
            on u."offset" = g."offset"
     left join lateral (
            select count(*) as legs,
@@ -246,47 +275,97 @@ begin atomic
               and e.provider is not distinct from g.provider) n on g.events > 0
    where g.is_read;
 end;
-comment on function :explore.token_changes_between(text, bigint, bigint) is
-  'Rows of token_changes of one owner or, with null, of all owners, after one offset and up to and including another, computed from the history. A null offset is no limit. An owner has to be a stakeholder of the holdings.';
+comment on function :explore.token_changes_of(text) is
+  'Rows of token_changes of one owner, or of all owners with null. An owner has to be a stakeholder of the holdings.';
 
-create or replace function :explore.token_changes_of(party text)
+-- For ranges: sums, legs and events are read once and grouped by account, which is faster than to look up legs and events for
+-- each change. A join could become a comparison of every change with every leg, because the planner has no estimates of them.
+create or replace function :explore.token_changes_between(after_offset bigint, to_offset bigint)
   returns table ("offset" bigint, update_id text, effective_at timestamptz, record_time timestamptz, owner text, provider text,
                  account_id text, instrument_admin text, instrument_id text, kind text, amount_in numeric, amount_out numeric,
                  net numeric, locked_in numeric, locked_out numeric, holdings_in bigint, holdings_out bigint,
                  other_owners text[], reason text, basis text, moved numeric, explained numeric, unreadable_holdings bigint)
   language sql stable parallel safe rows 1000
 begin atomic
-  select * from :explore.token_changes_between(party, null, null);
+  select g."offset", id_text(u.update_id), u.effective_at, u.record_time, g.owner, g.provider, g.account_id, g.instrument_admin,
+         g.instrument_id,
+         :explore.token_change_kind(g.events, g.cause, l.legs, l.kind, g.moved, g.locked_in, g.locked_out, g.holdings_in, g.holdings_out),
+         g.amount_in, g.amount_out, g.amount_in - g.amount_out, g.locked_in, g.locked_out, g.holdings_in, g.holdings_out,
+         l.other_owners, case when g.events > 0 then coalesce(l.reason, g.logged_reason) end,
+         coalesce(l.basis, case when g.events > 0 and g.logged > 0 then 'event' else 'holdings' end),
+         g.moved, coalesce(l.explained, 0), g.unreadable_holdings
+    from (
+      select a.*,
+             -- An event names the account, but not always the instrument.
+             max(a.own_logged) over account as logged, max(a.own_logged_reason) over account as logged_reason,
+             sum(a.unreadable) over (partition by a."offset")::bigint as unreadable_holdings
+        from (
+          select x."offset", x.instrument_admin, x.instrument_id, x.owner, x.provider, x.account_id,
+                 count(*) filter (where x.source = 'unreadable') as unreadable,
+                 bool_or(x.source in ('in', 'out')) as is_changed,
+                 coalesce(sum(x.amount) filter (where x.source = 'in'), 0) as amount_in,
+                 - coalesce(sum(x.amount) filter (where x.source = 'out'), 0) as amount_out,
+                 coalesce(sum(x.amount) filter (where x.source = 'in' and x.is_locked), 0) as locked_in,
+                 - coalesce(sum(x.amount) filter (where x.source = 'out' and x.is_locked), 0) as locked_out,
+                 count(*) filter (where x.source = 'in') as holdings_in, count(*) filter (where x.source = 'out') as holdings_out,
+                 coalesce(sum(x.amount) filter (where x.cause in ('created', 'archived')), 0) as moved,
+                 count(*) filter (where x.cause in ('created', 'archived')) as events,
+                 max(x.cause) filter (where x.cause not in ('created', 'archived')) as cause,
+                 count(*) filter (where x.source = 'leg') as legs, sum(x.amount) filter (where x.source = 'leg') as explained,
+                 case count(distinct x.kind) when 1 then max(x.kind) else 'several' end as kind,
+                 array_agg(distinct x.other_owner collate "C") filter (where x.other_owner is not null) as other_owners,
+                 string_agg(distinct x.reason collate "C", '; ') filter (where x.source = 'leg') as reason, max(x.basis) as basis,
+                 count(*) filter (where x.source = 'event') as own_logged,
+                 string_agg(distinct x.reason collate "C", '; ') filter (where x.source = 'event') as own_logged_reason
+            from (
+              select case when h.standard is null then 'unreadable'
+                          when h.cause in ('created', 'assigned', 'seeded', 'retained') then 'in' else 'out' end as source,
+                     h."offset", h.instrument_admin, h.instrument_id, h.owner, h.provider, h.account_id, h.amount,
+                     h.is_locked, case when h.standard is not null then h.cause end as cause, null as kind, null as other_owner,
+                     null as reason, null as basis
+                from :explore.token_holding_events_in(after_offset, to_offset) h
+              union all
+              select 'leg', l."offset", l.instrument_admin, l.instrument_id, y.owner, y.provider, y.account_id,
+                     case when y.is_received then l.amount else 0 end - case when y.is_sent then l.amount else 0 end,
+                     null, null, l.kind, y.other_owner, l.reason, l.basis
+                from :explore.token_legs l
+               -- A leg from an account to itself is one leg of this account.
+               cross join lateral (
+                       select l.receiver as owner, l.receiver_provider as provider, l.receiver_account_id as account_id,
+                              true as is_received, z.is_same as is_sent,
+                              case when l.sender is not distinct from l.receiver then l.receiver else l.sender end as other_owner
+                         from (select (l.sender, l.sender_provider, l.sender_account_id)
+                                        is not distinct from (l.receiver, l.receiver_provider, l.receiver_account_id) as is_same) z
+                       union all
+                       select l.sender, l.sender_provider, l.sender_account_id, false, true, l.receiver
+                        where (l.sender, l.sender_provider, l.sender_account_id)
+                                is distinct from (l.receiver, l.receiver_provider, l.receiver_account_id)) y
+               where (after_offset is null or l."offset" > after_offset) and (to_offset is null or l."offset" <= to_offset)
+              union all
+              select 'event', e."offset", e.instrument_admin, null, e.owner, e.provider, e.account_id, null, null, null, null,
+                     null, e.reason, null
+                from :explore.token_events e
+               where e.is_by_admin
+                 and (after_offset is null or e."offset" > after_offset) and (to_offset is null or e."offset" <= to_offset)) x
+           group by x."offset", x.instrument_admin, x.instrument_id, x.owner, x.provider, x.account_id) a
+      window account as (partition by a."offset", a.instrument_admin, a.owner, a.provider, a.account_id)) g
+   cross join lateral (
+           select case when g.events > 0 then g.legs end as legs, case when g.events > 0 then g.kind end as kind,
+                  case when g.events > 0 and g.legs > 0 then g.explained end as explained,
+                  case when g.events > 0 then g.other_owners end as other_owners,
+                  case when g.events > 0 then g.reason end as reason, case when g.events > 0 then g.basis end as basis) l
+    left join updates u on u."offset" = g."offset"
+   where g.is_changed;
 end;
-comment on function :explore.token_changes_of(text) is
-  'Rows of token_changes of one owner, or of all owners with null. An owner has to be a stakeholder of the holdings.';
-
-create or replace function :explore.token_changes_in_gaps(after_offset bigint, to_offset bigint)
-  returns table ("offset" bigint, update_id text, effective_at timestamptz, record_time timestamptz, owner text, provider text,
-                 account_id text, instrument_admin text, instrument_id text, kind text, amount_in numeric, amount_out numeric,
-                 net numeric, locked_in numeric, locked_out numeric, holdings_in bigint, holdings_out bigint,
-                 other_owners text[], reason text, basis text, moved numeric, explained numeric, unreadable_holdings bigint)
-  language plpgsql stable parallel safe rows 10
-  set search_path = pg_catalog, pg_temp
-  set plan_cache_mode = force_custom_plan
-as $$
-declare
-  gap int8range;
-begin
-  for gap in select * from :explore.projection_gaps('token_changes', after_offset, to_offset) loop
-    return query select * from :explore.token_changes_between(null, lower(gap) - 1, upper(gap) - 1);
-  end loop;
-end
-$$;
-comment on function :explore.token_changes_in_gaps(bigint, bigint) is
-  'Rows of token_changes at offsets that the projection does not contain, after one offset and up to and including another. A null offset is no limit. No rows if the projection is not used.';
+comment on function :explore.token_changes_between(bigint, bigint) is
+  'Rows of token_changes after one offset and up to and including another, computed from the history. A null offset is no limit.';
 
 create or replace view :explore.token_changes as
   select p.*
     from projected_token_changes p
    where (select range_agg(r.stored) from unnest(:explore.projected_ranges('token_changes')) r (stored)) @> p."offset"
   union all
-  select u.* from :explore.token_changes_in_gaps(null, null) u
+  select u.* from :explore.rows_in_gaps(null::projected_token_changes, 'token_changes', null, null) u
   union all
   select c.* from :explore.token_changes_of(null) c where (select :explore.projected_ranges('token_changes')) is null;
 comment on view :explore.token_changes is
@@ -305,11 +384,12 @@ begin atomic
    where (select range_agg(r.stored) from unnest(:explore.projected_ranges('token_changes')) r (stored)) @> p."offset"
      and (after_offset is null or p."offset" > after_offset) and (to_offset is null or p."offset" <= to_offset)
   union all
-  select u.* from :explore.token_changes_in_gaps(after_offset, to_offset) u
+  select u.* from :explore.rows_in_gaps(null::projected_token_changes, 'token_changes', after_offset, to_offset) u
   union all
   select c.*
-    from :explore.token_changes_between(null, after_offset, to_offset) c
-   where (select :explore.projected_ranges('token_changes')) is null;
+    from :explore.token_changes_of(null) c
+   where (select :explore.projected_ranges('token_changes')) is null
+     and (after_offset is null or c."offset" > after_offset) and (to_offset is null or c."offset" <= to_offset);
 end;
 comment on function :explore.token_changes_in(bigint, bigint) is
   'Rows of token_changes after one offset and up to and including another. A null offset is no limit.';

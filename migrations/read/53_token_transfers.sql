@@ -63,32 +63,12 @@ end;
 comment on function :explore.token_transfers_between(bigint, bigint) is
   'Rows of token_transfers after one offset and up to and including another, computed from the history. A null offset is no limit.';
 
-create or replace function :explore.token_transfers_in_gaps(after_offset bigint, to_offset bigint)
-  returns table ("offset" bigint, node_id integer, update_id text, effective_at timestamptz, record_time timestamptz, kind text,
-                 basis text, sender text, sender_provider text, sender_account_id text, receiver text, receiver_provider text,
-                 receiver_account_id text, instrument_admin text, instrument_id text, amount numeric, transfer_leg_id text,
-                 reason text)
-  language plpgsql stable parallel safe rows 10
-  set search_path = pg_catalog, pg_temp
-  set plan_cache_mode = force_custom_plan
-as $$
-declare
-  gap int8range;
-begin
-  for gap in select * from :explore.projection_gaps('token_transfers', after_offset, to_offset) loop
-    return query select * from :explore.token_transfers_between(lower(gap) - 1, upper(gap) - 1);
-  end loop;
-end
-$$;
-comment on function :explore.token_transfers_in_gaps(bigint, bigint) is
-  'Rows of token_transfers at offsets that the projection does not contain, after one offset and up to and including another. A null offset is no limit. No rows if the projection is not used.';
-
 create or replace view :explore.token_transfers as
   select p.*
     from projected_token_transfers p
    where (select range_agg(r.stored) from unnest(:explore.projected_ranges('token_transfers')) r (stored)) @> p."offset"
   union all
-  select u.* from :explore.token_transfers_in_gaps(null, null) u
+  select u.* from :explore.rows_in_gaps(null::projected_token_transfers, 'token_transfers', null, null) u
   union all
   select t.* from :explore.token_transfers_between(null, null) t where (select :explore.projected_ranges('token_transfers')) is null;
 comment on view :explore.token_transfers is
@@ -98,10 +78,14 @@ comment on view :explore.token_transfers is
 -- searched for among the events, by comparing each event with the holdings of its update. Subqueries with a limit run
 -- event by event; a join would read all history even for a few offsets. An event that names unreadable holdings is
 -- omitted, because these holdings may have moved.
-create or replace view :explore.token_discrepancies as
+create or replace function :explore.token_discrepancies_between(after_offset bigint, to_offset bigint)
+  returns table ("offset" bigint, update_id text, effective_at timestamptz, record_time timestamptz, owner text, provider text,
+                 account_id text, instrument_admin text, instrument_id text, logged numeric, moved numeric)
+  language sql stable parallel safe rows 1000
+begin atomic
   select c."offset", c.update_id, c.effective_at, c.record_time, c.owner, c.provider, c.account_id, c.instrument_admin,
          c.instrument_id, c.explained as logged, c.moved
-    from :explore.token_changes c
+    from :explore.token_changes_in(after_offset, to_offset) c
    where c.basis = 'event' and c.moved <> c.explained and c.unreadable_holdings = 0
   union all
   select e."offset", e.update_id, e.effective_at, e.record_time, e.owner, e.provider, e.account_id, e.instrument_admin,
@@ -112,7 +96,7 @@ create or replace view :explore.token_discrepancies as
             join event_parties w on w.parties_pk = x.parties_pk and t.owner = any (w.witness_parties) /*workers offset 0 workers*/) e
    where e.is_by_admin and e.side is not null
      and e."offset" > (select coalesce(max(s.pruned_to_offset), 0) from stream s)
-     and (select cardinality(:explore.token_templates('Holding', 'Holding'))) > 0
+     and (after_offset is null or e."offset" > after_offset) and (to_offset is null or e."offset" <= to_offset)
      and (select true from (select * from contracts /*workers where template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[]) offset 0 workers*/) c
             cross join lateral :explore.token_holding(c."offset", c.node_id) h
             where c."offset" = e."offset" and c.template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[])
@@ -130,10 +114,30 @@ create or replace view :explore.token_discrepancies as
             limit 1) is null
      and (select true from (select * from contract_states /*workers where template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[]) offset 0 workers*/) l
             where l.contract_id = any (e.input_holding_ids || e.output_holding_ids)
+              and (l.activated_offset = e."offset" or l.deactivated_offset = e."offset")
               and not exists (select from :explore.token_holding(l.activated_offset, l.node_id))
             limit 1) is null
    group by e."offset", e.update_id, e.effective_at, e.record_time, e.owner, e.provider, e.account_id, e.instrument_admin,
             e.instrument_id
   having sum(case e.side when 'sender' then - e.amount else e.amount end) <> 0;
+end;
+comment on function :explore.token_discrepancies_between(bigint, bigint) is
+  'Rows of token_discrepancies after one offset and up to and including another, computed from the events and token_changes. A null offset is no limit. Without an interface Holding, every event is returned.';
+
+-- Without an interface Holding, no event can be compared. This is decided when the view is read, because the first holding may
+-- come after events that are already stored.
+create or replace view :explore.token_discrepancies as
+  select d.*
+    from (
+      select p.*
+        from projected_token_discrepancies p
+       where (select range_agg(r.stored) from unnest(:explore.projected_ranges('token_discrepancies')) r (stored)) @> p."offset"
+      union all
+      select u.* from :explore.rows_in_gaps(null::projected_token_discrepancies, 'token_discrepancies', null, null) u
+      union all
+      select t.*
+        from :explore.token_discrepancies_between(null, null) t
+       where (select :explore.projected_ranges('token_discrepancies')) is null) d
+   where (select cardinality(:explore.token_templates('Holding', 'Holding'))) > 0;
 comment on view :explore.token_discrepancies is
   'Differences between the movements that the admin of an instrument logged and the movements of holdings: by update and account, the sum of the events and the sum of the holdings, which is 0 if no holding appeared or disappeared. No rows if all sums are equal. Updates with holdings that cannot be read are omitted.';

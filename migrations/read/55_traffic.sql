@@ -21,7 +21,7 @@ comment on function :explore.traffic_memo(text) is
 -- There are many transfers and few purchases. A purchase creates a contract MemberTraffic, so only transfers in updates
 -- that created such a contract are read, each by the index: "offset 0" prevents the planner from reading all transfers.
 -- A role that is limited to parties does not see that contract, so all of its own transfers are read.
-create or replace function :explore.traffic_transfers()
+create or replace function :explore.traffic_transfers(after_offset bigint, to_offset bigint)
   returns table ("offset" bigint, dso text, provider text, member_id text, synchronizer_id text, migration_id bigint,
                  bytes numeric, amulet numeric)
   language sql stable parallel safe rows 10
@@ -39,7 +39,8 @@ begin atomic
                 join (select "offset", template_pk, origin from contracts /*workers
                        where template_pk in (select :explore.network_templates(
                          'DecentralizedSynchronizer', 'MemberTraffic')) offset 0 workers*/) c on c.template_pk = t.template_pk
-               where c.origin = 'c') b
+               where c.origin = 'c'
+                 and (after_offset is null or c."offset" > after_offset) and (to_offset is null or c."offset" <= to_offset)) b
        cross join lateral (
               select x."offset", x.argument, x.result
                 from (select "offset", choice_pk, argument, result from exercises /*workers
@@ -51,7 +52,8 @@ begin atomic
       union all
       select e."offset", e.argument, e.result
         from :explore.network_exercises('ExternalPartyAmuletRules', 'ExternalPartyAmuletRules', '{TransferFactory_Transfer}') e
-       where (select :explore.is_limited())) x
+       where (select :explore.is_limited())
+         and (after_offset is null or e."offset" > after_offset) and (to_offset is null or e."offset" <= to_offset)) x
    cross join lateral :explore.traffic_memo(x.argument #>> '{transfer,meta,values,splice.lfdecentralizedtrust.org/reason}') m
    where coalesce(x.argument #>> '{transfer,receiver,owner}', x.argument #>> '{transfer,receiver}')
            like 'cip-%\_traffic-purchase::1220%'
@@ -60,14 +62,19 @@ begin atomic
      and x.result #>> '{output,tag}' = 'TransferInstructionResult_Completed'
      and x.result #> '{output,value,receiverHoldingCids}' = '[]';
 end;
-comment on function :explore.traffic_transfers() is
-  'Purchases of traffic by transfers of the token standard, one row each: the payer, the member, and the Amulet burnt. Needs the shape LEDGER_EFFECTS, and contracts MemberTraffic in the filter.';
+comment on function :explore.traffic_transfers(bigint, bigint) is
+  'Purchases of traffic by transfers of the token standard after one offset and up to and including another, where null is no limit, one row each: the payer, the member, and the Amulet burnt. Needs the shape LEDGER_EFFECTS, and contracts MemberTraffic in the filter.';
 
 -- The purchase in an update is the amount that it added to the contracts MemberTraffic, so that merging them is not a
 -- purchase. If no such contract is visible, for example to a role of the buyer, the amount is that of the choice.
 -- "offset 0" makes Postgres sum up each side before the join. Contracts that prune kept are not purchases, because they
 -- may be merged from contracts that were removed.
-create or replace view :explore.traffic_purchases as
+create or replace function :explore.traffic_purchases_between(after_offset bigint, to_offset bigint)
+  returns table ("offset" bigint, update_id text, effective_at timestamptz, record_time timestamptz, dso text, member_id text,
+                 synchronizer_id text, migration_id bigint, purchases bigint, bytes numeric, amulet_burnt numeric,
+                 usd_burnt numeric, provider text, round bigint)
+  language sql stable parallel safe rows 1000
+begin atomic
   select coalesce(c."offset", e."offset") as "offset", id_text(u.update_id) as update_id, u.effective_at, u.record_time,
          coalesce(c.dso, e.dso) as dso, coalesce(c.member_id, e.member_id) as member_id,
          coalesce(c.synchronizer_id, e.synchronizer_id) as synchronizer_id,
@@ -82,18 +89,23 @@ create or replace view :explore.traffic_purchases as
              sum(k.sign * (k.payload ->> 'amuletSpent')::numeric) as amulet,
              sum(k.sign * (k.payload ->> 'usdSpent')::numeric) as usd
         from (
-          select n.payload, m."offset", m.sign
+          select c.payload, c."offset", 1 as sign
+            from :explore.network_templates('DecentralizedSynchronizer', 'MemberTraffic') t (template_pk)
+            join (select "offset", template_pk, origin, payload from contracts /*workers
+                   where template_pk in (select :explore.network_templates(
+                     'DecentralizedSynchronizer', 'MemberTraffic')) offset 0 workers*/) c on c.template_pk = t.template_pk
+           where c.origin = 'c' and c."offset" > (select coalesce(s.pruned_to_offset, -1) from stream s)
+             and (after_offset is null or c."offset" > after_offset) and (to_offset is null or c."offset" <= to_offset)
+          union all
+          select n.payload, n.ended_offset, -1
             from :explore.network_contracts('DecentralizedSynchronizer', 'MemberTraffic') n
-           cross join lateral (
-                   select n."offset", 1 as sign where n.origin = 'c' and n."offset" > (select coalesce(s.pruned_to_offset, -1) from stream s)
-                   union all
-                   select n.ended_offset, -1
-                    where n.ended_by = 'a'
-                       or n.ended_by = 'w'
-                          and exists (select from (select * from exercises /*workers
-                                                    where consuming and template_pk in (select :explore.network_templates(
-                                                      'DecentralizedSynchronizer', 'MemberTraffic')) offset 0 workers*/) x
-                                       where x."offset" = n."offset" and x.consuming and id_text(x.contract_id) = n.contract_id)) m) k
+           where (n.ended_by = 'a'
+                  or n.ended_by = 'w'
+                     and exists (select from (select * from exercises /*workers
+                                               where consuming and template_pk in (select :explore.network_templates(
+                                                 'DecentralizedSynchronizer', 'MemberTraffic')) offset 0 workers*/) x
+                                  where x."offset" = n."offset" and x.consuming and id_text(x.contract_id) = n.contract_id))
+             and (after_offset is null or n.ended_offset > after_offset) and (to_offset is null or n.ended_offset <= to_offset)) k
        where k.payload is not null
        group by 1, 2, 3, 4, 5
       having sum(k.sign * (k.payload ->> 'numPurchases')::numeric) > 0
@@ -109,36 +121,56 @@ create or replace view :explore.traffic_purchases as
                  (b.result ->> 'amuletPaid')::numeric as amulet, (b.result #>> '{round,number}')::bigint as round
             from :explore.network_exercises('AmuletRules', 'AmuletRules', '{AmuletRules_BuyMemberTraffic}') b
            where b.argument is not null
+             and (after_offset is null or b."offset" > after_offset) and (to_offset is null or b."offset" <= to_offset)
           union all
           select t."offset", t.dso, t.provider, t.member_id, t.synchronizer_id, t.migration_id, t.bytes, t.amulet, null
-            from :explore.traffic_transfers() t) x
+            from :explore.traffic_transfers(after_offset, to_offset) t) x
        group by 1, 3, 4, 5
       offset 0) e
            on e."offset" = c."offset" and e.member_id = c.member_id and e.synchronizer_id = c.synchronizer_id
           and e.migration_id = c.migration_id
     left join updates u on u."offset" = coalesce(c."offset", e."offset");
+end;
+comment on function :explore.traffic_purchases_between(bigint, bigint) is
+  'Rows of traffic_purchases after one offset and up to and including another, computed from the history. A null offset is no limit.';
+
+create or replace view :explore.traffic_purchases as
+  select p.*
+    from projected_traffic_purchases p
+   where (select range_agg(r.stored) from unnest(:explore.projected_ranges('traffic_purchases')) r (stored)) @> p."offset"
+  union all
+  select u.* from :explore.rows_in_gaps(null::projected_traffic_purchases, 'traffic_purchases', null, null) u
+  union all
+  select t.*
+    from :explore.traffic_purchases_between(null, null) t
+   where (select :explore.projected_ranges('traffic_purchases')) is null;
 comment on view :explore.traffic_purchases is
   'Purchases of traffic: member, bytes, and the Amulet and USD burnt. One row per update, member and migration, from the contracts MemberTraffic that the update added. provider is read from the choice of the purchase, AmuletRules_BuyMemberTraffic or a transfer of the token standard, if it is visible. round is read only from AmuletRules_BuyMemberTraffic, because a transfer has no round. The participant of the buyer sees its own purchases, the DSO all purchases. Complete where coverage reports complete.';
 
+-- Sums are formed before the traffic that was paid is looked up, so that it is looked up once for each member.
 create or replace view :explore.traffic_members as
-  select m.dso, m.member_id, m.synchronizer_id, m.migration_id, sum(m.bytes) as bytes_bought,
-         sum(m.purchases)::bigint as purchases, sum(m.amulet) as amulet_burnt, sum(m.usd) as usd_burnt,
-         sum(m.bytes_here) as indexed_bytes_bought, sum(m.indexed_purchases)::bigint as indexed_purchases,
-         sum(m.amulet_here) as indexed_amulet_burnt, o.bytes_paid, o.bytes_rejected,
+  select m.dso, m.member_id, m.synchronizer_id, m.migration_id, m.bytes_bought, m.purchases, m.amulet_burnt, m.usd_burnt,
+         m.indexed_bytes_bought, m.indexed_purchases, m.indexed_amulet_burnt, o.bytes_paid, o.bytes_rejected,
          case when m.migration_id = min(m.migration_id) over (partition by m.member_id, m.synchronizer_id)
                and m.migration_id = max(m.migration_id) over (partition by m.member_id, m.synchronizer_id)
-              then sum(m.bytes) - o.bytes_paid - o.bytes_rejected end as bytes_left_at_most
+              then m.bytes_bought - o.bytes_paid - o.bytes_rejected end as bytes_left_at_most
     from (
-      select n.payload ->> 'dso' as dso, n.payload ->> 'memberId' as member_id,
-             n.payload ->> 'synchronizerId' as synchronizer_id, (n.payload ->> 'migrationId')::bigint as migration_id,
-             (n.payload ->> 'totalPurchased')::numeric as bytes, (n.payload ->> 'numPurchases')::numeric as purchases,
-             (n.payload ->> 'amuletSpent')::numeric as amulet, (n.payload ->> 'usdSpent')::numeric as usd,
-             null::numeric as bytes_here, null::bigint as indexed_purchases, null::numeric as amulet_here
-        from :explore.network_contracts('DecentralizedSynchronizer', 'MemberTraffic') n
-       where n.ended_offset is null and n.unhosted_since is null and n.payload is not null
-      union all
-      select p.dso, p.member_id, p.synchronizer_id, p.migration_id, null, null, null, null, p.bytes, p.purchases, p.amulet_burnt
-        from :explore.traffic_purchases p) m
+      select b.dso, b.member_id, b.synchronizer_id, b.migration_id, sum(b.bytes) as bytes_bought,
+             sum(b.purchases)::bigint as purchases, sum(b.amulet) as amulet_burnt, sum(b.usd) as usd_burnt,
+             sum(b.bytes_here) as indexed_bytes_bought, sum(b.indexed_purchases)::bigint as indexed_purchases,
+             sum(b.amulet_here) as indexed_amulet_burnt
+        from (
+          select n.payload ->> 'dso' as dso, n.payload ->> 'memberId' as member_id,
+                 n.payload ->> 'synchronizerId' as synchronizer_id, (n.payload ->> 'migrationId')::bigint as migration_id,
+                 (n.payload ->> 'totalPurchased')::numeric as bytes, (n.payload ->> 'numPurchases')::numeric as purchases,
+                 (n.payload ->> 'amuletSpent')::numeric as amulet, (n.payload ->> 'usdSpent')::numeric as usd,
+                 null::numeric as bytes_here, null::bigint as indexed_purchases, null::numeric as amulet_here
+            from :explore.network_contracts('DecentralizedSynchronizer', 'MemberTraffic') n
+           where n.ended_offset is null and n.unhosted_since is null and n.payload is not null
+          union all
+          select p.dso, p.member_id, p.synchronizer_id, p.migration_id, null, null, null, null, p.bytes, p.purchases, p.amulet_burnt
+            from :explore.traffic_purchases p) b
+       group by 1, 2, 3, 4) m
     left join lateral (
            select coalesce(sum(a.paid_traffic_cost), 0) as bytes_paid,
                   (select coalesce(sum(c.paid_traffic_cost), 0)
@@ -148,8 +180,7 @@ create or replace view :explore.traffic_members as
              join synchronizers s on s.synchronizer_pk = a.synchronizer_pk
             where a.template_pk = 0 and s.synchronizer_id = m.synchronizer_id
               and m.member_id = 'PAR::' || (select i.participant_id from stream i)
-           having count(*) > 0) o on true
-   group by m.dso, m.member_id, m.synchronizer_id, m.migration_id, o.bytes_paid, o.bytes_rejected;
+           having count(*) > 0) o on true;
 comment on view :explore.traffic_members is
   'Traffic of each member of a synchronizer: the total from the contracts MemberTraffic, which the DSO sees, and the sum of the stored purchases. For the member that is this participant, also the traffic paid by its submissions since the start of history, with rejected submissions in a separate column, and an upper bound of the remaining traffic. The bound does not deduct payments before the start of history, the cost of confirmations, and rejected submissions that completion_coverage does not cover. Traffic of the base rate is free.';
 

@@ -69,34 +69,12 @@ end;
 comment on function :explore.amulet_transfers_between(bigint, bigint) is
   'Rows of amulet_transfers after one offset and up to and including another, computed from the history. A null offset is no limit.';
 
-create or replace function :explore.amulet_transfers_in_gaps(after_offset bigint, to_offset bigint)
-  returns table ("offset" bigint, node_id integer, update_id text, effective_at timestamptz, record_time timestamptz,
-                 choice text, dso text, sender text, provider text, receivers text[], amounts numeric[],
-                 amount numeric, input_amount numeric, change_amount numeric, holding_fees numeric,
-                 output_fees numeric, change_fee numeric, fees numeric, app_rewards numeric,
-                 validator_rewards numeric, faucet_rewards numeric, sv_rewards numeric, unclaimed_rewards numeric,
-                 development_rewards numeric, amulet_price numeric, round bigint)
-  language plpgsql stable parallel safe rows 10
-  set search_path = pg_catalog, pg_temp
-  set plan_cache_mode = force_custom_plan
-as $$
-declare
-  gap int8range;
-begin
-  for gap in select * from :explore.projection_gaps('amulet_transfers', after_offset, to_offset) loop
-    return query select * from :explore.amulet_transfers_between(lower(gap) - 1, upper(gap) - 1);
-  end loop;
-end
-$$;
-comment on function :explore.amulet_transfers_in_gaps(bigint, bigint) is
-  'Rows of amulet_transfers at offsets that the projection does not contain, after one offset and up to and including another. A null offset is no limit. No rows if the projection is not used.';
-
 create or replace view :explore.amulet_transfers as
   select p.*
     from projected_amulet_transfers p
    where (select range_agg(r.stored) from unnest(:explore.projected_ranges('amulet_transfers')) r (stored)) @> p."offset"
   union all
-  select u.* from :explore.amulet_transfers_in_gaps(null, null) u
+  select u.* from :explore.rows_in_gaps(null::projected_amulet_transfers, 'amulet_transfers', null, null) u
   union all
   select t.* from :explore.amulet_transfers_between(null, null) t where (select :explore.projected_ranges('amulet_transfers')) is null;
 comment on view :explore.amulet_transfers is

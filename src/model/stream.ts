@@ -195,8 +195,21 @@ export interface CompletionGap {
 // Background jobs that an operator requests: rows of table `jobs`.
 
 /** The built-in projections, in the order in which they are filled: a projection may read those before it. */
-export const projectionNames = ['token_changes', 'token_transfers', 'amulet_transfers'] as const;
+export const projectionNames = [
+  'token_holding_events',
+  'token_changes',
+  'token_transfers',
+  'token_discrepancies',
+  'token_transfer_steps',
+  'traffic_purchases',
+  'amulet_transfers',
+] as const;
 export type ProjectionName = (typeof projectionNames)[number];
+
+/** Name of the table with the rows of a projection. */
+export function projectedTable<N extends ProjectionName>(name: N): `projected_${N}` {
+  return `projected_${name}`;
+}
 
 export const jobNames = ['filter-extend', 'history', 'rebuild'] as const;
 export type JobName = (typeof jobNames)[number];

@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { redactCommand } from '../../src/cli/maintain/redact.ts';
+import { projectedTable, projectionNames } from '../../src/model/stream.ts';
 import { demoInterfaces } from '../../packages/ledger-sandbox/src/demo/templates/names.ts';
 import { accountTemplate } from '../../packages/ledger-sandbox/src/contracts/keyed-model.ts';
 import { assign, authorize, unassign } from '../../packages/ledger-sandbox/src/ledger/reassignments.ts';
@@ -38,9 +39,7 @@ const rules: Readonly<Record<string, 'cut' | 'kept' | 'added'>> = {
   participants: 'cut',
   projections: 'kept',
   projection_changes: 'added',
-  projected_token_changes: 'kept',
-  projected_token_transfers: 'kept',
-  projected_amulet_transfers: 'kept',
+  ...Object.fromEntries(projectionNames.map((name) => [projectedTable(name), 'kept'])),
   filter_additions: 'kept',
   interface_views: 'cut',
   live: 'cut',
@@ -113,9 +112,7 @@ const tablesWithoutHistory = new Set([
   'verifications',
   'projections',
   'projection_changes',
-  'projected_token_changes',
-  'projected_token_transfers',
-  'projected_amulet_transfers',
+  ...projectionNames.map(projectedTable),
 ]);
 
 type Rows = readonly string[];
@@ -223,9 +220,7 @@ describe.each(shapes)('reset --to with shape %s', (shape, empty) => {
       world.database.url,
       `insert into long.projections (name, select_hash) values ('token_changes', '');
        insert into long.projection_changes (offsets) values ('(,)');
-       insert into long.projected_token_changes ("offset") values (1);
-       insert into long.projected_token_transfers ("offset") values (1);
-       insert into long.projected_amulet_transfers ("offset") values (1)`,
+       ${projectionNames.map((name) => `insert into long.${projectedTable(name)} ("offset") values (1)`).join(';\n')}`,
     );
     tablesBefore = await tables('long');
     await world.command(`reset --to ${middle} --yes`, 'long', env());

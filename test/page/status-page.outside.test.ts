@@ -122,12 +122,12 @@ describe('the status page', needs(browserSkipReason), () => {
   it('displays a projection that cannot be stored', async () => {
     const { page } = await openQueryPage();
     expect(await page.locator('#projections-card').isVisible()).toBe(false);
-    await query(database.url, 'alter function explore.token_changes_between(text, bigint, bigint) rename to hidden');
+    await query(database.url, 'alter function explore.token_changes_between(bigint, bigint) rename to hidden');
     const row = page.locator('#projections li').filter({ hasText: 'token_changes' });
     await waitFor('the projection is visible', async () => ((await row.count()) === 1 ? true : undefined));
     expect(await row.textContent()).toMatch(/^token_changesSTORE_/u);
     expect(await audit(page)).toEqual([]);
-    await query(database.url, 'alter function explore.hidden(text, bigint, bigint) rename to token_changes_between');
+    await query(database.url, 'alter function explore.hidden(bigint, bigint) rename to token_changes_between');
   });
 
   it('displays earlier measurements immediately after it is opened', async () => {

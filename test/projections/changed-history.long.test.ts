@@ -26,7 +26,7 @@ import { secretFile } from '../support/secret-file.ts';
 import { needs } from '../support/skips/needs.ts';
 import { limitsSkipReason } from '../support/skips/server-version.ts';
 import { decodeUpdate } from '../support/wire/decode.ts';
-import { compare, turnJitOff, withDatabase } from './projected.ts';
+import { allEqual, compare, turnJitOff, withDatabase } from './projected.ts';
 
 const seeds = Array.from({ length: runsFor(2) }, (_, at) => seedFor() + at);
 printRepeatCommand(seeds[0] ?? 0, seeds.length);
@@ -176,9 +176,6 @@ async function limitedReader(url: string, party: string): Promise<string> {
   return reader.href;
 }
 const roles: string[] = [];
-
-const equal = { rows: expect.any(Number) as number, extra: 0, missing: 0 };
-const allEqual = { token_changes: equal, token_transfers: equal, amulet_transfers: equal };
 
 /** Makes changes until the history is complete, and compares the views after each of them. */
 async function changeAndCompare(

@@ -4,6 +4,7 @@
  * rows.
  */
 import { Client, DatabaseError, escapeIdentifier, type ClientBase } from 'pg';
+import { projectedTable, projectionNames } from '../../src/model/stream.ts';
 import { readSchemas } from '../../src/store/connection/read-schemas.ts';
 import type { Random } from '../../packages/ledger-sandbox/src/wire/random.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
@@ -57,9 +58,7 @@ export const rules: Readonly<Record<string, 'all' | 'none' | 'some columns' | Ke
   active_counts: 'none',
   projections: 'none',
   projection_changes: 'none',
-  projected_token_changes: 'none',
-  projected_token_transfers: 'none',
-  projected_amulet_transfers: 'none',
+  ...Object.fromEntries(projectionNames.map((name) => [projectedTable(name), 'none'])),
   activity_hourly: 'none',
   quarantine: 'none',
   redactions: 'none',

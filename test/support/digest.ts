@@ -4,6 +4,7 @@
  */
 import { createHash, type Hash } from 'node:crypto';
 import { Client, escapeIdentifier } from 'pg';
+import { projectedTable, projectionNames } from '../../src/model/stream.ts';
 import { namedColumn, numberedTables } from './dictionary-names.ts';
 
 /** Columns that differ between runs and contain no ledger data. */
@@ -37,9 +38,7 @@ const backgroundTables: ReadonlySet<string> = new Set([
   'reader_tokens',
   'projections',
   'projection_changes',
-  'projected_token_changes',
-  'projected_token_transfers',
-  'projected_amulet_transfers',
+  ...projectionNames.map(projectedTable),
 ]);
 
 /** Records the writer's transactions. It contains no ledger data. */

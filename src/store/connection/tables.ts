@@ -292,6 +292,67 @@ interface ProjectedTokenChangesTable {
   readonly unreadable_holdings: number | null;
 }
 
+interface ProjectedTokenDiscrepanciesTable {
+  readonly offset: number;
+  readonly update_id: string | null;
+  readonly effective_at: Date | null;
+  readonly record_time: Date | null;
+  readonly owner: string | null;
+  readonly provider: string | null;
+  readonly account_id: string | null;
+  readonly instrument_admin: string | null;
+  readonly instrument_id: string | null;
+  readonly logged: string | null;
+  readonly moved: string | null;
+}
+
+interface ProjectedTokenHoldingEventsTable {
+  readonly offset: number;
+  readonly node_id: number | null;
+  readonly update_id: string | null;
+  readonly effective_at: Date | null;
+  readonly record_time: Date | null;
+  readonly contract_id: string | null;
+  readonly cause: string | null;
+  readonly standard: string | null;
+  readonly owner: string | null;
+  readonly provider: string | null;
+  readonly account_id: string | null;
+  readonly instrument_admin: string | null;
+  readonly instrument_id: string | null;
+  readonly amount: string | null;
+  readonly is_locked: boolean | null;
+}
+
+interface ProjectedTokenTransferStepsTable {
+  readonly offset: number;
+  readonly node_id: number | null;
+  readonly update_id: string | null;
+  readonly effective_at: Date | null;
+  readonly record_time: Date | null;
+  readonly choice: string | null;
+  readonly standard: string | null;
+  readonly outcome: string | null;
+  readonly sender: string | null;
+  readonly sender_provider: string | null;
+  readonly sender_account_id: string | null;
+  readonly receiver: string | null;
+  readonly receiver_provider: string | null;
+  readonly receiver_account_id: string | null;
+  readonly instrument_admin: string | null;
+  readonly instrument_id: string | null;
+  readonly amount: string | null;
+  readonly transfer_instruction_id: string | null;
+  readonly receiver_holding_ids: readonly string[] | null;
+  readonly sender_change_ids: readonly string[] | null;
+  readonly requested_at: Date | null;
+  readonly execute_before: Date | null;
+  readonly reason: string | null;
+  readonly meta: ColumnType<unknown, string | null | undefined, string | null>;
+  readonly acting_parties: readonly string[] | null;
+  readonly amount_burnt: string | null;
+}
+
 interface ProjectedTokenTransfersTable {
   readonly offset: number;
   readonly node_id: number | null;
@@ -311,6 +372,23 @@ interface ProjectedTokenTransfersTable {
   readonly amount: string | null;
   readonly transfer_leg_id: string | null;
   readonly reason: string | null;
+}
+
+interface ProjectedTrafficPurchasesTable {
+  readonly offset: number;
+  readonly update_id: string | null;
+  readonly effective_at: Date | null;
+  readonly record_time: Date | null;
+  readonly dso: string | null;
+  readonly member_id: string | null;
+  readonly synchronizer_id: string | null;
+  readonly migration_id: number | null;
+  readonly purchases: number | null;
+  readonly bytes: string | null;
+  readonly amulet_burnt: string | null;
+  readonly usd_burnt: string | null;
+  readonly provider: string | null;
+  readonly round: number | null;
 }
 
 interface ProjectionChangesTable {
@@ -575,7 +653,11 @@ export interface Tables {
   readonly participants: ParticipantsTable;
   readonly projected_amulet_transfers: ProjectedAmuletTransfersTable;
   readonly projected_token_changes: ProjectedTokenChangesTable;
+  readonly projected_token_discrepancies: ProjectedTokenDiscrepanciesTable;
+  readonly projected_token_holding_events: ProjectedTokenHoldingEventsTable;
+  readonly projected_token_transfer_steps: ProjectedTokenTransferStepsTable;
   readonly projected_token_transfers: ProjectedTokenTransfersTable;
+  readonly projected_traffic_purchases: ProjectedTrafficPurchasesTable;
   readonly projection_changes: ProjectionChangesTable;
   readonly projections: ProjectionsTable;
   readonly quarantine: QuarantineTable;

@@ -139,14 +139,17 @@ function isWithin(row: string, range: string): string {
 /**
  * Stores the rows of the next range that is not covered.
  * @param most maximum number of updates and of contracts in the range
- * @returns undefined if every offset up to the checkpoint is covered
+ * @returns undefined if no range can be stored: every offset up to the checkpoint is covered, or the rest is not yet
+ *   covered by the projection whose rows the SELECT reads
  */
 export function fillNext(database: Database, projection: Projection, most: number): Promise<FilledRange | undefined> {
   const { name, table } = projection;
   return inSnapshot(database, async (client) => {
-    const range = await nextRange(client, name, most);
+    const range = await nextRange(client, projection, most);
     if (range === undefined) return undefined;
     const { after, upTo, checkpoint } = range;
+    // Without this setting, a view computes the rows of another projection until that projection has been filled once.
+    await client.query(`set local ledger_indexer.projections = 'filling'`);
     const { rowCount } = await client.query(`insert into ${table} ${selectOfRange(projection, range)}`);
     await client.query(
       `update projections
@@ -161,7 +164,7 @@ export function fillNext(database: Database, projection: Projection, most: numbe
 
 async function nextRange(
   client: ClientBase,
-  name: string,
+  { name, source }: Projection,
   most: number,
 ): Promise<(ProjectedRange & { readonly checkpoint: number }) | undefined> {
   const { rows } = await client.query<{ after: number | null; upTo: number; checkpoint: number }>(
@@ -169,7 +172,8 @@ async function nextRange(
        select lower(g.gap) - 1 as after, upper(g.gap) - 1 as up_to, s.checkpoint
          from projections p
         cross join stream s
-        cross join unnest(int8multirange(int8range(null, s.checkpoint, '(]')) - p.covered - p.outdated) g (gap)
+        cross join unnest((int8multirange(int8range(null, s.checkpoint, '(]')) - p.covered - p.outdated)
+                          * coalesce((select o.covered from projections o where o.name = $3), '{(,)}')) g (gap)
         where p.name = $1 and s.checkpoint is not null
         order by g.gap limit 1)
      select g.after, g.checkpoint,
@@ -179,7 +183,7 @@ async function nextRange(
                   (select u."offset" from updates u where u."offset" > coalesce(g.after, -1)
                     order by u."offset" offset $2 limit 1)) as "upTo"
        from gap g`,
-    [name, most],
+    [name, most, source ?? null],
   );
   return rows[0];
 }

@@ -1,11 +1,12 @@
 /**
  * The projections: views whose rows are stored by ranges of offsets, so that a question about years of history reads
- * stored rows. Each has a table named `projected_` and the name of the view.
+ * stored rows. Each has a table named `projected_` and the name of the view, and a function named after the view and
+ * `_between`, which computes the rows of a range.
  */
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { escapeIdentifier } from 'pg';
-import { projectionNames, type ProjectionName } from '../../model/stream.ts';
+import { projectedTable, projectionNames, type ProjectionName } from '../../model/stream.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
 
 export interface Projection {
@@ -20,22 +21,26 @@ export interface Projection {
   readonly select: string;
   /** Hash of the SQL that the rows depend on. */
   readonly hash: string;
+  /** The projection whose rows the SELECT reads. A range is stored after the rows of this projection in the range. */
+  readonly source: ProjectionName | undefined;
 }
 
-/** The function that computes each projection, and the files with the SQL that it depends on. */
-const definitions: Readonly<Record<ProjectionName, { readonly call: string; readonly files: readonly string[] }>> = {
-  token_changes: {
-    call: 'token_changes_between(null, $1::bigint, $2::bigint)',
-    files: ['50_tokens', '51_token_events', '52_token_changes'],
-  },
-  token_transfers: {
-    call: 'token_transfers_between($1::bigint, $2::bigint)',
-    files: ['50_tokens', '51_token_events', '52_token_changes', '53_token_transfers'],
-  },
-  amulet_transfers: {
-    call: 'amulet_transfers_between($1::bigint, $2::bigint)',
-    files: ['54_network', '58_amulet_transfers'],
-  },
+/** Projections whose SELECT reads the rows of another projection. */
+const readRows: Readonly<Partial<Record<ProjectionName, ProjectionName>>> = {
+  token_changes: 'token_holding_events',
+  token_transfers: 'token_changes',
+  token_discrepancies: 'token_changes',
+};
+
+/** The files in migrations/read with the SQL that the rows of each projection depend on. */
+const sources: Readonly<Record<ProjectionName, readonly string[]>> = {
+  token_holding_events: ['50_tokens', '52_token_changes'],
+  token_changes: ['50_tokens', '51_token_events', '52_token_changes'],
+  token_transfers: ['50_tokens', '51_token_events', '52_token_changes', '53_token_transfers'],
+  token_discrepancies: ['50_tokens', '51_token_events', '52_token_changes', '53_token_transfers'],
+  token_transfer_steps: ['50_tokens', '51_token_events'],
+  traffic_purchases: ['54_network', '55_traffic'],
+  amulet_transfers: ['54_network', '58_amulet_transfers'],
 };
 
 const directory = new URL('../../../migrations/read/', import.meta.url);
@@ -45,10 +50,10 @@ export async function builtInProjections(schema: string): Promise<readonly Proje
   const explore = escapeIdentifier(readSchemas(schema).explore);
   return Promise.all(
     projectionNames.map(async (name) => {
-      const { call, files } = definitions[name];
-      const texts = await Promise.all(files.map((file) => readFile(new URL(`${file}.sql`, directory), 'utf8')));
+      const texts = await Promise.all(sources[name].map((file) => readFile(new URL(`${file}.sql`, directory), 'utf8')));
       const hash = createHash('sha256').update(texts.join('\n')).digest('hex');
-      return { name, table: `projected_${name}`, select: `select * from ${explore}.${call}`, hash };
+      const select = `select * from ${explore}.${name}_between($1::bigint, $2::bigint)`;
+      return { name, table: projectedTable(name), select, hash, source: readRows[name] };
     }),
   );
 }

@@ -1,5 +1,20 @@
 /** Tables about the stream itself: its position, its coverage, totals, and background jobs. */
+import { projectedTable, projectionNames, type ProjectionName } from '../../model/stream.ts';
 import type { TableEntry } from './entry.ts';
+
+// Their rows depend on contracts that a limited reader may not see completely.
+const projected = {
+  nodes: 'coordinator',
+  writer: { insert: true, delete: true },
+  redactor: { delete: true },
+  limited: 'none',
+  sizes: 'projections',
+} as const satisfies TableEntry;
+
+function projectedTables(): Readonly<Record<`projected_${ProjectionName}`, typeof projected>> {
+  const entries = projectionNames.map((name) => [projectedTable(name), projected]);
+  return Object.fromEntries(entries) as Record<`projected_${ProjectionName}`, typeof projected>;
+}
 
 export const streamTables = {
   stream: {
@@ -96,27 +111,6 @@ export const streamTables = {
     redactor: { insert: true },
     limited: 'none',
   },
-  // Their rows are sums over contracts that a limited reader may not see completely.
-  projected_token_changes: {
-    nodes: 'coordinator',
-    writer: { insert: true, delete: true },
-    redactor: { delete: true },
-    limited: 'none',
-    sizes: 'projections',
-  },
-  projected_token_transfers: {
-    nodes: 'coordinator',
-    writer: { insert: true, delete: true },
-    redactor: { delete: true },
-    limited: 'none',
-    sizes: 'projections',
-  },
-  projected_amulet_transfers: {
-    nodes: 'coordinator',
-    writer: { insert: true, delete: true },
-    redactor: { delete: true },
-    limited: 'none',
-    sizes: 'projections',
-  },
+  ...projectedTables(),
   schema_migrations: { survivesReset: true, nodes: 'coordinator', limited: 'all' },
 } as const satisfies Readonly<Record<string, TableEntry>>;

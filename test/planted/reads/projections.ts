@@ -32,8 +32,8 @@ export const projections: PlantedArea = {
     {
       name: 'a range is filled again before its outdated rows are removed',
       file: fill,
-      line: ' - p.covered - p.outdated) g',
-      instead: ' - p.covered) g',
+      line: ' - p.covered - p.outdated)\n',
+      instead: ' - p.covered)\n',
       test,
     },
     {
@@ -102,9 +102,8 @@ export const projections: PlantedArea = {
     {
       name: 'limited readers see the stored rows of all parties',
       file: 'src/store/tables/stream.ts',
-      line: "  projected_token_changes: {\n    nodes: 'coordinator',\n    writer: { insert: true, delete: true },\n    redactor: { delete: true },\n    limited: 'none',",
-      instead:
-        "  projected_token_changes: {\n    nodes: 'coordinator',\n    writer: { insert: true, delete: true },\n    redactor: { delete: true },\n    limited: 'all',",
+      line: "  redactor: { delete: true },\n  limited: 'none',",
+      instead: "  redactor: { delete: true },\n  limited: 'all',",
       test: 'security/privacy.slow.test.ts',
     },
   ],

@@ -75,6 +75,7 @@ function valueFrom(knownValues: Readonly<Record<string, string>>, { from, at }: 
     module: 'Splice.Amulet',
     entity: 'Amulet',
     index_type: 'btree',
+    projection: 'token_changes',
   };
   const otherValues: Readonly<Record<string, string>> = {
     jsonb: `'{"amount": "1.5", "owner": "a"}'`,
@@ -92,6 +93,7 @@ function valueFrom(knownValues: Readonly<Record<string, string>>, { from, at }: 
     if (at !== undefined && parameter === 'time') return `'${at.time}'::timestamp with time zone`;
     if (at !== undefined && parameter === 'ago') return `'${at.ago}'::interval`;
     if (type === 'text') return `'${texts[parameter] ?? 'x'}'`;
+    if (type === 'anyelement') return 'null::ledger.projected_token_changes';
     return `${otherValues[type] ?? 'null'}::${type}`;
   };
 }
