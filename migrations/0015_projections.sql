@@ -361,7 +361,10 @@ begin
                          (select min(e."offset")
                             from choices h
                            cross join lateral (select x."offset" from exercises x where x.choice_pk = h.choice_pk order by x."offset" limit 1) e
-                           where h.interface_pk = t.template_pk or h.template_pk = t.template_pk)) as first_offset
+                           where h.interface_pk = t.template_pk or h.template_pk = t.template_pk),
+                         (select k."offset" from contracts k
+                           where k.template_pk = t.template_pk and t.module_name not like 'Splice.Api.Token.%'
+                           order by k."offset" limit 1)) as first_offset
               from named_rows n
               join templates t on t.package_id = n.package_id
              where t.module_name like 'Splice.%' and n.package_name = 'splice-amulet'
@@ -372,7 +375,7 @@ begin
   return null;
 end
 $$;
-comment on function note_named_packages() is 'Trigger: notes names of packages that change which contracts are tokens, for the projections.';
+comment on function note_named_packages() is 'Trigger: notes names of packages that change which contracts are tokens, or contracts of the network, for the projections.';
 
 -- The first view of a template through an interface also concerns earlier contracts of the template, which have no such view.
 create function note_new_implementations() returns trigger

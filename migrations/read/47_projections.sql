@@ -38,7 +38,7 @@ comment on function :explore.projection_gaps(text, bigint, bigint) is
   'Ranges of offsets up to the checkpoint whose rows a view computes from the history although it uses a projection, after one offset and up to and including another. A null offset is no limit.';
 
 -- The rows have the type of the table, so that one function serves all projections.
-create or replace function :explore.rows_in_gaps(row_type anyelement, projection text, after_offset bigint, to_offset bigint)
+create or replace function :pqs.__rows_in_gaps(row_type anyelement, projection text, after_offset bigint, to_offset bigint)
   returns setof anyelement
   language plpgsql stable parallel safe rows 10
   set search_path = pg_catalog, pg_temp
@@ -51,5 +51,5 @@ begin
   end loop;
 end
 $$;
-comment on function :explore.rows_in_gaps(anyelement, text, bigint, bigint) is
+comment on function :pqs.__rows_in_gaps(anyelement, text, bigint, bigint) is
   'Rows of a view at offsets that its projection does not contain, after one offset and up to and including another. A null offset is no limit. row_type is a null of the type of the rows. No rows if the projection is not used.';

@@ -82,8 +82,10 @@ begin atomic
                     offset 0) v
             where l.contract_id = id_text(e.contract_id)
             order by l.activated_offset desc limit 1) i on h.choice <> 'TransferFactory_Transfer'
+   -- "offset 0" makes Postgres extract the transfer once, instead of once for each column.
    cross join lateral (
-           select case when h.choice = 'TransferFactory_Transfer' then e.argument::jsonb -> 'transfer' else i.transfer end as transfer) m
+           select case when h.choice = 'TransferFactory_Transfer' then e.argument::jsonb -> 'transfer' else i.transfer end as transfer
+           offset 0) m
    where h.choice_pk = any ((select :explore.token_step_choices('V1') || :explore.token_step_choices('V2'))::integer[])
      and not exists (
            select from (select * from exercises /*workers
@@ -98,15 +100,29 @@ end;
 comment on function :explore.token_transfer_steps_between(bigint, bigint) is
   'Rows of token_transfer_steps after one offset and up to and including another, computed from the history. A null offset is no limit.';
 
-create or replace view :explore.token_transfer_steps as
+create or replace function :explore.token_transfer_steps_in(after_offset bigint, to_offset bigint)
+  returns table ("offset" bigint, node_id integer, update_id text, effective_at timestamptz, record_time timestamptz, choice text,
+                 standard text, outcome text, sender text, sender_provider text, sender_account_id text, receiver text,
+                 receiver_provider text, receiver_account_id text, instrument_admin text, instrument_id text, amount numeric,
+                 transfer_instruction_id text, receiver_holding_ids text[], sender_change_ids text[], requested_at timestamptz,
+                 execute_before timestamptz, reason text, meta jsonb, acting_parties text[], amount_burnt numeric)
+  language sql stable parallel safe rows 1000
+begin atomic
   select p.*
     from projected_token_transfer_steps p
    where (select range_agg(r.stored) from unnest(:explore.projected_ranges('token_transfer_steps')) r (stored)) @> p."offset"
+     and (after_offset is null or p."offset" > after_offset) and (to_offset is null or p."offset" <= to_offset)
   union all
-  select u.* from :explore.rows_in_gaps(null::projected_token_transfer_steps, 'token_transfer_steps', null, null) u
+  select u.* from :pqs.__rows_in_gaps(null::projected_token_transfer_steps, 'token_transfer_steps', after_offset, to_offset) u
   union all
   select t.*
-    from :explore.token_transfer_steps_between(null, null) t
+    from :explore.token_transfer_steps_between(after_offset, to_offset) t
    where (select :explore.projected_ranges('token_transfer_steps')) is null;
+end;
+comment on function :explore.token_transfer_steps_in(bigint, bigint) is
+  'Rows of token_transfer_steps after one offset and up to and including another. A null offset is no limit.';
+
+create or replace view :explore.token_transfer_steps as
+  select * from :explore.token_transfer_steps_in(null, null);
 comment on view :explore.token_transfer_steps is
   'Steps of token transfers: started by a factory, accepted, rejected, withdrawn or updated, with the outcome of each step. Movements are in token_transfers. Needs the shape LEDGER_EFFECTS. A step after the first has parties and amount only with an interface TransferInstruction in the filter.';

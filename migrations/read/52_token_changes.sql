@@ -24,7 +24,7 @@ comment on function :explore.token_parties(text) is
 -- condition on the party selects its party sets, which are few, so that views of other holdings are not read. Pruned
 -- history is excluded, even if its rows are not removed yet; holdings that were kept represent it. Holdings that cannot
 -- be read have no standard, owner and amount.
-create or replace function :explore.token_holding_events_of(party text, is_range boolean default false)
+create or replace function :explore.token_holding_events_by(party text, is_range boolean)
   returns table ("offset" bigint, node_id integer, contract_id text, cause text, sign integer, standard text, owner text,
                  provider text, account_id text, instrument_admin text, instrument_id text, amount numeric, is_locked boolean)
   language sql stable parallel safe rows 1000
@@ -83,8 +83,18 @@ begin atomic
      and (party is null or l.parties_pk in (select unnest(:explore.token_parties(party)))
                            and (h.owner = party or h.standard is null));
 end;
-comment on function :explore.token_holding_events_of(text, boolean) is
-  'Holdings that appear (sign 1) and disappear (sign -1), of one owner or, with null, of all owners. cause is created, assigned, seeded or retained (older than pruned history), archived, unassigned, ended (by an update that is not stored) or unhosted (its parties left the participant). Holdings that cannot be read have no standard; for an owner, they are included only if it is a stakeholder. An owner has to be a stakeholder of the holding. is_range is true if the query restricts the offset.';
+comment on function :explore.token_holding_events_by(text, boolean) is
+  'Holdings that appear (sign 1) and disappear (sign -1), of one owner or, with null, of all owners. cause is created, assigned, seeded or retained (older than pruned history), archived, unassigned, ended (by an update that is not stored) or unhosted (its parties left the participant). Holdings that cannot be read have no standard; for an owner, they are included only if it is a stakeholder. An owner has to be a stakeholder of the holding. is_range is true for a range of offsets.';
+
+create or replace function :explore.token_holding_events_of(party text)
+  returns table ("offset" bigint, node_id integer, contract_id text, cause text, sign integer, standard text, owner text,
+                 provider text, account_id text, instrument_admin text, instrument_id text, amount numeric, is_locked boolean)
+  language sql stable parallel safe rows 1000
+begin atomic
+  select * from :explore.token_holding_events_by(party, false);
+end;
+comment on function :explore.token_holding_events_of(text) is
+  'Rows of token_holding_events_by of one owner or, with null, of all owners.';
 
 create or replace function :explore.token_holding_events_between(after_offset bigint, to_offset bigint)
   returns table ("offset" bigint, node_id integer, update_id text, effective_at timestamptz, record_time timestamptz, contract_id text,
@@ -95,7 +105,7 @@ begin atomic
   select e."offset", e.node_id, id_text(u.update_id) as update_id, u.effective_at, u.record_time, e.contract_id, e.cause,
          e.standard, e.owner, e.provider, e.account_id, e.instrument_admin, e.instrument_id, e.sign * e.amount as amount,
          e.is_locked
-    from :explore.token_holding_events_of(null, true) e
+    from :explore.token_holding_events_by(null, after_offset is not null or to_offset is not null) e
     left join updates u on u."offset" = e."offset"
    where (after_offset is null or e."offset" > after_offset) and (to_offset is null or e."offset" <= to_offset);
 end;
@@ -113,7 +123,7 @@ begin atomic
    where (select range_agg(r.stored) from unnest(:explore.projected_ranges('token_holding_events')) r (stored)) @> p."offset"
      and (after_offset is null or p."offset" > after_offset) and (to_offset is null or p."offset" <= to_offset)
   union all
-  select u.* from :explore.rows_in_gaps(null::projected_token_holding_events, 'token_holding_events', after_offset, to_offset) u
+  select u.* from :pqs.__rows_in_gaps(null::projected_token_holding_events, 'token_holding_events', after_offset, to_offset) u
   union all
   select e.*
     from :explore.token_holding_events_between(after_offset, to_offset) e
@@ -140,7 +150,13 @@ end;
 comment on function :explore.token_holding_log(text) is
   'Rows of token_holding_events of one owner, or of all owners with null, in the same order. Does not read holdings of other owners. An owner has to be a stakeholder of the holdings.';
 
-create or replace view :explore.token_legs as
+-- For ranges, steps of transfers are read from their projection. A lookup of single offsets would compute its gaps every time.
+create or replace function :explore.token_legs_between(after_offset bigint, to_offset bigint, is_range boolean default true)
+  returns table ("offset" bigint, node_id integer, basis text, kind text, sender text, sender_provider text, sender_account_id text,
+                 receiver text, receiver_provider text, receiver_account_id text, instrument_admin text, instrument_id text,
+                 amount numeric, transfer_leg_id text, reason text)
+  language sql stable parallel safe rows 1000
+begin atomic
   -- Both sides of a leg are one movement; only one side may be visible to the indexer.
   select s."offset", min(s.node_id) as node_id, 'event' as basis,
          case when s.sender is null and s.receiver is not null then 'mint'
@@ -160,7 +176,8 @@ create or replace view :explore.token_legs as
                             e.provider, e.account_id, e.other_owner, e.other_provider, e.other_account_id
                order by e.node_id, e.leg) as place
         from :explore.token_events e
-       where e.is_by_admin and e.side is not null) s
+       where e.is_by_admin and e.side is not null
+         and (after_offset is null or e."offset" > after_offset) and (to_offset is null or e."offset" <= to_offset)) s
    group by s."offset", s.instrument_admin, s.instrument_id, s.amount, s.transfer_leg_id, s.sender, s.sender_provider,
             s.sender_account_id, s.receiver, s.receiver_provider, s.receiver_account_id, s.place
   union all
@@ -169,7 +186,10 @@ create or replace view :explore.token_legs as
          t.sender_account_id, case when not b.is_burn then t.receiver end, case when not b.is_burn then t.receiver_provider end,
          case when b.is_burn then '' else t.receiver_account_id end, t.instrument_admin, t.instrument_id,
          case when b.is_burn then t.amount_burnt else t.amount end, null, t.reason
-    from :explore.token_transfer_steps_between(null, null) t
+    from (
+      select * from :explore.token_transfer_steps_in(after_offset, to_offset) where is_range
+      union all
+      select * from :explore.token_transfer_steps_between(null, null) where not is_range) t
    cross join lateral (
            select coalesce(t.receiver_holding_ids = '{}' and t.amount_burnt is not null, false) as is_burn) b
    where t.outcome = 'completed' and t.sender is not null and t.receiver is not null and t.amount is not null
@@ -195,9 +215,19 @@ create or replace view :explore.token_legs as
             where l.contract_id = id_text(x.contract_id) and l.activated_offset <= x."offset"
             order by l.activated_offset desc limit 1) v
    where x.choice_pk = any ((select :explore.token_choices('AllocationV1', 'Allocation', '{Allocation_ExecuteTransfer}'))::integer[])
+     and (after_offset is null or x."offset" > after_offset) and (to_offset is null or x."offset" <= to_offset)
      and not exists (select from (select * from :explore.token_events /*workers offset 0 workers*/) e
                       where e."offset" = x."offset" and e.is_by_admin
                         and e.instrument_admin = v.view #>> '{allocation,transferLeg,instrumentId,admin}');
+end;
+comment on function :explore.token_legs_between(bigint, bigint, boolean) is
+  'Rows of token_legs after one offset and up to and including another. A null offset is no limit. is_range is false for a query that selects single offsets.';
+
+create or replace view :explore.token_legs as
+  select l."offset", l.node_id, l.basis, l.kind, l.sender, l.sender_provider, l.sender_account_id, l.receiver,
+         l.receiver_provider, l.receiver_account_id, l.instrument_admin, l.instrument_id, l.amount, l.transfer_leg_id,
+         l.reason collate "C" as reason
+    from :explore.token_legs_between(null, null, false) l;
 comment on view :explore.token_legs is
   'Movements according to the token standard: from the events of the instrument''s own admin (version 2), otherwise from completed transfers and executed allocations (version 1). Movements without an event or choice are only in token_transfers.';
 
@@ -328,7 +358,7 @@ begin atomic
               select 'leg', l."offset", l.instrument_admin, l.instrument_id, y.owner, y.provider, y.account_id,
                      case when y.is_received then l.amount else 0 end - case when y.is_sent then l.amount else 0 end,
                      null, null, l.kind, y.other_owner, l.reason, l.basis
-                from :explore.token_legs l
+                from :explore.token_legs_between(after_offset, to_offset) l
                -- A leg from an account to itself is one leg of this account.
                cross join lateral (
                        select l.receiver as owner, l.receiver_provider as provider, l.receiver_account_id as account_id,
@@ -340,7 +370,7 @@ begin atomic
                        select l.sender, l.sender_provider, l.sender_account_id, false, true, l.receiver
                         where (l.sender, l.sender_provider, l.sender_account_id)
                                 is distinct from (l.receiver, l.receiver_provider, l.receiver_account_id)) y
-               where (after_offset is null or l."offset" > after_offset) and (to_offset is null or l."offset" <= to_offset)
+               where l.instrument_admin is not null and l.instrument_id is not null
               union all
               select 'event', e."offset", e.instrument_admin, null, e.owner, e.provider, e.account_id, null, null, null, null,
                      null, e.reason, null
@@ -358,14 +388,14 @@ begin atomic
    where g.is_changed;
 end;
 comment on function :explore.token_changes_between(bigint, bigint) is
-  'Rows of token_changes after one offset and up to and including another, computed from the history. A null offset is no limit.';
+  'Rows of token_changes after one offset and up to and including another, computed from token_holding_events, token_transfer_steps and the history. A null offset is no limit.';
 
 create or replace view :explore.token_changes as
   select p.*
     from projected_token_changes p
    where (select range_agg(r.stored) from unnest(:explore.projected_ranges('token_changes')) r (stored)) @> p."offset"
   union all
-  select u.* from :explore.rows_in_gaps(null::projected_token_changes, 'token_changes', null, null) u
+  select u.* from :pqs.__rows_in_gaps(null::projected_token_changes, 'token_changes', null, null) u
   union all
   select c.* from :explore.token_changes_of(null) c where (select :explore.projected_ranges('token_changes')) is null;
 comment on view :explore.token_changes is
@@ -384,7 +414,7 @@ begin atomic
    where (select range_agg(r.stored) from unnest(:explore.projected_ranges('token_changes')) r (stored)) @> p."offset"
      and (after_offset is null or p."offset" > after_offset) and (to_offset is null or p."offset" <= to_offset)
   union all
-  select u.* from :explore.rows_in_gaps(null::projected_token_changes, 'token_changes', after_offset, to_offset) u
+  select u.* from :pqs.__rows_in_gaps(null::projected_token_changes, 'token_changes', after_offset, to_offset) u
   union all
   select c.*
     from :explore.token_changes_of(null) c

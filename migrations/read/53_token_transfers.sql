@@ -16,8 +16,7 @@ begin atomic
       select l."offset", l.node_id, l.kind, l.basis, l.sender, l.sender_provider, l.sender_account_id, l.receiver,
              l.receiver_provider, l.receiver_account_id, l.instrument_admin, l.instrument_id, l.amount, l.transfer_leg_id,
              l.reason
-        from (select * from :explore.token_legs /*workers offset 0 workers*/) l
-       where (after_offset is null or l."offset" > after_offset) and (to_offset is null or l."offset" <= to_offset)
+        from (select * from :explore.token_legs_between(after_offset, to_offset) /*workers offset 0 workers*/) l
       union all
       select g."offset", null, r.kind, 'holdings', r.sender, r.sender_provider, r.sender_account_id, r.receiver,
              r.receiver_provider, r.receiver_account_id, g.instrument_admin, g.instrument_id, r.amount, null, null
@@ -61,14 +60,14 @@ begin atomic
     left join updates u on u."offset" = m."offset";
 end;
 comment on function :explore.token_transfers_between(bigint, bigint) is
-  'Rows of token_transfers after one offset and up to and including another, computed from the history. A null offset is no limit.';
+  'Rows of token_transfers after one offset and up to and including another, computed from token_changes, token_transfer_steps and the history. A null offset is no limit.';
 
 create or replace view :explore.token_transfers as
   select p.*
     from projected_token_transfers p
    where (select range_agg(r.stored) from unnest(:explore.projected_ranges('token_transfers')) r (stored)) @> p."offset"
   union all
-  select u.* from :explore.rows_in_gaps(null::projected_token_transfers, 'token_transfers', null, null) u
+  select u.* from :pqs.__rows_in_gaps(null::projected_token_transfers, 'token_transfers', null, null) u
   union all
   select t.* from :explore.token_transfers_between(null, null) t where (select :explore.projected_ranges('token_transfers')) is null;
 comment on view :explore.token_transfers is
@@ -133,7 +132,7 @@ create or replace view :explore.token_discrepancies as
         from projected_token_discrepancies p
        where (select range_agg(r.stored) from unnest(:explore.projected_ranges('token_discrepancies')) r (stored)) @> p."offset"
       union all
-      select u.* from :explore.rows_in_gaps(null::projected_token_discrepancies, 'token_discrepancies', null, null) u
+      select u.* from :pqs.__rows_in_gaps(null::projected_token_discrepancies, 'token_discrepancies', null, null) u
       union all
       select t.*
         from :explore.token_discrepancies_between(null, null) t

@@ -139,7 +139,7 @@ create or replace view :explore.traffic_purchases as
     from projected_traffic_purchases p
    where (select range_agg(r.stored) from unnest(:explore.projected_ranges('traffic_purchases')) r (stored)) @> p."offset"
   union all
-  select u.* from :explore.rows_in_gaps(null::projected_traffic_purchases, 'traffic_purchases', null, null) u
+  select u.* from :pqs.__rows_in_gaps(null::projected_traffic_purchases, 'traffic_purchases', null, null) u
   union all
   select t.*
     from :explore.traffic_purchases_between(null, null) t

@@ -44,7 +44,9 @@ begin atomic
                   e.argument #>> '{transfer,provider}' as provider,
                   case e.choice when 'AmuletRules_Transfer' then e.result else e.result -> 'result' end as result,
                   case e.choice when 'AmuletRules_Transfer' then e.result -> 'summary'
-                                else e.result #> '{result,summary}' end as summary) m
+                                else e.result #> '{result,summary}' end as summary
+           -- Extracted once, instead of once for each column.
+           offset 0) m
    cross join lateral (
            select case e.choice
                     when 'AmuletRules_Transfer' then array(select x.o ->> 'receiver' from jsonb_array_elements(p.outputs) x (o))
@@ -74,7 +76,7 @@ create or replace view :explore.amulet_transfers as
     from projected_amulet_transfers p
    where (select range_agg(r.stored) from unnest(:explore.projected_ranges('amulet_transfers')) r (stored)) @> p."offset"
   union all
-  select u.* from :explore.rows_in_gaps(null::projected_amulet_transfers, 'amulet_transfers', null, null) u
+  select u.* from :pqs.__rows_in_gaps(null::projected_amulet_transfers, 'amulet_transfers', null, null) u
   union all
   select t.* from :explore.amulet_transfers_between(null, null) t where (select :explore.projected_ranges('amulet_transfers')) is null;
 comment on view :explore.amulet_transfers is

@@ -194,13 +194,13 @@ export interface CompletionGap {
 
 // Background jobs that an operator requests: rows of table `jobs`.
 
-/** The built-in projections, in the order in which they are filled: a projection may read those before it. */
+/** The built-in projections. A projection may read the rows of those before it. */
 export const projectionNames = [
   'token_holding_events',
+  'token_transfer_steps',
   'token_changes',
   'token_transfers',
   'token_discrepancies',
-  'token_transfer_steps',
   'traffic_purchases',
   'amulet_transfers',
 ] as const;

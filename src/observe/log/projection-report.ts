@@ -14,6 +14,8 @@ interface ReportParts {
 export class ProjectionReport implements ProjectionObserver {
   readonly #parts: ReportParts;
   readonly #filled = new Set<string>();
+  /** End of the last stored range of each projection. */
+  readonly #ends = new Map<string, number>();
 
   constructor(parts: ReportParts) {
     this.#parts = parts;
@@ -34,8 +36,10 @@ export class ProjectionReport implements ProjectionObserver {
     health.jobs.projections.stored(step.name, range.upTo, range.checkpoint);
     metrics.projectionParked.set(labels, 0);
     metrics.projectionSeconds.inc(labels, seconds);
-    metrics.projectionLag.set(labels, range.checkpoint - range.upTo);
-    if (range.upTo < range.checkpoint || this.#filled.has(step.name)) return;
+    this.#ends.set(step.name, range.upTo);
+    // A projection that waits for another one has no steps, but its lag grows.
+    for (const [name, end] of this.#ends) metrics.projectionLag.set({ name }, range.checkpoint - end);
+    if (!range.isLast || this.#filled.has(step.name)) return;
     this.#filled.add(step.name);
     logger.info({ name: step.name, offset: range.upTo }, 'projection filled');
   }

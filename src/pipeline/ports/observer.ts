@@ -84,6 +84,8 @@ export type ProjectionStep =
         readonly rows: number;
         /** Checkpoint of the stream when the range was read. */
         readonly checkpoint: number;
+        /** Whether no range of this projection is left. */
+        readonly isLast: boolean;
       };
     }
   | { readonly kind: 'failed'; readonly name: ProjectionName; readonly error: IndexerError };

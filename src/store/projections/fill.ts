@@ -11,6 +11,8 @@ export interface FilledRange extends ProjectedRange {
   readonly rows: number;
   /** Checkpoint of the stream when the range was read. */
   readonly checkpoint: number;
+  /** Whether no range was left: all offsets are covered that the filled projections it reads cover. */
+  readonly isLast: boolean;
 }
 
 /**
@@ -140,14 +142,14 @@ function isWithin(row: string, range: string): string {
  * Stores the rows of the next range that is not covered.
  * @param most maximum number of updates and of contracts in the range
  * @returns undefined if no range can be stored: every offset up to the checkpoint is covered, or the rest is not yet
- *   covered by the projection whose rows the SELECT reads
+ *   covered by the projections whose rows the SELECT reads
  */
 export function fillNext(database: Database, projection: Projection, most: number): Promise<FilledRange | undefined> {
   const { name, table } = projection;
   return inSnapshot(database, async (client) => {
     const range = await nextRange(client, projection, most);
     if (range === undefined) return undefined;
-    const { after, upTo, checkpoint } = range;
+    const { after, upTo, checkpoint, isLast } = range;
     // Without this setting, a view computes the rows of another projection until that projection has been filled once.
     await client.query(`set local ledger_indexer.projections = 'filling'`);
     const { rowCount } = await client.query(`insert into ${table} ${selectOfRange(projection, range)}`);
@@ -156,36 +158,41 @@ export function fillNext(database: Database, projection: Projection, most: numbe
           set covered = covered + int8multirange(int8range($2, $3, '(]')), is_filled = is_filled or $4, problem = null,
               updated_at = now()
         where name = $1`,
-      [name, after, upTo, upTo === checkpoint],
+      [name, after, upTo, isLast],
     );
-    return { after, upTo, checkpoint, rows: rowCount ?? 0 };
+    return { after, upTo, checkpoint, isLast, rows: rowCount ?? 0 };
   });
 }
 
 async function nextRange(
   client: ClientBase,
-  { name, source }: Projection,
+  { name, sources }: Projection,
   most: number,
-): Promise<(ProjectedRange & { readonly checkpoint: number }) | undefined> {
-  const { rows } = await client.query<{ after: number | null; upTo: number; checkpoint: number }>(
+): Promise<Omit<FilledRange, 'rows'> | undefined> {
+  const { rows } = await client.query<Omit<FilledRange, 'rows'> & { gapEnd: number; isOnly: boolean }>(
     `with gap as (
-       select lower(g.gap) - 1 as after, upper(g.gap) - 1 as up_to, s.checkpoint
+       select lower(g.gap) - 1 as after, upper(g.gap) - 1 as up_to, s.checkpoint,
+              count(*) over () = 1 and not exists (
+                select from projections o where o.name = any ($3::text[]) and not o.is_filled) as is_only
          from projections p
         cross join stream s
         cross join unnest((int8multirange(int8range(null, s.checkpoint, '(]')) - p.covered - p.outdated)
-                          * coalesce((select o.covered from projections o where o.name = $3), '{(,)}')) g (gap)
+                          * coalesce((select range_intersect_agg(o.covered) from projections o where o.name = any ($3::text[])), '{(,)}')) g (gap)
         where p.name = $1 and s.checkpoint is not null
         order by g.gap limit 1)
-     select g.after, g.checkpoint,
+     select g.after, g.checkpoint, g.up_to as "gapEnd", g.is_only as "isOnly",
             least(g.up_to,
                   (select c."offset" from contracts c where c."offset" > coalesce(g.after, -1)
                     order by c."offset" offset $2 limit 1),
                   (select u."offset" from updates u where u."offset" > coalesce(g.after, -1)
                     order by u."offset" offset $2 limit 1)) as "upTo"
        from gap g`,
-    [name, most, source ?? null],
+    [name, most, sources],
   );
-  return rows[0];
+  const [range] = rows;
+  if (range === undefined) return undefined;
+  const { after, upTo, checkpoint, gapEnd, isOnly } = range;
+  return { after, upTo, checkpoint, isLast: isOnly && upTo === gapEnd };
 }
 
 /** Whether a projection has stored rows that are not outdated. */

@@ -21,15 +21,15 @@ export interface Projection {
   readonly select: string;
   /** Hash of the SQL that the rows depend on. */
   readonly hash: string;
-  /** The projection whose rows the SELECT reads. A range is stored after the rows of this projection in the range. */
-  readonly source: ProjectionName | undefined;
+  /** The projections whose rows the SELECT reads. A range is stored after their rows in the range. */
+  readonly sources: readonly ProjectionName[];
 }
 
-/** Projections whose SELECT reads the rows of another projection. */
-const readRows: Readonly<Partial<Record<ProjectionName, ProjectionName>>> = {
-  token_changes: 'token_holding_events',
-  token_transfers: 'token_changes',
-  token_discrepancies: 'token_changes',
+/** Projections whose SELECT reads the rows of other projections. */
+const readRows: Readonly<Partial<Record<ProjectionName, readonly ProjectionName[]>>> = {
+  token_changes: ['token_holding_events', 'token_transfer_steps'],
+  token_transfers: ['token_changes', 'token_transfer_steps'],
+  token_discrepancies: ['token_changes'],
 };
 
 /** The files in migrations/read with the SQL that the rows of each projection depend on. */
@@ -53,7 +53,7 @@ export async function builtInProjections(schema: string): Promise<readonly Proje
       const texts = await Promise.all(sources[name].map((file) => readFile(new URL(`${file}.sql`, directory), 'utf8')));
       const hash = createHash('sha256').update(texts.join('\n')).digest('hex');
       const select = `select * from ${explore}.${name}_between($1::bigint, $2::bigint)`;
-      return { name, table: projectedTable(name), select, hash, source: readRows[name] };
+      return { name, table: projectedTable(name), select, hash, sources: readRows[name] ?? [] };
     }),
   );
 }
