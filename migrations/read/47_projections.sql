@@ -37,7 +37,8 @@ $$;
 comment on function :explore.projection_gaps(text, bigint, bigint) is
   'Ranges of offsets up to the checkpoint whose rows a view computes from the history although it uses a projection, after one offset and up to and including another. A null offset is no limit.';
 
--- The rows have the type of the table, so that one function serves all projections.
+-- The rows have the type of the table, so that one function serves all projections. It is not in schema explore, because
+-- PostGraphile warns about functions with anyelement.
 create or replace function :pqs.__rows_in_gaps(row_type anyelement, projection text, after_offset bigint, to_offset bigint)
   returns setof anyelement
   language plpgsql stable parallel safe rows 10

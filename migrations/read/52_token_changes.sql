@@ -19,11 +19,11 @@ $$;
 comment on function :explore.token_parties(text) is
   'Keys of the party sets (contract_parties.parties_pk) in which a party is a stakeholder; empty if the party occurs only in other roles. An unknown party is rejected with SQLSTATE 42704.';
 
--- With is_range, the index on templates is not used: it would be read completely for each range.
 -- A contract that one update created and archived was never active, but its holding is in both lists. The first
 -- condition on the party selects its party sets, which are few, so that views of other holdings are not read. Pruned
 -- history is excluded, even if its rows are not removed yet; holdings that were kept represent it. Holdings that cannot
--- be read have no standard, owner and amount.
+-- be read have no standard, owner and amount. With is_range, the index on templates is not used, because it would be
+-- read completely for each range.
 create or replace function :explore.token_holding_events_by(party text, is_range boolean)
   returns table ("offset" bigint, node_id integer, contract_id text, cause text, sign integer, standard text, owner text,
                  provider text, account_id text, instrument_admin text, instrument_id text, amount numeric, is_locked boolean)
