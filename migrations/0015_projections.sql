@@ -210,6 +210,9 @@ create table projection_changes (
 comment on table projection_changes is 'Offsets whose history was changed after it was stored, until the projections have computed their rows again. Readers compute these rows from the history.';
 comment on column projection_changes.offsets is 'Offsets of the events that were changed, or that depend on a changed event.';
 comment on column projection_changes.noted_at is 'Time of the change.';
+create index ended_reassigned on ended (contract_id) where ended_by = 'r';
+comment on index ended_reassigned is 'Contracts that were reassigned, for differences between two offsets.';
+
 -- The views have the descriptions of the columns.
 do $$
 declare

@@ -16,6 +16,7 @@ const ownRuleNames: readonly string[] = [
   'live_template',
   'live_unhosted',
   'ended_contract',
+  'ended_reassigned',
   'exercises_contract',
   'archives_contract',
   'reassignments_contract',
