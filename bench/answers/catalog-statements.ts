@@ -34,7 +34,8 @@ export function dayCondition(columns: readonly string[], ends: HistoryEnds): str
 
 /**
  * Every function: once over all history, and once over the newest day if it has a lower bound. A function of one moment
- * is called at the newest offset, and at the beginning of that day.
+ * is called at the newest offset, and at the beginning of that day. A function with optional arguments is also called
+ * without them.
  */
 export async function functionStatements(client: Client, ends: HistoryEnds): Promise<readonly Statement[]> {
   const { dayOffset: offset } = ends;
@@ -46,13 +47,16 @@ export async function functionStatements(client: Client, ends: HistoryEnds): Pro
   const ofExplore = (calls: readonly FunctionCall[]): readonly FunctionCall[] =>
     calls.filter(({ name }) => name.startsWith(`${explore}.`));
   const ofDay = ofExplore(day);
-  return ofExplore(all).flatMap((one, at) => callStatements(one, ofDay[at]?.call));
+  return ofExplore(all).flatMap((one, at) => [
+    ...callStatements(one, ofDay[at]),
+    ...(one.short === undefined ? [] : callStatements(one.short, ofDay[at]?.short)),
+  ]);
 }
 
 const rangeParameters = /^(?:from|at_offset$|time$|ago$)/;
 
-function callStatements({ name, parameters, call }: FunctionCall, dayCall: string | undefined): readonly Statement[] {
+function callStatements({ name, parameters, call }: FunctionCall, day: FunctionCall | undefined): readonly Statement[] {
   const hasRange = parameters.some((parameter) => rangeParameters.test(parameter));
   const title = `${name}(${parameters.join(', ')})`;
-  return rangeStatements({ name: title, source: 'function' }, call, hasRange ? dayCall : undefined);
+  return rangeStatements({ name: title, source: 'function' }, call, hasRange ? day?.call : undefined);
 }

@@ -67,12 +67,15 @@ async function rateOf(run: FillRun, onStored?: (url: string) => Promise<void>): 
   return run.updates / seconds;
 }
 
-/** Share of the updates up to the checkpoint whose rows every projection has stored. */
+/**
+ * Share of the updates up to the checkpoint whose rows every projection has stored. Sums do not count, because they wait
+ * for the end of their block.
+ */
 function storedShare(url: string): Promise<number> {
   return withClient(url, async (client) => {
     const { rows } = await client.query<{ share: string }>(
       `select count(*) filter (where p.covered @> u."offset") / count(*)::numeric as share
-         from ${schema}.updates u cross join (select range_intersect_agg(covered) as covered from ${schema}.projections) p`,
+         from ${schema}.updates u cross join (select range_intersect_agg(covered) as covered from ${schema}.projections where not is_summed) p`,
     );
     return Number(rows[0]?.share ?? 0);
   });
