@@ -3,6 +3,7 @@
 create table projections (
   name text primary key,
   select_hash text not null,
+  is_summed boolean not null default false,
   covered int8multirange not null default '{}',
   outdated int8multirange not null default '{(,)}',
   is_filled boolean not null default false,
@@ -12,11 +13,33 @@ create table projections (
 comment on table projections is 'Projections, one row each: which offsets their tables contain.';
 comment on column projections.name is 'Name of the view whose rows are stored, without its schema.';
 comment on column projections.select_hash is 'Hash of the SELECT with which the rows were computed. Rows of another SELECT are computed again.';
+comment on column projections.is_summed is 'Whether the rows are sums of blocks of offsets, see block_end. Then complete blocks are covered and removed.';
 comment on column projections.covered is 'Offsets whose rows are stored. A range without a lower bound includes contracts of the seed.';
 comment on column projections.outdated is 'Offsets whose rows are being removed. Readers do not use these rows, and no rows are added.';
 comment on column projections.is_filled is 'Whether the rows have reached the checkpoint once. Until then, readers do not use them.';
 comment on column projections.problem is 'Why the next range cannot be computed; null while there is no problem.';
 comment on column projections.updated_at is 'Time of the last change of this row.';
+
+create function block_end(at_offset bigint) returns bigint
+  language sql immutable strict parallel safe
+  return (at_offset / 5000 + 1) * 5000 - 1;
+comment on function block_end(bigint) is 'Last offset of the block of 5,000 offsets that contains an offset. Sums over history are stored for each block.';
+
+create function in_blocks(ranges int8multirange, is_summed boolean) returns int8multirange
+  language sql immutable parallel safe
+  return case when not is_summed then ranges
+              else (select coalesce(range_agg(int8range(block_end(lower(r.part)) - block_end(0),
+                                                        -- An offset near the maximum has no end of a block.
+                                                        case when upper(r.part) < 9223372036854770000
+                                                             then block_end(upper(r.part) - 1) + 1 end)), '{}')
+                      from unnest(ranges) r (part)) end;
+comment on function in_blocks(int8multirange, boolean) is 'The smallest blocks that contain the ranges; the ranges themselves if is_summed is false.';
+
+create function complete_blocks(ranges int8multirange, is_summed boolean) returns int8multirange
+  language sql immutable parallel safe
+  return case when not is_summed then ranges
+              else in_blocks(ranges, true) - in_blocks(in_blocks(ranges, true) - ranges, true) end;
+comment on function complete_blocks(int8multirange, boolean) is 'The blocks that are completely in the ranges; the ranges themselves if is_summed is false.';
 
 create table projected_token_holding_events (
   "offset" bigint not null,
@@ -40,6 +63,8 @@ create index projected_token_holding_events_offset on projected_token_holding_ev
 comment on index projected_token_holding_events_offset is 'Holdings that appear or disappear in a range of offsets.';
 create index projected_token_holding_events_owner on projected_token_holding_events (owner, "offset");
 comment on index projected_token_holding_events_owner is 'Holdings of one owner that appear or disappear.';
+create index projected_token_holding_events_unreadable on projected_token_holding_events ("offset") where standard is null;
+comment on index projected_token_holding_events_unreadable is 'Holdings that cannot be read.';
 
 create table projected_token_changes (
   "offset" bigint not null,
@@ -203,6 +228,82 @@ comment on index projected_amulet_transfers_offset is 'Transfers in a range of o
 create index projected_amulet_transfers_sender on projected_amulet_transfers (sender, "offset");
 comment on index projected_amulet_transfers_sender is 'Transfers of one sender.';
 
+create table projected_ended_reward_coupons (
+  "offset" bigint not null,
+  contract_id text,
+  kind text,
+  dso text,
+  party text,
+  provider text,
+  round bigint,
+  is_featured boolean,
+  amount numeric,
+  status text,
+  collected_by text,
+  expires_at timestamptz,
+  created_at_offset bigint,
+  created_at timestamptz,
+  archived_at_offset bigint,
+  archived_at timestamptz,
+  reward_kind text,
+  mint_after timestamptz
+);
+comment on table projected_ended_reward_coupons is 'Rows of explore.ended_reward_coupons at the offsets that projections lists as covered; the view has the description of the columns.';
+create index projected_ended_reward_coupons_offset on projected_ended_reward_coupons ("offset");
+comment on index projected_ended_reward_coupons_offset is 'Coupons that ended in a range of offsets.';
+
+create table projected_traffic_costs (
+  "offset" bigint not null,
+  template_pk integer,
+  choice_pk integer,
+  parties_pk integer
+);
+comment on table projected_traffic_costs is 'First event of each update of explore.traffic_costs, at the offsets that projections lists as covered.';
+create index projected_traffic_costs_offset on projected_traffic_costs ("offset");
+comment on index projected_traffic_costs_offset is 'First event of one update.';
+
+create table projected_token_balance_changes (
+  "offset" bigint not null,
+  owner text,
+  provider text,
+  account_id text,
+  instrument_admin text,
+  instrument_id text,
+  total numeric,
+  locked numeric,
+  holdings bigint
+);
+comment on table projected_token_balance_changes is 'Rows of explore.token_balance_changes of the blocks that projections lists as covered; the view has the description of the columns.';
+create index projected_token_balance_changes_offset on projected_token_balance_changes ("offset");
+comment on index projected_token_balance_changes_offset is 'Sums of a range of blocks.';
+
+create table projected_contract_lifetimes (
+  "offset" bigint not null,
+  day timestamptz,
+  template_pk integer,
+  lived_below interval,
+  contracts bigint
+);
+comment on table projected_contract_lifetimes is 'Rows of explore.contract_lifetimes of the blocks that projections lists as covered; the view has the description of the columns.';
+create index projected_contract_lifetimes_offset on projected_contract_lifetimes ("offset");
+comment on index projected_contract_lifetimes_offset is 'Counts of a range of blocks.';
+
+create table projected_party_activity (
+  "offset" bigint not null,
+  party text,
+  signatory_of bigint,
+  observer_of bigint,
+  witness_of bigint,
+  exercised bigint,
+  first_offset bigint,
+  last_offset bigint,
+  first_at timestamptz,
+  last_at timestamptz
+);
+comment on table projected_party_activity is 'Rows of explore.party_activity of the blocks that projections lists as covered; the view has the description of the columns.';
+create index projected_party_activity_offset on projected_party_activity ("offset");
+comment on index projected_party_activity_offset is 'Counts of a range of blocks.';
+
 create table projection_changes (
   offsets int8range not null,
   noted_at timestamptz not null default now()
@@ -221,7 +322,8 @@ begin
   for stored in
     select v.view_name, a.attname
       from unnest(array['token_holding_events', 'token_changes', 'token_transfers', 'token_discrepancies',
-                        'token_transfer_steps', 'traffic_purchases', 'amulet_transfers']) v (view_name)
+                        'token_transfer_steps', 'traffic_purchases', 'amulet_transfers', 'ended_reward_coupons',
+                        'traffic_costs', 'token_balance_changes', 'contract_lifetimes', 'party_activity']) v (view_name)
       join pg_attribute a on a.attrelid = to_regclass('projected_' || v.view_name) and a.attnum > 0
   loop
     execute format('comment on column projected_%I.%I is %L', stored.view_name, stored.attname,
@@ -229,6 +331,10 @@ begin
   end loop;
 end
 $$;
+comment on column projected_traffic_costs.template_pk is 'Template of the event, see templates; null if no event is visible.';
+comment on column projected_traffic_costs.choice_pk is 'Choice of the event, see choices; null for a create, an archive and a reassignment.';
+comment on column projected_traffic_costs.parties_pk is 'Acting parties of the event, see event_parties.';
+comment on column projected_contract_lifetimes.template_pk is 'Template, which is explore.contract_lifetimes.template_fqn by name.';
 
 -- Without a replica identity, a publication could not send deleted rows, and would reject the deletion.
 alter table projection_changes replica identity full;
@@ -239,6 +345,11 @@ alter table projected_token_discrepancies replica identity full;
 alter table projected_token_transfer_steps replica identity full;
 alter table projected_traffic_purchases replica identity full;
 alter table projected_amulet_transfers replica identity full;
+alter table projected_ended_reward_coupons replica identity full;
+alter table projected_traffic_costs replica identity full;
+alter table projected_token_balance_changes replica identity full;
+alter table projected_contract_lifetimes replica identity full;
+alter table projected_party_activity replica identity full;
 
 -- A change of a contract or of a view of it changes the rows at its activation, its end and its exercises. If more contracts
 -- change at once, their offsets are not looked up, and everything after the first one is computed again.

@@ -58,36 +58,6 @@ create or replace view :explore.events as
 comment on view :explore.events is
   'Events of all kinds, one row each, in the order of "offset" and node_id. A consuming exercise is one row, of type archived. Rows with a choice are exercises, except topology events. Contracts found by the seed are not events: see contracts. Restrict queries to a range of offsets, a contract or a template; otherwise all history is read. For the newest events: where "offset" > latest_offset() - 1000 order by "offset" desc. Complete where coverage reports complete; non-consuming exercises need the shape LEDGER_EFFECTS.';
 
--- Each party set is counted once, before its parties are expanded.
-create or replace view :explore.parties as
-  with roles as (
-    select p.party, p.role, c.times, c.first_offset, c.last_offset, c.first_at, c.last_at
-      from (select parties_pk, count(*) as times, min("offset") as first_offset, max("offset") as last_offset,
-                   min(created_at) as first_at, max(created_at) as last_at
-              from contracts group by parties_pk) c
-      join contract_parties w on w.parties_pk = c.parties_pk
-     cross join lateral (
-             select party, 'signatory' as role from unnest(w.signatories) party
-             union all select party, 'observer' from unnest(w.observers) party
-             union all select party, 'witness' from unnest(w.witness_parties) party) p
-    union all
-    select party, 'actor', e.times, e.first_offset, e.last_offset, e.first_at, e.last_at
-      from (select e.parties_pk, count(*) as times, min(e."offset") as first_offset, max(e."offset") as last_offset,
-                   min(u.effective_at) as first_at, max(u.effective_at) as last_at
-              from exercises e left join updates u on u."offset" = e."offset" group by e.parties_pk) e
-      join event_parties w on w.parties_pk = e.parties_pk
-     cross join unnest(w.acting_parties) party
-  )
-  select party, coalesce(sum(times) filter (where role = 'signatory'), 0)::bigint as signatory_of,
-         coalesce(sum(times) filter (where role = 'observer'), 0)::bigint as observer_of,
-         coalesce(sum(times) filter (where role = 'witness'), 0)::bigint as witness_of,
-         coalesce(sum(times) filter (where role = 'actor'), 0)::bigint as exercised,
-         min(first_offset) as first_offset, max(last_offset) as last_offset, min(first_at) as first_at, max(last_at) as last_at
-    from roles
-   group by party;
-comment on view :explore.parties is
-  'Activity of each party over all history. Expensive, because it reads every contract and exercise, even for one party. Complete where coverage reports complete; exercised needs the shape LEDGER_EFFECTS.';
-
 create or replace view :explore.activity as
   select a.hour, :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name) as template_fqn,
          coalesce(t.package_name, t.package_id) as package_name, t.module_name, t.entity_name, t.package_id,

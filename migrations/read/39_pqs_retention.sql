@@ -67,8 +67,11 @@ begin
      and e.template_pk = any (templates) and e.class = any (array(select generate_series(-1, 63)::smallint))
      and e."offset" > after_offset and e."offset" <= least(to_offset, boundary) and e.ended_offset <= boundary;
   get diagnostics interface_views = row_count;
-  -- Rows of projections at exercises of these contracts read the contracts.
+  -- Rows of projections at the activations and exercises of these contracts read the contracts. Rows at their ends do not
+  -- exist since the boundary was stored.
   insert into :storage.projection_changes (offsets)
+  select int8range(after_offset, least(to_offset, boundary), '(]') where exists (select from :storage.projections)
+  union
   select distinct int8range(x."offset", x."offset", '[]')
     from :storage.ended e
     join :storage.exercises x on :storage.id_text(x.contract_id) = :storage.id_text(e.contract_id)

@@ -26,7 +26,7 @@ create or replace function :pqs.__remove_projected() returns void
 as $$
 declare
   changed int8multirange;
-  projection text;
+  projection record;
 begin
   perform from :storage.projections p order by p.name for update;
   if not found then
@@ -34,11 +34,11 @@ begin
   end if;
   update :storage.projections set updated_at = now();
   changed := (select range_agg(c.offsets) from :storage.projection_changes c where c.noted_at = now());
-  for projection in select p.name from :storage.projections p order by p.name loop
+  for projection in select p.name, :storage.in_blocks(changed, p.is_summed) as offsets from :storage.projections p order by p.name loop
     execute format(
       'delete from :storage.%I p using unnest($1) r (offsets)
         where p."offset" >= coalesce(lower(r.offsets), -1) and p."offset" < coalesce(upper(r.offsets), 9223372036854775807)',
-      'projected_' || projection) using changed;
+      'projected_' || projection.name) using projection.offsets;
   end loop;
 end
 $$;

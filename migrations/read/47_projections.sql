@@ -9,7 +9,8 @@ create or replace function :explore.projected_ranges(projection text) returns in
 as $$
 begin
   return (
-    select array(select unnest(p.covered - coalesce((select range_agg(c.offsets) from :storage.projection_changes c), '{}')))
+    select array(select unnest(p.covered - :storage.in_blocks(coalesce((select range_agg(c.offsets) from :storage.projection_changes c), '{}'),
+                                                              p.is_summed)))
       from :storage.projections p
      where p.name = projection
        and case current_setting('ledger_indexer.projections', true) when 'off' then false when 'filling' then true
@@ -54,3 +55,30 @@ end
 $$;
 comment on function :pqs.__rows_in_gaps(anyelement, text, bigint, bigint) is
   'Rows of a view at offsets that its projection does not contain, after one offset and up to and including another. A null offset is no limit. row_type is a null of the type of the rows. No rows if the projection is not used.';
+
+-- Stored sums are those of complete blocks, so a block of which only a part is wanted is computed.
+create or replace function :pqs.__summed_rows(row_type anyelement, projection text, after_offset bigint, to_offset bigint)
+  returns setof anyelement
+  language plpgsql stable parallel safe rows 1000
+  set search_path = pg_catalog, pg_temp
+as $$
+declare
+  ranges int8range[] := :explore.projected_ranges(projection);
+  wanted int8multirange := case when after_offset >= to_offset or after_offset = 9223372036854775807 then '{}'
+                                else int8multirange(int8range(after_offset, nullif(to_offset, 9223372036854775807), '(]')) end;
+  used int8multirange := coalesce((select range_agg(r.stored) from unnest(ranges) r (stored)), '{}')
+                         * :storage.complete_blocks(wanted, true);
+  gap int8range;
+begin
+  if used <> '{}' then
+    return query execute format('select * from :storage.%I p where $1 @> p."offset"', 'projected_' || projection) using used;
+  end if;
+  for gap in select unnest(wanted - used) loop
+    if coalesce(lower(gap) <= (select s.checkpoint from :storage.stream s), true) then
+      return query execute format('select * from :explore.%I(%L, %L)', projection || '_between', lower(gap) - 1, upper(gap) - 1);
+    end if;
+  end loop;
+end
+$$;
+comment on function :pqs.__summed_rows(anyelement, text, bigint, bigint) is
+  'Rows of a projection of sums after one offset and up to and including another, stored or computed: one set of rows for each block of offsets. A null offset is no limit. row_type is a null of the type of the rows.';

@@ -152,6 +152,44 @@ create or replace view :explore.token_balances as
 comment on view :explore.token_balances is
   'Current balance of each account and instrument. In version 1 an owner has one account, without provider and id. Empty without an interface Holding in the filter. While interface_coverage reports such an interface as backfilling, holdings that have only its view are missing.';
 
+-- The projection of holdings has a row without a standard for each holding that cannot be read.
+create or replace function :explore.token_unreadable_states(for_parties integer[])
+  returns table (contract_id text, activated_offset bigint, node_id integer, template_pk integer, parties_pk integer,
+                 deactivated_offset bigint, ended_by "char", unhosted_since bigint)
+  language sql stable parallel safe rows 10
+begin atomic
+  select s.contract_id, s.activated_offset, s.node_id, s.template_pk, s.parties_pk, s.deactivated_offset, s.ended_by,
+         s.unhosted_since
+    from (select p.contract_id, p."offset", p.cause
+            from projected_token_holding_events p
+           where p.standard is null
+             and (select range_agg(r.stored) from unnest(:explore.projected_ranges('token_holding_events')) r (stored)) @> p."offset"
+          union all
+          select u.contract_id, u."offset", u.cause
+            from :pqs.__rows_in_gaps(null::projected_token_holding_events, 'token_holding_events', null, null) u
+           where u.standard is null) k
+   cross join lateral (
+           select c.*
+             from (select * from contract_states /*workers
+                    where template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[]) offset 0 workers*/) c
+            where c.contract_id = k.contract_id and c.activated_offset = k."offset"
+           offset 0) s
+   where k.cause in ('created', 'assigned', 'seeded', 'retained') and (for_parties is null or s.parties_pk = any (for_parties))
+  union all
+  select l.contract_id, l.activated_offset, l.node_id, l.template_pk, l.parties_pk, l.deactivated_offset, l.ended_by,
+         l.unhosted_since
+    from (select * from contract_states /*workers
+           where template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[])
+             and (for_parties is null or parties_pk = any (for_parties)) offset 0 workers*/) l
+   where (select :explore.projected_ranges('token_holding_events')) is null
+     and l.ended_by is distinct from 'w'
+     and l.template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[])
+     and (for_parties is null or l.parties_pk = any (for_parties))
+     and not exists (select from :explore.token_holding(l.activated_offset, l.node_id));
+end;
+comment on function :explore.token_unreadable_states(integer[]) is
+  'Rows of contract_states of holdings that cannot be read, for these party sets (contract_parties.parties_pk); null is all.';
+
 -- A holding that cannot be read is listed here, so that balances are either complete or known to be incomplete.
 create or replace view :explore.token_holdings_unreadable as
   select l.contract_id, :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name) as template_fqn,
@@ -159,8 +197,7 @@ create or replace view :explore.token_holdings_unreadable as
          v.status_message, v.redaction_id, p.signatories, p.observers,
          l.ended_by is null and l.unhosted_since is null as is_active, l.activated_offset as created_at_offset, c.created_at,
          l.deactivated_offset as archived_at_offset
-    from (select * from contract_states /*workers
-           where template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[]) offset 0 workers*/) l
+    from :explore.token_unreadable_states(null) l
     left join lateral (
            select count(*) as views, max(i.redaction_id) as redaction_id, max(i.status_message) as status_message
              from (select "offset", node_id, interface_pk, redaction_id, status_message from interface_views /*workers
@@ -174,10 +211,7 @@ create or replace view :explore.token_holdings_unreadable as
     left join contract_parties p on p.parties_pk = l.parties_pk
     left join (select * from contracts /*workers
                 where template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[]) offset 0 workers*/) c
-           on c."offset" = l.activated_offset and c.node_id = l.node_id
-   where l.ended_by is distinct from 'w'
-     and l.template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[])
-     and not exists (select from :explore.token_holding(l.activated_offset, l.node_id));
+           on c."offset" = l.activated_offset and c.node_id = l.node_id;
 comment on view :explore.token_holdings_unreadable is
   'Contracts of token holding templates, present and past, whose owner and amount cannot be determined, because the interface was added to the filter after their end, or their view failed or was redacted. Balances and changes do not include them.';
 

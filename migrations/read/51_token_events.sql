@@ -68,8 +68,9 @@ begin atomic
       on e.choice_pk = h.choice_pk
      /*alone*/and array_position((select :explore.token_step_choices('V1') || :explore.token_step_choices('V2')), e.choice_pk) is not null/*alone*/
     left join event_parties w on w.parties_pk = e.parties_pk
-    left join (select * from updates /*workers
-                where "offset" = any (array(select x."offset" from exercises x
+    left join (select * from updates
+                where (after_offset is null or "offset" > after_offset) and (to_offset is null or "offset" <= to_offset) /*workers
+                  and "offset" = any (array(select x."offset" from exercises x
                   where x.choice_pk = any ((select :explore.token_step_choices('V1') || :explore.token_step_choices('V2'))::integer[]))) offset 0
               workers*/) u on u."offset" = e."offset"
     left join lateral (

@@ -22,9 +22,10 @@ comment on function :explore.token_parties(text) is
 -- A contract that one update created and archived was never active, but its holding is in both lists. The first
 -- condition on the party selects its party sets, which are few, so that views of other holdings are not read. Pruned
 -- history is excluded, even if its rows are not removed yet; holdings that were kept represent it. Holdings that cannot
--- be read have no standard, owner and amount. With is_range, the index on templates is not used, because it would be
--- read completely for each range.
-create or replace function :explore.token_holding_events_by(party text, is_range boolean)
+-- be read have no standard, owner and amount. For a range of offsets, the index on templates is not used, and ends of
+-- witnessed contracts are limited to the range, because they would be read completely for each range. A witnessed contract
+-- ended at its own offset.
+create or replace function :explore.token_holding_events_by(party text, after_offset bigint, to_offset bigint)
   returns table ("offset" bigint, node_id integer, contract_id text, cause text, sign integer, standard text, owner text,
                  provider text, account_id text, instrument_admin text, instrument_id text, amount numeric, is_locked boolean)
   language sql stable parallel safe rows 1000
@@ -40,18 +41,26 @@ begin atomic
    where c.template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[])
      and (party is null or c.parties_pk in (select unnest(:explore.token_parties(party)))
                            and (h.owner = party or h.standard is null))
+     and (after_offset is null or c."offset" > after_offset) and (to_offset is null or c."offset" <= to_offset)
      and not exists (
            select from (select * from ended /*workers
                          where template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[]) offset 0 workers*/) w
-            where id_text(w.contract_id) = id_text(c.contract_id) and w."offset" = c."offset" and w.node_id = c.node_id
-              and (w.ended_offset <= (select coalesce(max(s.pruned_to_offset), 0) from stream s)
-                   or w.ended_by = 'w'
-                      and (h.standard is null
-                           or not exists (select from (select * from exercises /*workers
-                                                        where consuming and contract_id = any (array(
-                                                          select d.contract_id from ended d where d.ended_by = 'w')) offset 0
-                                                      workers*/) x
-                                           where x."offset" = w."offset" and x.consuming and x.contract_id = w.contract_id))))
+            where w.ended_by = 'w' and id_text(w.contract_id) = id_text(c.contract_id) and w.ended_offset = c."offset"
+              and w.node_id = c.node_id
+              and (after_offset is null or w.ended_offset > after_offset) and (to_offset is null or w.ended_offset <= to_offset)
+              and (h.standard is null
+                   or not exists (select from (select * from exercises /*workers
+                                                where consuming and contract_id = any (array(
+                                                  select d.contract_id from ended d where d.ended_by = 'w')) offset 0
+                                              workers*/) x
+                                   where x."offset" = w."offset" and x.consuming and x.contract_id = w.contract_id)))
+     and case when c."offset" <= (select coalesce(max(s.pruned_to_offset), 0) from stream s) then
+           not exists (
+             select from (select * from ended /*workers
+                           where template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[]) offset 0 workers*/) w
+              where id_text(w.contract_id) = id_text(c.contract_id) and w."offset" = c."offset" and w.node_id = c.node_id
+                and w.ended_offset <= (select coalesce(max(s.pruned_to_offset), 0) from stream s))
+           else true end
   union all
   select e.ended_offset, coalesce(e.ended_node_id, x.node_id), id_text(e.contract_id),
          case e.ended_by when 'a' then 'archived' when 'r' then 'unassigned' when 'w' then 'archived' else 'ended' end, -1,
@@ -68,7 +77,9 @@ begin atomic
     left join lateral :explore.token_holding(e."offset", e.node_id) h on true
    where (e.ended_by <> 'w' or x.node_id is not null and h.standard is not null)
      and e.ended_offset > (select coalesce(max(s.pruned_to_offset), 0) from stream s)
-     and case when is_range then array_position((select :explore.token_templates('Holding', 'Holding')), e.template_pk) is not null
+     and (after_offset is null or e.ended_offset > after_offset) and (to_offset is null or e.ended_offset <= to_offset)
+     and case when after_offset is not null or to_offset is not null
+              then array_position((select :explore.token_templates('Holding', 'Holding')), e.template_pk) is not null
               else e.template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[]) end
      and (party is null or e.parties_pk in (select unnest(:explore.token_parties(party)))
                            and (h.owner = party or h.standard is null))
@@ -79,19 +90,48 @@ begin atomic
     from (select * from live /*workers where unhosted_since is not null offset 0 workers*/) l
     left join lateral :explore.token_holding(l."offset", l.node_id) h on true
    where l.unhosted_since is not null
+     and (after_offset is null or l.unhosted_since > after_offset) and (to_offset is null or l.unhosted_since <= to_offset)
      and l.template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[])
      and (party is null or l.parties_pk in (select unnest(:explore.token_parties(party)))
                            and (h.owner = party or h.standard is null));
 end;
-comment on function :explore.token_holding_events_by(text, boolean) is
-  'Holdings that appear (sign 1) and disappear (sign -1), of one owner or, with null, of all owners. cause is created, assigned, seeded or retained (older than pruned history), archived, unassigned, ended (by an update that is not stored) or unhosted (its parties left the participant). Holdings that cannot be read have no standard; for an owner, they are included only if it is a stakeholder. An owner has to be a stakeholder of the holding. is_range is true for a range of offsets.';
+comment on function :explore.token_holding_events_by(text, bigint, bigint) is
+  'Holdings that appear (sign 1) and disappear (sign -1), of one owner or, with null, of all owners. cause is created, assigned, seeded or retained (older than pruned history), archived, unassigned, ended (by an update that is not stored) or unhosted (its parties left the participant). Holdings that cannot be read have no standard; for an owner, they are included only if it is a stakeholder. An owner has to be a stakeholder of the holding. After one offset and up to and including another, where null is no limit.';
 
+-- The projection has an index on owners. Its rows of an owner are those of all holdings of the owner; a lookup of each contract
+-- excludes holdings of which the owner is not a stakeholder.
 create or replace function :explore.token_holding_events_of(party text)
   returns table ("offset" bigint, node_id integer, contract_id text, cause text, sign integer, standard text, owner text,
                  provider text, account_id text, instrument_admin text, instrument_id text, amount numeric, is_locked boolean)
   language sql stable parallel safe rows 1000
 begin atomic
-  select * from :explore.token_holding_events_by(party, false);
+  select p."offset", p.node_id, p.contract_id, p.cause, g.sign, p.standard, p.owner, p.provider, p.account_id,
+         p.instrument_admin, p.instrument_id, g.sign * p.amount, p.is_locked
+    from (
+      select q.*
+        from projected_token_holding_events q
+       where q.owner = party
+         and (select range_agg(r.stored) from unnest(:explore.projected_ranges('token_holding_events')) r (stored)) @> q."offset"
+      union all
+      select q.*
+        from projected_token_holding_events q
+       where q.standard is null and party is not null
+         and (select range_agg(r.stored) from unnest(:explore.projected_ranges('token_holding_events')) r (stored)) @> q."offset"
+      union all
+      select u.*
+        from :pqs.__rows_in_gaps(null::projected_token_holding_events, 'token_holding_events', null, null) u
+       where party is not null and (u.owner = party or u.standard is null)) p
+   cross join lateral (
+           select case when p.cause in ('created', 'assigned', 'seeded', 'retained') then 1 else -1 end as sign) g
+   -- Checks the party, also if it has no rows.
+   where (party is null or (select :explore.token_parties(party)) is not null)
+     and exists (select from (select * from contract_states /*workers
+                               where template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[]) offset 0 workers*/) s
+                  where s.contract_id = p.contract_id and s.parties_pk = any ((select :explore.token_parties(party))::integer[]))
+  union all
+  select e.*
+    from :explore.token_holding_events_by(party, null, null) e
+   where party is null or (select :explore.projected_ranges('token_holding_events')) is null;
 end;
 comment on function :explore.token_holding_events_of(text) is
   'Rows of token_holding_events_by of one owner or, with null, of all owners.';
@@ -105,9 +145,10 @@ begin atomic
   select e."offset", e.node_id, id_text(u.update_id) as update_id, u.effective_at, u.record_time, e.contract_id, e.cause,
          e.standard, e.owner, e.provider, e.account_id, e.instrument_admin, e.instrument_id, e.sign * e.amount as amount,
          e.is_locked
-    from :explore.token_holding_events_by(null, after_offset is not null or to_offset is not null) e
-    left join updates u on u."offset" = e."offset"
-   where (after_offset is null or e."offset" > after_offset) and (to_offset is null or e."offset" <= to_offset);
+    from :explore.token_holding_events_by(null, after_offset, to_offset) e
+    left join (select * from updates
+               where (after_offset is null or "offset" > after_offset) and (to_offset is null or "offset" <= to_offset)) u
+           on u."offset" = e."offset";
 end;
 comment on function :explore.token_holding_events_between(bigint, bigint) is
   'Rows of token_holding_events after one offset and up to and including another, computed from the history, also of holdings that cannot be read, which have no standard. A null offset is no limit.';
@@ -136,6 +177,47 @@ create or replace view :explore.token_holding_events as
   select * from :explore.token_holding_events_in(null, null) e where e.standard is not null;
 comment on view :explore.token_holding_events is
   'Log of the holdings of all accounts: one row when a holding appears, and one with a negative amount when it disappears. Complete where coverage reports complete, except for token_holdings_unreadable. Needs an interface Holding in the filter.';
+
+create or replace function :explore.token_balance_changes_between(after_offset bigint, to_offset bigint)
+  returns table ("offset" bigint, owner text, provider text, account_id text, instrument_admin text, instrument_id text,
+                 total numeric, locked numeric, holdings bigint)
+  language sql stable parallel safe rows 1000
+begin atomic
+  select block_end(e."offset"), e.owner, e.provider, e.account_id, e.instrument_admin, e.instrument_id, sum(e.amount),
+         coalesce(sum(e.amount) filter (where e.is_locked), 0),
+         sum(case when e.cause in ('created', 'assigned', 'seeded', 'retained') then 1 else -1 end)
+    from :explore.token_holding_events_in(after_offset, to_offset) e
+   where e.standard is not null
+   group by 1, 2, 3, 4, 5, 6;
+end;
+comment on function :explore.token_balance_changes_between(bigint, bigint) is
+  'Rows of token_balance_changes after one offset and up to and including another, from holdings that appear and disappear. A null offset is no limit.';
+
+create or replace view :explore.token_balance_changes as
+  select * from :pqs.__summed_rows(null::projected_token_balance_changes, 'token_balance_changes', null, null);
+comment on view :explore.token_balance_changes is
+  'Changes of each balance in each block of 5,000 offsets: total, locked, and number of holdings. offset is the last offset of the block. Complete to the same extent as token_holding_events.';
+
+-- A role that is limited to parties reads no sums. It reads the holdings of that moment, which are fewer than their events.
+create or replace function :explore.token_totals_at(at_offset bigint)
+  returns table (owner text, provider text, account_id text, instrument_admin text, instrument_id text, total numeric,
+                 locked numeric, unlocked numeric, holdings bigint)
+  language sql stable parallel safe rows 1000
+begin atomic
+  select s.owner, s.provider, s.account_id, s.instrument_admin, s.instrument_id, sum(s.total), sum(s.locked),
+         sum(s.total) - sum(s.locked), sum(s.holdings)::bigint
+    from (select :explore.token_offset(token_totals_at.at_offset) as at_offset offset 0) o
+   cross join lateral :pqs.__summed_rows(null::projected_token_balance_changes, 'token_balance_changes', null, o.at_offset) s
+   where (select :explore.projected_ranges('token_balance_changes')) is not null
+   group by s.owner, s.provider, s.account_id, s.instrument_admin, s.instrument_id
+  having sum(s.holdings) > 0
+  union all
+  select b.owner, b.provider, b.account_id, b.instrument_admin, b.instrument_id, b.total, b.locked, b.unlocked, b.holdings
+    from :explore.token_balances_at(token_totals_at.at_offset) b
+   where (select :explore.projected_ranges('token_balance_changes')) is null;
+end;
+comment on function :explore.token_totals_at(bigint) is
+  'Total, locked and unlocked balance of each account and instrument right after the update with this offset, as token_balances_at, but without the column available, which depends on the time. Faster than token_balances_at, because it reads sums. Needs a known offset, see coverage; other offsets are rejected with SQLSTATE LI003.';
 
 create or replace function :explore.token_holding_log(party text) returns setof :explore.token_holding_events
   language sql stable parallel safe rows 1000
@@ -384,7 +466,9 @@ begin atomic
                   case when g.events > 0 and g.legs > 0 then g.explained end as explained,
                   case when g.events > 0 then g.other_owners end as other_owners,
                   case when g.events > 0 then g.reason end as reason, case when g.events > 0 then g.basis end as basis) l
-    left join updates u on u."offset" = g."offset"
+    left join (select * from updates
+               where (after_offset is null or "offset" > after_offset) and (to_offset is null or "offset" <= to_offset)) u
+           on u."offset" = g."offset"
    where g.is_changed;
 end;
 comment on function :explore.token_changes_between(bigint, bigint) is

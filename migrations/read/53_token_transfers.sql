@@ -74,9 +74,9 @@ comment on view :explore.token_transfers is
   'Movements of every token, one row each: transfers, mints, burns and fees. basis is the source: an event of the instrument''s admin, a choice of the token standard, or only the holdings. Movements known only from holdings are paired to a transfer if there is one account on each side; the remainder is a mint, burn or fee, or unmatched. If an update has holdings that cannot be read, movements known only from holdings are unmatched. If only one side is visible to the indexed parties, a transfer without event or choice is returned as a mint or a burn.';
 
 -- An indexed account that an event names, but whose holdings did not change, has no row in token_changes. So it is
--- searched for among the events, by comparing each event with the holdings of its update. Subqueries with a limit run
--- event by event; a join would read all history even for a few offsets. An event that names unreadable holdings is
--- omitted, because these holdings may have moved.
+-- searched for among the events. Events and holdings are grouped by account, because a join of them could compare every
+-- event with every holding of a range. An account whose events name unreadable holdings is omitted, because these may
+-- have moved. A holding that was never active for the indexed parties is in contracts only.
 create or replace function :explore.token_discrepancies_between(after_offset bigint, to_offset bigint)
   returns table ("offset" bigint, update_id text, effective_at timestamptz, record_time timestamptz, owner text, provider text,
                  account_id text, instrument_admin text, instrument_id text, logged numeric, moved numeric)
@@ -87,38 +87,43 @@ begin atomic
     from :explore.token_changes_in(after_offset, to_offset) c
    where c.basis = 'event' and c.moved <> c.explained and c.unreadable_holdings = 0
   union all
-  select e."offset", e.update_id, e.effective_at, e.record_time, e.owner, e.provider, e.account_id, e.instrument_admin,
-         e.instrument_id, sum(case e.side when 'sender' then - e.amount else e.amount end), 0::numeric
-    from (select t.*
-            from :explore.token_events t
-            join exercises x on x."offset" = t."offset" and x.node_id = t.node_id
-            join event_parties w on w.parties_pk = x.parties_pk and t.owner = any (w.witness_parties) /*workers offset 0 workers*/) e
-   where e.is_by_admin and e.side is not null
-     and e."offset" > (select coalesce(max(s.pruned_to_offset), 0) from stream s)
-     and (after_offset is null or e."offset" > after_offset) and (to_offset is null or e."offset" <= to_offset)
-     and (select true from (select * from contracts /*workers where template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[]) offset 0 workers*/) c
+  select g."offset", g.update_id, g.effective_at, g.record_time, g.owner, g.provider, g.account_id, g.instrument_admin,
+         g.instrument_id, g.logged, 0::numeric
+    from (
+      select x."offset", max(x.update_id) as update_id, max(x.effective_at) as effective_at, max(x.record_time) as record_time,
+             x.owner, x.provider, x.account_id, x.instrument_admin, x.instrument_id, sum(x.logged) as logged
+        from (
+          select t."offset", t.update_id, t.effective_at, t.record_time, t.owner, t.provider, t.account_id, t.instrument_admin,
+                 t.instrument_id, case t.side when 'sender' then - t.amount else t.amount end as logged, false as is_holding
+            from (select t.*
+                    from :explore.token_events t
+                    join exercises x on x."offset" = t."offset" and x.node_id = t.node_id
+                    join event_parties w on w.parties_pk = x.parties_pk and t.owner = any (w.witness_parties) /*workers offset 0 workers*/) t
+           where t.is_by_admin and t.side is not null
+             and t."offset" > (select coalesce(max(s.pruned_to_offset), 0) from stream s)
+             and (after_offset is null or t."offset" > after_offset) and (to_offset is null or t."offset" <= to_offset)
+          union all
+          select h."offset", null, null, null, h.owner, h.provider, h.account_id, h.instrument_admin, h.instrument_id, 0, true
+            from :explore.token_holding_events_in(after_offset, to_offset) h
+           where h.standard is not null) x
+       group by x."offset", x.owner, x.provider, x.account_id, x.instrument_admin, x.instrument_id
+      having not bool_or(x.is_holding) and sum(x.logged) <> 0) g
+   where not exists (
+           select from (select * from contracts /*workers where template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[]) offset 0 workers*/) c
             cross join lateral :explore.token_holding(c."offset", c.node_id) h
-            where c."offset" = e."offset" and c.template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[])
-              and h.instrument_admin = e.instrument_admin and h.instrument_id = e.instrument_id
-              and h.owner = e.owner and h.account_id = e.account_id and h.provider is not distinct from e.provider
-            limit 1) is null
-     and (select true
-             from (select * from exercises /*workers where consuming and template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[]) offset 0 workers*/) y
-             join (select * from contract_states /*workers where template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[]) offset 0 workers*/) l on l.contract_id = id_text(y.contract_id) and l.deactivated_offset = y."offset"
-            cross join lateral :explore.token_holding(l.activated_offset, l.node_id) h
-            where y."offset" = e."offset" and y.consuming
+            where c."offset" = g."offset" and c.template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[])
+              and h.instrument_admin = g.instrument_admin and h.instrument_id = g.instrument_id
+              and h.owner = g.owner and h.account_id = g.account_id and h.provider is not distinct from g.provider)
+     and not exists (
+           select from :explore.token_events t
+             join (select * from contract_states /*workers where template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[]) offset 0 workers*/) l
+               on l.contract_id = any (t.input_holding_ids || t.output_holding_ids)
+            where t."offset" = g."offset" and t.is_by_admin and t.side is not null and t.owner = g.owner
+              and t.account_id = g.account_id and t.provider is not distinct from g.provider
+              and t.instrument_admin = g.instrument_admin and t.instrument_id = g.instrument_id
               and l.template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[])
-              and h.instrument_admin = e.instrument_admin and h.instrument_id = e.instrument_id
-              and h.owner = e.owner and h.account_id = e.account_id and h.provider is not distinct from e.provider
-            limit 1) is null
-     and (select true from (select * from contract_states /*workers where template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[]) offset 0 workers*/) l
-            where l.contract_id = any (e.input_holding_ids || e.output_holding_ids)
-              and (l.activated_offset = e."offset" or l.deactivated_offset = e."offset")
-              and not exists (select from :explore.token_holding(l.activated_offset, l.node_id))
-            limit 1) is null
-   group by e."offset", e.update_id, e.effective_at, e.record_time, e.owner, e.provider, e.account_id, e.instrument_admin,
-            e.instrument_id
-  having sum(case e.side when 'sender' then - e.amount else e.amount end) <> 0;
+              and (l.activated_offset = g."offset" or l.deactivated_offset = g."offset")
+              and not exists (select from :explore.token_holding(l.activated_offset, l.node_id)));
 end;
 comment on function :explore.token_discrepancies_between(bigint, bigint) is
   'Rows of token_discrepancies after one offset and up to and including another, computed from the events and token_changes. A null offset is no limit. Without an interface Holding, every event is returned.';

@@ -129,7 +129,9 @@ begin atomic
       offset 0) e
            on e."offset" = c."offset" and e.member_id = c.member_id and e.synchronizer_id = c.synchronizer_id
           and e.migration_id = c.migration_id
-    left join updates u on u."offset" = coalesce(c."offset", e."offset");
+    left join (select * from updates
+               where (after_offset is null or "offset" > after_offset) and (to_offset is null or "offset" <= to_offset)) u
+           on u."offset" = coalesce(c."offset", e."offset");
 end;
 comment on function :explore.traffic_purchases_between(bigint, bigint) is
   'Rows of traffic_purchases after one offset and up to and including another, computed from the history. A null offset is no limit.';
@@ -186,30 +188,54 @@ comment on view :explore.traffic_members is
 
 -- An update has one cost. It is assigned to the first event visible to the indexer, which in most cases is the
 -- submitted command.
+create or replace function :explore.first_event(at_offset bigint)
+  returns table (template_pk integer, choice_pk integer, parties_pk integer)
+  language sql stable parallel safe rows 1
+begin atomic
+  select f.template_pk, f.choice_pk, f.parties_pk
+    from (
+      (select e.node_id, e.template_pk, e.choice_pk, e.parties_pk from exercises e
+        where e."offset" = at_offset order by e.node_id limit 1)
+      union all
+      (select c.node_id, c.template_pk, null, null from contracts c
+        where c."offset" = at_offset and c.origin <> 's' order by c.node_id limit 1)
+      union all
+      (select a.node_id, a.template_pk, null, null from archives a
+        where a."offset" = at_offset order by a.node_id limit 1)
+      union all
+      (select r.node_id, r.template_pk, null, null from reassignments r
+        where r."offset" = at_offset order by r.node_id limit 1)) f
+   order by f.node_id, f.choice_pk limit 1;
+end;
+comment on function :explore.first_event(bigint) is 'Keys of the template, choice and acting parties of the first event of an update.';
+
+create or replace function :explore.traffic_costs_between(after_offset bigint, to_offset bigint)
+  returns table ("offset" bigint, template_pk integer, choice_pk integer, parties_pk integer)
+  language sql stable parallel safe rows 1000
+begin atomic
+  select u."offset", f.template_pk, f.choice_pk, f.parties_pk
+    from updates u
+    left join lateral :explore.first_event(u."offset") f on true
+   where u.paid_traffic_cost is not null
+     and (after_offset is null or u."offset" > after_offset) and (to_offset is null or u."offset" <= to_offset);
+end;
+comment on function :explore.traffic_costs_between(bigint, bigint) is
+  'Keys of the first event of each update of traffic_costs, after one offset and up to and including another. A null offset is no limit.';
+
+-- The first event is looked up for updates without a stored row; with a null offset, no index is read.
 create or replace view :explore.traffic_costs as
   select u."offset", id_text(u.update_id) as update_id, u.effective_at, u.record_time, s.synchronizer_id, u.workflow_id,
          u.command_id, coalesce(t.package_name, t.package_id) as package_name,
          :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name) as template_fqn, h.choice,
          w.acting_parties, u.paid_traffic_cost as bytes
     from updates u
-    left join lateral (
-           select f.template_pk, f.choice_pk, f.parties_pk
-             from (
-               (select e.node_id, e.template_pk, e.choice_pk, e.parties_pk from exercises e
-                 where e."offset" = u."offset" order by e.node_id limit 1)
-               union all
-               (select c.node_id, c.template_pk, null, null from contracts c
-                 where c."offset" = u."offset" and c.origin <> 's' order by c.node_id limit 1)
-               union all
-               (select a.node_id, a.template_pk, null, null from archives a
-                 where a."offset" = u."offset" order by a.node_id limit 1)
-               union all
-               (select r.node_id, r.template_pk, null, null from reassignments r
-                 where r."offset" = u."offset" order by r.node_id limit 1)) f
-            order by f.node_id, f.choice_pk limit 1) f on true
-    left join templates t on t.template_pk = f.template_pk
-    left join choices h on h.choice_pk = f.choice_pk
-    left join event_parties w on w.parties_pk = f.parties_pk
+    left join projected_traffic_costs p
+           on p."offset" = u."offset"
+          and (select range_agg(r.stored) from unnest(:explore.projected_ranges('traffic_costs')) r (stored)) @> p."offset"
+    left join lateral :explore.first_event(case when p."offset" is null then u."offset" end) f on true
+    left join templates t on t.template_pk = coalesce(p.template_pk, f.template_pk)
+    left join choices h on h.choice_pk = coalesce(p.choice_pk, f.choice_pk)
+    left join event_parties w on w.parties_pk = coalesce(p.parties_pk, f.parties_pk)
     left join synchronizers s on s.synchronizer_pk = u.synchronizer_pk
    where u.paid_traffic_cost is not null;
 comment on view :explore.traffic_costs is

@@ -37,7 +37,9 @@ begin atomic
       select * from :explore.network_exercises('AmuletRules', 'AmuletRules', '{AmuletRules_Transfer}')
       union all
       select * from :explore.network_exercises('AmuletRules', 'TransferPreapproval', '{TransferPreapproval_SendV2}')) e
-    left join updates u on u."offset" = e."offset"
+    left join (select * from updates
+               where (after_offset is null or "offset" > after_offset) and (to_offset is null or "offset" <= to_offset)) u
+           on u."offset" = e."offset"
    cross join lateral (
            select case e.choice when 'AmuletRules_Transfer' then e.argument #>> '{transfer,sender}'
                                 else e.argument ->> 'sender' end as sender,

@@ -95,11 +95,8 @@ begin atomic
   select format('%s holdings that the party is a stakeholder of cannot be read and are not counted: see token_holdings_unreadable',
                 count(*))
     from bounds b
-    join (select * from contract_states /*workers
-           where parties_pk = any ((select :explore.token_parties(party))::integer[]) offset 0 workers*/) l on l.activated_offset <= b.ends and coalesce(l.deactivated_offset > b.begins, true)
-   where l.ended_by is distinct from 'w' and l.parties_pk = any ((select :explore.token_parties(party))::integer[])
-     and l.template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[])
-     and not exists (select from :explore.token_holding(l.activated_offset, l.node_id))
+    join :explore.token_unreadable_states((select :explore.token_parties(party))::integer[]) l
+      on l.activated_offset <= b.ends and coalesce(l.deactivated_offset > b.begins, true)
   having count(*) > 0;
 end;
 comment on function :explore.token_journal_notes(text, bigint, bigint) is

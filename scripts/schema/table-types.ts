@@ -49,6 +49,8 @@ const valueTypes: Readonly<Record<string, string>> = {
   bytea: 'Buffer',
   'double precision': 'number',
   integer: 'number',
+  // The driver parses these as objects. No code reads such a column.
+  interval: 'object',
   int8multirange: 'string',
   int8range: 'string',
   numeric: 'string',

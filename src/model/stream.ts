@@ -203,6 +203,11 @@ export const projectionNames = [
   'token_discrepancies',
   'traffic_purchases',
   'amulet_transfers',
+  'ended_reward_coupons',
+  'traffic_costs',
+  'token_balance_changes',
+  'contract_lifetimes',
+  'party_activity',
 ] as const;
 export type ProjectionName = (typeof projectionNames)[number];
 

@@ -12,7 +12,7 @@ import { query } from '../support/database.ts';
 import { runCommand } from '../support/run-command.ts';
 import { pause, waitFor } from '../support/wait-for.ts';
 import { runVerify } from '../verify/verify-run.ts';
-import { allEqual, compare, turnJitOff } from './projected.ts';
+import { allEqual, compare, turnJitOff, uncoveredCount, useSmallBlocks } from './projected.ts';
 
 /** Number of SIGKILLs. `PROJECTION_KILLS=200 npx vitest run test/projections/kills.slow.test.ts` runs more. */
 const killTotal = Number(process.env['PROJECTION_KILLS'] ?? 6);
@@ -27,6 +27,7 @@ describe(`projections of an indexer that is killed ${String(killTotal)} times`, 
   it('equal their SELECTs after each kill', { timeout: 120_000 + killTotal * 20_000 }, async () => {
     const world = await HistoryWorld.open(400);
     await turnJitOff(world.database.url);
+    await useSmallBlocks(world.database.url, 16);
     const random = new Random(17);
     const { url } = world.database;
     const stored = async (sql: string): Promise<void> => void (await query(url, sql));
@@ -67,7 +68,7 @@ describe(`projections of an indexer that is killed ${String(killTotal)} times`, 
         // A kill of complete projections would test nothing.
         await waitFor('a projection is incomplete', async () => {
           world.grow(5);
-          return (await world.checkpoint()) > 0 && (await gaps(world)) > 0 ? true : undefined;
+          return (await world.checkpoint()) > 0 && (await uncoveredCount(url)) > 0 ? true : undefined;
         });
         expect(daemon.exit()).toBeUndefined();
         await daemon.kill();
@@ -86,7 +87,7 @@ describe(`projections of an indexer that is killed ${String(killTotal)} times`, 
       await waitFor('the projections are complete', async () => {
         expect(last.exit()).toBeUndefined();
         const isStored = (await world.checkpoint()) >= world.sandbox.ledger.ledgerEnd();
-        return isStored && (await gaps(world)) === 0 ? true : undefined;
+        return isStored && (await uncoveredCount(url)) === 0 ? true : undefined;
       });
       expect(await compare(url)).toEqual(allEqual);
       const { results } = await runVerify(['--projections'], { DATABASE_URL: url });
@@ -97,14 +98,3 @@ describe(`projections of an indexer that is killed ${String(killTotal)} times`, 
     }
   });
 });
-
-/** Number of projections that do not store all offsets up to the checkpoint, or whose stored offsets were changed since. */
-async function gaps(world: HistoryWorld): Promise<number> {
-  const { count } = await world.row(
-    `select count(*) from (select s.checkpoint, p.covered - coalesce((select range_agg(offsets) from ledger.projection_changes), '{}') as stored
-                             from ledger.stream s cross join ledger.projections p
-                            union all select 0, null where (select count(*) from ledger.projections) < 2) p
-      where p.stored is null or not p.stored @> int8range(null, p.checkpoint, '(]')`,
-  );
-  return Number(count);
-}

@@ -75,3 +75,29 @@ function countWithout(lines: readonly string[], removed: readonly string[]): num
 export async function turnJitOff(url: string): Promise<void> {
   await query(url, `do $$ begin execute format('alter database %I set jit = off', current_database()); end $$`);
 }
+
+/** Makes blocks of sums so small that a short history has several of them. */
+export async function useSmallBlocks(url: string, offsets: number): Promise<void> {
+  await query(
+    url,
+    `create or replace function ledger.block_end(at_offset bigint) returns bigint language sql immutable strict parallel safe
+       return (at_offset / ${String(offsets)} + 1) * ${String(offsets)} - 1`,
+  );
+}
+
+/**
+ * Number of projections that do not store all offsets up to the checkpoint, or whose stored offsets were changed since.
+ * Sums are complete when the last complete block is stored.
+ */
+export async function uncoveredCount(url: string): Promise<number> {
+  const [row] = await query(
+    url,
+    `select count(*)::int as count
+       from (select p.covered - ledger.in_blocks(coalesce((select range_agg(offsets) from ledger.projection_changes), '{}'), p.is_summed) as stored,
+                    case when p.is_summed then ledger.block_end(s.checkpoint + 1) - ledger.block_end(0) - 1 else s.checkpoint end as last
+               from ledger.stream s cross join ledger.projections p
+              union all select null, 0 where (select count(*) from ledger.projections) < ${String(projectionNames.length)}) p
+      where p.stored is null or p.last >= 0 and not p.stored @> int8range(null, p.last, '(]')`,
+  );
+  return Number(row?.['count']);
+}

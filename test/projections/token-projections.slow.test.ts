@@ -1,7 +1,7 @@
 /** Compares the token views over filled projections with their SELECTs, on the traffic of the demo. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { projectionNames } from '../../src/model/stream.ts';
-import { fillNext, removeOutdated } from '../../src/store/projections/fill.ts';
+import { fillNext, invalidate, removeOutdated } from '../../src/store/projections/fill.ts';
 import { builtInProjections } from '../../src/store/projections/projections.ts';
 import { startSandbox } from '../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../packages/ledger-sandbox/src/server/sandbox.ts';
@@ -9,7 +9,7 @@ import { generateHistory } from '../../packages/ledger-sandbox/src/demo/traffic.
 import { runIndexer } from '../e2e/runs/indexer-run.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { runVerify } from '../verify/verify-run.ts';
-import { allEqual, compare, fillAll, turnJitOff, withDatabase } from './projected.ts';
+import { allEqual, compare, fillAll, turnJitOff, uncoveredCount, useSmallBlocks, withDatabase } from './projected.ts';
 
 describe('token projections', () => {
   let sandbox: Sandbox;
@@ -26,6 +26,7 @@ describe('token projections', () => {
       LEDGER_INTERFACES: 'tokens',
     });
     await indexer.reaches(sandbox.ledger.ledgerEnd());
+    await useSmallBlocks(database.url, 64);
   });
   afterAll(async () => {
     await sandbox.close();
@@ -41,6 +42,77 @@ describe('token projections', () => {
     expect(await compare(database.url)).toEqual(allEqual);
     const [stored] = await query(database.url, 'select count(*)::int as rows from ledger.projected_token_changes');
     expect(stored?.['rows']).toBeGreaterThan(1_000);
+  });
+
+  it('count lifetimes in a range that begins and ends within a block', async () => {
+    const [bounds] = await query(
+      database.url,
+      `select max(p."offset")::int as last, count(distinct p."offset")::int as blocks from ledger.projected_contract_lifetimes p`,
+    );
+    expect(bounds?.['blocks']).toBeGreaterThan(10);
+    const counted = (call: string): Promise<readonly Record<string, unknown>[]> =>
+      query(
+        database.url,
+        `select day::text, template_fqn, lived_below::text, sum(contracts)::int as contracts from ${call} group by 1, 2, 3 order by 1, 2, 3`,
+      );
+    for (const [after, to] of [
+      [100, 101],
+      [100, 500],
+      [127, 1023],
+      [130, 5_000],
+      [null, 700],
+      [700, null],
+      [9, 9],
+    ]) {
+      const stored = await counted(`explore.contract_lifetimes_in(${String(after)}, ${String(to)})`);
+      const computed = await counted(
+        `(select l.*, explore.fqn(t.package_name, t.module_name, t.entity_name) as template_fqn
+            from explore.contract_lifetimes_between(${String(after)}, ${String(to)}) l join ledger.templates t using (template_pk)) c`,
+      );
+      expect({ after, to, stored }).toEqual({ after, to, stored: computed });
+    }
+  });
+
+  it('have the totals of all holdings at each offset', async () => {
+    const [end] = await query(database.url, 'select checkpoint::int as offset from ledger.stream');
+    let compared = 0;
+    for (let offset = 1; offset <= Number(end?.['offset']); offset += 37) {
+      const columns = 'owner, provider, account_id, instrument_admin, instrument_id, total, locked, unlocked, holdings';
+      const [differences] = await query(
+        database.url,
+        `with a as (select ${columns} from explore.token_totals_at(${String(offset)})),
+              b as (select ${columns} from explore.token_balances_at(${String(offset)}))
+         select (select count(*) from b)::int as rows, count(*)::int as different
+           from ((table a except all table b) union all (table b except all table a)) d`,
+      );
+      expect({ offset, different: differences?.['different'] }).toEqual({ offset, different: 0 });
+      compared += Number(differences?.['rows']);
+    }
+    expect(compared).toBeGreaterThan(1_000);
+  });
+
+  it.each(['token_changes_of', 'token_holding_log', 'token_journal'])('%s rejects an unknown party', async (name) => {
+    await expect(query(database.url, `select * from explore.${name}('Unknown::1220')`)).rejects.toMatchObject({
+      code: '42704',
+    });
+  });
+
+  it('store the sums of the other blocks after a prune to the middle of a block', async () => {
+    await withDatabase(database.url, async (pool) => {
+      const projections = await builtInProjections('ledger');
+      const sums = projections.filter(({ isSummed }) => isSummed);
+      // The sums are stored before the rows that they read.
+      await query(database.url, `insert into ledger.projection_changes (offsets) values ('(,1000]')`);
+      await invalidate(pool, projections);
+      for (const projection of projections) while (await removeOutdated(pool, projection, 1_000));
+      for (const projection of [...sums, ...projections]) {
+        while ((await fillNext(pool, projection, 1_000_000)) !== undefined);
+      }
+    });
+    expect(await uncoveredCount(database.url)).toBe(0);
+    const unaligned = `select name from ledger.projections where is_summed and covered <> ledger.complete_blocks(covered, true)`;
+    expect(await query(database.url, unaligned)).toEqual([]);
+    expect(await compare(database.url)).toEqual(allEqual);
   });
 
   it('do not contain the transfer of a redacted exercise', async () => {

@@ -18,7 +18,7 @@ import { storePackage } from '../../src/store/typed/package-store.ts';
 import { syncTypedViews } from '../../src/store/typed/views.ts';
 import { relations, type Relation } from '../read/reader-attempts.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
-import { fillAll } from '../projections/projected.ts';
+import { fillAll, useSmallBlocks } from '../projections/projected.ts';
 import { text } from '../support/frames.ts';
 import { printRepeatCommand, seedFor } from '../support/chance/property.ts';
 import { runCommand } from '../support/run-command.ts';
@@ -107,6 +107,7 @@ beforeAll(async () => {
   expect((await syncTypedViews(database, packages)).failed).toEqual([]);
   await grant(3, readers.length);
   await database.close();
+  await useSmallBlocks(testDatabase.url, 16);
   await fillAll(testDatabase.url, 20);
   // Quarantined and redacted data, which only the operator may see.
   await query(
@@ -149,7 +150,7 @@ function urlOf(role: string): string {
 function isRefusedArgument(firstArguments: readonly string[], otherArguments: readonly string[]): boolean {
   const isRefusal = (rows: readonly string[], codes: RegExp): boolean => rows.length === 1 && codes.test(rows[0] ?? '');
   if (!isRefusal(firstArguments, /^(42704|42P08) /)) return false;
-  return otherArguments.length === 0 || isRefusal(otherArguments, /^22003 /);
+  return otherArguments.length === 0 || isRefusal(otherArguments, /^(22003|22023|LI003) /);
 }
 
 /** Results of the statements that differ between both sides. */

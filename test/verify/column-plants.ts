@@ -88,6 +88,7 @@ const otherValues: Readonly<Record<string, (column: string) => string>> = {
   timestamptz: (column) => `coalesce(${column}, now()) + interval '1 second'`,
   _text: (column) => `${column} || '{planted}'`,
   _numeric: (column) => `${column} || 1::numeric`,
+  interval: (column) => `coalesce(${column}, '0') + interval '1 day'`,
   bytea: (column) => `coalesce(${column}, '') || '\\x00'`,
   int8range: () => `'[7,8)'`,
   int8multirange: () => `'{[7,8)}'`,

@@ -19,7 +19,7 @@ export async function verifyProjections({ snapshot, schema, ranges, progress }: 
   let [compared, different] = [0, 0];
   await ignoreProjections(client);
   for (const projection of await builtInProjections(schema)) {
-    const stored = await storedRanges(client, projection.name);
+    const stored = await storedRanges(client, projection);
     for (const range of ranges === 'all' ? stored : sampleOf(stored, ranges)) {
       const differences = await rangeDifferences(client, projection, range);
       compared += 1;

@@ -266,6 +266,60 @@ interface ProjectedAmuletTransfersTable {
   readonly round: number | null;
 }
 
+interface ProjectedContractLifetimesTable {
+  readonly offset: number;
+  readonly day: Date | null;
+  readonly template_pk: number | null;
+  readonly lived_below: object | null;
+  readonly contracts: number | null;
+}
+
+interface ProjectedEndedRewardCouponsTable {
+  readonly offset: number;
+  readonly contract_id: string | null;
+  readonly kind: string | null;
+  readonly dso: string | null;
+  readonly party: string | null;
+  readonly provider: string | null;
+  readonly round: number | null;
+  readonly is_featured: boolean | null;
+  readonly amount: string | null;
+  readonly status: string | null;
+  readonly collected_by: string | null;
+  readonly expires_at: Date | null;
+  readonly created_at_offset: number | null;
+  readonly created_at: Date | null;
+  readonly archived_at_offset: number | null;
+  readonly archived_at: Date | null;
+  readonly reward_kind: string | null;
+  readonly mint_after: Date | null;
+}
+
+interface ProjectedPartyActivityTable {
+  readonly offset: number;
+  readonly party: string | null;
+  readonly signatory_of: number | null;
+  readonly observer_of: number | null;
+  readonly witness_of: number | null;
+  readonly exercised: number | null;
+  readonly first_offset: number | null;
+  readonly last_offset: number | null;
+  readonly first_at: Date | null;
+  readonly last_at: Date | null;
+}
+
+interface ProjectedTokenBalanceChangesTable {
+  readonly offset: number;
+  readonly owner: string | null;
+  readonly provider: string | null;
+  readonly account_id: string | null;
+  readonly instrument_admin: string | null;
+  readonly instrument_id: string | null;
+  readonly total: string | null;
+  readonly locked: string | null;
+  readonly holdings: number | null;
+}
+
 interface ProjectedTokenChangesTable {
   readonly offset: number;
   readonly update_id: string | null;
@@ -374,6 +428,13 @@ interface ProjectedTokenTransfersTable {
   readonly reason: string | null;
 }
 
+interface ProjectedTrafficCostsTable {
+  readonly offset: number;
+  readonly template_pk: number | null;
+  readonly choice_pk: number | null;
+  readonly parties_pk: number | null;
+}
+
 interface ProjectedTrafficPurchasesTable {
   readonly offset: number;
   readonly update_id: string | null;
@@ -399,6 +460,7 @@ interface ProjectionChangesTable {
 interface ProjectionsTable {
   readonly name: string;
   readonly select_hash: string;
+  readonly is_summed: Generated<boolean>;
   readonly covered: Generated<string>;
   readonly outdated: Generated<string>;
   readonly is_filled: Generated<boolean>;
@@ -652,11 +714,16 @@ export interface Tables {
   readonly packages: PackagesTable;
   readonly participants: ParticipantsTable;
   readonly projected_amulet_transfers: ProjectedAmuletTransfersTable;
+  readonly projected_contract_lifetimes: ProjectedContractLifetimesTable;
+  readonly projected_ended_reward_coupons: ProjectedEndedRewardCouponsTable;
+  readonly projected_party_activity: ProjectedPartyActivityTable;
+  readonly projected_token_balance_changes: ProjectedTokenBalanceChangesTable;
   readonly projected_token_changes: ProjectedTokenChangesTable;
   readonly projected_token_discrepancies: ProjectedTokenDiscrepanciesTable;
   readonly projected_token_holding_events: ProjectedTokenHoldingEventsTable;
   readonly projected_token_transfer_steps: ProjectedTokenTransferStepsTable;
   readonly projected_token_transfers: ProjectedTokenTransfersTable;
+  readonly projected_traffic_costs: ProjectedTrafficCostsTable;
   readonly projected_traffic_purchases: ProjectedTrafficPurchasesTable;
   readonly projection_changes: ProjectionChangesTable;
   readonly projections: ProjectionsTable;

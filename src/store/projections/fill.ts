@@ -43,7 +43,8 @@ export function invalidate(database: Database, projections: readonly Projection[
     await lockProjections(client);
     await client.query(
       `update projections
-          set outdated = outdated + covered * $1::int8multirange, covered = covered - $1::int8multirange, updated_at = now()`,
+          set outdated = outdated + covered * in_blocks($1, is_summed), covered = covered - in_blocks($1, is_summed),
+              updated_at = now()`,
       [changed],
     );
     return true;
@@ -63,11 +64,11 @@ async function addProjections(client: ClientBase, projections: readonly Projecti
   const hashes = new Map(rows.map(({ name, hash }) => [name, hash]));
   if (projections.every(({ name, hash }) => hashes.get(name) === hash)) return false;
   await outdateOthers(client, projections);
-  for (const { name, hash } of projections) {
-    await client.query('insert into projections (name, select_hash) values ($1, $2) on conflict do nothing', [
-      name,
-      hash,
-    ]);
+  for (const { name, hash, isSummed } of projections) {
+    await client.query(
+      'insert into projections (name, select_hash, is_summed) values ($1, $2, $3) on conflict do nothing',
+      [name, hash, isSummed],
+    );
   }
   return true;
 }
@@ -148,7 +149,10 @@ export function fillNext(database: Database, projection: Projection, most: numbe
   const { name, table } = projection;
   return inSnapshot(database, async (client) => {
     const range = await nextRange(client, projection, most);
-    if (range === undefined) return undefined;
+    if (range === undefined) {
+      await markFilled(client, projection);
+      return undefined;
+    }
     const { after, upTo, checkpoint, isLast } = range;
     // Without this setting, a view computes the rows of another projection until that projection has been filled once.
     await client.query(`set local ledger_indexer.projections = 'filling'`);
@@ -166,33 +170,60 @@ export function fillNext(database: Database, projection: Projection, most: numbe
 
 async function nextRange(
   client: ClientBase,
-  { name, sources }: Projection,
+  { name, sources, isSummed }: Projection,
   most: number,
 ): Promise<Omit<FilledRange, 'rows'> | undefined> {
-  const { rows } = await client.query<Omit<FilledRange, 'rows'> & { gapEnd: number; isOnly: boolean }>(
+  const { rows } = await client.query<Omit<FilledRange, 'rows' | 'isLast'> & { gapEnd: number; isOnly: boolean }>(
     `with gap as (
        select lower(g.gap) - 1 as after, upper(g.gap) - 1 as up_to, s.checkpoint,
-              count(*) over () = 1 and not exists (
-                select from projections o where o.name = any ($3::text[]) and not o.is_filled) as is_only
+              count(*) over () = 1 and ${areSourcesFilled} as is_only
          from projections p
         cross join stream s
-        cross join unnest((int8multirange(int8range(null, s.checkpoint, '(]')) - p.covered - p.outdated)
-                          * coalesce((select range_intersect_agg(o.covered) from projections o where o.name = any ($3::text[])), '{(,)}')) g (gap)
+        cross join unnest(${storable}) g (gap)
         where p.name = $1 and s.checkpoint is not null
-        order by g.gap limit 1)
-     select g.after, g.checkpoint, g.up_to as "gapEnd", g.is_only as "isOnly",
-            least(g.up_to,
-                  (select c."offset" from contracts c where c."offset" > coalesce(g.after, -1)
-                    order by c."offset" offset $2 limit 1),
-                  (select u."offset" from updates u where u."offset" > coalesce(g.after, -1)
-                    order by u."offset" offset $2 limit 1)) as "upTo"
-       from gap g`,
-    [name, most, sources],
+        order by g.gap limit 1),
+     sized as (
+       select g.*, least(g.up_to,
+                         (select c."offset" from contracts c where c."offset" > coalesce(g.after, -1)
+                           order by c."offset" offset $3 limit 1),
+                         (select u."offset" from updates u where u."offset" > coalesce(g.after, -1)
+                           order by u."offset" offset $3 limit 1)) as size_end
+         from gap g)
+     select n.after, n.checkpoint, n.up_to as "gapEnd", n.is_only as "isOnly",
+            ${isSummed ? 'least(n.up_to, block_end(n.size_end))' : 'n.size_end'} as "upTo"
+       from sized n`,
+    [name, sources, most],
   );
   const [range] = rows;
   if (range === undefined) return undefined;
   const { after, upTo, checkpoint, gapEnd, isOnly } = range;
   return { after, upTo, checkpoint, isLast: isOnly && upTo === gapEnd };
+}
+
+/** SQL: whether the projections $2, whose rows the SELECT reads, are filled. */
+const areSourcesFilled = 'not exists (select from projections o where o.name = any ($2::text[]) and not o.is_filled)';
+
+/**
+ * SQL: the ranges that projection `p` can store. They are not covered yet, and the projections $2 cover them. For sums,
+ * they are complete blocks.
+ */
+const storable = `
+  complete_blocks((int8multirange(int8range(null, s.checkpoint, '(]')) - p.covered - p.outdated)
+                  * coalesce((select range_intersect_agg(o.covered) from projections o where o.name = any ($2::text[])),
+                             '{(,)}'), p.is_summed)`;
+
+/**
+ * Marks a projection as filled if nothing can be stored, for example because the last block is not complete. Then the
+ * range that reached the checkpoint was not known to be the last one.
+ */
+async function markFilled(client: ClientBase, { name, sources }: Projection): Promise<void> {
+  await client.query(
+    `update projections p set is_filled = true, updated_at = now()
+       from stream s
+      where p.name = $1 and not p.is_filled and s.checkpoint is not null and p.outdated = '{}'
+        and ${areSourcesFilled} and ${storable} = '{}'`,
+    [name, sources],
+  );
 }
 
 /** Whether a projection has stored rows that are not outdated. */

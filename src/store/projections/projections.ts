@@ -21,6 +21,8 @@ export interface Projection {
   readonly select: string;
   /** Hash of the SQL that the rows depend on. */
   readonly hash: string;
+  /** Whether the rows are sums of blocks of offsets, which are stored when a block is complete. */
+  readonly isSummed: boolean;
   /** The projections whose rows the SELECT reads. A range is stored after their rows in the range. */
   readonly sources: readonly ProjectionName[];
 }
@@ -29,8 +31,12 @@ export interface Projection {
 const readRows: Readonly<Partial<Record<ProjectionName, readonly ProjectionName[]>>> = {
   token_changes: ['token_holding_events', 'token_transfer_steps'],
   token_transfers: ['token_changes', 'token_transfer_steps'],
-  token_discrepancies: ['token_changes'],
+  token_discrepancies: ['token_holding_events', 'token_changes'],
+  token_balance_changes: ['token_holding_events'],
 };
+
+/** Projections whose rows are sums of blocks of offsets. */
+const summed: ReadonlySet<ProjectionName> = new Set(['token_balance_changes', 'contract_lifetimes', 'party_activity']);
 
 /** The files in migrations/read with the SQL that the rows of each projection depend on. */
 const sources: Readonly<Record<ProjectionName, readonly string[]>> = {
@@ -41,6 +47,11 @@ const sources: Readonly<Record<ProjectionName, readonly string[]>> = {
   token_transfer_steps: ['50_tokens', '51_token_events'],
   traffic_purchases: ['54_network', '55_traffic'],
   amulet_transfers: ['54_network', '58_amulet_transfers'],
+  ended_reward_coupons: ['54_network', '56_rewards'],
+  traffic_costs: ['55_traffic'],
+  token_balance_changes: ['50_tokens', '52_token_changes'],
+  contract_lifetimes: ['48_sums'],
+  party_activity: ['48_sums'],
 };
 
 const directory = new URL('../../../migrations/read/', import.meta.url);
@@ -53,7 +64,8 @@ export async function builtInProjections(schema: string): Promise<readonly Proje
       const texts = await Promise.all(sources[name].map((file) => readFile(new URL(`${file}.sql`, directory), 'utf8')));
       const hash = createHash('sha256').update(texts.join('\n')).digest('hex');
       const select = `select * from ${explore}.${name}_between($1::bigint, $2::bigint)`;
-      return { name, table: projectedTable(name), select, hash, sources: readRows[name] ?? [] };
+      const isSummed = summed.has(name);
+      return { name, table: projectedTable(name), select, hash, isSummed, sources: readRows[name] ?? [] };
     }),
   );
 }

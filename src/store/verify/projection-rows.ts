@@ -17,15 +17,18 @@ export async function ignoreProjections(client: ClientBase): Promise<void> {
 }
 
 /** Ranges whose rows a projection stores and readers use, in order and of at most 1,000 updates. */
-export async function storedRanges(client: ClientBase, name: string): Promise<readonly ProjectedRange[]> {
+export async function storedRanges(
+  client: ClientBase,
+  { name, isSummed }: Projection,
+): Promise<readonly ProjectedRange[]> {
   const { rows } = await client.query<ProjectedRange>(
     `with covered as (
        select lower(r.offsets) - 1 as after, upper(r.offsets) - 1 as up_to
          from projections p
-        cross join unnest(p.covered - coalesce((select range_agg(c.offsets) from projection_changes c), '{}')) r (offsets)
+        cross join unnest(p.covered - in_blocks(coalesce((select range_agg(c.offsets) from projection_changes c), '{}'), p.is_summed)) r (offsets)
         where p.name = $1),
      limits as (
-       select n."offset"
+       select ${isSummed ? 'block_end(n."offset")' : 'n."offset"'} as "offset"
          from (select u."offset", row_number() over (order by u."offset") as nth from updates u) n
         where n.nth % $2 = 0)
      select b.after, b."upTo"

@@ -25,9 +25,30 @@ export const projections: PlantedArea = {
     {
       name: 'changed offsets stay covered',
       file: fill,
-      line: 'covered = covered - $1::int8multirange, updated_at',
-      instead: "covered = covered - '{}'::int8multirange, updated_at",
+      line: 'covered = covered - in_blocks($1, is_summed),',
+      instead: "covered = covered - '{}'::int8multirange,",
       test,
+    },
+    {
+      name: 'a changed offset leaves the sums of its block',
+      file: 'migrations/read/47_projections.sql',
+      line: "'{}'),\n                                                              p.is_summed)))",
+      instead: "'{}'), false)))",
+      test,
+    },
+    {
+      name: 'a block is stored before it is complete',
+      file: fill,
+      line: "'{(,)}'), p.is_summed)`;",
+      instead: "'{(,)}'), false)`;",
+      test,
+    },
+    {
+      name: 'a block that is partly in the range is read completely',
+      file: 'migrations/read/47_projections.sql',
+      line: '* :storage.complete_blocks(wanted, true);',
+      instead: '* :storage.in_blocks(wanted, true);',
+      test: 'projections/token-projections.slow.test.ts',
     },
     {
       name: 'a range is filled again before its outdated rows are removed',

@@ -28,6 +28,8 @@ export interface FunctionCall {
   readonly name: string;
   readonly parameters: readonly string[];
   readonly call: string;
+  /** The call without optional arguments, if the function has some. */
+  readonly short?: FunctionCall;
 }
 
 const allHistory: CallRange = { from: { offset: '0', time: '-infinity' } };
@@ -39,13 +41,19 @@ export async function functionCalls(client: Client, range: CallRange = allHistor
            (select t from explore.token_holdings h, unnest(array[h.owner]) t limit 1) as owner
       from (select * from explore.active_contracts order by created_at_offset limit 1) c,
            (select * from explore.updates where command_id is not null order by "offset" desc limit 1) u`);
-  const { rows: functions } = await client.query<{ name: string; names: string[] | null; types: string[] }>(`
-    select format('%I.%I', n.nspname, p.proname) as name, p.proargnames as names, p.proargtypes::regtype[]::text[] as types
+  const { rows: functions } = await client.query<{
+    name: string;
+    names: string[] | null;
+    types: string[];
+    defaults: number;
+  }>(`
+    select format('%I.%I', n.nspname, p.proname) as name, p.proargnames as names, p.proargtypes::regtype[]::text[] as types,
+           p.pronargdefaults as defaults
       from pg_proc p join pg_namespace n on n.oid = p.pronamespace
      where n.nspname in ('explore', 'pqs') and p.prokind = 'f' and has_function_privilege('pg_monitor', p.oid, 'execute')
      order by 1, p.oid`);
   const value = valueFrom(knownValues[0] ?? {}, range);
-  return functions.map(({ name, names, types }) => {
+  return functions.map(({ name, names, types, defaults }) => {
     const parameters = types.map((_, at) => names?.[at] ?? '');
     const rowsOf = types.find((type) => type.startsWith('pqs.'));
     if (rowsOf !== undefined)
@@ -54,11 +62,13 @@ export async function functionCalls(client: Client, range: CallRange = allHistor
         parameters,
         call: `select ${name}(r) from ${rowsOf === 'pqs.contract' ? 'pqs.active()' : 'pqs.exercises()'} r`,
       };
-    return {
+    const values = types.map((type, at) => value(parameters[at] ?? '', type));
+    const callOf = (count: number): FunctionCall => ({
       name,
-      parameters,
-      call: `select * from ${name}(${types.map((type, at) => value(parameters[at] ?? '', type)).join(', ')})`,
-    };
+      parameters: parameters.slice(0, count),
+      call: `select * from ${name}(${values.slice(0, count).join(', ')})`,
+    });
+    return { ...callOf(types.length), ...(defaults > 0 && { short: callOf(types.length - defaults) }) };
   });
 }
 
@@ -92,6 +102,7 @@ function valueFrom(knownValues: Readonly<Record<string, string>>, { from, at }: 
     if (at !== undefined && parameter === 'at_offset') return `${at.offset}::bigint`;
     if (at !== undefined && parameter === 'time') return `'${at.time}'::timestamp with time zone`;
     if (at !== undefined && parameter === 'ago') return `'${at.ago}'::interval`;
+    if (parameter === 'max_exercises') return '1000::bigint';
     if (type === 'text') return `'${texts[parameter] ?? 'x'}'`;
     if (type === 'anyelement') return 'null::ledger.projected_token_changes';
     return `${otherValues[type] ?? 'null'}::${type}`;

@@ -97,7 +97,7 @@ export const databaseSide = {
   }),
   projectionLag: gauge({
     name: 'projection_lag_offsets',
-    help: 'Offsets between the checkpoint and the end of the projection, when its last range was read.',
+    help: 'Offsets between the checkpoint and the end of the projection, when its last range was read. Sums wait for the end of a block of 5,000 offsets.',
     use: 'Growing: the projection is slower than the stream. Its view is complete, but slow.',
     labels: { name: projectionNames },
   }),
