@@ -198,26 +198,57 @@ create or replace view :explore.token_balance_changes as
 comment on view :explore.token_balance_changes is
   'Changes of each balance in each block of 5,000 offsets: total, locked, and number of holdings. offset is the last offset of the block. Complete to the same extent as token_holding_events.';
 
--- A role that is limited to parties reads no sums. It reads the holdings of that moment, which are fewer than their events.
-create or replace function :explore.token_totals_at(at_offset bigint)
-  returns table (owner text, provider text, account_id text, instrument_admin text, instrument_id text, total numeric,
-                 locked numeric, unlocked numeric, holdings bigint)
+-- Each block of sums is read once, however many offsets are wanted. The part of a block up to an offset counts at this offset
+-- only, so it is subtracted at the next one. A role that is limited to parties reads no sums. It reads the holdings of that
+-- moment, which are fewer than their events.
+create or replace function :explore.token_totals_at(offsets bigint[])
+  returns table (at_offset bigint, owner text, provider text, account_id text, instrument_admin text, instrument_id text,
+                 total numeric, locked numeric, unlocked numeric, holdings bigint)
   language sql stable parallel safe rows 1000
 begin atomic
-  select s.owner, s.provider, s.account_id, s.instrument_admin, s.instrument_id, sum(s.total), sum(s.locked),
-         sum(s.total) - sum(s.locked), sum(s.holdings)::bigint
-    from (select :explore.token_offset(token_totals_at.at_offset) as at_offset offset 0) o
-   cross join lateral :pqs.__summed_rows(null::projected_token_balance_changes, 'token_balance_changes', null, o.at_offset) s
-   where (select :explore.projected_ranges('token_balance_changes')) is not null
-   group by s.owner, s.provider, s.account_id, s.instrument_admin, s.instrument_id
-  having sum(s.holdings) > 0
+  with wanted as materialized (
+    select w.at_offset, w.block_before, lag(w.block_before) over by_offset as last_block, lead(w.at_offset) over by_offset as next_offset
+      from (select w.at_offset, block_end(w.at_offset) - block_end(0) - 1 as block_before
+              from (select distinct :explore.token_offset(o.at_offset) as at_offset from unnest(offsets) o (at_offset)) w) w
+    window by_offset as (order by w.at_offset)),
+  changed as materialized (
+    select w.at_offset, s.owner, s.provider, s.account_id, s.instrument_admin, s.instrument_id, s.total, s.locked, s.holdings
+      from wanted w
+     cross join lateral :pqs.__summed_rows(null::projected_token_balance_changes, 'token_balance_changes', w.last_block,
+                                           w.block_before) s
+     where (select :explore.projected_ranges('token_balance_changes')) is not null
+    union all
+    select f.at_offset, s.owner, s.provider, s.account_id, s.instrument_admin, s.instrument_id, f.sign * s.total,
+           f.sign * s.locked, f.sign * s.holdings
+      from wanted w
+     cross join lateral :pqs.__summed_rows(null::projected_token_balance_changes, 'token_balance_changes', w.block_before,
+                                           w.at_offset) s
+     cross join lateral (values (w.at_offset, 1), (w.next_offset, -1)) f (at_offset, sign)
+     where (select :explore.projected_ranges('token_balance_changes')) is not null and f.at_offset is not null)
+  select a.at_offset, a.owner, a.provider, a.account_id, a.instrument_admin, a.instrument_id, a.total, a.locked,
+         a.total - a.locked, a.holdings::bigint
+    from (
+      select c.at_offset, c.owner, c.provider, c.account_id, c.instrument_admin, c.instrument_id,
+             sum(sum(c.total)) over account as total, sum(sum(c.locked)) over account as locked,
+             sum(sum(c.holdings)) over account as holdings
+        from (
+          table changed
+          union all
+          select w.at_offset, c.owner, c.provider, c.account_id, c.instrument_admin, c.instrument_id, 0, 0, 0
+            from wanted w
+           cross join (select distinct c.owner, c.provider, c.account_id, c.instrument_admin, c.instrument_id from changed c) c) c
+       group by 1, 2, 3, 4, 5, 6
+      window account as (partition by c.owner, c.provider, c.account_id, c.instrument_admin, c.instrument_id
+                             order by c.at_offset)) a
+   where a.holdings > 0
   union all
-  select b.owner, b.provider, b.account_id, b.instrument_admin, b.instrument_id, b.total, b.locked, b.unlocked, b.holdings
-    from :explore.token_balances_at(token_totals_at.at_offset) b
+  select w.at_offset, b.owner, b.provider, b.account_id, b.instrument_admin, b.instrument_id, b.total, b.locked, b.unlocked, b.holdings
+    from wanted w
+   cross join lateral :explore.token_balances_at(w.at_offset) b
    where (select :explore.projected_ranges('token_balance_changes')) is null;
 end;
-comment on function :explore.token_totals_at(bigint) is
-  'Total, locked and unlocked balance of each account and instrument right after the update with this offset, as token_balances_at, but without the column available, which depends on the time. Faster than token_balances_at, because it reads sums. Needs a known offset, see coverage; other offsets are rejected with SQLSTATE LI003.';
+comment on function :explore.token_totals_at(bigint[]) is
+  'Total, locked and unlocked balance of each account and instrument right after each of the updates with these offsets, as token_balances_at, but without the column available, which depends on the time. Faster than token_balances_at, because it reads sums. Needs known offsets, see coverage; other offsets are rejected with SQLSTATE LI003.';
 
 create or replace function :explore.token_holding_log(party text) returns setof :explore.token_holding_events
   language sql stable parallel safe rows 1000

@@ -118,7 +118,7 @@ grant execute on function
   :explore.token_step_choices(text),
   :explore.token_templates(text, text),
   :explore.token_time(bigint),
-  :explore.token_totals_at(bigint),
+  :explore.token_totals_at(bigint[]),
   :explore.token_transfer_steps_between(bigint, bigint),
   :explore.token_transfer_steps_in(bigint, bigint),
   :explore.token_transfers_between(bigint, bigint),
