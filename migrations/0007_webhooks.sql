@@ -33,12 +33,14 @@ comment on column webhooks.moved_at is 'Time the cursor last moved.';
 create table webhook_secrets (
   name text primary key,
   url text not null,
-  secret text not null
+  secret text not null,
+  previous_secret text
 );
 comment on table webhook_secrets is 'Addresses and signing secrets of webhooks. Row security has no policy: the owner and the writer see all rows, readers see none.';
 comment on column webhook_secrets.name is 'Name of the webhook.';
 comment on column webhook_secrets.url is 'Address for deliveries; path or query may hold a secret of the receiver.';
 comment on column webhook_secrets.secret is 'whsec_ followed by the signing key in base64, as in Standard Webhooks.';
+comment on column webhook_secrets.previous_secret is 'The secret before `ledger-indexer webhook rotate`, with which events are signed as well; null if no rotation is open.';
 -- No role sees rows of this table, whatever it is granted on all tables, now or later.
 alter table webhook_secrets enable row level security;
 

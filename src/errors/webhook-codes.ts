@@ -8,6 +8,11 @@ export const webhookCodes = {
     ExitCode.configuration,
     'webhook: the webhook cannot be added or changed as requested (see the message)',
   ),
+  WEBHOOK_TEST_FAILED: kindWithThrownRemedy(
+    'fatal',
+    ExitCode.unreachable,
+    'webhook test: the receiver did not accept the test event (see the message)',
+  ),
   WEBHOOK_NOT_FOUND: kind(
     'fatal',
     ExitCode.usage,

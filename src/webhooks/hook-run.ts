@@ -17,7 +17,7 @@ import { DeliveryWindow, type WindowEvent } from './window.ts';
 const connections = 16;
 /** Delay before the next event after a response that had to be aborted, milliseconds. */
 const pauseAfterAbortMs = 250;
-const timeoutMs = 15_000;
+export const timeoutMs = 15_000;
 /** Maximum number of rows in the first page; for later pages it depends on the length of the events. */
 const firstRows = 100;
 const maxRows = 1_000;
@@ -284,12 +284,12 @@ export class HookRun {
   }
 
   async #post(event: WindowEvent): Promise<void> {
-    const { url, secret } = this.#webhook;
+    const { url, secrets } = this.#webhook;
     const { id, body } = event;
     const headers = {
       'content-type': 'application/json',
       'user-agent': this.#options.userAgent,
-      ...signedHeaders(secret, id, body, Date.now()),
+      ...signedHeaders(secrets, id, body, Date.now()),
     };
     const response = await this.#poster.post({ url, headers, body });
     this.#underWay -= 1;

@@ -8,7 +8,7 @@ const prefix = 'whsec_';
 /** 24 to 64 according to the specification. */
 const keyBytes = 32;
 
-/** A secret to be printed once to the user who adds the webhook. */
+/** A secret to be printed once to the user who adds the webhook or replaces its secret. */
 export function newSecret(): string {
   return `${prefix}${randomBytes(keyBytes).toString('base64')}`;
 }
@@ -19,12 +19,20 @@ export interface SignedHeaders {
   readonly 'webhook-signature': string;
 }
 
-/** @param nowMs time of this attempt, because receivers refuse requests that are minutes old */
-export function signedHeaders(secret: string, id: string, body: string, nowMs: number): SignedHeaders {
+/**
+ * Several secrets give several signatures, separated by spaces. A receiver accepts the event if it knows one of them.
+ *
+ * @param nowMs time of this attempt, because receivers refuse requests that are minutes old
+ */
+export function signedHeaders(secrets: readonly string[], id: string, body: string, nowMs: number): SignedHeaders {
   const timestamp = String(Math.floor(nowMs / 1000));
+  const signatures = secrets.map((secret) => `v1,${signature(secret, `${id}.${timestamp}.${body}`)}`);
+  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') };
+}
+
+function signature(secret: string, text: string): string {
   const key = Buffer.from(secret.slice(prefix.length), 'base64');
-  const signature = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
-  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': `v1,${signature}` };
+  return createHmac('sha256', key).update(text).digest('base64');
 }
 
 /**

@@ -11,14 +11,26 @@ it('the documented receiver rejects a signature with another body, id, key or ti
   const { received: receiveExample } = await exampleWith(secret);
   const id = messageId('hook', 1043, 2, '1220ab');
   const body = '{"type":"created","data":{"offset":1043,"contract_id":"00ab","payload":{"name":"Zoë"}}}';
-  const headers = signedHeaders(secret, id, body, Date.now());
+  const headers = signedHeaders([secret], id, body, Date.now());
   expect(receiveExample(body, headers)).toEqual({ id, type: 'created', offset: 1043, contract: '00ab' });
   expect(() => receiveExample(body.replace('1043', '1044'), headers)).toThrow(/signature/);
   expect(() => receiveExample(body, { ...headers, 'webhook-id': messageId('hook', 1043, 3, '1220ab') })).toThrow(
     /signature/,
   );
-  expect(() => receiveExample(body, signedHeaders(newSecret(), id, body, Date.now()))).toThrow(/signature/);
-  expect(() => receiveExample(body, signedHeaders(secret, id, body, Date.now() - 600_000))).toThrow(/old/);
+  expect(() => receiveExample(body, signedHeaders([newSecret()], id, body, Date.now()))).toThrow(/signature/);
+  expect(() => receiveExample(body, signedHeaders([secret], id, body, Date.now() - 600_000))).toThrow(/old/);
+});
+
+it('the documented receiver accepts an event that is signed with its secret and another one', async () => {
+  const [secret, otherSecret] = [newSecret(), newSecret()];
+  const { received: receiveExample } = await exampleWith(secret);
+  const body = '{"type":"created","data":{"offset":1}}';
+  for (const secrets of [
+    [secret, otherSecret],
+    [otherSecret, secret],
+  ]) {
+    expect(receiveExample(body, signedHeaders(secrets, 'msg_1', body, Date.now()))).toMatchObject({ offset: 1 });
+  }
 });
 
 it('messageId() is stable and differs by webhook, position and history', () => {

@@ -77,7 +77,7 @@ describe('webhook delivery to a hostile receiver', () => {
         name: 'hostile',
         hookId: 'h',
         url: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}/`,
-        secret: `whsec_${Buffer.from('secret').toString('base64')}`,
+        secrets: [`whsec_${Buffer.from('secret').toString('base64')}`],
         role: 'reader',
         template: null,
         party: null,

@@ -159,6 +159,11 @@ export const leastRoles = [
   },
   {
     role: 'migrator',
+    features: ['webhook rotate', 'webhook test'],
+    touches: 'writes or reads `webhook_secrets`',
+  },
+  {
+    role: 'migrator',
     features: ['grant-roles'],
     touches: 'renews the grants; only an administrator creates the roles',
   },

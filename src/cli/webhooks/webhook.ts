@@ -1,6 +1,6 @@
 /** `webhook`: manages webhooks, which deliver changes over HTTP. */
 import { parseCursor, type ChangeCursor } from '../../model/push/changes.ts';
-import { loadConfig } from '../../config/config.ts';
+import { loadConfig, type Config } from '../../config/config.ts';
 import type { Database } from '../../store/connection/database.ts';
 import type { AddedWebhook, ListedWebhook } from '../../store/webhooks/hooks.ts';
 import { partyId, partyIdExpected } from '../../config/party-id.ts';
@@ -12,27 +12,32 @@ import type { Args } from '../command-line/parse.ts';
 import { usageError } from '../command-line/refusals.ts';
 import { printUnseenParties, printUnseenTemplate } from '../command-line/unseen-names.ts';
 import { withDatabase } from '../database/with-database.ts';
+import { rotateSecret, sendTest } from './secrets.ts';
 
 const usage = `ledger-indexer webhook add NAME --url URL|--url-file FILE --role ROLE [--template T] [--party P] [--event-type TYPE]… [--after OFFSET]
   ledger-indexer webhook list [--json]
   ledger-indexer webhook remove NAME
   ledger-indexer webhook resume NAME [--after OFFSET]
+  ledger-indexer webhook test NAME
+  ledger-indexer webhook rotate NAME [--finish]
   ledger-indexer webhook dead-letters NAME [--json]
   ledger-indexer webhook replay NAME [--at PLACE]
   ledger-indexer webhook discard NAME [--at PLACE]`;
 
-const actions = ['add', 'list', 'remove', 'resume', 'dead-letters', 'replay', 'discard'] as const;
+const actions = ['add', 'list', 'remove', 'resume', 'test', 'rotate', 'dead-letters', 'replay', 'discard'] as const;
 const eventTypes = ['created', 'archived', 'exercised', 'assigned', 'unassigned', 'topology'];
 const maxListed = 1_000;
 
 export const webhookCommand: Command = {
   name: 'webhook',
   usage:
-    'add NAME --url URL --role ROLE [--after OFFSET] | list | remove NAME | resume NAME | dead-letters NAME | replay NAME',
+    'add NAME --url URL --role ROLE [--after OFFSET] | list | remove NAME | resume NAME | test NAME | rotate NAME | dead-letters NAME | replay NAME',
   summary: 'manage webhooks and their dead letters',
   does: [
     'The writing indexer sends each event until the receiver accepts it, signed as Standard Webhooks, in order per contract.',
     'add prints the signing secret once. Without --after, delivery starts with the next commit.',
+    'rotate prints a new signing secret once. Until rotate --finish, events are signed with the previous secret too.',
+    'test sends one event of type test from this machine, with the networks of INDEXER_WEBHOOK_NETWORKS.',
   ],
   operands: [
     { name: 'ACTION', words: actions },
@@ -51,6 +56,7 @@ export const webhookCommand: Command = {
       doc: `only events of this type; may be repeated: ${eventTypes.join(', ')}`,
     },
     { name: 'after', value: 'OFFSET', doc: 'deliver events after this offset' },
+    { name: 'finish', doc: 'of rotate: no longer sign with the previous secret' },
     { name: 'at', value: 'PLACE', doc: 'one dead letter: OFFSET-NODE, as printed by dead-letters' },
     json,
   ],
@@ -60,7 +66,7 @@ export const webhookCommand: Command = {
   ],
   exits: writeExitCodes,
   page: 'docs/how-to/integrate/webhooks.md',
-  /** @throws IndexerError USAGE, WEBHOOK_REFUSED, WEBHOOK_NOT_FOUND, HOLD_REFUSED, STORE_NOT_PERMITTED */
+  /** @throws IndexerError USAGE, WEBHOOK_REFUSED, WEBHOOK_NOT_FOUND, WEBHOOK_TEST_FAILED, HOLD_REFUSED, STORE_NOT_PERMITTED */
   run: async ({ args, env, print }) => {
     const action = actionOf(args);
     const [verb] = args.operands;
@@ -68,11 +74,12 @@ export const webhookCommand: Command = {
       command: 'webhook',
       feature: `webhook ${actions.find((candidate) => candidate === verb) ?? 'list'}`,
     } as const;
-    await withDatabase(loadConfig(env, args.options), openOptions, (database) => action(database, print));
+    const config = loadConfig(env, args.options);
+    await withDatabase(config, openOptions, (database) => action(database, print, config));
   },
 };
 
-type Action = (database: Database, print: PrintLine) => Promise<void>;
+type Action = (database: Database, print: PrintLine, config: Config) => Promise<void>;
 
 function actionOf(args: Args): Action {
   const [action = '', name, ...extraArguments] = args.operands;
@@ -90,6 +97,8 @@ function actionOf(args: Args): Action {
   }
   if (action === 'add') return adding(name, args);
   if (action === 'resume') return resuming(name, args);
+  if (action === 'rotate') return (database, print) => rotateSecret(database, name, args.has('finish'), print);
+  if (action === 'test') return (database, print, config) => sendTest(database, name, config, print);
   const cursor = cursorOf(args.text('at'));
   if (action === 'dead-letters') return (database, print) => printDeadLetters(database, name, args.has('json'), print);
   return (database, print) => changeDeadLetters(action, { database, name, cursor }, print);
@@ -99,6 +108,7 @@ const flagsOf: Readonly<Record<string, readonly string[]>> = {
   add: ['url', 'url-file', 'role', 'template', 'party', 'event-type', 'after'],
   list: ['json'],
   resume: ['after'],
+  rotate: ['finish'],
   'dead-letters': ['json'],
   replay: ['at'],
   discard: ['at'],
@@ -106,7 +116,7 @@ const flagsOf: Readonly<Record<string, readonly string[]>> = {
 
 function assertOwnFlags(args: Args, action: string): void {
   const hasFlag = (flag: string): boolean =>
-    flag === 'json'
+    flag === 'json' || flag === 'finish'
       ? args.has(flag)
       : flag === 'event-type'
         ? args.texts(flag).length > 0

@@ -7,8 +7,8 @@ export interface Webhook {
   readonly hookId: string;
   /** May contain a secret of the receiver, so it is never logged. */
   readonly url: string;
-  /** `whsec_` and base64; never logged. */
-  readonly secret: string;
+  /** One or, while a secret is replaced, two; `whsec_` and base64. Never logged. */
+  readonly secrets: readonly string[];
   readonly role: string;
   /** package name:Module:Entity; null for any template. */
   readonly template: string | null;

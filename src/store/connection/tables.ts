@@ -672,6 +672,7 @@ interface WebhookSecretsTable {
   readonly name: string;
   readonly url: string;
   readonly secret: string;
+  readonly previous_secret: string | null;
 }
 
 interface WebhooksTable {

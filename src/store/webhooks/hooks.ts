@@ -10,7 +10,8 @@ import type { Database } from '../connection/database.ts';
 import { holdWithin, withRetentionLock } from '../retention/holds.ts';
 import { allowReadAs } from '../roles/read-as.ts';
 
-export type AddedWebhook = Omit<Webhook, 'hookId'> & {
+export type AddedWebhook = Omit<Webhook, 'hookId' | 'secrets'> & {
+  readonly secret: string;
   /** Changes after this offset are delivered; undefined for changes that are committed from now on. */
   readonly after: number | undefined;
 };
@@ -203,7 +204,7 @@ function changeDeadLetters(
   });
 }
 
-async function assertWebhookExists(client: ClientBase, name: string): Promise<void> {
+export async function assertWebhookExists(client: ClientBase, name: string): Promise<void> {
   const { rowCount } = await client.query('select from webhooks where name = $1', [name]);
   if (rowCount === 0) throw unknownWebhookError(name);
 }
@@ -212,7 +213,7 @@ function unknownWebhookError(name: string): IndexerError {
   return new IndexerError(`there is no webhook named ${name}`, { code: 'WEBHOOK_NOT_FOUND' });
 }
 
-function refusalError(message: string, remedy: string): IndexerError {
+export function refusalError(message: string, remedy: string): IndexerError {
   return new IndexerError(message, { code: 'WEBHOOK_REFUSED', remedy });
 }
 
