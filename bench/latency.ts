@@ -98,6 +98,7 @@ function delaysOf(
   return delays;
 }
 
-function percentile(sortedTimes: Float64Array, percent: number): number {
+/** @param sortedTimes in increasing order */
+export function percentile(sortedTimes: Float64Array, percent: number): number {
   return sortedTimes[Math.min(sortedTimes.length - 1, Math.floor((sortedTimes.length * percent) / 100))] ?? Number.NaN;
 }

@@ -3,19 +3,16 @@
  * alternating order.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isEnding } from '../cleanup.ts';
 import { median } from '../figures/figures.ts';
-import { printStatus } from '../figures/terminal.ts';
 import { schema, withClient } from '../postgres.ts';
-import { fillHistory, type FillRun } from './fill.ts';
-import { openFolder } from './history-folder.ts';
+import { fillHistory } from './fill.ts';
 import type { AnswersOptions } from './options.ts';
-import { migrateDatabase, startServer } from './server.ts';
+import { pairedRounds, type Pair } from './paired-rounds.ts';
 
-interface FollowRound {
-  /** Updates per second without projections, and with them. */
-  readonly off: number;
-  readonly builtIn: number;
+interface FollowRun {
+  readonly updatesPerSecond: number;
+  /** Time of the transactions of projections until the last update was stored, as a share of that time. */
+  readonly projectionShare: number;
   /** Share of the updates whose rows were stored when the last update was. */
   readonly storedWhileFollowing: number;
   /** Time from the last update until all rows were stored, seconds. */
@@ -24,47 +21,36 @@ interface FollowRound {
 
 export interface FollowReport {
   readonly updates: number;
-  readonly rounds: readonly FollowRound[];
+  readonly rounds: readonly Pair<FollowRun>[];
   /** Median of the rates with projections divided by the rates without, by round. */
   readonly ratio: number | undefined;
 }
 
 export async function measureFollowing({ updates, followRounds }: AnswersOptions): Promise<FollowReport> {
-  const rounds: FollowRound[] = [];
-  for (let round = 0; round < followRounds && !isEnding(); round += 1) rounds.push(await followRound(updates, round));
-  return { updates, rounds, ratio: median(rounds.map(({ off, builtIn }) => builtIn / off)) };
-}
-
-async function followRound(updates: number, round: number): Promise<FollowRound> {
-  let off = 0;
-  let builtIn = 0;
-  let storedWhileFollowing = 0;
-  let catchUpSeconds = 0;
-  for (const projections of round % 2 === 0 ? (['off', 'built-in'] as const) : (['built-in', 'off'] as const)) {
-    printStatus(`round ${String(round + 1)}, projections ${projections}`);
-    if (projections === 'off') off = await rateOf({ updates, projections });
-    else {
-      builtIn = await rateOf({ updates, projections }, async (url) => {
+  const rounds = await pairedRounds(followRounds, async ({ url }, projections): Promise<FollowRun> => {
+    let projectionSeconds = 0;
+    let storedWhileFollowing = 0;
+    let catchUpSeconds = 0;
+    const seconds = await fillHistory(url, {
+      updates,
+      projections,
+      onStored: async (demo) => {
+        if (projections === 'off') return;
         const begin = performance.now();
+        projectionSeconds = await demo.projectionSeconds();
         storedWhileFollowing = await storedShare(url);
         while ((await storedShare(url)) < 1) await sleep(50);
         catchUpSeconds = (performance.now() - begin) / 1000;
-      });
-    }
-  }
-  return { off, builtIn, storedWhileFollowing, catchUpSeconds };
+      },
+    });
+    const projectionShare = projectionSeconds / seconds;
+    return { updatesPerSecond: updates / seconds, projectionShare, storedWhileFollowing, catchUpSeconds };
+  });
+  return { updates, rounds, ratio: median(rounds.map(rateRatio)) };
 }
 
-/** Updates per second of one run over an empty database. */
-async function rateOf(run: FillRun, onStored?: (url: string) => Promise<void>): Promise<number> {
-  const server = await startServer(openFolder(undefined));
-  await migrateDatabase(server.url);
-  const seconds = await fillHistory(server.url, {
-    ...run,
-    onStored: () => onStored?.(server.url) ?? Promise.resolve(),
-  });
-  await server.stop();
-  return run.updates / seconds;
+function rateRatio({ off, builtIn }: Pair<FollowRun>): number {
+  return builtIn.updatesPerSecond / off.updatesPerSecond;
 }
 
 /**
@@ -83,14 +69,15 @@ function storedShare(url: string): Promise<number> {
 
 export function followTable({ updates, rounds, ratio }: FollowReport): string {
   return [
-    `${String(updates)} updates; updates/s without projections, with projections, ratio, stored meanwhile, rest after`,
+    `${String(updates)} updates; updates/s without projections, with projections, ratio, time share of projections, stored meanwhile, rest after`,
     ...rounds.map((round) =>
       [
-        Math.round(round.off),
-        Math.round(round.builtIn),
-        (round.builtIn / round.off).toFixed(3),
-        `${(round.storedWhileFollowing * 100).toFixed(0)} %`,
-        `${round.catchUpSeconds.toFixed(1)} s`,
+        Math.round(round.off.updatesPerSecond),
+        Math.round(round.builtIn.updatesPerSecond),
+        rateRatio(round).toFixed(3),
+        `${(round.builtIn.projectionShare * 100).toFixed(1)} %`,
+        `${(round.builtIn.storedWhileFollowing * 100).toFixed(0)} %`,
+        `${round.builtIn.catchUpSeconds.toFixed(1)} s`,
       ].join('  '),
     ),
     `median of the ratios ${ratio?.toFixed(3) ?? '-'}`,

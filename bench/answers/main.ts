@@ -13,6 +13,7 @@ import { answersJson, answersTable, type AnswersReport } from './report.ts';
 import { createReader, migrateDatabase, readerUrl, startServer, type AnswersServer } from './server.ts';
 import { labelOf, type Statement } from './statement.ts';
 import { followTable, measureFollowing } from './follow.ts';
+import { measurePaced, pacedTable } from './paced-rounds.ts';
 import { fillProjections, removeProjections, type FilledProjection } from './projections.ts';
 import { isEnding, runToEnd } from '../cleanup.ts';
 import { printStatus } from '../figures/terminal.ts';
@@ -122,17 +123,27 @@ function warnIfOld(newestUpdate: string): void {
   );
 }
 
+/** Compares the stream with projections and without, at full speed or at a given pace. */
+async function compareFollowing(options: AnswersOptions): Promise<void> {
+  const { pace, json } = options;
+  const write = (report: object, table: string): void => {
+    printStatus('');
+    process.stdout.write(`${table}\n`);
+    if (json !== undefined) writeFileSync(json, `${JSON.stringify(report, null, 2)}\n`);
+  };
+  if (pace === undefined) {
+    const report = await measureFollowing(options);
+    return write(report, followTable(report));
+  }
+  const report = await measurePaced(options, pace);
+  write(report, pacedTable(report));
+}
+
 async function main(): Promise<void> {
   const options = readAnswersOptions(process.argv.slice(2));
   if (options === undefined) return void process.stdout.write(help);
   prepareOutputs();
-  if (options.followRounds > 0) {
-    const report = await measureFollowing(options);
-    printStatus('');
-    process.stdout.write(`${followTable(report)}\n`);
-    if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(report, null, 2)}\n`);
-    return;
-  }
+  if (options.followRounds > 0) return await compareFollowing(options);
   const report = await measure(await prepare(options), options);
   if (isEnding()) return;
   printStatus('');

@@ -15,6 +15,8 @@ export interface AnswersOptions {
   readonly projections: 'built-in' | 'off';
   /** If not 0, the history is filled this often with projections and without, and no statements are measured. */
   readonly followRounds: number;
+  /** Updates per second of these fills after the month; undefined for full speed. */
+  readonly pace: number | undefined;
 }
 
 export const help = `npm run bench:answers -- --updates N [options]
@@ -26,6 +28,8 @@ export const help = `npm run bench:answers -- --updates N [options]
   --limit-seconds N    statement_timeout of each statement; 60
   --projections WHICH  built-in, or off for views that compute all rows; built-in
   --follow-rounds N    compare filling with and without projections in N rounds, instead of measuring statements
+  --pace N             with --follow-rounds: store N updates per second after the month, and measure their latency
+                       and the lag of projections instead of the rate
   --skip-cold          do not restart Postgres for a cold pass before the warm pass
 `;
 
@@ -37,6 +41,7 @@ const flags = {
   'limit-seconds': { type: 'string', default: '60' },
   projections: { type: 'string', default: 'built-in' },
   'follow-rounds': { type: 'string', default: '0' },
+  pace: { type: 'string' },
   'skip-cold': { type: 'boolean', default: false },
   help: { type: 'boolean', short: 'h', default: false },
 } as const;
@@ -49,6 +54,8 @@ export function readAnswersOptions(argv: readonly string[]): AnswersOptions | un
   const { values } = parseArgs({ args: [...argv], options: flags, strict: true });
   if (values.help) return undefined;
   if (values.updates === undefined) throw new Error('--updates is missing: expected the length of the history');
+  const followRounds = parseInteger('--follow-rounds', values['follow-rounds'], 0);
+  if (values.pace !== undefined && followRounds === 0) throw new Error('--pace needs --follow-rounds');
   return {
     updates: parseInteger('--updates', values.updates, leastUpdates),
     keep: values.keep === undefined ? undefined : resolve(values.keep),
@@ -57,7 +64,8 @@ export function readAnswersOptions(argv: readonly string[]): AnswersOptions | un
     limitSeconds: parseInteger('--limit-seconds', values['limit-seconds'], 1),
     skipCold: values['skip-cold'],
     projections: parseProjections(values.projections),
-    followRounds: parseInteger('--follow-rounds', values['follow-rounds'], 0),
+    followRounds,
+    pace: values.pace === undefined ? undefined : parseInteger('--pace', values.pace, 1),
   };
 }
 

@@ -53,19 +53,37 @@ export function answersTable(report: AnswersReport): string {
     `${String(statements)} statements: ${String(over_1s)} over 1 s, ${String(over_5s)} over 5 s, p95 ${String(p95_ms)} ms, ${String(timed_out)} timed out` +
       (cold_over_1s === null ? '' : `; cold: ${String(cold_over_1s)} over 1 s, ${String(cold_over_5s)} over 5 s`),
   ];
-  const stored = report.projections.map(
-    ({ name, rows: storedRows, seconds, bytes }) =>
-      `projection ${name}: ${String(storedRows)} rows, ${(bytes / 1e6).toFixed(0)} MB, filled in ${seconds.toFixed(1)} s`,
-  );
+  const stored = projectionTable(report);
   const failures = report.answers.filter(({ warm }) => warm.error !== undefined && !warm.timedOut);
   const failed = failures.map(({ statement, warm }) => `${labelOf(statement)}: ${warm.error ?? ''}`);
   const left = report.leftOut.map(({ name, reason }) => `${name}: ${reason}`);
   return [
     aligned([heads, ...rows]),
-    [...counts, ...stored].join('\n'),
+    counts.join('\n'),
+    ...(stored === undefined ? [] : [stored]),
     ...(failed.length === 0 ? [] : [`FAILED:\n${failed.join('\n')}`]),
     ...(left.length === 0 ? [] : [`Left out:\n${left.join('\n')}`]),
   ].join('\n\n');
+}
+
+/** The projections, with the longest time to fill first. Undefined without projections. */
+function projectionTable({ projections, events }: AnswersReport): string | undefined {
+  if (projections.length === 0) return undefined;
+  const rows = projections
+    .toSorted((a, b) => b.seconds - a.seconds)
+    .map((projection) => [
+      projection.name,
+      String(projection.rows),
+      (projection.bytes / 1e6).toFixed(0),
+      projection.seconds.toFixed(1),
+      microsPerEvent(projection, events)?.toFixed(1) ?? '-',
+    ]);
+  return aligned([['projection', 'rows', 'MB', 'filled in s', 'us per event'], ...rows]);
+}
+
+/** Time to fill a projection, by events of the history. Null if it was already filled. */
+function microsPerEvent({ seconds }: FilledProjection, events: number): number | null {
+  return seconds === 0 ? null : round((seconds * 1e6) / events);
 }
 
 function shorten(text: string): string {
@@ -128,7 +146,7 @@ export function answersJson(report: AnswersReport): string {
     filled_at: filledAt,
     fill_updates_per_s: fillUpdatesPerSecond ?? null,
     newest_update: newestUpdate,
-    projections,
+    projections: projections.map((one) => ({ ...one, us_per_event: microsPerEvent(one, report.events) })),
     slowest: slowestOf(answers).map(entry),
     all: answers.map((answer) => ({ ...entry(answer), sql: answer.statement.sql })),
     left_out: leftOut,
@@ -136,6 +154,6 @@ export function answersJson(report: AnswersReport): string {
   return `${JSON.stringify(document, null, 2)}\n`;
 }
 
-function round(ms: number): number {
-  return Number(ms.toFixed(1));
+function round(value: number): number {
+  return Number(value.toFixed(1));
 }

@@ -19,6 +19,8 @@ export interface AnswersServer {
   /** URL of the owner of the database. */
   readonly url: string;
   readonly version: string;
+  /** The process whose children are the sessions. */
+  readonly pid: number;
   stop(): Promise<void>;
 }
 
@@ -26,7 +28,7 @@ export interface AnswersServer {
 export async function startServer(folder: string): Promise<AnswersServer> {
   const server: EmbeddedPostgres = await startEmbeddedPostgres({ dataDir: join(folder, 'postgres') });
   const stop: CleanupStep = onExit(() => server.stop());
-  return { url: server.url, version: server.version, stop };
+  return { url: server.url, version: server.version, pid: server.pid, stop };
 }
 
 /** Migrates the database to this version, which also re-creates views and functions that differ. */

@@ -4,6 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { dayCondition } from '../../bench/answers/catalog-statements.ts';
+import { delaysBetween } from '../../bench/answers/offset-times.ts';
 import { readAnswersOptions } from '../../bench/answers/options.ts';
 import { pageStatements, statementsIn } from '../../bench/answers/page-statements.ts';
 import { answersJson, countsOf, type Answer, type AnswersReport } from '../../bench/answers/report.ts';
@@ -83,6 +84,29 @@ describe('the options', () => {
     expect(() => readAnswersOptions(['--updates', 'many'])).toThrow('--updates many');
     expect(readAnswersOptions(['--updates', '5000'])).toMatchObject({ updates: 5_000, limitSeconds: 60 });
     expect(readAnswersOptions(['--help'])).toBeUndefined();
+  });
+
+  it('accept a pace only for rounds', () => {
+    const rounds = ['--updates', '5000', '--follow-rounds', '4'];
+    expect(readAnswersOptions([...rounds, '--pace', '500'])).toMatchObject({ followRounds: 4, pace: 500 });
+    expect(readAnswersOptions(rounds)).toMatchObject({ followRounds: 4, pace: undefined });
+    expect(() => readAnswersOptions(['--updates', '5000', '--pace', '500'])).toThrow('--follow-rounds');
+  });
+});
+
+describe('the delays of offsets', () => {
+  const offsetTimes = (...samples: (readonly [offset: number, ms: number])[]) => ({
+    offsets: Float64Array.from(samples.map(([offset]) => offset)),
+    times: BigInt64Array.from(samples.map(([, ms]) => BigInt(ms) * 1_000_000n)),
+  });
+  const made = offsetTimes([10, 100], [12, 110], [13, 120]);
+
+  it('end when the offset or a later one is seen', () => {
+    expect([...delaysBetween(made, offsetTimes([10, 105], [11, 112], [13, 150]), 0)]).toEqual([2, 30, 40]);
+  });
+
+  it('are not counted for offsets that are made in the beginning', () => {
+    expect([...delaysBetween(made, offsetTimes([13, 150]), 20)]).toEqual([30]);
   });
 });
 
