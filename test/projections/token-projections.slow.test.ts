@@ -44,6 +44,23 @@ describe('token projections', () => {
     expect(stored?.['rows']).toBeGreaterThan(1_000);
   });
 
+  it('are computed without reading a range of rows for each row', async () => {
+    const plans = await withDatabase(database.url, (pool) =>
+      pool.withClient(async (client) => {
+        const texts: string[] = [];
+        for (const name of projectionNames) {
+          const { rows } = await client.query<{ 'QUERY PLAN': string }>(
+            `explain select * from explore.${name}_between(100, 900)`,
+          );
+          texts.push(rows.map((row) => row['QUERY PLAN']).join('\n'));
+        }
+        return texts;
+      }),
+    );
+    expect(plans).toHaveLength(projectionNames.length);
+    for (const plan of plans) expect(plan).not.toMatch(/Materialize|Hash Join|Merge Join/);
+  });
+
   it('count lifetimes in a range that begins and ends within a block', async () => {
     const [bounds] = await query(
       database.url,

@@ -11,13 +11,15 @@ export type Setting = readonly [name: string, value: string];
 /**
  * The same few statements run repeatedly, each for a few rows of large tables. Their plans are made once and must also
  * suit large tables. In the first minute all tables are small, and plans based on these statistics would later scan
- * large tables. Disabled plan nodes have a huge cost, so a server with LLVM would compile every plan.
+ * large tables. A materialized range would be read once for each row of the other side, instead of an index. Disabled
+ * plan nodes have a huge cost, so a server with LLVM would compile every plan.
  */
 const planning: readonly Setting[] = [
   ['plan_cache_mode', 'force_generic_plan'],
   ['enable_seqscan', 'off'],
   ['enable_hashjoin', 'off'],
   ['enable_mergejoin', 'off'],
+  ['enable_material', 'off'],
   ['enable_nestloop', 'on'],
   ['enable_indexscan', 'on'],
   ['enable_indexonlyscan', 'on'],
