@@ -100,6 +100,31 @@ export async function outdateAll(database: Database): Promise<void> {
   });
 }
 
+export interface PendingWork {
+  /** Projections with outdated rows. */
+  readonly outdated: ReadonlySet<string>;
+  /** Projections that do not store every offset up to the checkpoint or, for sums, up to the last complete block. */
+  readonly behind: ReadonlySet<string>;
+}
+
+/** Names of the projections that may have something to remove or to store. */
+export function pendingWork(database: Database): Promise<PendingWork> {
+  return database.transaction(async (client) => {
+    const { rows } = await client.query<{ name: string; isOutdated: boolean; isBehind: boolean }>(
+      `select p.name, p.outdated <> '{}' as "isOutdated",
+              s.checkpoint is not null
+                and (not p.is_filled or not p.covered @> int8range(null, case when p.is_summed then block_end(s.checkpoint + 1) - block_end(0) - 1
+                                                                              else s.checkpoint end, '(]')) as "isBehind"
+         from projections p left join stream s on true`,
+    );
+    const names = (chosen: typeof rows): ReadonlySet<string> => new Set(chosen.map(({ name }) => name));
+    return {
+      outdated: names(rows.filter(({ isOutdated }) => isOutdated)),
+      behind: names(rows.filter(({ isBehind }) => isBehind)),
+    };
+  });
+}
+
 /**
  * Removes outdated rows of one projection, in the first hundred ranges at most.
  * @param most number of rows, apart from rows with the same offset as the last one

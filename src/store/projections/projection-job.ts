@@ -13,8 +13,10 @@ import {
   nextTransaction,
   noteProblem,
   outdateAll,
+  pendingWork,
   removeOutdated,
   type FilledRange,
+  type PendingWork,
 } from './fill.ts';
 import { canNoteChanges } from './note-change.ts';
 import type { ProjectionName } from '../../model/stream.ts';
@@ -72,12 +74,14 @@ export class ProjectionJob {
     this.#canNote ??= await canNoteChanges(this.#database);
     if (!this.#canNote) return dropStep(this.#database);
     if (await invalidate(this.#database, projections)) return { kind: 'removed' };
-    if (await removeFirst(this.#database, projections)) return { kind: 'removed' };
+    const pending = await pendingWork(this.#database);
+    if (await removeFirst(this.#database, projections, pending)) return { kind: 'removed' };
     if (!(await this.#areChangesNoted())) return undefined;
     for (let tried = 0; tried < projections.length; tried += 1) {
       const projection = projections[this.#next % projections.length];
       this.#next += 1;
-      if (projection === undefined || (this.#parkedUntil.get(projection.name) ?? 0) > performance.now()) continue;
+      if (projection === undefined || !pending.behind.has(projection.name)) continue;
+      if ((this.#parkedUntil.get(projection.name) ?? 0) > performance.now()) continue;
       const step = await this.#fill(projection);
       if (step !== undefined) return step;
     }
@@ -133,11 +137,13 @@ function nextSize(size: number, ms: number): number {
 }
 
 /** Removes a batch of outdated rows of the first projection that has some. */
-async function removeFirst(database: Database, projections: readonly Projection[]): Promise<boolean> {
-  for (const projection of projections) {
-    if (await removeOutdated(database, projection, removedPerStep)) return true;
-  }
-  return false;
+async function removeFirst(
+  database: Database,
+  projections: readonly Projection[],
+  { outdated }: PendingWork,
+): Promise<boolean> {
+  const projection = projections.find(({ name }) => outdated.has(name));
+  return projection !== undefined && removeOutdated(database, projection, removedPerStep);
 }
 
 /**
@@ -146,7 +152,8 @@ async function removeFirst(database: Database, projections: readonly Projection[
  */
 export async function dropStep(database: Database): Promise<ProjectionStep | 'off'> {
   await outdateAll(database);
-  if (await removeFirst(database, await builtInProjections(database.schema))) return { kind: 'removed' };
+  const pending = await pendingWork(database);
+  if (await removeFirst(database, await builtInProjections(database.schema), pending)) return { kind: 'removed' };
   await database.transaction((client) => client.query('delete from projections'));
   await database.transaction((client) => client.query('delete from projection_changes'));
   return 'off';
